@@ -1,0 +1,105 @@
+"""An engine from a Python module, by shape: a class with `search(query, top_k)`, wherever its ABC comes from."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from assay.errors import EngineError, InputError
+
+
+def load_engine(spec: str) -> Any:
+    """`path.to.module`, `path.to.module:Class` or `path/to/file.py[:Class]`, looked up from the current folder."""
+    name, _, wanted = spec.partition(":") if not _is_windows_path(spec) else (spec, "", "")
+    module = _import(name)
+    target = getattr(module, wanted, None) if wanted else _only_engine(module, name)
+    if target is None:
+        raise InputError(f"module {name!r} has no {wanted!r}", hint=f"It has: {_names(_engine_classes(module))}.")
+    if not inspect.isclass(target):
+        return target
+    try:
+        return target()
+    except (Exception, SystemExit) as error:
+        raise EngineError(f"{target.__name__}() failed: {_say(error)}") from error
+
+
+def engine_name(engine: Any) -> str:
+    name = getattr(engine, "name", None)
+    try:
+        text = name() if callable(name) else name
+    except Exception as error:
+        raise EngineError(f"{type(engine).__name__}.name() failed: {_say(error)}") from error
+    return text if isinstance(text, str) and text else type(engine).__name__
+
+
+def _is_windows_path(spec: str) -> bool:
+    return len(spec) > 2 and spec[1] == ":" and spec[2] in "\\/"
+
+
+def _import(name: str) -> ModuleType:
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        if name.endswith(".py"):
+            return _import_file(Path(name))
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name and (name == error.name or name.startswith(f"{error.name}.")):
+            raise InputError(f"no module {name!r} in the current folder or the environment",
+                             hint="Give it as path.to.my_engine, from the folder that holds path/.") from error  # fmt: skip
+        raise EngineError(f"module {name!r} failed on import: {_say(error)}") from error
+    except InputError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise EngineError(f"module {name!r} failed on import: {_say(error)}") from error
+
+
+def _import_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise InputError("no such file", where=str(path), hint="Give the engine's Python file or module name.")
+    folder = str(path.parent.resolve())
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise InputError("not a Python file", where=str(path))
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _only_engine(module: ModuleType, name: str) -> Any:
+    classes = _engine_classes(module)
+    own = [found for found in classes if found.__module__ == module.__name__] or classes
+    if len(own) == 1:
+        return own[0]
+    if not own and callable(getattr(module, "search", None)):
+        return module
+    if not own:
+        raise InputError(f"module {name!r} has no search engine",
+                         hint="Expected a class with a method search(query, top_k).")  # fmt: skip
+    raise InputError(f"module {name!r} has {len(own)} engines: {_names(own)}",
+                     hint=f"Say which: {name}:{own[0].__name__}.")  # fmt: skip
+
+
+def _engine_classes(module: ModuleType) -> list[type]:
+    return [
+        value
+        for value in vars(module).values()
+        if inspect.isclass(value) and callable(getattr(value, "search", None)) and not inspect.isabstract(value)
+    ]
+
+
+def _names(classes: list[type]) -> str:
+    return ", ".join(found.__name__ for found in classes) or "none"
+
+
+def _say(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -1,0 +1,96 @@
+"""Asking an engine every query of a gold set, and holding it to its contract."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from assay.engines.module import engine_name
+from assay.errors import EngineError
+from assay.runs import run_from_results
+from assay.types import Hit, Query, QueryResult, Run
+
+
+def run_engine(
+    engine: Any,
+    queries: Sequence[Query],
+    *,
+    top_k: int,
+    progress: Callable[[Iterable[Query]], Iterable[Query]] = lambda queries: queries,
+) -> Run:
+    """Search every query. A call that raises is recorded as failed and the run goes on; an answer that breaks the
+    contract (None, not a list, ids that are not strings) stops it, since every number after it would be wrong."""
+    name = engine_name(engine)
+    results = []
+    with _stdout_to_stderr():
+        for query in progress(queries):
+            results.append(_ask(engine, name, query, top_k))
+    failed = [result for result in results if result.error]
+    if results and len(failed) == len(results):
+        raise EngineError(f"engine {name!r} failed on all {len(results)} queries; the first: {failed[0].error}")
+    return run_from_results(name, results, top_k=top_k)
+
+
+@contextlib.contextmanager
+def _stdout_to_stderr() -> Iterator[None]:
+    """Engines print; stdout is for data."""
+    with contextlib.redirect_stdout(sys.stderr):
+        yield
+
+
+def _ask(engine: Any, name: str, query: Query, top_k: int) -> QueryResult:
+    started = time.perf_counter()
+    try:
+        answer = engine.search(query.text, top_k)
+        hits = list(answer) if answer is not None and not isinstance(answer, str | Mapping) else answer
+    except (Exception, SystemExit) as error:
+        message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        return QueryResult(query_id=query.id, error=message, millis=(time.perf_counter() - started) * 1000)
+    millis = (time.perf_counter() - started) * 1000
+    if not isinstance(hits, list):
+        raise EngineError(f"engine {name!r} returned {type(answer).__name__} on query {query.id!r}, "
+                          "expected a list of document ids")  # fmt: skip
+    read = tuple(_hit(item, name, query, rank) for rank, item in enumerate(hits[:top_k], start=1))
+    return QueryResult(query_id=query.id, hits=read, millis=millis, abstained=bool(getattr(answer, "abstained", False)))
+
+
+def _hit(item: Any, name: str, query: Query, rank: int) -> Hit:
+    """A string, a Hit, an object or mapping with an id, or an (id, score) pair."""
+    if isinstance(item, str):
+        hit = Hit(doc_id=item)
+    elif isinstance(item, Hit):
+        hit = item
+    elif isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str) and _is_number(item[1]):
+        hit = Hit(doc_id=item[0], score=float(item[1]))
+    elif isinstance(item, Mapping):
+        hit = _from_mapping(item, name, query, rank)
+    elif isinstance(getattr(item, "doc_id", None), str):
+        score = getattr(item, "score", None)
+        hit = Hit(doc_id=item.doc_id, score=float(score) if _is_number(score) else None)
+    else:
+        raise _broken(name, query, rank, f"{type(item).__name__} {item!r:.60}")
+    if not hit.doc_id:
+        raise _broken(name, query, rank, "an empty id")
+    if hit.score is not None and math.isnan(hit.score):
+        raise _broken(name, query, rank, f"the score NaN for {hit.doc_id!r}")
+    return hit
+
+
+def _from_mapping(item: Mapping[str, Any], name: str, query: Query, rank: int) -> Hit:
+    for key in ("doc_id", "id", "_id", "opinion_id", "node_id"):
+        if isinstance(item.get(key), str):
+            score = item.get("score")
+            return Hit(doc_id=item[key], score=float(score) if _is_number(score) else None)
+    raise _broken(name, query, rank, f"an object without an id: {dict(item)!r:.60}")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _broken(name: str, query: Query, rank: int, what: str) -> EngineError:
+    return EngineError(f"engine {name!r} returned {what} at rank {rank} of query {query.id!r}, expected a document id")

@@ -1,0 +1,92 @@
+"""Gold sets and runs in and out, one module a format, found by name or by what a file looks like.
+
+A new format is one module with `read_gold`/`write_gold` or `read_run`, and one row in a table below.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from assay.errors import InputError
+from assay.types import GoldSet, Run
+
+GOLD_FORMATS = {
+    "json": "assay.formats.dataset_json",
+    "golden": "assay.formats.golden_json",
+    "jsonl": "assay.formats.gold_jsonl",
+    "csv": "assay.formats.csv_gold",
+    "trec": "assay.formats.trec",
+    "beir": "assay.formats.beir",
+}
+
+RUN_FORMATS = {
+    "json": "assay.formats.results_json",
+    "trec": "assay.formats.trec",
+    "beir": "assay.formats.beir",
+}
+
+BY_SUFFIX = {".json": "json", ".jsonl": "jsonl", ".csv": "csv"}
+
+
+def read_gold(path: Path, format: str | None = None) -> GoldSet:
+    _must_exist(path)
+    name = _known(format, GOLD_FORMATS) if format else detect_gold(path)
+    gold: GoldSet = import_module(GOLD_FORMATS[name]).read_gold(path)
+    return gold
+
+
+def write_gold(gold: GoldSet, path: Path, format: str | None = None) -> list[Path]:
+    """Write and return the files written."""
+    name = _known(format, GOLD_FORMATS) if format else _by_name(path)
+    written: list[Path] = import_module(GOLD_FORMATS[name]).write_gold(gold, path)
+    return written
+
+
+def read_run(path: Path, format: str | None = None) -> Run:
+    _must_exist(path)
+    name = _known(format, RUN_FORMATS) if format else detect_run(path)
+    run: Run = import_module(RUN_FORMATS[name]).read_run(path)
+    return run
+
+
+def detect_gold(path: Path) -> str:
+    if path.is_file() and path.suffix == ".json" and _first_byte(path) == b"[":
+        return "golden"
+    return _by_name(path)
+
+
+def detect_run(path: Path) -> str:
+    if path.suffix != ".json":
+        return "trec"
+    from assay.files import read_json
+
+    data = read_json(path)
+    return "json" if _looks_like_results(data) else "beir"
+
+
+def _looks_like_results(data: Any) -> bool:
+    return isinstance(data, dict) and bool({"per_query", "results", "metrics"} & set(data))
+
+
+def _by_name(path: Path) -> str:
+    if path.is_dir() or (not path.suffix and not path.is_file()):
+        return "beir"
+    return BY_SUFFIX.get(path.suffix, "trec")
+
+
+def _first_byte(path: Path) -> bytes:
+    with path.open("rb") as stream:
+        return stream.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+
+
+def _must_exist(path: Path) -> None:
+    if not path.exists():
+        raise InputError("no such file or folder", where=str(path), hint="Check the path.")
+
+
+def _known(format: str, table: dict[str, str]) -> str:
+    if format not in table:
+        raise InputError(f"unknown format {format!r}", hint=f"Known: {', '.join(table)}.")
+    return format

@@ -1,0 +1,78 @@
+"""Gold as CSV: one row a judgment, `query_id, query, doc_id, grade` and any of the optional columns."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+from assay.errors import InputError
+from assay.files import decode, read_bytes, write_atomic
+from assay.formats.schema import text_of
+from assay.types import JUDGMENT_TEXT_COLUMNS, GoldSet, Judgment, Query, judgments_to_frame
+
+REQUIRED = ("query_id", "doc_id", "grade")
+QUERY_COLUMNS = ("type", "topic", "issue", "category", "language", "corpus", "notes")
+
+
+def read_gold(path: Path) -> GoldSet:
+    reader = csv.DictReader(io.StringIO(decode(read_bytes(path), path), newline=""), strict=True)
+    missing = [name for name in REQUIRED if name not in (reader.fieldnames or ())]
+    if missing:
+        raise InputError(f"the column {missing[0]} is missing", where=f"{path}:1",
+                         hint=f"Expected a header with {', '.join(REQUIRED)} and optionally query.")  # fmt: skip
+    queries: dict[str, Query] = {}
+    judgments: dict[tuple[str, str], Judgment] = {}
+    try:
+        for row in reader:
+            _read_row(row, queries, judgments, f"{path}:{reader.line_num}", path)
+    except csv.Error as error:
+        raise InputError(f"not valid CSV: {error}", where=f"{path}:{reader.line_num}") from error
+    if not queries:
+        raise InputError("there are no rows below the header", where=str(path))
+    return GoldSet(name=path.stem, queries=tuple(queries.values()), judgments=judgments_to_frame(judgments.values()))
+
+
+def _read_row(
+    row: dict[str, str], queries: dict[str, Query], judgments: dict[tuple[str, str], Judgment], where: str, path: Path
+) -> None:
+    values = {key: value or "" for key, value in row.items() if key is not None}
+    query_id, doc_id, grade = (values[name] for name in REQUIRED)
+    if None in row or not query_id:
+        raise InputError("the row has too many fields or no query_id", where=where)
+    attributes: dict[str, Any] = {name: values[name] for name in QUERY_COLUMNS if name in values}
+    query = Query(id=query_id, text=values.get("query", ""), **attributes)
+    if query.text:
+        text_of(query.text, path, where)
+    if queries.setdefault(query_id, query) != query:
+        raise InputError(f"query {query_id!r} has another text or attribute than on its first row", where=where)
+    if not doc_id and not grade:
+        return  # a query without judgments
+    if not grade.lstrip("-").isdigit():
+        raise InputError(f"the grade {grade!r} is not a whole number", where=where)
+    if (query_id, doc_id) in judgments:
+        raise InputError(f"document {doc_id!r} is judged twice on query {query_id!r}", where=where,
+                         hint="Keep one judgment a pair.")  # fmt: skip
+    text = {name: values[name] for name in JUDGMENT_TEXT_COLUMNS if values.get(name)}
+    judgments[query_id, doc_id] = Judgment(query_id=query_id, doc_id=doc_id, grade=int(grade), **text)
+
+
+def write_gold(gold: GoldSet, path: Path) -> list[Path]:
+    text_columns = [name for name in JUDGMENT_TEXT_COLUMNS if name in gold.judgments.columns]
+    query_columns = [name for name in QUERY_COLUMNS if any(getattr(query, name) for query in gold.queries)]
+    stream = io.StringIO(newline="")
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(["query_id", "query", *query_columns, "doc_id", "grade", *text_columns])
+    judged: dict[str, list[Judgment]] = {query.id: [] for query in gold.queries}
+    for judgment in gold.iter_judgments():
+        judged[judgment.query_id].append(judgment)
+    for query in gold.queries:
+        attributes = [query.id, query.text, *(getattr(query, name) for name in query_columns)]
+        for judgment in judged[query.id]:
+            text = [getattr(judgment, name) for name in text_columns]
+            writer.writerow([*attributes, judgment.doc_id, judgment.grade, *text])
+        if not judged[query.id]:
+            writer.writerow([*attributes, "", "", *("" for _ in text_columns)])
+    write_atomic(path, stream.getvalue())
+    return [path]

@@ -1,0 +1,131 @@
+"""The graded dataset of the suite: `dataset.json` with taxonomy, queries and graded judgments with rationales."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assay.errors import InputError
+from assay.files import read_json, write_atomic
+from assay.formats.schema import expect, record, text_of, unique, unknown_keys
+from assay.types import GoldSet, Judgment, Query, Topic, judgments_to_frame
+
+QUERY_TYPES = ("keyword", "natural_language", "fact_pattern")
+MAX_SCORE = 2
+TOP_KEYS = ("version", "created_at", "description", "taxonomy", "queries", "name", "rubric", "status")
+
+
+class _Query(msgspec.Struct):
+    id: str
+    text: str
+    type: str = ""
+    topic: str = ""
+    issue: str = ""
+    notes: str | None = None
+    relevance_judgments: list[Any] = []
+
+
+class _Judgment(msgspec.Struct):
+    opinion_id: str
+    score: int
+    rationale: str = ""
+    judge: str = ""
+    source: str = ""
+    rubric: str = ""
+    at: str = ""
+    supersedes: str = ""
+
+
+def read_gold(path: Path) -> GoldSet:
+    data = expect(read_json(path), dict, path, "$", "an object with taxonomy and queries")
+    taxonomy = {
+        topic_id: record(topic, Topic, path, f"$.taxonomy.{topic_id}")
+        for topic_id, topic in expect(data.get("taxonomy", {}), dict, path, "$.taxonomy", "an object").items()
+    }
+    queries: list[Query] = []
+    judgments: list[Judgment] = []
+    seen: set[str] = set()
+    if "queries" not in data:
+        raise InputError("the key queries is missing", where=f"{path}: $", hint="Is this a dataset.json of the suite?")
+    for index, raw in enumerate(expect(data["queries"], list, path, "$.queries", "an array")):
+        at = f"$.queries[{index}]"
+        query, graded = _read_query(expect(raw, dict, path, at, "an object"), taxonomy, path, at)
+        unique(query.id, seen, path, f"{at}.id", "query id")
+        queries.append(query)
+        judgments.extend(graded)
+    if not queries:
+        raise InputError("there are no queries", where=f"{path}: $.queries")
+    return GoldSet(
+        name=str(data.get("name") or path.stem),
+        version=str(data.get("version", "")),
+        created_at=str(data.get("created_at", "")),
+        description=str(data.get("description", "")),
+        rubric=str(data.get("rubric", "")),
+        status=data["status"] if data.get("status") in ("provisional", "approved") else "",
+        taxonomy=taxonomy,
+        queries=tuple(queries),
+        judgments=judgments_to_frame(judgments),
+        extra={key: value for key, value in data.items() if key not in TOP_KEYS},
+    )
+
+
+def _read_query(raw: dict[str, Any], taxonomy: dict[str, Topic], path: Path, at: str) -> tuple[Query, list[Judgment]]:
+    row = record(raw, _Query, path, at)
+    text_of(row.text, path, f"{at}.text")
+    if row.type and row.type not in QUERY_TYPES:
+        raise InputError(f"unknown query type {row.type!r}", where=f"{path}: {at}.type",
+                         hint=f"Expected one of: {', '.join(QUERY_TYPES)}.")  # fmt: skip
+    if row.topic and taxonomy and row.topic not in taxonomy:
+        raise InputError(f"unknown topic {row.topic!r}", where=f"{path}: {at}.topic",
+                         hint=f"The taxonomy has: {', '.join(taxonomy)}.")  # fmt: skip
+    query = Query(
+        id=row.id, text=row.text, type=row.type, topic=row.topic, issue=row.issue, notes=row.notes or "",
+        extra=unknown_keys(raw, _Query),
+    )  # fmt: skip
+    seen: set[str] = set()
+    judgments = []
+    for index, item in enumerate(row.relevance_judgments):
+        where = f"{at}.relevance_judgments[{index}]"
+        judgment = record(item, _Judgment, path, where)
+        if not 0 <= judgment.score <= MAX_SCORE:
+            raise InputError(f"the score is {judgment.score}", where=f"{path}: {where}.score",
+                             hint="The scale is 0, 1 or 2 (see docs/rubric.md).")  # fmt: skip
+        if judgment.opinion_id in seen:
+            raise InputError(f"opinion {judgment.opinion_id!r} is judged twice on query {row.id!r}",
+                             where=f"{path}: {where}.opinion_id", hint="Keep one judgment a pair.")  # fmt: skip
+        seen.add(judgment.opinion_id)
+        fields = {
+            field: getattr(judgment, field) for field in ("rationale", "judge", "source", "rubric", "at", "supersedes")
+        }
+        judgments.append(Judgment(query_id=row.id, doc_id=judgment.opinion_id, grade=judgment.score, **fields))
+    return query, judgments
+
+
+def write_gold(gold: GoldSet, path: Path) -> list[Path]:
+    graded: dict[str, list[dict[str, Any]]] = {query.id: [] for query in gold.queries}
+    for judgment in gold.iter_judgments():
+        if judgment.grade > MAX_SCORE or judgment.grade < 0:
+            raise InputError(f"grade {judgment.grade} on query {judgment.query_id!r} does not fit the scale 0 to 2 of "
+                             "dataset.json", hint="Write to trec, beir or csv instead.")  # fmt: skip
+        row: dict[str, Any] = {"opinion_id": judgment.doc_id, "score": judgment.grade, "rationale": judgment.rationale}
+        row |= {key: getattr(judgment, key) for key in ("judge", "source", "rubric", "at", "supersedes")
+                if getattr(judgment, key)}  # fmt: skip
+        graded[judgment.query_id].append(row)
+    data: dict[str, Any] = {
+        "version": gold.version or "1.0",
+        "created_at": gold.created_at,
+        "description": gold.description,
+    }
+    data |= {key: value for key, value in (("name", gold.name), ("rubric", gold.rubric), ("status", gold.status))
+             if value and not (key == "name" and value == path.stem)}  # fmt: skip
+    data |= dict(gold.extra)
+    data["taxonomy"] = {key: msgspec.to_builtins(topic) for key, topic in gold.taxonomy.items()}
+    data["queries"] = [
+        {"id": query.id, "text": query.text, "type": query.type, "topic": query.topic, "issue": query.issue,
+         "notes": query.notes, **query.extra, "relevance_judgments": graded[query.id]}
+        for query in gold.queries
+    ]  # fmt: skip
+    write_atomic(path, msgspec.json.format(msgspec.json.encode(data), indent=2) + b"\n")
+    return [path]

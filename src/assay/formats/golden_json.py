@@ -1,0 +1,87 @@
+"""The pass/fail golden set: a JSON list of questions with `expected_any`, `k`, `min_score` and `must`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assay.errors import InputError
+from assay.files import read_json, write_atomic
+from assay.formats.schema import expect, record, text_of, unique, unknown_keys
+from assay.types import GoldSet, Query
+
+CHECKS = ("expected_any", "expected_none", "evidence", "must_abstain", "test_type", "confusion")
+
+
+class _Question(msgspec.Struct):
+    id: str
+    query: str
+    category: str = ""
+    must: bool | None = None
+    k: int | None = None
+    min_score: float | None = None
+    as_of: str = ""
+    language: str = ""
+    notes: str = ""
+    expected_any: list[dict[str, Any]] | None = None
+    expected_none: list[dict[str, Any]] | None = None
+    evidence: list[str] | None = None
+    must_abstain: bool | None = None
+    test_type: str | None = None
+    confusion: list[dict[str, Any]] | None = None
+
+
+def read_gold(path: Path) -> GoldSet:
+    rows = expect(read_json(path), list, path, "$", "an array of questions")
+    seen: set[str] = set()
+    queries = []
+    for index, raw in enumerate(rows):
+        at = f"$[{index}]"
+        query = _read_question(expect(raw, dict, path, at, "an object"), path, at)
+        unique(query.id, seen, path, f"{at}.id", "question id")
+        queries.append(query)
+    if not queries:
+        raise InputError("there are no questions", where=f"{path}: $")
+    return GoldSet(name=path.stem, queries=tuple(queries))
+
+
+def _read_question(raw: dict[str, Any], path: Path, at: str) -> Query:
+    row = record(raw, _Question, path, at)
+    text_of(row.query, path, f"{at}.query")
+    if row.k is not None and row.k < 1:
+        raise InputError(f"k is {row.k}, expected at least 1", where=f"{path}: {at}.k")
+    checks = {name: raw[name] for name in CHECKS if raw.get(name) is not None}
+    if not checks.get("expected_any") and not checks.get("expected_none") and not checks.get("must_abstain"):
+        raise InputError(
+            "nothing is expected of this question",
+            where=f"{path}: {at}",
+            hint="Give expected_any, expected_none or must_abstain.",
+        )
+    return Query(
+        id=row.id, text=row.query, category=row.category, must=row.must, k=row.k, min_score=row.min_score,
+        as_of=row.as_of, language=row.language, notes=row.notes, checks=checks, extra=unknown_keys(raw, _Question),
+    )  # fmt: skip
+
+
+def write_gold(gold: GoldSet, path: Path) -> list[Path]:
+    """Graded judgments become expectations: any document of the top grade the query has is an expected hit."""
+    best: dict[str, tuple[int, list[str]]] = {}
+    for judgment in gold.iter_judgments():
+        grade, documents = best.setdefault(judgment.query_id, (max(judgment.grade, 1), []))
+        if judgment.grade > grade:
+            best[judgment.query_id] = (judgment.grade, [judgment.doc_id])
+        elif judgment.grade == grade:
+            documents.append(judgment.doc_id)
+    rows = []
+    for query in gold.queries:
+        checks = dict(query.checks)
+        if not checks and query.id in best:
+            checks["expected_any"] = [{"doc_id": doc_id} for doc_id in best[query.id][1]]
+        row: dict[str, Any] = {"id": query.id, "category": query.category or query.topic, "must": query.must,
+                               "query": query.text, **checks, "k": query.k, "min_score": query.min_score,
+                               "as_of": query.as_of, "language": query.language, "notes": query.notes}  # fmt: skip
+        rows.append({key: value for key, value in row.items() if value not in (None, "")} | dict(query.extra))
+    write_atomic(path, msgspec.json.format(msgspec.json.encode(rows), indent=2) + b"\n")
+    return [path]

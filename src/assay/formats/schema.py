@@ -1,0 +1,71 @@
+"""Strict reading of plain JSON values into records, with the JSON path in every complaint."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from assay.errors import InputError
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+MAX_QUERY_CHARACTERS = 100_000
+
+
+def record(value: Any, kind: type[T], path: Path, at: str) -> T:
+    """Convert one JSON object; unknown keys are ignored here (`unknown_keys` collects them)."""
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        message, _, inner = str(error).partition(" - at `$")
+        raise InputError(_plain(message), where=f"{path}: {at}{inner.rstrip('`')}") from error
+
+
+def unknown_keys(value: Mapping[str, Any], kind: type[msgspec.Struct]) -> dict[str, Any]:
+    known = {field.encode_name for field in msgspec.structs.fields(kind)}
+    return {key: item for key, item in value.items() if key not in known}
+
+
+def expect(value: Any, kind: type | tuple[type, ...], path: Path, at: str, name: str) -> Any:
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise InputError(f"expected {name}, got {describe(value)}", where=f"{path}: {at}")
+    return value
+
+
+def text_of(value: str, path: Path, at: str) -> str:
+    if not value.strip():
+        raise InputError("the text is empty", where=f"{path}: {at}", hint="Every query needs its text.")
+    if len(value) > MAX_QUERY_CHARACTERS:
+        raise InputError(f"the text has {len(value):,} characters, at most {MAX_QUERY_CHARACTERS:,} are read",
+                         where=f"{path}: {at}")  # fmt: skip
+    return value
+
+
+def unique(name: str, seen: set[str], path: Path, at: str, what: str) -> None:
+    if name in seen:
+        raise InputError(f"the {what} {name!r} comes twice", where=f"{path}: {at}", hint="Ids must be unique.")
+    seen.add(name)
+
+
+def describe(value: Any) -> str:
+    names = {
+        dict: "an object",
+        list: "an array",
+        str: "a string",
+        bool: "a boolean",
+        int: "a number",
+        float: "a number",
+    }
+    return "null" if value is None else names.get(type(value), type(value).__name__)
+
+
+def _plain(message: str) -> str:
+    """msgspec says "Expected `int`, got `str`"; people who edit JSON say number and string."""
+    for code, plain in (("`int`", "a whole number"), ("`str`", "a string"), ("`array`", "an array"),
+                        ("`object`", "an object"), ("`float`", "a number"), ("`bool`", "true or false"),
+                        ("`null`", "null")):  # fmt: skip
+        message = message.replace(code, plain)
+    return message[:1].lower() + message[1:]

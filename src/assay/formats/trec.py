@@ -1,0 +1,263 @@
+"""TREC files: runs (`query Q0 doc rank score tag`), qrels (`query 0 doc grade`) and a topics TSV beside the qrels.
+
+Files are read in blocks, so memory follows the columns kept and not the file. A block that is not perfectly regular is
+read again line by line, which finds the exact line to complain about.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from assay.errors import InputError
+from assay.files import MAX_LINE_BYTES, iter_lines, too_long, write_atomic
+from assay.runs import run_from_scores
+from assay.types import GoldSet, Query, Run, judgment_frame
+
+BLOCK_BYTES = 4 * 2**20
+WORKERS = min(4, os.cpu_count() or 1)
+RUN_FIELDS = ("query", "Q0", "document", "rank", "score", "tag")
+QRELS_FIELDS = ("query", "iteration", "document", "grade")
+
+
+def read_run(path: Path) -> Run:
+    columns = _read_columns(path, RUN_FIELDS, value=4, dtype=pl.Float64)
+    if columns.values.is_nan().any():
+        line = next(n for n, fields in _fields(path, RUN_FIELDS) if math.isnan(float(fields[4])))
+        raise InputError("the score is NaN", where=f"{path}:{line}", hint="Every score must be a number.")
+    return run_from_scores(columns.tag, columns.queries, columns.lengths, columns.documents, columns.values)
+
+
+def read_gold(path: Path) -> GoldSet:
+    """A qrels file; query texts come from `NAME.topics.tsv` beside it when there is one."""
+    columns = _read_columns(path, QRELS_FIELDS, value=3, dtype=pl.Int32)
+    query_ids = pl.Series(columns.queries, dtype=pl.String).gather(
+        np.repeat(np.arange(len(columns.lengths)), columns.lengths)
+    )
+    judgments = judgment_frame(query_ids, columns.documents, columns.values)
+    if judgments.select("query_id", "doc_id").is_duplicated().any():
+        raise _duplicate(path)
+    topics = _read_topics(topics_path(path))
+    queries = tuple(Query(id=query_id, text=topics.pop(query_id, "")) for query_id in dict.fromkeys(columns.queries))
+    queries += tuple(Query(id=query_id, text=text) for query_id, text in topics.items())
+    return GoldSet(name=path.stem, queries=queries, judgments=judgments)
+
+
+def write_gold(gold: GoldSet, path: Path) -> list[Path]:
+    rows = gold.judgments.select("query_id", "doc_id", "grade").iter_rows()
+    lines = []
+    for query_id, doc_id, grade in rows:
+        _refuse_spaces(query_id, doc_id)
+        lines.append(f"{query_id} 0 {doc_id} {grade}\n")
+    write_atomic(path, "".join(lines))
+    topics = topics_path(path)
+    write_atomic(topics, "".join(f"{query.id}\t{_one_line(query)}\n" for query in gold.queries))
+    return [path, topics]
+
+
+def write_run(run: Run, path: Path) -> None:
+    lines = []
+    for query_id in run.rows_by_query:
+        doc_ids = run.doc_ids(query_id)
+        for rank, doc_id in enumerate(doc_ids, start=1):
+            _refuse_spaces(query_id, doc_id)
+            # readers order by score, so the engine's order is written as one
+            lines.append(f"{query_id} Q0 {doc_id} {rank} {len(doc_ids) - rank + 1} {run.engine.replace(' ', '_')}\n")
+    write_atomic(path, "".join(lines))
+
+
+def topics_path(qrels: Path) -> Path:
+    return qrels.with_name(f"{qrels.stem}.topics.tsv")
+
+
+def _read_topics(path: Path) -> dict[str, str]:
+    if not path.exists():
+        return {}
+    topics: dict[str, str] = {}
+    for number, line in iter_lines(path):
+        query_id, tab, text = line.partition("\t")
+        if not tab:
+            raise InputError("expected: query id, a tab, query text", where=f"{path}:{number}")
+        if query_id in topics:
+            raise InputError(f"query {query_id!r} comes twice", where=f"{path}:{number}")
+        topics[query_id] = text
+    return topics
+
+
+def _one_line(query: Query) -> str:
+    return " ".join(query.text.split())
+
+
+def _refuse_spaces(*ids: str) -> None:
+    for name in ids:
+        if not name or any(character.isspace() for character in name):
+            raise InputError(
+                f"the id {name!r} cannot be written to a TREC file: it is empty or has a space",
+                hint="Use another format, such as json or csv.",
+            )
+
+
+# ── blocks ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class _Columns(NamedTuple):
+    """A file's columns. Queries are run-length coded: `lengths[i]` lines in a row belong to `queries[i]`."""
+
+    queries: list[str]
+    lengths: np.ndarray[Any, np.dtype[np.int64]]
+    documents: pl.Series
+    values: pl.Series
+    tag: str
+
+
+def _read_columns(path: Path, names: tuple[str, ...], *, value: int, dtype: type[pl.DataType]) -> _Columns:
+    def parse(item: tuple[int, bytes]) -> _Columns:
+        line, block = item
+        return _parse_block(block, len(names), value, dtype) or _parse_lines(path, block, line, names, value, dtype)
+
+    queries: list[str] = []
+    lengths: list[int] = []
+    parts: list[_Columns] = []
+    with ThreadPoolExecutor(max_workers=WORKERS) as pool:
+        blocks = _blocks(path)
+        while batch := list(islice(blocks, WORKERS)):  # a batch at a time, so that few blocks are in memory
+            for part in pool.map(parse, batch):
+                _extend_runs(queries, lengths, part)
+                parts.append(part)
+    if not lengths:
+        raise InputError("the file is empty", where=str(path), hint="Expected content; was the export interrupted?")
+    return _Columns(
+        queries=queries,
+        lengths=np.array(lengths, np.int64),
+        documents=pl.concat([part.documents for part in parts], rechunk=False),
+        values=pl.concat([part.values for part in parts], rechunk=False),
+        tag=parts[0].tag,
+    )
+
+
+def _extend_runs(queries: list[str], lengths: list[int], part: _Columns) -> None:
+    """Append a block's queries; one that began in the block before goes on."""
+    first = 0
+    if queries and part.queries and part.queries[0] == queries[-1]:
+        lengths[-1] += int(part.lengths[0])
+        first = 1
+    queries.extend(part.queries[first:])
+    lengths.extend(part.lengths[first:].tolist())
+
+
+def _blocks(path: Path) -> Iterator[tuple[int, bytes]]:
+    """(number of the first line, whole lines) of about BLOCK_BYTES each."""
+    line, rest = 1, b""
+    try:
+        with path.open("rb") as stream:
+            while data := stream.read(BLOCK_BYTES):
+                end = data.rfind(b"\n") + 1
+                if not end:
+                    rest += data
+                    if len(rest) > MAX_LINE_BYTES:
+                        raise too_long(path, line)
+                    continue
+                block = rest + data[:end]
+                yield line, block.removeprefix(b"\xef\xbb\xbf") if line == 1 else block
+                line += block.count(b"\n")
+                rest = data[end:]
+    except OSError as error:
+        message = (error.strerror or str(error)).lower()
+        raise InputError(message, where=str(path), hint="Check the path and its permissions.") from error
+    if rest.strip():
+        yield line, rest
+
+
+def _parse_block(block: bytes, width: int, value: int, dtype: type[pl.DataType]) -> _Columns | None:
+    """The block by the fast reader, or None when a line is not exactly `width` fields with one separator each."""
+    head = block[: block.find(b"\n")]
+    separator = "\t" if b"\t" in head else " "
+    lines = block.count(b"\n") + (not block.endswith(b"\n"))
+    if block.count(separator.encode()) != (width - 1) * lines:
+        return None
+    schema: dict[str, Any] = {f"f{i}": pl.String for i in range(width)} | {f"f{value}": dtype}
+    try:
+        frame = pl.read_csv(
+            block, separator=separator, has_header=False, quote_char=None, schema=schema, columns=[0, 2, value]
+        )
+    except (pl.exceptions.PolarsError, UnicodeError):
+        return None
+    if frame.height != lines or any(column.null_count() for column in frame):  # an empty field is read as null
+        return None
+    tag = head.decode("utf-8", "replace").rstrip("\r").rpartition(separator)[2]
+    return _columns(frame["f0"], frame["f2"], frame[f"f{value}"], tag)
+
+
+def _columns(queries: pl.Series, documents: pl.Series, values: pl.Series, tag: str) -> _Columns:
+    coded = queries.rle().struct.unnest()
+    lengths = coded["len"].to_numpy().astype(np.int64)
+    return _Columns(coded["value"].to_list(), lengths, documents.cast(pl.Categorical), values, tag)
+
+
+def _parse_lines(
+    path: Path, block: bytes, first: int, names: tuple[str, ...], value: int, dtype: type[pl.DataType]
+) -> _Columns:
+    rows: list[tuple[str, str, float]] = []
+    for number, raw in enumerate(block.split(b"\n"), start=first):
+        if not raw.strip() or raw.startswith(b"#"):
+            continue
+        try:
+            fields = _split(raw.decode("utf-8"), names)
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"not UTF-8: byte 0x{raw[error.start]:02x} in column {error.start + 1}",
+                where=f"{path}:{number}",
+                hint="Save the file as UTF-8.",
+            ) from error
+        rows.append((fields[0], fields[2], _number(path, number, fields, names, value, dtype)))
+    queries, documents, values = ([row[i] for row in rows] for i in range(3))
+    tag = fields[-1] if rows else ""
+    return _columns(
+        pl.Series(queries, dtype=pl.String), pl.Series(documents, dtype=pl.String), pl.Series(values, dtype=dtype), tag
+    )
+
+
+def _number(
+    path: Path, line: int, fields: list[str], names: tuple[str, ...], value: int, dtype: type[pl.DataType]
+) -> float:
+    where = f"{path}:{line}"
+    if len(fields) != len(names):
+        raise InputError(f"{len(fields)} fields, expected {len(names)}: {' '.join(names)}", where=where)
+    try:
+        return int(fields[value]) if dtype == pl.Int32 else float(fields[value])
+    except ValueError as error:
+        kind = "a whole number" if dtype == pl.Int32 else "a number"
+        raise InputError(f"the {names[value]} {fields[value]!r} is not {kind}", where=where) from error
+
+
+def _split(line: str, names: tuple[str, ...]) -> list[str]:
+    by_tab = line.strip("\r\n").split("\t")
+    return by_tab if len(by_tab) == len(names) else line.split()
+
+
+def _fields(path: Path, names: tuple[str, ...]) -> Iterator[tuple[int, list[str]]]:
+    for number, line in iter_lines(path):
+        if not line.startswith("#"):
+            yield number, _split(line, names)
+
+
+def _duplicate(path: Path) -> InputError:
+    seen: set[tuple[str, str]] = set()
+    for number, fields in _fields(path, QRELS_FIELDS):
+        pair = (fields[0], fields[2])
+        if pair in seen:
+            return InputError(
+                f"document {pair[1]!r} is judged twice on query {pair[0]!r}",
+                where=f"{path}:{number}",
+                hint="Keep one judgment a pair.",
+            )
+        seen.add(pair)
+    return InputError("a pair is judged twice", where=str(path))

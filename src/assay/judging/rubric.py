@@ -1,0 +1,96 @@
+"""Rubrics as data. Validation, judging and reports read the scale, the criteria and the expectations from here."""
+
+from __future__ import annotations
+
+from importlib import resources
+
+import msgspec
+
+from assay.errors import InputError
+
+DEFAULT = "fppc-relevance-1"
+
+Range = tuple[int, int]
+
+
+class Grade(msgspec.Struct, frozen=True, kw_only=True):
+    value: int
+    label: str
+    definition: str
+    criteria: tuple[str, ...] = ()
+    example: str = ""
+
+
+class EdgeCase(msgspec.Struct, frozen=True, kw_only=True):
+    title: str
+    rule: str
+
+
+class Checklist(msgspec.Struct, frozen=True, kw_only=True):
+    min_judged: int
+    min_highly_relevant: int
+    items: tuple[str, ...]
+
+
+class Expected(msgspec.Struct, frozen=True, kw_only=True):
+    """How many judgments of each kind a sound query has."""
+
+    highly_relevant: Range
+    relevant: Range
+    judged: Range
+
+
+class Targets(msgspec.Struct, frozen=True, kw_only=True):
+    """How a whole set should be spread over topics and query types."""
+
+    queries: Range
+    types: tuple[str, ...]
+    topics: dict[str, Range]
+
+
+class Rubric(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    title: str
+    principle: str
+    relevant_from: int
+    highly_relevant_from: int
+    grades: tuple[Grade, ...]
+    edge_cases: tuple[EdgeCase, ...]
+    checklist: Checklist
+    expected_per_query: Expected
+    targets: Targets
+
+
+def names() -> list[str]:
+    folder = resources.files("assay.judging") / "rubrics"
+    return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
+
+
+def load(name: str = DEFAULT) -> Rubric:
+    if name not in names():
+        raise InputError(f"unknown rubric {name!r}", hint=f"Known: {', '.join(names())}.")
+    data = (resources.files("assay.judging") / "rubrics" / f"{name}.toml").read_bytes()
+    return msgspec.toml.decode(data, type=Rubric)
+
+
+def as_markdown(rubric: Rubric) -> str:
+    """The rubric as a page for judges."""
+    lines = [f"# {rubric.title}", "", f"Rubric `{rubric.id}`. A gold set names the rubric it was judged by.", ""]
+    lines += ["## What counts", "", rubric.principle.strip(), "", "## The scale", ""]
+    for grade in rubric.grades:
+        lines += [f"### {grade.value}: {grade.label}", "", grade.definition, "", "Any one of these is enough:", ""]
+        lines += [f"- {criterion}" for criterion in grade.criteria]
+        lines += ["", f"*{grade.example}*", ""]
+    lines += ["## Edge cases", "", "| case | rule |", "|---|---|"]
+    lines += [f"| {case.title} | {case.rule} |" for case in rubric.edge_cases]
+    lines += ["", "## Before you hand in a query", ""]
+    lines += [f"{number}. {item}" for number, item in enumerate(rubric.checklist.items, start=1)]
+    expected = rubric.expected_per_query
+    lines += ["", "A sound query usually has "
+              f"{_range(expected.highly_relevant)} opinions with grade 2, {_range(expected.relevant)} with grade 1 and "
+              f"{_range(expected.judged)} judged in all.", ""]  # fmt: skip
+    return "\n".join(lines)
+
+
+def _range(bounds: Range) -> str:
+    return f"{bounds[0]} to {bounds[1]}"
