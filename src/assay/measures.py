@@ -103,7 +103,7 @@ def _ndcg(hits: JudgedHits, measure: Measure) -> Floats:
 
 
 def _precision(hits: JudgedHits, measure: Measure) -> Floats:
-    return np.asarray(_relevant(hits, measure).sum(axis=1) / measure.cutoff)
+    return np.asarray(_relevant(hits, measure).sum(axis=1) / float(measure.cutoff or 1), np.float64)
 
 
 def _recall(hits: JudgedHits, measure: Measure) -> Floats:
@@ -111,7 +111,7 @@ def _recall(hits: JudgedHits, measure: Measure) -> Floats:
 
 
 def _success(hits: JudgedHits, measure: Measure) -> Floats:
-    return _relevant(hits, measure).any(axis=1).astype(np.float64)
+    return np.asarray(_relevant(hits, measure).any(axis=1), np.float64)
 
 
 def _reciprocal_rank(hits: JudgedHits, measure: Measure) -> Floats:

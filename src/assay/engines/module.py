@@ -51,8 +51,9 @@ def _import(name: str) -> ModuleType:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name and (name == error.name or name.startswith(f"{error.name}.")):
-            raise InputError(f"no module {name!r} in the current folder or the environment",
-                             hint="Give it as path.to.my_engine, from the folder that holds path/.") from error  # fmt: skip
+            message = f"no module {name!r} in the current folder or the environment"
+            hint = "Give it as path.to.my_engine, from the folder that holds path/."
+            raise InputError(message, hint=hint) from error
         raise EngineError(f"module {name!r} failed on import: {_say(error)}") from error
     except InputError:
         raise

@@ -69,8 +69,7 @@ def _hit(item: Any, name: str, query: Query, rank: int) -> Hit:
     elif isinstance(item, Mapping):
         hit = _from_mapping(item, name, query, rank)
     elif isinstance(getattr(item, "doc_id", None), str):
-        score = getattr(item, "score", None)
-        hit = Hit(doc_id=item.doc_id, score=float(score) if _is_number(score) else None)
+        hit = Hit(doc_id=item.doc_id, score=_score(getattr(item, "score", None)))
     else:
         raise _broken(name, query, rank, f"{type(item).__name__} {item!r:.60}")
     if not hit.doc_id:
@@ -83,9 +82,12 @@ def _hit(item: Any, name: str, query: Query, rank: int) -> Hit:
 def _from_mapping(item: Mapping[str, Any], name: str, query: Query, rank: int) -> Hit:
     for key in ("doc_id", "id", "_id", "opinion_id", "node_id"):
         if isinstance(item.get(key), str):
-            score = item.get("score")
-            return Hit(doc_id=item[key], score=float(score) if _is_number(score) else None)
+            return Hit(doc_id=item[key], score=_score(item.get("score")))
     raise _broken(name, query, rank, f"an object without an id: {dict(item)!r:.60}")
+
+
+def _score(value: Any) -> float | None:
+    return float(value) if _is_number(value) else None
 
 
 def _is_number(value: Any) -> bool:

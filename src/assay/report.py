@@ -1,0 +1,259 @@
+"""What people and programs see of a scored run: results JSON, the terminal scorecard, and the sum behind a number."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from assay.measures import MEASURES, Measure, parse_measure, result_key
+from assay.types import Finding, GoldSet, Run, ScoreSheet, Slice
+
+TIE_POLICY = {
+    "engine": "the engine's own order; a document returned twice keeps its first place",
+    "score": "score descending, then document id descending (as trec_eval); a repeated document keeps its first place",
+}
+UNJUDGED_POLICY = "an unjudged document counts as not relevant; judged-only values and bounds stand beside"
+MISSING_POLICY = (
+    "a query missing from the run scores 0; a failed query has no score; a query without relevant documents is a "
+    "negative test and not ranked"
+)
+
+# ── results JSON ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def results_json(
+    sheet: ScoreSheet, run: Run, gold: GoldSet, *, timestamp: str, receipt: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The results file: scorecard, every query with its ranked ids and grades, and the receipt."""
+    measures = [parse_measure(name) for name in sheet.measures]
+    keys = {str(measure): result_key(measure, measures) for measure in measures}
+    results: dict[str, Any] = {"timestamp": timestamp, "engine": run.engine}
+    results["overall"] = _renamed(sheet.overall, keys)
+    kinds = dict.fromkeys(("type", "topic", *(part.kind for part in sheet.slices[1:])))
+    for kind in kinds:
+        results[f"by_{kind}"] = {name: _renamed(part, keys) for name, part in sheet.by(kind).items()}
+    results["per_query"] = list(_per_query(sheet, run, gold, keys))
+    results["receipt"] = dict(receipt)
+    return results
+
+
+def _renamed(part: Slice, keys: Mapping[str, str]) -> dict[str, float | None]:
+    return {keys[name]: value for name, value in part.means.items()}
+
+
+def _per_query(sheet: ScoreSheet, run: Run, gold: GoldSet, keys: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    grades: dict[str, dict[str, int]] = {query_id: {} for query_id in gold.query_ids}
+    for query_id, doc_id, grade in gold.judgments.select("query_id", "doc_id", "grade").iter_rows():
+        grades[query_id][doc_id] = grade
+    millis = run.queries["millis"].to_list() if "millis" in run.queries.columns else None
+    for row, query in enumerate(sheet.queries):
+        doc_ids = run.doc_ids(query.id)
+        values = sheet.values[row].tolist()
+        entry: dict[str, Any] = {
+            "query_id": query.id,
+            "query_text": query.text,
+            "query_type": query.type,
+            "query_topic": query.topic,
+            "num_results": len(doc_ids),
+            "results": doc_ids,
+            "metrics": {keys[m]: None if math.isnan(v) else v for m, v in zip(sheet.measures, values, strict=True)},
+            "grades": [grades[query.id].get(doc_id) for doc_id in doc_ids],
+            "judged": sorted(grades[query.id].values(), reverse=True),
+        }
+        if sheet.reasons[row]:
+            entry["reason"] = sheet.reasons[row]
+        at = run.rows_by_query.get(query.id)
+        if millis is not None and at is not None and millis[at] is not None:
+            entry["latency_ms"] = millis[at]
+        if sheet.reasons[row].startswith("failed: "):
+            entry["error"] = sheet.reasons[row].removeprefix("failed: ")
+        yield entry
+
+
+def receipt_of_measures(names: Sequence[str]) -> list[dict[str, Any]]:
+    """Each measure with its formula, threshold, gain and cutoff, so that a number can be recomputed by hand."""
+    measures = [parse_measure(name) for name in names]
+    lines = []
+    for measure in measures:
+        formula = MEASURES[measure.name]
+        params = {key: measure.param(key) for key in formula.params if measure.param(key) is not None}
+        lines.append(
+            {"key": result_key(measure, measures), "measure": str(measure), "cutoff": measure.cutoff, **params,
+             "formula": formula.text, "source": formula.source}
+        )  # fmt: skip
+    return lines
+
+
+# ── terminal ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+HEADINGS = {"type": "By query type", "topic": "By topic", "category": "By category", "corpus": "By corpus",
+            "language": "By language"}  # fmt: skip
+
+
+def scorecard(results: Mapping[str, Any]) -> RenderableType:
+    """The scorecard for a terminal, from a results object (so a saved file shows the same)."""
+    receipt = results["receipt"]
+    lines = receipt["measures"]
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
+    table.add_column("", min_width=18)
+    table.add_column("n", justify="right", style="dim")
+    for line in lines:
+        table.add_column(_heading(line), justify="right", no_wrap=True)
+    _add_row(table, "Overall", receipt["n"]["overall"], results["overall"], lines, style="bold cyan")
+    for key in [key for key in results if key.startswith("by_") and results[key]]:
+        kind = key.removeprefix("by_")
+        table.add_section()
+        table.add_row(Text(HEADINGS.get(kind, f"By {kind}"), style="bold"))
+        for name, means in results[key].items():
+            _add_row(table, f"  {name}", receipt["n"][key][name], means, lines)
+    gold = receipt["gold"]
+    size = f"  ({gold['queries']} queries, {gold['judgments']:,} judgments)"
+    title = Text.assemble((str(results["engine"]), "bold"), " on ", (gold["name"], "bold"), size)
+    return Group(title, Text(), table, *_footnotes(receipt))
+
+
+def _heading(line: Mapping[str, Any]) -> str:
+    return "MRR" if line["key"] == "mrr" else str(line["measure"])
+
+
+def _add_row(
+    table: Table, name: str, n: int, means: Mapping[str, float | None], lines: Sequence[Any], *, style: str = ""
+) -> None:
+    cells = [_decimal(means[line["key"]]) for line in lines]
+    table.add_row(name, str(n), *cells, style=style)
+
+
+def _decimal(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
+
+
+def _footnotes(receipt: Mapping[str, Any]) -> Iterator[Text]:
+    counts = receipt["counts"]
+    yield Text()
+    if mrr := next((line for line in receipt["measures"] if line["key"] == "mrr" and line["measure"] != "RR"), None):
+        yield Text(f"MRR is {mrr['measure']}: 1/rank of the first hit with grade {mrr['rel']} or more.", style="dim")
+    for name, values in receipt["unjudged"].items():
+        if values["judged"] is not None and values["judged"] < 1 and name.startswith("nDCG@10"):
+            only, worst, best = (_decimal(values[key]) for key in ("judged_only", "worst", "best"))
+            yield Text(
+                f"{values['judged']:.0%} of the top 10 is judged. {name} counts the rest as not relevant; over judged "
+                f"documents alone it is {only}, and with every possible grade of the rest between {worst} and {best}.",
+                style="dim",
+            )
+    parts = [f"{counts['n_scored']} of {counts['n_expected']} queries scored"]
+    parts += [f"{counts[key]} {label}" for key, label in COUNT_LABELS.items() if counts.get(key)]
+    if latency := receipt.get("latency_ms"):
+        parts.append(f"latency p50 {latency['p50']:.1f} ms, p95 {latency['p95']:.1f} ms")
+    yield Text("; ".join(parts) + ".", style="dim")
+
+
+COUNT_LABELS = {
+    "n_missing": "missing from the run (scored 0)",
+    "n_failed": "failed (not scored)",
+    "n_negative": "without relevant documents (not scored)",
+    "n_extra": "in the run but not in the gold set (ignored)",
+    "duplicates": "duplicate hits dropped",
+    "ties": "hits tied in score",
+}
+
+
+def findings_table(findings: Sequence[Finding]) -> RenderableType:
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for finding in findings:
+        style = "bold red" if finding.level == "error" else "yellow"
+        table.add_row(Text(finding.level, style=style), Text(finding.code, style="dim"), finding.where, finding.message)
+    return table
+
+
+def stats_table(stats: Mapping[str, Any]) -> RenderableType:
+    """The picture of a gold set: queries by topic and type, judgments by grade, and how they spread over queries."""
+    types = list(stats["types"]) or [""]
+    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold", title_justify="left")
+    grid.add_column("queries by topic")
+    for name in types:
+        grid.add_column(name or "no type", justify="right")
+    grid.add_column("all", justify="right", style="bold")
+    for topic, row in stats["topics"].items():
+        grid.add_row(topic or "no topic", *(str(row.get(name, 0)) for name in types), str(sum(row.values())))
+    grid.add_row("all", *(str(stats["types"].get(name, 0)) for name in types), str(stats["queries"]), style="bold")
+    grades = Table(box=None, pad_edge=False, show_header=False)
+    for grade, count in stats["grades"].items():
+        share = count / max(stats["judgments"], 1)
+        grades.add_row(f"grade {grade}", str(count), Text("█" * round(share * 40), style="cyan"), f"{share:.0%}")
+    spread = ", ".join(f"{name} {value}" for name, value in stats["judged_per_query"].items())
+    size = f"  {stats['queries']} queries, {stats['judgments']:,} judgments, rubric {stats['rubric'] or 'not named'}"
+    head = Text.assemble((stats["name"], "bold"), f"{size}, {stats['rationales']:.0%} with a rationale")
+    return Group(head, Text(), grid, Text(), grades, Text(f"judged per query: {spread}", style="dim"))
+
+
+# ── explain ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def explanation(entry: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]) -> RenderableType:
+    """The sum behind every number of one query, rank by rank."""
+    grades, judged = entry["grades"], entry["judged"]
+    deepest = max([line["cutoff"] or len(grades) for line in lines], default=10)
+    parts: list[RenderableType] = [Text.assemble((entry["query_id"], "bold"), "  ", entry["query_text"]), Text()]
+    if entry.get("reason"):
+        parts.append(Text(entry["reason"], style="yellow"))
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
+    for name in ("rank", "document", "grade", "1/log2(rank+1)", "grade/log2(rank+1)", "sum"):
+        table.add_column(name, justify="left" if name == "document" else "right")
+    total = 0.0
+    for rank, (doc_id, grade) in enumerate(zip(entry["results"][:deepest], grades, strict=False), start=1):
+        discount = 1 / math.log2(rank + 1)
+        gain = max(grade or 0, 0) * discount
+        total += gain
+        shown = "unjudged" if grade is None else str(grade)
+        style = "dim" if not grade else ("bold green" if grade >= 2 else "green")
+        table.add_row(str(rank), doc_id, shown, f"{discount:.4f}", f"{gain:.4f}", f"{total:.4f}", style=style)
+    parts += [
+        table,
+        Text(),
+        Text("judged for this query, best first: " + " ".join(map(str, judged)), style="dim"),
+        Text(),
+    ]
+    sums = Table(box=None, pad_edge=False, show_header=False)
+    for line in lines:
+        value = entry["metrics"].get(line["key"])
+        sums.add_row(
+            Text(str(line["measure"]), style="bold"), "=", _decimal_long(value), _derivation(line, grades, judged)
+        )
+    return Group(*parts, sums)
+
+
+def _decimal_long(value: float | None) -> str:
+    return "no value" if value is None else f"{value:.6f}"
+
+
+def _derivation(line: Mapping[str, Any], grades: Sequence[int | None], judged: Sequence[int]) -> str:
+    """The arithmetic of one measure in words and figures; the formula itself where it is not a simple ratio."""
+    measure = parse_measure(str(line["measure"]))
+    top = [grade if grade is not None else 0 for grade in grades[: measure.cutoff]]
+    threshold = measure.param("rel") or 1
+    found = sum(grade >= threshold for grade in top)
+    if measure.name == "nDCG":
+        dcg, ideal = _dcg(top, measure), _dcg(judged[: measure.cutoff], measure)
+        return f"{dcg:.6f} / {ideal:.6f}  (sum over the ranking / sum over the best order)"
+    if measure.name == "P":
+        return f"{found} / {measure.cutoff}  (grade >= {threshold} in the top {measure.cutoff})"
+    if measure.name == "R":
+        known = sum(grade >= threshold for grade in judged)
+        return f"{found} / {known}  (found in the top {measure.cutoff} / all with grade >= {threshold})"
+    if measure.name == "RR":
+        first = next((rank for rank, grade in enumerate(top, start=1) if grade >= threshold), None)
+        return f"1 / {first}  (first hit with grade >= {threshold})" if first else f"no hit with grade >= {threshold}"
+    return MEASURES[measure.name].text
+
+
+def _dcg(grades: Sequence[int], measure: Measure) -> float:
+    values = np.maximum(np.array(grades, np.float64), 0)
+    gains = np.exp2(values) - 1 if measure.param("gain") == "exp2" else values
+    return float((gains / np.log2(np.arange(len(gains)) + 2)).sum())
