@@ -2,6 +2,7 @@
 
 Usage: python make_corpus.py
 """
+
 import json
 from pathlib import Path
 

@@ -1,4 +1,5 @@
 """Example engine: ranks opinions by how many words of the query they contain."""
+
 import json
 import re
 from abc import ABC, abstractmethod

@@ -150,6 +150,26 @@ def rubric(name: Annotated[str, typer.Argument(help="Which rubric.")] = "fppc-re
     typer.echo(workbench.rubric_page(name))
 
 
+@app.command()
+def demo(
+    output: Annotated[Path, typer.Option(help="Where the results of the last engine go.")] = Path("demo-results.json"),
+) -> None:
+    """Score three engines on the bundled sample of advisory opinions, and say what to try next."""
+    from assay import report, workbench
+
+    folder = workbench.samples() / "en"
+    gold, findings = workbench.validate_gold(folder / "dataset.json", corpus=folder / "opinions")
+    errors = sum(finding.level == "error" for finding in findings)
+    _say(f"1. The gold set: {len(gold.queries)} queries, {gold.judgments.height} judgments, {errors} errors, "
+         f"{len(findings) - errors} flags for a person to look at", style="bold")  # fmt: skip
+    _say("2. Three engines answer the queries", style="bold")
+    scored = workbench.demo(output, _progress)
+    _show(report.comparison({name: result.results for name, result in scored.items()}))
+    _say("3. The scorecard of bm25", style="bold")
+    _show(report.scorecard(scored["bm25"].results))
+    _show(report.next_steps(output, folder))
+
+
 @app.callback(invoke_without_command=True)
 def root(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
     if version:
@@ -170,12 +190,16 @@ def _emit(data: Any, render: Any, *, json: bool) -> None:
         sys.stdout.buffer.write(encode(data))
         sys.stdout.buffer.flush()
         return
+    _show(render())
+
+
+def _show(renderable: Any) -> None:
     from rich.console import Console
 
-    console = Console(highlight=False, soft_wrap=False)
+    console = Console(highlight=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=120)
-    console.print(render())
+    console.print(renderable)
 
 
 def _say(message: str, *, style: str = "dim") -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -117,6 +118,33 @@ def scorecard(results: Mapping[str, Any]) -> RenderableType:
     size = f"  ({gold['queries']} queries, {gold['judgments']:,} judgments)"
     title = Text.assemble((str(results["engine"]), "bold"), " on ", (gold["name"], "bold"), size)
     return Group(title, Text(), table, *_footnotes(receipt))
+
+
+def comparison(results: Mapping[str, Mapping[str, Any]]) -> RenderableType:
+    """The overall row of several engines on one gold set."""
+    lines = next(iter(results.values()))["receipt"]["measures"]
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
+    table.add_column("engine", min_width=18)
+    table.add_column("n", justify="right", style="dim")
+    for line in lines:
+        table.add_column(_heading(line), justify="right", no_wrap=True)
+    for name, result in results.items():
+        _add_row(table, name, result["receipt"]["n"]["overall"], result["overall"], lines)
+    return Group(table, Text())
+
+
+def next_steps(output: Path, samples: Path) -> RenderableType:
+    """What a new user can do with the files the demo left."""
+    dataset = f"{samples / 'dataset.json'}"
+    table = Table(box=None, pad_edge=False, show_header=False, title="What to try next", title_justify="left",
+                  title_style="bold")  # fmt: skip
+    table.add_row("why is q001 at that value?", Text(f"assay explain {output} q001", style="cyan"))
+    table.add_row("look at the gold set", Text(f"assay gold stats {dataset}", style="cyan"))
+    table.add_row("check it against the rubric", Text(f"assay gold validate {dataset}", style="cyan"))
+    table.add_row(
+        "score your own engine", Text(f"assay score --search-module my_engine --dataset {dataset}", style="cyan")
+    )
+    return Group(Text(), table)
 
 
 def _heading(line: Mapping[str, Any]) -> str:

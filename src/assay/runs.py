@@ -113,7 +113,7 @@ def _with_ties_by_id(hits: pl.DataFrame, equal: Any) -> tuple[pl.DataFrame, int]
     frame = pl.DataFrame({"group": np.cumsum(new_group), "name": hits["doc_id"][at].cast(pl.String), "at": at})
     order = np.arange(hits.height)
     order[at] = frame.sort("group", "name", descending=[False, True], maintain_order=True)["at"].to_numpy()
-    return hits[order], len(at)
+    return hits.with_columns(hits["doc_id"][order]), len(at)  # tied scores are equal: only the ids move
 
 
 def _without_duplicates(hits: pl.DataFrame, lengths: Integers) -> tuple[pl.DataFrame, Integers]:

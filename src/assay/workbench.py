@@ -200,6 +200,29 @@ def explain(
     return entry, results["receipt"]["measures"]
 
 
+# ── demo ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def samples() -> Path:
+    """The bundled samples: inside the installed package, or beside `src` in a checkout."""
+    package = Path(__file__).parent
+    for folder in (package / "samples", package.parent.parent / "samples"):
+        if (folder / "en" / "dataset.json").exists():
+            return folder
+    raise InputError("the bundled samples are missing", hint="Install the package again.")
+
+
+def demo(output: Path, progress: Progress = lambda queries: queries) -> dict[str, Scored]:
+    """Three engines on the English sample: a floor, one a user would write, and plain BM25."""
+    english = samples() / "en"
+    dataset, corpus = english / "dataset.json", english / "corpus.jsonl"
+    return {
+        "random": score(dataset, engine="random", corpus=corpus, progress=progress),
+        "my_engine.py": score(dataset, search_module=str(english / "my_engine.py"), progress=progress),
+        "bm25": score(dataset, engine="bm25", corpus=corpus, output=output, progress=progress),
+    }
+
+
 # ── gold sets ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 

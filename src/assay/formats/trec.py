@@ -22,7 +22,7 @@ from assay.files import MAX_LINE_BYTES, iter_lines, too_long, write_atomic
 from assay.runs import run_from_scores
 from assay.types import GoldSet, Query, Run, judgment_frame
 
-BLOCK_BYTES = 4 * 2**20
+BLOCK_BYTES = 2 * 2**20
 WORKERS = min(4, os.cpu_count() or 1)
 RUN_FIELDS = ("query", "Q0", "document", "rank", "score", "tag")
 QRELS_FIELDS = ("query", "iteration", "document", "grade")

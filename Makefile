@@ -1,0 +1,48 @@
+# Two commands: `make demo` shows the product on the bundled samples, `make test` checks everything.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help demo test check bench clean
+.DEFAULT_GOAL := help
+
+help:  ## Show this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 10
+
+demo: $(VENV)/.base  ## Score three engines on the bundled samples
+	@$(BIN)/assay demo --output demo-results.json
+
+test: check  ## Format, lint, types, import rule and all tests
+	$(BIN)/pytest
+
+check: $(VENV)/.dev  ## Format, lint and types
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.bench  ## Measure speed and memory against peers in the same run
+	$(BIN)/python benchmarks/run.py
+
+clean:  ## Remove the environment and caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist demo-results.json
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/bin/python:
+	@echo "Creating the virtual environment $(VENV)"
+	@$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "Assay needs Python 3.11 or newer"'
+	@$(PYTHON) -m venv $(VENV) || { echo "No venv module: on Debian, apt-get install python3-venv"; exit 1; }
+
+$(VENV)/.base: pyproject.toml | $(VENV)/bin/python
+	@echo "Installing assay"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.base
+	@echo "Installing the test tools"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+$(VENV)/.bench: $(VENV)/.base
+	@echo "Installing the peers to measure against"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	@touch $@

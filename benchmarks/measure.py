@@ -1,0 +1,128 @@
+"""One measurement in its own process: `measure.py TASK PEER FOLDER` prints {seconds, peak_mb, check} as JSON.
+
+`check` is the sum of all values of all measures, so that a peer that is fast and different does not go unnoticed.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+QUERIES, DEPTH, VOCABULARY, JUDGED_HITS, JUDGED_MISSES = 5_000, 1_000, 200_000, 30, 20
+ASSAY = ("RR", "nDCG@5", "nDCG@10", "P@5", "P@10", "R@10", "R@20")
+TREC = {"recip_rank", "ndcg_cut.5,10", "P.5,10", "recall.10,20"}
+RANX = ["mrr", "ndcg@5", "ndcg@10", "precision@5", "precision@10", "recall@10", "recall@20"]
+
+
+def make(folder: Path) -> None:
+    """A run without ties, sorted as engines write it, and qrels that hit and miss it."""
+    import numpy as np
+
+    rng = np.random.default_rng(20)
+    with (folder / "run.trec").open("w") as run, (folder / "qrels.trec").open("w") as qrels:
+        for query in range(QUERIES):
+            documents = rng.choice(VOCABULARY, DEPTH + JUDGED_MISSES, replace=False)
+            scores = np.sort(rng.choice(2**24, DEPTH, replace=False))[::-1] / 1024
+            run.writelines(
+                f"q{query} Q0 doc-{document:07d} {rank} {score} bench\n"
+                for rank, (document, score) in enumerate(zip(documents, scores, strict=False), start=1)
+            )
+            judged = [*rng.choice(documents[:DEPTH], JUDGED_HITS, replace=False), *documents[DEPTH:]]
+            grades = rng.integers(0, 3, len(judged))
+            qrels.writelines(f"q{query} 0 doc-{d:07d} {g}\n" for d, g in zip(judged, grades, strict=True))
+
+
+def dicts(folder: Path) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
+    qrels: dict[str, dict[str, int]] = {}
+    run: dict[str, dict[str, float]] = {}
+    for line in (folder / "qrels.trec").open():
+        query, _, document, grade = line.split()
+        qrels.setdefault(query, {})[document] = int(grade)
+    for line in (folder / "run.trec").open():
+        query, _, document, _, score, _ = line.split()
+        run.setdefault(query, {})[document] = float(score)
+    return qrels, run
+
+
+def memory_assay_dicts(folder: Path) -> Callable[[], Any]:
+    from assay import evaluate
+
+    qrels, run = dicts(folder)
+    return lambda: evaluate(run, qrels, ASSAY).values.sum()
+
+
+def memory_assay_columns(folder: Path) -> Callable[[], Any]:
+    from assay import evaluate, read_gold, read_run
+
+    gold, run = read_gold(folder / "qrels.trec"), read_run(folder / "run.trec")
+    return lambda: evaluate(run, gold, ASSAY).values.sum()
+
+
+def memory_pytrec_eval(folder: Path) -> Callable[[], Any]:
+    import pytrec_eval
+
+    qrels, run = dicts(folder)
+    return lambda: sum(
+        sum(values.values()) for values in pytrec_eval.RelevanceEvaluator(qrels, TREC).evaluate(run).values()
+    )
+
+
+def memory_ir_measures(folder: Path) -> Callable[[], Any]:
+    import ir_measures
+
+    qrels, run = dicts(folder)
+    measures = [ir_measures.parse_measure(name) for name in ASSAY]
+    return lambda: sum(value.value for value in ir_measures.iter_calc(measures, qrels, run))
+
+
+def memory_ranx(folder: Path) -> Callable[[], Any]:
+    import warnings
+
+    warnings.simplefilter("ignore")
+    from ranx import Qrels, Run, evaluate
+
+    qrels, run = (kind(values) for kind, values in zip((Qrels, Run), dicts(folder), strict=True))
+    evaluate(qrels, run, RANX)  # compiles
+    return lambda: sum(float(v.sum()) for v in evaluate(qrels, run, RANX, return_mean=False).values())
+
+
+def files_assay(folder: Path) -> Callable[[], Any]:
+    from assay import evaluate, read_gold, read_run
+
+    return lambda: evaluate(read_run(folder / "run.trec"), read_gold(folder / "qrels.trec"), ASSAY).values.sum()
+
+
+def files_ir_measures(folder: Path) -> Callable[[], Any]:
+    import ir_measures
+
+    measures = [ir_measures.parse_measure(name) for name in ASSAY]
+    return lambda: sum(
+        value.value
+        for value in ir_measures.iter_calc(
+            measures,
+            ir_measures.read_trec_qrels(str(folder / "qrels.trec")),
+            ir_measures.read_trec_run(str(folder / "run.trec")),
+        )
+    )
+
+
+def main() -> None:
+    task, peer, folder = sys.argv[1], sys.argv[2].replace("-", "_"), Path(sys.argv[3])
+    if task == "make":
+        make(folder)
+        return
+    call = globals()[f"{task}_{peer}"](folder)
+    start = perf_counter()
+    check = float(call())
+    seconds = perf_counter() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    sys.stdout.write(json.dumps({"seconds": seconds, "peak_mb": peak, "check": check}) + "\n")
+
+
+if __name__ == "__main__":
+    main()

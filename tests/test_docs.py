@@ -1,0 +1,79 @@
+"""The documentation says what the program does: examples are run, generated parts are compared."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from assay import __version__, evaluate
+from assay.judging import rubric
+from assay.measures import MEASURES
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text()
+ASSAY = str(Path(sys.executable).with_name("assay"))
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+
+
+def without_timing(text: str) -> str:
+    return re.sub(r"; latency .* ms\.", ".", re.sub(r" +$", "", text.strip(), flags=re.MULTILINE))
+
+
+def test_readme_shows_the_real_scorecard() -> None:
+    shown = next(block for block in blocks("") if block.startswith("$ assay score"))
+    command, _, expected = shown.partition("\n")
+    done = subprocess.run([ASSAY, *command.split()[2:]], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert without_timing(done.stdout) == without_timing(expected)
+
+
+def test_readme_engine_scores(tmp_path: Path) -> None:
+    """The ten-line engine of the README runs as printed, with the command printed under it."""
+    (tmp_path / "my_engine.py").write_text(next(block for block in blocks("python") if "class MyEngine" in block))
+    (tmp_path / "samples").symlink_to(ROOT / "samples")
+    command = re.search(r"assay (score --search-module my_engine.*)", README)
+    assert command
+    done = subprocess.run([ASSAY, *command[1].split()], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "MyEngine on dataset" in done.stdout
+    assert (tmp_path / "results.json").exists()
+
+
+def test_readme_python_example() -> None:
+    code = next(block for block in blocks("python") if "assay.evaluate(" in block)
+    names: dict[str, object] = {}
+    exec(code, names)
+    sheet = names["sheet"]
+    assert sheet == sheet
+    shown = re.search(r"# (\{.*\})", code)
+    assert shown
+    expected = {key: float(value) for key, value in re.findall(r"'([^']+)': ([0-9.]+?)(?:\.\.\.)?[,}]", shown[1])}
+    actual = evaluate(
+        {"q1": {"A-19-112": 3.2, "81-027": 2.9}}, {"q1": {"81-027": 2, "A-06-119": 1}}, list(expected)
+    ).overall.means
+    assert actual == pytest.approx(expected, abs=1e-3)
+
+
+def test_rubric_page_is_generated_from_the_rubric() -> None:
+    assert (ROOT / "docs" / "rubric.md").read_text() == rubric.as_markdown(rubric.load())
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_every_measure_is_documented(name: str) -> None:
+    assert f"| `{name}` |" in (ROOT / "docs" / "measures.md").read_text()
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")) + [ROOT / "README.md"], ids=lambda p: p.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+        if not target.startswith("http"):
+            assert (page.parent / target).exists(), target
+
+
+def test_version_is_the_projects() -> None:
+    assert f'version = "{__version__}"' in (ROOT / "pyproject.toml").read_text()
