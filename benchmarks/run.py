@@ -86,8 +86,9 @@ def show_cold_starts(folder: Path) -> None:
     samples = HERE.parent / "samples" / "en"
     assay = str(Path(sys.executable).with_name("assay"))
     saved = folder / "bm25.json"
-    subprocess.run([assay, "score", "--dataset", str(samples / "dataset.json"), "--engine", "bm25", "--corpus",
-                    str(samples / "corpus.jsonl"), "--output", str(saved)], check=True, capture_output=True)  # fmt: skip
+    dataset, corpus = str(samples / "dataset.json"), str(samples / "corpus.jsonl")
+    prepare = [assay, "score", "--dataset", dataset, "--engine", "bm25", "--corpus", corpus, "--output", str(saved)]
+    subprocess.run(prepare, check=True, capture_output=True)
     commands = {
         "assay --help": ([assay, "--help"], 0.3),
         "assay score --run (sample)": (

@@ -196,9 +196,9 @@ def _emit(data: Any, render: Any, *, json: bool) -> None:
 def _show(renderable: Any) -> None:
     from rich.console import Console
 
-    console = Console(highlight=False)
+    console = Console(highlight=False, markup=False)  # ids and texts may look like markup
     if not console.is_terminal:
-        console = Console(highlight=False, width=120)
+        console = Console(highlight=False, markup=False, width=120)
     console.print(renderable)
 
 

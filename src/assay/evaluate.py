@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -178,7 +178,6 @@ def _prepare(run: Run | Scored, gold: GoldSet | Qrels) -> _Prepared:
         joined = _join_columns(run, gold_set, rows, gold_query)
     else:
         joined = _join_dicts(run, _as_dict(gold) if isinstance(gold, GoldSet) else gold, rows)
-    hit_query, hit_rank, hit_grade, returned = joined
     best_first = np.lexsort((-gold_grade, gold_query))
     has_relevant = np.zeros(len(rows), bool)
     has_relevant[gold_query[gold_grade >= 1]] = True
@@ -186,21 +185,21 @@ def _prepare(run: Run | Scored, gold: GoldSet | Qrels) -> _Prepared:
     has_any[gold_query] = True
     reasons, scorable = _states(gold_set.query_ids, has_relevant, has_any, errors, order)
     in_run = sum(1 for query_id in rows if query_id in order)
-    states = {"n_expected": len(rows), "n_run": in_run, "n_scored": int(scorable.sum()), "n_failed": len(errors)}
+    states = {"n_expected": len(rows), "n_run": in_run, "n_scored": int(scorable.sum())}
     states |= {
         "n_missing": reasons.count(MISSING),
         "n_negative": reasons.count(NEGATIVE) + reasons.count(UNJUDGED_QUERY),
     }
-    states |= {"n_extra": len(order) - in_run}
+    states |= {"n_failed": sum(query_id in errors for query_id in rows), "n_extra": len(order) - in_run}
     return _Prepared(
         queries=gold_set.queries,
         scorable=scorable,
         reasons=reasons,
-        counts=states | (dict(run.counts) if isinstance(run, Run) else {}),
-        returned=returned,
-        hit_query=hit_query,
-        hit_rank=hit_rank,
-        hit_grade=hit_grade,
+        counts=states | {"ties": joined.ties} | (dict(run.counts) if isinstance(run, Run) else {}),
+        returned=joined.returned,
+        hit_query=joined.query,
+        hit_rank=joined.rank,
+        hit_grade=joined.grade,
         gold_query=gold_query[best_first],
         gold_grade=gold_grade[best_first],
         max_grade=gold_set.max_grade,
@@ -239,9 +238,17 @@ def _rows_of(query_ids: pl.Series, rows: Mapping[str, int]) -> Integers:
     return found["row"].fill_null(-1).cast(pl.Int64).to_numpy()
 
 
-def _join_columns(
-    run: Run, gold: GoldSet, rows_by_id: Mapping[str, int], gold_query: Integers
-) -> tuple[Integers, Integers, Integers, Integers]:
+class _Joined(NamedTuple):
+    """The judged hits by query and rank; how many hits each query returned; how many share their score."""
+
+    query: Integers
+    rank: Integers
+    grade: Integers
+    returned: Integers
+    ties: int
+
+
+def _join_columns(run: Run, gold: GoldSet, rows_by_id: Mapping[str, int], gold_query: Integers) -> _Joined:
     """One hash join of interned (query, document) pairs, kept in rank order."""
     query_rows = np.array([rows_by_id.get(query_id, -1) for query_id in run.rows_by_query], np.int64)
     lengths = np.diff(run.offsets)
@@ -273,49 +280,57 @@ def _join_columns(
     at = joined["at"].to_numpy()
     begins = run.offsets[np.searchsorted(run.offsets, at, side="right") - 1]
     order = np.argsort(joined["query"].to_numpy(), kind="stable")  # the run may have the queries in another order
-    hit_query, hit_rank = joined["query"].to_numpy()[order], (at - begins + 1)[order]
-    return hit_query, hit_rank, joined["grade"].to_numpy().astype(np.int64)[order], returned
+    return _Joined(
+        query=joined["query"].to_numpy()[order],
+        rank=(at - begins + 1)[order],
+        grade=joined["grade"].to_numpy().astype(np.int64)[order],
+        returned=returned,
+        ties=run.counts.get("ties", 0),
+    )
 
 
 _JOINED = {"at": pl.Int64, "grade": pl.Int32, "query": pl.Int64}
 
 
-def _join_dicts(run: Scored, qrels: Qrels, rows: Mapping[str, int]) -> tuple[Integers, Integers, Integers, Integers]:
+def _join_dicts(run: Scored, qrels: Qrels, rows: Mapping[str, int]) -> _Joined:
     """The same join for dicts: look each judged document up and count the scores above it. No string is copied."""
     returned = np.zeros(len(rows), np.int64)
-    parts: list[tuple[int, Integers, Integers]] = []
+    ties = 0
+    found: list[int] = []
+    ranks, grades = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for query_id, row in rows.items():
         scored = run.get(query_id)
         if not scored:
             continue
         returned[row] = len(scored)
-        grades = {doc_id: grade for doc_id, grade in qrels.get(query_id, {}).items() if doc_id in scored}
-        parts.append((row, _ranks_of(grades, scored, query_id), np.fromiter(grades.values(), np.int64, len(grades))))
-    if not parts:
-        empty = np.empty(0, np.int64)
-        return empty, empty, empty, returned
-    hit_query = np.repeat([row for row, _, _ in parts], [len(ranks) for _, ranks, _ in parts])
-    hit_rank = np.concatenate([ranks for _, ranks, _ in parts])
-    hit_grade = np.concatenate([grades for _, _, grades in parts])
+        judged = {doc_id: grade for doc_id, grade in qrels.get(query_id, {}).items() if doc_id in scored}
+        query_ranks, query_ties = _ranks_of(judged, scored, query_id)
+        ties += query_ties
+        found.extend([row] * len(judged))
+        ranks.append(query_ranks)
+        grades.append(np.fromiter(judged.values(), np.int64, len(judged)))
+    hit_query, hit_rank = np.array(found, np.int64), np.concatenate(ranks)
     order = np.lexsort((hit_rank, hit_query))
-    return hit_query[order], hit_rank[order], hit_grade[order], returned
+    return _Joined(hit_query[order], hit_rank[order], np.concatenate(grades)[order], returned, ties)
 
 
-def _ranks_of(wanted: Iterable[str], scored: Mapping[str, float], query_id: str) -> Integers:
-    """The rank of each wanted document by (score, id), both descending."""
+def _ranks_of(wanted: Collection[str], scored: Mapping[str, float], query_id: str) -> tuple[Integers, int]:
+    """The rank of each wanted document by (score, id), both descending; and how many hits share their score."""
     every = np.fromiter(scored.values(), np.float64, len(scored))
-    if np.isnan(every).any():
-        raise InputError(f"query {query_id!r}: a score is NaN", hint="Every score must be a number.")
-    wanted = list(wanted)
-    scores = np.fromiter((scored[doc_id] for doc_id in wanted), np.float64, len(wanted))
     every.sort()
-    above = len(every) - np.searchsorted(every, scores, side="right")
-    tied = len(every) - np.searchsorted(every, scores, side="left") - above
-    if (tied > 1).any():
-        order = sorted(scored, key=lambda doc_id: (scored[doc_id], doc_id), reverse=True)
-        place = {doc_id: rank for rank, doc_id in enumerate(order, start=1)}
-        return np.fromiter((place[doc_id] for doc_id in wanted), np.int64, len(wanted))
-    return above + 1
+    if every[-1] != every[-1]:  # NaN sorts last
+        raise InputError(f"query {query_id!r}: a score is NaN", hint="Every score must be a number.")
+    scores = np.fromiter((scored[doc_id] for doc_id in wanted), np.float64, len(wanted))
+    from_top = len(every) - np.searchsorted(every, scores)
+    equal = every[1:] == every[:-1]
+    if not equal.any():
+        return from_top, 0
+    ties = int(np.count_nonzero(np.append(equal, False) | np.append(False, equal)))
+    if (np.searchsorted(every, scores, side="right") + from_top == len(every) + 1).all():  # none of the wanted is tied
+        return from_top, ties
+    order = sorted(scored, key=lambda doc_id: (scored[doc_id], doc_id), reverse=True)
+    place = {doc_id: rank for rank, doc_id in enumerate(order, start=1)}
+    return np.fromiter((place[doc_id] for doc_id in wanted), np.int64, len(wanted)), ties
 
 
 def gold_from_dict(qrels: Qrels) -> GoldSet:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import tempfile
@@ -114,6 +115,26 @@ def write_atomic(path: Path, data: bytes | str) -> None:
             raise
     except OSError as error:
         raise InputError(f"cannot write: {_os_message(error)}", where=str(path)) from error
+
+
+@contextlib.contextmanager
+def scratch_beside(target: Path) -> Iterator[Path]:
+    """A temporary folder on the same file system as `target`, so that what is made in it can be renamed into place."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as folder:
+            yield Path(folder)
+    except OSError as error:
+        raise InputError(f"cannot write: {_os_message(error)}", where=str(target)) from error
+
+
+def move_into_place(source: Path, target: Path) -> Path:
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        os.replace(source, target)
+    except OSError as error:
+        raise InputError(f"cannot write: {_os_message(error)}", where=str(target)) from error
+    return target
 
 
 def sha256_of(path: Path) -> str:

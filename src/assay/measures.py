@@ -20,6 +20,7 @@ Floats = np.ndarray[Any, np.dtype[np.float64]]
 Integers = np.ndarray[Any, np.dtype[np.int64]]
 Booleans = np.ndarray[Any, np.dtype[np.bool_]]
 
+MAX_CUTOFF = 10**9
 NO_RANK = 2**40  # the rank of padding: beyond every cutoff
 NO_GRADE = -(2**30)  # the grade of padding: below every threshold
 
@@ -153,7 +154,7 @@ def _rank_biased_precision(hits: JudgedHits, measure: Measure) -> Floats:
 
 def _expected_reciprocal_rank(hits: JudgedHits, measure: Measure) -> Floats:
     top = measure.param("max") or hits.max_grade
-    satisfied = (_gain(hits.grades, "exp2") / 2.0**top) * _within(hits, measure)
+    satisfied = (_gain(np.minimum(hits.grades, top), "exp2") / 2.0**top) * _within(hits, measure)
     still_looking = np.cumprod(1.0 - satisfied, axis=1) / (1.0 - satisfied)
     return np.asarray((satisfied * still_looking / hits.ranks).sum(axis=1))
 
@@ -250,6 +251,8 @@ def parse_measure(text: str) -> Measure:
     params = _parse_params(text, name, match[2] or "")
     cutoff = int(match[3]) if match[3] else None
     rule = MEASURES[name].cutoff
+    if cutoff is not None and cutoff > MAX_CUTOFF:
+        raise InputError(f"measure {text!r}: the cutoff is larger than {MAX_CUTOFF:,}")
     if cutoff == 0 or (rule == "required" and cutoff is None):
         raise InputError(f"measure {text!r} needs a cutoff of at least 1", hint=f"Write it like {name}@10.")
     if rule == "none" and cutoff is not None:
@@ -278,12 +281,12 @@ def _parse_params(text: str, name: str, inside: str) -> tuple[tuple[str, float |
 
 def _param_value(text: str, key: str, value: str) -> float | int | str:
     ok: dict[str, Callable[[str], float | int | str | None]] = {
-        "rel": lambda v: int(v) if v.isdigit() and int(v) >= 1 else None,
-        "max": lambda v: int(v) if v.isdigit() and int(v) >= 1 else None,
+        "rel": lambda v: int(v) if re.fullmatch(r"[1-9][0-9]{0,5}", v) else None,
+        "max": lambda v: int(v) if re.fullmatch(r"[1-9][0-9]?", v) else None,
         "p": lambda v: float(v) if re.fullmatch(r"0?\.\d+", v) and float(v) > 0 else None,
         "gain": lambda v: v if v in ("linear", "exp2") else None,
     }
-    expected = {"rel": "a whole number from 1", "max": "a whole number from 1", "p": "a number between 0 and 1"}
+    expected = {"rel": "a whole number from 1", "max": "a whole number from 1 to 99", "p": "a number between 0 and 1"}
     parsed = ok[key](value)
     if parsed is None:
         raise InputError(f"measure {text!r}: {key}={value} is not {expected.get(key, 'linear or exp2')}")

@@ -65,11 +65,10 @@ def run_from_scores(
         kept.append(part_lengths)
         ties += part_ties
     ranked = pl.concat(parts, rechunk=False) if parts else hits
+    kept = kept or [lengths]  # no hits at all
     return Run(
         engine=engine,
-        queries=pl.DataFrame(
-            {"query_id": pl.Series(query_ids, dtype=pl.String), "n": np.concatenate([lengths[:0], *kept])}
-        ),
+        queries=pl.DataFrame({"query_id": pl.Series(query_ids, dtype=pl.String), "n": np.concatenate(kept)}),
         hits=ranked,
         order="score",
         counts={"ties": ties, "duplicates": hits.height - ranked.height},
@@ -123,14 +122,6 @@ def _without_duplicates(hits: pl.DataFrame, lengths: Integers) -> tuple[pl.DataF
         return hits, lengths
     first = pl.Series(keys).is_first_distinct()
     return hits.filter(first), np.bincount(keys[first.to_numpy()] >> 32, minlength=len(lengths))
-
-
-def pairpair_keys(queries: Integers, repeats: Integers | int, doc_ids: pl.Series) -> Integers:
-    """One integer a pair: the query's row above, the document's interned number below."""
-    keys = np.repeat(queries.astype(np.int64), repeats)
-    keys <<= 32
-    keys |= doc_ids.to_physical().to_numpy()
-    return keys
 
 
 def pair_keys(queries: Integers, repeats: Integers | int, doc_ids: pl.Series) -> Integers:

@@ -58,12 +58,14 @@ class Issue(msgspec.Struct, frozen=True, kw_only=True):
     description: str
     key_statutes: tuple[str, ...] = ()
     example_opinion_ids: tuple[str, ...] = ()
+    extra: dict[str, Any] = {}
 
 
 class Topic(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     description: str
     issues: tuple[Issue, ...] = ()
+    extra: dict[str, Any] = {}
 
 
 class Query(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -100,6 +102,7 @@ class Judgment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     rubric: str = ""
     at: str = ""
     supersedes: str = ""
+    extra: str = ""  # keys Assay does not know, as JSON text
 
 
 class Hit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -134,7 +137,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 # ── columns ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-JUDGMENT_TEXT_COLUMNS = ("rationale", "judge", "source", "rubric", "at", "supersedes")
+JUDGMENT_TEXT_COLUMNS = ("rationale", "judge", "source", "rubric", "at", "supersedes", "extra")
 
 
 def judgment_frame(

@@ -19,14 +19,14 @@ import numpy as np
 from assay import formats, report
 from assay.engines.baselines import BASELINES, read_documents
 from assay.engines.module import load_engine
-from assay.engines.running import run_engine
+from assay.engines.running import run_engine, stdout_to_stderr
 from assay.errors import InputError, UsageError
 from assay.evaluate import evaluate, unjudged
-from assay.files import read_json, sha256_of, write_atomic
+from assay.files import move_into_place, read_json, scratch_beside, sha256_of, write_atomic
 from assay.judging import rubric as rubrics
 from assay.judging.validate import validate
 from assay.measures import BINARY_SUITE, GRADED_SUITE, parse_measures
-from assay.types import Document, Finding, GoldSet, Query, Run
+from assay.types import JUDGMENT_TEXT_COLUMNS, Document, Finding, GoldSet, Query, Run
 
 DEFAULT_TOP_K = 20
 
@@ -70,7 +70,8 @@ def score(
         run = formats.read_run(run_file)
     else:
         depth = max([top_k, *(measure.cutoff or 0 for measure in parse_measures(wanted))])
-        run = run_engine(_engine(search_module, engine, corpus), gold.queries, top_k=depth, progress=progress)
+        with stdout_to_stderr():
+            run = run_engine(_engine(search_module, engine, corpus), gold.queries, top_k=depth, progress=progress)
     scored = score_run(run, gold, wanted, inputs={"dataset": dataset, "run": run_file, "corpus": corpus})
     if output is not None:
         write_atomic(output, encode(scored.results))
@@ -190,14 +191,35 @@ def explain(
     results = read_json(results_file)
     if dataset is not None:
         results = score(dataset, run_file=results_file).results
-    if not isinstance(results, dict) or "receipt" not in results or "per_query" not in results:
-        raise InputError("not a results file of Assay", where=str(results_file),
-                         hint="Give --dataset to score saved results of another tool first.")  # fmt: skip
-    entry = next((entry for entry in results["per_query"] if entry["query_id"] == query_id), None)
+    try:
+        entries = msgspec.convert(results, _Results)
+    except msgspec.ValidationError as error:
+        raise InputError(f"not a results file of Assay: {error}", where=str(results_file),
+                         hint="Give --dataset to score saved results of another tool first.") from error  # fmt: skip
+    entry = next((entry for entry in entries.per_query if entry.query_id == query_id), None)
     if entry is None:
-        known = ", ".join(entry["query_id"] for entry in results["per_query"][:5])
+        known = ", ".join(entry.query_id for entry in entries.per_query[:5])
         raise InputError(f"no query {query_id!r}", where=str(results_file), hint=f"It has {known}, …")
-    return entry, results["receipt"]["measures"]
+    return msgspec.to_builtins(entry), entries.receipt.measures
+
+
+class _Entry(msgspec.Struct):
+    query_id: str
+    results: list[str]
+    metrics: dict[str, float | None]
+    grades: list[int | None]
+    judged: list[int]
+    query_text: str = ""
+    reason: str = ""
+
+
+class _Receipt(msgspec.Struct):
+    measures: list[dict[str, Any]]
+
+
+class _Results(msgspec.Struct):
+    per_query: list[_Entry]
+    receipt: _Receipt
 
 
 # ── demo ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -267,9 +289,18 @@ def convert_gold(
 ) -> tuple[list[Path], list[str]]:
     """Write `source` in another format; return the files written and, honestly, what that format could not hold."""
     gold = formats.read_gold(source, source_format)
-    written = formats.write_gold(gold, target, target_format)
-    name = target_format or formats.detect_gold(target)
-    return written, list(_lost(gold, formats.read_gold(target, name)))
+    name = target_format or formats.format_of_name(target)
+    # written aside and read back first: what the format refuses must not replace a good file
+    with scratch_beside(target) as scratch:
+        draft = scratch / target.name
+        try:
+            written = formats.write_gold(gold, draft, name)
+            lost = list(_lost(gold, formats.read_gold(draft, name)))
+        except InputError as error:
+            raise InputError(
+                f"{name} cannot hold this set: {error.message}", where=str(source), hint=error.hint
+            ) from error
+        return [move_into_place(path, target.parent / path.relative_to(scratch)) for path in written], lost
 
 
 def _lost(before: GoldSet, after: GoldSet) -> Iterable[str]:
@@ -283,7 +314,7 @@ def _lost(before: GoldSet, after: GoldSet) -> Iterable[str]:
         if changed:
             yield f"{field} of {changed} queries"
     kept = {(judgment.query_id, judgment.doc_id): judgment for judgment in after.iter_judgments()}
-    for field in ("grade", "rationale", "judge", "source", "rubric", "at", "supersedes"):
+    for field in ("grade", *JUDGMENT_TEXT_COLUMNS):
         changed = sum(
             1 for judgment in before.iter_judgments()
             if getattr(judgment, field) not in ("", None)

@@ -66,49 +66,54 @@ _ITEM = rf"{_NUMBER}{_SUB}(?:,\s?(?:subds?\.|subdivisions?|subsections?|subd)\s?
 _LIST = rf"{_ITEM}(?:(?:,\s?(?:and|or)?\s?|\s(?:and|or|through|to)\s|\s?&\s?|\s?{_DASH}\s?)(?:§\s?)?{_ITEM})*"
 _CODE = rf"(?:{'|'.join(CODES)}|[A-Z][a-z]+)\s+Code|Code\s+of\s+[A-Z][a-z]+\s+Procedure|\d+\s+U\.?\s?S\.?\s?C\.?"
 _SIGN = r"(?:[Ss]ections?|[Ss]ecs?\.|SECTIONS?|§§?)"
-_LEAD = rf"(?:(?P<lead>(?:subdivisions?|subds?\.)\s?{_SUB[:-1]}+)\s+of\s+)"
-_STATUTE = (
-    rf"{_LEAD}?(?:(?P<code>{_CODE}),?\s*)?(?P<sign>{_SIGN})\s?(?P<list>{_LIST})(?:\s+of\s+the\s+(?P<after>{_CODE}))?"
+# Each rule is a core, which begins with something rare enough to search for, and a pattern for what may stand before it.
+_STATUTE = rf"{_SIGN}\s?(?P<list>{_LIST})(?:\s+of\s+the\s+(?P<after>{_CODE}))?"
+_BEFORE_STATUTE = re.compile(
+    rf"(?:\b(?P<lead>(?:subdivisions?|subds?\.)\s?{_SUB[:-1]}+)\s+of\s+)?(?:\b(?P<code>{_CODE}),?\s*)?$"
 )
-_TITLE = r"(?:\d+\s+)?(?:Cal(?:ifornia|\.)?\s+)?(?:Code\s+of\s+Reg(?:ulation)?s?\.?|Code\s+Regs?\.?|Adm(?:in|inistrative)?\.?\s+Code)"
-_REGULATION = (
-    rf"(?:{_TITLE}(?:,?\s+(?:[Tt]itle|[Tt]it\.)\s+\d+)?,?\s+(?:{_SIGN}|[Rr]egulations?)|[Rr]egulations?|REGULATIONS?|Regs?\.)"
-    rf"(?:\s+{_SIGN})?\s?(?P<rlist>{_LIST})"
+_TITLE = (
+    r"(?:\d+\s+)?(?:Cal(?:ifornia|\.)?\s+)?"
+    r"(?:Code\s+of\s+Reg(?:ulation)?s?\.?|Code\s+Regs?\.?|Adm(?:in|inistrative)?\.?\s+Code)"
+    r"(?:,?\s+(?:[Tt]itle|[Tt]it\.)\s+\d+)?,?\s+"
 )
+_REGULATION = rf"(?:[Rr]egulations?|REGULATIONS?|Regs?\.)(?:,?\s+{_SIGN})?\s?(?P<list>{_LIST})"
+_BEFORE_REGULATION = re.compile(rf"(?:\b{_TITLE}|\b(?:\d+\s+)?(?:Cal(?:ifornia|\.)?\s+)?Code\s+(?:of\s+)?)?$")
+_TITLE_BEFORE = re.compile(rf"\b{_TITLE}$")
 # A letter's file number: kind of letter, year, number, and what was added to tell letters on one request apart.
 _DIGIT = r"[\dOolISB]"
-_FILE = rf"(?P<series>[A-Z1l])\s?{_DASH}\s?(?P<yy>(?:19|20)?\d{_DIGIT})\s?{_DASH}\s?(?P<nn>{_DIGIT}{{2,4}})(?P<ext>[a-zA-Z]\b|\([a-z]\))?(?P<law>{_DASH}1090)?"
-_OLD = rf"(?:[A-Z1l]?\s?{_DASH}?\s?)?(?:19|20)?\d\d\s?{_DASH}\s?\d{{2,4}}(?:[a-zA-Z]\b|\([a-z]\))?(?:{_DASH}1090)?"
+_EXTENSION = rf"(?P<ext>[a-zA-Z]\b|\([a-z]\))?(?P<law>{_DASH}1090)?"
+_FILE = rf"(?P<series>[A-Z1l])\s?{_DASH}\s?(?P<yy>(?:19|20)?\d{_DIGIT})\s?{_DASH}\s?(?P<nn>{_DIGIT}{{2,4}}){_EXTENSION}"
+_OLD = rf"(?:[A-Z1l]\s?{_DASH}?\s?)?(?:19|20)?\d\d\s?{_DASH}\s?\d{{2,4}}(?:[a-zA-Z]\b|\([a-z]\))?(?:{_DASH}1090)?"
 _OLD_SHAPE = re.compile(
-    rf"(?:(?P<series>[A-Z1l])\s?{_DASH}?\s?)?(?P<yy>(?:19|20)?\d\d)\s?{_DASH}\s?(?P<nn>\d{{2,4}})(?P<ext>[a-zA-Z]\b|\([a-z]\))?(?P<law>{_DASH}1090)?"
+    rf"(?:(?P<series>[A-Z1l])\s?{_DASH}?\s?)?(?P<yy>(?:19|20)?\d\d)\s?{_DASH}\s?(?P<nn>\d{{2,4}}){_EXTENSION}"
 )
+_LETTER = rf"(?:(?:\bN[oO]s?\.?|#)\s*:?\s*(?P<old>{_OLD})|\b(?P<bare>{_FILE})|(?<=Letter\s)(?P<plain>{_OLD}))(?!{_DASH}?\d)"
 _NAME = r"[A-Z][A-Za-z’'.]*[a-z](?:[- ](?:[A-Z][A-Za-z’'.]*[a-z]|[A-Z]\.|and|&|de|la|van|von|der)){0,4}"
-_NAMED = rf"(?:(?P<name>{_NAME})\s+(?:[Ii]nformal\s+)?(?:Advice\s+)?(?:Letter|Opinion|Memorandum)s?(?:\s+\([^()]{{1,30}}\))?|(?:[Ll]etters?|[Mm]emorandum|[Oo]pinion)\s+to\s+(?:(?:Mr|Ms|Mrs|Dr|Hon)\.\s+)?(?P<to>{_NAME}))"
-_LETTER = rf"(?:{_NAMED},?\s+)?(?:(?:(?:[Oo]ur\s+)?[Ff]ile\s+)?(?:Nos?\.?|NO\.|#)\s*:?\s*(?P<old>{_OLD})|(?P<bare>{_FILE})|(?<=Letter\s)(?P<plain>{_OLD}))(?!{_DASH}?\d)"
-_OPINION = (
-    rf"(?:(?:In\s+[Rr]e|Opinion\s+requested\s+by)\s*:?\s+(?P<oname>{_NAME})\s*,?\s*)?(?:\((?P<oyear>\d{{4}})\)\s*)?"
-    r"(?P<vol>\d{1,3})\s+(?P<series_of>[A-Z]{2,6})\s+[Oo]p(?:inion)?s?\.?\s+(?P<opage>\d{1,4})(?:\s*\((?P<oyear2>\d{4})\))?"
+_BEFORE_LETTER = re.compile(
+    rf"(?:\b(?P<name>{_NAME})\s+(?:[Ii]nformal\s+)?(?:Advice\s+)?(?:Letter|Opinion|Memorandum)s?(?:\s+\([^()]{{1,30}}\))?,?\s+"
+    rf"|\b(?:[Ll]etters?|[Mm]emorandum|[Oo]pinion)\s+to\s+(?:(?:Mr|Ms|Mrs|Dr|Hon)\.\s+)?(?P<to>{_NAME}),?\s+)?"
+    r"(?:(?:[Oo]ur\s+)?[Ff]ile\s+|FILE\s+)?$"
 )
-_CASE = rf"(?<![\d.])(?P<cvol>\d{{1,4}})\s+(?P<reporter>{'|'.join(key.replace('(', '(?:') for key in REPORTERS)})\s*(?P<cpage>\d{{1,5}})\b"
+_OPINION = r"\b(?P<vol>\d{1,3})\s+(?P<of>[A-Z]{2,6})\s+[Oo]p(?:inion)?s?\.?\s+(?P<page>\d{1,4})(?:\s*\((?P<year2>\d{4})\))?"
+_BEFORE_OPINION = re.compile(
+    rf"(?:\b(?:In\s+[Rr]e|Opinion\s+requested\s+by)\s*:?\s+(?P<name>{_NAME})\s*,?\s*)?(?:\((?P<year>\d{{4}})\)\s*)?$"
+)
+_REPORTER = "|".join(re.sub(r"\((?!\?)", "(?:", pattern) for pattern in REPORTERS)
+_CASE = rf"\b(?P<vol>\d{{1,4}})\s+(?P<reporter>{_REPORTER})\s*(?P<page>\d{{1,5}})\b"
+_NOTHING = re.compile("$")
 
-_RULES: dict[str, re.Pattern[str]] = {
-    "regulation": re.compile(rf"\b{_REGULATION}"),
-    "statute": re.compile(rf"(?:\b|(?=§)){_STATUTE}"),
-    "letter": re.compile(rf"(?:\b|(?=#)){_LETTER}"),
-    "opinion": re.compile(_OPINION),
-    "case": re.compile(_CASE),
+_RULES: dict[str, tuple[re.Pattern[str], re.Pattern[str]]] = {
+    "regulation": (re.compile(_REGULATION), _BEFORE_REGULATION),
+    "statute": (re.compile(_STATUTE), _BEFORE_STATUTE),
+    "letter": (re.compile(_LETTER), _BEFORE_LETTER),
+    "opinion": (re.compile(_OPINION), _BEFORE_OPINION),
+    "case": (re.compile(_CASE), _NOTHING),
 }
-# Each rule runs only where one of its words stands: most of a long letter holds no citation.
-_TRIGGERS: dict[str, re.Pattern[str]] = {
-    "regulation": re.compile(r"[Rr]eg(?:ulation|s?\.)|REGULATION|Code\s+of\s+Reg|Adm\w*\.?\s+Code"),
-    "statute": re.compile(r"[Ss]ec(?:tion|s?\.)|SECTION|§"),
-    "letter": re.compile(rf"[A-Z1l]\s?{_DASH}\s?\d|\bN[oO]s?\.|#|Letter\s\d|File\s+No"),
-    "opinion": re.compile(r"\s[Oo]p(?:inion)?s?\.?\s+\d"),
-    "case": re.compile(r"\d\s+(?:Cal|U\.|S\.|F\.|P\.|Ops)"),
-}
+_REACH = 90  # how far back the words that belong to a citation may begin
 _ITEMS = re.compile(
     rf"(?P<number>{_NUMBER})(?P<sub>{_SUB})(?:,\s?(?:subds?\.|subdivisions?|subsections?|subd)\s?(?P<sub2>{_SUB}))?"
 )
+_PLURAL = re.compile(r"[Ss]ections|SECTIONS|[Ss]ecs\.|§§|[Rr]egulations|REGULATIONS|Regs\.")
 _JOIN = re.compile(rf"\s?(?:{_DASH}|through|to)\s?(?:§\s?)?$")
 _SCANNER = str.maketrans("OolISB", "001158")
 _TITLES = re.compile(r"^(?:(?:In|See|The|the|Also|also|Our|and|our)\s+)+")
@@ -116,10 +121,12 @@ _TITLES = re.compile(r"^(?:(?:In|See|The|the|Also|also|Our|and|our)\s+)+")
 
 def parse(text: str, scheme: Scheme) -> Iterator[Citation]:
     """Every citation in the order of the rules; spans of different rules may overlap, the caller keeps the first."""
-    for kind, pattern in _RULES.items():
-        if _TRIGGERS[kind].search(text):
-            for match in pattern.finditer(text):
-                yield from _READERS[kind](match, scheme)
+    for kind, (core, before) in _RULES.items():
+        read = _READERS[kind]
+        for match in core.finditer(text):
+            head = before.search(text, max(0, match.start() - _REACH), match.start())
+            if head is not None:
+                yield from read(match, head, scheme)
 
 
 def format(kind: Kind, parts: dict[str, str]) -> str:
@@ -137,28 +144,32 @@ def letter_parts(number: str) -> dict[str, str] | None:
     return None
 
 
-def _statute(match: re.Match[str], scheme: Scheme) -> Iterator[Citation]:
-    named = match["code"] or match["after"]
+def _statute(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> Iterator[Citation]:
+    regulation = _TITLE_BEFORE.search(match.string, max(0, match.start() - _REACH), match.start())
+    named = head["code"] or match["after"]
     code = _code_name(named) if named else scheme.code
-    lead = _squeeze(re.sub(r"^\w+\.?\s?", "", match["lead"])) if match["lead"] else ""
+    lead = _squeeze(re.sub(r"^\w+\.?\s?", "", head["lead"])) if head["lead"] else ""
     numbers = re.compile(scheme.regulation) if scheme.regulation and not named else None
-    for parts, start, end in _items(match, "list", "after"):
+    begin = regulation.start() if regulation else head.start()
+    for parts, start, end in _items(match, begin, "after"):
         if lead and not parts.get("sub"):
             parts["sub"] = lead
-        if numbers and numbers.fullmatch(parts["section"].split(".")[0]):
-            yield _citation(match, "regulation", parts, start, end)
+        if regulation or (numbers and numbers.fullmatch(parts["section"].split(".")[0])):
+            yield _citation(match.string, "regulation", parts, start, end)
         else:
-            yield _citation(match, "statute", ({"code": code} if code else {}) | parts, start, end)
+            yield _citation(match.string, "statute", ({"code": code} if code else {}) | parts, start, end)
 
 
-def _regulation(match: re.Match[str], scheme: Scheme) -> Iterator[Citation]:
-    for parts, start, end in _items(match, "rlist"):
-        yield _citation(match, "regulation", parts, start, end)
+def _regulation(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> Iterator[Citation]:
+    for parts, start, end in _items(match, head.start()):
+        yield _citation(match.string, "regulation", parts, start, end)
 
 
-def _items(match: re.Match[str], group: str, tail: str = "") -> Iterator[tuple[dict[str, str], int, int]]:
+def _items(match: re.Match[str], begin: int, tail: str = "") -> Iterator[tuple[dict[str, str], int, int]]:
     """The sections of a list, each with its span; the first takes the words before it along, a lone one those after."""
-    found = list(_ITEMS.finditer(match.string, match.start(group), match.end(group)))
+    found = list(_ITEMS.finditer(match.string, match.start("list"), match.end("list")))
+    if not _PLURAL.search(match.string, match.start(), match.start("list")):  # "Section 85301, 500 feet" names one
+        found = [item for item in found if len(item["number"].split(".")[0]) == len(found[0]["number"].split(".")[0])]
     index = 0
     while index < len(found):
         first = last = found[index]
@@ -167,7 +178,7 @@ def _items(match: re.Match[str], group: str, tail: str = "") -> Iterator[tuple[d
             last = found[index + 1]
             parts["to"] = _section(last)["section"] + _section(last).get("sub", "")
             index += 1
-        start = match.start() if first is found[0] else first.start()
+        start = begin if first is found[0] else first.start()
         alone = first is found[0] and last is found[-1]
         yield parts, start, match.end(tail) if alone and tail and match[tail] else last.end()
         index += 1
@@ -178,15 +189,16 @@ def _section(item: re.Match[str]) -> dict[str, str]:
     return {"section": item["number"]} | ({"sub": sub} if sub else {})
 
 
-def _letter(match: re.Match[str], scheme: Scheme) -> Iterator[Citation]:
+def _letter(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> Iterator[Citation]:
     shape = match if match["bare"] else _OLD_SHAPE.fullmatch((match["old"] or match["plain"]).strip())
     if shape is None or not (parts := _file_parts(shape)):
         return
-    name = _TITLES.sub("", " ".join((match["name"] or match["to"] or "").split())).removesuffix(" and")
-    if not match["bare"] and "series" not in parts and int(parts["year"]) > 30 and int(parts["year"]) < 70:
+    if not match["bare"] and "series" not in parts and 30 < int(parts["year"]) < 70:
         return  # "No. 45-123" is a bill, a permit, a resolution
-    name = name if name[:1].isupper() else ""
-    yield msgspec.structs.replace(_citation(match, "letter", parts, *match.span()), name=name)
+    name = _TITLES.sub("", " ".join((head["name"] or head["to"] or "").split()))
+    name = name.removesuffix(" and").removesuffix(" Advice")
+    citation = _citation(match.string, "letter", parts, head.start(), match.end())
+    yield msgspec.structs.replace(citation, name=name if name[:1].isupper() else "")
 
 
 def _file_parts(match: re.Match[str]) -> dict[str, str] | None:
@@ -199,28 +211,26 @@ def _file_parts(match: re.Match[str]) -> dict[str, str] | None:
     return {key: value for key, value in parts.items() if value}
 
 
-def _opinion(match: re.Match[str], scheme: Scheme) -> Iterator[Citation]:
-    name = " ".join((match["oname"] or "").split()).removesuffix(",")
+def _opinion(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> Iterator[Citation]:
     parts = {
-        "name": name,
-        "year": match["oyear"] or match["oyear2"] or "",
+        "name": " ".join((head["name"] or "").split()).removesuffix(","),
+        "year": head["year"] or match["year2"] or "",
         "volume": match["vol"],
-        "reporter": f"{match['series_of']} Ops.",
-        "page": match["opage"],
+        "reporter": f"{match['of']} Ops.",
+        "page": match["page"],
     }
-    yield _citation(match, "opinion", {key: value for key, value in parts.items() if value}, *match.span())
+    present = {key: value for key, value in parts.items() if value}
+    yield _citation(match.string, "opinion", present, head.start(), match.end())
 
 
-def _case(match: re.Match[str], scheme: Scheme) -> Iterator[Citation]:
-    reporter = _reporter(match["reporter"])
-    yield _citation(
-        match, "case", {"volume": match["cvol"], "reporter": reporter, "page": match["cpage"]}, *match.span()
-    )
+def _case(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> Iterator[Citation]:
+    parts = {"volume": match["vol"], "reporter": _reporter(match["reporter"]), "page": match["page"]}
+    yield _citation(match.string, "case", parts, *match.span())
 
 
-def _citation(match: re.Match[str], kind: Kind, parts: dict[str, str], start: int, end: int) -> Citation:
+def _citation(text: str, kind: Kind, parts: dict[str, str], start: int, end: int) -> Citation:
     return Citation(
-        text=match.string[start:end],
+        text=text[start:end],
         start=start,
         end=end,
         kind=kind,
@@ -281,7 +291,7 @@ def _print_case(parts: dict[str, str]) -> str:
     return f"{parts['volume']} {parts['reporter']} {parts['page']}"
 
 
-_READERS: dict[str, Callable[[re.Match[str], Scheme], Iterator[Citation]]] = {
+_READERS: dict[str, Callable[[re.Match[str], re.Match[str], Scheme], Iterator[Citation]]] = {
     "regulation": _regulation,
     "statute": _statute,
     "letter": _letter,

@@ -39,14 +39,15 @@ _NUMBERS = rf"\d{{1,2}}(?:{_SEPARATOR}\d{{1,2}})*"
 _LAW = (
     rf"(?:(?P<law>(?:(?:{'|'.join(POINTERS)})\s+)?[\wåäöÅÄÖ-]*(?:{_ENDING}))\s+(?:\((?P<id>\d{{1,4}}/\d{{4}})\)\s+)?)"
 )
-_CHAPTER = rf"(?:(?P<chapter>{_UNIT}|tämän|saman)\s+(?:luvun|luku|luvussa)\s+)"
-_SECTION = rf"(?:(?P<units>{_UNITS})\.?\s?(?:§(?::[\wåäö]+)?|pykäl[\wåäö]*)|pykäl[\wåäö]*\s+(?P<units2>{_UNITS}))"
+_CHAPTER = rf"(?:(?P<chapter>{_UNIT}|tämän|tämä|saman)\s+(?:luvun|luku|luvussa)\s+)"
+_SECTION = rf"(?:(?P<units>{_UNITS})\.?\s?(?:§(?::[\wåäö]+)?|pykäl[\wåäö]*)|pykäl[\wåäö]*\s+(?P<units2>{_UNITS})(?!\.?\s?(?:§|pykäl)))"
 _MOMENT = rf"(?P<moments>{_NUMBERS})\.?\s+(?:moment[\wåäö]*|mom\.)"
 _ITEM = rf"(?P<items>{_NUMBERS})\s?(?:kohta[\wåäö]*|kohda[\wåäö]*)"
 _CITATION = re.compile(
     rf"(?<![\wåäö§/]){_LAW}?{_CHAPTER}?{_SECTION}(?:\s+{_MOMENT})?(?:\s+{_ITEM})?|(?<![\wåäö§/–-]){_MOMENT.replace('moments', 'own')}(?:\s+{_ITEM.replace('items', 'own_items')})?",
     re.IGNORECASE,
 )
+_ONE_MOMENT = re.compile(rf"\d{{1,2}}(?:\s?{_DASH}\s?\d{{1,2}})?")
 _ONE_UNIT = re.compile(_UNIT, re.IGNORECASE)
 _RANGE = re.compile(rf"^\s?{_DASH}\s?$")
 
@@ -57,19 +58,11 @@ def parse(text: str, scheme: Scheme) -> Iterator[Citation]:
         law = _law(match, last)
         if match["law"] and not law.get("law", "").startswith("tämä"):
             last = law
-        groups = ("own", "own_items") if match["own"] else ("moments", "items")
-        sections = _sections(match) if not match["own"] else [({}, match.start(), match.end())]
-        for index, (section, start, end) in enumerate(sections):
-            # the moment belongs to the section right before it: "5 ja 6 §:n 2 momentissa" names the moment of 6 §
-            closing = index == len(sections) - 1
-            tails = _tails(match, *groups, whole=len(sections) == 1) if closing else [({}, start, end)]
-            for tail, tail_start, tail_end in tails:
-                first = match.start() if index == 0 and tail_start <= start else max(start, tail_start)
-                span = (
-                    first if closing and tails[0][0] is not tail else min(first, start),
-                    max(end, tail_end) if closing else end,
-                )
-                yield _citation(match.string, law | section | tail, *span)
+        items = _items(match)
+        for index, (parts, start, end) in enumerate(items):
+            start = match.start() if index == 0 else start
+            end = match.end() if index == len(items) - 1 else end
+            yield _citation(text, law | parts, start, end)
 
 
 def format(kind: Kind, parts: dict[str, str]) -> str:
@@ -122,34 +115,32 @@ def _sections(match: re.Match[str]) -> list[tuple[dict[str, str], int, int]]:
     return sections
 
 
-def _tails(match: re.Match[str], moments: str, items: str, *, whole: bool) -> list[tuple[dict[str, str], int, int]]:
-    """The moments named after a section, each with its span; the items belong to the last one."""
-    item = (
-        {"item": _compact(re.sub(rf"\s?{_DASH}\s?", "–", match[items]).split()[0].rstrip(","))} if match[items] else {}
-    )
-    if not match[moments]:
-        return [(item, match.start(), match.end())]
-    numbers = _expand(match, moments)
-    last = len(numbers) - 1
-    return [
-        (
-            {"moment": number} | (item if i == last else {}),
-            match.start() if i == 0 else start,
-            match.end() if i == last else end,
-        )
-        for i, (number, start, end) in enumerate(numbers)
+def _items(match: re.Match[str]) -> list[tuple[dict[str, str], int, int]]:
+    """What one match names, each with its span. A moment belongs to the section right before it: "5 ja 6 §:n
+    2 momentissa" names 5 § and the second moment of 6 §."""
+    if match["own"]:
+        return _moments(match, ({}, match.start(), match.end()), "own", "own_items")
+    sections = _sections(match)
+    return sections[:-1] + _moments(match, sections[-1], "moments", "items")
+
+
+def _moments(
+    match: re.Match[str], section: tuple[dict[str, str], int, int], group: str, items: str
+) -> list[tuple[dict[str, str], int, int]]:
+    parts, start, end = section
+    item = {"item": _dashed(match[items]).split()[0].rstrip(",")} if match[items] else {}
+    if not match[group]:
+        return [(parts | item, start, end)]
+    found = [
+        (parts | {"moment": _dashed(one[0])}, start if i == 0 else one.start(), one.end())
+        for i, one in enumerate(_ONE_MOMENT.finditer(match.string, match.start(group), match.end(group)))
     ]
+    last, at, to = found[-1]
+    return [*found[:-1], (last | item, at, to)]
 
 
-def _expand(match: re.Match[str], group: str) -> list[tuple[str, int, int]]:
-    """'1–3' moments are three moments: each is a document of its own."""
-    found = list(re.compile(r"\d{1,2}").finditer(match.string, match.start(group), match.end(group)))
-    numbers: list[tuple[str, int, int]] = []
-    for before, unit in zip([None, *found], found, strict=False):
-        if before and _RANGE.match(match.string[before.end() : unit.start()]):
-            numbers += [(str(n), unit.start(), unit.end()) for n in range(int(before[0]) + 1, int(unit[0]))]
-        numbers.append((unit[0], unit.start(), unit.end()))
-    return numbers
+def _dashed(text: str) -> str:
+    return re.sub(r"\s?[-–—]\s?", "–", text)
 
 
 def _compact(text: str) -> str:

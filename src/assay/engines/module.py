@@ -32,7 +32,7 @@ def engine_name(engine: Any) -> str:
     name = getattr(engine, "name", None)
     try:
         text = name() if callable(name) else name
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise EngineError(f"{type(engine).__name__}.name() failed: {_say(error)}") from error
     return text if isinstance(text, str) and text else type(engine).__name__
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -26,9 +27,8 @@ def run_engine(
     contract (None, not a list, ids that are not strings) stops it, since every number after it would be wrong."""
     name = engine_name(engine)
     results = []
-    with _stdout_to_stderr():
-        for query in progress(queries):
-            results.append(_ask(engine, name, query, top_k))
+    for query in progress(queries):
+        results.append(_ask(engine, name, query, top_k))
     failed = [result for result in results if result.error]
     if results and len(failed) == len(results):
         raise EngineError(f"engine {name!r} failed on all {len(results)} queries; the first: {failed[0].error}")
@@ -36,10 +36,21 @@ def run_engine(
 
 
 @contextlib.contextmanager
-def _stdout_to_stderr() -> Iterator[None]:
-    """Engines print; stdout is for data."""
-    with contextlib.redirect_stdout(sys.stderr):
+def stdout_to_stderr() -> Iterator[None]:
+    """Engines print, from Python or from C; stdout is for data."""
+    sys.stdout.flush()
+    try:
+        kept = os.dup(1)
+    except OSError:  # no stdout at all
         yield
+        return
+    try:
+        os.dup2(2, 1)
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def _ask(engine: Any, name: str, query: Query, top_k: int) -> QueryResult:

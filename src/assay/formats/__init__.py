@@ -39,7 +39,7 @@ def read_gold(path: Path, format: str | None = None) -> GoldSet:
 
 def write_gold(gold: GoldSet, path: Path, format: str | None = None) -> list[Path]:
     """Write and return the files written."""
-    name = _known(format, GOLD_FORMATS) if format else _by_name(path)
+    name = _known(format, GOLD_FORMATS) if format else format_of_name(path)
     written: list[Path] = import_module(GOLD_FORMATS[name]).write_gold(gold, path)
     return written
 
@@ -54,7 +54,7 @@ def read_run(path: Path, format: str | None = None) -> Run:
 def detect_gold(path: Path) -> str:
     if path.is_file() and path.suffix == ".json" and _first_byte(path) == b"[":
         return "golden"
-    return _by_name(path)
+    return format_of_name(path)
 
 
 def detect_run(path: Path) -> str:
@@ -70,7 +70,7 @@ def _looks_like_results(data: Any) -> bool:
     return isinstance(data, dict) and bool({"per_query", "results", "metrics"} & set(data))
 
 
-def _by_name(path: Path) -> str:
+def format_of_name(path: Path) -> str:
     if path.is_dir() or (not path.suffix and not path.is_file()):
         return "beir"
     return BY_SUFFIX.get(path.suffix, "trec")

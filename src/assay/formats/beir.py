@@ -11,7 +11,7 @@ import polars as pl
 
 from assay.errors import InputError
 from assay.files import iter_json_lines, iter_lines, read_json, write_atomic
-from assay.formats.schema import describe, expect, record, unique
+from assay.formats.schema import describe, expect, grade_of, record, unique
 from assay.runs import run_from_scores
 from assay.types import GoldSet, Judgment, Query, Run, judgments_to_frame
 
@@ -57,14 +57,15 @@ def _read_qrels(path: Path, known: set[str]) -> list[Judgment]:
         where = f"{path}:{number}"
         if number == 1 and fields[:1] == ["query-id"]:
             continue
-        if len(fields) != 3 or not fields[2].strip().lstrip("-").isdigit():
-            raise InputError(f"expected: {HEADER.replace(chr(9), ', ')} (a whole number)", where=where)
+        if len(fields) != 3:
+            raise InputError(f"expected three fields: {HEADER.replace(chr(9), ', ')}", where=where)
         if fields[0] not in known:
             raise InputError(f"query {fields[0]!r} is not in queries.jsonl", where=where)
         if (fields[0], fields[1]) in judgments:
             raise InputError(f"document {fields[1]!r} is judged twice on query {fields[0]!r}", where=where,
                              hint="Keep one judgment a pair.")  # fmt: skip
-        judgments[fields[0], fields[1]] = Judgment(query_id=fields[0], doc_id=fields[1], grade=int(fields[2]))
+        grade = grade_of(fields[2], where)
+        judgments[fields[0], fields[1]] = Judgment(query_id=fields[0], doc_id=fields[1], grade=grade)
     return list(judgments.values())
 
 

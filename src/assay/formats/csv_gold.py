@@ -9,7 +9,7 @@ from typing import Any
 
 from assay.errors import InputError
 from assay.files import decode, read_bytes, write_atomic
-from assay.formats.schema import text_of
+from assay.formats.schema import grade_of, text_of
 from assay.types import JUDGMENT_TEXT_COLUMNS, GoldSet, Judgment, Query, judgments_to_frame
 
 REQUIRED = ("query_id", "doc_id", "grade")
@@ -18,7 +18,10 @@ QUERY_COLUMNS = ("type", "topic", "issue", "category", "language", "corpus", "no
 
 def read_gold(path: Path) -> GoldSet:
     reader = csv.DictReader(io.StringIO(decode(read_bytes(path), path), newline=""), strict=True)
-    missing = [name for name in REQUIRED if name not in (reader.fieldnames or ())]
+    try:
+        missing = [name for name in REQUIRED if name not in (reader.fieldnames or ())]
+    except csv.Error as error:
+        raise InputError(f"not valid CSV: {error}", where=f"{path}:1") from error
     if missing:
         raise InputError(f"the column {missing[0]} is missing", where=f"{path}:1",
                          hint=f"Expected a header with {', '.join(REQUIRED)} and optionally query.")  # fmt: skip
@@ -49,13 +52,11 @@ def _read_row(
         raise InputError(f"query {query_id!r} has another text or attribute than on its first row", where=where)
     if not doc_id and not grade:
         return  # a query without judgments
-    if not grade.lstrip("-").isdigit():
-        raise InputError(f"the grade {grade!r} is not a whole number", where=where)
     if (query_id, doc_id) in judgments:
         raise InputError(f"document {doc_id!r} is judged twice on query {query_id!r}", where=where,
                          hint="Keep one judgment a pair.")  # fmt: skip
     text = {name: values[name] for name in JUDGMENT_TEXT_COLUMNS if values.get(name)}
-    judgments[query_id, doc_id] = Judgment(query_id=query_id, doc_id=doc_id, grade=int(grade), **text)
+    judgments[query_id, doc_id] = Judgment(query_id=query_id, doc_id=doc_id, grade=grade_of(grade, where), **text)
 
 
 def write_gold(gold: GoldSet, path: Path) -> list[Path]:

@@ -10,7 +10,7 @@ import msgspec
 from assay.errors import InputError
 from assay.files import read_json, write_atomic
 from assay.formats.schema import expect, record, text_of, unique, unknown_keys
-from assay.types import GoldSet, Judgment, Query, Topic, judgments_to_frame
+from assay.types import GoldSet, Issue, Judgment, Query, Topic, judgments_to_frame
 
 QUERY_TYPES = ("keyword", "natural_language", "fact_pattern")
 MAX_SCORE = 2
@@ -41,7 +41,7 @@ class _Judgment(msgspec.Struct):
 def read_gold(path: Path) -> GoldSet:
     data = expect(read_json(path), dict, path, "$", "an object with taxonomy and queries")
     taxonomy = {
-        topic_id: record(topic, Topic, path, f"$.taxonomy.{topic_id}")
+        topic_id: _read_topic(topic, path, f"$.taxonomy.{topic_id}")
         for topic_id, topic in expect(data.get("taxonomy", {}), dict, path, "$.taxonomy", "an object").items()
     }
     queries: list[Query] = []
@@ -71,6 +71,23 @@ def read_gold(path: Path) -> GoldSet:
     )
 
 
+def _read_topic(raw: Any, path: Path, at: str) -> Topic:
+    topic = record(expect(raw, dict, path, at, "an object"), Topic, path, at)
+    issues = tuple(
+        msgspec.structs.replace(issue, extra=unknown_keys(raw["issues"][index], Issue))
+        for index, issue in enumerate(topic.issues)
+    )
+    return msgspec.structs.replace(topic, issues=issues, extra=unknown_keys(raw, Topic))
+
+
+def _topic_object(topic: Topic) -> dict[str, Any]:
+    data: dict[str, Any] = msgspec.to_builtins(topic)
+    for issue in data["issues"]:
+        issue.update(issue.pop("extra"))
+    data.update(data.pop("extra"))
+    return data
+
+
 def _read_query(raw: dict[str, Any], taxonomy: dict[str, Topic], path: Path, at: str) -> tuple[Query, list[Judgment]]:
     row = record(raw, _Query, path, at)
     text_of(row.text, path, f"{at}.text")
@@ -96,10 +113,12 @@ def _read_query(raw: dict[str, Any], taxonomy: dict[str, Topic], path: Path, at:
             raise InputError(f"opinion {judgment.opinion_id!r} is judged twice on query {row.id!r}",
                              where=f"{path}: {where}.opinion_id", hint="Keep one judgment a pair.")  # fmt: skip
         seen.add(judgment.opinion_id)
+        unknown = unknown_keys(item, _Judgment)
         fields = {
             field: getattr(judgment, field) for field in ("rationale", "judge", "source", "rubric", "at", "supersedes")
         }
-        judgments.append(Judgment(query_id=row.id, doc_id=judgment.opinion_id, grade=judgment.score, **fields))
+        judgments.append(Judgment(query_id=row.id, doc_id=judgment.opinion_id, grade=judgment.score, **fields,
+                                  extra=msgspec.json.encode(unknown).decode() if unknown else ""))  # fmt: skip
     return query, judgments
 
 
@@ -112,7 +131,7 @@ def write_gold(gold: GoldSet, path: Path) -> list[Path]:
         row: dict[str, Any] = {"opinion_id": judgment.doc_id, "score": judgment.grade, "rationale": judgment.rationale}
         row |= {key: getattr(judgment, key) for key in ("judge", "source", "rubric", "at", "supersedes")
                 if getattr(judgment, key)}  # fmt: skip
-        graded[judgment.query_id].append(row)
+        graded[judgment.query_id].append(row | (msgspec.json.decode(judgment.extra) if judgment.extra else {}))
     data: dict[str, Any] = {
         "version": gold.version or "1.0",
         "created_at": gold.created_at,
@@ -121,7 +140,7 @@ def write_gold(gold: GoldSet, path: Path) -> list[Path]:
     data |= {key: value for key, value in (("name", gold.name), ("rubric", gold.rubric), ("status", gold.status))
              if value and not (key == "name" and value == path.stem)}  # fmt: skip
     data |= dict(gold.extra)
-    data["taxonomy"] = {key: msgspec.to_builtins(topic) for key, topic in gold.taxonomy.items()}
+    data["taxonomy"] = {key: _topic_object(topic) for key, topic in gold.taxonomy.items()}
     data["queries"] = [
         {"id": query.id, "text": query.text, "type": query.type, "topic": query.topic, "issue": query.issue,
          "notes": query.notes, **query.extra, "relevance_judgments": graded[query.id]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -48,6 +49,13 @@ def unique(name: str, seen: set[str], path: Path, at: str, what: str) -> None:
     if name in seen:
         raise InputError(f"the {what} {name!r} comes twice", where=f"{path}: {at}", hint="Ids must be unique.")
     seen.add(name)
+
+
+def grade_of(text: str, where: str) -> int:
+    """A grade written as text: a whole number that a small integer column holds."""
+    if not re.fullmatch(r"\s*-?[0-9]{1,9}\s*", text):
+        raise InputError(f"the grade {text!r} is not a whole number (of at most nine digits)", where=where)
+    return int(text)
 
 
 def describe(value: Any) -> str:

@@ -19,10 +19,11 @@ import polars as pl
 
 from assay.errors import InputError
 from assay.files import MAX_LINE_BYTES, iter_lines, too_long, write_atomic
+from assay.formats.schema import grade_of
 from assay.runs import run_from_scores
 from assay.types import GoldSet, Query, Run, judgment_frame
 
-BLOCK_BYTES = 2 * 2**20
+BLOCK_BYTES = 4 * 2**20
 WORKERS = min(4, os.cpu_count() or 1)
 RUN_FIELDS = ("query", "Q0", "document", "rank", "score", "tag")
 QRELS_FIELDS = ("query", "iteration", "document", "grade")
@@ -183,17 +184,26 @@ def _parse_block(block: bytes, width: int, value: int, dtype: type[pl.DataType])
     lines = block.count(b"\n") + (not block.endswith(b"\n"))
     if block.count(separator.encode()) != (width - 1) * lines:
         return None
-    schema: dict[str, Any] = {f"f{i}": pl.String for i in range(width)} | {f"f{value}": dtype}
+    types: list[type[pl.DataType]] = [pl.String] * width
+    types[value] = dtype
     try:
         frame = pl.read_csv(
-            block, separator=separator, has_header=False, quote_char=None, schema=schema, columns=[0, 2, value]
+            block,
+            separator=separator,
+            has_header=False,
+            quote_char=None,
+            columns=[0, 2, value],
+            schema_overrides=types,
+            infer_schema_length=1,
+            low_memory=True,
         )
     except (pl.exceptions.PolarsError, UnicodeError):
         return None
     if frame.height != lines or any(column.null_count() for column in frame):  # an empty field is read as null
         return None
     tag = head.decode("utf-8", "replace").rstrip("\r").rpartition(separator)[2]
-    return _columns(frame["f0"], frame["f2"], frame[f"f{value}"], tag)
+    queries, documents, values = frame.get_columns()
+    return _columns(queries, documents, values, tag)
 
 
 def _columns(queries: pl.Series, documents: pl.Series, values: pl.Series, tag: str) -> _Columns:
@@ -207,7 +217,7 @@ def _parse_lines(
 ) -> _Columns:
     rows: list[tuple[str, str, float]] = []
     for number, raw in enumerate(block.split(b"\n"), start=first):
-        if not raw.strip() or raw.startswith(b"#"):
+        if not raw.strip() or raw.lstrip().startswith(b"#"):
             continue
         try:
             fields = _split(raw.decode("utf-8"), names)
@@ -217,7 +227,8 @@ def _parse_lines(
                 where=f"{path}:{number}",
                 hint="Save the file as UTF-8.",
             ) from error
-        rows.append((fields[0], fields[2], _number(path, number, fields, names, value, dtype)))
+        score = _number(path, number, fields, names, value, dtype)
+        rows.append((fields[0], fields[2], score))
     queries, documents, values = ([row[i] for row in rows] for i in range(3))
     tag = fields[-1] if rows else ""
     return _columns(
@@ -231,11 +242,12 @@ def _number(
     where = f"{path}:{line}"
     if len(fields) != len(names):
         raise InputError(f"{len(fields)} fields, expected {len(names)}: {' '.join(names)}", where=where)
+    if dtype == pl.Int32:
+        return grade_of(fields[value], where)
     try:
-        return int(fields[value]) if dtype == pl.Int32 else float(fields[value])
+        return float(fields[value])
     except ValueError as error:
-        kind = "a whole number" if dtype == pl.Int32 else "a number"
-        raise InputError(f"the {names[value]} {fields[value]!r} is not {kind}", where=where) from error
+        raise InputError(f"the {names[value]} {fields[value]!r} is not a number", where=where) from error
 
 
 def _split(line: str, names: tuple[str, ...]) -> list[str]:
@@ -245,7 +257,7 @@ def _split(line: str, names: tuple[str, ...]) -> list[str]:
 
 def _fields(path: Path, names: tuple[str, ...]) -> Iterator[tuple[int, list[str]]]:
     for number, line in iter_lines(path):
-        if not line.startswith("#"):
+        if not line.lstrip().startswith("#"):
             yield number, _split(line, names)
 
 

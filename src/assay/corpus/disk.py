@@ -1,0 +1,327 @@
+"""The corpus on disk: columns in Arrow files, an id index and the citation graph as arrays, all memory-mapped.
+
+    <home>/corpora/<name>/
+      corpus.json              the manifest: replaced in one step, so a corpus is the old one or the new one
+      data-<build>/
+        part-*.arrow           documents, one row each, a few thousand a file
+        ids.hash.npy, ids.row.npy       sorted 64-bit hashes of the ids, and the row of each
+        cites.offsets.npy, cites.rows.npy, cited_by.offsets.npy, cited_by.rows.npy      the graph, row to rows
+        citations.arrow        every citation of every document once, with its normal form, target or reason
+        sources.arrow          the files read: path, size, time, hash
+        problems.jsonl         records that could not be read
+      building/                an import under way; a later import takes up what it finds finished
+
+Opening reads the manifest and maps the arrays; a document is read when it is asked for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import polars as pl
+
+from assay.corpus.citation import Scheme
+from assay.corpus.source import Problem
+from assay.errors import InputError
+from assay.files import read_json
+from assay.types import Document, Locator
+
+FORMAT = 1
+MANIFEST = "corpus.json"
+Rows = np.ndarray[Any, np.dtype[np.int64]]
+
+LOCATOR_COLUMNS = {
+    "doc_id": "locator.doc_id",
+    "section": "locator.section",
+    "moment": "locator.moment",
+    "page": "locator.page",
+    "table": "locator.table",
+    "row": "locator.row",
+    "version": "locator.version",
+}
+TEXT_COLUMNS = ("id", "title", "text", "language", "valid_from", "valid_to")
+SCHEMA: dict[str, Any] = {
+    **{name: pl.String for name in TEXT_COLUMNS},
+    **{name: pl.Int64 if key == "page" else pl.String for key, name in LOCATOR_COLUMNS.items()},
+    "citations": pl.List(pl.String),
+    "metadata": pl.String,
+    "type": pl.String,
+    "year": pl.Int32,
+    "source": pl.String,
+    "digest": pl.String,
+}
+
+
+class Part(msgspec.Struct, frozen=True):
+    file: str
+    rows: int
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+    """What `corpus.json` holds."""
+
+    format: int
+    name: str
+    kind: str
+    source: str
+    options: dict[str, Any]
+    versions: dict[str, int]
+    scheme: Scheme
+    fingerprint: str
+    documents: int
+    data: str
+    parts: tuple[Part, ...]
+    fields: tuple[str, ...]
+    problems: dict[str, int]
+    citations: dict[str, int]
+    seconds: float
+    created_at: str
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """An open corpus. Cheap to make: everything is read when first asked for, and then kept mapped."""
+
+    path: Path
+    manifest: Manifest
+
+    @property
+    def name(self) -> str:
+        return self.manifest.name
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the content: ids and documents, in no particular order, and not where or when they came from."""
+        return self.manifest.fingerprint
+
+    @property
+    def data(self) -> Path:
+        return self.path / self.manifest.data
+
+    def __len__(self) -> int:
+        return self.manifest.documents
+
+    def __contains__(self, doc_id: object) -> bool:
+        return isinstance(doc_id, str) and self.row(doc_id) is not None
+
+    @cached_property
+    def frame(self) -> pl.LazyFrame:
+        """All documents as columns, not read until collected: id, title, text, `fields.*`, `locator.*`, metadata as
+        JSON, type and year. A field that no document of a part has is null there."""
+        parts = [pl.scan_ipc(self.data / part.file) for part in self.manifest.parts]
+        return pl.concat(parts, how="diagonal")
+
+    @cached_property
+    def ids(self) -> list[str]:
+        """The ids in row order."""
+        return list(self.frame.select("id").collect()["id"])
+
+    def get(self, doc_id: str) -> Document:
+        row = self.row(doc_id)
+        if row is None:
+            raise InputError(
+                f"no document {doc_id!r} in the corpus {self.name!r}", hint=f"It has {len(self):,} documents."
+            )
+        return self.at(row)
+
+    def at(self, row: int) -> Document:
+        part = int(np.searchsorted(self._starts, row, side="right")) - 1
+        return next(documents_of(self._mapped(part).slice(row - int(self._starts[part]), 1)))
+
+    def iter(self) -> Iterator[Document]:
+        """Every document in row order, a slice in memory at a time."""
+        for part in range(len(self.manifest.parts)):
+            for piece in self._mapped(part).iter_slices(256):
+                yield from documents_of(piece)
+
+    def row(self, doc_id: str) -> int | None:
+        """The row of an id, by binary search in the mapped hashes; the id itself settles a collision."""
+        hashes, rows = self._index
+        wanted = id_hash(doc_id)
+        at = int(np.searchsorted(hashes, wanted))
+        while at < len(hashes) and hashes[at] == wanted:
+            row = int(rows[at])
+            if self._id_at(row) == doc_id:
+                return row
+            at += 1
+        return None
+
+    def cites(self, doc_id: str) -> list[str]:
+        """The documents of this corpus that a document cites."""
+        return self._neighbours("cites", doc_id)
+
+    def cited_by(self, doc_id: str) -> list[str]:
+        return self._neighbours("cited_by", doc_id)
+
+    def graph(self, direction: str = "cites") -> tuple[Rows, Rows]:
+        """(offsets, rows): the neighbours of row i are rows[offsets[i]:offsets[i + 1]]."""
+        return self._array(f"{direction}.offsets.npy"), self._array(f"{direction}.rows.npy")
+
+    @cached_property
+    def citations(self) -> pl.LazyFrame:
+        """One row for a citation in a document: row, normal, kind, language, text, start, end, count, in_record, name,
+        status, reason, targets (rows)."""
+        return pl.scan_ipc(self.data / "citations.arrow")
+
+    def citations_of(self, doc_id: str) -> pl.DataFrame:
+        row = self.row(doc_id)
+        if row is None:
+            self.get(doc_id)
+        return self.citations.filter(pl.col("row") == row).collect()
+
+    def citing(self, normal: str) -> list[str]:
+        """The documents that cite this normal form, whether or not it is a document here: "Gov. Code § 1090"."""
+        rows = self.citations.filter(pl.col("normal") == normal).select("row").collect()["row"]
+        return [self._id_at(row) for row in rows.unique().sort()]
+
+    def problems(self) -> list[Problem]:
+        path = self.data / "problems.jsonl"
+        decode = msgspec.json.Decoder(Problem).decode
+        return [decode(line) for line in path.read_bytes().splitlines()] if path.exists() else []
+
+    @cached_property
+    def _index(self) -> tuple[np.ndarray[Any, np.dtype[np.uint64]], Rows]:
+        return np.load(self.data / "ids.hash.npy", mmap_mode="r"), self._array("ids.row.npy")
+
+    @cached_property
+    def _starts(self) -> Rows:
+        return np.cumsum([0, *(part.rows for part in self.manifest.parts)], dtype=np.int64)[:-1]
+
+    @cached_property
+    def _open_parts(self) -> dict[int, pl.DataFrame]:
+        return {}
+
+    def _mapped(self, part: int) -> pl.DataFrame:
+        if part not in self._open_parts:
+            self._open_parts[part] = read_mapped(self.data / self.manifest.parts[part].file)
+        return self._open_parts[part]
+
+    def _id_at(self, row: int) -> str:
+        part = int(np.searchsorted(self._starts, row, side="right")) - 1
+        return str(self._mapped(part)["id"][row - int(self._starts[part])])
+
+    def _array(self, name: str) -> Rows:
+        array: Rows = np.load(self.data / name, mmap_mode="r")
+        return array
+
+    def _neighbours(self, direction: str, doc_id: str) -> list[str]:
+        row = self.row(doc_id)
+        if row is None:
+            self.get(doc_id)
+            return []
+        offsets, rows = self.graph(direction)
+        return [self._id_at(int(other)) for other in rows[offsets[row] : offsets[row + 1]]]
+
+
+def workspace(home: Path | None = None) -> Path:
+    """The folder that holds corpora: the one given, `$ASSAY_HOME`, or `.assay`."""
+    return home or Path(os.environ.get("ASSAY_HOME") or ".assay")
+
+
+def corpus_path(home: Path | None, name: str) -> Path:
+    if not name or name.startswith(".") or "/" in name or "\\" in name or "\0" in name:
+        raise InputError(f"{name!r} cannot be the name of a corpus", hint="Use letters, digits, '-' and '_'.")
+    return workspace(home) / "corpora" / name
+
+
+def open_corpus(home: Path | None, name: str) -> Corpus:
+    path = corpus_path(home, name)
+    if not (path / MANIFEST).exists():
+        known = ", ".join(list_corpora(home)) or "none yet"
+        raise InputError(
+            f"no corpus {name!r}", where=str(path), hint=f"Known: {known}. `assay corpus import` makes one."
+        )
+    return open_path(path)
+
+
+def open_path(path: Path) -> Corpus:
+    data = read_json(path / MANIFEST)
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        found = data.get("format") if isinstance(data, dict) else None
+        raise InputError(
+            f"corpus format {found!r}, this version reads {FORMAT}", where=str(path / MANIFEST), hint="Import it again."
+        )
+    try:
+        manifest = msgspec.convert(data, Manifest)
+    except msgspec.ValidationError as error:
+        raise InputError(f"not a corpus manifest: {error}", where=str(path / MANIFEST)) from error
+    return Corpus(path, manifest)
+
+
+def list_corpora(home: Path | None = None) -> list[str]:
+    folder = workspace(home) / "corpora"
+    return sorted(path.parent.name for path in folder.glob(f"*/{MANIFEST}")) if folder.is_dir() else []
+
+
+# ── rows ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def document_frame(documents: list[Document], sources: list[str]) -> pl.DataFrame:
+    columns: dict[str, list[Any]] = {name: [getattr(doc, name) for doc in documents] for name in TEXT_COLUMNS}
+    for key, name in LOCATOR_COLUMNS.items():
+        columns[name] = [getattr(doc.locator, key) if doc.locator else None for doc in documents]
+    columns["citations"] = [list(doc.citations) for doc in documents]
+    encode = msgspec.json.Encoder(order="deterministic").encode
+    columns["metadata"] = [encode(doc.metadata).decode() for doc in documents]
+    columns["type"] = [_string(doc.metadata.get("type")) for doc in documents]
+    columns["year"] = [_year(doc) for doc in documents]
+    columns["source"] = sources
+    columns["digest"] = [hashlib.sha256(encode(doc)).hexdigest() for doc in documents]
+    schema = dict(SCHEMA)
+    for name in sorted({name for doc in documents for name in doc.fields}):
+        columns[f"fields.{name}"] = [doc.fields.get(name) for doc in documents]
+        schema[f"fields.{name}"] = pl.String
+    return pl.DataFrame(columns, schema=schema)
+
+
+def documents_of(frame: pl.DataFrame) -> Iterator[Document]:
+    fields = [name for name in frame.columns if name.startswith("fields.")]
+    for row in frame.iter_rows(named=True):
+        locator = {key: row[name] for key, name in LOCATOR_COLUMNS.items() if row[name] is not None}
+        yield Document(
+            **{name: row[name] for name in TEXT_COLUMNS},
+            fields={name.removeprefix("fields."): row[name] for name in fields if row[name] is not None},
+            locator=Locator(**locator) if locator else None,
+            citations=tuple(row["citations"]),
+            metadata=msgspec.json.decode(row["metadata"]),
+        )
+
+
+def read_mapped(path: Path) -> pl.DataFrame:
+    try:
+        return pl.read_ipc(path, memory_map=True)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise InputError(
+            f"cannot read this part of the corpus: {error}", where=str(path), hint="Import the corpus again."
+        ) from error
+
+
+def id_hash(doc_id: str) -> np.uint64:
+    return np.uint64(int.from_bytes(hashlib.blake2b(doc_id.encode(), digest_size=8).digest(), "little"))
+
+
+def fingerprint_of(ids: list[str], digests: list[str]) -> str:
+    digest = hashlib.sha256()
+    for doc_id, content in sorted(zip(ids, digests, strict=True)):
+        digest.update(f"{doc_id}\0{content}\n".encode())
+    return f"sha256:{digest.hexdigest()}"
+
+
+def _string(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _year(document: Document) -> int | None:
+    year = document.metadata.get("year")
+    if isinstance(year, int) and not isinstance(year, bool) and abs(year) < 2**31:
+        return year
+    begins = document.valid_from[:4]
+    return int(begins) if begins.isdigit() else None

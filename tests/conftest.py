@@ -1,0 +1,72 @@
+"""What every test may use: the command line in this process, and deterministic hypothesis."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+import assay.cli
+
+settings.register_profile(
+    "fast", max_examples=60, deadline=None, derandomize=True, database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)  # fmt: skip
+settings.register_profile("long", parent=settings.get_profile("fast"), max_examples=3000, derandomize=False)
+settings.load_profile("fast")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a command left behind. An exception that escapes `main` fails the test: it would be a traceback."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Assay = Callable[..., Outcome]
+
+
+@pytest.fixture
+def imports_restored() -> Iterator[None]:
+    """Engine modules of one test are not seen by the next."""
+    path, modules = list(sys.path), set(sys.modules)
+    yield
+    sys.path[:] = path
+    for name in set(sys.modules) - modules:
+        if not name.startswith(("assay", "rich", "polars", "numpy", "msgspec")):
+            del sys.modules[name]
+
+
+@pytest.fixture
+def assay_cli(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path, imports_restored: None
+) -> Assay:
+    """Run `assay ARGS` in a fresh current folder, through the same `main` as the command."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def call(*args: object) -> Outcome:
+        capfd.readouterr()
+        monkeypatch.setattr(sys, "argv", ["assay", *map(str, args)])
+        code: Any = 0
+        try:
+            assay.cli.main()
+        except SystemExit as stop:
+            code = stop.code or 0
+        captured = capfd.readouterr()
+        return Outcome(code, captured.out, captured.err)
+
+    return call

@@ -1,0 +1,108 @@
+"""Agreement with ir_measures: the same names, the same values, wherever the rule is the same."""
+
+from __future__ import annotations
+
+import shutil
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_data import Qrels, Scores, as_gold, as_run, is_ranking_query, qrels, scores
+
+from assay import evaluate, parse_measure
+
+ir_measures = pytest.importorskip("ir_measures")
+
+NAMES = ["nDCG", "nDCG@5", "nDCG@10", "P@5", "P(rel=2)@5", "R@10", "R(rel=3)@3", "RR", "RR(rel=2)", "AP", "AP@3",
+         "AP(rel=2)", "AP(rel=2)@5", "Success@1", "Success(rel=2)@5", "Judged@3", "Judged@10", "Bpref",
+         "Bpref(rel=2)"]  # fmt: skip
+
+
+def theirs(names: list[str], judged: Qrels, scored: Scores) -> dict[tuple[str, str], float]:
+    measures = [ir_measures.parse_measure(name) for name in names]
+    found: Any = ir_measures.iter_calc(measures, judged, scored)
+    return {(metric.query_id, str(metric.measure)): float(metric.value) for metric in found}
+
+
+def check(names: list[str], judged: Qrels, scored: Scores, *, within: float = 1e-9) -> None:
+    expected = theirs(names, judged, scored)
+    for run in (scored, as_run(scored)):
+        sheet = evaluate(run, as_gold(judged), names)
+        for query_id, grades in judged.items():
+            for name in names if is_ranking_query(grades) else []:
+                key = (query_id, str(ir_measures.parse_measure(name)))
+                ours = sheet.score(query_id, str(parse_measure(name))).value
+                assert ours == pytest.approx(expected[key], abs=within), key
+
+
+@given(qrels(), scores(empty=False))
+def test_measures_agree_on_every_query_also_missing_ones(judged: Qrels, scored: Scores) -> None:
+    """ir_measures, too, gives 0 to a query that the run lacks."""
+    check(NAMES, judged, scored)
+
+
+@pytest.mark.skipif(find_spec("cwl") is None and find_spec("cwl_eval") is None, reason="cwl-eval is not installed")
+@given(qrels(), scores(empty=False, ties=False))
+def test_rank_biased_precision_agrees(judged: Qrels, scored: Scores) -> None:
+    """RBP with a threshold, through cwl_eval."""
+    present = {query_id: judged[query_id] for query_id in judged if query_id in scored}
+    if present:
+        check(["RBP(rel=1)", "RBP(p=0.5,rel=2)"], present, scored)
+
+
+numbered = st.integers(1, 99).map(str)
+perl = pytest.mark.skipif(shutil.which("perl") is None, reason="ir_measures runs gdeval with perl")
+
+
+@perl
+@settings(max_examples=12)
+@given(st.data())
+def test_exponential_ndcg_and_err_agree_with_gdeval(data: st.DataObject) -> None:
+    """gdeval takes numbered queries, ids without spaces and grades up to 4, and rounds to five decimals."""
+    documents = st.sampled_from([f"d{number}" for number in range(12)])
+    grades = st.dictionaries(documents, st.integers(0, 4), min_size=2, max_size=9)
+    judged = data.draw(st.dictionaries(numbered, grades, min_size=1, max_size=4))
+    ranked = {query_id: data.draw(st.lists(documents, unique=True, min_size=1)) for query_id in judged}
+    scored = {query_id: {doc: -float(rank) for rank, doc in enumerate(ids)} for query_id, ids in ranked.items()}
+    check(["nDCG(dcg='exp-log2')@10"], judged, scored, within=5.1e-6)
+    found = theirs(["ERR@10"], judged, scored)
+    sheet = evaluate(scored, judged, ["ERR(max=4)@10"])
+    for query_id in judged:
+        if is_ranking_query(judged[query_id]):
+            ours = sheet.score(query_id, "ERR(max=4)@10").value
+            assert ours == pytest.approx(found[query_id, "ERR@10"], abs=5.1e-6)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_are_read_the_same_way(name: str) -> None:
+    """Our printed name is one that ir_measures reads to the same measure."""
+    printed = str(parse_measure(name))
+    assert ir_measures.parse_measure(printed) == ir_measures.parse_measure(name)
+
+
+# ── on purpose different ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_ties_break_the_same_way_with_and_without_cutoff() -> None:
+    """ir_measures sends RR@k to another provider, which keeps the order of insertion: RR 0.5 but RR@10 1.0."""
+    judged, scored = {"q": {"a": 1}}, {"q": {"a": 1.0, "b": 1.0}}
+    peer = theirs(["RR", "RR@10"], judged, scored)
+    assert (peer["q", "RR"], peer["q", "RR@10"]) == (0.5, 1.0)
+    sheet = evaluate(scored, judged, ["RR", "RR@10"])
+    assert sheet.score("q", "RR").value == sheet.score("q", "RR@10").value == 0.5
+
+
+@perl
+def test_err_takes_the_top_grade_from_the_scale_not_always_four() -> None:
+    """A perfect binary result scores 0.0625 in gdeval; ours is (2^1-1)/2^1."""
+    judged, scored = {"1": {"a": 1}}, {"1": {"a": 1.0}}
+    assert theirs(["ERR@10"], judged, scored)["1", "ERR@10"] == pytest.approx(0.0625, abs=1e-5)
+    assert evaluate(scored, judged, ["ERR@10"]).score("1", "ERR@10").value == 0.5
+
+
+def test_query_without_relevant_document_has_no_value_where_ir_measures_says_zero() -> None:
+    judged, scored = {"q": {"a": 0}}, {"q": {"a": 1.0}}
+    assert theirs(["nDCG@10"], judged, scored)["q", "nDCG@10"] == 0
+    assert evaluate(scored, judged, ["nDCG@10"]).score("q", "nDCG@10").value is None
