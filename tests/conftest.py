@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import Assay, Outcome
 from hypothesis import HealthCheck, settings
 
 import assay.cli
@@ -20,22 +19,6 @@ settings.register_profile(
 )  # fmt: skip
 settings.register_profile("long", parent=settings.get_profile("fast"), max_examples=3000, derandomize=False)
 settings.load_profile("fast")
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a command left behind. An exception that escapes `main` fails the test: it would be a traceback."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-Assay = Callable[..., Outcome]
 
 
 @pytest.fixture
@@ -53,7 +36,10 @@ def imports_restored() -> Iterator[None]:
 def assay_cli(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path, imports_restored: None
 ) -> Assay:
-    """Run `assay ARGS` in a fresh current folder, through the same `main` as the command."""
+    """Run `assay ARGS` in a fresh current folder, through the same `main` as the command.
+
+    An exception that escapes `main` fails the test: for a user it would be a traceback.
+    """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "200")

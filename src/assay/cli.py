@@ -60,14 +60,21 @@ def score(
         list[str] | None, typer.Option("--measure", "-m", help="A measure such as 'P(rel=2)@5'; repeat for more.")
     ] = None,
     top_k: Annotated[int, typer.Option(min=1, help="How many results to ask the engine for.")] = 20,
+    baseline: Annotated[Path | None, typer.Option(help="Compare with this baseline file.")] = None,
+    update_baseline: Annotated[bool, typer.Option(help="Record the results as the new baseline.")] = False,
+    by: Annotated[str, typer.Option(help="Who records the baseline.", envvar="USER")] = "",
+    why: Annotated[str, typer.Option(help="Why the baseline changes.")] = "",
     json: Json = False,
 ) -> None:
     """Score an engine, or saved results, against a gold set."""
     from assay import report, workbench
 
+    if update_baseline and baseline is None:
+        baseline = Path("baseline.json")
+
     scored = workbench.score(
         dataset, search_module=search_module, engine=engine, corpus=corpus, run_file=run, measures=measure or (),
-        top_k=top_k, output=output, progress=_progress,
+        top_k=top_k, output=output, baseline=baseline, progress=_progress,
     )  # fmt: skip
     for warning in scored.warnings:
         _say(f"warning: {warning}", style="yellow")
@@ -76,6 +83,24 @@ def score(
         _say(f"results written to {output}")
     if scored.failed:
         sys.exit(4)
+    if update_baseline and baseline is not None:
+        workbench.update_baseline(scored.results, baseline, by=by, why=why)
+        _say(f"baseline written to {baseline}")
+
+
+@app.command()
+def compare(
+    results: Annotated[list[Path], typer.Argument(help="Results files; each is compared with the first.")],
+    force: Annotated[bool, typer.Option(help="Compare even on different gold sets or corpora.")] = False,
+    json: Json = False,
+) -> None:
+    """Is B better than A? Paired differences with intervals, tests and the queries that moved."""
+    import msgspec
+
+    from assay import report, workbench
+
+    found = msgspec.to_builtins(workbench.compare_results(results, force=force))
+    _emit(found, lambda: report.comparison_table(found), json=json)
 
 
 @app.command()

@@ -108,6 +108,10 @@ def scorecard(results: Mapping[str, Any]) -> RenderableType:
     for line in lines:
         table.add_column(_heading(line), justify="right", no_wrap=True)
     _add_row(table, "Overall", receipt["n"]["overall"], results["overall"], lines, style="bold cyan")
+    if bounds := results.get("intervals", {}).get("overall"):
+        table.add_row("  95% interval", "", *(_span(bounds[line["key"]]) for line in lines), style="dim")
+    if delta := results.get("baseline", {}).get("delta"):
+        table.add_row("  vs baseline", "", *(_signed(delta.get(line["key"])) for line in lines), style="magenta")
     for key in [key for key in results if key.startswith("by_") and results[key]]:
         kind = key.removeprefix("by_")
         table.add_section()
@@ -158,8 +162,87 @@ def _add_row(
     table.add_row(name, str(n), *cells, style=style)
 
 
+def _span(bounds: Sequence[float | None]) -> str:
+    low, high = bounds
+    return "–" if low is None or high is None else f"{low:.2f}–{high:.2f}".replace("0.", ".")
+
+
+def _signed(value: float | None) -> str:
+    return "–" if value is None else f"{value:+.3f}"
+
+
 def _decimal(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
+
+
+def verdict_lines(verdict: Mapping[str, Any]) -> RenderableType:
+    """The verdict on top, then every gate with what it found."""
+    styles = {"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow"}
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for check in sorted(verdict["checks"], key=lambda check: ("fail", "inconclusive", "pass").index(check["status"])):
+        table.add_row(Text(check["status"].upper(), style=styles[check["status"]]), check["message"])
+    return Group(Text(verdict["status"].upper(), style=styles[verdict["status"]]), table)
+
+
+def comparison_table(found: Mapping[str, Any]) -> RenderableType:
+    """Is B better than A: by measure, then the queries that moved most."""
+    parts: list[RenderableType] = [Text(warning, style="yellow") for warning in found["warnings"]]
+    for system in found["systems"]:
+        rows = [row for row in found["differences"] if row["system"] == system]
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
+        for name in ("measure", "n", found["baseline"], system, "change", "95% interval", "p", "p Holm", "d", "w/t/l"):
+            table.add_column(name, justify="left" if name == "measure" else "right", no_wrap=True)
+        for row in rows:
+            style = ("green" if row["difference"] > 0 else "red") if row["p_holm"] <= 0.05 else ""
+            flip = " *" if row["could_flip"] else ""
+            table.add_row(
+                row["measure"] + flip, str(row["n"]), f"{row['baseline']:.3f}", f"{row['value']:.3f}",
+                f"{row['difference']:+.3f}", f"{row['low'] or 0:+.3f} to {row['high'] or 0:+.3f}",
+                f"{row['p_randomization']:.3f}", f"{row['p_holm']:.3f}", f"{row['effect_size']:+.2f}",
+                f"{row['wins']}/{row['ties']}/{row['losses']}", style=style,
+            )  # fmt: skip
+        parts += [Text.assemble((system, "bold"), " against ", (found["baseline"], "bold")), Text(), table, Text()]
+        parts += _comparison_notes(found, rows)
+        parts += _moved_table(found, system)
+    return Group(*parts)
+
+
+def _comparison_notes(found: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Iterator[Text]:
+    head = next(row for row in rows if row["measure"] == found["headline"])
+    sure = "significant" if head["p_holm"] <= 0.05 else "not significant"
+    yield Text(f"{found['headline']} changed by {head['difference']:+.3f}: {sure} after Holm's correction over "
+               f"{len(found['differences'])} tests (p {head['p_holm']:.3f}).")  # fmt: skip
+    yield Text(f"With {head['n']} queries this gold set shows a change of {head['detectable']:.3f} in "
+               f"{found['headline']} with 80% power; smaller ones can pass unseen.", style="dim")  # fmt: skip
+    if any(row["could_flip"] for row in rows):
+        yield Text("* judging the unjudged documents could turn this difference around.", style="yellow")
+    yield Text("p: paired randomization test. d: effect size. w/t/l: queries better, equal, worse.", style="dim")
+    yield Text()
+
+
+def _moved_table(found: Mapping[str, Any], system: str) -> Iterator[RenderableType]:
+    moved = [row for row in found["moved"] if row["system"] == system]
+    if not moved:
+        return
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
+    for name in ("query", found["headline"], "entered the top 10 (grade)", "left it (grade)"):
+        table.add_column(name)
+    for row in moved:
+        change = row["value"] - row["baseline"]
+        text = Text.assemble((row["query_id"], "bold"), " ", _short(row["query_text"], 44))
+        table.add_row(text, Text(f"{change:+.3f}", style="green" if change > 0 else "red"), _documents(row["entered"]),
+                      _documents(row["left"]))  # fmt: skip
+    yield Text("The queries that moved most", style="bold")
+    yield table
+
+
+def _documents(items: Sequence[Sequence[Any]]) -> str:
+    shown = [f"{doc_id} ({'?' if grade is None else grade})" for doc_id, grade in items[:4]]
+    return ", ".join(shown) + (f" +{len(items) - 4}" if len(items) > 4 else "")
+
+
+def _short(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
 
 
 def _footnotes(receipt: Mapping[str, Any]) -> Iterator[Text]:

@@ -7,7 +7,7 @@ import platform
 import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -16,17 +16,19 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from assay import formats, report
+from assay import formats, report, stats
+from assay.compare import Comparison, compare
 from assay.engines.baselines import BASELINES, read_documents
 from assay.engines.module import load_engine
 from assay.engines.running import run_engine, stdout_to_stderr
 from assay.errors import InputError, UsageError
 from assay.evaluate import evaluate, unjudged
 from assay.files import move_into_place, read_json, scratch_beside, sha256_of, write_atomic
+from assay.gates import Gate, decide
 from assay.judging import rubric as rubrics
 from assay.judging.validate import validate
 from assay.measures import BINARY_SUITE, GRADED_SUITE, parse_measures
-from assay.types import JUDGMENT_TEXT_COLUMNS, Document, Finding, GoldSet, Query, Run
+from assay.types import JUDGMENT_TEXT_COLUMNS, Document, Finding, GoldSet, Query, Run, ScoreSheet
 
 DEFAULT_TOP_K = 20
 
@@ -55,9 +57,12 @@ def score(
     measures: Sequence[str] = (),
     top_k: int = DEFAULT_TOP_K,
     output: Path | None = None,
+    baseline: Path | None = None,
+    gates: Sequence[Gate] = (),
     progress: Progress = lambda queries: queries,
 ) -> Scored:
-    """Score an engine, or saved results, against a gold set; write the results file when `output` is given."""
+    """Score an engine, or saved results, against a gold set; write the results file when `output` is given. With a
+    baseline the change against it, with gates the verdict, is part of the results."""
     if sum(source is not None for source in (search_module, engine, run_file)) != 1:
         raise UsageError("give exactly one of --search-module, --engine or --run")
     if output is not None and output.is_dir():
@@ -73,9 +78,63 @@ def score(
         with stdout_to_stderr():
             run = run_engine(_engine(search_module, engine, corpus), gold.queries, top_k=depth, progress=progress)
     scored = score_run(run, gold, wanted, inputs={"dataset": dataset, "run": run_file, "corpus": corpus})
+    scored = _against_baseline(scored, baseline, gates)
     if output is not None:
         write_atomic(output, encode(scored.results))
     return scored
+
+
+def _against_baseline(scored: Scored, baseline: Path | None, gates: Sequence[Gate]) -> Scored:
+    results, warnings = dict(scored.results), list(scored.warnings)
+    then = read_results(baseline) if baseline is not None and baseline.exists() else None
+    if baseline is not None and then is None:
+        warnings.append(f"no baseline yet at {baseline}; write it with --update-baseline")
+    if then is not None:
+        stale = then["receipt"]["gold"]["fingerprint"] != results["receipt"]["gold"]["fingerprint"]
+        if stale:
+            warnings.append("the baseline is stale: it was scored on another version of the gold set")
+        results["baseline"] = {
+            "path": str(baseline),
+            "stale": stale,
+            "recorded": then.get("recorded"),
+            "delta": {
+                key: value - then["overall"][key]
+                for key, value in results["overall"].items()
+                if value is not None and then["overall"].get(key) is not None
+            },
+        }
+    if gates:
+        results["verdict"] = msgspec.to_builtins(decide(results, gates, then))
+    return replace(scored, results=results, warnings=tuple(warnings))
+
+
+def update_baseline(results: dict[str, Any], path: Path, *, by: str, why: str) -> None:
+    """Record these results as the new baseline: who, when, why and at which commit."""
+    recorded = {"by": by, "why": why, "at": datetime.now(UTC).isoformat(timespec="seconds"), "git": git_state()}
+    write_atomic(
+        path, encode({key: value for key, value in results.items() if key != "baseline"} | {"recorded": recorded})
+    )
+
+
+def read_results(path: Path) -> dict[str, Any]:
+    """A results file of Assay, checked for shape."""
+    results = read_json(path)
+    try:
+        msgspec.convert(results, _Results)
+    except msgspec.ValidationError as error:
+        raise InputError(f"not a results file of Assay: {error}", where=str(path),
+                         hint="Results of another tool: score them first, or give --dataset.") from error  # fmt: skip
+    return dict(results)
+
+
+def compare_results(paths: Sequence[Path], *, force: bool = False) -> Comparison:
+    """Each results file against the first."""
+    if len(paths) < 2:
+        raise UsageError("give at least two results files to compare")
+    results = [read_results(path) for path in paths]
+    engines = [str(item["engine"]) for item in results]
+    names = engines if len(set(engines)) == len(engines) else [path.stem for path in paths]
+    return compare(results, names if len(set(names)) == len(names) else [str(path) for path in paths], force=force)
 
 
 def score_run(run: Run, gold: GoldSet, measures: Sequence[str], *, inputs: dict[str, Path | None]) -> Scored:
@@ -91,7 +150,7 @@ def score_run(run: Run, gold: GoldSet, measures: Sequence[str], *, inputs: dict[
         f"by_{kind}": {name: part.n for name, part in sheet.by(kind).items()}
         for kind in dict.fromkeys(part.kind for part in sheet.slices[1:])
     }
-    receipt = {
+    receipt: dict[str, Any] = {
         "measures": report.receipt_of_measures(sheet.measures),
         "ties": report.TIE_POLICY[run.order],
         "unjudged_policy": report.UNJUDGED_POLICY,
@@ -110,7 +169,27 @@ def score_run(run: Run, gold: GoldSet, measures: Sequence[str], *, inputs: dict[
         "git": git_state(),
     }  # fmt: skip
     results = report.results_json(sheet, run, gold, timestamp=now, receipt=receipt)
+    results["intervals"] = intervals(sheet, {line["measure"]: line["key"] for line in receipt["measures"]})
     return Scored(results=results, warnings=tuple(_warnings(sheet.counts)), failed=sheet.counts["n_failed"])
+
+
+def intervals(sheet: ScoreSheet, keys: dict[str, str]) -> dict[str, Any]:
+    """The 95% interval of every mean, by slice: {"overall": {key: [low, high]}, "by_type": {...}}."""
+    found: dict[str, Any] = {}
+    scored = ~np.isnan(sheet.values).any(axis=1)
+    for part in sheet.slices:
+        inside = scored & np.array(
+            [part.kind == "overall" or getattr(q, part.kind) == part.name for q in sheet.queries]
+        )
+        bounds = {
+            keys[measure]: [interval.low, interval.high]
+            for measure, interval in zip(sheet.measures, stats.mean_intervals(sheet.values[inside]), strict=True)
+        }
+        if part.kind == "overall":
+            found["overall"] = bounds
+        else:
+            found.setdefault(f"by_{part.kind}", {})[part.name] = bounds
+    return found
 
 
 def default_measures(gold: GoldSet) -> tuple[str, ...]:
@@ -188,14 +267,8 @@ def explain(
     results_file: Path, query_id: str, dataset: Path | None = None
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The entry of one query and the measures behind its numbers. A results file of another tool needs the gold set."""
-    results = read_json(results_file)
-    if dataset is not None:
-        results = score(dataset, run_file=results_file).results
-    try:
-        entries = msgspec.convert(results, _Results)
-    except msgspec.ValidationError as error:
-        raise InputError(f"not a results file of Assay: {error}", where=str(results_file),
-                         hint="Give --dataset to score saved results of another tool first.") from error  # fmt: skip
+    results = score(dataset, run_file=results_file).results if dataset else read_results(results_file)
+    entries = msgspec.convert(results, _Results)
     entry = next((entry for entry in entries.per_query if entry.query_id == query_id), None)
     if entry is None:
         known = ", ".join(entry.query_id for entry in entries.per_query[:5])

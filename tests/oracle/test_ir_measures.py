@@ -16,8 +16,7 @@ from assay import evaluate, parse_measure
 ir_measures = pytest.importorskip("ir_measures")
 
 NAMES = ["nDCG", "nDCG@5", "nDCG@10", "P@5", "P(rel=2)@5", "R@10", "R(rel=3)@3", "RR", "RR(rel=2)", "AP", "AP@3",
-         "AP(rel=2)", "AP(rel=2)@5", "Success@1", "Success(rel=2)@5", "Judged@3", "Judged@10", "Bpref",
-         "Bpref(rel=2)"]  # fmt: skip
+         "AP(rel=2)", "AP(rel=2)@5", "Success@1", "Success(rel=2)@5", "Bpref", "Bpref(rel=2)"]  # fmt: skip
 
 
 def theirs(names: list[str], judged: Qrels, scored: Scores) -> dict[tuple[str, str], float]:
@@ -41,6 +40,12 @@ def check(names: list[str], judged: Qrels, scored: Scores, *, within: float = 1e
 def test_measures_agree_on_every_query_also_missing_ones(judged: Qrels, scored: Scores) -> None:
     """ir_measures, too, gives 0 to a query that the run lacks."""
     check(NAMES, judged, scored)
+
+
+@given(qrels(), scores(empty=False, ties=False))
+def test_judged_share_agrees_without_ties(judged: Qrels, scored: Scores) -> None:
+    """Divided by what was returned, on a short list. (On ties their Judged keeps the order of insertion.)"""
+    check(["Judged@3", "Judged@10"], judged, scored)
 
 
 @pytest.mark.skipif(find_spec("cwl") is None and find_spec("cwl_eval") is None, reason="cwl-eval is not installed")
@@ -92,6 +97,13 @@ def test_ties_break_the_same_way_with_and_without_cutoff() -> None:
     assert (peer["q", "RR"], peer["q", "RR@10"]) == (0.5, 1.0)
     sheet = evaluate(scored, judged, ["RR", "RR@10"])
     assert sheet.score("q", "RR").value == sheet.score("q", "RR@10").value == 0.5
+
+
+def test_judged_breaks_ties_like_every_other_measure() -> None:
+    """ir_measures' Judged@1 looks at the hit that was inserted first, though RR ranks the other one first."""
+    judged, scored = {"q": {"a": 1}}, {"q": {"a": 1.0, "b": 1.0}}
+    assert theirs(["Judged@1"], judged, scored)["q", "Judged@1"] == 1.0
+    assert evaluate(scored, judged, ["Judged@1"]).score("q", "Judged@1").value == 0.0
 
 
 @perl

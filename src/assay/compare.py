@@ -1,0 +1,216 @@
+"""Is B better than A? Paired differences by query, tests with correction, and what moved.
+
+Works on results objects (what `assay score` writes), so that a run of last year can be compared with one of today.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from assay import stats
+from assay.errors import InputError
+
+ALPHA = 0.05
+TIE = 1e-9  # a difference no larger than this is a tie
+MOVED = 10  # how many of the queries that moved most are shown
+
+
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
+    """One measure of one system against the baseline system, over the queries both have."""
+
+    system: str
+    measure: str
+    key: str
+    n: int
+    baseline: float
+    value: float
+    difference: float
+    low: float | None
+    high: float | None
+    p_randomization: float
+    p_t: float
+    p_wilcoxon: float
+    p_holm: float
+    p_bh: float
+    effect_size: float
+    detectable: float
+    wins: int
+    ties: int
+    losses: int
+    could_flip: bool  # unjudged documents could overturn the sign
+
+
+class Moved(msgspec.Struct, frozen=True, kw_only=True):
+    """A query that moved, and what entered and left its top 10."""
+
+    system: str
+    query_id: str
+    query_text: str
+    baseline: float
+    value: float
+    entered: list[tuple[str, int | None]]
+    left: list[tuple[str, int | None]]
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    baseline: str
+    systems: list[str]
+    headline: str  # the measure that the moved queries are ordered by
+    differences: list[Difference]
+    moved: list[Moved]
+    warnings: list[str]
+
+
+def compare(results: Sequence[Mapping[str, Any]], names: Sequence[str], *, force: bool = False) -> Comparison:
+    """Compare each results object with the first. Raises InputError on other gold sets or corpora unless forced."""
+    warnings = _incomparable(results, names)
+    if warnings and not force:
+        raise InputError(warnings[0], hint="Score both on the same gold set, or give --force to compare anyway.")
+    base, others = results[0], list(zip(results[1:], names[1:], strict=True))
+    keys = _shared_keys(results)
+    rows: list[Difference] = []
+    moved: list[Moved] = []
+    for other, name in others:
+        ids, left, right = _paired(base, other, list(keys))
+        if not ids:
+            raise InputError(f"{names[0]} and {name} have no scored query in common")
+        if len(ids) < max(len(base["per_query"]), len(other["per_query"])):
+            warnings.append(f"{name}: compared on {len(ids)} queries that both have scored")
+        rows += _differences(name, keys, left, right, base, other)
+        moved += _moved(name, _headline(keys), ids, left, right, base, other, list(keys))
+    return Comparison(
+        baseline=names[0],
+        systems=[name for _, name in others],
+        headline=keys[_headline(keys)],
+        differences=_corrected(rows),
+        moved=moved,
+        warnings=warnings,
+    )
+
+
+def _incomparable(results: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[str]:
+    """Which fingerprints differ, in words."""
+    found = []
+    for other, name in zip(results[1:], names[1:], strict=True):
+        first, second = (item.get("receipt", {}) for item in (results[0], other))
+        prints = [receipt.get("gold", {}).get("fingerprint") for receipt in (first, second)]
+        if prints[0] != prints[1]:
+            found.append(f"{names[0]} and {name} were scored on different gold sets "
+                         f"(fingerprint {str(prints[0])[:12]} and {str(prints[1])[:12]})")  # fmt: skip
+        corpora = [receipt.get("corpus_fingerprint") for receipt in (first, second)]
+        if all(corpora) and corpora[0] != corpora[1]:
+            found.append(f"{names[0]} and {name} searched different corpora "
+                         f"(fingerprint {corpora[0][:12]} and {corpora[1][:12]})")  # fmt: skip
+    return found
+
+
+def _shared_keys(results: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """{result key: measure} of the measures that all results have."""
+    tables = [{line["key"]: line["measure"] for line in item["receipt"]["measures"]} for item in results]
+    shared = {key: text for key, text in tables[0].items() if all(table.get(key) == text for table in tables[1:])}
+    if not shared:
+        raise InputError("the results have no measure in common")
+    return shared
+
+
+def _headline(keys: Mapping[str, str]) -> str:
+    return "ndcg@10" if "ndcg@10" in keys else next(iter(keys))
+
+
+def _paired(
+    base: Mapping[str, Any], other: Mapping[str, Any], keys: list[str]
+) -> tuple[list[str], stats.Floats, stats.Floats]:
+    """The values of the queries that both have scored, in the same order."""
+    tables = [
+        {entry["query_id"]: [entry["metrics"][key] for key in keys] for entry in item["per_query"]}
+        for item in (base, other)
+    ]
+    ids = [
+        query_id
+        for query_id, values in tables[0].items()
+        if query_id in tables[1] and None not in values and None not in tables[1][query_id]
+    ]
+    left, right = (
+        np.array([table[query_id] for query_id in ids], np.float64).reshape(-1, len(keys)) for table in tables
+    )
+    return ids, left, right
+
+
+def _differences(
+    name: str, keys: Mapping[str, str], left: Any, right: Any, base: Mapping[str, Any], other: Mapping[str, Any]
+) -> list[Difference]:
+    moves = right - left
+    intervals = stats.mean_intervals(moves)
+    tests = (stats.randomization_test(moves), stats.t_test(moves), stats.wilcoxon_test(moves))
+    effects, detectable = stats.effect_size(moves), stats.detectable_difference(moves)
+    return [
+        Difference(
+            system=name,
+            measure=measure,
+            key=key,
+            n=len(moves),
+            baseline=float(left[:, i].mean()),
+            value=float(right[:, i].mean()),
+            difference=float(moves[:, i].mean()),
+            low=intervals[i].low,
+            high=intervals[i].high,
+            p_randomization=float(tests[0][i]),
+            p_t=float(tests[1][i]),
+            p_wilcoxon=float(tests[2][i]),
+            p_holm=1.0,
+            p_bh=1.0,
+            effect_size=float(effects[i]),
+            detectable=float(detectable[i]),
+            wins=int((moves[:, i] > TIE).sum()),
+            ties=int((np.abs(moves[:, i]) <= TIE).sum()),
+            losses=int((moves[:, i] < -TIE).sum()),
+            could_flip=_could_flip(measure, float(moves[:, i].mean()), base, other),
+        )
+        for i, (key, measure) in enumerate(keys.items())
+    ]
+
+
+def _could_flip(measure: str, difference: float, base: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether grades of unjudged documents could turn the difference around: the better one's worst case is below
+    the other's best case."""
+    bounds = [item["receipt"].get("unjudged", {}).get(measure) for item in (base, other)]
+    if None in bounds or difference == 0:
+        return False
+    better, worse = (bounds[1], bounds[0]) if difference > 0 else (bounds[0], bounds[1])
+    return bool(better["worst"] is not None and worse["best"] is not None and better["worst"] < worse["best"])
+
+
+def _corrected(rows: list[Difference]) -> list[Difference]:
+    """Corrected over every measure and system tested together: asking more questions raises the bar for each."""
+    p_values = [row.p_randomization for row in rows]
+    adjusted = zip(rows, stats.holm(p_values), stats.benjamini_hochberg(p_values), strict=True)
+    return [msgspec.structs.replace(row, p_holm=by_holm, p_bh=by_bh) for row, by_holm, by_bh in adjusted]
+
+
+def _moved(
+    name: str, headline: str, ids: list[str], left: Any, right: Any, base: Any, other: Any, keys: list[str]
+) -> list[Moved]:
+    column = keys.index(headline)
+    moves = right[:, column] - left[:, column]
+    order = [int(i) for i in np.argsort(-np.abs(moves), kind="stable")[:MOVED] if abs(moves[i]) > TIE]
+    entries = [{entry["query_id"]: entry for entry in item["per_query"]} for item in (base, other)]
+    found = []
+    for i in order:
+        before, after = (table[ids[i]] for table in entries)
+        entered, gone = _exchanged(before, after)
+        found.append(
+            Moved(system=name, query_id=ids[i], query_text=before["query_text"], baseline=float(left[i, column]),
+                  value=float(right[i, column]), entered=entered, left=gone)
+        )  # fmt: skip
+    return found
+
+
+def _exchanged(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
+    tops = [dict(zip(entry["results"][:10], entry["grades"][:10], strict=True)) for entry in (before, after)]
+    entered = [(doc_id, grade) for doc_id, grade in tops[1].items() if doc_id not in tops[0]]
+    gone = [(doc_id, grade) for doc_id, grade in tops[0].items() if doc_id not in tops[1]]
+    return entered, gone

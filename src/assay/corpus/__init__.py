@@ -1,0 +1,36 @@
+"""Corpora: importers, the corpus on disk, citations and the graph they make.
+
+    import_corpus("fppc", "extracted/", name="opinions")       read a source, or find that it has not changed
+    corpus = open_corpus(None, "opinions")                     in `$ASSAY_HOME`, by default `.assay`
+    corpus.get("A-24-003"); corpus.iter(); corpus.frame        one document; all of them; columns
+    corpus.cites("A-24-003"); corpus.cited_by("A-24-003")      the graph
+    cite("Section 1090 and the Smith Advice Letter, No. A-90-123", corpus)      spans, normal forms, targets
+"""
+
+from __future__ import annotations
+
+from assay.corpus.build import ImportReport, Progress, import_corpus
+from assay.corpus.citations import Citation, Scheme, format, parse
+from assay.corpus.disk import Corpus, Manifest, list_corpora, open_corpus, workspace
+from assay.corpus.resolve import Resolved, Resolver, cite
+from assay.corpus.source import KINDS, Problem
+
+__all__ = [
+    "KINDS",
+    "Citation",
+    "Corpus",
+    "ImportReport",
+    "Manifest",
+    "Problem",
+    "Progress",
+    "Resolved",
+    "Resolver",
+    "Scheme",
+    "cite",
+    "format",
+    "import_corpus",
+    "list_corpora",
+    "open_corpus",
+    "parse",
+    "workspace",
+]

@@ -1,0 +1,174 @@
+"""(results, baseline, policy) -> Verdict. A gate holds, fails, or cannot be told yet; it never passes quietly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+
+from assay import stats
+from assay.errors import InputError
+from assay.measures import parse_measure
+
+Status = Literal["pass", "fail", "inconclusive"]
+LATENCY = {"latency_mean": "mean", "latency_p50": "p50", "latency_p95": "p95", "latency_max": "max"}
+
+
+class Gate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One demand. `measure` is a measure, a results key or a latency (`latency_p95`); `slice` is `overall` or
+    `KIND:NAME`, such as `topic:lobbying`."""
+
+    measure: str
+    slice: str = "overall"
+    minimum: float | None = None
+    maximum: float | None = None
+    max_drop: float | None = None
+    min_judged: float | None = None
+    min_queries: int | None = None
+    significance: float | None = None  # a drop counts only when p is at most this; a rise demanded must reach it
+    name: str = ""
+
+
+class Check(msgspec.Struct, frozen=True, kw_only=True):
+    """What one gate found, in a sentence a person can act on."""
+
+    gate: Gate
+    status: Status
+    value: float | None
+    message: str
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    status: Status
+    checks: list[Check]
+    fingerprints: dict[str, Any]
+
+
+def decide(results: Mapping[str, Any], gates: Sequence[Gate], baseline: Mapping[str, Any] | None = None) -> Verdict:
+    """Fail when any gate fails or the engine failed on a query; else inconclusive when any cannot be told."""
+    checks = [_check(gate, results, baseline) for gate in gates]
+    failed = results["receipt"]["counts"].get("n_failed", 0)
+    if failed:
+        checks.append(Check(gate=Gate(measure="errors", name="engine errors"), status="fail", value=float(failed),
+                            message=f"the engine failed on {failed} queries"))  # fmt: skip
+    statuses = {check.status for check in checks}
+    status: Status = "fail" if "fail" in statuses else "inconclusive" if "inconclusive" in statuses else "pass"
+    receipt = results["receipt"]
+    prints = {"gold": receipt["gold"]["fingerprint"], "corpus": receipt.get("corpus_fingerprint")}
+    return Verdict(status=status, checks=checks, fingerprints=prints)
+
+
+def _check(gate: Gate, results: Mapping[str, Any], baseline: Mapping[str, Any] | None) -> Check:
+    title = gate.name or f"{gate.measure} {gate.slice}"
+    if gate.measure in LATENCY:
+        value = (results["receipt"].get("latency_ms") or {}).get(LATENCY[gate.measure])
+        return _bounds(gate, title, value, [])
+    key = _key(gate, results)
+    rows = _rows(gate, results, key)
+    value = float(np.mean(rows)) if rows else None
+    doubts = list(_doubts(gate, results, len(rows)))
+    if gate.max_drop is not None:
+        return _drop(gate, title, results, baseline, key, doubts)
+    return _bounds(gate, title, value, doubts, rows)
+
+
+def _key(gate: Gate, results: Mapping[str, Any]) -> str:
+    keys: dict[str, str] = {line["key"]: line["key"] for line in results["receipt"]["measures"]}
+    keys |= {line["measure"]: line["key"] for line in results["receipt"]["measures"]}
+    if gate.measure in keys:
+        return keys[gate.measure]
+    text = str(parse_measure(gate.measure))
+    if text not in keys:
+        raise InputError(f"gate on {gate.measure}: the results do not have it",
+                         hint=f"They have {', '.join(dict.fromkeys(keys))}; ask for more with -m.")  # fmt: skip
+    return keys[text]
+
+
+def _members(gate: Gate, results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    entries: list[Mapping[str, Any]] = results["per_query"]
+    if gate.slice == "overall":
+        return entries
+    kind, colon, name = gate.slice.partition(":")
+    found = [entry for entry in entries if str(entry.get(f"query_{kind}", entry.get(kind, ""))) == name]
+    if not colon or not found:
+        raise InputError(f"gate on slice {gate.slice!r}: no query is in it", hint="Write it like topic:lobbying.")
+    return found
+
+
+def _rows(gate: Gate, results: Mapping[str, Any], key: str) -> list[float]:
+    values = (entry["metrics"][key] for entry in _members(gate, results))
+    return [value for value in values if value is not None]
+
+
+def _doubts(gate: Gate, results: Mapping[str, Any], n: int) -> list[str]:
+    """Why the evidence is too thin to decide."""
+    found = []
+    if gate.min_queries is not None and n < gate.min_queries:
+        found.append(f"{n} queries, {gate.min_queries} needed")
+    if gate.min_judged is not None:
+        line = next(line for line in results["receipt"]["measures"] if line["key"] == _key(gate, results))
+        cutoff = line["cutoff"] or 10
+        shares = [_judged(entry, cutoff) for entry in _members(gate, results)]
+        share = float(np.mean(shares)) if shares else 0.0
+        if share < gate.min_judged:
+            found.append(f"{share:.0%} of the top {cutoff} is judged, {gate.min_judged:.0%} needed")
+    return found
+
+
+def _judged(entry: Mapping[str, Any], cutoff: int) -> float:
+    top = entry["grades"][:cutoff]
+    return sum(grade is not None for grade in top) / len(top) if top else 0.0
+
+
+def _bounds(gate: Gate, title: str, value: float | None, doubts: list[str], rows: Sequence[float] = ()) -> Check:
+    if value is None:
+        return Check(gate=gate, status="inconclusive", value=None, message=f"{title}: there is no value")
+    wanted = [f"at least {gate.minimum:g}" if gate.minimum is not None else "",
+              f"at most {gate.maximum:g}" if gate.maximum is not None else ""]  # fmt: skip
+    text = f"{title}: {value:.4g}, {' and '.join(filter(None, wanted)) or 'no bound'} wanted"
+    low = gate.minimum if gate.minimum is not None else -np.inf
+    high = gate.maximum if gate.maximum is not None else np.inf
+    holds = low <= value <= high
+    if gate.significance is not None and len(rows) > 1:
+        interval = stats.mean_intervals(np.array(rows)[:, None], level=1 - gate.significance)[0]
+        inside = (interval.low is not None and interval.high is not None
+                  and (interval.low < low < interval.high or interval.low < high < interval.high))  # fmt: skip
+        if inside:
+            doubts = [*doubts, f"the interval {interval.low:.3f} to {interval.high:.3f} has the bound inside"]
+    if doubts:
+        return Check(gate=gate, status="inconclusive", value=value, message=f"{text}; cannot tell: {'; '.join(doubts)}")
+    return Check(gate=gate, status="pass" if holds else "fail", value=value, message=text)
+
+
+def _drop(
+    gate: Gate, title: str, results: Mapping[str, Any], baseline: Mapping[str, Any] | None, key: str, doubts: list[str]
+) -> Check:
+    """The fall against the baseline, over the queries both have."""
+    allowed = float(gate.max_drop or 0)
+    if baseline is None:
+        message = f"{title}: no baseline to compare with; write one with --update-baseline"
+        return Check(gate=gate, status="inconclusive", value=None, message=message)
+    then = {entry["query_id"]: entry["metrics"].get(key) for entry in baseline["per_query"]}
+    pairs = [
+        (entry["metrics"][key], then[entry["query_id"]])
+        for entry in _members(gate, results)
+        if entry["metrics"][key] is not None and then.get(entry["query_id"]) is not None
+    ]
+    if not pairs:
+        message = f"{title}: no query in common with the baseline"
+        return Check(gate=gate, status="inconclusive", value=None, message=message)
+    moves = np.array([now - before for now, before in pairs])
+    drop = -float(moves.mean())
+    moved = f"{'down' if drop > 0 else 'up'} {abs(drop):.4f}"
+    text = f"{title}: {moved} against the baseline, at most {allowed:g} down allowed"
+    fell = drop > allowed + 1e-12
+    if fell and gate.significance is not None:
+        p = float(stats.randomization_test(moves[:, None])[0])
+        text += f" (p {p:.3f})"
+        if p > gate.significance:
+            doubts = [*doubts, f"the drop is not significant at {gate.significance:g}"]
+    if doubts:
+        return Check(gate=gate, status="inconclusive", value=-drop, message=f"{text}; cannot tell: {'; '.join(doubts)}")
+    return Check(gate=gate, status="fail" if fell else "pass", value=-drop, message=text)

@@ -1,0 +1,151 @@
+"""Connections and transactions: what differs between SQLite and PostgreSQL, and what happens when they are busy.
+
+SQLite: write-ahead log, so that readers never wait; every write takes the write lock at BEGIN, so that no transaction
+fails half-way because another one got there first; and a busy answer is tried again, never shown to the caller.
+"""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, exc, make_url, text
+
+from assay.store import StoreError, StoreUnavailable
+
+T = TypeVar("T")
+
+BUSY_MILLIS = 10_000
+RETRY_SECONDS = 120.0
+# Decisions and the log writers beside them must not miss each other on PostgreSQL, where neither sees what the other has
+# not committed: writers of logs share this lock, a writer of decisions has it alone.
+LOG_LOCK = 0x61737361
+MIGRATION_LOCK = 0x61737362
+
+
+def url_of(target: str | Path) -> URL:
+    """A path, `sqlite:///file` or `postgresql://…`."""
+    text_ = str(target)
+    if "://" not in text_:
+        return URL.create("sqlite", database=text_)
+    try:
+        url = make_url(text_)
+    except exc.ArgumentError as error:
+        raise StoreError(f"not a store URL: {_redacted(text_)}") from error
+    if url.get_backend_name() not in ("sqlite", "postgresql"):
+        raise StoreError(f"no store on {url.get_backend_name()!r}; use a file path, sqlite:///… or postgresql://…")
+    return url.set(drivername="postgresql+psycopg") if url.get_backend_name() == "postgresql" else url
+
+
+def connect(target: str | Path) -> Engine:
+    url = url_of(target)
+    if url.get_backend_name() == "postgresql":
+        return _postgres(url)
+    if url.database in (None, "", ":memory:"):
+        raise StoreError("a store is a file or a server; an in-memory database would be lost between connections")
+    try:
+        Path(str(url.database)).expanduser().parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreUnavailable(f"{url.database}: {error.strerror or error}") from error
+    engine = create_engine(url.set(database=str(Path(str(url.database)).expanduser())))
+    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _postgres(url: URL) -> Engine:
+    try:
+        import psycopg  # noqa: F401
+    except ImportError as error:
+        raise StoreError("PostgreSQL needs psycopg: pip install 'assay[postgres]'") from error
+    return create_engine(url, pool_pre_ping=True, connect_args={"connect_timeout": 10})
+
+
+def _prepare_sqlite(connection: Any, _record: Any) -> None:
+    connection.isolation_level = None  # BEGIN is ours: the driver's own would be DEFERRED
+    for pragma in (f"busy_timeout={BUSY_MILLIS}", "journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON",
+                   "temp_store=MEMORY", "cache_size=-65536"):  # fmt: skip
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    writes = connection.get_execution_options().get("writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def read(engine: Engine, work: Callable[[Connection], T]) -> T:
+    """Run `work` on one consistent view of the data."""
+
+    def attempt() -> T:
+        with engine.connect() as connection:
+            if engine.dialect.name == "postgresql":
+                connection = connection.execution_options(isolation_level="REPEATABLE READ")
+            with connection.begin():
+                return work(connection)
+
+    return _with_retries(engine, attempt)
+
+
+def write(engine: Engine, work: Callable[[Connection], T]) -> T:
+    """Run `work` in one transaction that has the right to write from its start. It may run more than once."""
+
+    def attempt() -> T:
+        with engine.connect().execution_options(writes=True) as connection, connection.begin():
+            return work(connection)
+
+    return _with_retries(engine, attempt)
+
+
+def lock(connection: Connection, key: int, *, shared: bool = False) -> None:
+    """Until the end of the transaction. SQLite has one writer anyway."""
+    if connection.dialect.name == "postgresql":
+        function = "pg_advisory_xact_lock_shared" if shared else "pg_advisory_xact_lock"
+        connection.execute(text(f"SELECT {function}(:key)"), {"key": key})
+
+
+def _with_retries(engine: Engine, attempt: Callable[[], T]) -> T:
+    deadline = time.monotonic() + RETRY_SECONDS
+    pause = 0.005
+    while True:
+        try:
+            return attempt()
+        except exc.DBAPIError as error:
+            if not _is_contention(error):
+                raise _translated(engine, error) from error
+            if time.monotonic() > deadline:
+                raise StoreUnavailable(f"{_name(engine)}: busy for {RETRY_SECONDS:.0f} s") from error
+        except (exc.SQLAlchemyError, UnicodeEncodeError) as error:
+            raise StoreError(f"{_name(engine)}: {error}") from error
+        # Random, so that writers that met once do not meet again.
+        time.sleep(pause * random.uniform(0.5, 1.5))
+        pause = min(pause * 2, 0.5)
+
+
+def _is_contention(error: exc.DBAPIError) -> bool:
+    original = error.orig
+    if isinstance(original, sqlite3.OperationalError):
+        # The low byte is the primary code: BUSY also comes as BUSY_SNAPSHOT and BUSY_RECOVERY.
+        code = getattr(original, "sqlite_errorcode", 0) & 0xFF
+        return code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+    return getattr(original, "sqlstate", None) in ("40001", "40P01", "55P03")
+
+
+def _translated(engine: Engine, error: exc.DBAPIError) -> StoreError:
+    first = str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else type(error.orig).__name__
+    message = f"{_name(engine)}: {first}"
+    gone = isinstance(error, exc.OperationalError | exc.InterfaceError) or error.connection_invalidated
+    return StoreUnavailable(message) if gone else StoreError(message)
+
+
+def _name(engine: Engine) -> str:
+    return engine.url.set(drivername=engine.dialect.name).render_as_string(hide_password=True)
+
+
+def _redacted(url: str) -> str:
+    """Without what may be a password."""
+    scheme, _, rest = url.partition("://")
+    return f"{scheme}://…{rest.rpartition('@')[2]}" if "@" in rest else url

@@ -1,0 +1,48 @@
+"""Bringing a store's schema up to date, from any number of processes at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sqlalchemy import Connection, Engine, inspect, text
+
+from assay.store import StoreError
+from assay.store.database import MIGRATION_LOCK, lock, read, write
+
+HEAD = "0001"
+_FOLDER = Path(__file__).parent / "migrations"
+
+
+def upgrade(engine: Engine) -> None:
+    """Run the migrations a store lacks. Alembic is loaded only when there is something to do."""
+    if read(engine, revision) != HEAD:
+        write(engine, lambda connection: _migrate(connection, "head"))
+
+
+def downgrade(engine: Engine, to: str = "base") -> None:
+    write(engine, lambda connection: _migrate(connection, to))
+
+
+def revision(connection: Connection) -> str | None:
+    if not inspect(connection).has_table("alembic_version"):
+        return None
+    found: str | None = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+    return found
+
+
+def _migrate(connection: Connection, to: str) -> None:
+    from alembic import command
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
+
+    lock(connection, MIGRATION_LOCK)
+    now = revision(connection)  # again, under the lock: another process may have been first
+    if to == "head" and now == HEAD:
+        return
+    config = Config()
+    config.set_main_option("script_location", str(_FOLDER).replace("%", "%%"))
+    config.attributes["connection"] = connection
+    known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
+    if now is not None and now not in known:
+        raise StoreError(f"the store has schema {now!r}, newer than this Assay ({HEAD}): upgrade Assay")
+    (command.upgrade if to == "head" else command.downgrade)(config, to)

@@ -1,0 +1,175 @@
+"""What the store keeps, as frozen records. Times are aware datetimes; the store holds them in UTC."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+
+import msgspec
+
+FeedbackKind = Literal["citation", "vote", "click"]
+ReviewState = Literal["pending_review", "approved", "rejected", "published"]
+ReviewKind = Literal["gold_row", "judgment"]
+
+REVIEW_STATES: tuple[ReviewState, ...] = ("pending_review", "approved", "rejected", "published")
+CITATION_SCORE = 3  # a decision relied on it
+VOTE_SCORE = 2  # a person said it is right
+CLICK_SCORE = 1  # a person opened it
+
+
+class Shown(msgspec.Struct, frozen=True):
+    """One result a search showed."""
+
+    doc_id: str
+    rank: int
+    score: float | None = None
+
+
+class SearchLog(msgspec.Struct, frozen=True, kw_only=True):
+    """One search somebody made, and what it showed. `case_id` is the matter it was made for, where that is known."""
+
+    id: str
+    at: datetime
+    query: str
+    corpus: str = ""
+    practice_area: str = ""
+    engine: str = ""
+    case_id: str = ""
+    by: str = ""
+    millis: float | None = None
+    error: str = ""
+    results: tuple[Shown, ...] = ()
+
+
+class Decision(msgspec.Struct, frozen=True, kw_only=True):
+    """A finalised decision and the documents it cites."""
+
+    id: str
+    at: datetime
+    cites: tuple[str, ...]
+    case_id: str = ""
+
+
+class Feedback(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a document is believed right (or wrong: score 0) for one search, and where the belief comes from.
+
+    `weight` corrects for position: how much more a signal at this rank tells than one at the top.
+    """
+
+    log_id: str
+    doc_id: str
+    kind: FeedbackKind
+    relevance_score: int
+    at: datetime
+    by: str = ""
+    rank: int | None = None
+    decision_id: str = ""
+    weight: float = 1.0
+
+
+class Support(msgspec.Struct, frozen=True, kw_only=True):
+    """The feedback on one document for one spelling of a query, counted."""
+
+    query: str
+    corpus: str
+    practice_area: str
+    doc_id: str
+    kind: FeedbackKind
+    searches: int
+    positive: float
+    negative: float
+    last_at: datetime
+
+
+class QueryCount(msgspec.Struct, frozen=True, kw_only=True):
+    """How often one spelling of a query was searched in one corpus and practice area."""
+
+    query: str
+    corpus: str
+    practice_area: str
+    searches: int
+
+
+class Vote(msgspec.Struct, frozen=True, kw_only=True):
+    """One judgment by one judge. Append-only: a change of mind is a new vote that names the one it supersedes."""
+
+    id: str
+    gold: str
+    query_id: str
+    doc_id: str
+    grade: int
+    judge: str
+    at: datetime
+    rationale: str = ""
+    source: str = ""
+    rubric: str = ""
+    supersedes: str = ""
+
+
+class ReviewItem(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that waits for an expert: a bootstrapped gold row, or a judgment somebody suggests.
+
+    (gold, kind, key) is its identity: asking for the same review twice asks once.
+    """
+
+    id: str
+    gold: str
+    kind: ReviewKind
+    key: str
+    ref: str
+    query: str
+    created_at: datetime
+    corpus: str = ""
+    practice_area: str = ""
+    doc_ids: tuple[str, ...] = ()
+    grade: int | None = None
+    rationale: str = ""
+    suggested_by: str = ""
+    state: ReviewState = "pending_review"
+    decided_at: datetime | None = None
+    decided_by: str = ""
+    reason: str = ""
+
+
+class Ruling(msgspec.Struct, frozen=True, kw_only=True):
+    """An expert's word on a review item."""
+
+    item: ReviewItem
+    state: ReviewState
+    by: str
+    at: datetime
+    reason: str = ""
+    votes: tuple[Vote, ...] = ()
+    before: dict[str, Any] | None = None
+    after: dict[str, Any] | None = None
+
+
+class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """Who did what to what, when and why. Append-only."""
+
+    id: str
+    at: datetime
+    by: str
+    action: str
+    subject: str
+    reason: str = ""
+    before: dict[str, Any] | None = None
+    after: dict[str, Any] | None = None
+
+
+class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """One evaluation in the history: what was measured on what, and the results object as it was written."""
+
+    id: str
+    at: datetime
+    engine: str
+    gold: str
+    gold_fingerprint: str = ""
+    corpus_fingerprint: str = ""
+    results: dict[str, Any] = {}
+
+
+class Purged(msgspec.Struct, frozen=True, kw_only=True):
+    searches: int
+    results: int
+    feedback: int

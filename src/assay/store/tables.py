@@ -1,0 +1,182 @@
+"""The tables. Migrations create them; a test compares the two on both databases."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+from sqlalchemy import (
+    Column,
+    DateTime,
+    Dialect,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    TypeDecorator,
+    UniqueConstraint,
+)
+
+
+class Words(TypeDecorator[str]):
+    """Text that both databases can hold: PostgreSQL takes neither NUL nor half of a surrogate pair."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        if value is None or (value.isascii() and "\0" not in value):
+            return value
+        return value.replace("\0", "").encode("utf-8", "replace").decode()
+
+
+class Moment(TypeDecorator[datetime]):
+    """An aware time. PostgreSQL has a type for it; SQLite gets UTC as text, which sorts the same way."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        return None if value is None else value.astimezone(UTC)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+class Record(TypeDecorator[Any]):
+    """A small JSON value as text: the same bytes in both databases, read back with the project's own reader."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:
+        return None if value is None else msgspec.json.encode(value).decode()
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> Any:
+        return None if value is None else msgspec.json.decode(value)
+
+
+class Number(TypeDecorator[float]):
+    """A finite number or nothing: SQLite turns NaN into NULL by itself, so both do."""
+
+    impl = Float(53)
+    cache_ok = True
+
+    def process_bind_param(self, value: float | None, dialect: Dialect) -> float | None:
+        return value if value is not None and math.isfinite(value) else None
+
+
+metadata = MetaData()
+
+
+def _text(name: str, **options: Any) -> Column[str]:
+    return Column(name, Words, nullable=False, **options)
+
+
+search_logs = Table(
+    "search_logs", metadata,
+    _text("id", primary_key=True),
+    Column("at", Moment, nullable=False),
+    _text("query"), _text("corpus"), _text("practice_area"), _text("engine"), _text("case_id"), _text("by"),
+    Column("millis", Number),
+    _text("error"),
+    Index("search_logs_at", "at"),
+    Index("search_logs_query", "query", "corpus"),
+)  # fmt: skip
+
+shown_results = Table(
+    "shown_results", metadata,
+    Column("log_id", Words, ForeignKey("search_logs.id", ondelete="CASCADE"), primary_key=True),
+    Column("rank", Integer, primary_key=True, autoincrement=False),
+    _text("doc_id"),
+    Column("score", Number),
+    Index("shown_results_doc", "doc_id", "log_id", "rank"),
+    sqlite_with_rowid=False,
+)  # fmt: skip
+
+decisions = Table(
+    "decisions", metadata,
+    _text("id", primary_key=True),
+    Column("at", Moment, nullable=False),
+    _text("case_id"),
+    Column("same_case", Integer, nullable=False),
+    Index("decisions_at", "at"),
+)  # fmt: skip
+
+decision_citations = Table(
+    "decision_citations", metadata,
+    Column("decision_id", Words, ForeignKey("decisions.id", ondelete="CASCADE"), primary_key=True),
+    _text("doc_id", primary_key=True),
+    Index("decision_citations_doc", "doc_id"),
+    sqlite_with_rowid=False,
+)  # fmt: skip
+
+# No foreign key to the log: a click may arrive before the search it belongs to, from another process.
+relevance_feedback = Table(
+    "relevance_feedback", metadata,
+    _text("log_id", primary_key=True),
+    _text("doc_id", primary_key=True),
+    _text("kind", primary_key=True),
+    _text("by", primary_key=True),
+    Column("relevance_score", Integer, nullable=False),
+    Column("at", Moment, nullable=False),
+    Column("rank", Integer),
+    _text("decision_id"),
+    Column("weight", Float(53), nullable=False),
+    Index("relevance_feedback_decision", "decision_id"),
+    sqlite_with_rowid=False,
+)  # fmt: skip
+
+judgments = Table(
+    "judgments", metadata,
+    _text("id", primary_key=True),
+    _text("gold"), _text("query_id"), _text("doc_id"),
+    Column("grade", Integer, nullable=False),
+    _text("judge"),
+    Column("at", Moment, nullable=False),
+    _text("rationale"), _text("source"), _text("rubric"), _text("supersedes"),
+    Index("judgments_query", "gold", "query_id"),
+)  # fmt: skip
+
+review_items = Table(
+    "review_items", metadata,
+    _text("id", primary_key=True),
+    _text("gold"), _text("kind"), _text("key"), _text("ref"), _text("query"),
+    Column("created_at", Moment, nullable=False),
+    _text("corpus"), _text("practice_area"),
+    Column("doc_ids", Record, nullable=False),
+    Column("grade", Integer),
+    _text("rationale"), _text("suggested_by"), _text("state"),
+    Column("decided_at", Moment),
+    _text("decided_by"), _text("reason"),
+    UniqueConstraint("gold", "kind", "key", name="review_items_identity"),
+    Index("review_items_state", "state", "created_at"),
+)  # fmt: skip
+
+runs = Table(
+    "runs", metadata,
+    _text("id", primary_key=True),
+    Column("at", Moment, nullable=False),
+    _text("engine"), _text("gold"), _text("gold_fingerprint"), _text("corpus_fingerprint"),
+    Column("results", Record, nullable=False),
+    Index("runs_at", "at"),
+)  # fmt: skip
+
+audit_trail = Table(
+    "audit_trail", metadata,
+    _text("id", primary_key=True),
+    Column("at", Moment, nullable=False),
+    _text("by"), _text("action"), _text("subject"), _text("reason"),
+    Column("before", Record),
+    Column("after", Record),
+    Index("audit_trail_subject", "subject"),
+)  # fmt: skip
+
+APPEND_ONLY = ("judgments", "audit_trail")
