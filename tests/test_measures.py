@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay import evaluate, parse_measure
+from assay.evaluate import evaluate
 from assay.errors import InputError
-from assay.measures import GRADED_SUITE, MEASURES, Measure, parse_measures, result_key
+from assay.measures import GRADED_SUITE, MEASURES, Measure, parse_measure, parse_measures, result_key
 
 # ── names ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -67,7 +67,8 @@ def score(
     json: Json = False,
 ) -> None:
     """Score an engine, or saved results, against a gold set."""
-    from assay import report, workbench
+    from assay import report as show
+    from assay import workbench
 
     if update_baseline and baseline is None:
         baseline = Path("baseline.json")
@@ -78,7 +79,7 @@ def score(
     )  # fmt: skip
     for warning in scored.warnings:
         _say(f"warning: {warning}", style="yellow")
-    _emit(scored.results, lambda: report.scorecard(scored.results), json=json)
+    _emit(scored.results, lambda: show.scorecard(scored.results), json=json)
     if output is not None:
         _say(f"results written to {output}")
     if scored.failed:
@@ -97,10 +98,11 @@ def compare(
     """Is B better than A? Paired differences with intervals, tests and the queries that moved."""
     import msgspec
 
-    from assay import report, workbench
+    from assay import report as show
+    from assay import workbench
 
     found = msgspec.to_builtins(workbench.compare_results(results, force=force))
-    _emit(found, lambda: report.comparison_table(found), json=json)
+    _emit(found, lambda: show.comparison_table(found), json=json)
 
 
 @app.command()
@@ -111,10 +113,24 @@ def explain(
     json: Json = False,
 ) -> None:
     """Show the sum behind every number of one query, rank by rank."""
-    from assay import report, workbench
+    from assay import report as show
+    from assay import workbench
 
     entry, measures = workbench.explain(results, query, dataset)
-    _emit(entry, lambda: report.explanation(entry, measures), json=json)
+    _emit(entry, lambda: show.explanation(entry, measures), json=json)
+
+
+@app.command()
+def report(
+    results: Annotated[Path, typer.Argument(help="A results file written by assay score.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="report.html, .md, .xml (JUnit), .csv or .tex")],
+    against: Annotated[Path | None, typer.Option(help="Another results file to compare with.")] = None,
+) -> None:
+    """Write a report for people or programs; the ending of the output picks the format."""
+    from assay import workbench
+
+    workbench.report_file(results, output, against=against)
+    _say(f"report written to {output}")
 
 
 @gold_app.command()
@@ -127,13 +143,14 @@ def validate(
     """Check a gold set: references, uniqueness, the rubric's checklist, the target distribution."""
     import msgspec
 
-    from assay import report, workbench
+    from assay import report as show
+    from assay import workbench
 
     gold, findings = workbench.validate_gold(dataset, corpus=corpus)
     errors = sum(finding.level == "error" for finding in findings)
     data = {"name": gold.name, "errors": errors, "flags": len(findings) - errors,
             "findings": msgspec.to_builtins(findings)}  # fmt: skip
-    _emit(data, lambda: report.findings_table(findings), json=json)
+    _emit(data, lambda: show.findings_table(findings), json=json)
     checked = "" if corpus else " (references not checked: give --corpus)"
     _say(f"{gold.name}: {errors} errors, {len(findings) - errors} flags{checked}")
     if errors:
@@ -145,10 +162,11 @@ def validate(
 @gold_app.command()
 def stats(dataset: Annotated[Path, typer.Argument(help="The gold set.")], json: Json = False) -> None:
     """Show the picture of a gold set: topics, types, grades, judgments per query."""
-    from assay import report, workbench
+    from assay import report as show
+    from assay import workbench
 
     data = workbench.gold_stats(dataset)
-    _emit(data, lambda: report.stats_table(data), json=json)
+    _emit(data, lambda: show.stats_table(data), json=json)
 
 
 @gold_app.command()
@@ -180,7 +198,8 @@ def demo(
     output: Annotated[Path, typer.Option(help="Where the results of the last engine go.")] = Path("demo-results.json"),
 ) -> None:
     """Score three engines on the bundled sample of advisory opinions, and say what to try next."""
-    from assay import report, workbench
+    from assay import report as show
+    from assay import workbench
 
     folder = workbench.samples() / "en"
     gold, findings = workbench.validate_gold(folder / "dataset.json", corpus=folder / "opinions")
@@ -189,10 +208,10 @@ def demo(
          f"{len(findings) - errors} flags for a person to look at", style="bold")  # fmt: skip
     _say("2. Three engines answer the queries", style="bold")
     scored = workbench.demo(output, _progress)
-    _show(report.comparison({name: result.results for name, result in scored.items()}))
+    _show(show.comparison({name: result.results for name, result in scored.items()}))
     _say("3. The scorecard of bm25", style="bold")
-    _show(report.scorecard(scored["bm25"].results))
-    _show(report.next_steps(output, folder))
+    _show(show.scorecard(scored["bm25"].results))
+    _show(show.next_steps(output, folder))
 
 
 @app.callback(invoke_without_command=True)

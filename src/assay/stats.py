@@ -191,7 +191,8 @@ def effect_size(differences: Floats) -> Floats:
     if len(differences) < 2:
         return np.zeros(differences.shape[1])
     deviations = differences.std(axis=0, ddof=1)
-    return np.divide(differences.mean(axis=0), deviations, out=np.zeros_like(deviations), where=deviations > 1e-15)
+    zeros = np.zeros_like(deviations)
+    return np.asarray(np.divide(differences.mean(axis=0), deviations, out=zeros, where=deviations > 1e-15))
 
 
 def detectable_difference(differences: Floats, *, alpha: float = 0.05, power: float = 0.8) -> Floats:

@@ -23,6 +23,7 @@ from assay.engines.module import load_engine
 from assay.engines.running import run_engine, stdout_to_stderr
 from assay.errors import InputError, UsageError
 from assay.evaluate import evaluate, unjudged
+from assay.exports import export
 from assay.files import move_into_place, read_json, scratch_beside, sha256_of, write_atomic
 from assay.gates import Gate, decide
 from assay.judging import rubric as rubrics
@@ -258,6 +259,12 @@ def git_state() -> dict[str, Any] | None:
 
 def encode(value: Any) -> bytes:
     return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
+
+
+def report_file(results: Path, output: Path, *, against: Path | None = None) -> None:
+    """Write a report in the format of the output's ending; `against` adds the comparison with another results file."""
+    found = msgspec.to_builtins(compare_results([against, results])) if against else None
+    write_atomic(output, export(read_results(results), output.suffix, found))
 
 
 # ── explain ──────────────────────────────────────────────────────────────────────────────────────────────────────────

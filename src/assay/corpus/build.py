@@ -25,7 +25,7 @@ import numpy as np
 import polars as pl
 
 from assay.corpus import disk
-from assay.corpus.disk import FORMAT, MANIFEST, Corpus, Manifest, Part, corpus_path, fingerprint_of, id_hash, read_mapped
+from assay.corpus.disk import FORMAT, MANIFEST, Corpus, Manifest, Part, corpus_path, fingerprint_of, id_hash, read_arrow
 from assay.corpus.parts import Batch, Done, batches, finished_parts, is_finished, part_stem, read_batch, write_arrow
 from assay.corpus.resolve import VERSION as RESOLVE_VERSION
 from assay.corpus.resolve import Resolver, link
@@ -118,7 +118,7 @@ def _unchanged(path: Path, job: dict[str, Any], source: str, units: list[Unit]) 
     if not _readable(path):
         return None  # an older format or a damaged corpus is built anew
     corpus = disk.open_path(path)
-    known = read_mapped(corpus.data / "sources.arrow")
+    known = read_arrow(corpus.data / "sources.arrow")
     manifest = corpus.manifest
     if any(job[key] != getattr(manifest, key) for key in job):
         return None
@@ -225,10 +225,11 @@ def _finish(
     _write_index(folder, ids)
     _write_sources(folder, units, n)
     write_atomic(folder / "problems.jsonl", b"".join(msgspec.json.encode(problem) + b"\n" for problem in problems))
-    frames = [read_mapped(folder / part.file) for part in parts]
+    frames = [read_arrow(folder / part.file, Resolver.COLUMNS) for part in parts]
     resolver = Resolver.of_frames(frames, scheme)
     counts = link(folder, parts, resolver)
-    fields = sorted({column.removeprefix("fields.") for f in frames for column in f.columns if column.startswith("fields.")})
+    columns = {column for part in parts for column in pl.read_ipc_schema(folder / part.file)}
+    fields = sorted(column.removeprefix("fields.") for column in columns if column.startswith("fields."))
     fingerprint = fingerprint_of(ids, digests)
     manifest = Manifest(
         format=FORMAT,
@@ -245,7 +246,6 @@ def _finish(
         seconds=round(time.perf_counter() - began, 3),
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
-    del frames, resolver
     return _put_in_place(path, folder, manifest)
 
 
@@ -271,8 +271,7 @@ def _without_duplicates(
     for stem, part in done:
         if not part.rows:
             continue
-        frame = read_mapped(folder / f"{stem}.arrow")
-        rows = frame.select("id", "digest", "source").rows()
+        rows = read_arrow(folder / f"{stem}.arrow", ["id", "digest", "source"]).select("id", "digest", "source").rows()
         keep = []
         for doc_id, digest, origin in rows:
             keep.append(doc_id not in seen)
@@ -283,7 +282,7 @@ def _without_duplicates(
         if not any(keep):
             continue
         if not all(keep):
-            stem = _keep_rows(folder, stem, frame, np.array(keep))
+            stem = _keep_rows(folder, stem, np.array(keep))
         parts.append(Part(f"{stem}.arrow", sum(keep)))
     return tuple(parts), list(seen), [digest for digest, _ in seen.values()]
 
@@ -294,14 +293,14 @@ def _duplicate(doc_id: str, digest: str, origin: str, first: str, first_origin: 
     return Problem(code="duplicate" if digest == first else "duplicate-id", where=origin, reason=reason)
 
 
-def _keep_rows(folder: Path, stem: str, frame: pl.DataFrame, keep: np.ndarray[Any, np.dtype[np.bool_]]) -> str:
+def _keep_rows(folder: Path, stem: str, keep: np.ndarray[Any, np.dtype[np.bool_]]) -> str:
     """A copy of a part with some rows. The part itself stays, for an import that goes on from here."""
     kept = pl.Series(keep)
     renumber = pl.Series(np.cumsum(keep) - 1)
-    mentions = read_mapped(folder / f"{stem}.mentions")
+    mentions = read_arrow(folder / f"{stem}.mentions")
     mentions = mentions.filter(kept.gather(mentions["row"]))
     write_arrow(mentions.with_columns(row=renumber.gather(mentions["row"])), folder / f"{stem}-kept.mentions")
-    write_arrow(frame.filter(kept), folder / f"{stem}-kept.arrow")
+    write_arrow(read_arrow(folder / f"{stem}.arrow").filter(kept), folder / f"{stem}-kept.arrow")
     return f"{stem}-kept"
 
 

@@ -1,4 +1,4 @@
-"""The corpus on disk: columns in Arrow files, an id index and the citation graph as arrays, all memory-mapped.
+"""The corpus on disk: columns in Arrow files, with an id index and the citation graph as mapped arrays.
 
     <home>/corpora/<name>/
       corpus.json              the manifest: replaced in one step, so a corpus is the old one or the new one
@@ -88,7 +88,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class Corpus:
-    """An open corpus. Cheap to make: everything is read when first asked for, and then kept mapped."""
+    """An open corpus. Cheap to make: everything is read when it is first asked for."""
 
     path: Path
     manifest: Manifest
@@ -133,14 +133,13 @@ class Corpus:
         return self.at(row)
 
     def at(self, row: int) -> Document:
-        part = int(np.searchsorted(self._starts, row, side="right")) - 1
-        return next(documents_of(self._mapped(part).slice(row - int(self._starts[part]), 1)))
+        part, offset = self._place(row)
+        return next(documents_of(pl.scan_ipc(self._file(part)).slice(offset, 1).collect()))
 
     def iter(self) -> Iterator[Document]:
-        """Every document in row order, a slice in memory at a time."""
+        """Every document in row order, with one part in memory at a time."""
         for part in range(len(self.manifest.parts)):
-            for piece in self._mapped(part).iter_slices(256):
-                yield from documents_of(piece)
+            yield from documents_of(read_arrow(self._file(part)))
 
     def row(self, doc_id: str) -> int | None:
         """The row of an id, by binary search in the mapped hashes; the id itself settles a collision."""
@@ -196,17 +195,22 @@ class Corpus:
         return np.cumsum([0, *(part.rows for part in self.manifest.parts)], dtype=np.int64)[:-1]
 
     @cached_property
-    def _open_parts(self) -> dict[int, pl.DataFrame]:
+    def _part_ids(self) -> dict[int, pl.Series]:
         return {}
 
-    def _mapped(self, part: int) -> pl.DataFrame:
-        if part not in self._open_parts:
-            self._open_parts[part] = read_mapped(self.data / self.manifest.parts[part].file)
-        return self._open_parts[part]
+    def _file(self, part: int) -> Path:
+        return self.data / self.manifest.parts[part].file
+
+    def _place(self, row: int) -> tuple[int, int]:
+        """The part that holds a row, and where in it."""
+        part = int(np.searchsorted(self._starts, row, side="right")) - 1
+        return part, row - int(self._starts[part])
 
     def _id_at(self, row: int) -> str:
-        part = int(np.searchsorted(self._starts, row, side="right")) - 1
-        return str(self._mapped(part)["id"][row - int(self._starts[part])])
+        part, offset = self._place(row)
+        if part not in self._part_ids:
+            self._part_ids[part] = read_arrow(self._file(part), ["id"])["id"]
+        return str(self._part_ids[part][offset])
 
     def _array(self, name: str) -> Rows:
         array: Rows = np.load(self.data / name, mmap_mode="r")
@@ -295,9 +299,9 @@ def documents_of(frame: pl.DataFrame) -> Iterator[Document]:
         )
 
 
-def read_mapped(path: Path) -> pl.DataFrame:
+def read_arrow(path: Path, columns: list[str] | None = None) -> pl.DataFrame:
     try:
-        return pl.read_ipc(path, memory_map=True)
+        return pl.read_ipc(path, columns=columns)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise InputError(
             f"cannot read this part of the corpus: {error}", where=str(path), hint="Import the corpus again."

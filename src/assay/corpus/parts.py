@@ -164,7 +164,7 @@ def _mention(row: int, citation: Citation, *, in_record: bool) -> list[Any]:
 
 def write_arrow(frame: pl.DataFrame, path: Path) -> None:
     """Write and flush to the disk: the marker that follows says that this is whole."""
-    frame.write_ipc(path)
+    frame.write_ipc(path, record_batch_size=64)  # small batches: one document is read without the rest
     with path.open("rb") as stream:
         os.fsync(stream.fileno())
 

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -21,7 +21,7 @@ import polars as pl
 
 from assay.corpus import cite_en, cite_fi, cite_he
 from assay.corpus.citations import PLAIN, Citation, Scheme, parse
-from assay.corpus.disk import Corpus, Part, read_mapped
+from assay.corpus.disk import Corpus, Part, read_arrow
 from assay.corpus.parts import write_arrow
 
 VERSION = 1
@@ -86,6 +86,8 @@ class Place(NamedTuple):
 class Resolver:
     """The tables of one corpus. Build it with `of_frames` or `of_corpus`."""
 
+    COLUMNS: ClassVar = ["id", "metadata", "locator.section", "locator.moment", "year"]
+
     def __init__(self, scheme: Scheme = PLAIN) -> None:
         self.scheme = scheme
         self.letters: dict[tuple[str, str], list[Claim]] = defaultdict(list)
@@ -103,8 +105,7 @@ class Resolver:
 
     @classmethod
     def of_corpus(cls, corpus: Corpus) -> Resolver:
-        columns = ("id", "metadata", "locator.section", "locator.moment", "year")
-        return cls.of_frames([corpus.frame.select(columns).collect()], corpus.manifest.scheme)
+        return cls.of_frames([corpus.frame.select(cls.COLUMNS).collect()], corpus.manifest.scheme)
 
     @classmethod
     def of_frames(cls, frames: Iterable[pl.DataFrame], scheme: Scheme) -> Resolver:
@@ -112,8 +113,7 @@ class Resolver:
         decode = msgspec.json.Decoder(_Meta, strict=False).decode
         row = 0
         for frame in frames:
-            columns = ("id", "metadata", "locator.section", "locator.moment", "year")
-            for doc_id, metadata, section, moment, year in frame.select(columns).iter_rows():
+            for doc_id, metadata, section, moment, year in frame.select(cls.COLUMNS).iter_rows():
                 try:
                     meta = decode(metadata)
                 except msgspec.ValidationError:  # a table's own column may have one of these names
@@ -358,7 +358,7 @@ def link(folder: Path, parts: tuple[Part, ...], resolver: Resolver) -> dict[str,
     known: dict[tuple[str, str], Citation | None] = {}
     start = 0
     for part in parts:
-        mentions = read_mapped(folder / f"{Path(part.file).stem}.mentions")
+        mentions = read_arrow(folder / f"{Path(part.file).stem}.mentions")
         mentions = mentions.with_columns(pl.col("row") + start)
         outcomes = list(_outcomes(mentions, resolver, known))
         tables.append(

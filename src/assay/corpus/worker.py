@@ -34,7 +34,8 @@ def main() -> None:
 
 @contextmanager
 def helper() -> Iterator[subprocess.Popen[bytes]]:
-    process = subprocess.Popen([sys.executable, "-m", "assay.corpus.worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    command = [sys.executable, "-c", "from assay.corpus.worker import main; main()"]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
         yield process
     finally:
@@ -65,7 +66,3 @@ def ask(process: subprocess.Popen[bytes], batch: Batch) -> None:
 
 def _died(batch: Batch) -> AssayError:
     return AssayError(f"a helper process ended while reading {batch.units[0].path} or a file after it")
-
-
-if __name__ == "__main__":
-    main()

@@ -17,7 +17,6 @@ from assay.store.records import (
     Decision,
     Feedback,
     Purged,
-    QueryCount,
     ReviewItem,
     ReviewState,
     Ruling,
@@ -27,7 +26,7 @@ from assay.store.records import (
     Vote,
 )
 
-__all__ = ["Store", "StoreError", "StoreUnavailable", "open_store"]
+__all__ = ["Store", "StoreConflict", "StoreError", "StoreUnavailable", "open_store"]
 
 
 class StoreError(AssayError):
@@ -36,6 +35,10 @@ class StoreError(AssayError):
 
 class StoreUnavailable(StoreError):
     """The store cannot be reached now; the same call may succeed later."""
+
+
+class StoreConflict(StoreError):
+    """Somebody else was first."""
 
 
 class Store(Protocol):
@@ -66,13 +69,13 @@ class Store(Protocol):
     def feedback(self, *, log_id: str = "", decision_id: str = "", doc_id: str = "", limit: int = 1000) -> list[Feedback]:
         """Feedback with its provenance, in a fixed order."""
 
-    def support(
-        self, *, min_score: int = 3, since: datetime | None = None, corpora: Sequence[str] = ()
-    ) -> tuple[list[Support], list[QueryCount]]:
-        """The feedback joined with the logs and counted by spelling and document; and, seen at the same moment, how
-        often every such spelling was searched."""
+    def support(self, *, min_score: int = 3, since: datetime | None = None, corpora: Sequence[str] = ()) -> list[Support]:
+        """Feedback joined with the logs and counted, by spelling and document. With `min_score` below 3, votes against a
+        document (score 0) are counted too."""
 
-    def showings(self, queries: Sequence[str]) -> dict[tuple[str, str, str], int]:
+    def showings(
+        self, queries: Sequence[str], *, since: datetime | None = None
+    ) -> dict[tuple[str, str, str], int]:
         """How often each document was shown for a spelling: (query, corpus, doc_id) -> searches."""
 
     def purge(self, before: datetime, *, keep_cited: bool = False) -> Purged:
@@ -82,9 +85,12 @@ class Store(Protocol):
 
     def votes(self, gold: str, *, query_id: str = "") -> list[Vote]: ...
 
-    def sync_review_items(self, items: Sequence[ReviewItem], *, gold: str, kind: str) -> int:
-        """Make the pending items of one gold set and kind be exactly these; decided items keep their ruling. Returns how
-        many are new."""
+    def sync_gold_rows(self, items: Sequence[ReviewItem], *, gold: str) -> int:
+        """Make the gold rows that wait for review be exactly these, and remember their ids; a rejected row stays
+        rejected. Returns how many are new."""
+
+    def issued_ids(self, gold: str) -> dict[str, str]:
+        """key -> id of every gold row there ever was."""
 
     def add_review_items(self, items: Sequence[ReviewItem]) -> int:
         """Queue items; one that is there already stays as it is."""
@@ -95,8 +101,9 @@ class Store(Protocol):
         """Items, the oldest first."""
 
     def rule(self, rulings: Sequence[Ruling], *, then: Callable[[], None] = lambda: None) -> None:
-        """Record an expert's rulings, with votes and audit. `then` runs inside the transaction just before it commits: if
-        it fails nothing is recorded. It may run more than once."""
+        """Record an expert's rulings, with votes and audit; an item that is not queued is added. `StoreConflict` when an
+        item is no longer in the state the expert saw. `then` runs inside the transaction just before it commits: if it
+        fails nothing is recorded. It may run more than once."""
 
     def review_times(self, gold: str = "") -> list[tuple[ReviewState, datetime, datetime | None]]:
         """(state, created, decided) of every item: all that the backlog is computed from, seen at one moment."""

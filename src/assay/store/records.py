@@ -53,7 +53,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
 class Feedback(msgspec.Struct, frozen=True, kw_only=True):
     """Why a document is believed right (or wrong: score 0) for one search, and where the belief comes from.
 
-    `weight` corrects for position: how much more a signal at this rank tells than one at the top.
+    Kept as it was observed; correcting for position is done where feedback is used, so that it can be redone.
     """
 
     log_id: str
@@ -64,29 +64,19 @@ class Feedback(msgspec.Struct, frozen=True, kw_only=True):
     by: str = ""
     rank: int | None = None
     decision_id: str = ""
-    weight: float = 1.0
 
 
 class Support(msgspec.Struct, frozen=True, kw_only=True):
-    """The feedback on one document for one spelling of a query, counted."""
+    """The feedback of one kind and score on one document for one spelling of a query, counted. `rank` is where the
+    document stood, for kinds that need a correction for position."""
 
     query: str
     corpus: str
     practice_area: str
     doc_id: str
     kind: FeedbackKind
-    searches: int
-    positive: float
-    negative: float
-    last_at: datetime
-
-
-class QueryCount(msgspec.Struct, frozen=True, kw_only=True):
-    """How often one spelling of a query was searched in one corpus and practice area."""
-
-    query: str
-    corpus: str
-    practice_area: str
+    relevance_score: int
+    rank: int | None
     searches: int
 
 
@@ -132,7 +122,8 @@ class ReviewItem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ruling(msgspec.Struct, frozen=True, kw_only=True):
-    """An expert's word on a review item."""
+    """An expert's word on a review item. `item.state` is the state the expert saw: if it has changed since, the ruling
+    is refused."""
 
     item: ReviewItem
     state: ReviewState

@@ -129,7 +129,6 @@ relevance_feedback = Table(
     Column("at", Moment, nullable=False),
     Column("rank", Integer),
     _text("decision_id"),
-    Column("weight", Float(53), nullable=False),
     Index("relevance_feedback_decision", "decision_id"),
     sqlite_with_rowid=False,
 )  # fmt: skip
@@ -158,6 +157,15 @@ review_items = Table(
     _text("decided_by"), _text("reason"),
     UniqueConstraint("gold", "kind", "key", name="review_items_identity"),
     Index("review_items_state", "state", "created_at"),
+)  # fmt: skip
+
+# Every row id ever given to a query: an id that left the file comes back to the same query, and to no other.
+issued_ids = Table(
+    "issued_ids", metadata,
+    _text("gold", primary_key=True),
+    _text("key", primary_key=True),
+    _text("id"),
+    sqlite_with_rowid=False,
 )  # fmt: skip
 
 runs = Table(

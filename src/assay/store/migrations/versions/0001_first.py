@@ -22,8 +22,8 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    for table in ("audit_trail", "runs", "review_items", "judgments", "relevance_feedback", "decision_citations",
-                  "decisions", "shown_results", "search_logs"):  # fmt: skip
+    for table in ("audit_trail", "runs", "issued_ids", "review_items", "judgments", "relevance_feedback",
+                  "decision_citations", "decisions", "shown_results", "search_logs"):  # fmt: skip
         op.drop_table(table)
     if op.get_context().dialect.name == "postgresql":
         op.execute("DROP FUNCTION assay_append_only()")
@@ -82,7 +82,6 @@ def _feedback() -> None:
         _moment("at"),
         sa.Column("rank", sa.Integer),
         *_texts("decision_id"),
-        sa.Column("weight", sa.Float(53), nullable=False),
         sqlite_with_rowid=False,
     )
     op.create_index("relevance_feedback_decision", "relevance_feedback", ["decision_id"])
@@ -112,6 +111,12 @@ def _review() -> None:
         sa.UniqueConstraint("gold", "kind", "key", name="review_items_identity"),
     )
     op.create_index("review_items_state", "review_items", ["state", "created_at"])
+    op.create_table(
+        "issued_ids",
+        *(sa.Column(name, sa.Text, primary_key=True) for name in ("gold", "key")),
+        *_texts("id"),
+        sqlite_with_rowid=False,
+    )
 
 
 def _history() -> None:
