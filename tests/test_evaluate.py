@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from random_data import DOC_IDS, Qrels, Scores, as_gold, as_run, qrels, scores
 
 from assay.errors import InputError
-from assay.evaluate import evaluate, unjudged
+from assay.evaluation import evaluate, unjudged
 from assay.runs import run_from_results, run_from_scores
 from assay.types import GoldSet, Hit, Query, QueryResult, Run, judgment_frame
 

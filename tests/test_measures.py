@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.evaluate import evaluate
+from assay.evaluation import evaluate
 from assay.errors import InputError
 from assay.measures import GRADED_SUITE, MEASURES, Measure, parse_measure, parse_measures, result_key
 

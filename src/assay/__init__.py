@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from assay.errors import AssayError, EngineError, InputError
-    from assay.evaluate import evaluate
+    from assay.evaluation import evaluate
     from assay.formats import read_gold, read_run
     from assay.measures import parse_measure
     from assay.types import Document, GoldSet, Hit, Judgment, Query, Run, ScoreSheet, SearchEngine
@@ -16,7 +16,7 @@ __version__ = "0.1.0"
 
 # Loaded on first use, so that `import assay` and `assay --help` cost nothing.
 _HOMES = {
-    "AssayError": "errors", "EngineError": "errors", "InputError": "errors", "evaluate": "evaluate",
+    "AssayError": "errors", "EngineError": "errors", "InputError": "errors", "evaluate": "evaluation",
     "read_gold": "formats", "read_run": "formats", "parse_measure": "measures", "Document": "types", "GoldSet": "types",
     "Hit": "types", "Judgment": "types", "Query": "types", "Run": "types", "ScoreSheet": "types",
     "SearchEngine": "types",
@@ -45,7 +45,6 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'assay' has no attribute {name!r}")
-    # `assay.evaluate` is a function and a module of the same name; the function is what people mean
     value = getattr(importlib.import_module(f"assay.{_HOMES[name]}"), name)
     globals()[name] = value
     return value

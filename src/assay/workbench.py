@@ -22,7 +22,7 @@ from assay.engines.baselines import BASELINES, read_documents
 from assay.engines.module import load_engine
 from assay.engines.running import run_engine, stdout_to_stderr
 from assay.errors import InputError, UsageError
-from assay.evaluate import evaluate, unjudged
+from assay.evaluation import evaluate, unjudged
 from assay.exports import export
 from assay.files import move_into_place, read_json, scratch_beside, sha256_of, write_atomic
 from assay.gates import Gate, decide

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_data import Qrels, Scores, as_gold, as_run, is_ranking_query, qrels, scores
 
-from assay.evaluate import evaluate
+from assay.evaluation import evaluate
 from assay.measures import parse_measure
 
 ir_measures = pytest.importorskip("ir_measures")

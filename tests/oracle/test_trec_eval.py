@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from random_data import Qrels, Scores, as_gold, as_run, is_ranking_query, qrels, scores
 
-from assay.evaluate import evaluate
+from assay.evaluation import evaluate
 
 pytrec_eval = pytest.importorskip("pytrec_eval")
 

@@ -66,8 +66,10 @@ _ITEM = rf"{_NUMBER}{_SUB}(?:,\s?(?:subds?\.|subdivisions?|subsections?|subd)\s?
 _LIST = rf"{_ITEM}(?:(?:,\s?(?:and|or)?\s?|\s(?:and|or|through|to)\s|\s?&\s?|\s?{_DASH}\s?)(?:§\s?)?{_ITEM})*"
 _CODE = rf"(?:{'|'.join(CODES)}|[A-Z][a-z]+)\s+Code|Code\s+of\s+[A-Z][a-z]+\s+Procedure|\d+\s+U\.?\s?S\.?\s?C\.?"
 _SIGN = r"(?:[Ss]ections?|[Ss]ecs?\.|SECTIONS?|§§?)"
-# Each rule is a core, which begins with something rare enough to search for, and a pattern for what may stand before it.
-_STATUTE = rf"{_SIGN}\s?(?P<list>{_LIST})(?:\s+of\s+the\s+(?P<after>{_CODE}))?"
+# Each rule is a core and a pattern for what may stand before it. A core begins with a set of characters, which the
+# regular expression engine skips to; what must not stand before that character is looked at after it was taken.
+_FAST_SIGN = r"[Ss§](?:(?<=[Ss])(?:ections?|ecs?\.)|(?<=S)ECTIONS?|(?<=§)§?)"
+_STATUTE = rf"{_FAST_SIGN}\s?(?P<list>{_LIST})(?:\s+of\s+the\s+(?P<after>{_CODE}))?"
 _BEFORE_STATUTE = re.compile(
     rf"(?:\b(?P<lead>(?:subdivisions?|subds?\.)\s?{_SUB[:-1]}+)\s+of\s+)?(?:\b(?P<code>{_CODE}),?\s*)?$"
 )
@@ -76,39 +78,48 @@ _TITLE = (
     r"(?:Code\s+of\s+Reg(?:ulation)?s?\.?|Code\s+Regs?\.?|Adm(?:in|inistrative)?\.?\s+Code)"
     r"(?:,?\s+(?:[Tt]itle|[Tt]it\.)\s+\d+)?,?\s+"
 )
-_REGULATION = rf"(?:[Rr]egulations?|REGULATIONS?|Regs?\.)(?:,?\s+{_SIGN})?\s?(?P<list>{_LIST})"
+_REGULATION = rf"[Rr](?:egulations?|(?<=R)EGULATIONS?|egs?\.)(?:,?\s+{_SIGN})?\s?(?P<list>{_LIST})"
 _BEFORE_REGULATION = re.compile(rf"(?:\b{_TITLE}|\b(?:\d+\s+)?(?:Cal(?:ifornia|\.)?\s+)?Code\s+(?:of\s+)?)?$")
 _TITLE_BEFORE = re.compile(rf"\b{_TITLE}$")
 # A letter's file number: kind of letter, year, number, and what was added to tell letters on one request apart.
 _DIGIT = r"[\dOolISB]"
 _EXTENSION = rf"(?P<ext>[a-zA-Z]\b|\([a-z]\))?(?P<law>{_DASH}1090)?"
-_FILE = rf"(?P<series>[A-Z1l])\s?{_DASH}\s?(?P<yy>(?:19|20)?\d{_DIGIT})\s?{_DASH}\s?(?P<nn>{_DIGIT}{{2,4}}){_EXTENSION}"
+_FILE = (
+    rf"(?P<series>[A-Z1l])(?<![A-Za-z\d].)\s?{_DASH}\s?(?P<yy>(?:19|20)?\d{_DIGIT})\s?{_DASH}\s?"
+    rf"(?P<nn>{_DIGIT}{{2,4}}){_EXTENSION}"
+)
 _OLD = rf"(?:[A-Z1l]\s?{_DASH}?\s?)?(?:19|20)?\d\d\s?{_DASH}\s?\d{{2,4}}(?:[a-zA-Z]\b|\([a-z]\))?(?:{_DASH}1090)?"
 _OLD_SHAPE = re.compile(
     rf"(?:(?P<series>[A-Z1l])\s?{_DASH}?\s?)?(?P<yy>(?:19|20)?\d\d)\s?{_DASH}\s?(?P<nn>\d{{2,4}}){_EXTENSION}"
 )
-_LETTER = rf"(?:(?:\bN[oO]s?\.?|#)\s*:?\s*(?P<old>{_OLD})|\b(?P<bare>{_FILE})|(?<=Letter\s)(?P<plain>{_OLD}))(?!{_DASH}?\d)"
+_END = rf"(?!{_DASH}?\d)"
+_LETTERS = {
+    "numbered": rf"[N#](?:(?<=#)|(?<=N)(?<!\w.)[oO]s?\b\.?)\s*:?\s*(?P<old>{_OLD}){_END}",
+    "bare": _FILE + _END,
+    "plain": rf"Letter\s(?P<old>{_OLD}){_END}",
+}
 _NAME = r"[A-Z][A-Za-z’'.]*[a-z](?:[- ](?:[A-Z][A-Za-z’'.]*[a-z]|[A-Z]\.|and|&|de|la|van|von|der)){0,4}"
 _BEFORE_LETTER = re.compile(
-    rf"(?:\b(?P<name>{_NAME})\s+(?:[Ii]nformal\s+)?(?:Advice\s+)?(?:Letter|Opinion|Memorandum)s?(?:\s+\([^()]{{1,30}}\))?,?\s+"
+    rf"(?:\b(?P<name>{_NAME})\s+(?:[Ii]nformal\s+)?"
+    r"(?:(?:Advice\s+)?(?:Letter|Opinion|Memorandum)s?(?:\s+\([^()]{1,30}\))?,?\s+|Advice\s+)"
     rf"|\b(?:[Ll]etters?|[Mm]emorandum|[Oo]pinion)\s+to\s+(?:(?:Mr|Ms|Mrs|Dr|Hon)\.\s+)?(?P<to>{_NAME}),?\s+)?"
     r"(?:(?:[Oo]ur\s+)?[Ff]ile\s+|FILE\s+)?$"
 )
-_OPINION = r"\b(?P<vol>\d{1,3})\s+(?P<of>[A-Z]{2,6})\s+[Oo]p(?:inion)?s?\.?\s+(?P<page>\d{1,4})(?:\s*\((?P<year2>\d{4})\))?"
+_OPINION = r"(?P<vol>\d(?<!\w.)\d{0,2})\s+(?P<of>[A-Z]{2,6})\s+[Oo]p(?:inion)?s?\.?\s+(?P<page>\d{1,4})(?:\s*\((?P<year2>\d{4})\))?"
 _BEFORE_OPINION = re.compile(
     rf"(?:\b(?:In\s+[Rr]e|Opinion\s+requested\s+by)\s*:?\s+(?P<name>{_NAME})\s*,?\s*)?(?:\((?P<year>\d{{4}})\)\s*)?$"
 )
 _REPORTER = "|".join(re.sub(r"\((?!\?)", "(?:", pattern) for pattern in REPORTERS)
-_CASE = rf"\b(?P<vol>\d{{1,4}})\s+(?P<reporter>{_REPORTER})\s*(?P<page>\d{{1,5}})\b"
+_CASE = rf"(?P<vol>\d(?<![\w.].)\d{{0,3}})\s+(?P<reporter>{_REPORTER})\s*(?P<page>\d{{1,5}})\b"
 _NOTHING = re.compile("$")
 
-_RULES: dict[str, tuple[re.Pattern[str], re.Pattern[str]]] = {
-    "regulation": (re.compile(_REGULATION), _BEFORE_REGULATION),
-    "statute": (re.compile(_STATUTE), _BEFORE_STATUTE),
-    "letter": (re.compile(_LETTER), _BEFORE_LETTER),
-    "opinion": (re.compile(_OPINION), _BEFORE_OPINION),
-    "case": (re.compile(_CASE), _NOTHING),
-}
+_RULES: tuple[tuple[Kind, re.Pattern[str], re.Pattern[str]], ...] = (
+    ("regulation", re.compile(_REGULATION), _BEFORE_REGULATION),
+    ("statute", re.compile(_STATUTE), _BEFORE_STATUTE),
+    *((("letter", re.compile(core), _BEFORE_LETTER)) for core in _LETTERS.values()),
+    ("opinion", re.compile(_OPINION), _BEFORE_OPINION),
+    ("case", re.compile(_CASE), _NOTHING),
+)
 _REACH = 90  # how far back the words that belong to a citation may begin
 _ITEMS = re.compile(
     rf"(?P<number>{_NUMBER})(?P<sub>{_SUB})(?:,\s?(?:subds?\.|subdivisions?|subsections?|subd)\s?(?P<sub2>{_SUB}))?"
@@ -121,7 +132,7 @@ _TITLES = re.compile(r"^(?:(?:In|See|The|the|Also|also|Our|and|our)\s+)+")
 
 def parse(text: str, scheme: Scheme) -> Iterator[Citation]:
     """Every citation in the order of the rules; spans of different rules may overlap, the caller keeps the first."""
-    for kind, (core, before) in _RULES.items():
+    for kind, core, before in _RULES:
         read = _READERS[kind]
         for match in core.finditer(text):
             head = before.search(text, max(0, match.start() - _REACH), match.start())
@@ -190,10 +201,10 @@ def _section(item: re.Match[str]) -> dict[str, str]:
 
 
 def _letter(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> Iterator[Citation]:
-    shape = match if match["bare"] else _OLD_SHAPE.fullmatch((match["old"] or match["plain"]).strip())
+    shape = _OLD_SHAPE.fullmatch(match["old"].strip()) if "old" in match.re.groupindex else match
     if shape is None or not (parts := _file_parts(shape)):
         return
-    if not match["bare"] and "series" not in parts and 30 < int(parts["year"]) < 70:
+    if shape is not match and "series" not in parts and 30 < int(parts["year"]) < 70:
         return  # "No. 45-123" is a bill, a permit, a resolution
     name = _TITLES.sub("", " ".join((head["name"] or head["to"] or "").split()))
     name = name.removesuffix(" and").removesuffix(" Advice")

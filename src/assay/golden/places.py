@@ -216,9 +216,7 @@ def same_law(wanted: Place, got: Place) -> bool:
 def in_force(place: Place, as_of: str) -> bool:
     """Whether the version at `place` was in force on the day. Only what is known can refute it."""
     day = normal_date(as_of)
-    return not (
-        (place.valid_from and day < place.valid_from) or (place.valid_to and day > place.valid_to)
-    )
+    return not ((place.valid_from and day < place.valid_from) or (place.valid_to and day > place.valid_to))
 
 
 def is_near(wanted: Place, got: Place) -> bool:

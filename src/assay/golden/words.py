@@ -49,14 +49,15 @@ def same_word(term: str, word: str) -> bool:
 # ── Finnish ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 VOWELS = "aeiouyåäö"
-TAIL = r"(?:ni|si|ns[aä]|mme|nne|[aeäö]n)?(?:kin|k[aä]{2}n|k[oö]|h[aä]n|p[aä])?"  # possessive, then clitic
-SINGULAR = re.compile(
-    r"(?:n|t|[aä]|t[aä]|tt[aä]|ss[aä]|st[aä]|ll[aä]|lt[aä]|lle|n[aä]|ksi|kse|h[aeiouyäö]n|seen|[aeiouyäö]n|tten|ten)?"
-    + TAIL
-)
+OWNER = r"(?:ni|si|ns[aä]|mme|nne)"
+TAIL = rf"(?:{OWNER}|[aeäö]n)?(?:kin|k[aä]{{2}}n|k[oö]|h[aä]n|p[aä])?"  # whose, then a clitic
+CLOSED = r"n|t|ksi|kse|ss[aä]|st[aä]|ll[aä]|lt[aä]|lle|tt[aä]"  # the endings that follow a weak grade
+OPEN = r"[aä]|t[aä]|n[aä]|h[aeiouyäö]n|seen|[aeiouyäö]n|tten|ten"
+WEAK = re.compile(rf"(?:{CLOSED}){TAIL}")
+SINGULAR = re.compile(rf"(?:{CLOSED}|{OPEN})?{TAIL}|(?:h?[aeiouyäö]|see|te){OWNER}")
 PLURAL = re.compile(
-    r"(?:j[aä]|jen|i[aä]|ien|i[dt][ae]n|itten|it[aä]|iss[aä]|ist[aä]|ill[aä]|ilt[aä]|ille|in[aä]|iksi|ikse|ihin|iin|"
-    r"isiin|itt[aä]|ine|in)" + TAIL
+    r"(?:j[aä]|jen|i[aä]|ien|i[dt]en|itten|it[aä]|iss[aä]|ist[aä]|ill[aä]|ilt[aä]|ille|in[aä]|iksi|ikse|ihin|iin|isiin|"
+    rf"itt[aä]|ine|in){TAIL}|(?:je|ie|i[dt]e|itte|ihi|isii|ii){OWNER}"
 )
 # After the stem of a verb in -aa, -tää and the like: finite and passive forms and the commonest participles.
 VERB = re.compile(
@@ -78,8 +79,7 @@ LONG_VOWELS = ("aa", "ää", "ee", "ii")  # the endings before which a weak grad
 
 def _finnish(base: str, word: str, *, compounds: bool) -> bool:
     """Whether `word` is an inflected form of `base`, or of a compound that `base` is a part of."""
-    singular, plural, verbal = _stems(base)
-    forms = ((singular, SINGULAR), (plural, PLURAL), (verbal, VERB))
+    forms = tuple(zip(_stems(base), (SINGULAR, WEAK, PLURAL, VERB), strict=True))
     for stems, ending in forms:
         for stem in stems:
             if word.startswith(stem) and ending.fullmatch(word, len(stem)):
@@ -90,37 +90,33 @@ def _finnish(base: str, word: str, *, compounds: bool) -> bool:
         return True
     return any(
         (at := word.find(stem)) >= 3 and ending.fullmatch(word, at + len(stem)) is not None
-        for stems, ending in forms[:2]
+        for stems, ending in forms[:3]
         for stem in stems
         if len(stem) >= COMPOUND - 1
     )
 
 
 @lru_cache(maxsize=4096)
-def _stems(base: str) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
-    """The stems a word inflects on: singular, plural and, if it could be a verb, verbal.
+def _stems(base: str) -> tuple[frozenset[str], ...]:
+    """The stems a word inflects on: singular, weak singular, plural and, if it could be a verb, verbal.
 
-    tilinpäätös gives tilinpäätös-, tilinpäätökse-; kunta gives kunta-, kunna- and in the plural kunt-, kunn-."""
+    tilinpäätös gives tilinpäätös-, tilinpäätökse-; kunta gives kunta-, weak kunna-, and in the plural kunt-, kunn-."""
     stems = {base}
     for ending, replacements in STEMS:
         if base.endswith(ending) and len(base) > len(ending) + 1:
             for tail in replacements:
                 stem = base[: len(base) - len(ending)] + tail
                 stems |= {stem, *_strengthened(stem)} if tail in LONG_VOWELS else {stem}
-    if base[-1] in VOWELS:
-        stems |= _weakened(base)
-    elif len(base) >= 5:
+    if base[-1] not in VOWELS and len(base) >= 5:
         stems |= {base + "e", base + "i"}
     stems |= {stem[:-1] + "e" for stem in stems if stem[-1] == "i"}
-    plural = {stem for stem in stems if stem[-1] in "oöuye"}
-    plural |= {stem[:-1] for stem in stems if stem[-1] in "aäei"}
-    plural |= {stem[:-1] + "o" for stem in stems if stem[-1] == "a"}
-    plural |= {stem[:-1] + "ö" for stem in stems if stem[-1] == "ä"}
-    return (
-        frozenset(stem for stem in stems if len(stem) >= 2),
-        frozenset(stem for stem in plural if len(stem) >= 3),
-        _verbal_stems(base),
-    )
+    weak = _weakened(base) if base[-1] in VOWELS else set()
+    weak |= {stem[:-1] + "e" for stem in weak if stem[-1] == "i"}
+    plural = {stem for stem in stems | weak if stem[-1] in "oöuye"}
+    plural |= {stem[:-1] for stem in stems | weak if stem[-1] in "aäei"}
+    plural |= {stem[:-1] + ("o" if stem[-1] == "a" else "ö") for stem in stems | weak if stem[-1] in "aä"}
+    long_enough = frozenset(stem for stem in plural if len(stem) >= 3)
+    return frozenset(stems), frozenset(weak), long_enough, _verbal_stems(base)
 
 
 def _verbal_stems(base: str) -> frozenset[str]:
@@ -145,17 +141,16 @@ def _regraded(form: str, old: str, new: str) -> str:
     before = body[: len(body) - len(old)]
     if not body.endswith(old) or not before:
         return ""
-    if len(old) == 1 and before[-1] not in VOWELS:  # a single stop alternates between vowels only
-        return ""
+    if len(old) == 1 and new != 2 * old and before[-1] not in VOWELS:
+        return ""  # a single stop alternates between vowels only, but doubles after a consonant too: hanke, hankkee
     return before + new + form[len(body) :]
 
 
 # ── English and Hebrew ───────────────────────────────────────────────────────────────────────────────────────────────
 
 ENGLISH_SUFFIXES = (
-    "ifications", "ification", "ational", "ations", "ation", "ments", "ment", "ities", "ness", "ions", "ings", "ally",
-    "ified", "ifies", "ifying", "ing", "ied", "ies", "ify", "ity", "ion", "ers", "ors", "ure", "ed", "er", "or", "ly",
-    "es", "al", "s", "e", "y",
+    "ification", "ational", "ation", "ment", "itie", "ness", "ally", "ified", "ifie", "ifying", "ing", "ied", "ify",
+    "ity", "ion", "ure", "ed", "er", "or", "ie", "ly", "al", "e", "y",
 )  # fmt: skip
 HEBREW_PREFIXES = "והבלכמש"
 HEBREW_FINALS = str.maketrans("ךםןףץ", "כמנפצ")
@@ -164,13 +159,18 @@ HEBREW_SUFFIXES = ("ימ", "ות", "יה", "ת", "ה", "י")
 
 @lru_cache(maxsize=65536)
 def _english_stem(word: str) -> str:
+    """The word without its plural and one derivational ending."""
     if not word.isascii():
         return word
+    if word.endswith(("xes", "sses", "ches", "shes")):
+        word = word[:-2]
+    elif word.endswith("s") and len(word) > 3 and word[-2] not in "sui":
+        word = word[:-1]
     for suffix in ENGLISH_SUFFIXES:
-        if word.endswith(suffix) and len(word) - len(suffix) >= 4 and not (suffix == "s" and word.endswith("ss")):
+        if word.endswith(suffix) and len(word) - len(suffix) >= 4:
             stem = word[: -len(suffix)]
             return stem[:-1] if stem[-1] == stem[-2] else stem
-    return word[:-1] if len(word) == 4 and word.endswith("s") and word[-2] not in "sui" else word
+    return word
 
 
 @lru_cache(maxsize=65536)

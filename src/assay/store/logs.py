@@ -97,26 +97,21 @@ def purge(connection: Connection, before: datetime, keep_cited: bool) -> Purged:
     lock(connection, LOG_LOCK)
     old: ColumnElement[bool] = search_logs.c.at < before
     if keep_cited:
-        cited = select(relevance_feedback.c.log_id).where(relevance_feedback.c.kind == "citation")
-        old = and_(old, search_logs.c.id.not_in(cited))
+        given = relevance_feedback.alias()
+        old = and_(old, ~exists().where(given.c.log_id == search_logs.c.id, given.c.kind == "citation"))
     ids = select(search_logs.c.id).where(old)
     # Feedback on searches that never arrived goes by its own age.
-    orphan = and_(
-        relevance_feedback.c.at < before,
-        ~exists().where(search_logs.c.id == relevance_feedback.c.log_id),
-    )
-    feedback = connection.execute(
-        delete(relevance_feedback).where(or_(relevance_feedback.c.log_id.in_(ids), orphan))
-    ).rowcount
-    results = connection.execute(delete(shown_results).where(shown_results.c.log_id.in_(ids))).rowcount
-    gone = connection.execute(delete(search_logs).where(old)).rowcount if not keep_cited else _forget(connection, before)
-    return Purged(searches=gone, results=results, feedback=feedback)
-
-
-def _forget(connection: Connection, before: datetime) -> int:
-    """What is left to delete once the uncited searches have lost their results: those without a citation."""
-    cited = exists().where(relevance_feedback.c.log_id == search_logs.c.id, relevance_feedback.c.kind == "citation")
-    return connection.execute(delete(search_logs).where(search_logs.c.at < before, ~cited)).rowcount
+    orphan = and_(relevance_feedback.c.at < before,
+                  ~exists().where(search_logs.c.id == relevance_feedback.c.log_id))  # fmt: skip
+    counted = [
+        connection.execute(statement).rowcount
+        for statement in (
+            delete(relevance_feedback).where(or_(relevance_feedback.c.log_id.in_(ids), orphan)),
+            delete(shown_results).where(shown_results.c.log_id.in_(ids)),
+            delete(search_logs).where(old),
+        )
+    ]
+    return Purged(feedback=counted[0], results=counted[1], searches=counted[2])
 
 
 # ── feedback ─────────────────────────────────────────────────────────────────────────────────────────────────────────

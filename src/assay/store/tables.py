@@ -187,4 +187,4 @@ audit_trail = Table(
     Index("audit_trail_subject", "subject"),
 )  # fmt: skip
 
-APPEND_ONLY = ("judgments", "audit_trail")
+

@@ -171,6 +171,12 @@ def _prepare(run: Run | Scored, gold: GoldSet | Qrels) -> _Prepared:
     if (gold_query < 0).any():
         stray = gold_set.judgments["query_id"][int(np.argmin(gold_query))]
         raise InputError(f"the gold set {gold_set.name!r} judges query {stray!r}, which is not among its queries")
+    keys = np.sort(pair_keys(gold_query, 1, gold_set.judgments["doc_id"]))
+    if (keys[1:] == keys[:-1]).any():
+        twice = gold_set.judgments.filter(gold_set.judgments.select("query_id", "doc_id").is_duplicated()).row(0)
+        raise InputError(
+            f"document {twice[1]!r} is judged twice on query {twice[0]!r}", hint="Keep one judgment a pair."
+        )
     errors: dict[str, str] = {}
     order: Mapping[str, Any] = run.rows_by_query if isinstance(run, Run) else run
     if isinstance(run, Run):
