@@ -90,6 +90,30 @@ def score(
 
 
 @app.command()
+def run(
+    config: Annotated[Path, typer.Option(help="The configuration.")] = Path("assay.toml"),
+    fresh: Annotated[bool, typer.Option(help="Run every pair again, whatever is cached.")] = False,
+    json: Json = False,
+) -> None:
+    """Score all configured gold sets on all configured engines; report, compare with baselines, decide gates."""
+    from assay import config as configuration
+    from assay import report as show
+    from assay import runner
+
+    settings = configuration.read_config(config)
+    outcomes = runner.run_all(
+        settings, config.resolve().parent, fresh=fresh,
+        done=lambda o: _say(f"{o.engine} on {o.gold}: {o.state}"),
+    )  # fmt: skip
+    data = [{"gold": o.gold, "engine": o.engine, "cached": o.cached, "error": o.error,
+             "overall": o.results and o.results["overall"], "verdict": o.results and o.results.get("verdict")}
+            for o in outcomes]  # fmt: skip
+    _emit(data, lambda: show.run_summary([(o.gold, o.engine, o.results, o.error) for o in outcomes]), json=json)
+    _say(f"results and reports are in {runner.home() / 'results'}")
+    sys.exit(runner.exit_code(outcomes))
+
+
+@app.command()
 def compare(
     results: Annotated[list[Path], typer.Argument(help="Results files; each is compared with the first.")],
     force: Annotated[bool, typer.Option(help="Compare even on different gold sets or corpora.")] = False,

@@ -175,6 +175,22 @@ def _decimal(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
 
+def run_summary(outcomes: Sequence[tuple[str, str, Mapping[str, Any] | None, str]]) -> RenderableType:
+    """One table a gold set, one row an engine; below it what the gates say."""
+    parts: list[RenderableType] = []
+    for gold in dict.fromkeys(outcome[0] for outcome in outcomes):
+        parts.append(Text(gold, style="bold"))
+        mine = [(engine, results, error) for name, engine, results, error in outcomes if name == gold]
+        good = {engine: results for engine, results, _ in mine if results}
+        if good:
+            parts.append(comparison(good))
+        parts += [Text(f"{engine}: {error}", style="red") for engine, _, error in mine if error]
+        for engine, results in good.items():
+            if results.get("verdict"):
+                parts += [Text.assemble((engine, "bold"), ": "), verdict_lines(results["verdict"]), Text()]
+    return Group(*parts)
+
+
 def verdict_lines(verdict: Mapping[str, Any]) -> RenderableType:
     """The verdict on top, then every gate with what it found."""
     styles = {"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow"}

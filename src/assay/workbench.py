@@ -109,6 +109,23 @@ def _against_baseline(scored: Scored, baseline: Path | None, gates: Sequence[Gat
     return replace(scored, results=results, warnings=tuple(warnings))
 
 
+def verdict(results: dict[str, Any], gates: Sequence[Gate], baseline: Path | None) -> dict[str, Any]:
+    then = read_results(baseline) if baseline is not None and baseline.exists() else None
+    decided: dict[str, Any] = msgspec.to_builtins(decide(results, gates, then))
+    return decided
+
+
+def module_fingerprint(spec: str) -> str:
+    """The hash of every Python file beside the module, so that a changed engine is run again."""
+    name = spec.partition(":")[0]
+    path = Path(name) if name.endswith(".py") else Path(*name.split(".")).with_suffix(".py")
+    folder = path.parent if path.exists() else Path(*name.split("."))
+    digest = hashlib.sha256()
+    for source in sorted(folder.glob("*.py")) if folder.is_dir() else []:
+        digest.update(source.name.encode() + b"\0" + source.read_bytes())
+    return digest.hexdigest()
+
+
 def update_baseline(results: dict[str, Any], path: Path, *, by: str, why: str) -> None:
     """Record these results as the new baseline: who, when, why and at which commit."""
     recorded = {"by": by, "why": why, "at": datetime.now(UTC).isoformat(timespec="seconds"), "git": git_state()}

@@ -105,12 +105,12 @@ _BEFORE_LETTER = re.compile(
     rf"|\b(?:[Ll]etters?|[Mm]emorandum|[Oo]pinion)\s+to\s+(?:(?:Mr|Ms|Mrs|Dr|Hon)\.\s+)?(?P<to>{_NAME}),?\s+)?"
     r"(?:(?:[Oo]ur\s+)?[Ff]ile\s+|FILE\s+)?$"
 )
-_OPINION = r"(?P<vol>\d(?<!\w.)\d{0,2})\s+(?P<of>[A-Z]{2,6})\s+[Oo]p(?:inion)?s?\.?\s+(?P<page>\d{1,4})(?:\s*\((?P<year2>\d{4})\))?"
+_OPINION = r"(?P<vol>\d(?<!\w.)\d{0,2})\s+(?P<of>[A-Z][A-Za-z]{1,5})\s+[Oo]p(?:inion)?s?\.?\s+(?P<page>\d{1,4})(?:\s*\((?P<year2>\d{4})\))?"
 _BEFORE_OPINION = re.compile(
     rf"(?:\b(?:In\s+[Rr]e|Opinion\s+requested\s+by)\s*:?\s+(?P<name>{_NAME})\s*,?\s*)?(?:\((?P<year>\d{{4}})\)\s*)?$"
 )
 _REPORTER = "|".join(re.sub(r"\((?!\?)", "(?:", pattern) for pattern in REPORTERS)
-_CASE = rf"(?P<vol>\d(?<![\w.].)\d{{0,3}})\s+(?P<reporter>{_REPORTER})\s*(?P<page>\d{{1,5}})\b"
+_CASE = rf"(?P<vol>\d(?<![\w.].)\d{{0,3}})\s+(?P<reporter>(?i:{_REPORTER}))\s*(?P<page>\d{{1,5}})\b"
 _NOTHING = re.compile("$")
 
 _RULES: tuple[tuple[Kind, re.Pattern[str], re.Pattern[str]], ...] = (
@@ -227,7 +227,7 @@ def _opinion(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> Itera
         "name": " ".join((head["name"] or "").split()).removesuffix(","),
         "year": head["year"] or match["year2"] or "",
         "volume": match["vol"],
-        "reporter": f"{match['of']} Ops.",
+        "reporter": f"{match['of'].upper()} Ops.",
         "page": match["page"],
     }
     present = {key: value for key, value in parts.items() if value}
@@ -266,8 +266,8 @@ def _code_name(text: str) -> str:
 @cache
 def _reporter(text: str) -> str:
     for pattern, name in REPORTERS.items():
-        if match := re.fullmatch(pattern, text.strip()):
-            return name.format(*match.groups())
+        if match := re.fullmatch(pattern, text.strip(), re.IGNORECASE):
+            return name.format(*(group.lower() for group in match.groups()))
     return text
 
 

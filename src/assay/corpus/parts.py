@@ -162,9 +162,10 @@ def _mention(row: int, citation: Citation, *, in_record: bool) -> list[Any]:
     ]  # fmt: skip
 
 
-def write_arrow(frame: pl.DataFrame, path: Path) -> None:
-    """Write and flush to the disk: the marker that follows says that this is whole."""
-    frame.write_ipc(path, record_batch_size=64)  # small batches: one document is read without the rest
+def write_arrow(frame: pl.DataFrame, path: Path, *, batch: int = 64) -> None:
+    """Write and flush to the disk: the marker that follows says that this is whole. The batches are small, so that one
+    document is read without the rest of its part."""
+    frame.write_ipc(path, record_batch_size=batch)
     with path.open("rb") as stream:
         os.fsync(stream.fileno())
 

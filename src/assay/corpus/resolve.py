@@ -9,11 +9,11 @@ or the citing document's own) and the section; a section without a moment is all
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import msgspec
 import numpy as np
@@ -27,8 +27,9 @@ from assay.corpus.parts import write_arrow
 VERSION = 1
 
 Status = Literal["resolved", "self", "ambiguous", "missing", "no-document"]
+STATUSES: tuple[Status, ...] = get_args(Status)
 # How much a claim to a number is worth, by where the number stands.
-HEADING, TITLE, ID, BARE_ID = 4, 2, 2, 1
+HEADING, TITLE, ID, FILED, DOUBTFUL = 4, 2, 2, 1, 1
 
 
 class Resolution(msgspec.Struct, frozen=True):
@@ -95,6 +96,7 @@ class Resolver:
         self.numbers_of: dict[int, set[tuple[str, str]]] = defaultdict(set)
         self.names_of: dict[int, frozenset[str]] = {}
         self.reported: dict[str, list[int]] = defaultdict(list)
+        self.votes: dict[str, Counter[int]] = defaultdict(Counter)
         self.opinions: dict[str, list[tuple[int, int]]] = defaultdict(list)
         self.aliases: dict[str, list[int]] = defaultdict(list)
         self.laws: dict[str, set[str]] = defaultdict(set)
@@ -105,7 +107,10 @@ class Resolver:
 
     @classmethod
     def of_corpus(cls, corpus: Corpus) -> Resolver:
-        return cls.of_frames([corpus.frame.select(cls.COLUMNS).collect()], corpus.manifest.scheme)
+        resolver = cls.of_frames([corpus.frame.select(cls.COLUMNS).collect()], corpus.manifest.scheme)
+        cited = corpus.citations.filter(pl.col("kind") == "opinion").select("normal", "status", "targets").collect()
+        resolver.learn(cited.iter_rows())
+        return resolver
 
     @classmethod
     def of_frames(cls, frames: Iterable[pl.DataFrame], scheme: Scheme) -> Resolver:
@@ -133,12 +138,7 @@ class Resolver:
             return
         if year:
             self.years.add(f"{year % 100:02d}")
-        weights: dict[tuple[str, str, str, str], int] = defaultdict(int)
-        for number, weight in _claims(doc_id, meta):
-            parts = cite_en.letter_parts(number)
-            if parts:
-                weights[(parts["year"], parts["number"], parts.get("series", ""), parts.get("ext", ""))] += weight
-        for (yy, number, series, extension), weight in weights.items():
+        for (yy, number, extension), (weight, series) in _claims(doc_id, meta, year).items():
             self.letters[(yy, number)].append(Claim(row, weight, series, extension))
             self.numbers_of[row].add((yy, number))
         self._add_names(row, meta, year)
@@ -229,28 +229,40 @@ class Resolver:
 
     def _missing(self, citation: Citation, key: tuple[str, str]) -> Resolution:
         if self.letters.get(key):
-            base = "-".join(key)
-            return Resolution("missing", (), f"{base} is here, but not its supplement {citation.parts.get('ext', '')!r}")
+            there = ", ".join(sorted({claim.extension or "the letter itself" for claim in self.letters[key]}))
+            wanted = citation.parts.get("ext") or "the letter itself"
+            return Resolution("missing", (), f"of this number the corpus has {there}, not {wanted}")
         if key[0] not in self.years and not any(yy == key[0] for yy, _ in self.letters):
             return Resolution("missing", (), f"no document of the year '{key[0]} is in the corpus")
         return Resolution("missing", (), "no document carries this number")
 
     def _opinion(self, citation: Citation, source: int | None) -> Resolution:
         parts = citation.parts
-        rows = self.reported.get(f"{parts['volume']} {parts['reporter']} {parts['page']}", [])
+        page = f"{parts['volume']} {parts['reporter']} {parts['page']}"
+        rows = self.reported.get(page, [])
         surnames = _surnames(parts.get("name", ""))
         if len(rows) == 1 and (not surnames or surnames & self.names_of[rows[0]]):
             return Resolution("resolved", (rows[0],), "volume and page")
         year = int(parts.get("year", 0))
         named = {row for name in surnames for at, row in self.opinions.get(name, []) if not year or abs(at - year) <= 1}
-        if len(named) == 1:
-            return Resolution("resolved", tuple(named), "name and year")
+        both = named & set(rows)
+        if len(both or named) == 1:
+            return Resolution("resolved", tuple(both or named), "name and year")
         if named:
-            both = [row for row in rows if row in named]
-            return _narrowed(both or sorted(named), source, "name and year")
+            return _narrowed(sorted(both or named), source, "name and year")
+        voted = self.votes[page].most_common(1) if page in self.votes else []
+        if voted and voted[0][1] >= 5 and voted[0][1] >= 0.9 * self.votes[page].total():
+            return Resolution("resolved", (voted[0][0],), "volume and page, as other documents cite it by name")
         if rows and not surnames:
             return _narrowed(rows, source, "volume and page")
         return Resolution("missing", (), "no opinion at this volume and page, and none by this name and year")
+
+    def learn(self, citations: Iterable[tuple[str, str, list[int]]]) -> None:
+        """Take the pages of opinions from citations that name them: the heading of an old scan seldom has its page."""
+        for normal, status, rows in citations:
+            page = re.search(r"\d+ [A-Z]+ Ops\. \d+$", normal)
+            if page and status == "resolved" and len(rows) == 1:
+                self.votes[page[0]][rows[0]] += 1
 
     # ── sections of laws ─────────────────────────────────────────────────────────────────────────────────────────
 
@@ -352,33 +364,27 @@ def resolver_of(data: str) -> Resolver:
 
 def link(folder: Path, parts: tuple[Part, ...], resolver: Resolver) -> dict[str, int]:
     """Resolve every citation of every part; write `citations.arrow` and the graph; count what came of them."""
-    rows = sum(part.rows for part in parts)
-    tables: list[pl.DataFrame] = []
-    edges: set[tuple[int, int]] = set()
+    starts = np.cumsum([0, *(part.rows for part in parts)])
+    tables = [
+        read_arrow(folder / f"{Path(part.file).stem}.mentions").with_columns(pl.col("row") + int(start))
+        for part, start in zip(parts, starts[:-1], strict=True)
+    ]
+    mentions = pl.concat(tables)
     known: dict[tuple[str, str], Citation | None] = {}
-    start = 0
-    for part in parts:
-        mentions = read_arrow(folder / f"{Path(part.file).stem}.mentions")
-        mentions = mentions.with_columns(pl.col("row") + start)
-        outcomes = list(_outcomes(mentions, resolver, known))
-        tables.append(
-            mentions.with_columns(
-                status=pl.Series([outcome.status for outcome in outcomes], dtype=pl.String),
-                reason=pl.Series([outcome.reason for outcome in outcomes], dtype=pl.String),
-                targets=pl.Series([list(outcome.rows) for outcome in outcomes], dtype=pl.List(pl.Int64)),
-            )
-        )
-        for row, outcome in zip(mentions["row"], outcomes, strict=True):
-            if outcome.status == "resolved":
-                edges.update((row, target) for target in outcome.rows)
-        start += part.rows
-    citations = pl.concat(tables)
-    write_arrow(citations, folder / "citations.arrow")
-    _write_graph(folder, rows, edges)
+    opinions = mentions.filter(pl.col("kind") == "opinion")
+    first = _outcomes(opinions, resolver, known)
+    resolver.learn((normal, found.status, list(found.rows)) for normal, found in zip(opinions["normal"], first, strict=True))
+    outcomes = list(_outcomes(mentions, resolver, known))
+    citations = mentions.with_columns(
+        status=pl.Series([outcome.status for outcome in outcomes], dtype=pl.String),
+        reason=pl.Series([outcome.reason for outcome in outcomes], dtype=pl.String),
+        targets=pl.Series([list(outcome.rows) for outcome in outcomes], dtype=pl.List(pl.Int64)),
+    )
+    write_arrow(citations, folder / "citations.arrow", batch=65536)
+    pairs = citations.filter(pl.col("status") == "resolved").select("row", "targets").explode("targets").unique()
+    _write_graph(folder, int(starts[-1]), pairs.to_numpy().astype(np.int64))
     counts = dict(citations["status"].value_counts().iter_rows())
-    return {status: counts.get(status, 0) for status in ("resolved", "self", "ambiguous", "missing", "no-document")} | {
-        "edges": len(edges)
-    }
+    return {status: counts.get(status, 0) for status in STATUSES} | {"edges": pairs.height}
 
 
 def _outcomes(
@@ -404,8 +410,7 @@ def _outcomes(
                 yield resolver.resolve(msgspec.structs.replace(citation, name=name), row)
 
 
-def _write_graph(folder: Path, rows: int, edges: set[tuple[int, int]]) -> None:
-    pairs = np.array(sorted(edges), dtype=np.int64).reshape(-1, 2)
+def _write_graph(folder: Path, rows: int, pairs: np.ndarray[Any, np.dtype[np.int64]]) -> None:
     for name, columns in (("cites", pairs), ("cited_by", pairs[:, ::-1])):
         order = np.lexsort((columns[:, 1], columns[:, 0]))
         ends = np.cumsum(np.bincount(columns[:, 0], minlength=rows))
@@ -419,32 +424,64 @@ _ID = re.compile(r"(?:(?P<series>[A-Z])-)?(?P<yy>\d\d)(?P<mark>ADV-\d\d-|ADV-|A-
 _EXT = re.compile(r"\(?-?([a-zA-Z])\)?(-1090)?$|(-1090)")
 
 
-def _claims(doc_id: str, meta: _Meta) -> Iterator[tuple[str, int]]:
+def _claims(doc_id: str, meta: _Meta, year: int | None) -> dict[tuple[str, str, str], tuple[int, str]]:
+    """(year, number, extension) of every number a document lays claim to, with its weight and series."""
+    own = _id_numbers(doc_id)
+    claims: dict[tuple[str, str, str], tuple[int, str]] = {}
+
+    def add(number: str, weight: int) -> None:
+        if parts := cite_en.letter_parts(number):
+            key = (parts["year"], parts["number"], parts.get("ext", ""))
+            before, series = claims.get(key, (0, ""))
+            claims[key] = (before + weight, series or parts.get("series", ""))
+
     for number in meta.numbers:
-        yield number, HEADING
+        add(number, HEADING if _trusted(number, own, year) else DOUBTFUL)
     for number in meta.title_numbers:
-        yield number, TITLE if "-" in number else BARE_ID
+        add(number, TITLE if "-" in number else FILED)
+    printed = {key[:2] for key in claims}
+    for number, weight in own:
+        # a filing number of another series than the one in the heading is not what the letter is cited by
+        parts = cite_en.letter_parts(number)
+        if weight == ID or not meta.numbers or (parts and (parts["year"], parts["number"]) in printed):
+            add(number, weight)
+    return claims
+
+
+def _id_numbers(doc_id: str) -> list[tuple[str, int]]:
+    """The numbers in an id: '89-142', 'A-24-003' and '80A001' are file numbers; '75003' and '77ADV-77-001' say where
+    a paper was filed; '92-481-523-614' answers three requests."""
     match = _ID.fullmatch(doc_id)
     if not match:
-        return
-    filed = match["mark"] in (None, "ADV-", "A-") or (match["mark"] or "").startswith("ADV")
-    if filed and meta.numbers and match["mark"] != "A-":
-        return  # a filing number, of another series than the number in its heading
+        return []
+    weight = FILED if match["mark"] is None or match["mark"].startswith("ADV") else ID
     extension = _EXT.match(match["rest"])
     suffix = "".join(part for part in extension.groups() if part).lower() if extension else ""
     series = f"{match['series']}-" if match["series"] else ""
-    yield f"{series}{match['yy']}-{match['nn'].zfill(3)}{suffix}", BARE_ID if filed else ID
-    for more in re.findall(r"-(\d{3})(?!\d)", match["rest"]):
-        yield f"{match['yy']}-{more}", BARE_ID
+    numbers = [(f"{series}{match['yy']}-{match['nn'].zfill(3)}{suffix}", weight)]
+    return numbers + [(f"{match['yy']}-{more}", FILED) for more in re.findall(r"-(\d{3})(?!\d)", match["rest"])]
+
+
+def _trusted(number: str, own: list[tuple[str, int]], year: int | None) -> bool:
+    """A heading may quote another letter's number. It is believed where the id says the same, or says nothing and the
+    year fits."""
+    parts = cite_en.letter_parts(number)
+    if parts is None:
+        return False
+    stem = f"{parts['year']}-{parts['number']}"
+    if any(stem in name for name, _ in own):
+        return True
+    near = year is None or (year - int(parts["year"])) % 100 in (0, 1, 99)
+    return near and not any(weight == ID for _, weight in own)
 
 
 def _fitting(claims: list[Claim], extension: str) -> list[Claim]:
-    """Claims whose supplement letter is the one cited; a letter cited without one may be the only one there is."""
+    """Claims whose supplement letter is the one cited. "-1090" tells what a letter is about, and is often left out."""
     exact = [claim for claim in claims if claim.extension == extension]
     if exact:
         return exact
     if not extension:
-        return [claim for claim in claims if claim.extension == "-1090"] or (claims if len(claims) == 1 else [])
+        return [claim for claim in claims if claim.extension == "-1090"]
     if extension == "-1090":
         return [claim for claim in claims if not claim.extension]
     return []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -9,28 +10,35 @@ import msgspec
 
 from assay.errors import InputError
 from assay.files import read_json, write_atomic
-from assay.formats.schema import expect, record, text_of, unique, unknown_keys
+from assay.formats.schema import describe, expect, record, text_of, unique, unknown_keys
 from assay.types import GoldSet, Query
 
 CHECKS = ("expected_any", "expected_none", "evidence", "must_abstain", "test_type", "confusion")
+
+# Every name under which an expectation may state a part of a place.
+PARTS = (
+    "section", "section_num", "section_id", "section_suffix", "moment", "law", "law_id", "law_key", "law_name",
+    "law_names", "statute", "doc_id", "node_id", "document_id", "opinion_id", "id", "page", "table", "table_id", "row",
+    "version", "finlex_version",
+)  # fmt: skip
 
 
 class _Question(msgspec.Struct):
     id: str
     query: str
-    category: str = ""
+    category: str | None = None
     must: bool | None = None
     k: int | None = None
     min_score: float | None = None
-    as_of: str = ""
-    language: str = ""
-    notes: str = ""
+    as_of: str | None = None
+    language: str | None = None
+    notes: str | None = None
     expected_any: list[dict[str, Any]] | None = None
     expected_none: list[dict[str, Any]] | None = None
-    evidence: list[str] | None = None
+    evidence: list[str] | str | None = None
     must_abstain: bool | None = None
     test_type: str | None = None
-    confusion: list[dict[str, Any]] | None = None
+    confusion: list[dict[str, Any] | str] | str | bool | None = None
 
 
 def read_gold(path: Path) -> GoldSet:
@@ -52,17 +60,43 @@ def _read_question(raw: dict[str, Any], path: Path, at: str) -> Query:
     text_of(row.query, path, f"{at}.query")
     if row.k is not None and row.k < 1:
         raise InputError(f"k is {row.k}, expected at least 1", where=f"{path}: {at}.k")
+    for name in ("expected_any", "expected_none", "confusion"):
+        for index, parts in enumerate(raw[name] if isinstance(raw.get(name), list) else ()):
+            _check_place(parts, path, f"{at}.{name}[{index}]")
+    if row.as_of:
+        _check_date(row.as_of, path, f"{at}.as_of")
     checks = {name: raw[name] for name in CHECKS if raw.get(name) is not None}
-    if not checks.get("expected_any") and not checks.get("expected_none") and not checks.get("must_abstain"):
+    if not {"expected_any", "expected_none", "must_abstain", "confusion"} & set(checks):
         raise InputError(
             "nothing is expected of this question",
             where=f"{path}: {at}",
-            hint="Give expected_any, expected_none or must_abstain.",
+            hint="Give expected_any, expected_none, must_abstain or confusion.",
         )
     return Query(
-        id=row.id, text=row.query, category=row.category, must=row.must, k=row.k, min_score=row.min_score,
-        as_of=row.as_of, language=row.language, notes=row.notes, checks=checks, extra=unknown_keys(raw, _Question),
+        id=row.id, text=row.query, category=row.category or "", must=row.must, k=row.k, min_score=row.min_score,
+        as_of=row.as_of or "", language=row.language or "", notes=row.notes or "", checks=checks,
+        extra=unknown_keys(raw, _Question),
     )  # fmt: skip
+
+
+def _check_place(parts: dict[str, Any] | str, path: Path, at: str) -> None:
+    if isinstance(parts, str):
+        return
+    stated = {key: value for key, value in parts.items() if key in PARTS and value not in (None, "")}
+    if not stated:
+        raise InputError("no part of a place is stated", where=f"{path}: {at}",
+                         hint="Give section, moment, law, doc_id, page, table, row or version.")  # fmt: skip
+    for key, value in stated.items():
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            raise InputError(f"expected a string or a number, got {describe(value)}", where=f"{path}: {at}.{key}")
+
+
+def _check_date(text: str, path: Path, at: str) -> None:
+    try:
+        date.fromisoformat(text)
+    except ValueError as error:
+        raise InputError(f"{text!r} is not a date", where=f"{path}: {at}",
+                         hint="Write it as YYYY-MM-DD.") from error  # fmt: skip
 
 
 def write_gold(gold: GoldSet, path: Path) -> list[Path]:

@@ -1,4 +1,4 @@
-"""Results JSON: the suite's scorecard file, ours or another scorer's with the same keys."""
+"""Results JSON: the suite's scorecard file, ours or another scorer's, and the results of the golden suite's runner."""
 
 from __future__ import annotations
 
@@ -11,9 +11,22 @@ from assay.formats.schema import describe, expect, unique
 from assay.runs import run_from_results
 from assay.types import Hit, QueryResult, Run
 
+ID_KEYS = ("doc_id", "id", "opinion_id", "node_id")
+PLACE_KEYS = ("law_id", "law", "law_key", "section_id", "section_num", "section", "moment", "page", "table")
+OWN_FIELDS = ("doc_id", "score", "title", "text", "match")
+
 
 def read_run(path: Path) -> Run:
     """The ranked ids by query. Hits may be strings, or objects with an id (`doc_id`, `id`, `opinion_id`, `node_id`)."""
+    engine, results = read_results(path)
+    return run_from_results(engine, results)
+
+
+def read_results(path: Path) -> tuple[str, list[QueryResult]]:
+    """The engine's name and every answer with all its hits carry: law, section_num, moment, page, text, …
+
+    Reads `per_query` of a results file and `results` of the golden suite's runner. A hit listed twice stays twice, so
+    that ranks are those of the file."""
     data = expect(read_json(path), dict, path, "$", "an object")
     key = "per_query" if "per_query" in data else "results"
     if key not in data:
@@ -25,7 +38,7 @@ def read_run(path: Path) -> Run:
         result = _read_result(expect(raw, dict, path, at, "an object"), path, at)
         unique(result.query_id, seen, path, at, "query")
         results.append(result)
-    return run_from_results(_engine(data, path), results)
+    return _engine(data, path), results
 
 
 def _engine(data: dict[str, Any], path: Path) -> str:
@@ -39,29 +52,54 @@ def _read_result(raw: dict[str, Any], path: Path, at: str) -> QueryResult:
         raise InputError(f"query_id is {describe(query_id)}, expected a string", where=f"{path}: {at}")
     if "results" not in raw and "hits" not in raw and "error" not in raw:
         raise InputError("the key results is missing", where=f"{path}: {at}", hint="Expected the ranked ids.")
-    items = raw.get("hits") if "results" not in raw else raw["results"]
-    hits = expect(items if items is not None else [], list, path, f"{at}.results", "an array")
+    key = "hits" if raw.get("hits") else "results"  # a golden results file has both, and hits say more
+    items = raw.get(key)
+    hits = expect(items if items is not None else [], list, path, f"{at}.{key}", "an array")
     return QueryResult(
         query_id=query_id,
-        hits=tuple(_read_hit(hit, path, f"{at}.results[{rank}]") for rank, hit in enumerate(hits)),
+        hits=tuple(_read_hit(hit, path, f"{at}.{key}[{rank}]") for rank, hit in enumerate(hits)),
         millis=_number(raw.get("latency_ms")),
         error=str(raw["error"]) if raw.get("error") else None,
-        abstained=bool(raw.get("abstained", False)),
+        abstained=raw.get("abstained") is True and not raw.get("hits"),
     )
 
 
 def _read_hit(hit: Any, path: Path, at: str) -> Hit:
     if isinstance(hit, str):
         return Hit(doc_id=hit)
-    if isinstance(hit, dict):
-        for key in ("doc_id", "id", "opinion_id", "node_id"):
-            if isinstance(hit.get(key), str):
-                score = hit.get("score")
-                if score is not None and (_number(score) is None or score != score):
-                    raise InputError(f"the score is {describe(score)}, expected a number", where=f"{path}: {at}.score")
-                return Hit(doc_id=hit[key], score=_number(score), title=str(hit.get("title") or ""))
+    if isinstance(hit, dict) and (doc_id := _doc_id(hit)):
+        score = hit.get("score")
+        if score is not None and (_number(score) is None or score != score):
+            raise InputError(f"the score is {describe(score)}, expected a number", where=f"{path}: {at}.score")
+        return Hit(
+            doc_id=doc_id,
+            score=_number(score),
+            title=str(hit.get("title") or ""),
+            text=hit["text"] if isinstance(hit.get("text"), str) else "",
+            **_carried({key: value for key, value in hit.items() if key not in OWN_FIELDS}),
+        )
     raise InputError(f"expected a document id, got {describe(hit)}", where=f"{path}: {at}")
 
 
+def _doc_id(hit: dict[str, Any]) -> str:
+    """The id; a hit without one is named by the place it states (law:section:moment)."""
+    for key in ID_KEYS:
+        if isinstance(hit.get(key), str) and hit[key]:
+            return str(hit[key])
+    return ":".join(str(hit[key]) for key in PLACE_KEYS if isinstance(hit.get(key), str | int) and hit[key] != "")
+
+
+def _carried(fields: dict[str, Any]) -> dict[str, Any]:
+    """Where a hit keeps what else its source said."""
+    if not fields:
+        return {}
+    return {"metadata": fields} if "metadata" in Hit.__struct_fields__ else {"explanation": {"fields": fields}}
+
+
 def _number(value: Any) -> float | None:
+    if isinstance(value, str):
+        try:
+            return float(value)
+        except ValueError:
+            return None
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

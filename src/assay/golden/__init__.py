@@ -1,0 +1,38 @@
+"""Golden sets: pass/fail checks on what a search must find, must not find, and must say it does not know.
+
+outcomes = check_all(gold, answers)         one Outcome a question: passed, first_rank, failure, reason
+results(outcomes)                           overall, by_category, by_test_type, intervals, per_query
+evaluate_gates(results, baseline, policy)   the gates, each pass, fail or skipped
+check_expectations(gold, known_locators)    what to mend in the set before a run
+"""
+
+from assay.golden.checks import DEFAULT_K, DEFAULT_MIN_SCORE, Outcome, check, check_all, checks_of, results_of
+from assay.golden.expectations import check_expectations
+from assay.golden.gates import DEFAULT_POLICY, evaluate_gates
+from assay.golden.places import Locate, Place, hit_place, label, matches, normal_section, place_of
+from assay.golden.summary import results, summarize, wilson
+from assay.golden.words import contains_term
+
+__all__ = [
+    "DEFAULT_K",
+    "DEFAULT_MIN_SCORE",
+    "DEFAULT_POLICY",
+    "Locate",
+    "Outcome",
+    "Place",
+    "check",
+    "check_all",
+    "check_expectations",
+    "checks_of",
+    "contains_term",
+    "evaluate_gates",
+    "hit_place",
+    "label",
+    "matches",
+    "normal_section",
+    "place_of",
+    "results",
+    "results_of",
+    "summarize",
+    "wilson",
+]

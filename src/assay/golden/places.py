@@ -55,6 +55,9 @@ class Place:
         return bool(self.act_numbers or self.law_names)
 
 
+NOWHERE = Place()
+
+
 # ── normal forms ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -192,9 +195,11 @@ def _filled(own: Place, other: Place) -> Place:
 
 
 def matches(wanted: Place, got: Place, *, any_version: bool = False) -> bool:
-    """Whether a hit at `got` is what the expectation `wanted` asks for. Parts the expectation leaves out are free."""
+    """Whether a hit at `got` is what the expectation `wanted` asks for. Parts the expectation leaves out are free, but
+    one that states nothing matches nothing."""
     return (
-        same_law(wanted, got)
+        wanted != NOWHERE
+        and same_law(wanted, got)
         and wanted.doc_ids <= got.doc_ids
         and all(
             not getattr(wanted, part) or getattr(wanted, part) == getattr(got, part)

@@ -156,7 +156,11 @@ def _infer(connection: Connection, which: ColumnElement[bool]) -> int:
         pairs.c.rank, pairs.c.decision_id,
     ).where(pairs.c.place == 1)  # fmt: skip
     columns = ("log_id", "doc_id", "kind", "by", "relevance_score", "at", "rank", "decision_id")
-    return int(connection.execute(insert_new(connection, relevance_feedback).from_select(columns, chosen)).rowcount)
+    return _added(connection, insert_new(connection, relevance_feedback).from_select(columns, chosen))
+
+
+def _added(connection: Connection, statement: Any, row: dict[str, Any] | None = None) -> int:
+    return int(connection.execute(statement, row, execution_options={"preserve_rowcount": True}).rowcount)
 
 
 def add_feedback(connection: Connection, given: Sequence[Feedback]) -> int:
@@ -175,7 +179,7 @@ def add_feedback(connection: Connection, given: Sequence[Feedback]) -> int:
             )  # fmt: skip
         else:
             statement = statement.on_conflict_do_nothing()
-        added += connection.execute(statement, row).rowcount
+        added += _added(connection, statement, row)
     return added
 
 

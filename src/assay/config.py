@@ -1,0 +1,86 @@
+"""`assay.toml`: which gold sets, which engines, which gates. Read strictly; paths are relative to the file."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assay.errors import InputError
+from assay.files import decode, read_bytes
+from assay.gates import Gate
+
+NAME = "assay.toml"
+
+
+class GoldConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    path: str
+    format: str | None = None
+    baseline: str | None = None
+    measures: tuple[str, ...] = ()
+    engines: tuple[str, ...] = ()  # empty: every engine
+
+
+class EngineConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Exactly one of `search_module`, `engine` (a built-in, with `corpus`) or `run` (saved results)."""
+
+    search_module: str | None = None
+    engine: str | None = None
+    corpus: str | None = None
+    run: str | None = None
+    top_k: int = 20
+
+
+class GateConfig(Gate, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A gate with the gold set and engine it holds for; empty means all."""
+
+    gold: str = ""
+    engine: str = ""
+
+
+class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    gold: dict[str, GoldConfig]
+    engines: dict[str, EngineConfig]
+    gates: tuple[GateConfig, ...] = ()
+
+
+def read_config(path: Path) -> Config:
+    """The configuration, with every path made absolute."""
+    text = decode(read_bytes(path), path)
+    try:
+        config = msgspec.convert(tomllib.loads(text), Config)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"not valid TOML: {error}", where=str(path)) from error
+    except msgspec.ValidationError as error:
+        raise InputError(str(error), where=str(path), hint="See docs/configuration.md for the keys.") from error
+    _check_names(config, path)
+    folder = path.resolve().parent
+    return msgspec.structs.replace(
+        config,
+        gold={name: _absolute(gold, folder, "path", "baseline") for name, gold in config.gold.items()},
+        engines={name: _absolute(engine, folder, "corpus", "run") for name, engine in config.engines.items()},
+    )
+
+
+def _check_names(config: Config, path: Path) -> None:
+    for name, gold in config.gold.items():
+        for engine in gold.engines:
+            if engine not in config.engines:
+                raise InputError(f"unknown engine {engine!r}", where=f"{path}: gold.{name}.engines",
+                                 hint=f"The file has: {', '.join(config.engines)}.")  # fmt: skip
+    for name, engine_config in config.engines.items():
+        given = [key for key in ("search_module", "engine", "run") if getattr(engine_config, key)]
+        if len(given) != 1:
+            raise InputError("give exactly one of search_module, engine or run", where=f"{path}: engines.{name}")
+    for number, gate in enumerate(config.gates):
+        for kind, name, known in (("gold set", gate.gold, config.gold), ("engine", gate.engine, config.engines)):
+            if name and name not in known:
+                raise InputError(f"unknown {kind} {name!r}", where=f"{path}: gates[{number}]",
+                                 hint=f"The file has: {', '.join(known)}.")  # fmt: skip
+
+
+def _absolute(item: Any, folder: Path, *keys: str) -> Any:
+    changes = {key: str(folder / getattr(item, key)) for key in keys if getattr(item, key)}
+    return msgspec.structs.replace(item, **changes)

@@ -1,0 +1,157 @@
+"""`assay run`: every configured gold set on every configured engine, cached by fingerprint, gates decided."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assay import __version__, formats, workbench
+from assay.config import Config, EngineConfig, GateConfig, GoldConfig
+from assay.errors import AssayError, EngineError, InputError
+from assay.exports import export
+from assay.files import read_json, sha256_of, write_atomic
+from assay.gates import Gate
+
+VERDICT_EXIT = {"pass": 0, "fail": 1, "inconclusive": 3}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """One engine on one gold set: results, or the error that stopped it."""
+
+    gold: str
+    engine: str
+    results: dict[str, Any] | None
+    cached: bool
+    error: str = ""
+    error_exit: int = 0
+
+    @property
+    def state(self) -> str:
+        return "failed" if self.error else "unchanged" if self.cached else "scored"
+
+
+def home() -> Path:
+    """The workspace: $ASSAY_HOME, by default `.assay` in the current folder."""
+    return Path(os.environ.get("ASSAY_HOME", ".assay"))
+
+
+def run_all(
+    config: Config, folder: Path, *, fresh: bool = False, done: Callable[[Outcome], None] = lambda outcome: None
+) -> list[Outcome]:
+    """Score every pair; unchanged pairs come from the cache. Two processes, since engines may be heavy."""
+    pairs = list(_pairs(config))
+    outcomes: dict[tuple[str, str], Outcome] = {}
+    waiting = []
+    for gold_name, engine_name in pairs:
+        cached = None if fresh else _cached(config, gold_name, engine_name)
+        if cached is not None:
+            outcomes[gold_name, engine_name] = Outcome(gold=gold_name, engine=engine_name, results=cached, cached=True)
+            done(outcomes[gold_name, engine_name])
+        else:
+            waiting.append((gold_name, engine_name))
+    if waiting:
+        with ProcessPoolExecutor(max_workers=min(2, len(waiting)), mp_context=get_context("spawn")) as pool:
+            jobs = {pool.submit(_score, config, folder, *pair): pair for pair in waiting}
+            for job in as_completed(jobs):
+                outcomes[jobs[job]] = job.result()
+                done(outcomes[jobs[job]])
+    finished = [_with_verdict(outcomes[pair], config) for pair in pairs]
+    for outcome in finished:
+        _save(outcome)
+    return finished
+
+
+def exit_code(outcomes: list[Outcome]) -> int:
+    """The worst of all: an error of the tool or engine, a failed gate, an inconclusive one."""
+    codes = {outcome.error_exit for outcome in outcomes if outcome.error}
+    verdicts = [outcome.results.get("verdict") for outcome in outcomes if outcome.results]
+    codes |= {VERDICT_EXIT[verdict["status"]] for verdict in verdicts if verdict}
+    return next((code for code in (4, 2, 1, 3) if code in codes), 0)
+
+
+def _pairs(config: Config) -> Iterator[tuple[str, str]]:
+    for gold_name, gold in config.gold.items():
+        for engine_name in gold.engines or config.engines:
+            yield gold_name, engine_name
+
+
+def _score(config: Config, folder: Path, gold_name: str, engine_name: str) -> Outcome:
+    """In a worker process, from the folder of the configuration, so that search modules are found."""
+    os.chdir(folder)
+    gold, engine = config.gold[gold_name], config.engines[engine_name]
+    try:
+        scored = workbench.score(
+            Path(gold.path),
+            search_module=engine.search_module,
+            engine=engine.engine,
+            corpus=Path(engine.corpus) if engine.corpus else None,
+            run_file=Path(engine.run) if engine.run else None,
+            measures=gold.measures,
+            top_k=engine.top_k,
+            baseline=Path(gold.baseline) if gold.baseline else None,
+        )
+    except AssayError as error:
+        return Outcome(gold=gold_name, engine=engine_name, results=None, cached=False, error=str(error),
+                       error_exit=error.exit_code)  # fmt: skip
+    results = scored.results | {"cache_key": _cache_key(gold, engine)}
+    return Outcome(gold=gold_name, engine=engine_name, results=results, cached=False)
+
+
+def _with_verdict(outcome: Outcome, config: Config) -> Outcome:
+    """Gates are cheap and their policy changes often, so they are decided anew even on cached results."""
+    gates = [_gate(gate) for gate in config.gates
+             if gate.gold in ("", outcome.gold) and gate.engine in ("", outcome.engine)]  # fmt: skip
+    if outcome.results is None or not gates:
+        return outcome
+    baseline = config.gold[outcome.gold].baseline
+    verdict = workbench.verdict(outcome.results, gates, Path(baseline) if baseline else None)
+    return Outcome(gold=outcome.gold, engine=outcome.engine, cached=outcome.cached,
+                   results=outcome.results | {"verdict": verdict})  # fmt: skip
+
+
+def _gate(gate: GateConfig) -> Gate:
+    return Gate(**{field: getattr(gate, field) for field in Gate.__struct_fields__})
+
+
+def _path(gold_name: str, engine_name: str) -> Path:
+    return home() / "results" / f"{gold_name}--{engine_name}.json"
+
+
+def _save(outcome: Outcome) -> None:
+    if outcome.results is not None:
+        path = _path(outcome.gold, outcome.engine)
+        write_atomic(path, workbench.encode(outcome.results))
+        write_atomic(path.with_suffix(".html"), export(outcome.results, ".html"))
+
+
+def _cached(config: Config, gold_name: str, engine_name: str) -> dict[str, Any] | None:
+    path = _path(gold_name, engine_name)
+    if not path.exists():
+        return None
+    try:
+        results = read_json(path)
+        key = _cache_key(config.gold[gold_name], config.engines[engine_name])
+    except (InputError, EngineError):
+        return None  # it will be reported when the pair is scored
+    return results if isinstance(results, dict) and results.get("cache_key") == key else None
+
+
+def _cache_key(gold: GoldConfig, engine: EngineConfig) -> str:
+    """Everything the results depend on: the gold set, the engine's settings, its corpus and its source."""
+    parts: list[Any] = [__version__, msgspec.to_builtins(engine), gold.measures, gold.baseline]
+    parts.append(workbench.gold_fingerprint(formats.read_gold(Path(gold.path), gold.format)))
+    parts += [
+        sha256_of(Path(path)) for path in (engine.corpus, engine.run, gold.baseline) if path and Path(path).exists()
+    ]
+    if engine.search_module:
+        parts.append(workbench.module_fingerprint(engine.search_module))
+    return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()

@@ -1,0 +1,79 @@
+"""Opening, migrating, and being refused."""
+
+from __future__ import annotations
+
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import inspect, text
+
+from assay.store import StoreError, StoreUnavailable, migrate, open_store
+from assay.store.database import connect
+from assay.store.tables import metadata
+
+
+def test_migrations_make_the_tables_and_take_them_away(store_url: str) -> None:
+    engine = connect(store_url)
+    for _ in range(2):
+        migrate.upgrade(engine)
+        with engine.connect() as connection:
+            context = MigrationContext.configure(connection, opts={"compare_type": _same_type})
+            assert compare_metadata(context, metadata) == []
+        migrate.downgrade(engine)
+        assert set(inspect(engine).get_table_names()) == {"alembic_version"}
+    engine.dispose()
+
+
+def _same_type(_context: object, _column: object, _meta: object, found: object, declared: object) -> bool | None:
+    return None if type(found) is type(getattr(declared, "impl", declared)) else False
+
+
+def test_many_open_a_new_store_at_once(store_url: str) -> None:
+    def open_and_close(_: int) -> str:
+        store = open_store(store_url)
+        schema: str = store.health()["schema"]
+        store.close()
+        return schema
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(open_and_close, range(8))) == [migrate.HEAD] * 8
+
+
+def test_a_store_of_a_newer_assay_is_refused(store_url: str) -> None:
+    open_store(store_url).close()
+    engine = connect(store_url)
+    with engine.connect().execution_options(writes=True) as connection, connection.begin():
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    engine.dispose()
+    with pytest.raises(StoreError, match="newer than this Assay"):
+        open_store(store_url)
+
+
+def test_sqlite_is_one_file_with_a_write_ahead_log(tmp_path: Path) -> None:
+    path = tmp_path / "a folder" / "50%" / "assay.db"
+    open_store(path).close()
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    connection.close()
+
+
+@pytest.mark.parametrize(("target", "error", "message"), [
+    ("postgresql://user:secret@127.0.0.1:1/none", StoreUnavailable, "refused"),
+    ("mysql://host/db", StoreError, "no store on 'mysql'"),
+    ("sqlite://", StoreError, "in-memory"),
+    ("/proc/nowhere/assay.db", StoreUnavailable, "/proc/nowhere"),
+])  # fmt: skip
+def test_what_cannot_be_opened(target: str, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message) as caught:
+        open_store(target)
+    assert "secret" not in str(caught.value)
+
+
+def test_a_file_that_is_not_a_database(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("this is not a database, it is a long enough text file\n" * 100)
+    with pytest.raises(StoreError, match="not a database"):
+        open_store(tmp_path / "notes.txt")
