@@ -330,7 +330,7 @@ def test_small_blocks_and_chunks_give_the_same_values(judged: Qrels, scored: Sco
     """What bounds memory on ten million rows does not change a value."""
     whole = values_by_query(as_run(scored), as_gold(judged))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys.modules["assay.evaluate"], "BLOCK_CELLS", size)
+        patch.setattr(sys.modules["assay.evaluation"], "BLOCK_CELLS", size)
         patch.setattr(sys.modules["assay.runs"], "CHUNK_ROWS", size)
         assert_same(values_by_query(as_run(scored), as_gold(judged)), whole)
         readings = unjudged(as_run(scored), as_gold(judged), SUITE)

@@ -282,7 +282,8 @@ def _progress(queries: Iterable[Query]) -> Iterator[Query]:
     from rich.progress import Progress
 
     items = list(queries)
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("Searching", total=len(items))
         for query in items:
             yield query

@@ -88,7 +88,10 @@ _FILE = (
     rf"(?P<series>[A-Z1l])(?<![A-Za-z\d].)\s?{_DASH}\s?(?P<yy>(?:19|20)?\d{_DIGIT})\s?{_DASH}\s?"
     rf"(?P<nn>{_DIGIT}{{2,4}}){_EXTENSION}"
 )
-_OLD = rf"(?:[A-Z1l]\s?{_DASH}?\s?)?(?:19|20)?\d\d\s?{_DASH}\s?\d{{2,4}}(?:[a-zA-Z]\b|\([a-z]\))?(?:{_DASH}1090)?"
+_OLD = (
+    rf"(?:(?:[A-Z1l]\s?{_DASH}?\s?)?(?:19|20)?\d\d\s?{_DASH}\s?\d{{2,4}}(?:[a-zA-Z]\b|\([a-z]\))?(?:{_DASH}1090)?"
+    r"|[A-Z]-\d{5})"
+)
 _OLD_SHAPE = re.compile(
     rf"(?:(?P<series>[A-Z1l])\s?{_DASH}?\s?)?(?P<yy>(?:19|20)?\d\d)\s?{_DASH}\s?(?P<nn>\d{{2,4}}){_EXTENSION}"
 )
@@ -201,10 +204,11 @@ def _section(item: re.Match[str]) -> dict[str, str]:
 
 
 def _letter(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> Iterator[Citation]:
-    shape = _OLD_SHAPE.fullmatch(match["old"].strip()) if "old" in match.re.groupindex else match
-    if shape is None or not (parts := _file_parts(shape)):
+    numbered = "old" in match.re.groupindex
+    parts = letter_parts(match["old"]) if numbered else _file_parts(match)
+    if parts is None:
         return
-    if shape is not match and "series" not in parts and 30 < int(parts["year"]) < 70:
+    if numbered and "series" not in parts and 30 < int(parts["year"]) < 70:
         return  # "No. 45-123" is a bill, a permit, a resolution
     name = _TITLES.sub("", " ".join((head["name"] or head["to"] or "").split()))
     name = name.removesuffix(" and").removesuffix(" Advice")

@@ -7,6 +7,7 @@ a marker is whole; an import that was killed goes on after the last marker of ea
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
@@ -141,7 +142,7 @@ def mentions(row: int, document: Document, scheme: Scheme) -> list[tuple[Any, ..
     language = document.language if document.language in ("en", "fi", "he") else None
     found: dict[str, list[Any]] = {}
     for text in document.citations:
-        parsed = parse(text, language, scheme=scheme)
+        parsed = parse(text, language, scheme=scheme) or _bare(text, scheme)
         for citation in parsed:
             found.setdefault(citation.normal, _mention(row, citation, in_record=True))
         if not parsed:
@@ -153,6 +154,14 @@ def mentions(row: int, document: Document, scheme: Scheme) -> list[tuple[Any, ..
         mention[7] += 1
         mention[9] = mention[9] or citation.name
     return [tuple(mention) for mention in found.values()]
+
+
+def _bare(text: str, scheme: Scheme) -> tuple[Citation, ...]:
+    """A list of citations often has the numbers alone: a file number has a dash, a section has none."""
+    if not re.match(r"[\dA-Z]", text) or len(text) > 30:
+        return ()
+    word = "No." if re.search(r"\d-\d", text) else "Section"
+    return parse(f"{word} {text}", "en", scheme=scheme)
 
 
 def _mention(row: int, citation: Citation, *, in_record: bool) -> list[Any]:

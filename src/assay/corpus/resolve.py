@@ -130,7 +130,7 @@ class Resolver:
         return resolver
 
     def _add(self, row: int, doc_id: str, meta: _Meta, section: str | None, moment: str | None, year: int | None) -> None:
-        for alias in (doc_id, meta.case_number, *meta.aliases):
+        for alias in {doc_id, meta.case_number, *meta.aliases}:
             if alias:
                 self.aliases[alias].append(row)
         if meta.law and section:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,7 @@ def _read_result(raw: dict[str, Any], path: Path, at: str) -> QueryResult:
         hits=tuple(_read_hit(hit, path, f"{at}.{key}[{rank}]") for rank, hit in enumerate(hits)),
         millis=_number(raw.get("latency_ms")),
         error=str(raw["error"]) if raw.get("error") else None,
-        abstained=raw.get("abstained") is True and not raw.get("hits"),
+        abstained=raw.get("abstained") is True,
     )
 
 
@@ -68,12 +69,13 @@ def _read_hit(hit: Any, path: Path, at: str) -> Hit:
     if isinstance(hit, str):
         return Hit(doc_id=hit)
     if isinstance(hit, dict) and (doc_id := _doc_id(hit)):
-        score = hit.get("score")
-        if score is not None and (_number(score) is None or score != score):
-            raise InputError(f"the score is {describe(score)}, expected a number", where=f"{path}: {at}.score")
+        score = _number(hit.get("score"))
+        if hit.get("score") is not None and (score is None or not math.isfinite(score)):
+            found = describe(hit["score"])
+            raise InputError(f"the score is {found}, expected a number", where=f"{path}: {at}.score")
         return Hit(
             doc_id=doc_id,
-            score=_number(score),
+            score=score,
             title=str(hit.get("title") or ""),
             text=hit["text"] if isinstance(hit.get("text"), str) else "",
             **_carried({key: value for key, value in hit.items() if key not in OWN_FIELDS}),
@@ -84,7 +86,7 @@ def _read_hit(hit: Any, path: Path, at: str) -> Hit:
 def _doc_id(hit: dict[str, Any]) -> str:
     """The id; a hit without one is named by the place it states (law:section:moment)."""
     for key in ID_KEYS:
-        if isinstance(hit.get(key), str) and hit[key]:
+        if isinstance(hit.get(key), str | int) and hit[key] != "":
             return str(hit[key])
     return ":".join(str(hit[key]) for key in PLACE_KEYS if isinstance(hit.get(key), str | int) and hit[key] != "")
 

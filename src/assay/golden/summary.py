@@ -179,7 +179,7 @@ def entry(outcome: Outcome) -> dict[str, Any]:
         "expected_rank": found.rank if found else None,
         "expected_score": found.hit.score if found else None,
         "negative_rank": outcome.negative.rank if outcome.negative else None,
-        "abstained": outcome.abstained,
+        "abstained": outcome.result is not None and outcome.result.abstained,
         "query_id": query.id,
         "query_text": query.text,
         "query_type": query.type,

@@ -1,0 +1,311 @@
+"""Writing the search log without the searcher noticing: a bounded queue, and one thread that writes batches.
+
+The caller pays for one small record and one `put_nowait`. Whatever goes wrong behind that (a full queue, a store that is
+down, a result that cannot be read) is counted and reported, never raised.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import math
+import os
+import queue
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from assay.store import Store, StoreUnavailable
+from assay.store.records import CLICK_SCORE, VOTE_SCORE, AuditEntry, Feedback, SearchLog, Shown
+from assay.telemetry.redact import Redaction, redact, redactor
+
+MAX_SHOWN = 200  # nobody looks further, and a caller that passes a million ids must not pay for them
+MAX_QUERY = 10_000
+_log = logging.getLogger("assay.telemetry")
+
+
+class Counts(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of everything that was logged: accepted = written + queued + lost; dropped never got that far."""
+
+    accepted: int = 0
+    written: int = 0
+    queued: int = 0
+    dropped: int = 0  # the queue was full: the store was down, or too slow
+    lost: int = 0  # accepted, and then the store refused it, or it was down until the end
+    unreadable: int = 0  # the call gave something that is no search
+    last_error: str = ""
+
+
+class Recorder:
+    """`open_store` is called in the writer's thread, at the first record, and again after a fork."""
+
+    def __init__(
+        self,
+        open_store: Callable[[], Store],
+        *,
+        capacity: int = 10_000,
+        batch: int = 500,
+        interval: float = 0.25,
+        redactions: Iterable[str | Redaction] = (),
+        close_timeout: float = 5.0,
+    ) -> None:
+        self._open_store, self._capacity, self._batch, self._interval = open_store, capacity, batch, interval
+        self._rules = redactor(redactions)
+        self._close_timeout = close_timeout
+        self._reset()
+        atexit.register(self.close)
+
+    def _reset(self) -> None:
+        self._pid = os.getpid()
+        self._queue: queue.Queue[SearchLog | Feedback] = queue.Queue(self._capacity)
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._store: Store | None = None
+        self._closing = threading.Event()
+        self._wake = threading.Event()
+        self._accepted = self._written = self._dropped = self._lost = self._unreadable = 0
+        self._told_dropped = 0
+        self._last_error = ""
+
+    # ── the caller's side: never raises, never waits ─────────────────────────────────────────────────────────────────
+
+    def log_search(self, query: str, results: Sequence[Any] = (), *, id: str = "", at: datetime | None = None,
+                   millis: float | None = None, **fields: str) -> str:  # fmt: skip
+        """Log one search; returns its id, for clicks and votes. `results` are ids, hits or (id, score) pairs in rank
+        order; `fields` are corpus, practice_area, engine, case_id, by and error."""
+        log_id = id or new_id()
+        try:
+            record = SearchLog(id=log_id, at=at or datetime.now(UTC), query=str(query)[:MAX_QUERY],
+                               millis=millis, results=shown(results), **fields)  # fmt: skip
+        except Exception as error:
+            self._count_unreadable(error)
+            return log_id
+        self._put(record)
+        return log_id
+
+    def log_click(self, log_id: str, doc_id: str, *, rank: int | None = None, by: str = "") -> None:
+        self._put_feedback(log_id, doc_id, "click", CLICK_SCORE, rank, by)
+
+    def log_vote(self, log_id: str, doc_id: str, *, relevant: bool, rank: int | None = None, by: str = "") -> None:
+        self._put_feedback(log_id, doc_id, "vote", VOTE_SCORE if relevant else 0, rank, by)
+
+    def _put_feedback(self, log_id: str, doc_id: str, kind: Any, score: int, rank: int | None, by: str) -> None:
+        try:
+            record = Feedback(log_id=str(log_id), doc_id=str(doc_id), kind=kind, relevance_score=score,
+                              at=datetime.now(UTC), rank=rank, by=str(by))  # fmt: skip
+        except Exception as error:
+            self._count_unreadable(error)
+            return
+        self._put(record)
+
+    def _put(self, record: SearchLog | Feedback) -> None:
+        try:
+            if self._pid != os.getpid():
+                self._reset()  # a fork copies the queue and not the thread: the parent writes what is in there
+            if self._thread is None:
+                self._start()
+            self._queue.put_nowait(record)
+        except queue.Full:
+            self._count(dropped=1)
+            return
+        except Exception as error:
+            self._count_unreadable(error)
+            return
+        self._count(accepted=1)
+        if self._queue.qsize() >= self._batch:
+            self._wake.set()
+
+    def _count(self, *, accepted: int = 0, dropped: int = 0) -> None:
+        with self._lock:
+            self._accepted += accepted
+            self._dropped += dropped
+            first = dropped and self._dropped == dropped
+        if first:
+            _log.warning("the telemetry queue is full: searches are served, and not logged (%s)",
+                         self._last_error or "the store is slow")  # fmt: skip
+
+    def _count_unreadable(self, error: Exception) -> None:
+        with self._lock:
+            self._unreadable += 1
+            self._last_error = f"{type(error).__name__}: {error}"
+
+    # ── the writer's side ────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _start(self) -> None:
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="assay-telemetry", daemon=True)
+                self._thread.start()
+
+    def _run(self) -> None:
+        pause = self._interval
+        waiting: list[SearchLog | Feedback] = []
+        while True:
+            waiting += self._take(self._batch - len(waiting))
+            if not waiting:
+                if self._closing.is_set():
+                    break
+                self._wake.wait(self._interval)
+                self._wake.clear()
+                continue
+            try:
+                self._write(waiting)
+                waiting, pause = [], self._interval
+            except StoreUnavailable as error:
+                self._last_error = str(error)
+                if self._closing.is_set() and self._past_deadline():
+                    self._lose(len(waiting) + self._queue.qsize())
+                    break
+                # Waiting longer and longer, and not for the whole pause when the program wants to end.
+                self._closing.wait(min(pause, 0.2) if self._closing.is_set() else pause)
+                if self._closing.is_set():
+                    time.sleep(0.05)
+                pause = min(pause * 2, 30.0)
+
+    def _past_deadline(self) -> bool:
+        return time.monotonic() > self._deadline
+
+    _deadline = math.inf
+
+    def _take(self, most: int) -> list[SearchLog | Feedback]:
+        taken: list[SearchLog | Feedback] = []
+        while len(taken) < most:
+            try:
+                taken.append(self._queue.get_nowait())
+            except queue.Empty:
+                break
+        return taken
+
+    def _write(self, records: Sequence[SearchLog | Feedback]) -> None:
+        store = self._connected()
+        try:
+            self._write_batch(store, records)
+        except StoreUnavailable:
+            raise
+        except Exception:
+            for record in records:  # one bad record must not take the others with it
+                self._write_one(store, record)
+        else:
+            with self._lock:
+                self._written += len(records)
+        self._report_drops(store)
+
+    def _write_one(self, store: Store, record: SearchLog | Feedback) -> None:
+        try:
+            self._write_batch(store, [record])
+        except StoreUnavailable:
+            raise
+        except Exception as error:
+            self._last_error = f"{type(error).__name__}: {error}"
+            self._lose(1)
+        else:
+            with self._lock:
+                self._written += 1
+
+    def _write_batch(self, store: Store, records: Sequence[SearchLog | Feedback]) -> None:
+        searches = [
+            msgspec.structs.replace(record, query=redact(record.query, self._rules)) if self._rules else record
+            for record in records
+            if isinstance(record, SearchLog)
+        ]
+        if searches:
+            store.add_searches(searches)
+        feedback = [record for record in records if isinstance(record, Feedback)]
+        if feedback:
+            store.add_feedback(feedback)
+
+    def _connected(self) -> Store:
+        if self._store is None:
+            try:
+                self._store = self._open_store()
+            except StoreUnavailable:
+                raise
+            except Exception as error:  # a wrong URL or a newer schema: a person must act, and may, while we run
+                raise StoreUnavailable(str(error)) from error
+        return self._store
+
+    def _lose(self, count: int) -> None:
+        with self._lock:
+            self._lost += count
+
+    def _report_drops(self, store: Store) -> None:
+        """Once the store answers again it is told what it missed, so that a gap in the log can be seen in the log."""
+        missing = self._dropped - self._told_dropped
+        if not missing:
+            return
+        entry = AuditEntry(id=new_id(), at=datetime.now(UTC), by="telemetry", action="telemetry.dropped",
+                           subject="search_logs", reason=self._last_error, after={"dropped": missing})  # fmt: skip
+        store.append_audit([entry])
+        self._told_dropped += missing
+        _log.warning("%d searches were not logged while the store was away", missing)
+
+    # ── ending ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def flush(self, timeout: float = 5.0) -> bool:
+        """Wait until all that was logged before is written; False when it is not by then."""
+        deadline = time.monotonic() + timeout
+        while self._thread is not None and time.monotonic() < deadline:
+            counts = self.counts()
+            if counts.written + counts.lost >= counts.accepted:
+                return True
+            self._wake.set()
+            time.sleep(0.005)
+        return self._thread is None
+
+    def close(self) -> None:
+        """Write what is queued, for as long as `close_timeout`; called at exit. What is left then is lost, and said."""
+        thread = self._thread
+        if thread is None or self._pid != os.getpid():
+            return
+        self._deadline = time.monotonic() + self._close_timeout
+        self._closing.set()
+        self._wake.set()
+        thread.join(self._close_timeout + 1.0)
+        counts = self.counts()
+        if counts.lost or counts.dropped or counts.queued:
+            _log.warning("telemetry: %d searches written, %d dropped, %d lost (%s)", counts.written, counts.dropped,
+                         counts.lost + counts.queued, counts.last_error)  # fmt: skip
+        if self._store is not None and not thread.is_alive():
+            self._store.close()
+        self._thread = None
+
+    def counts(self) -> Counts:
+        with self._lock:
+            queued = max(self._accepted - self._written - self._lost, 0)
+            return Counts(accepted=self._accepted, written=self._written, queued=queued, dropped=self._dropped,
+                          lost=self._lost, unreadable=self._unreadable, last_error=self._last_error)  # fmt: skip
+
+
+def new_id() -> str:
+    """Sorts by time, so that a database appends; 48 random bits beside the millisecond, so that no two are the same."""
+    return f"{time.time_ns() // 1_000_000:012x}{secrets.token_hex(6)}"
+
+
+def shown(results: Sequence[Any]) -> tuple[Shown, ...]:
+    """Results of any engine, in rank order. Only a list or tuple is read: an iterator would be used up."""
+    if not isinstance(results, list | tuple):
+        raise TypeError(f"results are {type(results).__name__}, expected a list")
+    return tuple(_shown(item, rank) for rank, item in enumerate(results[:MAX_SHOWN], start=1))
+
+
+def _shown(item: Any, rank: int) -> Shown:
+    if isinstance(item, str):
+        return Shown(item, rank)
+    if isinstance(item, tuple) and len(item) == 2:
+        return Shown(str(item[0]), rank, _number(item[1]))
+    if isinstance(item, Mapping):
+        for key in ("doc_id", "id", "_id", "case_law_id"):
+            if key in item:
+                return Shown(str(item[key]), rank, _number(item.get("score")))
+    elif hasattr(item, "doc_id"):
+        return Shown(str(item.doc_id), rank, _number(getattr(item, "score", None)))
+    raise TypeError(f"no document id in {type(item).__name__} at rank {rank}")
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, int | float) else None

@@ -1,0 +1,60 @@
+"""Taking names and numbers out of a query before it is stored, by rule."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from assay.errors import InputError
+
+
+class Redaction(msgspec.Struct, frozen=True):
+    """Text that matches `pattern` is stored as `replacement`. The pattern is a regular expression, as in `re`."""
+
+    name: str
+    pattern: str
+    replacement: str = ""
+
+
+# Identity numbers and addresses that no legal query needs. Names are the team's own: a list is a rule like any other.
+BUILT_IN: Mapping[str, Redaction] = {
+    rule.name: rule
+    for rule in (
+        Redaction("email", r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", "[email]"),
+        Redaction("israeli-id", r"(?<![\d/-])\d{9}(?![\d/-])", "[id]"),
+        Redaction("finnish-id", r"\b\d{6}[-+A-FU-Y]\d{3}[0-9A-FHJ-NPR-Y]\b", "[id]"),
+        Redaction("us-ssn", r"\b\d{3}-\d{2}-\d{4}\b", "[id]"),
+        Redaction("phone", r"(?<![\d/-])(?:\+\d{1,3}[ -]?)?0?\d{1,3}[ -]\d{3}[ -]?\d{4}(?![\d/-])", "[phone]"),
+    )
+}
+
+
+def redactor(rules: Iterable[str | Redaction]) -> Sequence[tuple[re.Pattern[str], str]]:
+    """Rules by name or by value, compiled. A pattern that does not compile is an error here, not at the first query."""
+    compiled = []
+    for rule in rules:
+        if isinstance(rule, str):
+            if rule not in BUILT_IN:
+                raise InputError(f"no redaction rule {rule!r}", hint=f"Known: {', '.join(BUILT_IN)}.")
+            rule = BUILT_IN[rule]
+        try:
+            compiled.append((re.compile(rule.pattern), rule.replacement or f"[{rule.name}]"))
+        except re.error as error:
+            raise InputError(f"redaction rule {rule.name!r} is not a regular expression: {error}") from error
+    return compiled
+
+
+def names_rule(names: Iterable[str], name: str = "name") -> Redaction:
+    """A rule for a list of names, whole words, whatever their case."""
+    listed = sorted({entry.strip() for entry in names if entry.strip()}, key=lambda entry: (-len(entry), entry))
+    if not listed:
+        raise InputError("a list of names to redact is empty")
+    return Redaction(name, rf"(?i)(?<!\w)(?:{'|'.join(map(re.escape, listed))})(?!\w)", f"[{name}]")
+
+
+def redact(text: str, rules: Sequence[tuple[re.Pattern[str], str]]) -> str:
+    for pattern, replacement in rules:
+        text = pattern.sub(lambda _, new=replacement: new, text)  # type: ignore[misc]
+    return text

@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.formats import golden_json
+from assay.golden.places import (
+    EXPECTATION_KEYS,
+    Place,
+    hit_place,
+    in_force,
+    is_near,
+    label,
+    matches,
+    normal_moment,
+    normal_section,
+    parse_node_id,
+    place_of,
+)
+from assay.types import Hit, Locator
+
+from .helpers import hit
+
+NODE = "410/2015:fin@20230780:110a:2"
+
+
+@pytest.mark.parametrize(
+    "form", ["110a", "110 a", "110 A §", "110A", " 110a ", "110 a §:n", "§ 110a", "Section 110a", "0110a"]
+)
+def test_one_section_has_many_spellings(form: str) -> None:
+    assert normal_section(form) == "110a"
+
+
+@pytest.mark.parametrize("form", [110, "110", 110.0, "110 §", "110."])
+def test_a_section_number_may_be_a_number(form: object) -> None:
+    assert normal_section(form) == "110"
+
+
+@pytest.mark.parametrize("form", [2, "2", "2.", "2 mom.", "2 momentti", 2.0, " 2 ", "02"])
+def test_a_moment_may_be_number_or_text(form: object) -> None:
+    assert normal_moment(form) == "2"
+
+
+@given(
+    st.integers(1, 999), st.sampled_from(["", "a", "b", "C"]), st.lists(st.sampled_from(["", " ", "\t"]), min_size=3)
+)
+def test_spaces_and_case_never_matter(number: int, suffix: str, spaces: list[str]) -> None:
+    spelled = f"{spaces[0]}{number}{spaces[1]}{suffix.upper()}{spaces[2]}§"
+    assert normal_section(spelled) == f"{number}{suffix.lower()}"
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        hit("110a", 2),
+        hit(110, "2", section_suffix="a"),
+        hit(110, "2", section_id="110a"),
+        Hit(doc_id="x", locator=Locator(section="110 a", moment="2")),
+        Hit(doc_id=NODE),
+    ],
+    ids=["number", "suffix", "id", "locator", "node id"],
+)
+def test_every_way_a_hit_says_where_it_stands(found: Hit) -> None:
+    assert matches(place_of({"section": "110 A §", "moment": 2}), hit_place(found))
+    assert matches(place_of({"section": "110a"}), hit_place(found)), "no moment means any moment"
+    assert not matches(place_of({"section": "110"}), hit_place(found))
+    assert not matches(place_of({"section": "110a", "moment": "3"}), hit_place(found))
+
+
+def test_a_lookup_in_the_corpus_places_a_bare_id() -> None:
+    known = {"d7": {"law": "Kuntalaki", "section_num": 113, "section_suffix": None, "moment": "2"}}
+    assert matches(place_of({"law": "kuntalaki", "section": 113, "moment": 2}), hit_place(Hit(doc_id="d7"), known.get))
+    assert not matches(place_of({"section": 113}), hit_place(Hit(doc_id="d8"), known.get))
+
+
+def test_node_ids_tell_law_version_section_and_moment() -> None:
+    assert parse_node_id(NODE) == {"version": "fin@20230780", "section": "110a", "moment": "2", "law": "410/2015"}
+    assert parse_node_id("kuntalaki:7") == {"section": "7", "law": "kuntalaki"}
+    assert parse_node_id("lapua-tilinpaatos-2023:p15") == {}
+    assert parse_node_id("A-91-123") == {}
+
+
+@pytest.mark.parametrize(
+    "law", ["Kuntalaki", "410/2015", "fi:act:410/2015", "kuntalaki_410-2015", "Kuntalaki (410/2015)"]
+)
+def test_a_law_goes_by_name_number_or_key(law: str) -> None:
+    carried = hit(110, 1, law="Kuntalaki", law_id="410/2015")
+    assert matches(place_of({"law": law, "section": "110"}), hit_place(carried))
+    assert not matches(place_of({"law": law, "section": "110"}), hit_place(hit(110, 1, law="Osakeyhtiölaki")))
+
+
+def test_two_acts_of_one_name_are_told_apart_by_number() -> None:
+    old = hit(110, 1, law="Kuntalaki", law_id="365/1995")
+    assert not matches(place_of({"law": "Kuntalaki", "law_id": "410/2015"}), hit_place(old))
+
+
+def test_an_expected_law_is_not_met_by_a_hit_that_names_none() -> None:
+    assert not matches(place_of({"law": "Kuntalaki", "section": "110"}), hit_place(hit(110, 1)))
+
+
+def test_pages_tables_and_rows() -> None:
+    found = Hit(
+        doc_id="lapua:p15:t1", locator=Locator(doc_id="lapua", page=15, table="Tuloslaskelma 2023", row="Vuosikate")
+    )
+    assert matches(place_of({"doc_id": "lapua", "page": "15", "table_id": "tuloslaskelma 2023"}), hit_place(found))
+    assert matches(place_of({"doc_id": "lapua:p15:t1", "row": "vuosikate"}), hit_place(found))
+    assert not matches(place_of({"doc_id": "lapua", "page": 16}), hit_place(found))
+    assert is_near(place_of({"doc_id": "lapua", "page": 16}), hit_place(found))
+    assert not is_near(place_of({"doc_id": "kauhava", "page": 16}), hit_place(found))
+
+
+def test_an_empty_expectation_matches_nothing() -> None:
+    assert not matches(Place(), hit_place(hit(1, 1)))
+
+
+def test_versions_by_date_and_by_name() -> None:
+    old = place_of({"section": 5, "valid_from": "2010-01-01", "valid_to": "2015-04-30"})
+    assert in_force(old, "2015-04-30")
+    assert not in_force(old, "2015-05-01")
+    assert not in_force(old, "2009-12-31")
+    assert in_force(place_of({"section": 5}), "2015-05-01"), "only what is known can refute"
+    assert in_force(place_of({"effective_from": "1.5.2015"}), "2015-05-01")
+    assert matches(place_of({"section": 5, "version": "20230780"}), place_of({"section": 5, "version": "fin@20230780"}))
+
+
+def test_near_is_the_same_section_or_the_next() -> None:
+    wanted = place_of({"section": "110a", "moment": "1"})
+    assert is_near(wanted, place_of({"section": "110a", "moment": "2"}))
+    assert is_near(wanted, place_of({"section": "110", "moment": "3"}))
+    assert is_near(wanted, place_of({"section": "111"}))
+    assert not is_near(wanted, place_of({"section": "113"}))
+    assert not is_near(wanted, place_of({"section": "110a", "moment": "1"}))
+
+
+def test_labels_read_as_citations() -> None:
+    assert label({"section": "110 a", "moment": 3, "law": "Kuntalaki"}) == "kuntalaki 110a § 3 mom."
+    assert label({"doc_id": "lapua", "page": 15, "table": "Tase"}) == "lapua p. 15 table tase"
+
+
+def test_the_reader_and_the_matcher_know_the_same_parts() -> None:
+    assert set(golden_json.PARTS) == EXPECTATION_KEYS
