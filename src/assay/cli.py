@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -38,9 +40,6 @@ def main() -> None:
     except KeyboardInterrupt:
         _say("interrupted; nothing was written")
         sys.exit(130)
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader of our stdout went away, as `| head` does
-        sys.exit(0)
     except MemoryError:
         _say("error: out of memory", style="red")
         sys.exit(4)
@@ -255,19 +254,37 @@ def _emit(data: Any, render: Any, *, json: bool) -> None:
     if json:
         from assay.workbench import encode
 
-        sys.stdout.buffer.write(encode(data))
-        sys.stdout.buffer.flush()
+        with _reader_may_leave():
+            sys.stdout.buffer.write(encode(data))
+            sys.stdout.buffer.flush()
         return
     _show(render())
 
 
 def _show(renderable: Any) -> None:
+    from io import StringIO
+
     from rich.console import Console
 
-    console = Console(highlight=False, markup=False)  # ids and texts may look like markup
+    plain: dict[str, Any] = {"highlight": False, "markup": False, "emoji": False}  # ids and texts are not markup
+    console = Console(**plain)
     if not console.is_terminal:
-        console = Console(highlight=False, markup=False, width=120)
+        console = Console(**plain, width=120, file=StringIO())
     console.print(renderable)
+    if isinstance(console.file, StringIO):
+        with _reader_may_leave():
+            sys.stdout.write(console.file.getvalue())
+            sys.stdout.flush()
+
+
+@contextlib.contextmanager
+def _reader_may_leave() -> Iterator[None]:
+    """The reader of a pipe may go away, as `| head` does: not an error."""
+    try:
+        yield
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
 
 
 def _say(message: str, *, style: str = "dim") -> None:

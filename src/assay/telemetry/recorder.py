@@ -70,6 +70,7 @@ class Recorder:
         self._wake = threading.Event()
         self._accepted = self._written = self._dropped = self._lost = self._unreadable = 0
         self._told_dropped = 0
+        self._deadline = math.inf
         self._last_error = ""
 
     # ── the caller's side: never raises, never waits ─────────────────────────────────────────────────────────────────
@@ -109,6 +110,8 @@ class Recorder:
                 self._reset()  # a fork copies the queue and not the thread: the parent writes what is in there
             if self._thread is None:
                 self._start()
+            if self._closing.is_set():
+                raise queue.Full
             self._queue.put_nowait(record)
         except queue.Full:
             self._count(dropped=1)
@@ -120,10 +123,11 @@ class Recorder:
         if self._queue.qsize() >= self._batch:
             self._wake.set()
 
-    def _count(self, *, accepted: int = 0, dropped: int = 0) -> None:
+    def _count(self, *, accepted: int = 0, dropped: int = 0, written: int = 0) -> None:
         with self._lock:
             self._accepted += accepted
             self._dropped += dropped
+            self._written += written
             first = dropped and self._dropped == dropped
         if first:
             _log.warning("the telemetry queue is full: searches are served, and not logged (%s)",
@@ -149,28 +153,23 @@ class Recorder:
             waiting += self._take(self._batch - len(waiting))
             if not waiting:
                 if self._closing.is_set():
-                    break
+                    return
                 self._wake.wait(self._interval)
                 self._wake.clear()
                 continue
             try:
                 self._write(waiting)
-                waiting, pause = [], self._interval
+                pause = self._interval
             except StoreUnavailable as error:
                 self._last_error = str(error)
-                if self._closing.is_set() and self._past_deadline():
+                if time.monotonic() > self._deadline:
                     self._lose(len(waiting) + self._queue.qsize())
-                    break
-                # Waiting longer and longer, and not for the whole pause when the program wants to end.
-                self._closing.wait(min(pause, 0.2) if self._closing.is_set() else pause)
+                    return
                 if self._closing.is_set():
-                    time.sleep(0.05)
-                pause = min(pause * 2, 30.0)
-
-    def _past_deadline(self) -> bool:
-        return time.monotonic() > self._deadline
-
-    _deadline = math.inf
+                    time.sleep(0.1)
+                else:
+                    self._closing.wait(pause)  # longer and longer, and not when the program wants to end
+                    pause = min(pause * 2, 30.0)
 
     def _take(self, most: int) -> list[SearchLog | Feedback]:
         taken: list[SearchLog | Feedback] = []
@@ -181,31 +180,30 @@ class Recorder:
                 break
         return taken
 
-    def _write(self, records: Sequence[SearchLog | Feedback]) -> None:
+    def _write(self, records: list[SearchLog | Feedback]) -> None:
+        """Write all of `records` and empty the list; what is left in it when the store goes away was not written."""
         store = self._connected()
         try:
             self._write_batch(store, records)
+            self._count(written=len(records))
+            records.clear()
         except StoreUnavailable:
             raise
         except Exception:
-            for record in records:  # one bad record must not take the others with it
-                self._write_one(store, record)
-        else:
-            with self._lock:
-                self._written += len(records)
+            while records:  # one bad record must not take the others with it
+                self._write_one(store, records[0])
+                del records[0]
         self._report_drops(store)
 
     def _write_one(self, store: Store, record: SearchLog | Feedback) -> None:
         try:
             self._write_batch(store, [record])
+            self._count(written=1)
         except StoreUnavailable:
             raise
         except Exception as error:
             self._last_error = f"{type(error).__name__}: {error}"
             self._lose(1)
-        else:
-            with self._lock:
-                self._written += 1
 
     def _write_batch(self, store: Store, records: Sequence[SearchLog | Feedback]) -> None:
         searches = [
@@ -249,18 +247,15 @@ class Recorder:
     def flush(self, timeout: float = 5.0) -> bool:
         """Wait until all that was logged before is written; False when it is not by then."""
         deadline = time.monotonic() + timeout
-        while self._thread is not None and time.monotonic() < deadline:
-            counts = self.counts()
-            if counts.written + counts.lost >= counts.accepted:
-                return True
+        while self.counts().queued and time.monotonic() < deadline:
             self._wake.set()
             time.sleep(0.005)
-        return self._thread is None
+        return not self.counts().queued
 
     def close(self) -> None:
         """Write what is queued, for as long as `close_timeout`; called at exit. What is left then is lost, and said."""
         thread = self._thread
-        if thread is None or self._pid != os.getpid():
+        if thread is None or self._pid != os.getpid() or self._closing.is_set():
             return
         self._deadline = time.monotonic() + self._close_timeout
         self._closing.set()
@@ -272,7 +267,6 @@ class Recorder:
                          counts.lost + counts.queued, counts.last_error)  # fmt: skip
         if self._store is not None and not thread.is_alive():
             self._store.close()
-        self._thread = None
 
     def counts(self) -> Counts:
         with self._lock:

@@ -1,0 +1,146 @@
+"""The search log of a running service.
+
+    from assay import telemetry
+
+    telemetry.configure("postgresql://…/assay", redactions=["israeli-id", "email"])
+
+    @telemetry.logged(corpus="precedent_library")
+    def search(query, top_k=10): ...
+
+or, by hand, `log_id = telemetry.log_search(query, hits, corpus=…)`. Neither ever raises or waits for the store.
+Without `configure`, the store is `$ASSAY_STORE`, or `assay.db` in `$ASSAY_HOME` (by default `.assay/`).
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar, cast
+
+from assay.store import open_store
+from assay.telemetry.recorder import Counts, Recorder
+from assay.telemetry.redact import Redaction
+
+__all__ = ["Counts", "Recorder", "Redaction", "configure", "counts", "default_store", "flush", "log_click", "log_search",
+           "log_vote", "logged"]  # fmt: skip
+
+P = ParamSpec("P")
+R = TypeVar("R")
+_recorder: Recorder | None = None
+_lock = threading.Lock()
+
+
+def default_store() -> str:
+    return os.environ.get("ASSAY_STORE") or str(Path(os.environ.get("ASSAY_HOME") or ".assay") / "assay.db")
+
+
+def configure(store: str | Path = "", *, redactions: Iterable[str | Redaction] = (), **options: Any) -> Recorder:
+    """Say where searches are logged. `options` are those of `Recorder`: capacity, batch, interval, close_timeout."""
+    global _recorder
+    target = store or default_store()
+    made = Recorder(lambda: open_store(target), redactions=redactions, **options)
+    with _lock:
+        old, _recorder = _recorder, made
+    if old is not None:
+        old.close()
+    return made
+
+
+def current() -> Recorder:
+    if _recorder is None:
+        with _lock:
+            missing = _recorder is None
+        if missing:
+            configure()
+    return cast(Recorder, _recorder)
+
+
+def log_search(query: str, results: Any = (), **fields: Any) -> str:
+    """Log one search; see `Recorder.log_search`."""
+    return current().log_search(query, results, **fields)
+
+
+def log_click(log_id: str, doc_id: str, **fields: Any) -> None:
+    current().log_click(log_id, doc_id, **fields)
+
+
+def log_vote(log_id: str, doc_id: str, *, relevant: bool, **fields: Any) -> None:
+    current().log_vote(log_id, doc_id, relevant=relevant, **fields)
+
+
+def flush(timeout: float = 5.0) -> bool:
+    return current().flush(timeout)
+
+
+def counts() -> Counts:
+    return current().counts()
+
+
+def logged(*, recorder: Recorder | None = None, **fields: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Log every call of a search function or method, sync or async: its query, its results, how long it took. The answer
+    and the errors of the function go through untouched; a failed search is logged with its error."""
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        query_of = _query_reader(function)
+
+        def record(started: float, args: Any, kwargs: Any, answer: Any, error: str) -> None:
+            target = recorder or current()
+            results = answer if isinstance(answer, list | tuple) else ()
+            target.log_search(query_of(args, kwargs), results, millis=(time.perf_counter() - started) * 1000,
+                              error=error, **fields)  # fmt: skip
+
+        if inspect.iscoroutinefunction(function):
+
+            @functools.wraps(function)
+            async def asynchronous(*args: P.args, **kwargs: P.kwargs) -> Any:
+                with _Watch(record, args, kwargs) as watch:
+                    watch.answer = await function(*args, **kwargs)
+                return watch.answer
+
+            return cast(Callable[P, R], asynchronous)
+
+        @functools.wraps(function)
+        def synchronous(*args: P.args, **kwargs: P.kwargs) -> R:
+            with _Watch(record, args, kwargs) as watch:
+                watch.answer = function(*args, **kwargs)
+            return cast(R, watch.answer)
+
+        return synchronous
+
+    return decorate
+
+
+class _Watch:
+    """Times a call and records it, whichever way it ends."""
+
+    def __init__(self, record: Callable[..., None], args: Any, kwargs: Any) -> None:
+        self.answer: Any = None
+        self._record, self._args, self._kwargs = record, args, kwargs
+
+    def __enter__(self) -> _Watch:
+        self._started = time.perf_counter()
+        return self
+
+    def __exit__(self, _type: Any, error: BaseException | None, _trace: Any) -> None:
+        said = f"{type(error).__name__}: {error}" if error is not None else ""
+        self._record(self._started, self._args, self._kwargs, self.answer, said)
+
+
+def _query_reader(function: Callable[..., Any]) -> Callable[[Any, Any], str]:
+    """The argument named `query`, wherever it stands; else the first text."""
+    names = list(inspect.signature(function).parameters)
+    place = names.index("query") if "query" in names else None
+
+    def read(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+        if "query" in kwargs:
+            return str(kwargs["query"])
+        if place is not None and place < len(args):
+            return str(args[place])
+        return next((value for value in (*args, *kwargs.values()) if isinstance(value, str)), "")
+
+    return read
