@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from math import log2
 from typing import Any
 
@@ -12,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from random_data import DOC_IDS, Qrels, Scores, as_gold, as_run, qrels, scores
 
+from assay import evaluation, runs
 from assay.errors import InputError
 from assay.evaluation import evaluate, unjudged
 from assay.runs import run_from_results, run_from_scores
@@ -330,8 +330,8 @@ def test_small_blocks_and_chunks_give_the_same_values(judged: Qrels, scored: Sco
     """What bounds memory on ten million rows does not change a value."""
     whole = values_by_query(as_run(scored), as_gold(judged))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys.modules["assay.evaluation"], "BLOCK_CELLS", size)
-        patch.setattr(sys.modules["assay.runs"], "CHUNK_ROWS", size)
+        patch.setattr(evaluation, "BLOCK_CELLS", size)
+        patch.setattr(runs, "CHUNK_ROWS", size)
         assert_same(values_by_query(as_run(scored), as_gold(judged)), whole)
         readings = unjudged(as_run(scored), as_gold(judged), SUITE)
     for name, reading in unjudged(as_run(scored), as_gold(judged), SUITE).items():

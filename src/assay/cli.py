@@ -291,7 +291,7 @@ def _say(message: str, *, style: str = "dim") -> None:
     """Progress, warnings and errors to stderr."""
     from rich.console import Console
 
-    Console(stderr=True, highlight=False).print(message, style=style, markup=False, soft_wrap=True)
+    Console(stderr=True, highlight=False, emoji=False).print(message, style=style, markup=False, soft_wrap=True)
 
 
 def _progress(queries: Iterable[Query]) -> Iterator[Query]:

@@ -148,12 +148,18 @@ def judgment_frame(
 ) -> pl.DataFrame:
     """Judgments as columns: interned ids, a small integer grade, and whichever text columns the source has."""
     columns = {
-        "query_id": pl.Series(query_ids, dtype=pl.String).cast(pl.Categorical),
-        "doc_id": pl.Series(doc_ids, dtype=pl.String).cast(pl.Categorical),
+        "query_id": _interned(query_ids),
+        "doc_id": _interned(doc_ids),
         "grade": pl.Series(grades, dtype=pl.Int32),
     }
     columns |= {name: pl.Series(values, dtype=pl.String) for name, values in text.items()}
     return pl.DataFrame(columns)
+
+
+def _interned(ids: Sequence[str] | pl.Series) -> pl.Series:
+    if isinstance(ids, pl.Series) and ids.dtype == pl.Categorical:
+        return ids
+    return pl.Series(ids, dtype=pl.String).cast(pl.Categorical)
 
 
 def judgments_to_frame(judgments: Iterable[Judgment]) -> pl.DataFrame:

@@ -6,7 +6,10 @@ from typing import Literal
 
 import msgspec
 
-Kind = Literal["statute", "regulation", "letter", "opinion", "case"]
+Kind = Literal["statute", "regulation", "letter", "opinion", "case", "reference"]
+
+
+# A reference is an address inside Akoma Ntoso documents, `/akn/…#eId`: it stands in records and not in running text.
 
 
 class Citation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -47,6 +47,7 @@ _CITATION = re.compile(
     rf"(?<![\wåäö§/]){_LAW}?{_CHAPTER}?{_SECTION}(?:\s+{_MOMENT})?(?:\s+{_ITEM})?|(?<![\wåäö§/–-]){_MOMENT.replace('moments', 'own')}(?:\s+{_ITEM.replace('items', 'own_items')})?",
     re.IGNORECASE,
 )
+_GOES_ON = re.compile(r",?\s(?:(?:ja|tai|sekä|taikka)\s)?")
 _ONE_MOMENT = re.compile(rf"\d{{1,2}}(?:\s?{_DASH}\s?\d{{1,2}})?")
 _ONE_UNIT = re.compile(_UNIT, re.IGNORECASE)
 _RANGE = re.compile(rf"^\s?{_DASH}\s?$")
@@ -54,15 +55,21 @@ _RANGE = re.compile(rf"^\s?{_DASH}\s?$")
 
 def parse(text: str, scheme: Scheme) -> Iterator[Citation]:
     last: dict[str, str] = {}
+    before: dict[str, str] = {}
+    end_before = -1
     for match in _CITATION.finditer(text):
         law = _law(match, last)
         if match["law"] and not law.get("law", "").startswith("tämä"):
             last = law
+        if end_before >= 0 and not match["law"] and _GOES_ON.fullmatch(text, end_before, match.start()):
+            law = _carried(before, match) | law
         items = _items(match)
         for index, (parts, start, end) in enumerate(items):
             start = match.start() if index == 0 else start
             end = match.end() if index == len(items) - 1 else end
-            yield _citation(text, law | parts, start, end)
+            before = law | parts
+            yield _citation(text, before, start, end)
+        end_before = match.end()
 
 
 def format(kind: Kind, parts: dict[str, str]) -> str:
@@ -100,6 +107,16 @@ def _law(match: re.Match[str], last: dict[str, str]) -> dict[str, str]:
     if chapter := match["chapter"]:
         parts["chapter"] = "tämä" if chapter.lower() in POINTERS else _compact(chapter)
     return parts
+
+
+def _carried(before: dict[str, str], match: re.Match[str]) -> dict[str, str]:
+    """What the next of a row of citations leaves out: "rikoslain 29 luvun 1 §:ssä, 2 §:ssä ja 30 luvun 8 §:ssä"."""
+    keys = ["law", "id"]
+    if not match["chapter"]:
+        keys.append("chapter")
+    if match["own"]:
+        keys += ["section", "to"]
+    return {key: before[key] for key in keys if key in before}
 
 
 def _sections(match: re.Match[str]) -> list[tuple[dict[str, str], int, int]]:

@@ -142,6 +142,9 @@ def mentions(row: int, document: Document, scheme: Scheme) -> list[tuple[Any, ..
     language = document.language if document.language in ("en", "fi", "he") else None
     found: dict[str, list[Any]] = {}
     for text in document.citations:
+        if text.startswith("/akn/"):
+            found.setdefault(text, [row, text, "reference", "", text, -1, -1, 0, True, ""])
+            continue
         parsed = parse(text, language, scheme=scheme) or _bare(text, scheme)
         for citation in parsed:
             found.setdefault(citation.normal, _mention(row, citation, in_record=True))

@@ -69,6 +69,8 @@ class _Meta(msgspec.Struct):
     law_names: tuple[str, ...] = ()
     chapter: str = ""
     schedule: str = ""
+    work: str = ""
+    eId: str = ""
     case_number: str = ""
     aliases: tuple[str, ...] = ()
 
@@ -103,6 +105,8 @@ class Resolver:
         self.sections: dict[tuple[str, str, str], list[Place]] = defaultdict(list)
         self.places: dict[int, Place] = {}
         self.law_titles: dict[str, str] = {}
+        self.elements: dict[str, list[int]] = defaultdict(list)
+        self.works: set[str] = set()
         self.years: set[str] = set()
 
     @classmethod
@@ -159,6 +163,10 @@ class Resolver:
         place = Place(law, _leading(meta.chapter), meta.schedule, section, moment, row)
         self.places[row] = place
         self.sections[(law, meta.schedule, section)].append(place)
+        if meta.work:
+            self.works.add(meta.work)
+            for element in _addresses(meta):
+                self.elements[f"{meta.work}#{element}"].append(row)
         if law not in self.law_titles:
             self.law_titles[law] = meta.law
             for name in (meta.law, *meta.law_names):
@@ -183,6 +191,22 @@ class Resolver:
             others = tuple(row for row in found.rows if row != source)
             return Resolution("resolved", others, found.reason) if others else Resolution("self", (), "the document itself")
         return found
+
+    def reference(self, address: str, source: int | None) -> Resolution:
+        """The documents inside the element that an Akoma Ntoso address names."""
+        work, _, element = address.partition("#")
+        work = re.sub(r"/[a-z]{2,3}@[^/]*(?:/.*)?$|/main(?:\.xml)?$|/$", "", work)
+        if work not in self.works:
+            return Resolution("missing", (), "the law is not in the corpus")
+        if not element:
+            return Resolution("no-document", (), "a law as a whole")
+        rows = self.elements.get(f"{work}#{_plain_eid(element)}")
+        if rows is None:
+            whole = "chp" in element or "part" in element or element.startswith("appendix")
+            status: Status = "no-document" if whole and "point" not in element and "sec" not in element else "missing"
+            return Resolution(status, (), "a chapter or schedule as a whole" if status != "missing" else "no such element")
+        others = tuple(row for row in rows if row != source)
+        return Resolution("resolved", others, "address") if others else Resolution("self", (), "the document itself")
 
     # ── letters ──────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -395,6 +419,8 @@ def _outcomes(
     for row, normal, kind, language, name in mentions.select("row", "normal", "kind", "language", "name").iter_rows():
         if not kind:
             yield Resolution("missing", (), "not in a form that is understood")
+        elif kind == "reference":
+            yield resolver.reference(normal, row)
         elif language == "en" and kind in fixed:
             if kind not in plain:
                 plain[kind] = Resolution("no-document", (), f"no {kind} is a document of this corpus")
@@ -510,6 +536,22 @@ def _narrowed(rows: list[int], source: int | None, rule: str) -> Resolution:
     if len(rows) == 1:
         return Resolution("resolved", (rows[0],), rule)
     return Resolution("ambiguous", tuple(rows), f"{len(rows)} documents fit by {rule}")
+
+
+def _plain_eid(eid: str) -> str:
+    """An element's id without the version of the amendment that wrote it: sec_7av20151620 is sec_7a."""
+    return re.sub(r"v\d{8}(?=__|$)", "", eid)
+
+
+def _addresses(meta: _Meta) -> Iterator[str]:
+    """The ids by which an address may mean a document: its own, its section's, and a schedule's by number."""
+    steps = _plain_eid(meta.eId).split("__")
+    first = next((i for i, step in enumerate(steps) if step.startswith(("sec_", "point_", "art_"))), len(steps))
+    yield from ("__".join(steps[: end + 1]) for end in range(first, len(steps)))
+    if steps[first : first + 1] and steps[first].startswith("sec_"):
+        yield from ("__".join(steps[first : end + 1]) for end in range(first, len(steps)) if first)
+    if meta.schedule and len(steps) > 1:
+        yield f"appendix_{meta.schedule}_פרט_{steps[1].removeprefix('point_')}"
 
 
 def _leading(text: str) -> str:

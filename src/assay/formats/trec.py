@@ -20,7 +20,7 @@ import polars as pl
 from assay.errors import InputError
 from assay.files import MAX_LINE_BYTES, iter_lines, too_long, write_atomic
 from assay.formats.schema import grade_of
-from assay.runs import run_from_scores
+from assay.runs import pair_keys, run_from_scores
 from assay.types import GoldSet, Query, Run, judgment_frame
 
 BLOCK_BYTES = 4 * 2**20
@@ -44,7 +44,8 @@ def read_gold(path: Path) -> GoldSet:
         np.repeat(np.arange(len(columns.lengths)), columns.lengths)
     )
     judgments = judgment_frame(query_ids, columns.documents, columns.values)
-    if judgments.select("query_id", "doc_id").is_duplicated().any():
+    pairs = np.sort(pair_keys(judgments["query_id"].to_physical().to_numpy(), 1, judgments["doc_id"]))
+    if (pairs[1:] == pairs[:-1]).any():
         raise _duplicate(path)
     topics = _read_topics(topics_path(path))
     queries = tuple(Query(id=query_id, text=topics.pop(query_id, "")) for query_id in dict.fromkeys(columns.queries))

@@ -13,6 +13,7 @@ Without `configure`, the store is `$ASSAY_STORE`, or `assay.db` in `$ASSAY_HOME`
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import os
@@ -127,13 +128,17 @@ class _Watch:
         return self
 
     def __exit__(self, _type: Any, error: BaseException | None, _trace: Any) -> None:
-        said = f"{type(error).__name__}: {error}" if error is not None else ""
-        self._record(self._started, self._args, self._kwargs, self.answer, said)
+        with contextlib.suppress(Exception):  # an object that cannot be printed must not break a search
+            said = f"{type(error).__name__}: {error}" if error is not None else ""
+            self._record(self._started, self._args, self._kwargs, self.answer, said)
 
 
 def _query_reader(function: Callable[..., Any]) -> Callable[[Any, Any], str]:
     """The argument named `query`, wherever it stands; else the first text."""
-    names = list(inspect.signature(function).parameters)
+    try:
+        names = list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):  # some functions written in C do not say
+        names = []
     place = names.index("query") if "query" in names else None
 
     def read(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:

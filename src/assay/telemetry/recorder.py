@@ -76,13 +76,14 @@ class Recorder:
     # ── the caller's side: never raises, never waits ─────────────────────────────────────────────────────────────────
 
     def log_search(self, query: str, results: Sequence[Any] = (), *, id: str = "", at: datetime | None = None,
-                   millis: float | None = None, **fields: str) -> str:  # fmt: skip
+                   millis: float | None = None, **fields: Any) -> str:  # fmt: skip
         """Log one search; returns its id, for clicks and votes. `results` are ids, hits or (id, score) pairs in rank
         order; `fields` are corpus, practice_area, engine, case_id, by and error."""
         log_id = id or new_id()
         try:
+            text = {name: "" if value is None else str(value) for name, value in fields.items()}
             record = SearchLog(id=log_id, at=at or datetime.now(UTC), query=str(query)[:MAX_QUERY],
-                               millis=millis, results=shown(results), **fields)  # fmt: skip
+                               millis=_number(millis), results=shown(results), **text)  # fmt: skip
         except Exception as error:
             self._count_unreadable(error)
             return log_id
