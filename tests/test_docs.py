@@ -7,11 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from assay import __version__, evaluate
 from assay.judging import rubric
 from assay.measures import MEASURES
+from assay.types import ResultsFile
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -77,3 +79,9 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 def test_version_is_the_projects() -> None:
     assert f'version = "{__version__}"' in (ROOT / "pyproject.toml").read_text()
+
+
+def test_the_published_schema_is_the_types() -> None:
+    schema = msgspec.json.decode((ROOT / "docs" / "results.schema.json").read_bytes())
+    expected = msgspec.json.schema(ResultsFile)
+    assert {key: schema[key] for key in expected} == expected

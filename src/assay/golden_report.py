@@ -38,7 +38,6 @@ WORDS: dict[str, tuple[str, str]] = {
     "skipped": ("not measured", "ei mitattu"),
     "failures": ("Failures (MUST first)", "FAIL-lista (MUST ensin)"),
     "no_failures": ("None: every question passed.", "Ei yhtään: kaikki kysymykset läpäisivät."),
-    "kinds": ("By kind", "Syyt"),
     "why": ("Why", "Syy"),
     "expected": ("Expected", "Odotettiin"),
     "instead": ("Came first", "Ensimmäisenä tuli"),
@@ -46,6 +45,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "not_returned": ("not among the hits", "ei osumien joukossa"),
     "rank": ("rank", "sija"),
     "score": ("score", "pisteet"),
+    "page": ("p.", "s."),
     "nothing": ("nothing", "ei mitään"),
     "abstain": ("no answer", "ei vastausta"),
     "not": ("not", "ei"),
@@ -243,8 +243,8 @@ def _failures(results: Mapping[str, Any], say: _Words) -> Iterator[str]:
 
 
 def _expected(entry: Mapping[str, Any], say: _Words) -> str:
-    parts = [_place(place) for place in entry.get("expected_any") or ()]
-    parts += [f"{say('not')} {_place(place)}" for place in entry.get("expected_none") or ()]
+    parts = [_place(place, say) for place in entry.get("expected_any") or ()]
+    parts += [f"{say('not')} {_place(place, say)}" for place in entry.get("expected_none") or ()]
     if entry.get("must_abstain"):
         parts.append(say("abstain"))
     return "; ".join(parts) or say("nothing")
@@ -259,12 +259,12 @@ def _stood(entry: Mapping[str, Any], say: _Words) -> str:
 
 def _hit(hit: Mapping[str, Any], say: _Words) -> str:
     title = hit.get("section_title") or hit.get("title") or ""
-    place = _place(hit)
+    place = _place(hit, say)
     name = f"{place} {_inline(title)}" if title and title not in place else place
     return f"{name} ({say('score')} {say.number('score', hit.get('score'))})"
 
 
-def _place(parts: Mapping[str, Any]) -> str:
+def _place(parts: Mapping[str, Any], say: _Words) -> str:
     """A place as it was written, in the order people cite it."""
     section = parts.get("section_id") or parts.get("section_num") or parts.get("section")
     suffix = parts.get("section_suffix") or ""
@@ -275,7 +275,7 @@ def _place(parts: Mapping[str, Any]) -> str:
         or "",
         f"{section}{suffix if str(section).isdigit() else ''} §" if section else "",
         f"{parts['moment']} mom." if parts.get("moment") else "",
-        f"s. {parts['page']}" if parts.get("page") else "",
+        f"{say('page')} {parts['page']}" if parts.get("page") else "",
         str(parts.get("table") or parts.get("table_id") or ""),
         str(parts.get("row") or ""),
     ]

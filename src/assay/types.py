@@ -288,6 +288,47 @@ class ScoreSheet:
         return {part.name: part for part in self.slices if part.kind == kind}
 
 
+# ── the results file ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+Metrics = dict[str, float | None]
+
+
+class QueryEntry(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """One query of a results file: what came back, how each hit is graded, and the values."""
+
+    query_id: str
+    query_text: str = ""
+    query_type: str = ""
+    query_topic: str = ""
+    num_results: int = 0
+    results: list[str]
+    metrics: Metrics
+    grades: list[int | None]
+    judged: list[int]
+    reason: str = ""
+    error: str | None = None
+    latency_ms: float | None = None
+
+
+class ResultsFile(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """What `assay score` writes and every other command reads. Its JSON Schema is docs/results.schema.json."""
+
+    timestamp: str
+    engine: str
+    overall: Metrics
+    per_query: list[QueryEntry]
+    receipt: dict[str, Any]
+    by_type: dict[str, Metrics] = {}
+    by_topic: dict[str, Metrics] = {}
+    by_category: dict[str, Metrics] = {}
+    by_corpus: dict[str, Metrics] = {}
+    by_language: dict[str, Metrics] = {}
+    intervals: dict[str, Any] = {}
+    baseline: dict[str, Any] = {}
+    verdict: dict[str, Any] = {}
+    recorded: dict[str, Any] = {}
+
+
 # ── the engine interface ─────────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -29,7 +29,7 @@ from assay.gates import Gate, decide
 from assay.judging import rubric as rubrics
 from assay.judging.validate import validate
 from assay.measures import BINARY_SUITE, GRADED_SUITE, parse_measures
-from assay.types import JUDGMENT_TEXT_COLUMNS, Document, Finding, GoldSet, Query, Run, ScoreSheet
+from assay.types import JUDGMENT_TEXT_COLUMNS, Document, Finding, GoldSet, Query, ResultsFile, Run, ScoreSheet
 
 DEFAULT_TOP_K = 20
 
@@ -138,7 +138,7 @@ def read_results(path: Path) -> dict[str, Any]:
     """A results file of Assay, checked for shape."""
     results = read_json(path)
     try:
-        msgspec.convert(results, _Results)
+        msgspec.convert(results, ResultsFile)
     except msgspec.ValidationError as error:
         raise InputError(f"not a results file of Assay: {error}", where=str(path),
                          hint="Results of another tool: score them first, or give --dataset.") from error  # fmt: skip
@@ -292,31 +292,12 @@ def explain(
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The entry of one query and the measures behind its numbers. A results file of another tool needs the gold set."""
     results = score(dataset, run_file=results_file).results if dataset else read_results(results_file)
-    entries = msgspec.convert(results, _Results)
+    entries = msgspec.convert(results, ResultsFile)
     entry = next((entry for entry in entries.per_query if entry.query_id == query_id), None)
     if entry is None:
         known = ", ".join(entry.query_id for entry in entries.per_query[:5])
         raise InputError(f"no query {query_id!r}", where=str(results_file), hint=f"It has {known}, …")
-    return msgspec.to_builtins(entry), entries.receipt.measures
-
-
-class _Entry(msgspec.Struct):
-    query_id: str
-    results: list[str]
-    metrics: dict[str, float | None]
-    grades: list[int | None]
-    judged: list[int]
-    query_text: str = ""
-    reason: str = ""
-
-
-class _Receipt(msgspec.Struct):
-    measures: list[dict[str, Any]]
-
-
-class _Results(msgspec.Struct):
-    per_query: list[_Entry]
-    receipt: _Receipt
+    return msgspec.to_builtins(entry), entries.receipt["measures"]
 
 
 # ── demo ─────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -41,7 +41,7 @@ CODES = {
     r"Prob(?:ate|\.)": "Prob.",
     r"Evid(?:ence|\.)": "Evid.",
     r"Water": "Water",
-    r"(?:Internal\s+Revenue|I\.?R\.?)": "Int. Rev.",
+    r"(?:Internal\s+Revenue|Int\.\s*Rev\.|I\.?R\.?)": "Int. Rev.",
 }
 REPORTERS = {
     r"Cal\.?\s*App\.?\s*(2d|3d|4th|5th)": "Cal.App.{}",
@@ -64,7 +64,7 @@ _SUB = r"(?:\s?\((?:[a-z]{1,2}|[A-Z]{1,2}|\d{1,2}|[ivx]{1,5})\))*"
 _NUMBER = r"\d{1,6}(?:\.\d{1,4})*[a-z]?(?![\d,]*\d)"
 _ITEM = rf"{_NUMBER}{_SUB}(?:,\s?(?:subds?\.|subdivisions?|subsections?|subd)\s?{_SUB})?"
 _LIST = rf"{_ITEM}(?:(?:,\s?(?:and|or)?\s?|\s(?:and|or|through|to)\s|\s?&\s?|\s?{_DASH}\s?)(?:§\s?)?{_ITEM})*"
-_CODE = rf"(?:{'|'.join(CODES)}|[A-Z][a-z]+)\s+Code|Code\s+of\s+[A-Z][a-z]+\s+Procedure|\d+\s+U\.?\s?S\.?\s?C\.?"
+_CODE = rf"(?:{'|'.join(CODES)}|(?!Adm)[A-Z][a-z]+)\s+Code|Code\s+of\s+[A-Z][a-z]+\s+Procedure|\d+\s+U\.?\s?S\.?\s?C\.?"
 _SIGN = r"(?:[Ss]ections?|[Ss]ecs?\.|SECTIONS?|§§?)"
 # Each rule is a core and a pattern for what may stand before it. A core begins with a set of characters, which the
 # regular expression engine skips to; what must not stand before that character is looked at after it was taken.

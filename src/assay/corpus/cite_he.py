@@ -29,7 +29,7 @@ NAMES = (
 )  # fmt: skip
 
 _QUOTES = str.maketrans({"״": '"', "”": '"', "“": '"', "׳": "'", "’": "'", "‘": "'", "־": "-", "–": "-", "—": "-"})
-_NUMBER = r"\d{1,4}(?:[א-ת]{1,3}\d{0,2})?(?:\([א-ת\d]{1,4}\)){0,5}(?![א-ת\d])"
+_NUMBER = r"\d{1,4}(?:(?!ו-\d)[א-ת]{1,3}\d{0,2})?(?:\([א-ת\d]{1,4}\)){0,5}(?![א-ת\d])"
 _SEPARATOR = r"(?:\s?,\s?(?:ו-?\s?)?|\s+ו-?\s?|\s+או\s+|\s+עד\s+|\s?-\s?)"
 _LIST = rf"{_NUMBER}(?:{_SEPARATOR}{_NUMBER})*"
 _UNIT = r"סעיפים|סעיפי|סעיף|סע'|ס'|תקנה|פרט"
@@ -106,21 +106,23 @@ def _sections(match: re.Match[str]) -> list[tuple[dict[str, str], int, int]]:
 
 def _law_name(text: str, scheme: Scheme) -> str:
     """How much of the words after "to the law" is its name."""
-    if year := re.search(_YEAR, text):
-        return text[: year.start()].rstrip(" ,")
+    if (year := re.search(_YEAR, text)) and " ו" + text.split()[0] not in text[: year.start()]:
+        name = text[: year.start()].rstrip(" ,")
+        # the year is kept where only it shows how far the name goes, so that the printed form can be read again
+        return name if _law_name(name, scheme) == name else text[: year.end()]
     known = [name for name in (*scheme.laws, *NAMES) if _begins(text, name)]
     if known:
         return text[: max(_begins(text, name) for name in known)]
     words = text.split(" ")
-    if words[0] in ("חוק", "החוק") and len(words) == 1:
-        return ""
+    if words[0] in ("חוק", "החוק", "תקנות", "צו", "פקודת") and (len(words) == 1 or words[1].rstrip(",") == "זה"):
+        return ""  # "this law"
     kept = words[:2]
     for word in words[2:]:
         if not _CONTINUES.match(word) or kept[-1].endswith(","):
             break
         kept.append(word)
     name = " ".join(kept).rstrip(" ,\"'")
-    return name if len(kept) > 1 and words[0] != "החוק" else ""
+    return name if words[0] != "החוק" else ""
 
 
 def _begins(text: str, name: str) -> int:

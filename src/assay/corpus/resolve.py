@@ -316,9 +316,17 @@ class Resolver:
             return [own.law] if own else Resolution("ambiguous", (), "'this law' has a meaning only inside a law")
         if name and (found := self.laws.get(name) or self.laws.get(cite_he.law_key(name))):
             return sorted(found)
+        if name and len(found := self._laws_beginning(cite_he.law_key(name))) == 1:
+            return sorted(found)
         if name or parts.get("id"):
             return Resolution("missing", (), f"the law {name or parts['id']!r} is not in the corpus")
         return [own.law] if own else sorted(self.law_titles)
+
+    def _laws_beginning(self, key: str) -> set[str]:
+        """Laws by the first words of their name, where a text says no more: at least two words."""
+        if key.count(" ") < 1:
+            return set()
+        return {law for name, laws in self.laws.items() if name.startswith(f"{key} ") for law in laws}
 
     def _sections_of(self, law: str, parts: dict[str, str], own: Place | None) -> list[Place]:
         inside = own is not None and own.law == law

@@ -10,6 +10,7 @@ from assay.golden.checks import DEFAULT_K, DEFAULT_MIN_SCORE, Outcome, check, ch
 from assay.golden.expectations import check_expectations
 from assay.golden.gates import DEFAULT_POLICY, evaluate_gates
 from assay.golden.places import Locate, Place, hit_place, label, matches, normal_section, place_of
+from assay.golden.robustness import robustness
 from assay.golden.summary import results, summarize, wilson
 from assay.golden.words import contains_term
 
@@ -33,6 +34,7 @@ __all__ = [
     "place_of",
     "results",
     "results_of",
+    "robustness",
     "summarize",
     "wilson",
 ]

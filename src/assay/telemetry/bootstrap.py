@@ -1,0 +1,218 @@
+"""A gold set from what decisions cited: feedback joined with the logs, grouped by query, into `gold-set.jsonl`.
+
+Bootstrap rows are regenerated; every other line of the file is kept byte for byte. The same logs give the same file, and
+a second run changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from assay.store import Store
+from assay.store.records import CITATION_SCORE, CLICK_SCORE, VOTE_SCORE, ReviewItem, Ruling, Support
+from assay.telemetry import goldfile
+from assay.telemetry.feedback import ETA, position_weight
+from assay.telemetry.goldfile import Approval, GoldRow, Line
+from assay.telemetry.recorder import new_id
+from assay.telemetry.normal import row_key
+
+EVERYTHING = 2**31 - 1
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """`min_support`: in how many searches a document must have been found right for a query. `since`: only searches made
+    after this. `min_grade`: 3 takes citations, 2 votes too, 1 clicks too. `click_rate`: corrected clicks a showing."""
+
+    min_support: int = 1
+    since: datetime | None = None
+    corpora: tuple[str, ...] = ()
+    min_grade: int = CITATION_SCORE
+    click_rate: float = 0.3
+    eta: float = ETA
+
+
+class Group(msgspec.Struct, frozen=True, kw_only=True):
+    """One query in all its spellings, and the documents that are right for it."""
+
+    key: str
+    query: str
+    corpus: str
+    practice_area: str
+    doc_ids: tuple[str, ...]
+
+
+class Bootstrapped(msgspec.Struct, frozen=True, kw_only=True):
+    path: str
+    changed: bool
+    dry_run: bool
+    added: int
+    updated: int
+    removed: int
+    unchanged: int
+    kept: int  # rows that are not ours
+    rejected: int  # queries an expert has turned down
+    approval: Approval
+    diff: str
+
+
+def bootstrap(store: Store, path: Path, options: Options, *, dry_run: bool = False, wait: float = 5.0,
+              now: datetime | None = None) -> Bootstrapped:  # fmt: skip
+    """Regenerate the bootstrap rows of a gold set. A dry run changes neither the file nor the store."""
+    if dry_run:
+        return _plan(store, path, options)[0]
+    with goldfile.locked(path, wait=wait):
+        outcome, lines = _plan(store, path, options)
+        changed = goldfile.save(path, lines)
+        # After the file: if this is never reached, the next run finds the file as it should be and queues its rows.
+        sync_review(store, path, lines, now=now or datetime.now(UTC))
+    return msgspec.structs.replace(outcome, changed=changed, dry_run=False)
+
+
+def _plan(store: Store, path: Path, options: Options) -> tuple[Bootstrapped, list[Line]]:
+    old = goldfile.read_lines(path)
+    rejected = {item.key for item in store.review_items(gold=path.stem, kind="gold_row", state="rejected",
+                                                        limit=EVERYTHING)}  # fmt: skip
+    groups = groups_of(store, options)
+    lines = merge(old, groups, store.issued_ids(path.stem), rejected, options.corpora)
+    before = {row.id: row for row in goldfile.rows(old) if row.source == "bootstrap"}
+    after = {row.id: row for row in goldfile.rows(lines) if row.source == "bootstrap"}
+    data, new = goldfile.assemble(old), goldfile.assemble(lines)
+    outcome = Bootstrapped(
+        path=str(path), changed=data != new, dry_run=True,
+        added=len(after.keys() - before.keys()), removed=len(before.keys() - after.keys()),
+        updated=sum(before[id] != after[id] for id in before.keys() & after.keys()),
+        unchanged=sum(before[id] == after[id] for id in before.keys() & after.keys()),
+        kept=len(goldfile.rows(lines)) - len(after), rejected=sum(group.key in rejected for group in groups),
+        approval=goldfile.approval(goldfile.rows(lines)), diff=goldfile.diff(path, data, new),
+    )  # fmt: skip
+    return outcome, lines
+
+
+# ── from feedback to groups ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def groups_of(store: Store, options: Options) -> list[Group]:
+    """Queries with at least one document that is right for them, in a fixed order."""
+    support = store.support(min_score=options.min_grade, since=options.since, corpora=options.corpora)
+    shown: Mapping[tuple[str, str, str], int] = {}
+    if options.min_grade <= CLICK_SCORE:
+        shown = store.showings([row.query for row in support if row.kind == "click"], since=options.since)
+    by_key: dict[str, list[Support]] = {}
+    for row in support:
+        by_key.setdefault(row_key(row.query, row.corpus), []).append(row)
+    groups = (_group(key, rows, shown, options) for key, rows in sorted(by_key.items()) if not key.endswith("\t"))
+    return [group for group in groups if group.doc_ids]
+
+
+def _group(key: str, rows: Sequence[Support], shown: Mapping[tuple[str, str, str], int], options: Options) -> Group:
+    spellings: Counter[str] = Counter()
+    areas: Counter[str] = Counter()
+    documents: dict[str, list[Support]] = {}
+    for row in rows:
+        documents.setdefault(row.doc_id, []).append(row)
+        spellings[row.query.strip()] += row.searches
+        if row.practice_area:
+            areas[row.practice_area] += row.searches
+    right = sorted(doc_id for doc_id, signs in documents.items() if _is_right(signs, shown, options))
+    return Group(key=key, query=_most_common(spellings), corpus=rows[0].corpus.strip(),
+                 practice_area=_most_common(areas), doc_ids=tuple(right))  # fmt: skip
+
+
+def _most_common(counted: Counter[str]) -> str:
+    """Ties go to the first in order, so that the same logs give the same file."""
+    return min(counted, key=lambda text: (-counted[text], text), default="")
+
+
+def _is_right(signs: Sequence[Support], shown: Mapping[tuple[str, str, str], int], options: Options) -> bool:
+    if sum(row.searches for row in signs if row.kind == "citation") >= options.min_support:
+        return True
+    votes = [row for row in signs if row.kind == "vote"]
+    net = sum(_weight(row, options) * (1 if row.relevance_score else -1) for row in votes)
+    if net < 0:
+        return False
+    if sum(row.searches for row in votes if row.relevance_score == VOTE_SCORE) >= options.min_support and net > 0:
+        return True
+    clicks = [row for row in signs if row.kind == "click"]
+    if sum(row.searches for row in clicks) < options.min_support:
+        return False
+    showings = sum(shown.get(place, 0) for place in {(row.query, row.corpus, row.doc_id) for row in clicks})
+    return sum(_weight(row, options) for row in clicks) >= options.click_rate * max(showings, 1)
+
+
+def _weight(row: Support, options: Options) -> float:
+    return position_weight(row.rank, options.eta) * row.searches
+
+
+# ── from groups to lines ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def merge(old: Sequence[Line], groups: Sequence[Group], issued: Mapping[str, str], rejected: Iterable[str],
+          corpora: Sequence[str] = ()) -> list[Line]:  # fmt: skip
+    """The new file: every line in its place, regenerated rows in theirs, rows without support gone, new rows at the end.
+
+    A query keeps its id by its normal form and corpus: first from the file, then from memory, else the next number.
+    """
+    theirs = [row for row in goldfile.rows(old) if row.source != "bootstrap"]
+    taken = {row.id for row in theirs}
+    settled = {row.key for row in theirs} | {key for key, id in issued.items() if id in taken} | set(rejected)
+    wanted = {group.key: group for group in groups if group.key not in settled}
+    lines: list[Line] = []
+    for line in old:
+        row = line.row
+        if row is None or not line.is_bootstrap or (corpora and row.corpus not in corpora):
+            lines.append(line)
+            taken |= {row.id} if row is not None else set()
+        elif row.key in wanted and row.id not in taken:
+            lines.append(goldfile.row_line(_regenerated(wanted.pop(row.key), row.id, row.note)))
+            taken.add(row.id)
+    return lines + _new_lines(wanted.values(), taken, issued)
+
+
+def _regenerated(group: Group, id: str, note: str = "") -> GoldRow:
+    """A note that somebody wrote on a row stays with it."""
+    return GoldRow(id=id, query=group.query, practice_area=group.practice_area, corpus=group.corpus,
+                   relevant_case_law_ids=group.doc_ids, source="bootstrap", note=note)  # fmt: skip
+
+
+def _new_lines(groups: Iterable[Group], taken: set[str], issued: Mapping[str, str]) -> list[Line]:
+    number = goldfile.highest_number([*taken, *issued.values()])
+    lines = []
+    for group in groups:
+        id = issued.get(group.key, "")
+        if not id or id in taken:
+            number += 1
+            id = goldfile.numbered(number)
+        taken.add(id)
+        lines.append(goldfile.row_line(_regenerated(group, id)))
+    return sorted(lines, key=lambda line: (goldfile.highest_number([line.row.id]), line.row.id) if line.row else (0, ""))
+
+
+# ── the queue ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def sync_review(store: Store, path: Path, lines: Sequence[Line], *, now: datetime) -> None:
+    """Make the review queue say what the file says: bootstrap rows wait, rows made `chair` by hand are approved."""
+    gold = path.stem
+    chair = {row.id: row for row in goldfile.rows(lines) if row.source == "chair"}
+    by_hand = [
+        Ruling(item=item, state="approved", by="file", at=now, reason="source=chair was set in the file by hand",
+               after=msgspec.to_builtins(chair[item.ref]))
+        for item in store.review_items(gold=gold, kind="gold_row", state="pending_review", limit=EVERYTHING)
+        if item.ref in chair
+    ]  # fmt: skip
+    if by_hand:
+        store.rule(by_hand)
+    waiting = [row for row in goldfile.rows(lines) if row.source == "bootstrap"]
+    store.sync_gold_rows([item_of(row, gold, now) for row in waiting], gold=gold)
+
+
+def item_of(row: GoldRow, gold: str, now: datetime) -> ReviewItem:
+    return ReviewItem(
+        id=new_id(), gold=gold, kind="gold_row", key=row.key, ref=row.id, query=row.query, created_at=now,
+        corpus=row.corpus, practice_area=row.practice_area, doc_ids=row.relevant_case_law_ids, suggested_by="bootstrap",
+    )  # fmt: skip

@@ -1,0 +1,159 @@
+"""The expert's gate: promote, correct, reject. The file and the record of who, when and why change together."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assay.errors import InputError
+from assay.files import write_atomic
+from assay.store import Store
+from assay.store.records import ReviewItem, ReviewState, Ruling, Vote
+from assay.telemetry import goldfile
+from assay.telemetry.bootstrap import EVERYTHING, item_of
+from assay.telemetry.goldfile import Approval, GoldRow, Line
+from assay.telemetry.recorder import new_id
+
+
+class Ruled(msgspec.Struct, frozen=True, kw_only=True):
+    """What a ruling did: the rows it changed, those that were so already, and where the set stands now."""
+
+    state: str
+    ids: tuple[str, ...]
+    already: tuple[str, ...]
+    approval: Approval
+
+
+class Correction(msgspec.Struct, frozen=True, kw_only=True):
+    """What an expert changes on a row. None leaves a value as it is; `add` and `remove` change the documents."""
+
+    query: str | None = None
+    practice_area: str | None = None
+    note: str | None = None
+    relevant: tuple[str, ...] | None = None
+    add: tuple[str, ...] = ()
+    remove: tuple[str, ...] = ()
+
+
+Change = Callable[[Line], Line | None]
+
+
+def promote(store: Store, path: Path, ids: Sequence[str], *, by: str, why: str = "", now: datetime | None = None) -> Ruled:
+    """Make bootstrap rows the chair's own. A row that is the chair's already stays as it is."""
+    return _rule(store, path, ids, lambda line: goldfile.edited_line(line, source="chair"), "approved", by,
+                 why or "read and approved", now)  # fmt: skip
+
+
+def correct(store: Store, path: Path, id: str, correction: Correction, *, by: str, why: str,
+            now: datetime | None = None) -> Ruled:  # fmt: skip
+    """Change a row and make it the chair's own. A chair's row can be corrected again."""
+    _say_why(why, "correct")
+    return _rule(store, path, [id], lambda line: _corrected(line, correction), "approved", by, why, now)
+
+
+def reject(store: Store, path: Path, ids: Sequence[str], *, by: str, why: str, now: datetime | None = None) -> Ruled:
+    """Take rows out of the gold set. The bootstrap does not bring a rejected query back."""
+    _say_why(why, "reject")
+    return _rule(store, path, ids, lambda line: None, "rejected", by, why, now)
+
+
+def _say_why(why: str, what: str) -> None:
+    if not why.strip():
+        raise InputError(f"to {what} a row, say why", hint="Give the reason with --why.")
+
+
+def _corrected(line: Line, correction: Correction) -> Line:
+    assert line.row is not None
+    given = {name: value for name in ("query", "practice_area", "note")
+             if (value := getattr(correction, name)) is not None}  # fmt: skip
+    if not given.get("query", "x").strip():
+        raise InputError("a gold row needs a query", where=line.row.id)
+    ids = line.row.relevant_case_law_ids if correction.relevant is None else correction.relevant
+    ids = tuple(id for id in dict.fromkeys((*ids, *correction.add)) if id.strip() and id not in correction.remove)
+    if not ids:
+        raise InputError("no document would be left", where=line.row.id, hint="Reject the row instead.")
+    return goldfile.edited_line(line, **given, relevant_case_law_ids=ids, source="chair")
+
+
+def _rule(store: Store, path: Path, ids: Sequence[str], change: Change, state: ReviewState, by: str, why: str,
+          now: datetime | None) -> Ruled:  # fmt: skip
+    if not by.strip():
+        raise InputError("say who decides", hint="Give the name with --by.")
+    at = now or datetime.now(UTC)
+    with goldfile.locked(path):
+        lines = goldfile.read_lines(path)
+        places = {id: _place(lines, path, id) for id in dict.fromkeys(ids)}
+        changed = {place: change(lines[place]) for place in places.values()}
+        already = tuple(id for id, place in places.items() if changed[place] == lines[place] or _same(lines, changed, place))
+        new = [changed.get(place, line) for place, line in enumerate(lines)]
+        kept = [line for line in new if line is not None]
+        queued = _queued(store, path.stem)
+        rulings = [
+            _ruling(_item(queued, lines[place].row, path.stem, at), lines[place].row, changed[place], state, by, why, at)
+            for id, place in places.items() if id not in already
+        ]  # fmt: skip
+        if rulings:
+            _record(store, path, rulings, kept)
+    done = tuple(id for id in places if id not in already)
+    return Ruled(state=state, ids=done, already=already, approval=goldfile.approval(goldfile.rows(kept)))
+
+
+def _same(lines: Sequence[Line], changed: dict[int, Line | None], place: int) -> bool:
+    """Only spacing would change."""
+    after = changed[place]
+    return after is not None and after.row == lines[place].row
+
+
+def _record(store: Store, path: Path, rulings: Sequence[Ruling], lines: Sequence[Line]) -> None:
+    """File and record together: the file is replaced just before the record is committed, and put back if that fails."""
+    before = path.read_bytes()
+    try:
+        store.rule(rulings, then=lambda: _save(path, lines))
+    except BaseException:
+        if path.read_bytes() != before:
+            write_atomic(path.resolve(), before)
+        raise
+
+
+def _save(path: Path, lines: Sequence[Line]) -> None:
+    write_atomic(path.resolve(), goldfile.assemble(lines))
+
+
+def _place(lines: Sequence[Line], path: Path, id: str) -> int:
+    places = [place for place, line in enumerate(lines) if line.row is not None and line.row.id == id]
+    if len(places) == 1:
+        return places[0]
+    if places:
+        raise InputError(f"id {id!r} comes {len(places)} times", where=str(path), hint="Give each row its own id first.")
+    near = difflib.get_close_matches(id, [row.id for row in goldfile.rows(lines)], n=3, cutoff=0.4)
+    raise InputError(f"no row {id!r}", where=str(path), hint=f"Did you mean {', '.join(near)}?" if near else "")
+
+
+def _queued(store: Store, gold: str) -> dict[str, ReviewItem]:
+    items = store.review_items(gold=gold, kind="gold_row", limit=EVERYTHING)
+    return {item.key: item for item in items} | {item.ref: item for item in items if item.state != "rejected"}
+
+
+def _item(queued: dict[str, ReviewItem], row: GoldRow | None, gold: str, at: datetime) -> ReviewItem:
+    assert row is not None
+    return queued.get(row.id) or queued.get(row.key) or item_of(row, gold, at)
+
+
+def _ruling(item: ReviewItem, row: GoldRow | None, after: Line | None, state: ReviewState, by: str, why: str,
+            at: datetime) -> Ruling:  # fmt: skip
+    assert row is not None
+    new = after.row if after is not None else None
+    right = set(new.relevant_case_law_ids) if new is not None else set()
+    judged = dict.fromkeys((*row.relevant_case_law_ids, *(new.relevant_case_law_ids if new is not None else ())))
+    votes: Any = () if new is None else tuple(
+        Vote(id=new_id(), gold=item.gold, query_id=row.id, doc_id=doc_id, grade=int(doc_id in right), judge=by, at=at,
+             rationale=why, source="gate")
+        for doc_id in judged
+    )  # fmt: skip
+    return Ruling(item=item, state=state, by=by, at=at, reason=why, votes=votes,
+                  before=msgspec.to_builtins(row), after=msgspec.to_builtins(new) if new is not None else None)  # fmt: skip

@@ -1,0 +1,256 @@
+"""Gold sets in and out: every format round-trips what it can hold, and conversion says what it cannot."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from assay import read_gold
+from assay.errors import InputError
+from assay.formats import write_gold
+from assay.types import GoldSet
+from assay.workbench import convert_gold, gold_fingerprint
+
+
+def content(gold: GoldSet) -> dict[str, Any]:
+    """Everything a set holds, whatever the order of its columns."""
+    held = {key: getattr(gold, key) for key in ("version", "created_at", "description", "rubric", "status", "extra")}
+    held["taxonomy"] = msgspec.to_builtins(dict(gold.taxonomy))
+    return held | {"queries": list(gold.queries), "judgments": list(gold.iter_judgments())}
+
+
+def round_trip(path: Path, target: Path, format: str | None = None) -> tuple[GoldSet, GoldSet]:
+    before = read_gold(path, format)
+    write_gold(before, target, format)
+    return before, read_gold(target, format)
+
+
+# ── one example of each format, with keys that Assay does not know ───────────────────────────────────────────────────
+
+DATASET = {
+    "version": "2.1",
+    "created_at": "2026-01-15T09:00:00Z",
+    "description": "Everything the schema has, and more",
+    "rubric": "fppc-relevance-1",
+    "status": "approved",
+    "licence": {"name": "CC0"},
+    "taxonomy": {
+        "gifts": {
+            "name": "Gifts", "description": "Gifts to officials", "colour": "red",
+            "issues": [{"id": "limits", "name": "Limits", "description": "How much", "key_statutes": ["89503"],
+                        "example_opinion_ids": ["A-1"], "weight": 3}],
+        },
+        "empty": {"name": "Empty", "description": "", "issues": []},
+    },
+    "queries": [
+        {"id": "q1", "text": "lahjan arvo \u05de\u05ea\u05e0\u05d4", "type": "keyword", "topic": "gifts",
+         "issue": "limits", "notes": "tests a word", "reviewed_by": ["anna"],
+         "relevance_judgments": [
+             {"opinion_id": "A 1/§", "score": 2, "rationale": "same test", "judge": "anna", "source": "pool",
+              "rubric": "fppc-relevance-1", "at": "2026-01-01", "confidence": 0.9},
+             {"opinion_id": "A-2", "score": 0, "rationale": ""}]},
+        {"id": "q2", "text": "no judgments yet", "type": "", "topic": "", "issue": "", "notes": "",
+         "relevance_judgments": []},
+    ],
+}  # fmt: skip
+
+GOLDEN = [
+    {"id": "1", "category": "quorum", "must": True, "query": "Milloin valtuusto on päätösvaltainen?",
+     "expected_any": [{"section_num": 103, "moment": "2"}, {"section_num": "110a"}], "k": 5, "min_score": 0.4,
+     "reviewer": "matti"},
+    {"id": "2", "must": False, "query": "Onko tätä laissa?", "must_abstain": True, "as_of": "2020-01-01",
+     "language": "fi", "notes": "kumottu"},
+    {"id": "3", "query": "x", "expected_any": [{"doc_id": "a"}], "expected_none": [{"doc_id": "b"}], "min_score": 0},
+]  # fmt: skip
+
+JSONL = [
+    {"id": "a", "query": "לשון הרע", "practice_area": "נזיקין", "corpus": "precedents",
+     "relevant_case_law_ids": ["רע״א 1/20", "b"], "source": "chair", "note": "חשוב", "clicks": 12},
+    {"id": "b", "query": "nothing right", "practice_area": "", "corpus": "", "relevant_case_law_ids": [],
+     "source": "logs", "note": ""},
+]  # fmt: skip
+
+CSV = (
+    "query_id,query,topic,doc_id,grade,rationale\n"
+    'q1,"gift, limit",gifts,A 1,2,"says ""yes""\nand more"\n'
+    'q1,"gift, limit",gifts,A-2,-1,\n'
+    "q2,no judgments,,,,\n"
+)
+
+
+def write_lines(path: Path, rows: list[Any]) -> Path:
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def test_dataset_json_round_trips_with_every_unknown_key(tmp_path: Path) -> None:
+    (tmp_path / "dataset.json").write_text(json.dumps(DATASET))
+    (tmp_path / "out").mkdir()
+    before, after = round_trip(tmp_path / "dataset.json", tmp_path / "out" / "dataset.json")
+    assert content(after) == content(before)
+    assert json.loads((tmp_path / "out" / "dataset.json").read_text()) == DATASET
+
+
+def test_golden_list_round_trips_with_every_unknown_key(tmp_path: Path) -> None:
+    (tmp_path / "golden.json").write_text(json.dumps(GOLDEN))
+    before, after = round_trip(tmp_path / "golden.json", tmp_path / "out.json", "golden")
+    assert content(after) == content(before)
+    assert json.loads((tmp_path / "out.json").read_text()) == GOLDEN
+
+
+def test_a_json_array_is_read_as_a_golden_list(tmp_path: Path) -> None:
+    (tmp_path / "any-name.json").write_text("\ufeff \n" + json.dumps(GOLDEN), encoding="utf-8")
+    query = read_gold(tmp_path / "any-name.json").queries[0]
+    assert (query.must, query.k, query.min_score, query.category) == (True, 5, 0.4, "quorum")
+    assert query.checks["expected_any"] == GOLDEN[0]["expected_any"]
+    assert query.extra == {"reviewer": "matti"}
+
+
+def test_gold_set_jsonl_round_trips_with_every_unknown_key(tmp_path: Path) -> None:
+    before, after = round_trip(write_lines(tmp_path / "gold-set.jsonl", JSONL), tmp_path / "out.jsonl")
+    assert content(after) == content(before)
+    assert [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()] == JSONL
+
+
+def test_gold_set_jsonl_is_binary_and_approved_only_when_all_is_from_the_chair(tmp_path: Path) -> None:
+    gold = read_gold(write_lines(tmp_path / "mixed.jsonl", JSONL))
+    assert [(row.doc_id, row.grade, row.source) for row in gold.iter_judgments()] == [
+        ("רע״א 1/20", 1, "chair"), ("b", 1, "chair"),
+    ]  # fmt: skip
+    assert (gold.queries[0].topic, gold.queries[0].corpus, gold.status) == ("נזיקין", "precedents", "provisional")
+    assert read_gold(write_lines(tmp_path / "chair.jsonl", JSONL[:1])).status == "approved"
+
+
+def test_csv_round_trips_quotes_line_breaks_and_queries_without_judgments(tmp_path: Path) -> None:
+    (tmp_path / "gold.csv").write_text(CSV, encoding="utf-8")
+    before, after = round_trip(tmp_path / "gold.csv", tmp_path / "out.csv")
+    assert content(after) == content(before)
+    assert [query.id for query in after.queries] == ["q1", "q2"]
+    assert [(row.doc_id, row.grade, row.rationale) for row in after.iter_judgments()] == [
+        ("A 1", 2, 'says "yes"\nand more'), ("A-2", -1, ""),
+    ]  # fmt: skip
+
+
+def test_csv_from_a_spreadsheet_is_read(tmp_path: Path) -> None:
+    """With a byte-order mark and CRLF."""
+    (tmp_path / "gold.csv").write_bytes(b"\xef\xbb\xbf" + CSV.replace("\n", "\r\n").encode())
+    assert read_gold(tmp_path / "gold.csv").query_ids == ["q1", "q2"]
+
+
+def test_csv_with_a_grade_but_no_document_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "gold.csv").write_text("query_id,doc_id,grade\nq1,,2\n")
+    with pytest.raises(InputError, match=r"gold\.csv:2"):
+        read_gold(tmp_path / "gold.csv")
+
+
+def test_trec_qrels_round_trip_with_the_topics_beside(tmp_path: Path) -> None:
+    (tmp_path / "gold.qrels").write_text("# made by hand\nq1 0 A-1 2\nq1\t0\tA-2\t-1\r\nkysymys-ä 0 חוק 1  \n", "utf-8")
+    (tmp_path / "gold.topics.tsv").write_text("q1\tgift\tlimit\nkysymys-ä\tlahja\nq3\tunjudged\n", "utf-8")
+    before, after = round_trip(tmp_path / "gold.qrels", tmp_path / "out.qrels")
+    assert content(after) == content(before) | {"queries": content(after)["queries"]}
+    assert [query.id for query in before.queries] == ["q1", "kysymys-ä", "q3"]
+    assert [query.text.split() for query in after.queries] == [["gift", "limit"], ["lahja"], ["unjudged"]]
+    assert [(row.query_id, row.doc_id, row.grade) for row in after.iter_judgments()] == [
+        ("q1", "A-1", 2), ("q1", "A-2", -1), ("kysymys-ä", "חוק", 1),
+    ]  # fmt: skip
+
+
+def test_trec_qrels_without_topics_have_queries_without_text(tmp_path: Path) -> None:
+    (tmp_path / "bare.qrels").write_text("q1 0 A 1\nq2 0 A 1\nq1 0 B 1\n")
+    gold = read_gold(tmp_path / "bare.qrels")
+    assert [(query.id, query.text) for query in gold.queries] == [("q1", ""), ("q2", "")]
+
+
+def test_tab_separated_qrels_may_have_ids_with_spaces(tmp_path: Path) -> None:
+    (tmp_path / "tabs.qrels").write_text("q 1\t0\tSection 110 a\t2\n")
+    assert [(row.query_id, row.doc_id) for row in read_gold(tmp_path / "tabs.qrels").iter_judgments()] == [
+        ("q 1", "Section 110 a")
+    ]
+
+
+def beir(folder: Path) -> Path:
+    (folder / "qrels").mkdir(parents=True)
+    rows = [{"_id": "q 1", "text": "lahja", "metadata": {"topic": "gifts", "type": "keyword", "year": 2020}},
+            {"_id": "q2", "text": "", "metadata": {}}]  # fmt: skip
+    write_lines(folder / "queries.jsonl", rows)
+    (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq 1\tA 1\t2\nq 1\tB\t0\n")
+    return folder
+
+
+def test_beir_folder_round_trips_with_metadata(tmp_path: Path) -> None:
+    before, after = round_trip(beir(tmp_path / "set"), tmp_path / "out")
+    assert content(after) == content(before)
+    assert (before.queries[0].topic, before.queries[0].extra) == ("gifts", {"year": 2020})
+    assert [(row.doc_id, row.grade) for row in after.iter_judgments()] == [("A 1", 2), ("B", 0)]
+
+
+def test_beir_split_is_picked_by_its_file(tmp_path: Path) -> None:
+    folder = beir(tmp_path / "set")
+    (folder / "qrels" / "train.tsv").write_text("query-id\tcorpus-id\tscore\nq2\tC\t1\n")
+    assert [row.doc_id for row in read_gold(folder / "qrels" / "train.tsv", "beir").iter_judgments()] == ["C"]
+    assert [row.doc_id for row in read_gold(folder).iter_judgments()] == ["A 1", "B"]
+
+
+def test_beir_keeps_unknown_keys_of_a_query(tmp_path: Path) -> None:
+    folder = beir(tmp_path / "set")
+    write_lines(folder / "queries.jsonl", [{"_id": "q 1", "text": "lahja", "origin": "forum"}])
+    _, after = round_trip(folder, tmp_path / "out")
+    assert after.queries[0].extra == {"origin": "forum"}
+
+
+# ── conversion ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Path:
+    (tmp_path / "dataset.json").write_text(json.dumps(DATASET, ensure_ascii=False).replace("A 1/§", "A-1"), "utf-8")
+    return tmp_path / "dataset.json"
+
+
+LOST = {
+    "copy.json": [],
+    "gold.csv": ["extra of 1 queries", "taxonomy", "version", "status", "rubric"],
+    "gold.qrels": ["type of 1 queries", "topic of 1 queries", "rationale of 1 judgments", "judge of 1 judgments",
+                   "taxonomy"],
+    "folder": ["rationale of 1 judgments", "taxonomy", "description"],
+    "gold.jsonl": ["type of 1 queries", "grade of 2 judgments", "rationale of 1 judgments", "taxonomy"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("target", LOST)
+def test_conversion_reports_exactly_what_the_format_cannot_hold(target: str, dataset: Path, tmp_path: Path) -> None:
+    written, lost = convert_gold(dataset, tmp_path / "new" / target)
+    assert all(path.exists() for path in written)
+    assert [said for said in LOST[target] if said not in lost] == []
+    assert bool(lost) is bool(LOST[target])
+
+
+def test_conversion_leaves_no_other_file_behind(dataset: Path, tmp_path: Path) -> None:
+    convert_gold(dataset, tmp_path / "new" / "gold.qrels")
+    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["gold.qrels", "gold.topics.tsv"]
+
+
+@pytest.mark.parametrize("target", ["copy.json", "gold.csv", "gold.qrels", "folder"])
+def test_the_fingerprint_is_the_same_in_every_format_that_keeps_queries_and_grades(
+    target: str, dataset: Path, tmp_path: Path
+) -> None:
+    convert_gold(dataset, tmp_path / target)
+    assert gold_fingerprint(read_gold(tmp_path / target)) == gold_fingerprint(read_gold(dataset))
+
+
+def test_graded_judgments_become_expectations_of_a_golden_list(dataset: Path, tmp_path: Path) -> None:
+    """The documents of the best grade the query has. A query without any cannot be asked of a golden list."""
+    data = json.loads(dataset.read_text())
+    dataset.write_text(json.dumps(data | {"queries": data["queries"][:1]}))
+    convert_gold(dataset, tmp_path / "golden.json", target_format="golden")
+    row = json.loads((tmp_path / "golden.json").read_text())[0]
+    assert (row["id"], row["expected_any"]) == ("q1", [{"doc_id": "A-1"}])
+
+
+def test_an_unknown_format_lists_the_known_ones(dataset: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="json, golden, jsonl, csv, trec, beir"):
+        convert_gold(dataset, tmp_path / "x", target_format="excel")
