@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import Assay, Outcome
 from hypothesis import HealthCheck, settings
 
 import assay.cli
+from command_line import Assay, Outcome
 
 settings.register_profile(
     "fast", max_examples=60, deadline=None, derandomize=True, database=None,

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from command_line import Assay, Outcome
 
 DATASET: dict[str, Any] = {
@@ -237,7 +238,12 @@ def test_explain_refuses_what_is_not_a_results_file(content: str, assay_cli: Ass
 
 @pytest.mark.parametrize(
     ("name", "head"),
-    [("long.jsonl", ""), ("long.jsonl", '{"id": "a", "query": "x"}\n'), ("long.qrels", ""), ("long.qrels", "q 0 A 1\n")],
+    [
+        ("long.jsonl", ""),
+        ("long.jsonl", '{"id": "a", "query": "x"}\n'),
+        ("long.qrels", ""),
+        ("long.qrels", "q 0 A 1\n"),
+    ],
 )
 def test_a_line_over_the_limit_is_refused_with_its_number(
     name: str, head: str, assay_cli: Assay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -413,9 +419,10 @@ def test_a_full_disk_leaves_the_old_file_and_no_other(
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_read_only_folder_is_named(assay_cli: Assay, tmp_path: Path) -> None:
     (tmp_path / "locked").mkdir(mode=0o500)
-    assert "locked/out.json: cannot write: permission denied" in refused(
-        assay_cli, tmp_path, *SCORE, "locked/out.json"
-    ).err
+    assert (
+        "locked/out.json: cannot write: permission denied"
+        in refused(assay_cli, tmp_path, *SCORE, "locked/out.json").err
+    )
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a folder that nobody can write to")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from command_line import Assay
 
 SAMPLES = Path(__file__).parents[1] / "samples" / "en"
@@ -30,13 +31,13 @@ class SearchEngine(ABC):
     def name(self) -> str:
         return self.__class__.__name__
 '''
-MINE = '''
+MINE = """
 from src.interface import SearchEngine
 
 class MyEngine(SearchEngine):
     def search(self, query: str, top_k: int = 20) -> list[str]:
         return ["A-1", "unjudged", "A-2"][:top_k]
-'''
+"""
 
 
 @pytest.fixture(autouse=True)

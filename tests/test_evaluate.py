@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from random_data import DOC_IDS, Qrels, Scores, as_gold, as_run, qrels, scores
 
 from assay import evaluation, runs
 from assay.errors import InputError
 from assay.evaluation import evaluate, unjudged
 from assay.runs import run_from_results, run_from_scores
 from assay.types import GoldSet, Hit, Query, QueryResult, Run, judgment_frame
+from random_data import DOC_IDS, Qrels, Scores, as_gold, as_run, qrels, scores
 
 SUITE = ["RR(rel=2)", "nDCG@10", "nDCG@3", "P@5", "R@10", "AP", "Success@1", "Judged@10", "Bpref", "RBP", "ERR@5"]
 

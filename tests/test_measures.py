@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.evaluation import evaluate
 from assay.errors import InputError
+from assay.evaluation import evaluate
 from assay.measures import GRADED_SUITE, MEASURES, Measure, parse_measure, parse_measures, result_key
 
 # ── names ────────────────────────────────────────────────────────────────────────────────────────────────────────────

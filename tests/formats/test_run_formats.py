@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from random_data import Scores, as_run, scores
 
 from assay import read_run
 from assay.formats import trec
 from assay.types import Run
+from random_data import Scores, as_run, scores
 
 
 def ranking(run: Run) -> dict[str, list[str]]:

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_data import Qrels, Scores, as_gold, as_run, is_ranking_query, qrels, scores
 
 from assay.evaluation import evaluate
 from assay.measures import parse_measure
+from random_data import Qrels, Scores, as_gold, as_run, is_ranking_query, qrels, scores
 
 ir_measures = pytest.importorskip("ir_measures")
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from command_line import Assay
 
 TYPES = ["keyword", "natural_language", "fact_pattern"]

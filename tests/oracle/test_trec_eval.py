@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from random_data import Qrels, Scores, as_gold, as_run, is_ranking_query, qrels, scores
 
 from assay.evaluation import evaluate
+from random_data import Qrels, Scores, as_gold, as_run, is_ranking_query, qrels, scores
 
 pytrec_eval = pytest.importorskip("pytrec_eval")
 

@@ -1,0 +1,195 @@
+"""Gold validation: every finding fires on a minimal set and not on a sound one; and the rubric it reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from assay.errors import InputError
+from assay.judging import rubric as rubrics
+from assay.judging.validate import validate
+from assay.types import GoldSet, Issue, Judgment, Query, Topic, judgments_to_frame
+
+RUBRIC = rubrics.load()
+TYPES = ("keyword", "natural_language", "fact_pattern")
+DOCS = Path(__file__).parents[2] / "docs"
+
+SPREAD = {2: 4, 1: 6, 0: 3}  # a sound query: 4 with grade 2, 6 with grade 1, 13 judged
+
+
+def judged(query_id: str, spread: dict[int, int] = SPREAD) -> list[Judgment]:
+    return [
+        Judgment(query_id=query_id, doc_id=f"{grade}-{number}", grade=grade,
+                 rationale=f"applies test {number} of grade {grade} here")
+        for grade, count in spread.items() for number in range(count)
+    ]  # fmt: skip
+
+
+def sound_queries() -> list[Query]:
+    """Within every target: 63 queries, types even in each topic."""
+    counts = {"conflicts_of_interest": 27, "campaign_finance": 12, "gifts_honoraria": 6, "lobbying": 3, "other": 9}
+    counts["conflicts_of_interest"] += 3
+    return [
+        Query(id=f"{topic}-{number}", text=f"{topic} {number}", type=TYPES[number % 3], topic=topic, issue=f"{topic}-i")
+        for topic, count in counts.items() for number in range(count)
+    ]  # fmt: skip
+
+
+def sound(**changes: Any) -> GoldSet:
+    queries = changes.pop("queries", sound_queries())
+    judgments = changes.pop("judgments", [judgment for query in queries for judgment in judged(query.id)])
+    taxonomy = {
+        topic: Topic(name=topic, description=topic, issues=(Issue(id=f"{topic}-i", name="i", description="i"),))
+        for topic in RUBRIC.targets.topics
+    }
+    base: dict[str, Any] = {"name": "sound", "taxonomy": taxonomy, "rubric": RUBRIC.id}
+    return GoldSet(queries=tuple(queries), judgments=judgments_to_frame(judgments), **(base | changes))
+
+
+def codes(gold: GoldSet, corpus: set[str] | None = None) -> set[tuple[str, str, str]]:
+    return {(finding.level, finding.code, finding.where) for finding in validate(gold, RUBRIC, corpus)}
+
+
+def first_query(**changes: Any) -> GoldSet:
+    """The sound set with its first query changed."""
+    queries = sound_queries()
+    queries[0] = msgspec.structs.replace(queries[0], **changes)
+    return sound(queries=queries)
+
+
+def first_judgments(judgments: list[Judgment]) -> GoldSet:
+    """The sound set with other judgments on its first query."""
+    queries = sound_queries()
+    rest = [judgment for query in queries[1:] for judgment in judged(query.id)]
+    return sound(judgments=[*judgments, *rest])
+
+
+FIRST = "conflicts_of_interest-0"
+EVERY_ID = {f"{grade}-{number}" for grade, count in SPREAD.items() for number in range(count)}
+
+
+def test_a_sound_set_has_no_findings() -> None:
+    assert codes(sound(), EVERY_ID) == set()
+
+
+def with_example(doc_id: str) -> GoldSet:
+    gold = sound()
+    issue = Issue(id="lobbying-i", name="i", description="i", example_opinion_ids=(doc_id,))
+    topic = Topic(name="lobbying", description="lobbying", issues=(issue,))
+    return sound(taxonomy=dict(gold.taxonomy) | {"lobbying": topic})
+
+
+def twin_issue() -> GoldSet:
+    twice = (Issue(id="lobbying-i", name="i", description="i"),) * 2
+    topic = Topic(name="lobbying", description="lobbying", issues=twice)
+    return sound(taxonomy=dict(sound().taxonomy) | {"lobbying": topic})
+
+
+def bare(count: int, rationale: str) -> list[Judgment]:
+    """The sound judgments of the first query, `count` of them with this rationale."""
+    rows = judged(FIRST)
+    return [msgspec.structs.replace(row, rationale=rationale) for row in rows[:count]] + rows[count:]
+
+
+FIRES = {
+    # code: (set, finding)
+    "off-scale": (first_judgments([*judged(FIRST), Judgment(query_id=FIRST, doc_id="2-9", grade=3, rationale="a b c")]),
+                  ("error", "off-scale", FIRST)),
+    "repeated-text": (first_query(text="  Conflicts_of_Interest   1 "),
+                      ("error", "repeated-text", "conflicts_of_interest-1")),
+    "unknown-issue": (first_query(issue="nowhere"), ("error", "unknown-issue", FIRST)),
+    "issue-topic": (first_query(issue="lobbying-i"), ("flag", "issue-topic", FIRST)),
+    "no-text": (first_query(text=""), ("flag", "no-text", FIRST)),
+    "no-topic": (first_query(topic="", issue=""), ("flag", "no-topic", FIRST)),
+    "no-type": (first_query(type=""), ("flag", "no-type", FIRST)),
+    "repeated-issue": (twin_issue(), ("flag", "repeated-issue", "taxonomy.lobbying-i")),
+    "too-narrow": (first_judgments(judged(FIRST, {2: 3, 1: 5, 0: 1})), ("flag", "too-narrow", FIRST)),
+    "few-highly-relevant": (first_judgments(judged(FIRST, {2: 1, 1: 8, 0: 3})), ("flag", "few-highly-relevant", FIRST)),
+    "too-broad": (first_judgments(judged(FIRST, {2: 9, 1: 5, 0: 3})), ("flag", "too-broad", FIRST)),
+    "inflated": (first_judgments(judged(FIRST, {2: 8, 1: 2})), ("flag", "inflated", FIRST)),
+    "grade-1-spread": (first_judgments(judged(FIRST, {2: 4, 1: 4, 0: 3})), ("flag", "grade-1-spread", FIRST)),
+    "many-judged": (first_judgments(judged(FIRST, {2: 4, 1: 6, 0: 11})), ("flag", "many-judged", FIRST)),
+    "no-rationale": (first_judgments(bare(1, "  ")), ("flag", "no-rationale", FIRST)),
+    "thin-rationale": (first_judgments(bare(1, "on point")), ("flag", "thin-rationale", FIRST)),
+    "copied-rationale": (first_judgments(bare(3, "the same words again")), ("flag", "copied-rationale", FIRST)),
+    "set-size": (sound(queries=sound_queries()[:59]), ("flag", "set-size", "sound")),
+    "topic-spread": (sound(queries=[q for q in sound_queries() if q.id != "lobbying-0"]),
+                     ("flag", "topic-spread", "lobbying")),
+    "type-spread": (sound(queries=[msgspec.structs.replace(q, type="keyword") if q.topic == "lobbying" else q
+                                   for q in sound_queries()]), ("flag", "type-spread", "lobbying")),
+    "no-rubric": (sound(rubric=""), ("flag", "no-rubric", "sound")),
+    "unknown-document": (first_judgments([*judged(FIRST), Judgment(query_id=FIRST, doc_id="gone", grade=0,
+                                                                   rationale="a b c")]),
+                         ("error", "unknown-document", FIRST)),
+    "unknown-example": (with_example("gone"), ("error", "unknown-example", "taxonomy.lobbying.lobbying-i")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("code", FIRES)
+def test_finding(code: str) -> None:
+    """Each change to the sound set gives its finding, at its place."""
+    gold, finding = FIRES[code]
+    assert finding in codes(gold, EVERY_ID | {"2-9", *EVERY_ID, *(f"{g}-{n}" for g in range(3) for n in range(20))})
+
+
+def test_every_code_of_the_source_is_tested() -> None:
+    """A new finding needs a case above."""
+    source = (Path(rubrics.__file__).parent / "validate.py").read_text()
+    import re
+
+    assert set(re.findall(r'_(?:flag|error)\(\s*"([a-z0-9-]+)"', source)) == set(FIRES)
+
+
+def test_references_are_not_checked_without_a_corpus() -> None:
+    gold, finding = FIRES["unknown-document"]
+    assert finding not in codes(gold, None)
+
+
+def test_errors_come_before_flags() -> None:
+    gold = sound(queries=[msgspec.structs.replace(query, text="the same") for query in sound_queries()[:3]])
+    levels = [finding.level for finding in validate(gold, RUBRIC)]
+    assert levels == sorted(levels)  # "error" before "flag"
+    assert set(levels) == {"error", "flag"}
+
+
+def test_a_binary_set_is_not_held_to_the_graded_checklist() -> None:
+    """One right document a query is how gold-set.jsonl looks."""
+    rows = [Judgment(query_id="q", doc_id="d", grade=1)]
+    gold = GoldSet(name="binary", queries=(Query(id="q", text="x"),), judgments=judgments_to_frame(rows))
+    assert codes(gold, {"d"}) == set()
+
+
+# ── the rubric ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("name", rubrics.names())
+def test_every_rubric_loads_and_is_sound(name: str) -> None:
+    rubric = rubrics.load(name)
+    values = [grade.value for grade in rubric.grades]
+    assert rubric.id == name
+    assert len(set(values)) == len(values)
+    assert {rubric.relevant_from, rubric.highly_relevant_from} <= set(values)
+    assert all(grade.label and grade.definition and grade.criteria for grade in rubric.grades)
+    assert rubric.edge_cases
+    assert rubric.checklist.items
+
+
+def test_the_default_rubric_has_the_numbers_of_the_suite() -> None:
+    assert [grade.value for grade in RUBRIC.grades] == [2, 1, 0]
+    assert (RUBRIC.checklist.min_judged, RUBRIC.checklist.min_highly_relevant) == (10, 2)
+    assert (RUBRIC.expected_per_query.highly_relevant, RUBRIC.expected_per_query.relevant) == ((3, 8), (5, 15))
+    assert RUBRIC.targets.queries == (60, 80)
+    assert RUBRIC.targets.topics["conflicts_of_interest"] == (25, 30)
+
+
+def test_an_unknown_rubric_lists_the_known_ones() -> None:
+    with pytest.raises(InputError, match=RUBRIC.id):
+        rubrics.load("nonsense")
+
+
+@pytest.mark.skipif(not (DOCS / "rubric.md").exists(), reason="docs/rubric.md is not there yet")
+def test_the_page_for_judges_is_generated_from_the_rubric() -> None:
+    assert (DOCS / "rubric.md").read_text(encoding="utf-8").strip() == rubrics.as_markdown(RUBRIC).strip()

@@ -1,0 +1,109 @@
+"""Intervals cover, tests have their size, and p-values agree with SciPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay import stats
+
+differences = st.lists(st.integers(-20, 20), min_size=5, max_size=40).map(lambda xs: np.array(xs, float)[:, None] / 20)
+
+
+@given(differences)
+def test_t_agrees_with_scipy(values: np.ndarray) -> None:
+    if values.std() > 1e-9:
+        assert stats.t_test(values)[0] == pytest.approx(scipy.stats.ttest_1samp(values[:, 0], 0).pvalue, abs=1e-9)
+
+
+@given(differences)
+def test_wilcoxon_agrees_with_scipy(values: np.ndarray) -> None:
+    moved = values[values[:, 0] != 0, 0]
+    if len(moved) < 5:
+        return
+    exact = len(np.unique(np.abs(moved))) == len(moved) == len(values)
+    expected = scipy.stats.wilcoxon(values[:, 0], method="exact" if exact else "approx", correction=False).pvalue
+    assert stats.wilcoxon_test(values)[0] == pytest.approx(min(expected, 1.0), abs=1e-9)
+
+
+def test_randomization_agrees_with_scipy() -> None:
+    values = np.random.default_rng(3).normal(0.05, 0.2, (33, 1))
+    expected = scipy.stats.permutation_test(
+        (values[:, 0],), np.mean, permutation_type="samples", n_resamples=50_000, rng=1
+    ).pvalue
+    assert stats.randomization_test(values, samples=50_000)[0] == pytest.approx(expected, abs=0.01)
+
+
+def test_randomization_is_exact_on_few_queries() -> None:
+    """All three differences positive: 2 of 8 sign patterns are as extreme."""
+    assert stats.randomization_test(np.array([[1.0], [2.0], [3.0]]))[0] == 0.25
+
+
+def test_corrections_agree_with_scipy() -> None:
+    p_values = [0.01, 0.04, 0.03, 0.2, 0.001]
+    assert stats.benjamini_hochberg(p_values) == pytest.approx(scipy.stats.false_discovery_control(p_values))
+    assert stats.holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+
+
+def test_wilson_agrees_with_scipy() -> None:
+    expected = scipy.stats.binomtest(31, 33).proportion_ci(method="wilson")
+    found = stats.wilson(31, 33)
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
+
+
+@given(st.floats(0.01, 0.99), st.integers(1, 200))
+def test_t_quantile_inverts_the_distribution(p: float, freedom: int) -> None:
+    assert stats.t_quantile(p, freedom) == pytest.approx(scipy.stats.t.ppf(p, freedom), rel=1e-6, abs=1e-9)
+
+
+def test_intervals_are_reproducible_and_say_when_they_are_thin() -> None:
+    values = np.random.default_rng(1).random((8, 2))
+    first, second = stats.mean_intervals(values), stats.mean_intervals(values)
+    assert first == second
+    assert "only 8 queries" in first[0].note
+    assert stats.mean_intervals(values[:1])[0].low is None
+    assert stats.mean_intervals(np.full((5, 1), 0.5))[0].low == 0.5
+
+
+def test_kappa_on_a_known_table() -> None:
+    assert stats.weighted_kappa([0, 1, 2, 1], [0, 1, 2, 1]) == 1.0
+    first, second = [0, 0, 1, 1, 2, 2], [0, 1, 1, 2, 2, 2]
+    from sklearn.metrics import cohen_kappa_score
+
+    assert stats.weighted_kappa(first, second) == pytest.approx(cohen_kappa_score(first, second, weights="linear"))
+
+
+def reciprocal_ranks(rng: np.random.Generator, size: tuple[int, int]) -> np.ndarray:
+    return 1 / rng.choice([1, 2, 3, 5, 10, 1e9], p=[0.5, 0.2, 0.1, 0.1, 0.05, 0.05], size=size)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [33, 65, 200])
+@pytest.mark.parametrize(
+    ("draw", "mean"),
+    [
+        (lambda rng, size: rng.beta(1, 2, size), 1 / 3),
+        (reciprocal_ranks, 0.5 + 0.1 + 0.1 / 3 + 0.02 + 0.005 + 5e-11),
+    ],
+    ids=["skewed", "reciprocal-rank"],
+)
+def test_intervals_cover_the_mean(draw: object, mean: float, n: int) -> None:
+    """95% intervals hold the true mean in 93 to 97.5% of 1,000 simulated gold sets."""
+    values = draw(np.random.default_rng(n), (n, 1_000))  # type: ignore[operator]
+    found = stats.mean_intervals(values, samples=2_000)
+    covered = np.mean(
+        [i.low - 1e-9 <= mean <= i.high + 1e-9 for i in found if i.low is not None and i.high is not None]
+    )
+    assert 0.93 <= covered <= 0.975
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [12, 33, 100])
+def test_size_of_the_tests(n: int) -> None:
+    """Without a difference, p <= 0.05 in 4 to 6% of 4,000 simulated comparisons."""
+    values = np.random.default_rng(n).laplace(0, 0.2, (n, 4_000))
+    assert 0.04 <= np.mean(stats.randomization_test(values, samples=1_000) <= 0.05) <= 0.06
+    assert 0.035 <= np.mean(stats.t_test(values) <= 0.05) <= 0.06
