@@ -289,7 +289,7 @@ ENGINES: dict[str, tuple[str, int, str]] = {
     "raises in __init__": (
         engine("return []") + "    def __init__(self):\n        raise OSError('no index')\n", 4, "OSError: no index"),
     "exits in __init__": (
-        engine("return []") + "    def __init__(self):\n        raise SystemExit(3)\n", 4, "Engine() failed: SystemExit"),
+        engine("return []") + "    def __init__(self):\n        raise SystemExit(3)\n", 4, "() failed: SystemExit"),
     "raises in name": (engine("return []") + "    def name(self):\n        1 / 0\n", 4, "name() failed"),
     "exits in name": (engine("return []") + "    def name(self):\n        raise SystemExit(3)\n", 4, "name() failed"),
     "returns None": (engine("return None"), 4, "returned NoneType on query 'q1'"),
@@ -299,7 +299,7 @@ ENGINES: dict[str, tuple[str, int, str]] = {
     "returns None inside": (engine("return [None]"), 4, "at rank 1 of query 'q1'"),
     "returns an empty id": (engine("return ['']"), 4, "an empty id at rank 1"),
     "returns NaN scores": (engine("return [('A-1', float('nan'))]"), 4, "NaN"),
-    "raises on all": (engine("raise RuntimeError('down')"), 4, "failed on all 2 queries; the first: RuntimeError: down"),
+    "raises on all": (engine("raise RuntimeError('down')"), 4, "all 2 queries; the first: RuntimeError: down"),
     "exits on all": (engine("raise SystemExit(0)"), 4, "failed on all 2 queries"),
     "takes no top_k": ("class Engine:\n    def search(self, query):\n        return []\n", 4, "TypeError"),
 }  # fmt: skip

@@ -273,7 +273,8 @@ def test_a_judgment_of_a_query_that_the_set_lacks_is_refused() -> None:
 
 
 def test_an_empty_run_scores_every_query_zero() -> None:
-    for run in ({}, as_run({}), as_run({"q": {}})):
+    empty: list[Run | Scores] = [{}, as_run({}), as_run({"q": {}})]
+    for run in empty:
         assert value(run, {"q": {"d": 1}}, "nDCG@10") == 0.0
 
 

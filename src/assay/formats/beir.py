@@ -11,7 +11,7 @@ import polars as pl
 
 from assay.errors import InputError
 from assay.files import iter_json_lines, iter_lines, read_json, write_atomic
-from assay.formats.schema import describe, expect, grade_of, record, unique
+from assay.formats.schema import describe, expect, grade_of, record, unique, unknown_keys
 from assay.runs import run_from_scores
 from assay.types import GoldSet, Judgment, Query, Run, judgments_to_frame
 
@@ -36,7 +36,7 @@ def read_gold(path: Path) -> GoldSet:
         row = record(expect(raw, dict, folder / "queries.jsonl", at, "an object"), _Query, folder / "queries.jsonl", at)
         unique(row._id, seen, folder / "queries.jsonl", at, "query id")
         known = {key: row.metadata[key] for key in METADATA if isinstance(row.metadata.get(key), str)}
-        rest = {key: value for key, value in row.metadata.items() if key not in known}
+        rest = {key: value for key, value in row.metadata.items() if key not in known} | unknown_keys(raw, _Query)
         queries.append(Query(id=row._id, text=row.text, extra=rest, **known))
     judgments = _read_qrels(qrels, seen)
     return GoldSet(name=folder.name, queries=tuple(queries), judgments=judgments_to_frame(judgments))

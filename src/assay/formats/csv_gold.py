@@ -52,6 +52,8 @@ def _read_row(
         raise InputError(f"query {query_id!r} has another text or attribute than on its first row", where=where)
     if not doc_id and not grade:
         return  # a query without judgments
+    if not doc_id:
+        raise InputError("a grade without a doc_id", where=where)
     if (query_id, doc_id) in judgments:
         raise InputError(f"document {doc_id!r} is judged twice on query {query_id!r}", where=where,
                          hint="Keep one judgment a pair.")  # fmt: skip

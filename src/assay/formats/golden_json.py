@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from assay.errors import InputError
 from assay.files import read_json, write_atomic
@@ -26,19 +27,19 @@ PARTS = (
 class _Question(msgspec.Struct):
     id: str
     query: str
-    category: str | None = None
-    must: bool | None = None
-    k: int | None = None
-    min_score: float | None = None
-    as_of: str | None = None
-    language: str | None = None
-    notes: str | None = None
-    expected_any: list[dict[str, Any]] | None = None
-    expected_none: list[dict[str, Any]] | None = None
-    evidence: list[str] | str | None = None
-    must_abstain: bool | None = None
-    test_type: str | None = None
-    confusion: list[dict[str, Any] | str] | str | bool | None = None
+    category: str = ""
+    must: bool | UnsetType = UNSET
+    k: int | UnsetType = UNSET
+    min_score: float | UnsetType = UNSET
+    as_of: str = ""
+    language: str = ""
+    notes: str = ""
+    expected_any: list[dict[str, Any]] = []
+    expected_none: list[dict[str, Any]] = []
+    evidence: list[str] | str = []
+    must_abstain: bool = False
+    test_type: str = ""
+    confusion: list[dict[str, Any] | str] | str | bool = False
 
 
 def read_gold(path: Path) -> GoldSet:
@@ -56,16 +57,17 @@ def read_gold(path: Path) -> GoldSet:
 
 
 def _read_question(raw: dict[str, Any], path: Path, at: str) -> Query:
+    raw = {key: value for key, value in raw.items() if value is not None}  # null says what leaving the key out says
     row = record(raw, _Question, path, at)
     text_of(row.query, path, f"{at}.query")
-    if row.k is not None and row.k < 1:
+    if row.k is not UNSET and row.k < 1:
         raise InputError(f"k is {row.k}, expected at least 1", where=f"{path}: {at}.k")
     for name in ("expected_any", "expected_none", "confusion"):
         for index, parts in enumerate(raw[name] if isinstance(raw.get(name), list) else ()):
             _check_place(parts, path, f"{at}.{name}[{index}]")
     if row.as_of:
         _check_date(row.as_of, path, f"{at}.as_of")
-    checks = {name: raw[name] for name in CHECKS if raw.get(name) is not None}
+    checks = {name: raw[name] for name in CHECKS if name in raw}
     if not {"expected_any", "expected_none", "must_abstain", "confusion"} & set(checks):
         raise InputError(
             "nothing is expected of this question",
@@ -73,9 +75,9 @@ def _read_question(raw: dict[str, Any], path: Path, at: str) -> Query:
             hint="Give expected_any, expected_none, must_abstain or confusion.",
         )
     return Query(
-        id=row.id, text=row.query, category=row.category or "", must=row.must, k=row.k, min_score=row.min_score,
-        as_of=row.as_of or "", language=row.language or "", notes=row.notes or "", checks=checks,
-        extra=unknown_keys(raw, _Question),
+        id=row.id, text=row.query, category=row.category, must=raw.get("must"), k=raw.get("k"),
+        min_score=None if row.min_score is UNSET else row.min_score, as_of=row.as_of, language=row.language,
+        notes=row.notes, checks=checks, extra=unknown_keys(raw, _Question),
     )  # fmt: skip
 
 

@@ -141,7 +141,7 @@ def _read_columns(path: Path, names: tuple[str, ...], *, value: int, dtype: type
         lengths=np.array(lengths, np.int64),
         documents=pl.concat([part.documents for part in parts], rechunk=False),
         values=pl.concat([part.values for part in parts], rechunk=False),
-        tag=parts[0].tag,
+        tag=next((part.tag for part in parts if part.tag), ""),
     )
 
 
@@ -183,7 +183,8 @@ def _parse_block(block: bytes, width: int, value: int, dtype: type[pl.DataType])
     head = block[: block.find(b"\n")]
     separator = "\t" if b"\t" in head else " "
     lines = block.count(b"\n") + (not block.endswith(b"\n"))
-    if block.count(separator.encode()) != (width - 1) * lines:
+    commented = block.startswith(b"#") or b"\n#" in block
+    if commented or block.count(separator.encode()) != (width - 1) * lines:
         return None
     types: list[type[pl.DataType]] = [pl.String] * width
     types[value] = dtype

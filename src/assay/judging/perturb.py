@@ -26,6 +26,8 @@ HEBREW = re.compile(r"[\u05d0-\u05ea]")
 WORD = re.compile(r"[^\W\d_]+")
 MIN_WORD = 5  # a typo in a shorter word often makes another word
 MIN_PART = 3
+# What can begin the second part of a compound: four letters or more, not two consonants and not a plural ending.
+HEAD = re.compile(r"(?!i[aädhkltsn])(?:[aeiouyäö]|[^\W\d_aeiouyäö](?=[aeiouyäö]))\w{3}")
 
 
 class Spoken(msgspec.Struct, frozen=True):
@@ -214,7 +216,7 @@ def _split(text: str, rng: random.Random, data: Material) -> str:
     for word in WORD.finditer(text):
         parts = [part for part in data.modifiers if word[0].casefold().startswith(part)]
         length = max(map(len, parts), default=0)
-        if length and len(word[0]) - length >= MIN_PART + 1:
+        if length and HEAD.match(word[0][length:].casefold()):
             found.append(word.start() + length)
     if not found:
         return text
@@ -270,7 +272,7 @@ def _punctuation(text: str, rng: random.Random, data: Material) -> str:
 
 # ── Hebrew ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-FINALS = {"ך": "כ", "ם": "מ", "ן": "נ", "ף": "פ", "ץ": "צ"}
+FINALS = str.maketrans("ךםןףץ", "כמנפצ")
 
 
 def _prefix(text: str, rng: random.Random, data: Material) -> str:
@@ -296,7 +298,7 @@ def _niqqud(text: str, rng: random.Random, data: Material) -> str:
 
 def _finals(text: str, rng: random.Random, data: Material) -> str:
     """Final letters typed in their ordinary form."""
-    return text.translate(str.maketrans(FINALS))
+    return text.translate(FINALS)
 
 
 PERTURBATIONS: dict[str, Perturbation] = {

@@ -62,6 +62,24 @@ def reject(store: Store, path: Path, ids: Sequence[str], *, by: str, why: str, n
     return _rule(store, path, ids, lambda line: None, "rejected", by, why, now)
 
 
+def reopen(store: Store, path: Path, id: str, *, by: str, why: str = "", now: datetime | None = None) -> Ruled:
+    """Take a rejection back: the row is in the file again as a bootstrap row, and waits."""
+    at = now or datetime.now(UTC)
+    with goldfile.locked(path):
+        lines = goldfile.read_lines(path)
+        items = store.review_items(gold=path.stem, kind="gold_row", state="rejected", limit=EVERYTHING)
+        item = next((item for item in items if item.ref == id), None)
+        if item is None or any(row.id == id for row in goldfile.rows(lines)):
+            raise InputError(f"row {id!r} is not rejected", where=str(path))
+        row = GoldRow(id=id, query=item.query, practice_area=item.practice_area, corpus=item.corpus,
+                      relevant_case_law_ids=item.doc_ids, source="bootstrap")  # fmt: skip
+        lines.append(goldfile.row_line(row))
+        ruling = Ruling(item=item, state="pending_review", by=by, at=at, reason=why or "rejection taken back",
+                        after=msgspec.to_builtins(row))  # fmt: skip
+        _record(store, path, [ruling], lines)
+    return Ruled(state="pending_review", ids=(id,), already=(), approval=goldfile.approval(goldfile.rows(lines)))
+
+
 def _say_why(why: str, what: str) -> None:
     if not why.strip():
         raise InputError(f"to {what} a row, say why", hint="Give the reason with --why.")
@@ -89,7 +107,7 @@ def _rule(store: Store, path: Path, ids: Sequence[str], change: Change, state: R
         lines = goldfile.read_lines(path)
         places = {id: _place(lines, path, id) for id in dict.fromkeys(ids)}
         changed = {place: change(lines[place]) for place in places.values()}
-        already = tuple(id for id, place in places.items() if changed[place] == lines[place] or _same(lines, changed, place))
+        already = tuple(id for id, place in places.items() if _same(lines[place], changed[place]))
         new = [changed.get(place, line) for place, line in enumerate(lines)]
         kept = [line for line in new if line is not None]
         queued = _queued(store, path.stem)
@@ -103,10 +121,9 @@ def _rule(store: Store, path: Path, ids: Sequence[str], change: Change, state: R
     return Ruled(state=state, ids=done, already=already, approval=goldfile.approval(goldfile.rows(kept)))
 
 
-def _same(lines: Sequence[Line], changed: dict[int, Line | None], place: int) -> bool:
-    """Only spacing would change."""
-    after = changed[place]
-    return after is not None and after.row == lines[place].row
+def _same(before: Line, after: Line | None) -> bool:
+    """Nothing but spacing would change."""
+    return after is not None and after.row == before.row
 
 
 def _record(store: Store, path: Path, rulings: Sequence[Ruling], lines: Sequence[Line]) -> None:
