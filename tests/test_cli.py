@@ -387,3 +387,43 @@ def test_a_reader_that_goes_away_is_no_error(form: str, tmp_path: Path) -> None:
     command = f"{sys.executable} -m assay.cli gold stats {SAMPLE} {form} | true; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+# ── the other commands, in one line each ─────────────────────────────────────────────────────────────────────────────
+
+
+def test_demo_ends_with_a_scorecard_and_what_to_try_next(assay_cli: Assay, tmp_path: Path) -> None:
+    outcome = assay_cli("demo", "--output", "demo.json")
+    assert outcome.code == 0, outcome.err
+    assert "bm25" in outcome.out
+    assert "Overall" in outcome.out
+    assert "assay explain" in outcome.out + outcome.err
+    assert json.loads((tmp_path / "demo.json").read_text())["engine"] == "bm25"
+
+
+def test_compare_shows_the_paired_difference(assay_cli: Assay) -> None:
+    for name in ("random", "bm25"):
+        args = ("--dataset", SAMPLE, "--engine", name, "--corpus", CORPUS, "--output", f"{name}.json")
+        assert assay_cli("score", *args).code == 0
+    outcome = assay_cli("compare", "random.json", "bm25.json")
+    assert outcome.code == 0, outcome.err
+    assert "nDCG@10" in outcome.out
+    assert assay_cli("compare", "random.json", "bm25.json", "--json").json
+
+
+REPORTS = {"report.html": "MyEngine", "report.md": "MyEngine", "report.xml": "<testcase", "report.csv": "q001,",
+           "report.tex": "0.333"}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_report_writes_the_format_of_its_ending(name: str, assay_cli: Assay, tmp_path: Path) -> None:
+    score(assay_cli, "--search-module", "src.my_engine", "--output", "results.json")
+    outcome = assay_cli("report", "results.json", "--output", name)
+    assert outcome.code == 0, outcome.err
+    assert REPORTS[name] in (tmp_path / name).read_text()
+
+
+def test_the_rubric_is_printed_as_a_page(assay_cli: Assay) -> None:
+    out = assay_cli("rubric").out
+    assert "Highly relevant" in out
+    assert "Edge cases" in out

@@ -105,7 +105,7 @@ def markdown(
     gates: Sequence[Mapping[str, Any]] | None = None,
     robustness: Mapping[str, Any] | None = None,
 ) -> str:
-    """The whole report. `gates` are the checks of `golden.evaluate_gates`; without them those in the results."""
+    """The whole report. `gates` and `robustness` are those in the results unless given."""
     if language not in LANGUAGES:
         raise UsageError(f"unknown report language {language!r}", hint=f"Known: {', '.join(LANGUAGES)}.")
     say = _Words(language)
@@ -113,8 +113,8 @@ def markdown(
     lines = [*_head(results, checks, say), *_measures(results, say), *_gates(checks, say)]
     for kind in ("by_category", "by_test_type", "by_language", "by_perturbation"):
         lines += _slice(results, kind, say)
-    if robustness:
-        lines += _robustness(robustness, say)
+    if costs := robustness or results.get("robustness"):
+        lines += _robustness(costs, say)
     lines += _failures(results, say)
     return "\n".join(lines).rstrip() + "\n"
 
@@ -171,21 +171,19 @@ def _head(results: Mapping[str, Any], gates: Sequence[Mapping[str, Any]], say: _
 def _measures(results: Mapping[str, Any], say: _Words) -> Iterator[str]:
     figures = results["overall"]
     intervals = results.get("intervals", {}).get("overall", {})
-    rows = []
-    for name in MEASURES:
-        if figures.get(name) is None:
-            continue
-        bounds = intervals.get(name, {})
-        rows.append(
-            [say.measure(name), say.number(name, figures[name]), _bounds(name, bounds, say), bounds.get("n", "")]
-        )
+    n = results.get("n", {}).get("overall", {})
+    rows = [
+        [say.measure(name), say.number(name, figures[name]), _bounds(name, intervals.get(name), say), n.get(name, "")]
+        for name in MEASURES
+        if figures.get(name) is not None
+    ]
     yield from _section(say("measures"), _table([say("measure"), say("value"), say("interval"), "n"], rows))
 
 
-def _bounds(name: str, bounds: Mapping[str, Any], say: _Words) -> str:
-    if bounds.get("low") is None:
+def _bounds(name: str, bounds: Sequence[float | None] | None, say: _Words) -> str:
+    if not bounds or bounds[0] is None:
         return ""
-    return f"{say.number(name, bounds['low'])} – {say.number(name, bounds['high'])}"
+    return f"{say.number(name, bounds[0])} – {say.number(name, bounds[1])}"
 
 
 def _slice(results: Mapping[str, Any], kind: str, say: _Words) -> Iterator[str]:
@@ -194,7 +192,7 @@ def _slice(results: Mapping[str, Any], kind: str, say: _Words) -> Iterator[str]:
     intervals = results.get("intervals", {}).get(kind, {})
     rows = []
     for name, figures in results[kind].items():
-        bounds = intervals.get(name, {}).get("pass_rate_total", {})
+        bounds = intervals.get(name, {}).get("pass_rate_total")
         rate = say.number("pass_rate_total", figures["pass_rate_total"])
         must = say.number("pass_rate_must", figures.get("pass_rate_must"))
         mrr = say.number("mrr_at_k", figures.get("mrr_at_k"))
@@ -226,6 +224,7 @@ def _robustness(robustness: Mapping[str, Any], say: _Words) -> Iterator[str]:
     yield from _section(say("robustness"), _table(head, rows))
     for key, names in (("worst", robustness["worst_families"]), ("fragile", robustness["worst_parents"])):
         if names:
+            yield ""
             yield say(key, names=", ".join(names))
 
 

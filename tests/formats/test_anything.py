@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay import read_gold, read_run
@@ -62,7 +62,6 @@ def replaced(value: Any, place: tuple[Any, ...], by: Any) -> Any:
     [("dataset.json", DATASET, read_gold), ("golden.json", GOLDEN, read_gold), ("gold-set.jsonl", LINE, read_gold),
      ("results.json", RESULTS, read_run), ("beir.json", BEIR, read_run)],
 )  # fmt: skip
-@settings(max_examples=150)
 @given(data=st.data())
 def test_any_json_value_anywhere(
     name: str, example: Any, read: Any, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
@@ -75,13 +74,13 @@ def test_any_json_value_anywhere(
         read(path)
 
 
-WORDS = st.sampled_from(["q1", "q2", "0", "Q0", "A", "B", "1", "2.5", "-1", "--1", "nan", "inf", "1e999", "²", "#", "\t",
-                         " ", "  ", "\n", "\r\n", "\n", ",", '"', "\x00", "\ufeff", "99999999999", "query_id,doc_id,grade",
-                         "é", "תקדים", "query_id,query,doc_id,grade\n"])  # fmt: skip
+WORDS = st.sampled_from(
+    ["q1", "q2", "0", "Q0", "A", "B", "1", "2.5", "-1", "--1", "nan", "inf", "1e999", "²", "99999999999", "é", "תקדים",
+     " ", "  ", "\t", "\n", "\n", "\r\n", "#", ",", '"', "\x00", "\ufeff", "query_id,query,doc_id,grade\n"]
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["x.run", "x.qrels", "x.csv", "x.jsonl", "x.json"])
-@settings(max_examples=150)
 @given(words=st.lists(WORDS, max_size=30), tail=st.binary(max_size=4))
 def test_any_text_or_bytes(name: str, words: list[str], tail: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
     path: Path = tmp_path_factory.getbasetemp() / name

@@ -8,6 +8,7 @@ from assay.formats import golden_json
 from assay.golden.places import (
     EXPECTATION_KEYS,
     Place,
+    document_fields,
     hit_place,
     in_force,
     is_near,
@@ -18,7 +19,7 @@ from assay.golden.places import (
     parse_node_id,
     place_of,
 )
-from assay.types import Hit, Locator
+from assay.types import Document, Hit, Locator
 
 from .helpers import hit
 
@@ -74,8 +75,21 @@ def test_a_lookup_in_the_corpus_places_a_bare_id() -> None:
     assert not matches(place_of({"section": 113}), hit_place(Hit(doc_id="d8"), known.get))
 
 
+def test_documents_of_a_corpus_can_be_looked_up() -> None:
+    by_locator = Document(id="a", text="t", locator=Locator(doc_id="lapua", page=5, table="p5-t1"), valid_from="2024")
+    by_metadata = Document(
+        id="b", metadata={"law": "Kuntalaki", "section_num": 110, "section_suffix": "a", "table": {}}
+    )
+    known = {document.id: document_fields(document) for document in (by_locator, by_metadata, Document(id=NODE))}
+    assert matches(place_of({"doc_id": "lapua", "page": 5, "table": "P5-T1"}), hit_place(Hit(doc_id="a"), known.get))
+    assert matches(place_of({"law": "kuntalaki", "section": "110a"}), hit_place(Hit(doc_id="b"), known.get))
+    assert matches(place_of({"law": "410/2015", "section": "110a", "moment": 2}), place_of(known[NODE]))
+    assert (known["a"]["text"], known["a"]["valid_from"]) == ("t", "2024")
+
+
 def test_node_ids_tell_law_version_section_and_moment() -> None:
     assert parse_node_id(NODE) == {"version": "fin@20230780", "section": "110a", "moment": "2", "law": "410/2015"}
+    assert parse_node_id("624/2006:fin@20250561:17a:18:1")["chapter"] == "17a"
     assert parse_node_id("kuntalaki:7") == {"section": "7", "law": "kuntalaki"}
     assert parse_node_id("lapua-tilinpaatos-2023:p15") == {}
     assert parse_node_id("A-91-123") == {}
@@ -97,6 +111,18 @@ def test_two_acts_of_one_name_are_told_apart_by_number() -> None:
 
 def test_an_expected_law_is_not_met_by_a_hit_that_names_none() -> None:
     assert not matches(place_of({"law": "Kuntalaki", "section": "110"}), hit_place(hit(110, 1)))
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [{"chapter": "5 luku", "section": "21"}, {"section": "5:21"}, {"section": "5 luku 21 §"}, {"section": "21"}],
+)
+def test_chapters_tell_sections_of_one_number_apart(wanted: dict[str, str]) -> None:
+    fifth, tenth = (Hit(doc_id=f"624/2006:fin@20250561:{chapter}:21:1") for chapter in ("5l", "10l"))
+    assert matches(place_of(wanted), hit_place(fifth))
+    assert matches(place_of(wanted), hit_place(hit(21, 1))), "a hit need not say its chapter"
+    assert matches(place_of(wanted), hit_place(tenth)) == (wanted == {"section": "21"})
+    assert matches(place_of(wanted | {"law": "624/2006"}), hit_place(fifth))
 
 
 def test_pages_tables_and_rows() -> None:

@@ -5,8 +5,8 @@ import math
 import pytest
 
 from assay.errors import InputError
-from assay.golden import DEFAULT_POLICY, check, evaluate_gates, results, robustness, wilson
-from assay.types import Hit, QueryResult
+from assay.golden import DEFAULT_POLICY, check, evaluate_gates, evaluate_golden, results, robustness, wilson
+from assay.types import GoldSet, Hit, QueryResult
 
 from .helpers import hit, outcome, question
 
@@ -27,7 +27,8 @@ def _mixed() -> list:
 
 def test_rates_are_over_the_questions_they_are_about() -> None:
     found = results(_mixed())
-    overall, n = found["overall"], {name: bounds["n"] for name, bounds in found["intervals"]["overall"].items()}
+    overall, n = found["overall"], found["n"]["overall"]
+    assert found["intervals"]["overall"]["pass_rate_must"] == list(wilson(2, 2) or ())
     assert (overall["pass_rate_total"], n["pass_rate_total"]) == (3 / 6, 6), "a failed call is in no rate"
     assert (overall["pass_rate_must"], n["pass_rate_must"]) == (1.0, 2)
     assert (overall["pass_rate_should"], n["pass_rate_should"]) == (1 / 4, 4)
@@ -105,10 +106,10 @@ def test_the_default_gates() -> None:
 
 def test_any_measure_and_slice_can_be_a_gate() -> None:
     figures = _figures() | {"by_category": {"talous": {"mrr_at_k": 0.4}}}
-    gate = {"name": "T", "measure": "mrr_at_k", "slice": "category=talous", "minimum": 0.5}
+    gate = {"name": "T", "measure": "mrr_at_k", "slice": "category:talous", "minimum": 0.5}
     found = evaluate_gates(figures, None, [gate])
     assert found[0]["status"] == "fail"
-    assert found[0]["message"] == "mrr_at_k of category=talous is 0.4, asked: at least 0.5"
+    assert found[0]["message"] == "mrr_at_k of category:talous is 0.4, asked: at least 0.5"
 
 
 def test_failed_calls_fail_the_gate() -> None:
@@ -139,3 +140,13 @@ def test_robustness_is_the_drop_from_the_parent() -> None:
     assert found["worst_parents"] == ["a (1)"]
     with pytest.raises(InputError):
         robustness(results([outcome(question("a", expected_any=S1), hit(1, 1))]))
+
+
+def test_the_whole_suite_in_one_call() -> None:
+    parent = question("a", must=True, expected_any=S1)
+    variant = question("a~case", expected_any=S1, extra={"parent": "a", "perturbation": "case"})
+    answers = [QueryResult(query_id=query_id, hits=(Hit(doc_id="x:1:1", score=0.5),)) for query_id in ("a", "a~case")]
+    found = evaluate_golden(GoldSet(name="g", queries=(parent, variant)), answers, min_score=0.4)
+    assert _statuses(found["gates"]) == "A:pass B:pass C:skipped D:skipped"
+    assert found["robustness"]["by_perturbation"]["case"]["drop"] == 0
+    assert "robustness" not in evaluate_golden(GoldSet(name="g", queries=(parent,)), answers)

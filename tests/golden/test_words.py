@@ -11,7 +11,8 @@ alijäämä: alijäämän alijäämää alijäämiä alijäämäselvitys
 kunta: kunnan kuntaa kuntaan kunnissa kuntien kuntia
 laki: lain lakia laissa lakeja laeissa
 asukas: asukkaan asukkaiden asukasta asukkaidensa
-oikeus: oikeuden oikeutta oikeuksia
+oikeus: oikeuden oikeutta oikeuksia oikeuteen
+kieli: kieltä kielen kieliä
 velvollisuus: velvollisuuden velvollisuutta velvollisuuksia
 kattaminen: kattamisen kattamista
 liite: liitteen liitteitä

@@ -23,7 +23,9 @@ def write_searches(url: str, writer: int) -> None:
             for n in range(5)
         ])  # fmt: skip
         cites = (f"d{batch % 3}", "shared")
-        store.add_decisions([Decision(id=f"D-{writer}-{batch}", at=NOW + timedelta(minutes=batch, seconds=30), cites=cites)])
+        store.add_decisions(
+            [Decision(id=f"D-{writer}-{batch}", at=NOW + timedelta(minutes=batch, seconds=30), cites=cites)]
+        )
     store.close()
 
 

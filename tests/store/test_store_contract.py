@@ -83,7 +83,9 @@ class TestCitations:
         assert store.feedback() == [Feedback(log_id="l1", rank=2, **given), Feedback(log_id="l2", rank=1, **given)]
 
     def test_only_earlier_searches(self, store: Store) -> None:
-        store.add_searches([search("before", "a"), search("same", "a", at=NOW + DAY), search("after", "a", at=NOW + 2 * DAY)])
+        store.add_searches(
+            [search("before", "a"), search("same", "a", at=NOW + DAY), search("after", "a", at=NOW + 2 * DAY)]
+        )
         store.add_decisions([decision("D", "a")])
         assert [row.log_id for row in store.feedback()] == ["before"]
 
@@ -183,7 +185,12 @@ class TestReview:
         assert (done.decided_by, done.decided_at, done.reason) == ("dafna", NOW + DAY, "read it")
         assert store.votes("gold-set", query_id="g1") == [vote]
         entry = store.audit(subject="gold-set/g-k1")[0]
-        assert (entry.action, entry.by, entry.before, entry.after) == ("review.approved", "dafna", {"x": 1}, {"x": "ä\0"})
+        assert (entry.action, entry.by, entry.before, entry.after) == (
+            "review.approved",
+            "dafna",
+            {"x": 1},
+            {"x": "ä\0"},
+        )
 
     def test_the_second_of_two_reviewers_is_told(self, store: Store) -> None:
         store.add_review_items([item("k1")])

@@ -84,8 +84,8 @@ def test_a_second_run_changes_nothing(logged: Store, gold: Path) -> None:
 
 CHAIR = [
     b'# reviewed by Dafna, May 2026\n',
-    b'{"note": "mine",   "source":"chair", "id":"g007","query":"Materiality", "corpus":"internal_decisions","extra":{"a":1},'
-    b'"relevant_case_law_ids":["x","x2"]}\r\n',
+    b'{"note": "mine",   "source":"chair", "id":"g007","query":"Materiality", "corpus":"internal_decisions",'
+    b'"extra":{"a":1},"relevant_case_law_ids":["x","x2"]}\r\n',
     b'\n',
     b'// a row of another hand, without a source\n',
     b'{"id":"own-1","query":"\xd7\x94\xd7\x99\xd7\x98\xd7\x9c","relevant_case_law_ids":[1,null],"practice_area":null}\n',
@@ -95,7 +95,7 @@ CHAIR = [
 
 @pytest.mark.parametrize("order", [(0, 1, 2, 3, 4, 5), (5, 4, 3, 2, 1, 0), (1, 5, 0, 4, 2, 3)])
 def test_lines_that_are_not_ours_are_kept_byte_for_byte(logged: Store, gold: Path, order: tuple[int, ...]) -> None:
-    ours = b'{"id":"g005","query":"gone","corpus":"precedent_library","relevant_case_law_ids":["q"],"source":"bootstrap"}\n'
+    ours = b'{"id":"g005","query":"gone","corpus":"c","relevant_case_law_ids":["q"],"source":"bootstrap"}\n'
     gold.parent.mkdir(parents=True)
     theirs = [CHAIR[n] for n in order]
     gold.write_bytes(b"\xef\xbb\xbf" + b"".join([*theirs[:3], ours, *theirs[3:]])[:-1])
@@ -118,7 +118,10 @@ def test_ids_stay_with_their_query(logged: Store, gold: Path) -> None:
     done = bootstrap(logged, gold, Options())
     assert (done.added, done.updated) == (1, 1)
     assert {row["query"]: row["id"] for row in rows(gold)} == {
-        "MATERIALITY!": ids["Materiality"], "מועד קובע תב״ע?": ids["מועד קובע תב״ע?"], "aaa comes first in order": "g003"}  # fmt: skip
+        "MATERIALITY!": ids["Materiality"],
+        "מועד קובע תב״ע?": ids["מועד קובע תב״ע?"],
+        "aaa comes first in order": "g003",
+    }
 
 
 def test_an_id_that_left_comes_back_to_its_query_and_to_no_other(logged: Store, gold: Path) -> None:
@@ -266,7 +269,9 @@ class TestWeakerSigns:
 
 class TestDecisions:
     def test_citations_in_a_text_are_resolved(self) -> None:
-        made = decision_from("D1", "2026-05-31", text="see ערר 8011/19", cites=["p2", "D1"], resolve=lambda text: ["p1", "p2"])
+        made = decision_from(
+            "D1", "2026-05-31", text="see ערר 8011/19", cites=["p2", "D1"], resolve=lambda text: ["p1", "p2"]
+        )
         assert made.cites == ("p2", "p1")
         assert made.at == datetime(2026, 5, 31, 23, 59, 59, 999999, tzinfo=UTC)
 
@@ -279,13 +284,20 @@ class TestDecisions:
             decision_from(" ", "2026-05-31")
 
     def test_times(self) -> None:
-        assert moment("2026-05-31T12:00:00") == moment("2026-05-31T12:00:00Z") == moment("2026-05-31T15:00:00+03:00") == NOW
+        assert (
+            moment("2026-05-31T12:00:00")
+            == moment("2026-05-31T12:00:00Z")
+            == moment("2026-05-31T15:00:00+03:00")
+            == NOW
+        )
 
 
 GROUPS = st.lists(st.sampled_from("abcdef"), unique=True).map(
     lambda names: [Group(key=f"\t{n}", query=n, corpus="", practice_area="", doc_ids=("d",)) for n in sorted(names)]
 )
-LINES = st.lists(st.tuples(st.sampled_from(["chair", "bootstrap", "#"]), st.sampled_from("abcdef"), st.integers(1, 9)), max_size=8)
+LINES = st.lists(
+    st.tuples(st.sampled_from(["chair", "bootstrap", "#"]), st.sampled_from("abcdef"), st.integers(1, 9)), max_size=8
+)
 
 
 @given(LINES, GROUPS, GROUPS)

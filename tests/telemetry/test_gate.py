@@ -22,7 +22,9 @@ NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
 @pytest.fixture
 def gold(store: Store, tmp_path: Path) -> Path:
     for n, query in enumerate(["first", "second", "third"]):
-        store.add_searches([SearchLog(id=f"l{n}", at=NOW, query=query, corpus="c", results=(Shown("a", 1), Shown("b", 2)))])
+        store.add_searches(
+            [SearchLog(id=f"l{n}", at=NOW, query=query, corpus="c", results=(Shown("a", 1), Shown("b", 2)))]
+        )
     store.add_decisions([Decision(id="D", at=NOW + timedelta(days=1), cites=("a", "b"))])
     path = tmp_path / "gold-set.jsonl"
     bootstrap(store, path, Options(), now=NOW)
@@ -41,7 +43,11 @@ def states(store: Store) -> dict[str, str]:
 def test_promote(store: Store, gold: Path) -> None:
     done = gate.promote(store, gold, ["g001", "g003"], by="Dafna", why="right answers", now=NOW)
     assert (done.ids, done.already, done.approval.approved, done.approval.total) == (("g001", "g003"), (), 2, 3)
-    assert {id: row["source"] for id, row in rows(gold).items()} == {"g001": "chair", "g002": "bootstrap", "g003": "chair"}
+    assert {id: row["source"] for id, row in rows(gold).items()} == {
+        "g001": "chair",
+        "g002": "bootstrap",
+        "g003": "chair",
+    }
     assert gold.read_bytes().startswith(b'# head\n{"id":"g001","query":"first"')
     assert states(store) == {"g001": "approved", "g002": "pending_review", "g003": "approved"}
     entry = store.audit(subject="gold-set/g001")[0]
@@ -54,9 +60,12 @@ def test_promote(store: Store, gold: Path) -> None:
 def test_promoting_twice_says_so_and_records_once(store: Store, gold: Path) -> None:
     gate.promote(store, gold, ["g001"], by="Dafna")
     before = gold.read_bytes()
+    gold.write_bytes(before := before.replace(b'{"id":"g001",', b'{ "id" : "g001",'))
     assert gate.promote(store, gold, ["g001", "g001"], by="Noa").already == ("g001",)
     assert gold.read_bytes() == before
-    assert len(store.audit()) == 1
+    gate.promote(store, gold, ["g001", "g002"], by="Noa")
+    assert gold.read_bytes().startswith(before.split(b"\n{", 2)[0])
+    assert [entry.subject for entry in store.audit()] == ["gold-set/g002", "gold-set/g001"]
 
 
 def test_promoted_rows_survive_the_next_bootstrap(store: Store, gold: Path) -> None:
@@ -68,7 +77,9 @@ def test_promoted_rows_survive_the_next_bootstrap(store: Store, gold: Path) -> N
 
 
 def test_correct(store: Store, gold: Path) -> None:
-    gate.correct(store, gold, "g001", Correction(add=("c",), remove=("a",), note="b decides"), by="Dafna", why="a is overruled")
+    gate.correct(
+        store, gold, "g001", Correction(add=("c",), remove=("a",), note="b decides"), by="Dafna", why="a is overruled"
+    )
     row = rows(gold)["g001"]
     assert (row["relevant_case_law_ids"], row["note"], row["source"]) == (["b", "c"], "b decides", "chair")
     assert {vote.doc_id: vote.grade for vote in store.votes("gold-set")} == {"a": 0, "b": 1, "c": 1}
@@ -87,7 +98,10 @@ def test_reject_stays_rejected_until_taken_back(store: Store, gold: Path) -> Non
     assert rows(gold)["g002"]["source"] == "bootstrap"
     assert not bootstrap(store, gold, Options()).changed
     assert states(store)["g002"] == "pending_review"
-    assert [entry.action for entry in store.audit(subject="gold-set/g002")] == ["review.pending_review", "review.rejected"]
+    assert [entry.action for entry in store.audit(subject="gold-set/g002")] == [
+        "review.pending_review",
+        "review.rejected",
+    ]
 
 
 def test_unknown_keys_stay_on_a_promoted_row(store: Store, gold: Path) -> None:
@@ -112,7 +126,7 @@ def test_a_lost_store_loses_no_approval(store: Store, gold: Path, tmp_path: Path
     (lambda s, p: gate.promote(s, p, ["g0001"], by="D"), "no row 'g0001'(?s:.*)Did you mean g001"),
     (lambda s, p: gate.promote(s, p, ["g001"], by=" "), "say who decides"),
     (lambda s, p: gate.reject(s, p, ["g001"], by="D", why=""), "say why"),
-    (lambda s, p: gate.correct(s, p, "g001", Correction(remove=("a", "b")), by="D", why="w"), "no document would be left"),
+    (lambda s, p: gate.correct(s, p, "g001", Correction(remove=("a", "b")), by="D", why="w"), "no document would be"),
     (lambda s, p: gate.correct(s, p, "g001", Correction(query=" "), by="D", why="w"), "needs a query"),
     (lambda s, p: gate.reopen(s, p, "g001", by="D"), "is not rejected"),
 ])  # fmt: skip

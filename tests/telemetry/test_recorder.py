@@ -84,7 +84,7 @@ def test_the_caller_pays_less_than_a_millisecond(recorder: Recorder) -> None:
         started = time.perf_counter()
         recorder.log_search(f"query {n}", hits, corpus="c")
         spent.append(time.perf_counter() - started)
-    # The writer shares the interpreter, and the machine may be busy: the middle and the ninth tenth are the caller's own.
+    # The writer shares the interpreter, and the machine may be busy: nine tenths of the calls are the caller's own.
     assert quantiles(spent, n=10)[8] < 0.001
 
 
@@ -136,8 +136,9 @@ class Unprintable:
 
 
 @pytest.mark.parametrize("call", [
-    lambda r: r.log_search("q", object()), lambda r: r.log_search("q", [object()]), lambda r: r.log_search("q", iter("ab")),
-    lambda r: r.log_search(Unprintable()), lambda r: r.log_search("q", nonsense=1), lambda r: r.log_click(Unprintable(), "d"),
+    lambda r: r.log_search("q", object()), lambda r: r.log_search("q", [object()]),
+    lambda r: r.log_search("q", iter("ab")), lambda r: r.log_search(Unprintable()),
+    lambda r: r.log_search("q", nonsense=1), lambda r: r.log_click(Unprintable(), "d"),
 ])  # fmt: skip
 def test_nonsense_is_counted_and_not_raised(call: Any) -> None:
     recorder = Recorder(Kept)  # type: ignore[arg-type]
@@ -232,7 +233,7 @@ class TestRedaction:
         ("us-ssn", "ssn 078-05-1120", "ssn [id]"),
         ("phone", "call 052-123-4567", "call [phone]"),
         (Redaction("case", r"case \d+", "[case]"), "in case 12 of", "in [case] of"),
-        (names_rule(["דפנה לוי", "Cohen"]), "of COHEN and דפנה לוי, not Cohenson", "of [name] and [name], not Cohenson"),
+        (names_rule(["דפנה לוי", "Cohen"]), "COHEN and דפנה לוי, not Cohenson", "[name] and [name], not Cohenson"),
         (Redaction("back", r"(x)", r"\1"), "x", r"\1"),
     ])  # fmt: skip
     def test_rules(self, rule: str | Redaction, text: str, stored: str) -> None:

@@ -1,10 +1,11 @@
 """Corpora: importers, the corpus on disk, citations and the graph they make.
 
-    import_corpus("fppc", "extracted/", name="opinions")       read a source, or find that it has not changed
-    corpus = open_corpus(None, "opinions")                     in `$ASSAY_HOME`, by default `.assay`
-    corpus.get("A-24-003"); corpus.iter(); corpus.frame        one document; all of them; columns
-    corpus.cites("A-24-003"); corpus.cited_by("A-24-003")      the graph
-    cite("Section 1090 and the Smith Advice Letter, No. A-90-123", corpus)      spans, normal forms, targets
+import_corpus("fppc", "extracted/", name="opinions")       read a source, or find that it has not changed
+corpus = open_corpus(None, "opinions")                     in `$ASSAY_HOME`, by default `.assay`
+corpus.get("A-24-003"); corpus.iter(); corpus.frame        one document; all of them; columns
+corpus.cites("A-24-003"); corpus.cited_by("A-24-003")      the graph
+stats(corpus); check(corpus); freeze(corpus, path)         what is in it, what is wrong with it, one portable file
+cite("Section 1090 and the Smith Advice Letter, No. A-90-123", corpus)      spans, normal forms, targets
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from __future__ import annotations
 from assay.corpus.build import ImportReport, Progress, import_corpus
 from assay.corpus.citations import Citation, Scheme, format, parse
 from assay.corpus.disk import Corpus, Manifest, list_corpora, open_corpus, workspace
+from assay.corpus.frozen import freeze, open_frozen
+from assay.corpus.quality import Stats, check, near_duplicates, stats
 from assay.corpus.resolve import Resolved, Resolver, cite
 from assay.corpus.source import KINDS, Problem
 
@@ -26,11 +29,17 @@ __all__ = [
     "Resolved",
     "Resolver",
     "Scheme",
+    "Stats",
+    "check",
     "cite",
     "format",
+    "freeze",
     "import_corpus",
     "list_corpora",
+    "near_duplicates",
     "open_corpus",
+    "open_frozen",
     "parse",
+    "stats",
     "workspace",
 ]

@@ -29,7 +29,16 @@ SCHEME = PLAIN
 VERSION = 1
 MAX_BYTES = 256 * 2**20
 MAX_DEPTH = 200
-LANGUAGES = {"fin": "fi", "fi": "fi", "finnish": "fi", "he": "he", "heb": "he", "hebrew": "he", "eng": "en", "swe": "sv"}
+LANGUAGES = {
+    "fin": "fi",
+    "fi": "fi",
+    "finnish": "fi",
+    "he": "he",
+    "heb": "he",
+    "hebrew": "he",
+    "eng": "en",
+    "swe": "sv",
+}
 CONTAINERS = ("part", "chapter", "title", "division", "subdivision", "book", "appendix", "attachment")
 BLOCKS = ("p", "point", "paragraph", "subparagraph", "intro", "wrapup", "tr", "block", "item", "content", "subsection")
 
@@ -270,7 +279,9 @@ def _document(
     schedule = _schedule(section)
     heading = _heading(section.element)
     places = _places(section)
-    chapter = re.sub(r"\s+", "", places.get("chapter", "").split("luku")[0]) if "luku" in places.get("chapter", "") else ""
+    chapter = (
+        re.sub(r"\s+", "", places.get("chapter", "").split("luku")[0]) if "luku" in places.get("chapter", "") else ""
+    )
     period = law.periods.get(_inherited(section, element, "period").lstrip("#"), (law.valid_from, law.valid_to))
     id_parts = (
         law.id,
@@ -301,7 +312,9 @@ def _document(
         title=_label(law, section.number, moment, schedule, heading),
         text=text,
         fields=fields,
-        locator=Locator(doc_id=law.id, section=section.number or None, moment=moment or None, version=law.version or None),
+        locator=Locator(
+            doc_id=law.id, section=section.number or None, moment=moment or None, version=law.version or None
+        ),
         citations=tuple(_references(element, law)),
         language=law.language,
         valid_from=period[0],
@@ -317,7 +330,9 @@ def _renamed(document: Document, copy: int) -> Document:
 def _label(law: Law, section: str, moment: str, schedule: str, heading: str) -> str:
     if law.language == "he":
         place = f"סעיף {section}" + (f"({moment})" if moment else "")
-        place += f" לתוספת ה{ORDINALS[int(schedule) - 1]}" if schedule.isdigit() and int(schedule) <= len(ORDINALS) else ""
+        place += (
+            f" לתוספת ה{ORDINALS[int(schedule) - 1]}" if schedule.isdigit() and int(schedule) <= len(ORDINALS) else ""
+        )
     elif law.language == "fi":
         place = f"{section} §" + (f" {moment} mom." if moment else "")
     else:

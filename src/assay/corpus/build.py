@@ -26,9 +26,10 @@ import polars as pl
 
 from assay.corpus import disk
 from assay.corpus.disk import FORMAT, MANIFEST, Corpus, Manifest, Part, corpus_path, fingerprint_of, id_hash, read_arrow
+from assay.corpus.graph import link
 from assay.corpus.parts import Batch, Done, batches, finished_parts, is_finished, part_stem, read_batch, write_arrow
 from assay.corpus.resolve import VERSION as RESOLVE_VERSION
-from assay.corpus.resolve import Resolver, link
+from assay.corpus.resolve import Resolver
 from assay.corpus.source import Problem, Unit, importer, path_of
 from assay.corpus.worker import ask, helper
 from assay.errors import InputError
@@ -62,7 +63,7 @@ def import_corpus(
     strict: bool = False,
     jobs: int | None = None,
 ) -> ImportReport:
-    """Import `source` as the corpus `name`. Bad records are counted and kept as problems; `strict` stops at the first."""
+    """Import `source` as the corpus `name`. Bad records are counted and kept; `strict` stops at the first."""
     began = time.perf_counter()
     tell = progress or (lambda stage, done, total: None)
     path = corpus_path(home, name)

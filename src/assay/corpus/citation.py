@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 
@@ -44,3 +44,41 @@ class Scheme(msgspec.Struct, frozen=True, kw_only=True):
 
 
 PLAIN = Scheme()
+
+Status = Literal["resolved", "self", "ambiguous", "missing", "no-document"]
+STATUSES: tuple[Status, ...] = get_args(Status)
+
+
+class Resolution(msgspec.Struct, frozen=True):
+    """What came of one citation: rows of the documents, and how they were found or why not."""
+
+    status: Status
+    rows: tuple[int, ...] = ()
+    reason: str = ""
+
+
+class Facts(msgspec.Struct):
+    """What resolving needs of a document's metadata. An importer sets those that its documents have."""
+
+    numbers: tuple[str, ...] = ()
+    title_numbers: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    reported_at: str = ""
+    commission_opinion: bool = False
+    request: bool = False
+    law: str = ""
+    law_id: str = ""
+    law_names: tuple[str, ...] = ()
+    chapter: str = ""
+    schedule: str = ""
+    work: str = ""
+    eId: str = ""
+    case_number: str = ""
+    aliases: tuple[str, ...] = ()
+
+
+def narrowed(rows: list[int], rule: str) -> Resolution:
+    """One row is an answer; several are a question."""
+    if len(rows) == 1:
+        return Resolution("resolved", (rows[0],), rule)
+    return Resolution("ambiguous", tuple(rows), f"{len(rows)} documents fit by {rule}")

@@ -40,5 +40,5 @@ def parse(text: str, language: str | None = None, *, scheme: Scheme = PLAIN) -> 
 
 def format(citation: Citation) -> str:
     """The normal form: it parses back to the same kind and parts."""
-    return LANGUAGES[citation.language].format(citation.kind, citation.parts)
-
+    printed: str = LANGUAGES[citation.language].format(citation.kind, citation.parts)
+    return printed

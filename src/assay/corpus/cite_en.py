@@ -108,7 +108,10 @@ _BEFORE_LETTER = re.compile(
     rf"|\b(?:[Ll]etters?|[Mm]emorandum|[Oo]pinion)\s+to\s+(?:(?:Mr|Ms|Mrs|Dr|Hon)\.\s+)?(?P<to>{_NAME}),?\s+)?"
     r"(?:(?:[Oo]ur\s+)?[Ff]ile\s+|FILE\s+)?$"
 )
-_OPINION = r"(?P<vol>\d(?<!\w.)\d{0,2})\s+(?P<of>[A-Z][A-Za-z]{1,5})\s+[Oo]p(?:inion)?s?\.?\s+(?P<page>\d{1,4})(?:\s*\((?P<year2>\d{4})\))?"
+_OPINION = (
+    r"(?P<vol>\d(?<!\w.)\d{0,2})\s+(?P<of>[A-Z][A-Za-z]{1,5})\s+[Oo]p(?:inion)?s?\.?\s+(?P<page>\d{1,4})"
+    r"(?:\s*\((?P<year2>\d{4})\))?"
+)
 _BEFORE_OPINION = re.compile(
     rf"(?:\b(?:In\s+[Rr]e|Opinion\s+requested\s+by)\s*:?\s+(?P<name>{_NAME})\s*,?\s*)?(?:\((?P<year>\d{{4}})\)\s*)?$"
 )

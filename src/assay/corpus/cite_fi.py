@@ -40,12 +40,15 @@ _LAW = (
     rf"(?:(?P<law>(?:(?:{'|'.join(POINTERS)})\s+)?[\wåäöÅÄÖ-]*(?:{_ENDING}))\s+(?:\((?P<id>\d{{1,4}}/\d{{4}})\)\s+)?)"
 )
 _CHAPTER = rf"(?:(?P<chapter>{_UNIT}|tämän|tämä|saman)\s+(?:luvun|luku|luvussa)\s+)"
-_SECTION = rf"(?:(?P<units>{_UNITS})\.?\s?(?:§(?::[\wåäö]+)?|pykäl[\wåäö]*)|pykäl[\wåäö]*\s+(?P<units2>{_UNITS})(?!\.?\s?(?:§|pykäl)))"
+_SECTION = (
+    rf"(?:(?P<units>{_UNITS})\.?\s?(?:§(?::[\wåäö]+)?|pykäl[\wåäö]*)"
+    rf"|pykäl[\wåäö]*\s+(?P<units2>{_UNITS})(?!\.?\s?(?:§|pykäl)))"
+)
 _MOMENT = rf"(?P<moments>{_NUMBERS})\.?\s+(?:moment[\wåäö]*|mom\.)"
 _ITEM = rf"(?P<items>{_NUMBERS})\s?(?:kohta[\wåäö]*|kohda[\wåäö]*)"
+_OWN = rf"{_MOMENT.replace('moments', 'own')}(?:\s+{_ITEM.replace('items', 'own_items')})?"
 _CITATION = re.compile(
-    rf"(?<![\wåäö§/]){_LAW}?{_CHAPTER}?{_SECTION}(?:\s+{_MOMENT})?(?:\s+{_ITEM})?|(?<![\wåäö§/–-]){_MOMENT.replace('moments', 'own')}(?:\s+{_ITEM.replace('items', 'own_items')})?",
-    re.IGNORECASE,
+    rf"(?<![\wåäö§/]){_LAW}?{_CHAPTER}?{_SECTION}(?:\s+{_MOMENT})?(?:\s+{_ITEM})?|(?<![\wåäö§/–-]){_OWN}", re.IGNORECASE
 )
 _GOES_ON = re.compile(r",?\s(?:(?:ja|tai|sekä|taikka)\s)?")
 _ONE_MOMENT = re.compile(rf"\d{{1,2}}(?:\s?{_DASH}\s?\d{{1,2}})?")

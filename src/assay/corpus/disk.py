@@ -167,7 +167,7 @@ class Corpus:
     @cached_property
     def citations(self) -> pl.LazyFrame:
         """One row for a citation in a document: row, normal, kind, language, text, start, end, count, in_record, name,
-        status, reason, targets (rows)."""
+        own, status, reason, targets (rows)."""
         return pl.scan_ipc(self.data / "citations.arrow")
 
     def citations_of(self, doc_id: str) -> pl.DataFrame:

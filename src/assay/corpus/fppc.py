@@ -51,6 +51,11 @@ _BARE = re.compile(r"(?<![\w-])(?:19|20)?\d\d-\d{3}(?:[a-zA-Z]\b|\([a-z]\))?(?![
 _MATTER = re.compile(r"(?is)\bbefore\s+the\s+[a-z ]{3,60}commission\b.{0,80}?in\s+the\s+matter\s+of")
 _REQUESTED = re.compile(r"(?i)opinions?\s+requested\s+by\s*:?")
 _REPORTED = re.compile(r"(?<!\d)(\d{1,2})\s+F[^\s\d]{1,5}\s*OPINION\S{0,2}\s+/?(\d{1,3})(?!\d)")
+_AGENCY = re.compile(r"(?i)fair\s+political\s+practices?|public\s+integrity\s+commission")
+_DEAR = re.compile(r"\bDear\b|\bGentlemen\b|\bLadies\b")
+_DATE = re.compile(
+    r"(?:January|February|March|April|May|June|July|August|September|October|November|December)\s+\d{1,2},?\s+\d{4}"
+)
 _NAME_WORD = re.compile(r"[A-Z][A-Za-z’']+(?:-[A-Z][a-z]+)?")
 
 
@@ -128,8 +133,11 @@ def _metadata(record: dict[str, Any], title: str, text: str, doc_id: str) -> dic
         "names": _names(title, _text(parsed.get("requestor_name")), text, matter),
         "reported_at": _reported_at(text) if matter or "OPINION" in text[:200] else "",
         "commission_opinion": bool(matter),
+        "request": _is_request(text),
     }
-    metadata |= {key: _strings(cited.get(key)) for key in ("government_code", "regulations", "prior_opinions", "external")}
+    metadata |= {
+        key: _strings(cited.get(key)) for key in ("government_code", "regulations", "prior_opinions", "external")
+    }
     return {key: value for key, value in metadata.items() if value not in (None, "", [], False)}
 
 
@@ -176,6 +184,15 @@ def _names(title: str, requestor: str, text: str, matter: re.Match[str] | None) 
     if matter and (asked := _REQUESTED.search(text, matter.end(), matter.end() + 300)):
         names += _NAME_WORD.findall(text[asked.end() : asked.end() + 90])
     return list(dict.fromkeys(name.strip().title() for name in names if len(name) > 2))
+
+
+def _is_request(text: str) -> bool:
+    """A letter to the Commission has its name in the address, under a date or somebody else's letterhead; an answer
+    begins with it."""
+    agency, dear, date = (pattern.search(text[:HEAD]) for pattern in (_AGENCY, _DEAR, _DATE))
+    if not agency or (dear and dear.start() < agency.start()):
+        return False
+    return agency.start() > 150 or bool(date and date.start() < agency.start())
 
 
 def _reported_at(text: str) -> str:

@@ -44,7 +44,9 @@ def iter_raw_lines(path: Path) -> Iterator[tuple[str, bytes | Problem]]:
                 if len(line) > MAX_LINE_BYTES:
                     size = len(line) + _skip_rest(stream)
                     limit = MAX_LINE_BYTES // 2**20
-                    reason = f"the line has {size:,} bytes, more than {limit} MiB: this does not look like a line of JSON"
+                    reason = (
+                        f"the line has {size:,} bytes, more than {limit} MiB: this does not look like a line of JSON"
+                    )
                     yield where, Problem(code="line-too-long", where=where, reason=reason)
                     continue
                 line = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line

@@ -36,7 +36,9 @@ MENTIONS_SCHEMA: dict[str, Any] = {
     "count": pl.Int32,
     "in_record": pl.Boolean,
     "name": pl.String,
+    "own": pl.Boolean,
 }
+_RUNNING_HEAD = re.compile(r"\s*Page\b")  # what follows a letter's own number at the top of its pages
 
 
 class Batch(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,7 +66,7 @@ def part_stem(batch: int, part: int) -> str:
 
 
 def finished_parts(folder: Path, batch: int) -> list[Done]:
-    done = []
+    done: list[Done] = []
     while (marker := folder / f"{part_stem(batch, len(done))}.json").exists():
         done.append(msgspec.json.decode(marker.read_bytes(), type=Done))
     return done
@@ -131,32 +133,56 @@ def _write_part(
     stem: Path, documents: list[Document], sources: list[str], problems: list[Problem], scheme: Scheme
 ) -> None:
     write_arrow(document_frame(documents, sources), stem.with_suffix(".arrow"))
-    rows = [row for number, document in enumerate(documents) for row in mentions(number, document, scheme)]
+    rows = [
+        msgspec.structs.astuple(mention)
+        for number, document in enumerate(documents)
+        for mention in mentions(number, document, scheme)
+    ]
     write_arrow(pl.DataFrame(rows, schema=MENTIONS_SCHEMA, orient="row"), stem.with_suffix(".mentions"))
     done = Done(items=len(documents) + len(problems), rows=len(documents), problems=tuple(problems))
     write_atomic(stem.with_suffix(".json"), msgspec.json.encode(done))
 
 
-def mentions(row: int, document: Document, scheme: Scheme) -> list[tuple[Any, ...]]:
-    """Every citation of a document once: where it first stands, how often, and whether the record lists it."""
+class Mention(msgspec.Struct):
+    """A citation in a document: where it first stands, how often, and whether the record lists it. It is the document's
+    `own` number when it stands in running heads alone."""
+
+    row: int
+    normal: str
+    kind: str
+    language: str
+    text: str
+    start: int = -1
+    end: int = -1
+    count: int = 0
+    in_record: bool = True
+    name: str = ""
+    own: bool = False
+
+
+def mentions(row: int, document: Document, scheme: Scheme) -> list[Mention]:
+    """Every citation of a document once."""
     language = document.language if document.language in ("en", "fi", "he") else None
-    found: dict[str, list[Any]] = {}
+    found: dict[str, Mention] = {}
     for text in document.citations:
         if text.startswith("/akn/"):
-            found.setdefault(text, [row, text, "reference", "", text, -1, -1, 0, True, ""])
+            found.setdefault(text, Mention(row, text, "reference", "", text))
             continue
         parsed = parse(text, language, scheme=scheme) or _bare(text, scheme)
-        for citation in parsed:
-            found.setdefault(citation.normal, _mention(row, citation, in_record=True))
+        for one in parsed:
+            found.setdefault(one.normal, Mention(row, one.normal, one.kind, one.language, one.text, name=one.name))
         if not parsed:
-            found.setdefault(text, [row, text, "", "", text, -1, -1, 0, True, ""])
-    for citation in parse(document.text, language, scheme=scheme):
-        mention = found.setdefault(citation.normal, _mention(row, citation, in_record=False))
-        if mention[7] == 0:
-            mention[4:7] = citation.text, citation.start, citation.end
-        mention[7] += 1
-        mention[9] = mention[9] or citation.name
-    return [tuple(mention) for mention in found.values()]
+            found.setdefault(text, Mention(row, text, "", "", text))
+    for one in parse(document.text, language, scheme=scheme):
+        empty = Mention(row, one.normal, one.kind, one.language, one.text, in_record=False)
+        mention = found.setdefault(one.normal, empty)
+        head = one.kind == "letter" and bool(_RUNNING_HEAD.match(document.text, one.end))
+        if mention.count == 0:
+            mention.text, mention.start, mention.end, mention.own = one.text, one.start, one.end, head
+        mention.count += 1
+        mention.own = mention.own and head
+        mention.name = mention.name or one.name
+    return list(found.values())
 
 
 def _bare(text: str, scheme: Scheme) -> tuple[Citation, ...]:
@@ -165,13 +191,6 @@ def _bare(text: str, scheme: Scheme) -> tuple[Citation, ...]:
         return ()
     word = "No." if re.search(r"\d-\d", text) else "Section"
     return parse(f"{word} {text}", "en", scheme=scheme)
-
-
-def _mention(row: int, citation: Citation, *, in_record: bool) -> list[Any]:
-    start = (-1, -1) if in_record else (citation.start, citation.end)
-    return [
-        row, citation.normal, citation.kind, citation.language, citation.text, *start, 0, in_record, citation.name,
-    ]  # fmt: skip
 
 
 def write_arrow(frame: pl.DataFrame, path: Path, *, batch: int = 64) -> None:

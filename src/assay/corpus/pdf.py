@@ -5,7 +5,6 @@ Places are in points from the top left corner. Reading needs pypdfium2, the extr
 
 from __future__ import annotations
 
-import ctypes
 import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -106,7 +105,7 @@ class Report:
 
 def open_pdf(path: Path) -> Report:
     try:
-        import pypdfium2
+        import pypdfium2  # type: ignore[import-untyped, unused-ignore]
     except ImportError as error:
         raise InputError("reading PDF needs pypdfium2", where=str(path), hint="pip install 'assay[pdf]'") from error
     try:
@@ -119,7 +118,7 @@ def open_pdf(path: Path) -> Report:
 
 
 def _page(document: Any, number: int) -> Page:
-    import pypdfium2.raw as raw
+    import pypdfium2.raw as raw  # type: ignore[import-untyped, unused-ignore]
 
     page = document[number - 1]
     width, height = page.get_size()
@@ -130,29 +129,34 @@ def _page(document: Any, number: int) -> Page:
 
 
 def _words(textpage: Any, raw: Any, height: float) -> Iterator[Word]:
-    left, right, bottom, top = (ctypes.c_double() for _ in range(4))
+    """Letters between spaces. The boxes are the font's own, as high for an "a" as for an "A", so that lines are even;
+    their height stands for the size, since the size a PDF states may be scaled afterwards."""
+    place = raw.FS_RECTF()
     letters: list[str] = []
     box: Box | None = None
-    size = weight = 0.0
+    weight = 0.0
     for index in range(textpage.count_chars()):
         letter = chr(raw.FPDFText_GetUnicode(textpage.raw, index))
-        blank = letter.isspace() or ord(letter) < 32 or letter in "\ufffe\uffff"
+        letter = "\u00ad" if letter in "\x02\ufffe" else letter  # how PDFium marks a hyphen at the end of a line
+        blank = letter.isspace() or ord(letter) < 32 or letter == "\uffff"
+        apart = False
         if not blank:
-            raw.FPDFText_GetCharBox(textpage.raw, index, left, right, bottom, top)
-            here = Box(left.value, height - top.value, right.value, height - bottom.value)
-            # a letter that jumps back, or down to another line, begins a new word even without a space
-            apart = box is not None and (here.x0 - box.x1 > 0.35 * size or here.x0 < box.x0 - 1 or here.y0 > box.y1 + 1)
-        if box is not None and letters and (blank or apart):
-            yield Word("".join(letters), box, size, weight > 500)
+            raw.FPDFText_GetLooseCharBox(textpage.raw, index, place)
+            here = Box(place.left, height - place.top, place.right, height - place.bottom)
+            if box is not None:  # a letter that jumps, to the side or to another line, begins a word without a space
+                apart = (
+                    here.x0 - box.x1 > 0.5 * box.height or here.x0 < box.x0 - 1 or here.y0 > box.y0 + 0.6 * box.height
+                )
+        if box is not None and (blank or apart):
+            yield Word("".join(letters), box, box.height, weight > 500)
             letters, box = [], None
         if not blank:
             if box is None:
-                size = float(raw.FPDFText_GetFontSize(textpage.raw, index)) or 1.0
                 weight = float(raw.FPDFText_GetFontWeight(textpage.raw, index))
             letters.append(letter)
-            box = here if box is None else box.with_(here)
+            box = here if box is None else Box(box.x0, min(box.y0, here.y0), max(box.x1, here.x1), max(box.y1, here.y1))
     if box is not None:
-        yield Word("".join(letters), box, size, weight > 500)
+        yield Word("".join(letters), box, box.height, weight > 500)
 
 
 def _lines(words: list[Word]) -> Iterator[Line]:

@@ -9,11 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from assay.corpus.pdf import Box, Line, Page, Word
 
 NUMBER = re.compile(r"[-–−+±]?\(?\d{1,3}(?:[  .]?\d{3})*(?:[,.]\d+)?\)?\s?(?:%|€|kpl|pv|htv)?|[-–−—]|\d+(?:,\d+)?%?")
-YEARLIKE = re.compile(r"(?:TP|TA|KS|LTA)?\s?(?:19|20)\d\d|\d{1,2}\.\d{1,2}\.(?:19|20)?\d\d|1\s?000\s?€?")
+YEARLIKE = re.compile(
+    r"(?:TP|TA|KS|LTA)?\s?(?:19|20)\d\d|\d{1,2}\.\d{1,2}\.?\s?[-–]\s?\d{1,2}\.\d{1,2}\.\d{4}|\d{1,2}\.\d{1,2}\.(?:19|20)?\d\d|1\s?000\s?€?"
+)
 NEAR = 3.0  # points within which two edges are one column
 
 
@@ -40,12 +43,14 @@ class Table:
 
 
 def find_tables(page: Page) -> list[Table]:
-    lines = page.lines
-    cells = [cut(line) for line in lines]
-    regions = _merged([*_grids(page, cells), *_columns(page, cells)])
-    tables = []
+    cells = [cut(line) for line in page.lines]
+    grids = _grids(page, cells)
+    merged = _merged([*grids, *_columns(page, cells, grids)])
+    regions = [part for region in merged for part in _split(page, cells, *region)]
+    tables: list[Table] = []
     for first, last in sorted(regions):
-        table = _table(page, cells, first, last)
+        free = tables[-1].last + 1 if tables else 0
+        table = _table(page, cells, first, last, free)
         if table is not None:
             tables.append(table)
     return tables
@@ -56,7 +61,7 @@ def cut(line: Line) -> list[Cell]:
     cells: list[list[Word]] = []
     for word in line.words:
         gap = word.box.x0 - cells[-1][-1].box.x1 if cells else 0.0
-        if not cells or gap > 0.62 * max(word.size, 5.0) or _parts(cells[-1], word, gap):
+        if not cells or gap > 0.55 * max(word.size, 6.0) or _parts(cells[-1], word, gap):
             cells.append([word])
         else:
             cells[-1].append(word)
@@ -69,7 +74,7 @@ def _parts(cell: list[Word], word: Word, gap: float) -> bool:
     if not NUMBER.fullmatch(before) or not re.match(r"[-–−+]?\d", word.text):
         return False
     goes_on = re.fullmatch(r"\d{3}(?:,\d+)?%?", word.text) and re.fullmatch(r"[-–−+]?\d{1,3}", last)
-    return not goes_on and gap > 0.3 * word.size
+    return not goes_on and gap > 0.2 * word.size
 
 
 def _cell(words: Sequence[Word]) -> Cell:
@@ -82,13 +87,15 @@ def _cell(words: Sequence[Word]) -> Cell:
 # ── where tables are ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _columns(page: Page, cells: list[list[Cell]]) -> list[tuple[int, int]]:
-    """Runs of lines with numbers under each other, (first line, last line)."""
+def _columns(page: Page, cells: list[list[Cell]], grids: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Runs of lines with numbers under each other, (first line, last line). Two grids are two tables."""
     runs: list[list[int]] = []
+    grid_of = {line: number for number, (first, last) in enumerate(grids) for line in range(first, last + 1)}
     for index, row in enumerate(cells):
         if not _is_row(row, page):
             continue
-        if runs and _joined(page, cells, runs[-1][-1], index):
+        apart = runs and grid_of.get(runs[-1][-1]) != grid_of.get(index) and {runs[-1][-1], index} <= set(grid_of)
+        if runs and not apart and _joined(page, cells, runs[-1][-1], index):
             runs[-1].append(index)
         else:
             runs.append([index])
@@ -106,11 +113,13 @@ def _is_row(row: list[Cell], page: Page) -> bool:
 def _joined(page: Page, cells: list[list[Cell]], before: int, index: int) -> bool:
     """The rows between are few and short: a heading inside a table, not a paragraph of text."""
     between = range(before + 1, index)
+    if len(cells[index]) >= 2 and all(YEARLIKE.fullmatch(cell.text) for cell in cells[index]):
+        return False  # a row of years alone is the heading of the next table
     gap = page.lines[index].box.y0 - page.lines[before].box.y1
     height = max(page.lines[index].box.height, page.lines[before].box.height, 6.0)
     if gap > (len(between) + 1) * 2.6 * height + 14:
         return False
-    return len(between) <= 3 and not any(_is_prose(page, cells[i]) for i in between)
+    return len(between) <= 5 and not any(_is_prose(page, cells[i]) for i in between)
 
 
 def _is_prose(page: Page, row: list[Cell]) -> bool:
@@ -129,14 +138,16 @@ def _aligned(cells: list[list[Cell]], run: list[int]) -> bool:
 def _with_heading(page: Page, cells: list[list[Cell]], first: int) -> int:
     """Up over the lines of column headings: short pieces that stand over the columns of numbers."""
     columns = [cell.box for cell in cells[first] if cell.is_number]
-    top = first
-    while top > 0 and first - top < 5:
-        row, line = cells[top - 1], page.lines[top - 1]
-        gap = page.lines[top].box.y0 - line.box.y1
-        over = [cell for cell in row if any(_over(cell.box, column) for column in columns)]
-        if gap > 2.2 * line.box.height + 4 or _is_prose(page, row) or not over or not _short(row):
+    top, reached = first, first
+    while reached > 0 and first - reached < 5:
+        row, line = cells[reached - 1], page.lines[reached - 1]
+        gap = page.lines[reached].box.y0 - line.box.y1
+        over = any(_over(cell.box, column) for cell in row for column in columns)
+        label = len(row) <= 2 and reached == first  # one line with a label may stand between headings and figures
+        if gap > 3.2 * line.box.height + 4 or _is_prose(page, row) or not (over or label) or not _short(row):
             break
-        top -= 1
+        reached -= 1
+        top = reached if over else top
     return top
 
 
@@ -179,25 +190,19 @@ def _inside(ruling: Box, box: Box) -> bool:
 
 def _crossing(rulings: Iterable[Box]) -> list[Box]:
     """The outlines of groups of rulings that touch."""
-    groups: list[Box] = []
-    for ruling in sorted(rulings, key=lambda r: (r.y0, r.x0)):
-        wide = Box(ruling.x0 - 2, ruling.y0 - 2, ruling.x1 + 2, ruling.y1 + 2)
-        touching = [group for group in groups if _touch(group, wide)]
-        for group in touching:
-            groups.remove(group)
-            wide = wide.with_(group)
-        groups.append(wide)
+    boxes = sorted({(round(r.x0), round(r.y0), round(r.x1), round(r.y1)) for r in rulings}, key=lambda b: b[1])
+    groups = [Box(x0 - 2, y0 - 2, x1 + 2, y1 + 2) for x0, y0, x1, y1 in boxes]
     changed = True
     while changed:
-        changed = False
-        for i, one in enumerate(groups):
-            other = next((g for g in groups[i + 1 :] if _touch(one, g)), None)
-            if other is not None:
-                groups.remove(one)
-                groups.remove(other)
-                groups.append(one.with_(other))
-                changed = True
-                break
+        merged: list[Box] = []
+        for box in groups:
+            near = [group for group in merged if _touch(group, box)]
+            for group in near:
+                merged.remove(group)
+                box = box.with_(group)
+            merged.append(box)
+        changed = len(merged) < len(groups)
+        groups = merged
     return [group for group in groups if group.height > 12 and group.width > 40]
 
 
@@ -224,22 +229,40 @@ def _merged(regions: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return merged
 
 
+def _split(page: Page, cells: list[list[Cell]], first: int, last: int) -> list[tuple[int, int]]:
+    """A row of years alone, after rows of figures, is the heading of another table; its title stands above it."""
+    for index in range(first + 3, last):
+        years = len(cells[index]) >= 2 and all(YEARLIKE.fullmatch(cell.text) for cell in cells[index])
+        if not years or sum(_is_row(row, page) for row in cells[first:index]) < 3:
+            continue
+        start = index
+        while start > first and index - start < 2 and not _is_row(cells[start - 1], page):
+            start -= 1
+        return [(first, start - 1), *_split(page, cells, start, last)]
+    return [(first, last)]
+
+
 # ── what is in them ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _table(page: Page, cells: list[list[Cell]], first: int, last: int) -> Table | None:
+def _table(page: Page, cells: list[list[Cell]], first: int, last: int, free: int) -> Table | None:
     rows = cells[first : last + 1]
     box = page.lines[first].box
     for line in page.lines[first + 1 : last + 1]:
         box = box.with_(line.box)
     grid = _grid_columns(page, box)
-    bounds = grid or _number_columns(rows)
+    bounds = grid if grid and not _crowded(rows, grid) else _number_columns(rows)
     if len(bounds) < 2:
         return None
-    placed = [_place(row, bounds, by_line=not grid) for row in rows]
-    placed = _wrapped(placed, rows, page, first)
+    placed = [_place(row, bounds) for row in rows]
+    if bounds is grid:
+        placed = _wrapped(placed, rows, page, first)
+    used = [i for i in range(len(bounds)) if any(row[i] for row in placed)]
+    placed = _labelled([[row[i] for i in used] for row in placed])
+    if len(placed[0]) < 2:
+        return None
     heading = _heading_rows(placed)
-    title, header = _titled(page, first, placed[:heading])
+    title, header = _titled(page, first, free, placed[:heading])
     body = placed[heading:]
     if not body or sum(1 for row in body for text in row if text) < 4:
         return None
@@ -260,7 +283,34 @@ def _grid_columns(page: Page, box: Box) -> list[tuple[float, float]]:
         edges = [box.x0 - 1, *edges]
     if box.x1 > edges[-1] + 6:
         edges = [*edges, box.x1 + 1]
-    return list(zip(edges, edges[1:], strict=False))
+    return list(pairwise(edges))
+
+
+def _labelled(placed: list[list[str]]) -> list[list[str]]:
+    """One column of labels: steps of indentation are no columns, and a label over two lines is one label."""
+    numeric = next((i for i in range(len(placed[0])) if sum(bool(NUMBER.fullmatch(row[i])) for row in placed) >= 2), 0)
+    if numeric > 1 and sum(sum(map(bool, row[:numeric])) <= 1 for row in placed) >= 0.9 * len(placed):
+        placed = [[" ".join(filter(None, row[:numeric])), *row[numeric:]] for row in placed]
+    joined: list[list[str]] = []
+    for row in placed:
+        begun = joined and joined[-1][0] and not any(joined[-1][1:])
+        if begun and (joined[-1][0].endswith("\u00ad") or (any(row[1:]) and row[0][:1].islower())):
+            row = [_unbroken(joined.pop()[0], row[0]), *row[1:]]
+        joined.append(row)
+    return [[text.replace("\u00ad", "") for text in row] for row in joined]
+
+
+def _unbroken(first: str, second: str) -> str:
+    return first[:-1] + second if first.endswith("\u00ad") else f"{first} {second}"
+
+
+def _crowded(rows: list[list[Cell]], bounds: list[tuple[float, float]]) -> bool:
+    """Two numbers of a row fall into one column: the rulings do not part all columns."""
+    for row in rows:
+        columns = [_column_of(cell, bounds) for cell in row if cell.is_number]
+        if len(columns) != len(set(columns)):
+            return True
+    return False
 
 
 def _number_columns(rows: list[list[Cell]]) -> list[tuple[float, float]]:
@@ -293,7 +343,7 @@ def _centre(left: float, right: float) -> float:
     return (left + right) / 2
 
 
-def _place(row: list[Cell], bounds: list[tuple[float, float]], *, by_line: bool) -> list[str]:
+def _place(row: list[Cell], bounds: list[tuple[float, float]]) -> list[str]:
     texts = [""] * len(bounds)
     for cell in row:
         column = _column_of(cell, bounds)
@@ -319,17 +369,15 @@ def _outside(cell: Cell, bound: tuple[float, float]) -> float:
 
 
 def _wrapped(placed: list[list[str]], rows: list[list[Cell]], page: Page, first: int) -> list[list[str]]:
-    """In a grid, a line that no ruling parts from the one above carries on its cells."""
+    """In a grid, a line that no ruling parts from the one above carries on its cells, if rulings part rows at all."""
     levels = [r for r in page.rulings if r.width > r.height and r.width > 20]
-    if len(_levels([r.y0 for r in levels])) < 4:
+    boxes = [line.box for line in page.lines[first : first + len(rows)]]
+    parted = [True, *(any(_between(r, above, below) for r in levels) for above, below in pairwise(boxes))]
+    if sum(parted) < 0.3 * len(parted):
         return placed
     joined: list[list[str]] = []
-    for index, texts in enumerate(placed):
-        line = page.lines[first + index].box
-        above = page.lines[first + index - 1].box if index else None
-        parted = above is None or any(_between(r, above, line) for r in levels)
-        numbers = sum(cell.is_number for cell in rows[index])
-        if joined and not parted and numbers == 0:
+    for texts, row, apart in zip(placed, rows, parted, strict=True):
+        if joined and not apart and not any(cell.is_number for cell in row):
             joined[-1] = [f"{old} {new}".strip() for old, new in zip(joined[-1], texts, strict=True)]
         else:
             joined.append(list(texts))
@@ -337,7 +385,11 @@ def _wrapped(placed: list[list[str]], rows: list[list[Cell]], page: Page, first:
 
 
 def _between(ruling: Box, above: Box, below: Box) -> bool:
-    return (above.y0 + above.y1) / 2 < ruling.y0 <= (below.y0 + below.y1) / 2 and ruling.x1 > below.x0 and ruling.x0 < below.x1
+    return (
+        (above.y0 + above.y1) / 2 < ruling.y0 <= (below.y0 + below.y1) / 2
+        and ruling.x1 > below.x0
+        and ruling.x0 < below.x1
+    )
 
 
 def _heading_rows(placed: list[list[str]]) -> int:
@@ -349,12 +401,15 @@ def _heading_rows(placed: list[list[str]]) -> int:
     return min(1, len(placed) - 1)
 
 
-def _titled(page: Page, first: int, heading: list[list[str]]) -> tuple[str, list[list[str]]]:
+def _titled(page: Page, first: int, free: int, heading: list[list[str]]) -> tuple[str, list[list[str]]]:
     """The title: a heading row with words in its first cell alone, or the line right above the table."""
-    if heading and heading[0][0] and not any(heading[0][1:]):
-        return heading[0][0], heading[1:]
-    if first > 0:
+    if heading and sum(map(bool, heading[0])) == 1:
+        only = next(text for text in heading[0] if text)
+        if heading[0][0] or len(only) > 25:
+            return only, heading[1:]
+    if first > free:
         line, top = page.lines[first - 1], page.lines[first].box
-        if top.y0 - line.box.y1 < 3 * max(line.box.height, 8.0) and len(line.text) < 90 and not line.text.endswith("."):
+        near = top.y0 - line.box.y1 < 4 * max(line.box.height, 8.0)
+        if near and len(line.text) < 110 and (not line.text.endswith(".") or line.text.startswith("Taulukko")):
             return line.text, heading
     return "", heading

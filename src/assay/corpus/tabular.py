@@ -85,9 +85,7 @@ def field_mapping(row: Mapping[str, Any], options: Options) -> dict[str, str]:
     return given
 
 
-def document(
-    row: Mapping[str, Any], mapping: Mapping[str, str], options: Options, where: str
-) -> Document | Problem:
+def document(row: Mapping[str, Any], mapping: Mapping[str, str], options: Options, where: str) -> Document | Problem:
     texts = {name: _text(row.get(mapping.get(name, ""))) for name in TEXTS}
     if not texts["id"].strip():
         columns = ", ".join(list(row)[:12])
@@ -129,8 +127,7 @@ def guess_language(text: str) -> str:
 
 
 def _read_jsonl(path: Path, options: Options) -> Iterator[tuple[str, dict[str, Any] | Problem]]:
-    for where, record in iter_records(path, dict[str, Any]):
-        yield where, record
+    yield from iter_records(path, dict[str, Any])
 
 
 def _read_csv(path: Path, options: Options) -> Iterator[tuple[str, dict[str, Any] | Problem]]:

@@ -48,7 +48,8 @@ def helper() -> Iterator[subprocess.Popen[bytes]]:
 
 def ask(process: subprocess.Popen[bytes], batch: Batch) -> None:
     """Have the helper read a batch; raise what it raised."""
-    assert process.stdin is not None and process.stdout is not None
+    assert process.stdin is not None
+    assert process.stdout is not None
     try:
         process.stdin.write(msgspec.json.encode(batch) + b"\n")
         process.stdin.flush()

@@ -34,7 +34,16 @@ def engine_name(engine: Any) -> str:
         text = name() if callable(name) else name
     except (Exception, SystemExit) as error:
         raise EngineError(f"{type(engine).__name__}.name() failed: {_say(error)}") from error
-    return text if isinstance(text, str) and text else type(engine).__name__
+    return text if isinstance(text, str) and text and is_text(text) else type(engine).__name__
+
+
+def is_text(value: str) -> bool:
+    """Whether it can be written: half a surrogate pair cannot."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _is_windows_path(spec: str) -> bool:
@@ -79,6 +88,8 @@ def _import_file(path: Path) -> ModuleType:
 def _only_engine(module: ModuleType, name: str) -> Any:
     classes = _engine_classes(module)
     own = [found for found in classes if found.__module__ == module.__name__] or classes
+    # a helper may have a `search` of its own: a class made for the interface goes first, then one that takes its call
+    own = [found for found in own if _implements_interface(found)] or [f for f in own if _takes_query(f)] or own
     if len(own) == 1:
         return own[0]
     if not own and callable(getattr(module, "search", None)):
@@ -96,6 +107,18 @@ def _engine_classes(module: ModuleType) -> list[type]:
         for value in vars(module).values()
         if inspect.isclass(value) and callable(getattr(value, "search", None)) and not inspect.isabstract(value)
     ]
+
+
+def _implements_interface(found: type) -> bool:
+    return any("search" in getattr(base, "__abstractmethods__", ()) for base in found.__mro__)
+
+
+def _takes_query(found: type) -> bool:
+    try:
+        inspect.signature(found.search).bind(None, "query", 20)  # type: ignore[attr-defined]
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _names(classes: list[type]) -> str:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
+import itertools
 import math
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from numbers import Real
 from typing import Any
 
-from assay.engines.module import engine_name
+from assay.engines.module import engine_name, is_text
 from assay.errors import EngineError
 from assay.runs import run_from_results
 from assay.types import Hit, Query, QueryResult, Run
@@ -57,16 +60,26 @@ def _ask(engine: Any, name: str, query: Query, top_k: int) -> QueryResult:
     started = time.perf_counter()
     try:
         answer = engine.search(query.text, top_k)
-        hits = list(answer) if answer is not None and not isinstance(answer, str | Mapping) else answer
-    except (Exception, SystemExit) as error:
+        hits = list(itertools.islice(answer, top_k)) if _is_ranked(answer) else answer
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         return QueryResult(query_id=query.id, error=message, millis=(time.perf_counter() - started) * 1000)
     millis = (time.perf_counter() - started) * 1000
+    if inspect.iscoroutine(answer):
+        answer.close()
+        raise EngineError(f"engine {name!r}: search is async; wrap it in a plain method that returns the list")
     if not isinstance(hits, list):
         raise EngineError(f"engine {name!r} returned {type(answer).__name__} on query {query.id!r}, "
                           "expected a list of document ids")  # fmt: skip
-    read = tuple(_hit(item, name, query, rank) for rank, item in enumerate(hits[:top_k], start=1))
+    read = tuple(_hit(item, name, query, rank) for rank, item in enumerate(hits, start=1))
     return QueryResult(query_id=query.id, hits=read, millis=millis, abstained=bool(getattr(answer, "abstained", False)))
+
+
+def _is_ranked(answer: Any) -> bool:
+    """Anything with an order: a list, a tuple, an array, a generator. A set has none, a string is not a ranking."""
+    return isinstance(answer, Iterable) and not isinstance(answer, str | bytes | Mapping | Set)
 
 
 def _hit(item: Any, name: str, query: Query, rank: int) -> Hit:
@@ -83,8 +96,8 @@ def _hit(item: Any, name: str, query: Query, rank: int) -> Hit:
         hit = Hit(doc_id=item.doc_id, score=_score(getattr(item, "score", None)))
     else:
         raise _broken(name, query, rank, f"{type(item).__name__} {item!r:.60}")
-    if not hit.doc_id:
-        raise _broken(name, query, rank, "an empty id")
+    if not hit.doc_id or not is_text(hit.doc_id):
+        raise _broken(name, query, rank, f"the id {hit.doc_id!r}")
     if hit.score is not None and math.isnan(hit.score):
         raise _broken(name, query, rank, f"the score NaN for {hit.doc_id!r}")
     return hit
@@ -102,7 +115,7 @@ def _score(value: Any) -> float | None:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def _broken(name: str, query: Query, rank: int, what: str) -> EngineError:

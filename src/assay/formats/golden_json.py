@@ -18,9 +18,9 @@ CHECKS = ("expected_any", "expected_none", "evidence", "must_abstain", "test_typ
 
 # Every name under which an expectation may state a part of a place.
 PARTS = (
-    "section", "section_num", "section_id", "section_suffix", "moment", "law", "law_id", "law_key", "law_name",
-    "law_names", "statute", "doc_id", "node_id", "document_id", "opinion_id", "id", "page", "table", "table_id", "row",
-    "version", "finlex_version",
+    "chapter", "section", "section_num", "section_id", "section_suffix", "moment", "law", "law_id", "law_key",
+    "law_name", "law_names", "statute", "doc_id", "node_id", "document_id", "opinion_id", "id", "page", "table",
+    "table_id", "row", "version", "finlex_version",
 )  # fmt: skip
 
 

@@ -9,8 +9,9 @@ check_expectations(gold, known_locators)    what to mend in the set before a run
 from assay.golden.checks import DEFAULT_K, DEFAULT_MIN_SCORE, Outcome, check, check_all, checks_of, results_of
 from assay.golden.expectations import check_expectations
 from assay.golden.gates import DEFAULT_POLICY, evaluate_gates
-from assay.golden.places import Locate, Place, hit_place, label, matches, normal_section, place_of
+from assay.golden.places import Locate, Place, document_fields, hit_place, label, matches, normal_section, place_of
 from assay.golden.robustness import robustness
+from assay.golden.suite import evaluate_golden
 from assay.golden.summary import results, summarize, wilson
 from assay.golden.words import contains_term
 
@@ -26,7 +27,9 @@ __all__ = [
     "check_expectations",
     "checks_of",
     "contains_term",
+    "document_fields",
     "evaluate_gates",
+    "evaluate_golden",
     "hit_place",
     "label",
     "matches",

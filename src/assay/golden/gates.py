@@ -34,7 +34,7 @@ def evaluate_gates(
     """Each gate with its value and status: pass, fail or skipped (no value, or no baseline to compare with).
 
     A gate names a measure, a limit (`minimum`, `maximum`, `below` or `max_drop`) and, if wanted, a slice such as
-    `category=talousarvio`. Failed calls fail a check of their own."""
+    `category:talousarvio`. Failed calls fail a check of their own."""
     checks = [_check(gate, results, baseline) for gate in policy]
     if failed := results["overall"].get("n_failed"):
         checks.append({"name": "calls", "measure": "n_failed", "slice": "", "value": failed, "limit": "0",
@@ -65,7 +65,7 @@ def _check(gate: Mapping[str, Any], results: Mapping[str, Any], baseline: Mappin
 
 
 def _value(results: Mapping[str, Any], part: str, measure: str) -> float | None:
-    kind, _, name = part.partition("=")
+    kind, _, name = part.partition(":")
     figures = results.get(f"by_{kind}", {}).get(name, {}) if part else results.get("overall", {})
     value = figures.get(measure)
     return None if value is None else float(value)

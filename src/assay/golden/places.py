@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 from typing import Any
 
 import msgspec
 
-from assay.types import Hit, Locator
+from assay.types import Document, Hit, Locator
 
 Locate = Callable[[str], Mapping[str, Any] | None]
 
@@ -25,10 +26,23 @@ FROM_KEYS = ("valid_from", "effective_from")
 TO_KEYS = ("valid_to", "effective_to")
 VERSION_KEYS = ("version", "finlex_version")
 EXPECTATION_KEYS = frozenset(
-    (*DOC_KEYS, *LAW_KEYS, *SECTION_KEYS, "section_suffix", "moment", "page", *TABLE_KEYS, "row", *VERSION_KEYS)
+    (
+        *DOC_KEYS,
+        *LAW_KEYS,
+        "chapter",
+        *SECTION_KEYS,
+        "section_suffix",
+        "moment",
+        "page",
+        *TABLE_KEYS,
+        "row",
+        *VERSION_KEYS,
+    )
 )
 
 SECTION = re.compile(r"\d+[a-zåäö]*")
+CHAPTERED = re.compile(r"(\d+[a-z]?)(?::|luku|luvun)(\d+[a-zåäö]*)")  # '5:21' and '5 luku 21 §'
+CHAPTER = re.compile(r"(\d+[a-z]?)(?:l|luku)?\.?")
 ACT_NUMBER = re.compile(r"(?<!\d)(\d{1,4})[/_-](\d{4})(?!\d)")
 SECTION_WORDS = re.compile(r"^(?:section|sec\.|pykälä|§)|(?:§|pykälä).*$")
 MOMENT = re.compile(r"(\d+)\.?(?:mom\w*\.?|moment\w*)?")
@@ -41,6 +55,7 @@ class Place:
     doc_ids: frozenset[str] = frozenset()
     act_numbers: frozenset[str] = frozenset()
     law_names: frozenset[str] = frozenset()
+    chapter: str = ""
     section: str = ""
     moment: str = ""
     page: str = ""
@@ -66,6 +81,13 @@ def normal_section(value: Any) -> str:
     text = _squeezed(value)
     text = SECTION_WORDS.sub("", text).strip(".:") or text
     return text.lstrip("0") or text
+
+
+def normal_chapter(value: Any) -> str:
+    """'17 a luku', '17a' and the '17al' of node ids are '17a'."""
+    text = _squeezed(value)
+    found = CHAPTER.fullmatch(text)
+    return found[1].removesuffix("l") if found else text
 
 
 def normal_moment(value: Any) -> str:
@@ -115,12 +137,17 @@ def _squeezed(value: Any) -> str:
 def place_of(parts: Mapping[str, Any] | Locator) -> Place:
     """The Place of an expectation, of a record of the corpus, or of the fields of a hit."""
     raw: Mapping[str, Any] = msgspec.to_builtins(parts) if isinstance(parts, Locator) else parts
+    if not raw:
+        return NOWHERE
     numbers, names = normal_laws(_values(raw, LAW_KEYS))
+    section = _section(raw)
+    both = CHAPTERED.fullmatch(section)
     return Place(
         doc_ids=frozenset(str(value) for value in _values(raw, DOC_KEYS)),
         act_numbers=numbers,
         law_names=names,
-        section=_section(raw),
+        chapter=both[1] if both else normal_chapter(raw.get("chapter")),
+        section=both[2] if both else section,
         moment=normal_moment(raw.get("moment")),
         page=_squeezed(raw.get("page", raw.get("page_num"))),
         table=_squeezed(next(_values(raw, TABLE_KEYS), None)),
@@ -146,18 +173,40 @@ def _section(raw: Mapping[str, Any]) -> str:
 
 
 def parse_node_id(node_id: str) -> dict[str, str]:
-    """The parts in an id such as '410/2015:fin@20230780:110a:2': the last ones are section and moment."""
-    parts = node_id.partition("#")[0].split(":")
+    """The parts in an id such as '410/2015:fin@20230780:110a:2' or '624/2006:fin@20250561:5l:21:1' (chapter 5): the
+    last ones are section and moment."""
+    parts = [part for part in node_id.partition("#")[0].split(":") if part]
     if len(parts) < 2 or not SECTION.fullmatch(normal_section(parts[-1])):
         return {}
     found = {"version": next((part for part in parts if "@" in part), "")}
     if len(parts) > 2 and parts[-1].isdigit() and SECTION.fullmatch(normal_section(parts[-2])):
-        found |= {"section": parts[-2], "moment": parts[-1]}
-        parts = parts[:-2]
-    else:
-        found["section"] = parts.pop()
+        found["moment"] = parts.pop()
+    found["section"] = parts.pop()
+    if len(parts) > 1 and CHAPTER.fullmatch(parts[-1]):
+        found["chapter"] = parts.pop()
     found["law"] = ":".join(part for part in parts if "@" not in part)
     return {key: value for key, value in found.items() if value}
+
+
+@lru_cache(maxsize=100_000)
+def _place_in_id(doc_id: str) -> Place:
+    return place_of(parse_node_id(doc_id))
+
+
+def document_fields(document: Document) -> dict[str, Any]:
+    """What `locate` and `check_expectations` need of a document: its place by id, metadata and Locator, its text."""
+    stated = (*LAW_KEYS, "chapter", *SECTION_KEYS, *VERSION_KEYS, "section_suffix", "moment")
+    locator = msgspec.to_builtins(document.locator) if document.locator else {}
+    ids = [document.id, *([locator.pop("doc_id")] if locator.get("doc_id") else [])]
+    return {
+        **parse_node_id(document.id),
+        **{key: document.metadata[key] for key in stated if document.metadata.get(key) not in (None, "")},
+        **locator,
+        "doc_id": ids,
+        "valid_from": document.valid_from,
+        "valid_to": document.valid_to,
+        "text": document.text,
+    }
 
 
 def hit_fields(hit: Hit) -> Mapping[str, Any]:
@@ -172,7 +221,7 @@ def hit_place(hit: Hit, locate: Locate | None = None) -> Place:
     sources = [place_of(hit.locator)] if hit.locator else []
     if locate is not None and (known := locate(hit.doc_id)):
         sources.append(place_of(known))
-    sources.append(place_of(parse_node_id(hit.doc_id)))
+    sources.append(_place_in_id(hit.doc_id))
     for source in sources:
         own = _filled(own, source)
     # The id of a whole act is its number, so a Locator's doc_id may be all that names the law.
@@ -200,6 +249,7 @@ def matches(wanted: Place, got: Place, *, any_version: bool = False) -> bool:
     return (
         wanted != NOWHERE
         and same_law(wanted, got)
+        and _same_chapter(wanted, got)
         and wanted.doc_ids <= got.doc_ids
         and all(
             not getattr(wanted, part) or getattr(wanted, part) == getattr(got, part)
@@ -218,6 +268,11 @@ def same_law(wanted: Place, got: Place) -> bool:
     return bool(wanted.law_names & got.law_names)
 
 
+def _same_chapter(wanted: Place, got: Place) -> bool:
+    """A hit need not say its chapter, since most acts number their sections through."""
+    return not wanted.chapter or not got.chapter or wanted.chapter == got.chapter
+
+
 def in_force(place: Place, as_of: str) -> bool:
     """Whether the version at `place` was in force on the day. Only what is known can refute it."""
     day = normal_date(as_of)
@@ -228,6 +283,8 @@ def is_near(wanted: Place, got: Place) -> bool:
     """A near miss: the right section in a wrong moment, a neighbouring section; or the right page or the next one of
     the right document with another table."""
     if matches(wanted, got) or not same_law(wanted, got) or not wanted.doc_ids <= got.doc_ids:
+        return False
+    if not _same_chapter(wanted, got):
         return False
     if wanted.section:
         return bool(got.section) and _neighbours(wanted.section, got.section)
@@ -248,6 +305,7 @@ def label(parts: Mapping[str, Any] | Place) -> str:
     source = law if place.section else min(place.doc_ids, key=lambda text: (len(text), text), default=law)
     words = [
         source,
+        f"{place.chapter} luku" if place.chapter and not isinstance(parts, Place) else "",
         f"{place.section} §" if place.section else "",
         f"{place.moment} mom." if place.moment else "",
         f"p. {place.page}" if place.page else "",

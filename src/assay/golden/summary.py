@@ -73,17 +73,18 @@ def mean_interval(values: Sequence[float], *, level: float = LEVEL) -> tuple[flo
 # ── figures ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def summarize(outcomes: Iterable[Outcome]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """(figures, intervals): every measure by name, and for each {n, low, high}."""
+def summarize(outcomes: Iterable[Outcome]) -> tuple[dict[str, Any], dict[str, Any], dict[str, int]]:
+    """(figures, intervals, n), each by the name of the measure; an interval is [low, high]."""
     every = list(outcomes)
     answered = [outcome for outcome in every if outcome.failure != "error"]
     figures: dict[str, Any] = {"total": len(every), "n_failed": len(every) - len(answered)}
     intervals: dict[str, Any] = {}
+    n: dict[str, int] = {}
     for name, (over, counts) in RATES.items():
         asked = [outcome for outcome in answered if over(outcome)]
-        successes = sum(counts(outcome) for outcome in asked)
-        figures[name] = successes / len(asked) if asked else None
-        intervals[name] = _interval(len(asked), wilson(successes, len(asked)))
+        successes, n[name] = sum(counts(outcome) for outcome in asked), len(asked)
+        figures[name] = successes / n[name] if asked else None
+        intervals[name] = list(wilson(successes, n[name]) or (None, None))
     means = {
         "mrr_at_k": [rr for outcome in answered if (rr := outcome.rr) is not None],
         "recall_at_k": [outcome.recall for outcome in answered if outcome.recall is not None],
@@ -92,10 +93,11 @@ def summarize(outcomes: Iterable[Outcome]) -> tuple[dict[str, Any], dict[str, An
     }
     for name, values in means.items():
         figures[name] = mean(values) if values else None  # exactly as the suite's runner, to the last bit
-        intervals[name] = _interval(len(values), mean_interval(values))
+        intervals[name] = list(mean_interval(values) or (None, None))
+        n[name] = len(values)
     figures |= _percentiles(means["avg_top1_score"], TOP1)
     figures |= _percentiles(means["avg_latency_ms"], LATENCY)
-    return figures, intervals
+    return figures, intervals, n
 
 
 TOP1 = {"min_top1_score": 0, "median_top1_score": 50, "p90_top1_score": 90, "max_top1_score": 100}
@@ -120,19 +122,15 @@ def _percentiles(values: Sequence[float], names: Mapping[str, int]) -> dict[str,
     return {name: median(values) if at == 50 else value for (name, at), value in zip(names.items(), found, strict=True)}
 
 
-def _interval(n: int, bounds: tuple[float, float] | None) -> dict[str, Any]:
-    low, high = bounds or (None, None)
-    return {"n": n, "low": low, "high": high}
-
-
 # ── the results object ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def results(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """`overall`, `by_category`, `by_test_type`, …, `intervals` and `per_query`, under the names of the suite."""
-    figures, bounds = summarize(outcomes)
+    """`overall`, `by_category`, `by_test_type`, …, `intervals`, `n` and `per_query`, under the names of the suite."""
+    figures, bounds, n = summarize(outcomes)
     found: dict[str, Any] = {"overall": figures}
-    intervals: dict[str, Any] = {"level": LEVEL, "overall": bounds}
+    intervals: dict[str, Any] = {"overall": bounds}
+    counts: dict[str, Any] = {"overall": n}
     for kind, name_of in SLICES.items():
         groups: dict[str, list[Outcome]] = {}
         for outcome in outcomes:
@@ -140,10 +138,11 @@ def results(outcomes: Sequence[Outcome]) -> dict[str, Any]:
                 groups.setdefault(name, []).append(outcome)
         if groups or kind in ("category", "test_type"):
             parts = {name: summarize(group) for name, group in sorted(groups.items())}
-            found[f"by_{kind}"] = {name: part[0] for name, part in parts.items()}
-            intervals[f"by_{kind}"] = {name: part[1] for name, part in parts.items()}
+            for target, column in ((found, 0), (intervals, 1), (counts, 2)):
+                target[f"by_{kind}"] = {name: part[column] for name, part in parts.items()}
     found["failures"] = _failures(outcomes)
     found["intervals"] = intervals
+    found["n"] = counts
     found["per_query"] = [entry(outcome) for outcome in outcomes]
     return found
 
@@ -186,6 +185,8 @@ def entry(outcome: Outcome) -> dict[str, Any]:
         "query_topic": query.topic,
         "num_results": len(hits),
         "results": [ranked.hit.doc_id for ranked in outcome.ranked],
+        "grades": [1 if ranked.expected else None for ranked in outcome.ranked],
+        "judged": [1] * len(checks.expected),
         "metrics": {
             "pass": None if outcome.failure == "error" else float(outcome.passed),
             "mrr_at_k": outcome.rr,

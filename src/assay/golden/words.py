@@ -69,10 +69,11 @@ WEAKER = (
     ("lt", "ll"), ("rt", "rr"), ("ht", "hd"), ("lk", "l"), ("rk", "r"), ("hk", "h"), ("k", ""), ("p", "v"), ("t", "d"),
 )  # fmt: skip
 STEMS = (
-    ("nen", ("se", "s")), ("uus", ("uude", "uut", "uukse")), ("yys", ("yyde", "yyt", "yykse")),
-    ("us", ("ukse", "ude", "ut")), ("ys", ("ykse", "yde", "yt")), ("os", ("okse",)), ("ös", ("ökse",)),
+    ("nen", ("se", "s")), ("uus", ("uude", "uute", "uut", "uukse")), ("yys", ("yyde", "yyte", "yyt", "yykse")),
+    ("us", ("ukse", "ude", "ute", "ut")), ("ys", ("ykse", "yde", "yte", "yt")), ("os", ("okse",)), ("ös", ("ökse",)),
     ("is", ("ikse", "ii")), ("es", ("ekse", "ee")), ("as", ("aa", "akse")), ("äs", ("ää", "äkse")), ("in", ("ime",)),
     ("ton", ("ttoma",)), ("tön", ("ttömä",)), ("e", ("ee", "et")), ("si", ("de", "te", "t")),
+    ("eli", ("el",)), ("uori", ("uor",)), ("uuri", ("uur",)), ("aari", ("aar",)), ("ieni", ("ien",)),
 )  # fmt: skip
 LONG_VOWELS = ("aa", "ää", "ee", "ii")  # the endings before which a weak grade turns strong: asukas, asukkaa
 

@@ -15,14 +15,14 @@ from typing import Any, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, exc, make_url, text
 
-from assay.store import StoreError, StoreUnavailable
+from assay.store.contract import StoreError, StoreUnavailable
 
 T = TypeVar("T")
 
 BUSY_MILLIS = 10_000
 RETRY_SECONDS = 120.0
-# Decisions and the log writers beside them must not miss each other on PostgreSQL, where neither sees what the other has
-# not committed: writers of logs share this lock, a writer of decisions has it alone.
+# Decisions and the log writers beside them must not miss each other on PostgreSQL, where neither sees what the other
+# has not committed: writers of logs share this lock, a writer of decisions has it alone.
 LOG_LOCK = 0x61737361
 MIGRATION_LOCK = 0x61737362
 

@@ -130,8 +130,8 @@ def add_decisions(connection: Connection, given: Sequence[Decision], same_case: 
 
 
 def _infer(connection: Connection, which: ColumnElement[bool]) -> int:
-    """relevance_score = 3 for every (search, document) where a later decision cites the document; the first such decision
-    is the provenance, and the best rank the document was shown at."""
+    """relevance_score = 3 for every (search, document) where a later decision cites the document; the first such
+    decision is the provenance, and the best rank the document was shown at."""
     order = func.row_number().over(
         partition_by=(shown_results.c.log_id, shown_results.c.doc_id),
         order_by=(decisions.c.at, decisions.c.id, shown_results.c.rank),
@@ -164,7 +164,7 @@ def _added(connection: Connection, statement: Any, row: dict[str, Any] | None = 
 
 
 def add_feedback(connection: Connection, given: Sequence[Feedback]) -> int:
-    """Where the rank is not given, the log says it. Clicks are kept once, votes are replaced by the same person's next."""
+    """Where the rank is not given, the log says it. A click is kept once; a vote is replaced by the person's next."""
     ranks = _shown_ranks(connection, [one.log_id for one in given if one.rank is None])
     added = 0
     for one in sorted(given, key=lambda one: (one.log_id, one.doc_id, one.kind, one.by, one.at)):
@@ -192,16 +192,16 @@ def _shown_ranks(connection: Connection, log_ids: Sequence[str]) -> dict[tuple[s
     return found
 
 
-def feedback(connection: Connection, filters: dict[str, str], limit: int) -> list[Feedback]:
+def feedback(connection: Connection, filters: dict[str, str], query: str, limit: int) -> list[Feedback]:
     table = relevance_feedback
-    query = select(table).where(*(table.c[name] == value for name, value in filters.items() if value))
-    query = query.order_by(table.c.log_id, table.c.doc_id, table.c.kind, table.c.by).limit(limit)
-    return [Feedback(**row) for row in connection.execute(query).mappings()]
+    wanted = select(table).where(*(table.c[name] == value for name, value in filters.items() if value))
+    if query:
+        wanted = wanted.join(search_logs, search_logs.c.id == table.c.log_id).where(search_logs.c.query == query)
+    wanted = wanted.order_by(table.c.log_id, table.c.doc_id, table.c.kind, table.c.by).limit(limit)
+    return [Feedback(**row) for row in connection.execute(wanted).mappings()]
 
 
-def support(
-    connection: Connection, min_score: int, since: datetime | None, corpora: Sequence[str]
-) -> list[Support]:
+def support(connection: Connection, min_score: int, since: datetime | None, corpora: Sequence[str]) -> list[Support]:
     given = relevance_feedback
     rank = case((given.c.kind == "citation", null()), else_=given.c.rank).label("rank")
     wanted = given.c.relevance_score >= min_score
@@ -222,9 +222,7 @@ def support(
     return [Support(**row) for row in connection.execute(query).mappings()]
 
 
-def showings(
-    connection: Connection, queries: Sequence[str], since: datetime | None
-) -> dict[tuple[str, str, str], int]:
+def showings(connection: Connection, queries: Sequence[str], since: datetime | None) -> dict[tuple[str, str, str], int]:
     found: dict[tuple[str, str, str], int] = {}
     for part in chunks(sorted(set(queries))):
         count = (

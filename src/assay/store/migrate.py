@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, Engine, inspect, text
 
-from assay.store import StoreError
+from assay.store.contract import StoreError
 from assay.store.database import MIGRATION_LOCK, lock, read, write
 
 HEAD = "0001"

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from sqlalchemy import Connection, delete, func, insert, select, update
 
-from assay.store import StoreConflict
+from assay.store.contract import StoreConflict
 from assay.store.logs import chunks, insert_new
 from assay.store.records import AuditEntry, ReviewItem, ReviewState, Ruling, RunRecord, Vote
 from assay.store.tables import audit_trail, issued_ids, judgments, review_items, runs
@@ -92,7 +92,9 @@ def rule(connection: Connection, rulings: Sequence[Ruling]) -> None:
         ).rowcount
         if not changed:
             now = connection.execute(select(review_items).where(*here)).mappings().one()
-            raise StoreConflict(f"{item.ref or item.key} is {now['state']} already, by {now['decided_by'] or 'somebody'}")
+            raise StoreConflict(
+                f"{item.ref or item.key} is {now['state']} already, by {now['decided_by'] or 'somebody'}"
+            )
     append_votes(connection, [vote for ruling in rulings for vote in ruling.votes])
     append_audit(connection, [_audit_of(ruling) for ruling in rulings])
 
@@ -115,7 +117,9 @@ def append_votes(connection: Connection, votes: Sequence[Vote]) -> int:
 def votes(connection: Connection, gold: str, query_id: str) -> list[Vote]:
     query = select(judgments).where(judgments.c.gold == gold)
     query = query.where(judgments.c.query_id == query_id) if query_id else query
-    rows = connection.execute(query.order_by(judgments.c.at, judgments.c.id)).mappings()
+    rows = connection.execute(
+        query.order_by(judgments.c.at, judgments.c.query_id, judgments.c.doc_id, judgments.c.id)
+    ).mappings()
     return [Vote(**row) for row in rows]
 
 

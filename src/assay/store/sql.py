@@ -53,11 +53,15 @@ class SqlStore:
     def add_feedback(self, feedback: Sequence[Feedback]) -> int:
         return write(self._engine, lambda connection: logs.add_feedback(connection, feedback))
 
-    def feedback(self, *, log_id: str = "", decision_id: str = "", doc_id: str = "", limit: int = 1000) -> list[Feedback]:
+    def feedback(
+        self, *, log_id: str = "", decision_id: str = "", doc_id: str = "", query: str = "", limit: int = 1000
+    ) -> list[Feedback]:
         filters = {"log_id": log_id, "decision_id": decision_id, "doc_id": doc_id}
-        return read(self._engine, lambda connection: logs.feedback(connection, filters, limit))
+        return read(self._engine, lambda connection: logs.feedback(connection, filters, query, limit))
 
-    def support(self, *, min_score: int = 3, since: datetime | None = None, corpora: Sequence[str] = ()) -> list[Support]:
+    def support(
+        self, *, min_score: int = 3, since: datetime | None = None, corpora: Sequence[str] = ()
+    ) -> list[Support]:
         return read(self._engine, lambda connection: logs.support(connection, min_score, since, corpora))
 
     def showings(self, queries: Sequence[str], *, since: datetime | None = None) -> dict[tuple[str, str, str], int]:
@@ -84,7 +88,14 @@ class SqlStore:
         return write(self._engine, lambda connection: review.add_items(connection, items))
 
     def review_items(
-        self, *, gold: str = "", kind: str = "", state: str = "", ids: Sequence[str] = (), limit: int = 100, offset: int = 0
+        self,
+        *,
+        gold: str = "",
+        kind: str = "",
+        state: str = "",
+        ids: Sequence[str] = (),
+        limit: int = 100,
+        offset: int = 0,
     ) -> list[ReviewItem]:
         filters = {"gold": gold, "kind": kind, "state": state}
         return read(self._engine, lambda connection: review.items(connection, filters, ids, limit, offset))

@@ -186,5 +186,3 @@ audit_trail = Table(
     Column("after", Record),
     Index("audit_trail_subject", "subject"),
 )  # fmt: skip
-
-

@@ -27,8 +27,8 @@ from assay.store import open_store
 from assay.telemetry.recorder import Counts, Recorder
 from assay.telemetry.redact import Redaction
 
-__all__ = ["Counts", "Recorder", "Redaction", "configure", "counts", "default_store", "flush", "log_click", "log_search",
-           "log_vote", "logged"]  # fmt: skip
+__all__ = ["Counts", "Recorder", "Redaction", "configure", "counts", "default_store", "flush", "log_click",
+           "log_search", "log_vote", "logged"]  # fmt: skip
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -82,9 +82,9 @@ def counts() -> Counts:
     return current().counts()
 
 
-def logged(*, recorder: Recorder | None = None, **fields: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Log every call of a search function or method, sync or async: its query, its results, how long it took. The answer
-    and the errors of the function go through untouched; a failed search is logged with its error."""
+def logged(*, recorder: Recorder | None = None, **fields: Any) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Log every call of a search function or method, sync or async: its query, its results, how long it took. The
+    answer and the errors of the function go through untouched; a failed search is logged with its error."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         query_of = _query_reader(function)

@@ -1,7 +1,7 @@
 """A gold set from what decisions cited: feedback joined with the logs, grouped by query, into `gold-set.jsonl`.
 
-Bootstrap rows are regenerated; every other line of the file is kept byte for byte. The same logs give the same file, and
-a second run changes nothing.
+Bootstrap rows are regenerated; every other line of the file is kept byte for byte. The same logs give the same file,
+and a second run changes nothing.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ from assay.store.records import CITATION_SCORE, CLICK_SCORE, VOTE_SCORE, ReviewI
 from assay.telemetry import goldfile
 from assay.telemetry.feedback import ETA, position_weight
 from assay.telemetry.goldfile import Approval, GoldRow, Line
-from assay.telemetry.recorder import new_id
 from assay.telemetry.normal import row_key
+from assay.telemetry.recorder import new_id
 
 EVERYTHING = 2**31 - 1
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """`min_support`: in how many searches a document must have been found right for a query. `since`: only searches made
-    after this. `min_grade`: 3 takes citations, 2 votes too, 1 clicks too. `click_rate`: corrected clicks a showing."""
+    """`min_support`: in how many searches a document must have been found right for a query. `since`: only searches
+    made after this. `min_grade`: 3 takes citations, 2 votes too, 1 clicks too. `click_rate`: the corrected clicks a
+    showing that make a document right."""
 
     min_support: int = 1
     since: datetime | None = None
@@ -153,7 +154,7 @@ def _weight(row: Support, options: Options) -> float:
 
 def merge(old: Sequence[Line], groups: Sequence[Group], issued: Mapping[str, str], rejected: Iterable[str],
           corpora: Sequence[str] = ()) -> list[Line]:  # fmt: skip
-    """The new file: every line in its place, regenerated rows in theirs, rows without support gone, new rows at the end.
+    """The new file: lines in their place, regenerated rows in theirs, rows without support gone, new rows at the end.
 
     A query keeps its id by its normal form and corpus: first from the file, then from memory, else the next number.
     """
@@ -189,7 +190,9 @@ def _new_lines(groups: Iterable[Group], taken: set[str], issued: Mapping[str, st
             id = goldfile.numbered(number)
         taken.add(id)
         lines.append(goldfile.row_line(_regenerated(group, id)))
-    return sorted(lines, key=lambda line: (goldfile.highest_number([line.row.id]), line.row.id) if line.row else (0, ""))
+    return sorted(
+        lines, key=lambda line: (goldfile.highest_number([line.row.id]), line.row.id) if line.row else (0, "")
+    )
 
 
 # ── the queue ────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -46,7 +46,7 @@ def decision_from(
     resolve: Callable[[str], Iterable[str]] | None = None,
     case_id: str = "",
 ) -> Decision:
-    """A decision from what is known of it: the ids it cites, its text, or both. `resolve` finds the ids cited in a text."""
+    """A decision from what is known of it: the ids it cites, its text, or both. `resolve` finds the ids in a text."""
     if not id.strip():
         raise InputError("a decision needs an id")
     if text and resolve is None:

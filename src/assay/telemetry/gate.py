@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -43,17 +42,20 @@ class Correction(msgspec.Struct, frozen=True, kw_only=True):
 Change = Callable[[Line], Line | None]
 
 
-def promote(store: Store, path: Path, ids: Sequence[str], *, by: str, why: str = "", now: datetime | None = None) -> Ruled:
+def promote(
+    store: Store, path: Path, ids: Sequence[str], *, by: str, why: str = "", now: datetime | None = None
+) -> Ruled:
     """Make bootstrap rows the chair's own. A row that is the chair's already stays as it is."""
     return _rule(store, path, ids, lambda line: goldfile.edited_line(line, source="chair"), "approved", by,
                  why or "read and approved", now)  # fmt: skip
 
 
 def correct(store: Store, path: Path, id: str, correction: Correction, *, by: str, why: str,
-            now: datetime | None = None) -> Ruled:  # fmt: skip
-    """Change a row and make it the chair's own. A chair's row can be corrected again."""
+            now: datetime | None = None, also: Sequence[Ruling] = ()) -> Ruled:  # fmt: skip
+    """Change a row and make it the chair's own. A chair's row can be corrected again. `also` are rulings that led to
+    the correction: they are recorded with it or not at all."""
     _say_why(why, "correct")
-    return _rule(store, path, [id], lambda line: _corrected(line, correction), "approved", by, why, now)
+    return _rule(store, path, [id], lambda line: _corrected(line, correction), "approved", by, why, now, also)
 
 
 def reject(store: Store, path: Path, ids: Sequence[str], *, by: str, why: str, now: datetime | None = None) -> Ruled:
@@ -99,7 +101,7 @@ def _corrected(line: Line, correction: Correction) -> Line:
 
 
 def _rule(store: Store, path: Path, ids: Sequence[str], change: Change, state: ReviewState, by: str, why: str,
-          now: datetime | None) -> Ruled:  # fmt: skip
+          now: datetime | None, also: Sequence[Ruling] = ()) -> Ruled:  # fmt: skip
     if not by.strip():
         raise InputError("say who decides", hint="Give the name with --by.")
     at = now or datetime.now(UTC)
@@ -108,14 +110,16 @@ def _rule(store: Store, path: Path, ids: Sequence[str], change: Change, state: R
         places = {id: _place(lines, path, id) for id in dict.fromkeys(ids)}
         changed = {place: change(lines[place]) for place in places.values()}
         already = tuple(id for id, place in places.items() if _same(lines[place], changed[place]))
+        changed |= {places[id]: lines[places[id]] for id in already}  # byte for byte
         new = [changed.get(place, line) for place, line in enumerate(lines)]
         kept = [line for line in new if line is not None]
         queued = _queued(store, path.stem)
         rulings = [
-            _ruling(_item(queued, lines[place].row, path.stem, at), lines[place].row, changed[place], state, by, why, at)
+            _ruling(_item(queued, lines[place], path.stem, at), lines[place], changed[place], state, by, why, at)
             for id, place in places.items() if id not in already
         ]  # fmt: skip
-        if rulings:
+        if rulings or also:
+            rulings += also
             _record(store, path, rulings, kept)
     done = tuple(id for id in places if id not in already)
     return Ruled(state=state, ids=done, already=already, approval=goldfile.approval(goldfile.rows(kept)))
@@ -127,7 +131,7 @@ def _same(before: Line, after: Line | None) -> bool:
 
 
 def _record(store: Store, path: Path, rulings: Sequence[Ruling], lines: Sequence[Line]) -> None:
-    """File and record together: the file is replaced just before the record is committed, and put back if that fails."""
+    """File and record together: the file is replaced just before the record is committed, and put back on failure."""
     before = path.read_bytes()
     try:
         store.rule(rulings, then=lambda: _save(path, lines))
@@ -146,7 +150,9 @@ def _place(lines: Sequence[Line], path: Path, id: str) -> int:
     if len(places) == 1:
         return places[0]
     if places:
-        raise InputError(f"id {id!r} comes {len(places)} times", where=str(path), hint="Give each row its own id first.")
+        raise InputError(
+            f"id {id!r} comes {len(places)} times", where=str(path), hint="Give each row its own id first."
+        )
     near = difflib.get_close_matches(id, [row.id for row in goldfile.rows(lines)], n=3, cutoff=0.4)
     raise InputError(f"no row {id!r}", where=str(path), hint=f"Did you mean {', '.join(near)}?" if near else "")
 
@@ -156,21 +162,24 @@ def _queued(store: Store, gold: str) -> dict[str, ReviewItem]:
     return {item.key: item for item in items} | {item.ref: item for item in items if item.state != "rejected"}
 
 
-def _item(queued: dict[str, ReviewItem], row: GoldRow | None, gold: str, at: datetime) -> ReviewItem:
-    assert row is not None
-    return queued.get(row.id) or queued.get(row.key) or item_of(row, gold, at)
+def _item(queued: dict[str, ReviewItem], line: Line, gold: str, at: datetime) -> ReviewItem:
+    assert line.row is not None
+    return queued.get(line.row.id) or queued.get(line.row.key) or item_of(line.row, gold, at)
 
 
-def _ruling(item: ReviewItem, row: GoldRow | None, after: Line | None, state: ReviewState, by: str, why: str,
+def _ruling(item: ReviewItem, before: Line, after: Line | None, state: ReviewState, by: str, why: str,
             at: datetime) -> Ruling:  # fmt: skip
-    assert row is not None
-    new = after.row if after is not None else None
-    right = set(new.relevant_case_law_ids) if new is not None else set()
-    judged = dict.fromkeys((*row.relevant_case_law_ids, *(new.relevant_case_law_ids if new is not None else ())))
-    votes: Any = () if new is None else tuple(
-        Vote(id=new_id(), gold=item.gold, query_id=row.id, doc_id=doc_id, grade=int(doc_id in right), judge=by, at=at,
-             rationale=why, source="gate")
-        for doc_id in judged
+    assert before.row is not None
+    row, new = before.row, after.row if after is not None else None
+    return Ruling(
+        item=item, state=state, by=by, at=at, reason=why, votes=tuple(_votes(item.gold, row, new, by, why, at)),
+        before=msgspec.to_builtins(row), after=msgspec.to_builtins(new) if new is not None else None,
     )  # fmt: skip
-    return Ruling(item=item, state=state, by=by, at=at, reason=why, votes=votes,
-                  before=msgspec.to_builtins(row), after=msgspec.to_builtins(new) if new is not None else None)  # fmt: skip
+
+
+def _votes(gold: str, row: GoldRow, new: GoldRow | None, by: str, why: str, at: datetime) -> Iterator[Vote]:
+    """What the expert's word says about each document. Rejecting a query says nothing about documents."""
+    right = new.relevant_case_law_ids if new is not None else ()
+    for doc_id in dict.fromkeys((*row.relevant_case_law_ids, *right)) if new is not None else ():
+        yield Vote(id=new_id(), gold=gold, query_id=row.id, doc_id=doc_id, grade=int(doc_id in right), judge=by, at=at,
+                   rationale=why, source="gate")  # fmt: skip

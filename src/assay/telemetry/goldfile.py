@@ -83,8 +83,8 @@ def _line(raw: bytes, path: Path, number: int) -> Line:
             raise msgspec.ValidationError(f"expected an object, got {type(values).__name__}")
         return Line(raw, _row(values))
     except (msgspec.MsgspecError, RecursionError) as error:
-        raise InputError(f"not a gold row: {error}", where=f"{path}:{number}",
-                         hint="Correct the line, or make it a comment with #. Nothing was changed.") from error  # fmt: skip
+        hint = "Correct the line, or make it a comment with #. Nothing was changed."
+        raise InputError(f"not a gold row: {error}", where=f"{path}:{number}", hint=hint) from error
 
 
 def _row(values: dict[str, Any]) -> GoldRow:
@@ -168,8 +168,8 @@ def save(path: Path, lines: Sequence[Line]) -> bool:
 
 @contextlib.contextmanager
 def locked(path: Path, *, wait: float = 5.0) -> Iterator[None]:
-    """Be the only writer of a gold set. The lock is a file beside it that goes when its holder does; the kernel frees it
-    when a holder is killed."""
+    """Be the only writer of a gold set. The lock is a file beside it that goes when its holder does; the kernel frees
+    it when a holder is killed."""
     lock = path.resolve().with_name(f".{path.name}.lock")
     deadline = time.monotonic() + wait
     handle = None

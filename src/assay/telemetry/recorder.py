@@ -1,7 +1,7 @@
 """Writing the search log without the searcher noticing: a bounded queue, and one thread that writes batches.
 
-The caller pays for one small record and one `put_nowait`. Whatever goes wrong behind that (a full queue, a store that is
-down, a result that cannot be read) is counted and reported, never raised.
+The caller pays for one small record and one `put_nowait`. Whatever goes wrong behind that (a full queue, a store that
+is down, a result that cannot be read) is counted and reported, never raised.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Recorder:
         except Exception as error:
             self._count_unreadable(error)
             return log_id
-        self._put(record)
+        self.put(record)
         return log_id
 
     def log_click(self, log_id: str, doc_id: str, *, rank: int | None = None, by: str = "") -> None:
@@ -103,9 +103,10 @@ class Recorder:
         except Exception as error:
             self._count_unreadable(error)
             return
-        self._put(record)
+        self.put(record)
 
-    def _put(self, record: SearchLog | Feedback) -> None:
+    def put(self, record: SearchLog | Feedback) -> bool:
+        """Queue a finished record; False when it was dropped."""
         try:
             if self._pid != os.getpid():
                 self._reset()  # a fork copies the queue and not the thread: the parent writes what is in there
@@ -116,13 +117,14 @@ class Recorder:
             self._queue.put_nowait(record)
         except queue.Full:
             self._count(dropped=1)
-            return
+            return False
         except Exception as error:
             self._count_unreadable(error)
-            return
+            return False
         self._count(accepted=1)
         if self._queue.qsize() >= self._batch:
             self._wake.set()
+        return True
 
     def _count(self, *, accepted: int = 0, dropped: int = 0, written: int = 0) -> None:
         with self._lock:

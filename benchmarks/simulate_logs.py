@@ -1,0 +1,182 @@
+"""A year of a legal search service, simulated: searches in Hebrew and English, decisions that cite what was found, and
+the gold set that comes out. Measures the loading, the bootstrap and its repetition, then kills the bootstrap at random
+moments and checks that the gold set is always the old file or the new one.
+
+    python benchmarks/simulate_logs.py                      200,000 searches, 5,000 queries, 2,000 decisions, 50 kills
+    python benchmarks/simulate_logs.py --store postgresql://…
+    python benchmarks/simulate_logs.py --searches 2000 --queries 100 --decisions 50 --kills 3
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from assay.store import Store, open_store
+from assay.store.records import Decision, SearchLog, Shown
+from assay.telemetry import gate
+from assay.telemetry.bootstrap import Options, bootstrap
+from assay.telemetry.feedback import infer_relevance_from_citations
+
+START = datetime(2025, 6, 1, tzinfo=UTC)
+YEAR = timedelta(days=365)
+TOPICS = 60
+DOCS_PER_TOPIC = 50
+HEBREW = """היטל השבחה|מועד קובע|תב"ע|פטור|שומה מכרעת|דירת מגורים|ועדת ערר|מימוש זכויות|הקלה|שווי
+חוכר לדורות|תכנית מתאר|פיצויים|ירידת ערך|שימוש חורג|זכויות בנייה|תשלום ביתר|ריבית""".replace("\n", "|").split("|")
+ENGLISH = """conflict of interest|materiality|gift limit|campaign funds|lobbyist|disclosure|recusal|real property
+source of income|public generally|honoraria|revolving door|mass mailing""".replace("\n", "|").split("|")
+SPELLINGS: tuple[Callable[[str], str], ...] = (
+    str,
+    str,
+    str,
+    str.upper,
+    lambda text: text + "?",
+    lambda text: text.replace('"', "״"),
+    lambda text: f"  {text} ",
+    lambda text: text.replace(" ", "  "),
+)
+
+
+def make_queries(count: int, dice: random.Random) -> list[tuple[str, int, str, str]]:
+    """(text, topic, corpus, practice area); two of three in Hebrew."""
+    made: dict[str, tuple[str, int, str, str]] = {}
+    while len(made) < count:
+        words = HEBREW if dice.random() < 0.66 else ENGLISH
+        section = f" {dice.randint(1, 400)}" if dice.random() < 0.7 else ""
+        text = " ".join(dice.sample(words, dice.randint(2, 4))) + section
+        topic = dice.randrange(TOPICS)
+        corpus = "precedent_library" if dice.random() < 0.7 else "internal_decisions"
+        made[text] = (text, topic, corpus, f"area-{topic % 7}")
+    return list(made.values())
+
+
+def searches(count: int, queries: Sequence[tuple[str, int, str, str]], dice: random.Random) -> Iterator[SearchLog]:
+    """Few queries are asked often and many seldom, as in every log; most results belong to the topic."""
+    weights = [1 / (rank + 10) for rank in range(len(queries))]
+    chosen = dice.choices(queries, weights, k=count - len(queries)) + list(queries)
+    dice.shuffle(chosen)
+    for n, (text, topic, corpus, area) in enumerate(chosen):
+        at = START + YEAR * (n / count)
+        topics = [topic if dice.random() < 0.8 else dice.randrange(TOPICS) for _ in range(10)]
+        docs = dict.fromkeys(f"{corpus[0]}-{t:02d}-{int(dice.random() ** 2 * DOCS_PER_TOPIC):02d}" for t in topics)
+        results = tuple(Shown(doc, rank, 1 / rank) for rank, doc in enumerate(docs, start=1))
+        yield SearchLog(id=f"{n:09d}", at=at, query=dice.choice(SPELLINGS)(text), corpus=corpus, practice_area=area,
+                        engine="simulated", results=results)  # fmt: skip
+
+
+def decisions(count: int, dice: random.Random) -> list[Decision]:
+    made = []
+    for n in range(count):
+        topic, kind = dice.randrange(TOPICS), dice.choice("pi")
+        cites = {f"{kind}-{topic:02d}-{dice.randrange(DOCS_PER_TOPIC):02d}" for _ in range(dice.randint(2, 8))}
+        made.append(Decision(id=f"decision-{n:05d}", at=START + YEAR * dice.random(), cites=tuple(sorted(cites))))
+    return made
+
+
+def load(store: Store, args: argparse.Namespace, dice: random.Random) -> dict[str, Any]:
+    queries = make_queries(args.queries, dice)
+    started, batch, shown = time.perf_counter(), [], 0
+    for search in searches(args.searches, queries, dice):
+        batch.append(search)
+        shown += len(search.results)
+        if len(batch) == 2000:
+            store.add_searches(batch)
+            batch = []
+    store.add_searches(batch)
+    logged = time.perf_counter()
+    feedback = infer_relevance_from_citations(store, decisions(args.decisions, dice))
+    return {
+        "searches": args.searches,
+        "queries": len(queries),
+        "results_shown": shown,
+        "decisions": args.decisions,
+        "feedback_rows": feedback,
+        "load_s": logged - started,
+        "citations_s": time.perf_counter() - logged,
+    }
+
+
+def one_bootstrap(target: str, gold: Path, min_support: int) -> None:
+    store = open_store(target)
+    bootstrap(store, gold, Options(min_support=min_support))
+    store.close()
+
+
+def kill_often(target: str, gold: Path, old: bytes, new: bytes, kills: int) -> dict[str, int]:
+    """Half of the kills anywhere, half near the end, where the file is written. The first run is timed, not killed."""
+    context, dice = multiprocessing.get_context("fork"), random.Random(7)
+    outcome = {"kills": kills, "old_file": 0, "new_file": 0, "neither": 0}
+    seconds = 0.0
+    for n in range(kills + 1):
+        gold.write_bytes(old)
+        process = context.Process(target=one_bootstrap, args=(target, gold, 1))
+        started = time.perf_counter()
+        process.start()
+        if n == 0:
+            process.join()
+            seconds = time.perf_counter() - started
+            continue
+        time.sleep(seconds * (dice.uniform(0, 1.1) if n % 2 else dice.uniform(0.7, 1.1)))
+        os.kill(process.pid or 0, signal.SIGKILL)
+        process.join()
+        data = gold.read_bytes()
+        outcome["old_file" if data == old else "new_file" if data == new else "neither"] += 1
+    return outcome
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name, default in (("searches", 200_000), ("queries", 5_000), ("decisions", 2_000), ("kills", 50), ("seed", 1)):
+        parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--store", default="", help="a path or URL; by default a new SQLite file")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        found = simulate(args, args.store or str(Path(folder) / "assay.db"), Path(folder) / "gold-set.jsonl")
+    print(json.dumps(found, indent=2))  # noqa: T201
+    return 0 if not found["killed"]["neither"] and found["second_run_changes"] == 0 else 1
+
+
+def simulate(args: argparse.Namespace, target: str, gold: Path) -> dict[str, Any]:
+    store = open_store(target)
+    found = load(store, args, random.Random(args.seed))
+    first = time.perf_counter()
+    done = bootstrap(store, gold, Options(min_support=2))
+    found["bootstrap_s"] = time.perf_counter() - first
+    gate.promote(store, gold, [f"g{n:03d}" for n in range(1, 1 + done.added // 10)], by="chair")
+    old = gold.read_bytes()
+    bootstrap(store, gold, Options(min_support=1))
+    new = gold.read_bytes()
+    again = time.perf_counter()
+    repeated = bootstrap(store, gold, Options(min_support=1))
+    seconds = time.perf_counter() - again
+    found |= {
+        "second_bootstrap_s": seconds,
+        "rows": repeated.approval.total,
+        "approved_rows": repeated.approval.approved,
+        "second_run_changes": int(repeated.changed),
+        "store": store.health()["backend"],
+    }
+    if target.startswith("/"):
+        found["store_mib"] = round(Path(target).stat().st_size / 2**20)
+    store.close()
+    found["killed"] = kill_often(target, gold, old, new, args.kills)
+    gold.write_bytes(old)
+    one_bootstrap(target, gold, 1)
+    found["after_the_kills_it_still_works"] = gold.read_bytes() == new
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,473 @@
+"""The second half of the service layer: the verbs of the running service and of the expert. Logs, decisions, bootstrap,
+the gate, the review queue, the backlog, diagnostics, and evaluation for agents. Values in, values out."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assay import __version__, formats, telemetry, workbench
+from assay.backlog import Backlog, Limits, breaches, metric, notify
+from assay.backlog import backlog as backlog_of
+from assay.backlog import prometheus as backlog_metrics
+from assay.compare import Comparison, compare
+from assay.config import NAME as CONFIG_NAME
+from assay.config import Config, EngineConfig, read_config
+from assay.corpus.disk import list_corpora, open_corpus, workspace
+from assay.corpus.resolve import cite
+from assay.engines.module import load_engine
+from assay.errors import AssayError, InputError
+from assay.files import iter_json_lines
+from assay.store import Store, StoreError, open_store
+from assay.store.records import (
+    AuditEntry,
+    Purged,
+    ReviewItem,
+    ReviewState,
+    Ruling,
+    RunRecord,
+    SearchLog,
+    Vote,
+)
+from assay.telemetry import gate, goldfile
+from assay.telemetry.bootstrap import EVERYTHING, Bootstrapped, Options
+from assay.telemetry.bootstrap import bootstrap as bootstrap_gold
+from assay.telemetry.feedback import infer_relevance_from_citations
+from assay.telemetry.gate import Correction, Ruled
+from assay.telemetry.recorder import Recorder, new_id
+from assay.telemetry.redact import Redaction, redact, redactor
+from assay.telemetry.wire import decision_row, feedback_from, search_from
+from assay.types import Document, GoldSet, Hit
+
+__all__ = ["Correction", "Desk", "Imported", "Limits", "Page", "open_desk", "search_from"]
+
+SearchCorpus = Callable[[str, str, int], Sequence[Hit]]  # (corpus, query, k) -> hits
+NextPairs = Callable[[str, int], Sequence[Mapping[str, Any]]]  # (gold, k) -> pairs to judge, the most useful first
+MAX_PAGE = 200
+
+
+class Page(msgspec.Struct, frozen=True, kw_only=True):
+    """A part of a list, and where the next part begins; no next when this was the last."""
+
+    items: list[Any]
+    offset: int
+    next_offset: int | None
+
+
+class Imported(msgspec.Struct, frozen=True, kw_only=True):
+    read: int
+    new: int
+    feedback: int = 0
+    unresolved: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Desk:
+    """A store, the gold sets and engines that are configured, and what other parts of Assay lend it."""
+
+    store: Store
+    store_name: str = ""
+    gold_sets: Mapping[str, Path] = field(default_factory=dict)
+    config: Config | None = None
+    home: Path | None = None
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    recorder: Recorder | None = None
+    search_corpus: SearchCorpus | None = None
+    next_pairs: NextPairs | None = None
+
+    # ── logs, decisions, feedback ────────────────────────────────────────────────────────────────────────────────────
+
+    def import_searches(self, path: Path, *, redactions: Sequence[str | Redaction] = ()) -> Imported:
+        """Searches from a file, one JSON object a line: query, at, results, and corpus, practice_area, … as known."""
+        rules, batch, read, new = redactor(redactions), list[SearchLog](), 0, 0
+        for number, row in iter_json_lines(path):
+            search = search_from(row, f"{path}:{number}")
+            batch.append(msgspec.structs.replace(search, query=redact(search.query, rules)))
+            read += 1
+            if len(batch) == 2000:
+                new += self.store.add_searches(batch)
+                batch = []
+        return Imported(read=read, new=new + self.store.add_searches(batch))
+
+    def import_decisions(self, path: Path, *, corpus: str = "", same_case: bool = False) -> Imported:
+        """Decisions from a file, one JSON object a line: id, at, and `cites` (ids) or `text` (citations are parsed and
+        resolved in `corpus`)."""
+        rows = [(f"{path}:{number}", row) for number, row in iter_json_lines(path)]
+        return self.record_decisions(rows, corpus=corpus, same_case=same_case)
+
+    def record_decisions(
+        self, rows: Sequence[tuple[str, Any]], *, corpus: str = "", same_case: bool = False
+    ) -> Imported:
+        """Finalised decisions: every earlier search that showed what they cite gets relevance_score 3 for it."""
+        found = _Citations(corpus, self.home)
+        decisions = [decision_row(row, where, found if corpus else None) for where, row in rows]
+        feedback = infer_relevance_from_citations(self.store, decisions, same_case=same_case)
+        return Imported(read=len(decisions), new=len(decisions), feedback=feedback, unresolved=found.unresolved)
+
+    def record_feedback(self, rows: Sequence[tuple[str, Any]]) -> Imported:
+        """Clicks and votes: log_id, doc_id, kind (click or vote), and relevant, rank, by, at as known."""
+        given = [feedback_from(row, where, self.clock()) for where, row in rows]
+        return Imported(read=len(given), new=self.store.add_feedback(given))
+
+    def purge(self, *, older_than_days: float, keep_cited: bool = False, by: str = "retention") -> Purged:
+        """Forget searches by age, and record that it was done."""
+        if older_than_days < 0:
+            raise InputError("an age in days is not negative", hint="Give --older-than 365, for instance.")
+        before = self.clock() - timedelta(days=older_than_days)
+        gone = self.store.purge(before, keep_cited=keep_cited)
+        entry = AuditEntry(id=new_id(), at=self.clock(), by=by, action="logs.purged", subject="search_logs",
+                           reason=f"older than {older_than_days:g} days", after=msgspec.to_builtins(gone))  # fmt: skip
+        self.store.append_audit([entry])
+        return gone
+
+    # ── gold ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def bootstrap(self, gold: Path, *, min_support: int = 1, recent_days: float | None = None,
+                  corpora: Sequence[str] = (), min_grade: int = 3, dry_run: bool = False) -> Bootstrapped:  # fmt: skip
+        if min_support < 1 or min_grade not in (1, 2, 3):
+            raise InputError("the minimum support is 1 or more, the minimum grade 1, 2 or 3")
+        since = self.clock() - timedelta(days=recent_days) if recent_days is not None else None
+        options = Options(min_support=min_support, since=since, corpora=tuple(corpora), min_grade=min_grade)
+        return bootstrap_gold(self.store, gold, options, dry_run=dry_run, now=self.clock())
+
+    def promote(self, gold: Path, ids: Sequence[str], *, by: str, why: str = "") -> Ruled:
+        return gate.promote(self.store, gold, ids, by=by, why=why, now=self.clock())
+
+    def correct(self, gold: Path, id: str, correction: Correction, *, by: str, why: str) -> Ruled:
+        return gate.correct(self.store, gold, id, correction, by=by, why=why, now=self.clock())
+
+    def reject(self, gold: Path, ids: Sequence[str], *, by: str, why: str) -> Ruled:
+        return gate.reject(self.store, gold, ids, by=by, why=why, now=self.clock())
+
+    def reopen(self, gold: Path, id: str, *, by: str, why: str = "") -> Ruled:
+        return gate.reopen(self.store, gold, id, by=by, why=why, now=self.clock())
+
+    def publish(self, gold: Path, *, by: str, why: str = "in the committed baseline") -> int:
+        """Approved rows become published: call it when a baseline on this gold set is committed."""
+        items = self.store.review_items(gold=gold.stem, state="approved", limit=EVERYTHING)
+        at = self.clock()
+        self.store.rule([Ruling(item=item, state="published", by=by, at=at, reason=why) for item in items])
+        return len(items)
+
+    def approval(self, gold: Path) -> goldfile.Approval:
+        """How much of a gold set is approved; a set with no approved row is provisional (bootstrap-only)."""
+        return goldfile.approval(goldfile.rows(goldfile.read_lines(gold)))
+
+    def gold_path(self, name: str) -> Path:
+        if name in self.gold_sets:
+            return self.gold_sets[name]
+        hint = f"Known: {', '.join(self.gold_sets) or 'none; name one in assay.toml or with --gold'}."
+        raise InputError(f"no gold set {name!r}", hint=hint)
+
+    def gold_list(self) -> list[dict[str, Any]]:
+        return [_described(name, path) for name, path in self.gold_sets.items()]
+
+    # ── the queue ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def suggest(self, gold: str, query_id: str, doc_id: str, grade: int, *, rationale: str, by: str) -> ReviewItem:
+        """Put a judgment before the expert. It is never in a gold set until an expert says so."""
+        query = next((query for query in self._read_gold(gold).queries if query.id == query_id), None)
+        if query is None:
+            raise InputError(f"no query {query_id!r} in gold set {gold!r}")
+        if not 0 <= grade <= 4 or not by.strip() or not doc_id.strip():
+            raise InputError("a suggestion needs a document, a grade from 0 to 4, and who makes it")
+        item = ReviewItem(
+            id=new_id(), gold=self.gold_path(gold).stem, kind="judgment", key=f"{query_id}\t{doc_id}\t{by}",
+            ref=query_id, query=query.text, created_at=self.clock(), corpus=query.corpus, practice_area=query.topic,
+            doc_ids=(doc_id,), grade=grade, rationale=rationale, suggested_by=by,
+        )  # fmt: skip
+        self.store.add_review_items([item])
+        queued = self.store.review_items(gold=item.gold, kind="judgment", limit=EVERYTHING)
+        return next(one for one in queued if one.key == item.key)
+
+    def rule_suggestion(self, item_id: str, *, accept: bool, by: str, why: str = "") -> ReviewItem:
+        """An expert's word on a suggestion. Accepted, it is a vote; in a gold-set.jsonl the document joins the row (or
+        leaves it, at grade 0), and the row is then the chair's."""
+        found = self.store.review_items(ids=[item_id])
+        if not found or found[0].kind != "judgment":
+            raise InputError(f"no suggestion {item_id!r}")
+        item, at = found[0], self.clock()
+        if not by.strip():
+            raise InputError("say who decides")
+        why = why or item.rationale or ("accepted" if accept else "not accepted")
+        vote = Vote(id=new_id(), gold=item.gold, query_id=item.ref, doc_id=item.doc_ids[0], grade=item.grade or 0,
+                    judge=by, at=at, rationale=why, source=f"suggested by {item.suggested_by}")  # fmt: skip
+        state: ReviewState = "approved" if accept else "rejected"
+        ruling = Ruling(item=item, state=state, by=by, at=at, reason=why, votes=(vote,) if accept else ())
+        path = next((path for path in self.gold_sets.values() if path.stem == item.gold), None)
+        if accept and path is not None and path.suffix == ".jsonl":
+            change = Correction(add=item.doc_ids) if item.grade else Correction(remove=item.doc_ids)
+            gate.correct(self.store, path, item.ref, change, by=by, why=why, now=at, also=(ruling,))
+        else:
+            self.store.rule([ruling])
+        return self.store.review_items(ids=[item_id])[0]
+
+    def queue(self, *, gold: str = "", state: str = "pending_review", kind: str = "", limit: int = 50,
+              offset: int = 0) -> Page:  # fmt: skip
+        limit = min(max(limit, 1), MAX_PAGE)
+        found = self.store.review_items(gold=gold, state=state, kind=kind, limit=limit + 1, offset=offset)
+        return _page(found, offset, limit)
+
+    def evidence(self, item: ReviewItem) -> list[dict[str, Any]]:
+        """What an expert needs to see of each document of an item: its text, and why it is there."""
+        found = []
+        for doc_id in item.doc_ids:
+            signs = self.store.feedback(doc_id=doc_id, query=item.query, limit=MAX_PAGE)
+            decisions = {sign.decision_id: sign for sign in signs if sign.decision_id}
+            found.append(
+                {
+                    "doc_id": doc_id,
+                    "document": self._look_up(item.corpus, doc_id),
+                    "decisions": list(decisions.values())[:5],
+                    "kinds": sorted({sign.kind for sign in signs}),
+                }
+            )
+        return found
+
+    def _look_up(self, corpus: str, doc_id: str) -> Document | None:
+        """The document from the corpus of that name, else from any that has it."""
+        known = list_corpora(self.home)
+        for name in [corpus] if corpus in known else known:
+            opened = open_corpus(self.home, name)
+            if doc_id in opened:
+                return opened.get(doc_id)
+        return None
+
+    def next_to_judge(self, gold: str, limit: int = 10) -> list[dict[str, Any]]:
+        """What an expert should look at next: by expected value where pooling lends us that, else the oldest."""
+        if self.next_pairs is not None:
+            return [dict(pair) for pair in self.next_pairs(gold, limit)]
+        return [
+            {"item_id": item.id, "query_id": item.ref, "query": item.query, "doc_ids": list(item.doc_ids),
+             "reason": f"waits since {item.created_at:%Y-%m-%d}"}
+            for item in self.queue(gold=self.gold_path(gold).stem, limit=limit).items
+        ]  # fmt: skip
+
+    # ── health ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def backlog(self, *, gold: str = "", weeks: int = 4) -> Backlog:
+        return backlog_of(self.store, gold=gold, now=self.clock(), weeks=weeks)
+
+    def check_backlog(self, limits: Limits, *, gold: str = "", webhook: str = "") -> tuple[Backlog, list[str]]:
+        """The backlog and what is over its limit; a webhook hears of it."""
+        found = self.backlog(gold=gold)
+        problems = breaches(found, limits)
+        if problems and webhook:
+            notify(webhook, found, problems)
+        return found, problems
+
+    def metrics(self, *, gold: str = "") -> dict[str, Any]:
+        """The backlog in full, and as the block of six that the specification names."""
+        found = msgspec.to_builtins(self.backlog(gold=gold))
+        return {"backlog": found, "halacha_backlog": halacha_backlog(found)}
+
+    def diagnostics(self, *, probe: bool = False) -> dict[str, Any]:
+        """Is everything well? Store, indexes, engines, telemetry, backlog. A part that fails is named, and does not
+        hide the others. With `probe`, every engine answers one query."""
+        parts: dict[str, Any] = {}
+        for name, look in (("store", self._store_health), ("index", self._index_health),
+                           ("engines", functools.partial(self._engine_health, probe))):  # fmt: skip
+            try:
+                parts[name] = look()
+            except AssayError as error:
+                parts[name] = {"status": "failed", "error": str(error)}
+        if self.recorder is not None:
+            parts["telemetry"] = msgspec.to_builtins(self.recorder.counts())
+        if parts["store"]["status"] == "ok":
+            parts |= self.metrics()
+        ok = all(part.get("status", "ok") == "ok" for part in parts.values())
+        return {"status": "ok" if ok else "degraded", "version": __version__, "at": self.clock().isoformat(), **parts}
+
+    def _store_health(self) -> dict[str, Any]:
+        started = time.perf_counter()
+        return {"status": "ok", **self.store.health(), "millis": (time.perf_counter() - started) * 1000}
+
+    def _index_health(self) -> dict[str, Any]:
+        corpora, status = {}, "ok"
+        for name in list_corpora(self.home):
+            try:
+                opened = open_corpus(self.home, name)
+                corpora[name] = {"documents": len(opened), "fingerprint": opened.fingerprint}
+            except AssayError as error:
+                corpora[name], status = {"error": str(error)}, "failed"
+        return {"status": status, "corpora": corpora}
+
+    def _engine_health(self, probe: bool) -> dict[str, Any]:
+        engines = {name: _probed(engine) if probe else {"status": "not probed"}
+                   for name, engine in (self.config.engines.items() if self.config else ())}  # fmt: skip
+        failed = any(engine["status"] == "failed" for engine in engines.values())
+        return {"status": "failed" if failed else "ok", "engines": engines}
+
+    def prometheus(self) -> str:
+        """The metrics page. When the store is down it says so, and still reports what telemetry knows."""
+        try:
+            text, up = backlog_metrics(self.backlog()), 1
+        except StoreError:
+            text, up = "", 0
+        text += metric("assay_store_up", "Whether the store answers.", [("", up)])
+        if self.recorder is not None:
+            counts = self.recorder.counts()
+            for name in ("accepted", "written", "dropped", "lost", "unreadable"):
+                text += metric(f"assay_telemetry_{name}_total", f"Searches {name} since the start.",
+                                       [("", getattr(counts, name))], "counter")  # fmt: skip
+        return text
+
+    # ── search and evaluation ────────────────────────────────────────────────────────────────────────────────────────
+
+    def search(self, corpus: str, query: str, limit: int = 10, offset: int = 0) -> Page:
+        if self.search_corpus is None:
+            raise InputError("there is no index to search", hint="Index a corpus first: assay index NAME.")
+        if not query.strip():
+            raise InputError("the query is empty")
+        limit = min(max(limit, 1), MAX_PAGE)
+        hits = list(self.search_corpus(corpus, query, offset + limit + 1))[offset:]
+        return _page(hits, offset, limit)
+
+    def document(self, corpus: str, doc_id: str) -> Document:
+        opened = open_corpus(self.home, corpus)
+        if doc_id not in opened:
+            raise InputError(f"no document {doc_id!r} in corpus {corpus!r}")
+        return opened.get(doc_id)
+
+    def evaluate(self, gold: str, engine: str) -> RunRecord:
+        """Score a configured engine on a configured gold set, and keep the run."""
+        path = self.gold_path(gold)
+        scored = workbench.score(path, **_engine_arguments(self.config, engine))
+        receipt = scored.results["receipt"]
+        run = RunRecord(id=new_id(), at=self.clock(), engine=engine, gold=path.stem, results=scored.results,
+                        gold_fingerprint=receipt["gold"]["fingerprint"],
+                        corpus_fingerprint=receipt.get("corpus_fingerprint") or "")  # fmt: skip
+        self.store.put_run(run)
+        return run
+
+    def runs(self, *, gold: str = "", limit: int = 20, offset: int = 0) -> Page:
+        limit = min(max(limit, 1), MAX_PAGE)
+        return _page(self.store.runs(gold=gold, limit=limit + 1, offset=offset), offset, limit)
+
+    def run(self, run_id: str) -> RunRecord:
+        found = self.store.run(run_id)
+        if found is None:
+            known = ", ".join(run.id for run in self.store.runs(limit=5)) or "none yet"
+            raise InputError(f"no run {run_id!r}", hint=f"The newest: {known}.")
+        return found
+
+    def compare_runs(self, run_ids: Sequence[str], *, force: bool = False) -> Comparison:
+        runs = [self.run(run_id) for run_id in run_ids]
+        if len(runs) < 2:
+            raise InputError("give at least two runs to compare")
+        names = [run.engine for run in runs]
+        return compare(
+            [run.results for run in runs], names if len(set(names)) == len(names) else list(run_ids), force=force
+        )
+
+    def explain(self, run_id: str, query_id: str) -> dict[str, Any]:
+        """The entry of one query of a run: its ranking with grades, its values, and how each measure is computed."""
+        results = self.run(run_id).results
+        entry = next((entry for entry in results["per_query"] if entry["query_id"] == query_id), None)
+        if entry is None:
+            known = ", ".join(entry["query_id"] for entry in results["per_query"][:5])
+            raise InputError(f"no query {query_id!r} in run {run_id!r}", hint=f"It has {known}, …")
+        return {"entry": entry, "measures": results["receipt"]["measures"]}
+
+    def _read_gold(self, name: str) -> GoldSet:
+        return formats.read_gold(self.gold_path(name))
+
+
+# ── opening ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@contextlib.contextmanager
+def open_desk(store: str = "", *, gold: Sequence[Path] = (), config: Path | None = None, home: Path | None = None,
+              record: bool = False, **lent: Any) -> Iterator[Desk]:  # fmt: skip
+    """A desk on a store, with the gold sets and engines of `assay.toml` (where there is one) and the gold sets given.
+    With `record` it has a recorder of its own, for a server. `lent` are search_corpus, next_pairs and clock."""
+    target = store or str(telemetry.default_store() if home is None else workspace(home) / "assay.db")
+    path = config or Path(CONFIG_NAME)
+    settings = read_config(path) if config is not None or path.exists() else None
+    sets = {name: Path(item.path) for name, item in settings.gold.items()} if settings is not None else {}
+    sets |= {path.stem: path for path in gold}
+    opened = open_store(target)
+    recorder = Recorder(lambda: open_store(target)) if record else None
+    try:
+        yield Desk(
+            store=opened, store_name=target, gold_sets=sets, config=settings, home=home, recorder=recorder, **lent
+        )
+    finally:
+        if recorder is not None:
+            recorder.close()
+        opened.close()
+
+
+# ── parts of answers ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class _Citations:
+    """Finds the documents a text cites, and counts the citations that name none."""
+
+    def __init__(self, corpus: str, home: Path | None) -> None:
+        self._corpus = open_corpus(home, corpus) if corpus else None
+        self.unresolved = 0
+
+    def __call__(self, text: str) -> list[str]:
+        found = cite(text, self._corpus)
+        self.unresolved += sum(not one.targets for one in found)
+        return [target for one in found for target in one.targets]
+
+
+def halacha_backlog(found: Mapping[str, Any]) -> dict[str, Any]:
+    names = ("pending_review", "approved", "rejected", "published", "total", "oldest_pending_at")
+    return {name: found[name] for name in names}
+
+
+def _page(found: Sequence[Any], offset: int, limit: int) -> Page:
+    more = len(found) > limit
+    return Page(items=list(found[:limit]), offset=offset, next_offset=offset + limit if more else None)
+
+
+def _described(name: str, path: Path) -> dict[str, Any]:
+    try:
+        gold = formats.read_gold(path)
+    except AssayError as error:
+        return {"name": name, "path": str(path), "error": str(error)}
+    approved = sum(query.source == "chair" for query in gold.queries)
+    bootstrap_only = path.suffix == ".jsonl" and not approved
+    return {
+        "name": name,
+        "path": str(path),
+        "queries": len(gold.queries),
+        "judgments": gold.judgments.height,
+        "status": goldfile.PROVISIONAL if bootstrap_only else gold.status or "unknown",
+        "approved_share": approved / max(len(gold.queries), 1),
+    }
+
+
+def _engine_arguments(config: Config | None, name: str) -> dict[str, Any]:
+    """Only engines that a person configured can be run: an agent must not name code to load."""
+    if config is None or name not in config.engines:
+        known = ", ".join(config.engines) if config else "none: write an assay.toml"
+        raise InputError(f"no engine {name!r} is configured", hint=f"Known: {known}.")
+    engine = config.engines[name]
+    return {"search_module": engine.search_module, "engine": engine.engine, "top_k": engine.top_k,
+            "corpus": Path(engine.corpus) if engine.corpus else None,
+            "run_file": Path(engine.run) if engine.run else None}  # fmt: skip
+
+
+def _probed(engine: EngineConfig) -> dict[str, Any]:
+    if engine.search_module is None:
+        source = engine.run or engine.corpus
+        there = source is None or Path(source).exists()
+        return {"status": "ok"} if there else {"status": "failed", "error": f"{source} is missing"}
+    started = time.perf_counter()
+    try:
+        load_engine(engine.search_module).search("test", 1)
+    except Exception as error:  # whatever it raises is the answer
+        return {"status": "failed", "error": f"{type(error).__name__}: {error}"}
+    return {"status": "ok", "millis": (time.perf_counter() - started) * 1000}

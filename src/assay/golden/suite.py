@@ -1,0 +1,34 @@
+"""The whole suite in one call: checks, figures, gates and, where there are variants, robustness."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from assay.golden.checks import check_all
+from assay.golden.gates import DEFAULT_POLICY, evaluate_gates
+from assay.golden.places import Locate
+from assay.golden.robustness import robustness
+from assay.golden.summary import results
+from assay.types import GoldSet, QueryResult
+
+
+def evaluate_golden(
+    gold: GoldSet,
+    answers: Iterable[QueryResult],
+    *,
+    locate: Locate | None = None,
+    k: int | None = None,
+    min_score: float | None = None,
+    baseline: Mapping[str, Any] | None = None,
+    policy: Sequence[Mapping[str, Any]] = DEFAULT_POLICY,
+) -> dict[str, Any]:
+    """The golden part of a results object: `results` with `gates`, and `robustness` for a perturbed set.
+
+    `k` and `min_score` override what the questions state; `baseline` is an earlier results object."""
+    found = results(check_all(gold, answers, locate=locate, k=k, min_score=min_score))
+    found["gates"] = evaluate_gates(found, baseline, policy)
+    known = {entry["id"] for entry in found["per_query"]}
+    if any(entry.get("parent") in known for entry in found["per_query"] if entry.get("perturbation")):
+        found["robustness"] = robustness(found)
+    return found

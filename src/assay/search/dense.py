@@ -1,0 +1,162 @@
+"""Vectors: an ONNX sentence encoder that ships with the package, or any embedding endpoint.
+
+One thread and no spinning: two thread pools that spin against each other on two cores cost several times the work.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import urllib.request
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib import resources
+from typing import Any, Protocol
+
+import numpy as np
+
+from assay.errors import EngineError, InputError
+
+Floats = np.ndarray[Any, np.dtype[np.float32]]
+
+# what ships: minilm-l6 is all-MiniLM-L6-v2 (Apache-2.0), int8; opinions-en-1 is the same fine-tuned on opinions' own
+# questions (docs/experiments/02-encoder.md)
+SHIPPED = ("minilm-l6", "opinions-en-1")
+BATCH = 8
+QUERY_TOKENS = 128
+DOCUMENT_TOKENS = 256
+
+
+class Encoder(Protocol):
+    """Unit vectors, one row a text."""
+
+    name: str
+
+    def queries(self, texts: Sequence[str]) -> Floats: ...
+    def documents(self, texts: Sequence[Sequence[tuple[str, int]]], tick: Callable[[int], None]) -> Floats: ...
+
+
+class OnnxEncoder:
+    """A shipped encoder. A document is a list of (text, most tokens of it): the parts are cut and put together."""
+
+    def __init__(self, name: str) -> None:
+        import onnxruntime
+        from tokenizers import Tokenizer
+
+        self.name = name
+        folder = resources.files("assay.search") / "weights"
+        self._tokenizer = Tokenizer.from_str((folder / "tokenizer.json").read_text(encoding="utf-8"))
+        self._tokenizer.no_padding()
+        self._tokenizer.no_truncation()
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        options.log_severity_level = 3
+        model = (folder / f"{name}.onnx").read_bytes()
+        self._session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        self._inputs = [item.name for item in self._session.get_inputs()]
+
+    def queries(self, texts: Sequence[str]) -> Floats:
+        return self._encode([self._ids(text)[: QUERY_TOKENS - 2] for text in texts], lambda n: None)
+
+    def documents(self, texts: Sequence[Sequence[tuple[str, int]]], tick: Callable[[int], None]) -> Floats:
+        cut = [
+            [token for text, most in parts for token in self._ids(text)[:most]][: DOCUMENT_TOKENS - 2]
+            for parts in texts
+        ]
+        return self._encode(cut, tick)
+
+    def _ids(self, text: str) -> list[int]:
+        ids: list[int] = self._tokenizer.encode(text[:20_000], add_special_tokens=False).ids
+        return ids
+
+    def _encode(self, sequences: Sequence[list[int]], tick: Callable[[int], None]) -> Floats:
+        start, end = (self._tokenizer.token_to_id(token) for token in ("[CLS]", "[SEP]"))
+        framed = [[start, *sequence, end] for sequence in sequences]
+        order = np.argsort([len(sequence) for sequence in framed], kind="stable")
+        vectors = np.zeros((len(framed), 384), np.float32)
+        for at in range(0, len(order), BATCH):
+            rows = order[at : at + BATCH]
+            width = max(len(framed[row]) for row in rows)
+            ids, mask = np.zeros((len(rows), width), np.int64), np.zeros((len(rows), width), np.int64)
+            for place, row in enumerate(rows):
+                ids[place, : len(framed[row])] = framed[row]
+                mask[place, : len(framed[row])] = 1
+            feed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+            vectors[rows] = _pooled(self._session.run(None, {name: feed[name] for name in self._inputs})[0], mask)
+            tick(len(rows))
+        return vectors
+
+
+def _pooled(states: Any, mask: Any) -> Floats:
+    """Mean of the token states, at unit length; graphs that pool themselves pass through."""
+    if states.ndim == 3:
+        states = (states * mask[..., None]).sum(axis=1) / mask.sum(axis=1, keepdims=True)
+    return np.asarray(states / (np.linalg.norm(states, axis=1, keepdims=True) + 1e-9), np.float32)
+
+
+class EndpointEncoder:
+    """An OpenAI-compatible embedding endpoint: `openai:MODEL@URL`, with the key in $ASSAY_EMBEDDING_KEY."""
+
+    def __init__(self, spec: str) -> None:
+        self.name = spec
+        self._model, at, self._url = spec.removeprefix("openai:").partition("@")
+        if not at or not self._model:
+            raise InputError(f"not an embedding endpoint: {spec!r}", hint="Write it like openai:MODEL@https://host/v1.")
+
+    def queries(self, texts: Sequence[str]) -> Floats:
+        return self._ask(list(texts))
+
+    def documents(self, texts: Sequence[Sequence[tuple[str, int]]], tick: Callable[[int], None]) -> Floats:
+        parts = []
+        whole = [" ".join(text for text, _ in document)[:8_000] or " " for document in texts]
+        for at in range(0, len(whole), 64):
+            parts.append(self._ask(whole[at : at + 64]))
+            tick(len(whole[at : at + 64]))
+        return np.concatenate(parts) if parts else np.zeros((0, 1), np.float32)
+
+    def _ask(self, texts: list[str]) -> Floats:
+        body = json.dumps({"model": self._model, "input": texts}).encode()
+        headers = {"Content-Type": "application/json"}
+        if key := os.environ.get("ASSAY_EMBEDDING_KEY"):
+            headers["Authorization"] = f"Bearer {key}"
+        request = urllib.request.Request(f"{self._url.rstrip('/')}/embeddings", data=body, headers=headers)
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                rows = json.load(answer)["data"]
+        except (OSError, ValueError, KeyError) as error:
+            raise EngineError(f"the embedding endpoint {self._url} failed: {error}") from error
+        vectors = np.array([row["embedding"] for row in sorted(rows, key=lambda row: row["index"])], np.float32)
+        return np.asarray(vectors / (np.linalg.norm(vectors, axis=1, keepdims=True) + 1e-9), np.float32)
+
+
+class SentenceEncoder:
+    """Any sentence-transformers model by name or path: `st:NAME`."""
+
+    def __init__(self, spec: str) -> None:
+        try:
+            from sentence_transformers import SentenceTransformer
+        except ImportError as error:
+            raise InputError(f"{spec} needs sentence-transformers", hint="pip install 'assay[st]'") from error
+        self.name = spec
+        self._model = SentenceTransformer(spec.removeprefix("st:"))
+
+    def queries(self, texts: Sequence[str]) -> Floats:
+        return np.asarray(self._model.encode(list(texts), normalize_embeddings=True), np.float32)
+
+    def documents(self, texts: Sequence[Sequence[tuple[str, int]]], tick: Callable[[int], None]) -> Floats:
+        vectors = self.queries([" ".join(text for text, _ in document)[:8_000] for document in texts])
+        tick(len(vectors))
+        return vectors
+
+
+@cache
+def encoder(name: str) -> Encoder:
+    """By name: a shipped one, `openai:MODEL@URL` or `st:NAME`."""
+    if name in SHIPPED:
+        return OnnxEncoder(name)
+    if name.startswith("openai:"):
+        return EndpointEncoder(name)
+    if name.startswith("st:"):
+        return SentenceEncoder(name)
+    raise InputError(f"unknown encoder {name!r}", hint=f"Known: {', '.join(SHIPPED)}, openai:MODEL@URL, st:NAME.")

@@ -1,0 +1,288 @@
+"""Searching an index: signals, fusion, calibrated scores, abstention, and why a hit is there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from assay.search.analysis import grams
+from assay.search.dense import encoder
+from assay.search.index import VIEWS, Index, is_citation
+from assay.search.lexical import Bm25, Floats
+from assay.search.soft import Doubles
+from assay.types import Document, Hit, SearchEngine
+
+MAX_QUERY = 20_000  # characters that are read of a query
+FEEDBACK_HITS, TEMPERATURE = 8, 0.1
+LIKE_TERMS = 40
+SNIPPET = 280
+Signals = dict[str, Any]
+
+
+class Hits(list[Hit]):
+    """Hits, best first; `abstained` when nothing here answers the question."""
+
+    abstained: bool = False
+
+
+class Engine(SearchEngine):
+    """The engine on one index. `lookup` gives the document of an id, for titles, texts and snippets."""
+
+    def __init__(self, index: Index, name: str = "assay", lookup: Callable[[str], Document] | None = None) -> None:
+        self._index, self._name, self._lookup = index, name, lookup
+
+    def name(self) -> str:
+        return self._name
+
+    def search(self, query: str, top_k: int = 20, *, allowed: Any = None, explain: bool = False) -> Hits:
+        """The best `top_k` documents with scores in [0, 1]; `allowed` is a boolean mask over rows."""
+        text = _printable(query)
+        if not text.strip() or top_k < 1:
+            return Hits()
+        words = self._index.analyzer.terms(text) if self._index.profile.kind == "stems" else []
+        return self._rank(text, self._signals(text, words), top_k, allowed, explain)
+
+    def like(self, doc_id: str, top_k: int = 10) -> Hits:
+        """More like this: the document's most telling terms and its own vector as the query."""
+        row = self._index.ids.index(doc_id)
+        if self._index.profile.kind == "soft":
+            document = self._lookup(doc_id) if self._lookup else None
+            found = self.search(f"{document.title} {document.text}"[:2_000] if document else "", top_k + 1)
+        else:
+            counted, full = self._index.counts["full"], self._index.fields["full"]
+            start, end = counted.offsets[row], counted.offsets[row + 1]
+            terms = counted.terms[start:end]
+            best = np.argsort(-np.log1p(counted.frequencies[start:end]) * full.idf[terms])[:LIKE_TERMS]
+            words = [counted.vocabulary[terms[place]] for place in best]
+            vector = None if self._index.vectors is None else self._index.vectors[row]
+            found = self._rank("", self._signals("", words, vector), top_k + 1, None, False)
+        result = Hits([hit for hit in found if hit.doc_id != doc_id][:top_k])
+        return result
+
+    # ── signals ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _signals(self, text: str, words: list[str], vector: Any = None) -> Signals:
+        return (
+            self._soft_signals(text) if self._index.profile.kind == "soft" else self._stem_signals(text, words, vector)
+        )
+
+    def _stem_signals(self, text: str, words: list[str], vector: Any) -> Signals:
+        index, profile = self._index, self._index.profile
+        full = index.fields["full"]
+        words = self._spelled(words, full)
+        raw = full.scores(full.query(words))
+        signals: Signals = {"full": to_best(raw), "attained": raw / max(full.attainable(words), 1e-9)}
+        first = signals["full"]
+        for name, weight in (("short", profile.short), ("characters", profile.characters)):
+            if name in index.fields and (name == "short" or text):
+                found = index.fields[name]
+                asked = words if name == "short" else _characters(text, index.analyzer.gram)
+                signals[name] = to_best(found.scores(found.query(asked)))
+                first = first + np.float32(weight) * signals[name]
+        if index.vectors is not None and (text or vector is not None):
+            query = vector if vector is not None else encoder(profile.encoder).queries([text])[0]
+            signals["dense"] = index.vectors @ query
+            if profile.feedback:
+                signals["feedback"] = _feedback(index.vectors, to_best(first) + np.float32(0.5) * signals["dense"])
+        cited = [number for number in full.query(words) if is_citation(self._term(full, number))]
+        if cited:
+            share = np.zeros(len(index), np.float32)
+            for number in cited:
+                share[full.postings(number)] += np.float32(1 / len(cited))
+            signals["citation"] = share
+        signals["fused"] = signals["full"] + sum(
+            np.float32(getattr(profile, name)) * signals[name]
+            for name in ("short", "characters", "dense", "feedback", "citation")
+            if name in signals
+        )
+        return signals
+
+    def _soft_signals(self, text: str) -> Signals:
+        index, language = self._index, self._index.analyzer
+        assert index.words is not None
+        words = list(dict.fromkeys(language.words(text)))
+        similar = [index.words.similar(word, language.lemma(word)) for word in words]
+        total = np.zeros(len(index))
+        found = {name: [view.frequency(pair) for pair in similar] for name, view in index.soft.items()}
+        signals: Signals = {}
+        for name, view in index.soft.items():
+            soft, attainable = view.scores(found[name])
+            by_grams = index.fields[f"{name}.grams"]
+            asked = {number: 1 + float(np.log(times)) for number, times in by_grams.query(language.terms(text)).items()}
+            total += VIEWS[name] * (to_best(by_grams.scores(asked).astype(float)) + to_best(soft))
+            if name == "main":
+                signals["attained"] = soft / max(attainable, 1e-9)
+        signals["coverage"] = self._coverage(found)
+        signals["fused"] = to_best(total)
+        if len(index.acts) > 1:
+            signals["act"] = self._act_prior(words, found["main"])[index.act_of]
+            signals["fused"] = signals["fused"] + index.profile.act * signals["act"]
+        return signals
+
+    def _coverage(self, found: dict[str, list[Doubles]]) -> Doubles:
+        """The idf-weighted share of the question's words that a document, its section, title or tags hold."""
+        size = len(self._index)
+        rarest = float(np.log1p((size + 0.5) / 0.5))
+        total, covered = 1e-9, np.zeros(size)
+        for frequencies in zip(*found.values(), strict=True):
+            held = np.minimum(1.0, np.maximum.reduce(frequencies))
+            holding = float(held.sum())
+            idf = float(np.log1p((size - holding + 0.5) / (holding + 0.5))) if holding > 0.2 else rarest
+            covered += idf * held
+            total += idf
+        return covered / total
+
+    def _act_prior(self, words: list[str], frequencies: list[Doubles], strength: float = 30.0) -> Doubles:
+        """Which act the question is about: how much more often its words stand there than on average, and whether
+        the act's own name has them."""
+        index, language = self._index, self._index.analyzer
+        sizes = np.bincount(index.act_of, minlength=len(index.acts))
+        names = [{language.lemma(word) for word in language.words(act)} for act in index.acts]
+        score = np.zeros(len(index.acts))
+        for word, frequency in zip(words, frequencies, strict=True):
+            held = np.minimum(1.0, frequency)
+            if held.sum() < 0.5:
+                continue
+            by_act = np.bincount(index.act_of, weights=held, minlength=len(index.acts))
+            usual = float((by_act / np.maximum(sizes, 1)).mean())
+            score += np.log((by_act + strength * usual) / (sizes + strength) / max(usual, 1e-6))
+            score += np.array(
+                [max((_alike(language.lemma(word), other) for other in name), default=0.0) for name in names]
+            )
+        share = np.exp(score - score.max())
+        return np.asarray(share / share.sum())
+
+    def _spelled(self, words: list[str], full: Bm25) -> list[str]:
+        """A word the collection does not have is read as the most frequent one a letter away, when there is one."""
+        return [word if word in full.numbers or not word.isalpha() else _nearest(word, full) for word in words]
+
+    @staticmethod
+    def _term(field: Bm25, number: int) -> str:
+        if not hasattr(field, "_names"):
+            object.__setattr__(field, "_names", list(field.numbers))
+        names: list[str] = field._names  # type: ignore[attr-defined]
+        return names[number]
+
+    # ── ranking ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _rank(self, text: str, signals: Signals, top_k: int, allowed: Any, explain: bool) -> Hits:
+        fused = signals["fused"]
+        if allowed is not None:
+            fused = np.where(allowed, fused, -1.0)
+        size = min(max(top_k, 3), len(fused))
+        top = np.argpartition(-fused, size - 1)[:size]
+        top = top[np.lexsort((top, -fused[top]))]
+        top = top[fused[top] > 0]
+        if not len(top):
+            return Hits()
+        scope = self._scope(signals, top)
+        hits = Hits()
+        for row in top[:top_k]:
+            explanation = {name: round(float(values[row]), 4) for name, values in signals.items()} if explain else {}
+            hits.append(self._hit(int(row), signals, scope, float(fused[top[0]]), explanation))
+        hits.abstained = scope < self._index.profile.calibration.abstain
+        return hits
+
+    def _scope(self, signals: Signals, top: Any) -> float:
+        head = {name: float(values[top[0]]) for name, values in signals.items()}
+        if "coverage" in signals:
+            head["coverage"] = float(signals["coverage"][top[:3]].max())
+        return self._index.profile.calibration.scope(head)
+
+    def _hit(self, row: int, signals: Signals, scope: float, best: float, explanation: dict[str, Any]) -> Hit:
+        calibration = self._index.profile.calibration
+        ratio = max(float(signals["fused"][row]), 0.0) / best if best > 0 else 0.0
+        if calibration.hit is not None:
+            values = {name: float(found[row]) for name, found in signals.items()} | {"ratio": ratio}
+            score = scope * calibration.hit(values)
+        else:
+            score = scope * ratio**calibration.power
+        doc_id = self._index.ids[row]
+        if self._lookup is None:
+            return Hit(doc_id=doc_id, score=score, explanation=explanation)
+        document = self._lookup(doc_id)
+        return Hit(doc_id=doc_id, score=score, locator=document.locator, title=document.title, text=document.text,
+                   explanation=explanation)  # fmt: skip
+
+    def snippet(self, query: str, document: Document) -> tuple[str, list[str]]:
+        """The passage of a document with most of the query's words, and those words: what a lawyer reads first."""
+        language = self._index.analyzer
+        asked = {language.lemma(word) for word in language.words(_printable(query))}
+        best, best_score, found = document.text[:SNIPPET], -1.0, []
+        for sentence in _sentences(document):
+            words = language.words(sentence)
+            held = [word for word in dict.fromkeys(words) if any(_alike(language.lemma(word), a) > 0.85 for a in asked)]
+            score = len({language.lemma(word) for word in held}) / (8 + len(words)) ** 0.5
+            if score > best_score:
+                best, best_score, found = sentence, score, held
+        return _shorten(best), found
+
+
+def to_best(scores: Any) -> Any:
+    """Scaled to the query's best document."""
+    best = float(scores.max()) if scores.size else 0.0
+    return scores / best if best > 0 else scores
+
+
+def _feedback(vectors: Floats, first: Floats) -> Any:
+    """Cosine with the centroid of the first hits; the sharper the lead of the best, the more it counts."""
+    size = min(FEEDBACK_HITS, len(first))
+    top = np.argpartition(-first, size - 1)[:size]
+    weights = np.exp((first[top] - first[top].max()) / np.float32(TEMPERATURE))
+    centroid = (weights / weights.sum()) @ vectors[top]
+    return vectors @ (centroid / (float(np.linalg.norm(centroid)) + 1e-9)).astype(np.float32)
+
+
+def _characters(text: str, size: int) -> list[str]:
+    return grams("".join(c if c.isalnum() else " " for c in text.lower()).split(), size)
+
+
+def _printable(query: str) -> str:
+    """Control characters become spaces; what is beyond any question is cut."""
+    return re.sub(r"[\x00-\x1f\x7f]", " ", query[:MAX_QUERY])
+
+
+def _nearest(word: str, field: Bm25) -> str:
+    if len(word) < 4:
+        return word
+    best, held = word, 0
+    for other, number in field.numbers.items():
+        if other[0] == word[0] and abs(len(other) - len(word)) <= 1:
+            frequency = int(field.starts[number + 1] - field.starts[number])
+            if frequency > max(held, 1) and _one_edit_apart(word, other):
+                best, held = other, frequency
+    return best
+
+
+def _one_edit_apart(a: str, b: str) -> bool:
+    """One letter added, dropped, changed, or two neighbours swapped."""
+    if len(a) > len(b):
+        a, b = b, a
+    at = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), len(a))
+    if len(a) == len(b):
+        swapped = at + 1 < len(a) and a[at] == b[at + 1] and a[at + 1] == b[at] and a[at + 2 :] == b[at + 2 :]
+        return a[at + 1 :] == b[at + 1 :] or swapped
+    return len(b) - len(a) == 1 and a[at:] == b[at + 1 :]
+
+
+def _alike(a: str, b: str) -> float:
+    """Share of a common beginning: 1 for the same lemma, high for forms and compounds of one."""
+    if a == b:
+        return 1.0
+    common = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    return common / max(len(a), len(b)) if common >= 4 else 0.0
+
+
+def _sentences(document: Document) -> Iterable[str]:
+    texts = [document.fields[name] for name in ("conclusion", "question", "summary") if document.fields.get(name)]
+    for text in [*texts, document.text[:60_000]]:
+        for part in re.split(r"(?<=[.?!;:])\s+|\n{2,}", text):
+            if len(part) > 30:
+                yield " ".join(part.split())
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= SNIPPET else text[:SNIPPET].rsplit(" ", 1)[0] + " …"

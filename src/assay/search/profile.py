@@ -1,0 +1,93 @@
+"""Which signals count how much, and what a fused score means. Chosen by the look of a collection, not by its name.
+
+The figures behind every number here are in docs/experiments and docs/search-quality.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+
+class Logistic(msgspec.Struct, frozen=True, kw_only=True):
+    """A probability from named signals."""
+
+    bias: float
+    weights: dict[str, float]
+
+    def __call__(self, signals: Mapping[str, float]) -> float:
+        total = self.bias + sum(weight * signals.get(name, 0.0) for name, weight in self.weights.items())
+        return 1 / (1 + math.exp(-max(min(total, 50.0), -50.0)))
+
+
+class Calibration(msgspec.Struct, frozen=True, kw_only=True):
+    """score = P(the collection answers this) * P(this hit is relevant, or its share of the best score).
+
+    Below `abstain` the engine says that nothing here answers the question."""
+
+    scope: Logistic
+    hit: Logistic | None = None
+    power: float = 0.5
+    abstain: float = 0.5
+
+
+class Profile(msgspec.Struct, frozen=True, kw_only=True):
+    """The kind of index and the weight of each signal; every lexical signal is scaled to the query's best document."""
+
+    name: str
+    kind: str  # "stems": BM25 over stems, made for longer texts; "soft": words that look alike, for short ones
+    language: str
+    encoder: str = ""
+    k1: float = 1.2
+    b: float = 0.75
+    short: float = 0.0  # question, conclusion and summary fields
+    characters: float = 0.0
+    dense: float = 0.0
+    feedback: float = 0.0  # likeness to the first eight hits
+    citation: float = 0.5
+    act: float = 0.3  # which act the question is about, where there are several
+    calibration: Calibration
+
+
+OPINIONS = Profile(
+    name="opinions",
+    kind="stems",
+    language="en",
+    encoder="opinions-en-1",
+    k1=2.5,
+    b=0.9,
+    short=0.3,
+    dense=1.0,
+    feedback=0.5,
+    calibration=Calibration(
+        scope=Logistic(bias=-5.36, weights={"attained": 6.76, "dense": 8.24}),
+        hit=Logistic(bias=-2.0, weights={"ratio": 3.08, "attained": 2.38, "dense": 1.88}),
+    ),
+)
+GENERIC = Profile(
+    name="generic",
+    kind="stems",
+    language="en",
+    encoder="minilm-l6",
+    short=0.3,
+    characters=0.3,
+    dense=1.0,
+    calibration=Calibration(scope=Logistic(bias=-3.0, weights={"attained": 5.0, "dense": 5.0})),
+)
+SOFT = Profile(
+    name="soft",
+    kind="soft",
+    language="",
+    calibration=Calibration(scope=Logistic(bias=-2.59, weights={"coverage": 6.93, "attained": 4.70})),
+)
+
+
+def choose(language: str, lengths: Sequence[int], *, opinions: bool) -> Profile:
+    """Long English texts in a large collection that carries its own questions: opinions. Other English: generic.
+    Anything else: words that look alike."""
+    if language != "en":
+        return msgspec.structs.replace(SOFT, language=language)
+    average = sum(lengths) / max(len(lengths), 1)
+    return OPINIONS if opinions and average > 2_400 and len(lengths) >= 5_000 else GENERIC

@@ -1,0 +1,74 @@
+"""A document as the engine sees it: named texts for the lexical indexes, parts for the encoder."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from assay.types import Document
+
+SHORT_FIELDS = ("question", "question_synthetic", "conclusion", "conclusion_synthetic", "summary")
+
+
+class View(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    title: str
+    body: str
+    short: str
+    tags: str
+    group: str  # the section this moment belongs to, or nothing
+    act: str
+    dense: tuple[tuple[str, int], ...]  # (text, most tokens of it)
+
+
+def view_of(document: Document) -> View:
+    fields, metadata = document.fields, document.metadata
+    heading = fields.get("section_title") or metadata.get("section_title") or ""
+    locator = document.locator
+    group = f"{locator.doc_id}\0{locator.section}" if locator and locator.section else ""
+    tags = metadata.get("tags")
+    return View(
+        id=document.id,
+        title=str(heading) if group else document.title,
+        body=document.text,
+        short=" ".join(fields[name] for name in SHORT_FIELDS if fields.get(name)),
+        tags=" ".join(map(str, tags)) if isinstance(tags, list) else "",
+        group=group,
+        act=str(metadata.get("law") or (locator.doc_id if group and locator else "") or ""),
+        dense=_dense_parts(document),
+    )
+
+
+def section_texts(views: Sequence[View]) -> list[str]:
+    """For each moment the text of its whole section: what one moment leaves unsaid stands in its neighbour."""
+    texts: dict[str, list[str]] = {}
+    for view in views:
+        if view.group:
+            texts.setdefault(view.group, []).append(view.body)
+    return [" ".join([view.title, *texts[view.group]]) if view.group else "" for view in views]
+
+
+def _dense_parts(document: Document) -> tuple[tuple[str, int], ...]:
+    """An opinion by its question and conclusion, then what it cites; anything else by title and text."""
+    fields = document.fields
+    asked, question = _clean(fields.get("question_synthetic", ""), 500), _clean(fields.get("question", ""), 700)
+    concluded = _clean(fields.get("conclusion") or fields.get("conclusion_synthetic") or "", 700)
+    if not (asked or question or concluded):
+        if not fields.get("summary"):
+            return ((f"{document.title} {document.text[:4_000]}".strip(), 254),)
+        return ((_clean(f"{fields['summary']} {document.text[250:1_800]}", 2_300), 230), *_cited(document))
+    parts = [(asked, 80), (question, 90 if asked else 120), (concluded, 90)]
+    if sum(len(text.split()) for text, _ in parts) < 45:
+        parts += [(_clean(fields.get("summary", ""), 500), 60), (_clean(fields.get("analysis", ""), 900), 100)]
+    return (*((text, most) for text, most in parts if text), *_cited(document))
+
+
+def _cited(document: Document) -> Iterable[tuple[str, int]]:
+    names = [str(name) for key in ("government_code", "regulations") for name in document.metadata.get(key, [])[:8]]
+    return [(", ".join(names), 24)] if names else []
+
+
+def _clean(text: str, most: int) -> str:
+    return re.sub(r"\s+", " ", text).strip()[:most]

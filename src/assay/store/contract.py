@@ -1,0 +1,128 @@
+"""What a store promises, and the errors it may raise. Backends and users both build on this file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any, Protocol
+
+from assay.errors import AssayError
+from assay.store.records import (
+    AuditEntry,
+    Decision,
+    Feedback,
+    Purged,
+    ReviewItem,
+    ReviewState,
+    Ruling,
+    RunRecord,
+    SearchLog,
+    Support,
+    Vote,
+)
+
+
+class StoreError(AssayError):
+    """The store refused or failed."""
+
+
+class StoreUnavailable(StoreError):
+    """The store cannot be reached now; the same call may succeed later."""
+
+
+class StoreConflict(StoreError):
+    """Somebody else was first."""
+
+
+class Store(Protocol):
+    """What every backend promises; tests/store/test_store_contract.py holds every backend to it.
+
+    - Every method is one transaction: all of it happens or none.
+    - A method that returns has made its change durable and visible to every other connection.
+    - Writing the same thing twice (same id, or same identity where there is one) changes nothing the second time.
+    - Votes and audit entries are never changed or removed, and the database itself refuses to.
+    - Concurrent writers wait for each other; none sees an error because another one is writing.
+    - Unreachable is `StoreUnavailable`; anything else that fails is `StoreError`. No driver error escapes.
+    """
+
+    def add_searches(self, searches: Sequence[SearchLog]) -> int:
+        """Keep searches; returns how many were new. A search that arrives after a decision that was finalised later
+        than the search was made gets that decision's feedback now."""
+
+    def searches(self, ids: Sequence[str]) -> list[SearchLog]:
+        """The searches with these ids, in the order of time."""
+
+    def add_decisions(self, decisions: Sequence[Decision], *, same_case: bool = False) -> int:
+        """Keep decisions, and give every earlier search that showed a cited document `relevance_score = 3` for it, once
+        for a (search, document), with decision and rank. Returns how much feedback is new."""
+
+    def add_feedback(self, feedback: Sequence[Feedback]) -> int:
+        """Keep clicks and votes: one click for a (search, document, person); a later vote replaces an earlier one."""
+
+    def feedback(
+        self, *, log_id: str = "", decision_id: str = "", doc_id: str = "", query: str = "", limit: int = 1000
+    ) -> list[Feedback]:
+        """Feedback with its provenance, in a fixed order. `query` is the text of the search, as it was typed."""
+
+    def support(
+        self, *, min_score: int = 3, since: datetime | None = None, corpora: Sequence[str] = ()
+    ) -> list[Support]:
+        """Feedback joined with the logs and counted, by spelling and document. With `min_score` below 3, votes against
+        a document (score 0) are counted too."""
+
+    def showings(self, queries: Sequence[str], *, since: datetime | None = None) -> dict[tuple[str, str, str], int]:
+        """How often each document was shown for a spelling: (query, corpus, doc_id) -> searches."""
+
+    def purge(self, before: datetime, *, keep_cited: bool = False) -> Purged:
+        """Forget searches made before a moment, with their results and feedback."""
+
+    def append_votes(self, votes: Sequence[Vote]) -> int: ...
+
+    def votes(self, gold: str, *, query_id: str = "") -> list[Vote]: ...
+
+    def sync_gold_rows(self, items: Sequence[ReviewItem], *, gold: str) -> int:
+        """Make the gold rows that wait for review be exactly these, and remember their ids; a rejected row stays
+        rejected. Returns how many are new."""
+
+    def issued_ids(self, gold: str) -> dict[str, str]:
+        """key -> id of every gold row there ever was."""
+
+    def add_review_items(self, items: Sequence[ReviewItem]) -> int:
+        """Queue items; one that is there already stays as it is."""
+
+    def review_items(
+        self,
+        *,
+        gold: str = "",
+        kind: str = "",
+        state: str = "",
+        ids: Sequence[str] = (),
+        limit: int = 100,
+        offset: int = 0,
+    ) -> list[ReviewItem]:
+        """Items, the oldest first."""
+
+    def rule(self, rulings: Sequence[Ruling], *, then: Callable[[], None] = lambda: None) -> None:
+        """Record an expert's rulings, with votes and audit; an item that is not queued is added. `StoreConflict` when
+        an item is no longer in the state the expert saw. `then` runs inside the transaction just before it commits: if
+        it fails nothing is recorded. It may run more than once."""
+
+    def review_times(self, gold: str = "") -> list[tuple[ReviewState, datetime, datetime | None]]:
+        """(state, created, decided) of every item: all that the backlog is computed from, seen at one moment."""
+
+    def put_run(self, run: RunRecord) -> None: ...
+
+    def run(self, run_id: str) -> RunRecord | None: ...
+
+    def runs(self, *, gold: str = "", limit: int = 50, offset: int = 0) -> list[RunRecord]:
+        """Runs without their results, the newest first."""
+
+    def append_audit(self, entries: Sequence[AuditEntry]) -> None: ...
+
+    def audit(self, *, subject: str = "", action: str = "", limit: int = 100) -> list[AuditEntry]:
+        """Entries, the newest first."""
+
+    def health(self) -> dict[str, Any]:
+        """Backend, version, schema revision and row counts."""
+
+    def close(self) -> None: ...

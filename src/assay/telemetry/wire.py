@@ -1,0 +1,79 @@
+"""Searches, clicks, votes and decisions as other programs send them: JSON objects, over HTTP or in files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+import msgspec
+
+from assay.errors import InputError
+from assay.store.records import CLICK_SCORE, VOTE_SCORE, Decision, Feedback, SearchLog
+from assay.telemetry.feedback import decision_from, moment
+from assay.telemetry.recorder import new_id, shown
+
+
+class _Search(msgspec.Struct, kw_only=True):
+    query: str
+    at: str = ""
+    id: str = ""
+    results: list[Any] = []
+    corpus: str = ""
+    practice_area: str = ""
+    engine: str = ""
+    case_id: str = ""
+    by: str = ""
+    millis: float | None = None
+    error: str = ""
+
+
+class _Decision(msgspec.Struct, kw_only=True):
+    id: str
+    at: str
+    cites: list[str] = []
+    text: str = ""
+    case_id: str = ""
+
+
+class _Feedback(msgspec.Struct, kw_only=True):
+    log_id: str
+    doc_id: str
+    kind: Literal["click", "vote"]
+    relevant: bool = True
+    rank: int | None = None
+    by: str = ""
+    at: str = ""
+
+
+def _read(row: Any, kind: Any, where: str) -> Any:
+    try:
+        return msgspec.convert(row, kind)
+    except msgspec.ValidationError as error:
+        raise InputError(str(error), where=where) from error
+
+
+def search_from(row: Any, where: str = "") -> SearchLog:
+    """A search as another program sends it. An id makes sending it twice harmless."""
+    sent: _Search = _read(row, _Search, where)
+    text = {name: getattr(sent, name) for name in ("corpus", "practice_area", "engine", "case_id", "by", "error")}
+    try:
+        return SearchLog(id=sent.id or new_id(), at=moment(sent.at) if sent.at else datetime.now(UTC), query=sent.query,
+                         millis=sent.millis, results=shown(sent.results), **text)  # fmt: skip
+    except TypeError as error:
+        raise InputError(str(error), where=where) from error
+
+
+def feedback_from(row: Any, where: str, now: datetime) -> Feedback:
+    sent: _Feedback = _read(row, _Feedback, where)
+    score = CLICK_SCORE if sent.kind == "click" else VOTE_SCORE if sent.relevant else 0
+    return Feedback(log_id=sent.log_id, doc_id=sent.doc_id, kind=sent.kind, relevance_score=score, rank=sent.rank,
+                    by=sent.by, at=moment(sent.at) if sent.at else now)  # fmt: skip
+
+
+def decision_row(row: Any, where: str, resolve: Callable[[str], list[str]] | None) -> Decision:
+    sent: _Decision = _read(row, _Decision, where)
+    try:
+        return decision_from(sent.id, sent.at, cites=sent.cites, text=sent.text, resolve=resolve, case_id=sent.case_id)
+    except InputError as error:
+        raise InputError(error.message, where=where, hint=error.hint) from error

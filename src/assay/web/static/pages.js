@@ -1,0 +1,43 @@
+// Keys and the theme. Everything also works without this file.
+"use strict";
+const root = document.documentElement;
+const stored = localStorage.getItem("theme");
+if (stored) root.dataset.theme = stored;
+document.getElementById("theme").addEventListener("click", () => {
+  const dark = getComputedStyle(root).colorScheme === "dark" || (!root.dataset.theme && matchMedia("(prefers-color-scheme: dark)").matches);
+  root.dataset.theme = dark ? "light" : "dark";
+  localStorage.setItem("theme", root.dataset.theme);
+});
+
+const form = document.getElementById("review");
+if (form) {
+  const marked = () => {
+    const changed = [...form.querySelectorAll('input[name="doc"]')].some((box) => !box.checked)
+      || ["add", "note"].some((name) => form.elements[name]?.value.trim());
+    form.querySelector(".plain").hidden = changed;
+    form.querySelector(".changed").hidden = !changed;
+  };
+  form.addEventListener("input", marked);
+  marked();
+  form.addEventListener("submit", (event) => {
+    const needed = form.elements[event.submitter?.dataset.needs];
+    if (needed && !needed.value.trim()) {
+      event.preventDefault();
+      needed.focus();
+      needed.placeholder = "?";
+    }
+  });
+}
+
+document.addEventListener("keydown", (event) => {
+  const typing = event.target.matches("textarea, input:not([type=checkbox])");
+  if (typing && event.key === "Escape") return event.target.blur();
+  if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+  // By the key's place on the board as well, so that a Hebrew layout has the same keys.
+  const letter = event.code.startsWith("Key") ? event.code.slice(3).toLowerCase() : event.key;
+  const target = document.querySelector(`[data-key="${CSS.escape(letter)}"]`);
+  if (!target) return;
+  event.preventDefault();
+  if (target.matches("input:not([type=checkbox])")) target.focus();
+  else target.click();
+});

@@ -1,0 +1,72 @@
+"""The sets that ship in eval/: their shape always, every expected place where the real data is at hand."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.corpus import report
+from assay.formats import read_gold
+from assay.golden import check_expectations
+from assay.types import Document, GoldSet
+
+EVAL = Path(__file__).parents[2] / "eval"
+KUNTALAKI = EVAL / "questions_kuntalaki_golden.json"
+MUNICIPAL = EVAL / "questions_municipal_golden.json"
+
+
+@pytest.fixture
+def data() -> Path:
+    folder = os.environ.get("ASSAY_DATA")
+    if not folder:
+        pytest.skip("ASSAY_DATA does not point to the folder with finlex/ and municipal/")
+    return Path(folder)
+
+
+def _types(gold: GoldSet) -> Counter[str]:
+    return Counter(str(query.checks.get("test_type", "")) for query in gold.queries)
+
+
+def test_the_set_on_the_municipal_act() -> None:
+    gold = read_gold(KUNTALAKI)
+    assert len(gold.queries) == 100
+    assert [query.id for query in gold.queries[:2]] == ["KL-MUST-001", "KL-MUST-002"]
+    assert len({query.category for query in gold.queries}) >= 8
+    wanted = {"synonym", "colloquial", "hard_negative", "negative", "moment", "abstention", "adversarial"}
+    assert wanted <= set(_types(gold))
+    assert len({query.text for query in gold.queries}) == 100
+    assert check_expectations(gold) == []
+
+
+def test_the_set_on_annual_reports() -> None:
+    gold = read_gold(MUNICIPAL)
+    assert len(gold.queries) >= 30
+    assert {"table", "page", "abstention", "hard_negative"} <= set(_types(gold))
+    places = [place for query in gold.queries for place in query.checks.get("expected_any", ())]
+    assert len({place["doc_id"] for place in places}) == 3
+    assert all("page" in place for place in places)
+    assert check_expectations(gold) == []
+
+
+def test_every_expected_section_is_in_the_act(data: Path) -> None:
+    lines = (data / "finlex" / "kuntalaki_410-2015.jsonl").read_text(encoding="utf-8").splitlines()
+    act = [json.loads(line) for line in lines]
+    assert check_expectations(read_gold(KUNTALAKI), act) == []
+
+
+def test_every_expected_page_and_table_is_in_the_reports(data: Path) -> None:
+    pytest.importorskip("pypdfium2", reason="reading the PDF reports needs the extra pdf")
+    source = str(data / "municipal")
+    known: list[dict[str, Any]] = []
+    for unit in report.units(source, {}):
+        for document in report.read(source, unit, {}):
+            if isinstance(document, Document) and document.locator is not None:
+                place = document.locator
+                row = {"doc_id": place.doc_id, "page": place.page, "table": place.table, "text": document.text}
+                known.append(row)
+    assert check_expectations(read_gold(MUNICIPAL), known) == []

@@ -1,0 +1,256 @@
+"""The server: other programs log, monitors read, experts decide; all numbers come from one function."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from assay.desk import Desk, Limits
+from assay.errors import InputError
+from assay.store import Store, StoreUnavailable, open_store
+from assay.store.records import Decision, SearchLog, Shown
+from assay.telemetry.recorder import Recorder
+from assay.web import create_app, serve
+
+NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
+SIX = ["pending_review", "approved", "rejected", "published", "total", "oldest_pending_at"]
+
+
+@pytest.fixture
+def desk(store: Store, store_url: str, tmp_path: Path) -> Iterator[Desk]:
+    for n, query in enumerate(["היטל השבחה", "materiality <b>", "third"]):
+        shown = (Shown("a", 1), Shown("b", 2))
+        store.add_searches([SearchLog(id=f"l{n}", at=NOW - timedelta(days=9), query=query, corpus="c", results=shown)])
+    store.add_decisions([Decision(id="D-1", at=NOW - timedelta(days=8), cites=("a", "b"))])
+    recorder = Recorder(lambda: open_store(store_url), interval=0.01)
+    gold = tmp_path / "gold-set.jsonl"
+    made = Desk(store=store, gold_sets={"gold-set": gold}, home=tmp_path, clock=lambda: NOW, recorder=recorder)
+    made.bootstrap(gold)
+    yield made
+    recorder.close()
+
+
+@pytest.fixture
+def client(desk: Desk) -> Iterator[TestClient]:
+    with TestClient(create_app(desk), follow_redirects=False) as opened:
+        yield opened
+
+
+def rows(desk: Desk) -> dict[str, Any]:
+    return {row["id"]: row for row in map(json.loads, desk.gold_path("gold-set").read_text().splitlines())}
+
+
+def refs(desk: Desk) -> dict[str, str]:
+    return {item.ref: item.id for item in desk.queue(state="").items}
+
+
+def decide(client: TestClient, desk: Desk, ref: str, action: str, **fields: Any) -> Any:
+    form = {"item": refs(desk)[ref], "action": action, "by": "דפנה", "doc": ["a", "b"], **fields}
+    return client.post("/review", data=form)
+
+
+class TestLogging:
+    def test_a_search_from_another_language(self, client: TestClient, desk: Desk) -> None:
+        sent = {"id": "x1", "query": "q", "results": [{"doc_id": "a", "score": 1.5}, "b"], "at": "2026-05-31T10:00:00Z"}
+        answer = client.post("/api/log", json=sent)
+        assert (answer.status_code, answer.json()) == (202, {"ids": ["x1"], "dropped": 0})
+        answer = client.post("/api/log", json=[sent, {"query": "another"}])
+        assert desk.recorder is not None
+        assert desk.recorder.flush()
+        kept = desk.store.searches(answer.json()["ids"])
+        assert [search.query for search in kept] == ["q", "another"] or [search.query for search in kept] == ["another", "q"]
+        assert desk.store.searches(["x1"])[0].results == (Shown("a", 1, 1.5), Shown("b", 2))
+
+    @pytest.mark.parametrize(("body", "message"), [
+        (b"{", "not JSON"), (b"\xff", "not JSON"), (b'{"results":[]}', "missing required field `query`"),
+        (b'[{"query":"a"},{"query":7}]', r"\[1\]: Expected `str`"), (b'{"query":"a","results":[{}]}', "no document id"),
+        (b'{"query":"a","at":"soon"}', "not a date"), (b"[" + b"[" * 100_000, "not JSON"),
+        (b"[" + b",".join([b'{"query":"q"}'] * 1001) + b"]", "1001 records are more"), (b" " * (5 * 2**20), "larger than 4 MiB"),
+    ])  # fmt: skip
+    def test_what_is_wrong_is_said(self, client: TestClient, body: bytes, message: str) -> None:
+        answer = client.post("/api/log", content=body)
+        assert answer.status_code == 400
+        assert re.search(message, answer.json()["error"])
+
+    def test_a_full_queue_is_told(self, store: Store) -> None:
+        def down() -> Store:
+            raise StoreUnavailable("down")
+
+        recorder = Recorder(down, capacity=1, close_timeout=0)
+        with TestClient(create_app(Desk(store=store, recorder=recorder))) as client:
+            answers = [client.post("/api/log", json={"query": "q"}) for _ in range(5)]
+        recorder.close()
+        assert (answers[-1].status_code, answers[-1].json()["dropped"]) == (503, 1)
+
+    def test_feedback_and_decisions(self, client: TestClient, desk: Desk) -> None:
+        assert client.post("/api/feedback", json={"log_id": "l0", "doc_id": "b", "kind": "click"}).json()["new"] == 1
+        assert client.post("/api/feedback", json={"log_id": "l0", "doc_id": "b", "kind": "smell"}).status_code == 400
+        desk.store.add_searches([SearchLog(id="n", at=NOW, query="new", results=(Shown("z", 3),))])
+        answer = client.post("/api/decisions", json={"id": "D-2", "at": "2026-06-30", "cites": ["z"]})
+        assert answer.json() == {"read": 1, "new": 1, "feedback": 1, "unresolved": 0}
+        assert client.post("/api/decisions", json={"id": "D-3", "at": "2026-06-30", "text": "see"}).status_code == 400
+
+
+class TestNumbers:
+    def test_every_place_says_the_same(self, client: TestClient, desk: Desk) -> None:
+        decide(client, desk, "g001", "approve")
+        decide(client, desk, "g002", "reject", why="no")
+        block = client.get("/api/system/diagnostics").json()
+        whole = client.get("/api/backlog").json()
+        assert block["halacha_backlog"] == whole["halacha_backlog"]
+        assert block["backlog"] == whole["backlog"]
+        assert list(block["halacha_backlog"]) == SIX
+        counts = block["halacha_backlog"]
+        assert [counts[name] for name in SIX[:5]] == [1, 1, 1, 0, 3]
+        page = client.get("/").text
+        assert {state: int(n) for state, n in re.findall(r'data-state="(\w+)"><b>(\d+)</b>', page)} == {
+            name: counts[name] for name in SIX[:5]}  # fmt: skip
+        text = client.get("/metrics").text
+        for name in SIX[:4]:
+            assert f'assay_review_items{{state="{name}"}} {counts[name]}\n' in text
+        assert f"assay_review_items_all {counts['total']}\n" in text
+        oldest = datetime.fromisoformat(counts["oldest_pending_at"]).timestamp()
+        assert f"assay_review_oldest_pending_timestamp_seconds {oldest:.17g}\n" in text
+
+    def test_diagnostics(self, client: TestClient, desk: Desk) -> None:
+        found = client.get("/api/system/diagnostics").json()
+        assert found["status"] == "ok"
+        assert found["store"]["rows"]["search_logs"] == 3
+        assert found["index"] == {"status": "ok", "corpora": {}}
+        assert found["telemetry"]["dropped"] == 0
+
+    def test_the_store_is_gone(self, desk: Desk) -> None:
+        class Gone:
+            def __getattr__(self, name: str) -> Any:
+                raise StoreUnavailable("connection refused")
+
+        lost = Desk(store=Gone(), recorder=desk.recorder)  # type: ignore[arg-type]
+        with TestClient(create_app(lost)) as client:
+            found = client.get("/api/system/diagnostics")
+            assert (found.status_code, found.json()["store"]["error"]) == (503, "connection refused")
+            assert "assay_store_up 0\n" in client.get("/metrics").text
+            assert client.post("/api/log", json={"query": "q"}).status_code == 202
+            assert client.get("/").status_code == 503
+
+    def test_prometheus_counts_telemetry(self, client: TestClient, desk: Desk) -> None:
+        client.post("/api/log", json={"query": "q"})
+        assert desk.recorder is not None
+        desk.recorder.flush()
+        page = client.get("/metrics")
+        assert "assay_telemetry_written_total 1\n" in page.text
+        assert page.headers["content-type"].startswith("text/plain; version=0.0.4")
+
+    def test_a_limit_is_a_gate(self, desk: Desk) -> None:
+        assert desk.check_backlog(Limits(max_pending=2))[1] == ["3 wait for review, more than 2"]
+        assert desk.check_backlog(Limits(max_pending=3))[1] == []
+
+
+class TestReview:
+    def test_approve(self, client: TestClient, desk: Desk) -> None:
+        page = client.get("/review")
+        assert "1 of 3" in page.text
+        answer = decide(client, desk, "g001", "approve", why="right")
+        assert (answer.status_code, answer.headers["location"]) == (303, "/review?at=0")
+        assert rows(desk)["g001"]["source"] == "chair"
+        assert [(entry.by, entry.reason) for entry in desk.store.audit()] == [("דפנה", "right")]
+        assert "1 of 2" in client.get("/review").text
+
+    def test_approve_with_changes(self, client: TestClient, desk: Desk) -> None:
+        decide(client, desk, "g001", "approve", doc=["b"], add="c\n d \n", note="see c")
+        row = rows(desk)["g001"]
+        assert (row["relevant_case_law_ids"], row["note"], row["source"]) == (["b", "c", "d"], "see c", "chair")
+
+    def test_reject_and_take_back(self, client: TestClient, desk: Desk) -> None:
+        answer = decide(client, desk, "g002", "reject", why="not asked")
+        assert "g002" not in rows(desk)
+        page = client.get(answer.headers["location"]).text
+        assert 'value="gold-set/g002"' in page
+        client.post("/review", data={"action": "undo", "item": "gold-set/g002", "by": "דפנה"})
+        assert rows(desk)["g002"]["source"] == "bootstrap"
+
+    @pytest.mark.parametrize(("fields", "message"), [
+        ({"by": " "}, "say who decides"), ({"action": "reject"}, "say why"), ({"item": "gone"}, "no longer in the queue"),
+        ({"doc": []}, "no document would be left"),
+    ])  # fmt: skip
+    def test_what_cannot_be_done_is_said(self, client: TestClient, desk: Desk, fields: Any, message: str) -> None:
+        before = desk.gold_path("gold-set").read_bytes()
+        form = {"item": refs(desk)["g001"], "action": "approve", "by": "d", "doc": ["a", "b"], "why": ""} | fields
+        answer = client.post("/review", data=form)
+        assert message in client.get(answer.headers["location"]).text
+        assert desk.gold_path("gold-set").read_bytes() == before
+
+    def test_a_suggestion_waits_and_an_expert_decides(self, client: TestClient, desk: Desk) -> None:
+        before = desk.gold_path("gold-set").read_bytes()
+        item = desk.suggest("gold-set", "g003", "z", 3, rationale="on point", by="agent")
+        assert desk.suggest("gold-set", "g003", "z", 3, rationale="again", by="agent").id == item.id
+        assert desk.gold_path("gold-set").read_bytes() == before
+        assert desk.backlog().pending_review == 4
+        client.post("/review", data={"item": item.id, "action": "approve", "by": "d"})
+        assert rows(desk)["g003"]["relevant_case_law_ids"] == ["a", "b", "z"]
+        assert desk.backlog().pending_review == 2
+        assert [vote.grade for vote in desk.store.votes("gold-set", query_id="g003") if vote.doc_id == "z"] == [3, 1]
+        with pytest.raises(InputError, match="no query 'g9'"):
+            desk.suggest("gold-set", "g9", "z", 3, rationale="", by="agent")
+
+    def test_a_declined_suggestion_changes_nothing(self, client: TestClient, desk: Desk) -> None:
+        before = desk.gold_path("gold-set").read_bytes()
+        item = desk.suggest("gold-set", "g003", "z", 3, rationale="on point", by="agent")
+        client.post("/review", data={"item": item.id, "action": "reject", "by": "d", "why": "off point"})
+        assert desk.gold_path("gold-set").read_bytes() == before
+        assert desk.store.review_items(ids=[item.id])[0].state == "rejected"
+
+    def test_published(self, client: TestClient, desk: Desk) -> None:
+        decide(client, desk, "g001", "approve")
+        assert desk.publish(desk.gold_path("gold-set"), by="ci") == 1
+        assert desk.backlog().published == 1
+
+    def test_content_is_text(self, client: TestClient, desk: Desk) -> None:
+        pages = [client.get(f"/review?at={n}").text for n in range(3)]
+        assert sum("materiality &lt;b&gt;" in page for page in pages) == 1
+        assert all("<b>materiality" not in page for page in pages)
+        assert client.get("/review?at=99").status_code == 303
+        assert client.get("/review?at=-1%27").status_code == 200
+        assert "&lt;script&gt;" in client.get("/review?said=<script>").text
+
+    def test_hebrew_is_right_to_left(self, client: TestClient) -> None:
+        page = client.get("/review", headers={"accept-language": "he-IL,en;q=0.5"}).text
+        assert '<html lang="he" dir="rtl">' in page
+        assert "אישור" in page
+        assert '<html lang="fi" dir="ltr">' in client.get("/?lang=fi").text
+        assert '<html lang="fi" dir="ltr">' in client.get("/").text, "the choice is remembered"
+
+    def test_the_name_is_remembered(self, client: TestClient, desk: Desk) -> None:
+        decide(client, desk, "g001", "approve")
+        assert 'name="by" value="דפנה"' in client.get("/review").text
+
+
+class TestSafety:
+    def test_a_form_on_another_site_is_refused(self, client: TestClient, desk: Desk) -> None:
+        for headers in ({"sec-fetch-site": "cross-site"}, {"origin": "http://evil.example"}, {"host": "evil.example"}):
+            assert client.post("/review", data={}, headers=headers).status_code in (400, 403)
+
+    def test_nothing_is_loaded_from_elsewhere(self, client: TestClient) -> None:
+        for path in ("/", "/review", "/static/pages.css", "/static/pages.js"):
+            answer = client.get(path)
+            assert answer.status_code == 200
+            assert not re.search(r"(?:https?:)?//\w", re.sub(r"^//.*", "", answer.text, flags=re.MULTILINE))
+        assert "default-src 'none'" in client.get("/").headers["content-security-policy"]
+
+    def test_a_token(self, desk: Desk) -> None:
+        with TestClient(create_app(desk, token="secret"), follow_redirects=False) as client:
+            assert client.get("/").status_code == client.post("/api/log", json={"query": "q"}).status_code == 401
+            assert client.get("/?token=wrong").status_code == 401
+            assert client.get("/metrics", headers={"authorization": "Bearer secret"}).status_code == 200
+            assert client.get("/?token=secret").status_code == 303
+            assert client.get("/").status_code == 200
+
+    def test_other_machines_need_a_token(self, desk: Desk) -> None:
+        with pytest.raises(InputError, match="lets other machines in"):
+            serve(desk, host="0.0.0.0")
