@@ -114,8 +114,17 @@ def one_bootstrap(target: str, gold: Path, min_support: int) -> None:
     store.close()
 
 
+def wait_for_writing(gold: Path, deadline: float) -> None:
+    before = set(os.listdir(gold.parent))
+    while time.perf_counter() < deadline:
+        new = set(os.listdir(gold.parent)) - before
+        if any(name.startswith(f".{gold.name}.") and not name.endswith(".lock") for name in new):
+            return
+
+
 def kill_often(target: str, gold: Path, old: bytes, new: bytes, kills: int) -> dict[str, int]:
-    """Half of the kills anywhere, half near the end, where the file is written. The first run is timed, not killed."""
+    """Half of the kills at any moment, half as soon as the new file is being written beside the old one. The first run
+    is timed, not killed."""
     context, dice = multiprocessing.get_context("fork"), random.Random(7)
     outcome = {"kills": kills, "old_file": 0, "new_file": 0, "neither": 0}
     seconds = 0.0
@@ -128,7 +137,11 @@ def kill_often(target: str, gold: Path, old: bytes, new: bytes, kills: int) -> d
             process.join()
             seconds = time.perf_counter() - started
             continue
-        time.sleep(seconds * (dice.uniform(0, 1.1) if n % 2 else dice.uniform(0.7, 1.1)))
+        if n % 2:
+            time.sleep(seconds * dice.uniform(0, 1.1))
+        else:
+            wait_for_writing(gold, started + 10 * seconds)
+            time.sleep(dice.uniform(0, 0.02))
         os.kill(process.pid or 0, signal.SIGKILL)
         process.join()
         data = gold.read_bytes()

@@ -342,7 +342,7 @@ def test_duplicates_of_an_engine_are_dropped_and_warned_of(assay_cli: Assay, tmp
     write(tmp_path, "twice.py", engine("return ['A-1', 'A-1', 'A-3']"))
     outcome = assay_cli("score", "--dataset", "dataset.json", "--search-module", "twice", "--json")
     assert outcome.code == 0
-    assert "2 duplicate hits were dropped" in outcome.err
+    assert "duplicate hits were dropped, the first place was kept: 2" in outcome.err
     assert outcome.json["per_query"][0]["results"] == ["A-1", "A-3"]
     assert outcome.json["receipt"]["counts"]["duplicates"] == 2
 
@@ -394,6 +394,16 @@ def test_wrong_usage_exits_2(args: tuple[str, ...], assay_cli: Assay) -> None:
 # ── output ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 SCORE = ("score", "--dataset", "dataset.json", "--run", "good.run", "--output")
+
+
+def test_a_good_output_replaces_the_old_file_in_one_step_and_leaves_no_other(assay_cli: Assay, tmp_path: Path) -> None:
+    """Who has the old file open, or linked, goes on reading the old results and never a part of the new ones."""
+    os.link(tmp_path / "out.json", tmp_path / "link.json")
+    before = set(files_below(tmp_path))
+    assert assay_cli(*SCORE, "out.json").code == 0
+    assert set(files_below(tmp_path)) == before
+    assert json.loads((tmp_path / "out.json").read_text())["engine"] == "mine"
+    assert (tmp_path / "link.json").read_text() == "results of yesterday"
 
 
 def test_an_output_below_a_file_is_refused(assay_cli: Assay, tmp_path: Path) -> None:

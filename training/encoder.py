@@ -108,7 +108,9 @@ def embed(model: BertModel, sequences: Sequence[Tokens], device: str) -> Tensor:
 
 
 def half_precision(device: str) -> AbstractContextManager[Any]:
-    return torch.autocast(device, torch.bfloat16)
+    """bfloat16 on a GPU; a CPU, for trying the scripts out, computes in full."""
+    kind = torch.device(device).type
+    return torch.autocast(kind, torch.bfloat16, enabled=kind != "cpu")
 
 
 @torch.no_grad()

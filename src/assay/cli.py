@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import sys
-from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
+from assay import cli_corpus, cli_gold
 from assay.errors import AssayError
-
-if TYPE_CHECKING:
-    from assay.types import Query
+from assay.terminal import Json, emit, say, searching
+from assay.terminal import show as show_
 
 app = typer.Typer(
     name="assay",
@@ -24,10 +21,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-gold_app = typer.Typer(help="Gold sets: validate, look at, convert.", no_args_is_help=True)
-app.add_typer(gold_app, name="gold")
-
-Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout instead of a table.")]
+app.add_typer(cli_gold.app, name="gold")
+app.add_typer(cli_corpus.app, name="corpus")
+for command in (cli_corpus.index, cli_corpus.search, cli_corpus.cite):
+    app.command()(command)
 
 
 def main() -> None:
@@ -35,13 +32,13 @@ def main() -> None:
     try:
         app()
     except AssayError as error:
-        _say(f"error: {error}", style="red")
+        say(f"error: {error}", style="red")
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
-        _say("interrupted; nothing was written")
+        say("interrupted; nothing was written")
         sys.exit(130)
     except MemoryError:
-        _say("error: out of memory", style="red")
+        say("error: out of memory", style="red")
         sys.exit(4)
 
 
@@ -63,6 +60,10 @@ def score(
     update_baseline: Annotated[bool, typer.Option(help="Record the results as the new baseline.")] = False,
     by: Annotated[str, typer.Option(help="Who records the baseline.", envvar="USER")] = "",
     why: Annotated[str, typer.Option(help="Why the baseline changes.")] = "",
+    k: Annotated[int | None, typer.Option(min=1, help="Golden sets: look at this many hits.")] = None,
+    min_score: Annotated[float | None, typer.Option(help="Golden sets: a hit must reach this score.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Golden sets: write a Markdown report here.")] = None,
+    language: Annotated[str, typer.Option(help="The report's language: en or fi.")] = "en",
     json: Json = False,
 ) -> None:
     """Score an engine, or saved results, against a gold set."""
@@ -74,18 +75,24 @@ def score(
 
     scored = workbench.score(
         dataset, search_module=search_module, engine=engine, corpus=corpus, run_file=run, measures=measure or (),
-        top_k=top_k, output=output, baseline=baseline, progress=_progress,
+        top_k=top_k, output=output, baseline=baseline, k=k, min_score=min_score, progress=searching, say=say,
     )  # fmt: skip
     for warning in scored.warnings:
-        _say(f"warning: {warning}", style="yellow")
-    _emit(scored.results, lambda: show.scorecard(scored.results), json=json)
+        say(f"warning: {warning}", style="yellow")
+    is_golden = "gates" in scored.results
+    emit(scored.results, lambda: (show.golden_card if is_golden else show.scorecard)(scored.results), json=json)
+    if report is not None:
+        workbench.golden_markdown(scored.results, report, language)
+        say(f"report written to {report}")
     if output is not None:
-        _say(f"results written to {output}")
+        say(f"results written to {output}")
     if scored.failed:
         sys.exit(4)
     if update_baseline and baseline is not None:
         workbench.update_baseline(scored.results, baseline, by=by, why=why)
-        _say(f"baseline written to {baseline}")
+        say(f"baseline written to {baseline}")
+    if any(gate["status"] == "fail" for gate in scored.results.get("gates", ())):
+        sys.exit(1)
 
 
 @app.command()
@@ -102,13 +109,13 @@ def run(
     settings = configuration.read_config(config)
     outcomes = runner.run_all(
         settings, config.resolve().parent, fresh=fresh,
-        done=lambda o: _say(f"{o.engine} on {o.gold}: {o.state}"),
+        done=lambda o: say(f"{o.engine} on {o.gold}: {o.state}"),
     )  # fmt: skip
     data = [{"gold": o.gold, "engine": o.engine, "cached": o.cached, "error": o.error,
              "overall": o.results and o.results["overall"], "verdict": o.results and o.results.get("verdict")}
             for o in outcomes]  # fmt: skip
-    _emit(data, lambda: show.run_summary([(o.gold, o.engine, o.results, o.error) for o in outcomes]), json=json)
-    _say(f"results and reports are in {runner.home() / 'results'}")
+    emit(data, lambda: show.run_summary([(o.gold, o.engine, o.results, o.error) for o in outcomes]), json=json)
+    say(f"results and reports are in {runner.home() / 'results'}")
     sys.exit(runner.exit_code(outcomes))
 
 
@@ -125,7 +132,7 @@ def compare(
     from assay import workbench
 
     found = msgspec.to_builtins(workbench.compare_results(results, force=force))
-    _emit(found, lambda: show.comparison_table(found), json=json)
+    emit(found, lambda: show.comparison_table(found), json=json)
 
 
 @app.command()
@@ -140,7 +147,7 @@ def explain(
     from assay import workbench
 
     entry, measures = workbench.explain(results, query, dataset)
-    _emit(entry, lambda: show.explanation(entry, measures), json=json)
+    emit(entry, lambda: show.explanation(entry, measures), json=json)
 
 
 @app.command()
@@ -153,67 +160,15 @@ def report(
     from assay import workbench
 
     workbench.report_file(results, output, against=against)
-    _say(f"report written to {output}")
-
-
-@gold_app.command()
-def validate(
-    dataset: Annotated[Path, typer.Argument(help="The gold set.")],
-    corpus: Annotated[Path | None, typer.Option(help="Check every judged id against this corpus.")] = None,
-    strict: Annotated[bool, typer.Option(help="Flags fail too.")] = False,
-    json: Json = False,
-) -> None:
-    """Check a gold set: references, uniqueness, the rubric's checklist, the target distribution."""
-    import msgspec
-
-    from assay import report as show
-    from assay import workbench
-
-    gold, findings = workbench.validate_gold(dataset, corpus=corpus)
-    errors = sum(finding.level == "error" for finding in findings)
-    data = {"name": gold.name, "errors": errors, "flags": len(findings) - errors,
-            "findings": msgspec.to_builtins(findings)}  # fmt: skip
-    _emit(data, lambda: show.findings_table(findings), json=json)
-    checked = "" if corpus else " (references not checked: give --corpus)"
-    _say(f"{gold.name}: {errors} errors, {len(findings) - errors} flags{checked}")
-    if errors:
-        sys.exit(2)
-    if strict and findings:
-        sys.exit(1)
-
-
-@gold_app.command()
-def stats(dataset: Annotated[Path, typer.Argument(help="The gold set.")], json: Json = False) -> None:
-    """Show the picture of a gold set: topics, types, grades, judgments per query."""
-    from assay import report as show
-    from assay import workbench
-
-    data = workbench.gold_stats(dataset)
-    _emit(data, lambda: show.stats_table(data), json=json)
-
-
-@gold_app.command()
-def convert(
-    source: Annotated[Path, typer.Argument(help="The gold set to read.")],
-    target: Annotated[Path, typer.Argument(help="Where to write; the ending names the format.")],
-    source_format: Annotated[str | None, typer.Option("--from", help="json, golden, jsonl, csv, trec or beir.")] = None,
-    target_format: Annotated[str | None, typer.Option("--to", help="json, golden, jsonl, csv, trec or beir.")] = None,
-) -> None:
-    """Convert a gold set to another format, and say what that format cannot hold."""
-    from assay import workbench
-
-    written, lost = workbench.convert_gold(source, target, source_format=source_format, target_format=target_format)
-    for path in written:
-        typer.echo(str(path))
-    _say(f"not kept by this format: {'; '.join(lost)}" if lost else "nothing lost", style="yellow" if lost else "green")
+    say(f"report written to {output}")
 
 
 @app.command()
 def rubric(name: Annotated[str, typer.Argument(help="Which rubric.")] = "fppc-relevance-1") -> None:
     """Print the relevance rubric as a page for judges."""
-    from assay import workbench
+    from assay import curation
 
-    typer.echo(workbench.rubric_page(name))
+    typer.echo(curation.rubric_page(name))
 
 
 @app.command()
@@ -221,20 +176,20 @@ def demo(
     output: Annotated[Path, typer.Option(help="Where the results of the last engine go.")] = Path("demo-results.json"),
 ) -> None:
     """Score three engines on the bundled sample of advisory opinions, and say what to try next."""
+    from assay import curation, workbench
     from assay import report as show
-    from assay import workbench
 
     folder = workbench.samples() / "en"
-    gold, findings = workbench.validate_gold(folder / "dataset.json", corpus=folder / "opinions")
+    gold, findings = curation.validate_gold(folder / "dataset.json", corpus=folder / "opinions")
     errors = sum(finding.level == "error" for finding in findings)
-    _say(f"1. The gold set: {len(gold.queries)} queries, {gold.judgments.height} judgments, {errors} errors, "
+    say(f"1. The gold set: {len(gold.queries)} queries, {gold.judgments.height} judgments, {errors} errors, "
          f"{len(findings) - errors} flags for a person to look at", style="bold")  # fmt: skip
-    _say("2. Three engines answer the queries", style="bold")
-    scored = workbench.demo(output, _progress)
-    _show(show.comparison({name: result.results for name, result in scored.items()}))
-    _say("3. The scorecard of bm25", style="bold")
-    _show(show.scorecard(scored["bm25"].results))
-    _show(show.next_steps(output, folder))
+    say("2. Three engines answer the queries", style="bold")
+    scored = workbench.demo(output, searching)
+    show_(show.comparison({name: result.results for name, result in scored.items()}))
+    say("3. The scorecard of bm25", style="bold")
+    show_(show.scorecard(scored["bm25"].results))
+    show_(show.next_steps(output, folder))
 
 
 @app.callback(invoke_without_command=True)
@@ -244,67 +199,6 @@ def root(version: Annotated[bool, typer.Option("--version", help="Print the vers
 
         typer.echo(f"assay {__version__}")
         raise typer.Exit
-
-
-# ── output ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _emit(data: Any, render: Any, *, json: bool) -> None:
-    """Data to stdout: JSON for programs, a table for people."""
-    if json:
-        from assay.workbench import encode
-
-        with _reader_may_leave():
-            sys.stdout.buffer.write(encode(data))
-            sys.stdout.buffer.flush()
-        return
-    _show(render())
-
-
-def _show(renderable: Any) -> None:
-    from io import StringIO
-
-    from rich.console import Console
-
-    plain: dict[str, Any] = {"highlight": False, "markup": False, "emoji": False}  # ids and texts are not markup
-    console = Console(**plain)
-    if not console.is_terminal:
-        console = Console(**plain, width=120, file=StringIO())
-    console.print(renderable)
-    if isinstance(console.file, StringIO):
-        with _reader_may_leave():
-            sys.stdout.write(console.file.getvalue())
-            sys.stdout.flush()
-
-
-@contextlib.contextmanager
-def _reader_may_leave() -> Iterator[None]:
-    """The reader of a pipe may go away, as `| head` does: not an error."""
-    try:
-        yield
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
-
-
-def _say(message: str, *, style: str = "dim") -> None:
-    """Progress, warnings and errors to stderr."""
-    from rich.console import Console
-
-    Console(stderr=True, highlight=False, emoji=False).print(message, style=style, markup=False, soft_wrap=True)
-
-
-def _progress(queries: Iterable[Query]) -> Iterator[Query]:
-    from rich.console import Console
-    from rich.progress import Progress
-
-    items = list(queries)
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("Searching", total=len(items))
-        for query in items:
-            yield query
-            bar.advance(task)
 
 
 if __name__ == "__main__":

@@ -89,6 +89,12 @@ def iter_lines(path: Path) -> Iterator[tuple[int, str]]:
         raise InputError("the file is empty", where=str(path), hint="Expected content; was the export interrupted?")
 
 
+def refuse_long_lines(path: Path) -> None:
+    """Look before reading a whole file: a line without end is not text."""
+    for _ in iter_lines(path):
+        pass
+
+
 def too_long(path: Path, line: int) -> InputError:
     return InputError(
         f"the line is longer than {MAX_LINE_BYTES // 2**20} MiB",

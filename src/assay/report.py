@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
+import shutil
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -139,16 +142,23 @@ def comparison(results: Mapping[str, Mapping[str, Any]]) -> RenderableType:
 
 def next_steps(output: Path, samples: Path) -> RenderableType:
     """What a new user can do with the files the demo left."""
-    dataset = f"{samples / 'dataset.json'}"
+    here = Path.cwd()
+    samples = samples.relative_to(here) if samples.is_relative_to(here) else samples
+    dataset, assay = f"{samples / 'dataset.json'}", _how_called()
     table = Table(box=None, pad_edge=False, show_header=False, title="What to try next", title_justify="left",
                   title_style="bold")  # fmt: skip
-    table.add_row("why is q001 at that value?", Text(f"assay explain {output} q001", style="cyan"))
-    table.add_row("look at the gold set", Text(f"assay gold stats {dataset}", style="cyan"))
-    table.add_row("check it against the rubric", Text(f"assay gold validate {dataset}", style="cyan"))
-    table.add_row(
-        "score your own engine", Text(f"assay score --search-module my_engine --dataset {dataset}", style="cyan")
-    )
+    table.add_row("why is q001 at that value?", Text(f"{assay} explain {output} q001", style="cyan"))
+    table.add_row("look at the gold set", Text(f"{assay} gold stats {dataset}", style="cyan"))
+    table.add_row("check it against the rubric", Text(f"{assay} gold validate {dataset}", style="cyan"))
+    mine = f"{assay} score --search-module {samples / 'my_engine.py'} --dataset {dataset}"
+    table.add_row("score your own engine", Text(mine, style="cyan"))
+    table.add_row("a page to look at", Text(f"{assay} report {output} -o report.html", style="cyan"))
     return Group(Text(), table)
+
+
+def _how_called() -> str:
+    """`assay` when the shell finds it, else the path this program was started by."""
+    return "assay" if shutil.which("assay") else os.path.relpath(sys.argv[0])
 
 
 def _heading(line: Mapping[str, Any]) -> str:
@@ -189,6 +199,55 @@ def run_summary(outcomes: Sequence[tuple[str, str, Mapping[str, Any] | None, str
             if results.get("verdict"):
                 parts += [Text.assemble((engine, "bold"), ": "), verdict_lines(results["verdict"]), Text()]
     return Group(*parts)
+
+
+def golden_card(results: Mapping[str, Any]) -> RenderableType:
+    """The pass/fail card: rates with intervals, gates, and what failed, MUST first."""
+    overall, bounds = results["overall"], results.get("intervals", {}).get("overall", {})
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for key, title in GOLDEN_ROWS.items():
+        if overall.get(key) is not None:
+            share = key not in ("avg_latency_ms", "avg_top1_score", "mrr_at_k")
+            value = (
+                f"{overall[key]:.1%}"
+                if share
+                else f"{overall[key]:.3f}"
+                if "latency" not in key
+                else f"{overall[key]:.1f} ms"
+            )
+            low, high = bounds.get(key) or (None, None)
+            between = f"{low:.0%} to {high:.0%}" if share and low is not None and high is not None else ""
+            table.add_row(title, Text(value, style="bold"), Text(between, style="dim"))
+    gates = Table(box=None, pad_edge=False, show_header=False)
+    styles = {"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow"}
+    for gate in results["gates"]:
+        gates.add_row(Text(gate["status"].upper(), style=styles.get(gate["status"], "")), str(gate.get("message", "")))
+    failed = [entry for entry in results["per_query"] if entry.get("passed") is False]
+    failed.sort(key=lambda entry: (not entry.get("must"), entry["query_id"]))
+    fails = Table(box=None, pad_edge=False, show_header=False)
+    for entry in failed[:20]:
+        fails.add_row(
+            Text("MUST" if entry.get("must") else "", style="bold red"),
+            Text(entry["query_id"], style="bold"),
+            _short(entry["query_text"], 50),
+            Text(str(entry.get("reason", "")), style="dim"),
+        )
+    more = [Text(f"and {len(failed) - 20} more", style="dim")] if len(failed) > 20 else []
+    gold = results["receipt"]["gold"]
+    title = Text.assemble(
+        (str(results["engine"]), "bold"), " on ", (gold["name"], "bold"), f"  ({gold['queries']} questions)"
+    )
+    heading: list[RenderableType] = [Text(), Text("What failed", style="bold"), fails, *more] if failed else []
+    return Group(head, Text(), table, Text(), gates, *heading)
+
+
+GOLDEN_ROWS = {
+    "pass_rate_total": "passed", "pass_rate_must": "MUST", "pass_rate_should": "SHOULD", "top1_rate": "first hit right",
+    "mrr_at_k": "MRR@k", "recall_at_k": "Recall@k", "near_miss_rate": "near misses",
+    "confusion_rate": "wrong law on top",
+    "negative_violation_rate": "negatives violated", "correct_abstention_rate": "right abstentions",
+    "avg_top1_score": "mean top score", "avg_latency_ms": "mean latency",
+}  # fmt: skip
 
 
 def verdict_lines(verdict: Mapping[str, Any]) -> RenderableType:

@@ -18,6 +18,7 @@ from assay.config import Config, EngineConfig, GateConfig, GoldConfig
 from assay.errors import AssayError, EngineError, InputError
 from assay.exports import export
 from assay.files import read_json, sha256_of, write_atomic
+from assay.fingerprints import gold_fingerprint, module_fingerprint
 from assay.gates import Gate
 
 VERDICT_EXIT = {"pass": 0, "fail": 1, "inconclusive": 3}
@@ -148,10 +149,10 @@ def _cached(config: Config, gold_name: str, engine_name: str) -> dict[str, Any] 
 def _cache_key(gold: GoldConfig, engine: EngineConfig) -> str:
     """Everything the results depend on: the gold set, the engine's settings, its corpus and its source."""
     parts: list[Any] = [__version__, msgspec.to_builtins(engine), gold.measures, gold.baseline]
-    parts.append(workbench.gold_fingerprint(formats.read_gold(Path(gold.path), gold.format)))
+    parts.append(gold_fingerprint(formats.read_gold(Path(gold.path), gold.format)))
     parts += [
         sha256_of(Path(path)) for path in (engine.corpus, engine.run, gold.baseline) if path and Path(path).exists()
     ]
     if engine.search_module:
-        parts.append(workbench.module_fingerprint(engine.search_module))
+        parts.append(module_fingerprint(engine.search_module))
     return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()

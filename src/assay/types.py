@@ -114,6 +114,7 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     title: str = ""
     text: str = ""
     explanation: dict[str, Any] = {}
+    metadata: dict[str, Any] = {}  # what else the engine said of the hit: law, chapter, page, …
 
 
 class QueryResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -323,6 +324,12 @@ class ResultsFile(msgspec.Struct, kw_only=True, omit_defaults=True):
     by_category: dict[str, Metrics] = {}
     by_corpus: dict[str, Metrics] = {}
     by_language: dict[str, Metrics] = {}
+    by_test_type: dict[str, Metrics] = {}
+    by_perturbation: dict[str, Metrics] = {}
+    failures: Any = None  # golden sets: what failed and why, how the gates stand, how variants fare
+    gates: list[dict[str, Any]] = []
+    robustness: dict[str, Any] = {}
+    n: dict[str, Any] = {}
     intervals: dict[str, Any] = {}
     baseline: dict[str, Any] = {}
     verdict: dict[str, Any] = {}

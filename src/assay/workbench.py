@@ -2,34 +2,37 @@
 
 from __future__ import annotations
 
-import hashlib
-import platform
-import subprocess
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from assay import formats, report, stats
+from assay import formats, golden, golden_report, library, report, stats
 from assay.compare import Comparison, compare
-from assay.engines.baselines import BASELINES, read_documents
+from assay.corpus import list_corpora
+from assay.engines.baselines import BASELINES
 from assay.engines.module import load_engine
-from assay.engines.running import run_engine, stdout_to_stderr
+from assay.engines.running import ask_all, run_engine, stdout_to_stderr
 from assay.errors import InputError, UsageError
 from assay.evaluation import evaluate, unjudged
 from assay.exports import export
-from assay.files import move_into_place, read_json, scratch_beside, sha256_of, write_atomic
+from assay.files import read_json, sha256_of, write_atomic
+from assay.fingerprints import git_state, gold_fingerprint, versions
+from assay.formats import results_json
 from assay.gates import Gate, decide
-from assay.judging import rubric as rubrics
-from assay.judging.validate import validate
 from assay.measures import BINARY_SUITE, GRADED_SUITE, parse_measures
-from assay.types import JUDGMENT_TEXT_COLUMNS, Document, Finding, GoldSet, Query, ResultsFile, Run, ScoreSheet
+from assay.types import (
+    GoldSet,
+    Query,
+    QueryResult,
+    ResultsFile,
+    Run,
+    ScoreSheet,
+)
 
 DEFAULT_TOP_K = 20
 
@@ -37,6 +40,20 @@ Progress = Callable[[Iterable[Query]], Iterable[Query]]
 
 
 # ── score ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What `score` was asked for, as the golden path needs it."""
+
+    search_module: str | None
+    engine: str | None
+    corpus: Path | None
+    run_file: Path | None
+    top_k: int
+    k: int | None
+    min_score: float | None
+    baseline: Path | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +77,10 @@ def score(
     output: Path | None = None,
     baseline: Path | None = None,
     gates: Sequence[Gate] = (),
+    k: int | None = None,
+    min_score: float | None = None,
     progress: Progress = lambda queries: queries,
+    say: Callable[[str], None] = lambda text: None,
 ) -> Scored:
     """Score an engine, or saved results, against a gold set; write the results file when `output` is given. With a
     baseline the change against it, with gates the verdict, is part of the results."""
@@ -69,6 +89,12 @@ def score(
     if output is not None and output.is_dir():
         raise UsageError("is a folder", where=str(output), hint="Give a file name for the results.")
     gold = formats.read_gold(dataset)
+    if any(query.checks for query in gold.queries):
+        asked = _Asked(search_module, engine, corpus, run_file, top_k, k, min_score, baseline)
+        golden_scored = _score_golden(gold, dataset, asked, progress, say)
+        if output is not None:
+            write_atomic(output, encode(golden_scored.results))
+        return golden_scored
     if not gold.judgments.height:
         raise InputError("there are no graded judgments to score against", where=str(dataset))
     wanted = tuple(map(str, parse_measures(measures))) or default_measures(gold)
@@ -77,7 +103,7 @@ def score(
     else:
         depth = max([top_k, *(measure.cutoff or 0 for measure in parse_measures(wanted))])
         with stdout_to_stderr():
-            run = run_engine(_engine(search_module, engine, corpus), gold.queries, top_k=depth, progress=progress)
+            run = run_engine(_engine(search_module, engine, corpus, say), gold.queries, top_k=depth, progress=progress)
     scored = score_run(run, gold, wanted, inputs={"dataset": dataset, "run": run_file, "corpus": corpus})
     scored = _against_baseline(scored, baseline, gates)
     if output is not None:
@@ -115,17 +141,6 @@ def verdict(results: dict[str, Any], gates: Sequence[Gate], baseline: Path | Non
     return decided
 
 
-def module_fingerprint(spec: str) -> str:
-    """The hash of every Python file beside the module, so that a changed engine is run again."""
-    name = spec.partition(":")[0]
-    path = Path(name) if name.endswith(".py") else Path(*name.split(".")).with_suffix(".py")
-    folder = path.parent if path.exists() else Path(*name.split("."))
-    digest = hashlib.sha256()
-    for source in sorted(folder.glob("*.py")) if folder.is_dir() else []:
-        digest.update(source.name.encode() + b"\0" + source.read_bytes())
-    return digest.hexdigest()
-
-
 def update_baseline(results: dict[str, Any], path: Path, *, by: str, why: str) -> None:
     """Record these results as the new baseline: who, when, why and at which commit."""
     recorded = {"by": by, "why": why, "at": datetime.now(UTC).isoformat(timespec="seconds"), "git": git_state()}
@@ -155,6 +170,57 @@ def compare_results(paths: Sequence[Path], *, force: bool = False) -> Comparison
     return compare(results, names if len(set(names)) == len(names) else [str(path) for path in paths], force=force)
 
 
+def _score_golden(
+    gold: GoldSet, dataset: Path, asked: _Asked, progress: Progress, say: Callable[[str], None]
+) -> Scored:
+    """Pass or fail for every question of a golden set."""
+    known = _known_places(asked)
+    wrong = golden.check_expectations(gold, known.values()) if known else []
+    for finding in wrong:
+        say(f"{finding.level}: {finding.where}: {finding.message}")
+    name, answers = _golden_answers(gold, asked, progress, say)
+    then = read_json(asked.baseline) if asked.baseline is not None and asked.baseline.exists() else None
+    found = golden.evaluate_golden(
+        gold, answers, locate=known.get if known else None, k=asked.k, min_score=asked.min_score, baseline=then
+    )
+    inputs = {"dataset": dataset, "run": asked.run_file, "corpus": asked.corpus}
+    results = {"timestamp": datetime.now(UTC).isoformat(timespec="seconds"), "engine": name, **found}
+    results["receipt"] = {
+        "measures": [], "gold": _gold_card(gold), "inputs": _inputs(inputs), "versions": versions(),
+        "git": git_state(),
+        "counts": {"n_expected": len(gold.queries), "n_failed": found["overall"].get("n_failed", 0)},
+        "findings": msgspec.to_builtins(wrong),
+    }  # fmt: skip
+    return Scored(results=results, warnings=(), failed=int(found["overall"].get("n_failed") or 0))
+
+
+def _golden_answers(
+    gold: GoldSet, asked: _Asked, progress: Progress, say: Callable[[str], None]
+) -> tuple[str, list[QueryResult]]:
+    if asked.run_file is not None:
+        if asked.run_file.suffix == ".json" and formats.detect_run(asked.run_file) == "json":
+            return results_json.read_results(asked.run_file)
+        run = formats.read_run(asked.run_file)
+        return run.engine, golden.results_of(run)
+    depth = max([asked.top_k, asked.k or 0, *(query.k or 0 for query in gold.queries)])
+    with stdout_to_stderr():
+        engine = _engine(asked.search_module, asked.engine, asked.corpus, say)
+        return ask_all(engine, gold.queries, top_k=depth, progress=progress)
+
+
+def _known_places(asked: _Asked) -> dict[str, Any]:
+    """What every document of the corpus is, so that a hit with only an id can be placed."""
+    source: Path | None = asked.corpus
+    if (
+        source is None
+        and asked.engine is not None
+        and asked.engine not in BASELINES
+        and library.is_corpus(asked.engine)
+    ):
+        source = Path(asked.engine)
+    return {document.id: golden.document_fields(document) for document in library.documents(source)} if source else {}
+
+
 def score_run(run: Run, gold: GoldSet, measures: Sequence[str], *, inputs: dict[str, Path | None]) -> Scored:
     sheet = evaluate(run, gold, measures)
     if not any(query_id in run.rows_by_query for query_id in gold.query_ids):
@@ -178,17 +244,30 @@ def score_run(run: Run, gold: GoldSet, measures: Sequence[str], *, inputs: dict[
         "counts": dict(sheet.counts),
         "latency_ms": latency(run),
         "top_k": run.environment.get("top_k"),
-        "gold": {"name": gold.name, "version": gold.version, "rubric": gold.rubric, "status": gold.status,
-                 "queries": len(gold.queries), "judgments": gold.judgments.height,
-                 "fingerprint": gold_fingerprint(gold)},
-        "inputs": {name: {"path": str(path), "sha256": sha256_of(path)}
-                   for name, path in inputs.items() if path is not None},
+        "gold": _gold_card(gold),
+        "inputs": _inputs(inputs),
         "versions": versions(),
         "git": git_state(),
     }  # fmt: skip
     results = report.results_json(sheet, run, gold, timestamp=now, receipt=receipt)
     results["intervals"] = intervals(sheet, {line["measure"]: line["key"] for line in receipt["measures"]})
     return Scored(results=results, warnings=tuple(_warnings(sheet.counts)), failed=sheet.counts["n_failed"])
+
+
+def _gold_card(gold: GoldSet) -> dict[str, Any]:
+    return {"name": gold.name, "version": gold.version, "rubric": gold.rubric, "status": gold.status,
+            "queries": len(gold.queries), "judgments": gold.judgments.height,
+            "fingerprint": gold_fingerprint(gold)}  # fmt: skip
+
+
+def _inputs(paths: dict[str, Path | None]) -> dict[str, Any]:
+    """Every input with its hash; a corpus of the workspace with its fingerprint."""
+    found: dict[str, Any] = {}
+    for name, path in paths.items():
+        if path is not None:
+            digest = sha256_of(path) if path.exists() else library.corpus_named(str(path)).fingerprint
+            found[name] = {"path": str(path), "sha256": digest}
+    return found
 
 
 def intervals(sheet: ScoreSheet, keys: dict[str, str]) -> dict[str, Any]:
@@ -215,19 +294,27 @@ def default_measures(gold: GoldSet) -> tuple[str, ...]:
     return GRADED_SUITE if gold.max_grade >= 2 else BINARY_SUITE
 
 
-def _engine(search_module: str | None, engine: str | None, corpus: Path | None) -> Any:
+def _engine(
+    search_module: str | None, engine: str | None, corpus: Path | None, say: Callable[[str], None] = lambda text: None
+) -> Any:
+    """A module's engine, a baseline on a corpus, or the built-in engine on an indexed corpus."""
     if search_module is not None:
         return load_engine(search_module)
+    if engine is not None and engine not in BASELINES and library.is_corpus(engine):
+        return library.open_engine(engine, say=say)
     if engine not in BASELINES:
-        raise UsageError(f"unknown engine {engine!r}", hint=f"Known: {', '.join(BASELINES)}.")
+        known = [*BASELINES, *list_corpora()]
+        raise UsageError(
+            f"unknown engine {engine!r}", hint=f"Known: {', '.join(known)}. `assay corpus import` adds one."
+        )
     if corpus is None:
         raise UsageError(f"engine {engine!r} needs --corpus FILE.jsonl")
-    return BASELINES[engine](documents(corpus))
+    return BASELINES[engine](library.documents(corpus))
 
 
 def _warnings(counts: Any) -> Iterable[str]:
     if counts.get("duplicates"):
-        yield f"{counts['duplicates']} duplicate hits were dropped; the first place was kept"
+        yield f"duplicate hits were dropped, the first place was kept: {counts['duplicates']}"
     if counts["n_missing"]:
         yield f"{counts['n_missing']} of {counts['n_expected']} queries are missing from the run and score 0"
     if counts["n_extra"]:
@@ -246,36 +333,17 @@ def latency(run: Run) -> dict[str, float] | None:
     return {"mean": float(millis.mean()), "p50": p50, "p95": p95, "max": float(millis.max())}
 
 
-def gold_fingerprint(gold: GoldSet) -> str:
-    """The same for the same queries and grades, whatever the file format or order."""
-    digest = hashlib.sha256()
-    for query in sorted(gold.queries, key=lambda query: query.id):
-        digest.update(msgspec.json.encode([query.id, query.text, query.checks]))
-    rows = gold.judgments.select("query_id", "doc_id", "grade").cast({"query_id": str, "doc_id": str})
-    for row in rows.sort("query_id", "doc_id").iter_rows():
-        digest.update(msgspec.json.encode(row))
-    return digest.hexdigest()
-
-
-def versions() -> dict[str, str]:
-    names = ("assay", "numpy", "polars", "msgspec")
-    return {"python": platform.python_version()} | {name: metadata.version(name) for name in names}
-
-
-def git_state() -> dict[str, Any] | None:
-    """The commit of the folder the command runs in, and whether it has uncommitted changes."""
-    try:
-        commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, timeout=5)
-        status = subprocess.run(["git", "status", "--porcelain"], capture_output=True, text=True, timeout=5)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    if commit.returncode:
-        return None
-    return {"commit": commit.stdout.strip(), "dirty": bool(status.stdout.strip())}
-
-
 def encode(value: Any) -> bytes:
     return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
+
+
+def golden_markdown(results: dict[str, Any], output: Path, language: str) -> None:
+    """The golden set's report: pass rates, categories, gates, and the fail list with MUST first."""
+    if "gates" not in results:
+        raise UsageError("--report is for golden sets", hint="For graded sets: assay report RESULTS -o report.html")
+    if language not in ("en", "fi"):
+        raise UsageError(f"no report in language {language!r}", hint="Known: en, fi.")
+    write_atomic(output, golden_report.markdown(results, language=language))
 
 
 def report_file(results: Path, output: Path, *, against: Path | None = None) -> None:
@@ -321,118 +389,3 @@ def demo(output: Path, progress: Progress = lambda queries: queries) -> dict[str
         "my_engine.py": score(dataset, search_module=str(english / "my_engine.py"), progress=progress),
         "bm25": score(dataset, engine="bm25", corpus=corpus, output=output, progress=progress),
     }
-
-
-# ── gold sets ────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def validate_gold(dataset: Path, *, corpus: Path | None = None) -> tuple[GoldSet, list[Finding]]:
-    gold = formats.read_gold(dataset)
-    rubric = rubrics.load(gold.rubric or rubrics.DEFAULT)
-    ids = {document.id for document in documents(corpus)} if corpus else None
-    return gold, validate(gold, rubric, ids)
-
-
-def gold_stats(dataset: Path) -> dict[str, Any]:
-    gold = formats.read_gold(dataset)
-    judged = Counter({query.id: 0 for query in gold.queries})
-    grades: Counter[int] = Counter()
-    with_rationale = 0
-    for judgment in gold.iter_judgments():
-        judged[judgment.query_id] += 1
-        grades[judgment.grade] += 1
-        with_rationale += bool(judgment.rationale.strip())
-    per_query = sorted(judged.values())
-    topics: dict[str, Counter[str]] = {}
-    for query in gold.queries:
-        topics.setdefault(query.topic or query.category, Counter())[query.type] += 1
-    return {
-        "name": gold.name,
-        "queries": len(gold.queries),
-        "judgments": gold.judgments.height,
-        "rubric": gold.rubric,
-        "rationales": with_rationale / max(gold.judgments.height, 1),
-        "types": dict(Counter(query.type for query in gold.queries)),
-        "topics": {topic: dict(types) for topic, types in topics.items()},
-        "grades": {str(grade): grades[grade] for grade in sorted(grades, reverse=True)},
-        "judged_per_query": {
-            "min": per_query[0], "median": per_query[len(per_query) // 2], "max": per_query[-1]
-        },
-        "fingerprint": gold_fingerprint(gold),
-    }  # fmt: skip
-
-
-def convert_gold(
-    source: Path, target: Path, *, source_format: str | None = None, target_format: str | None = None
-) -> tuple[list[Path], list[str]]:
-    """Write `source` in another format; return the files written and, honestly, what that format could not hold."""
-    gold = formats.read_gold(source, source_format)
-    name = target_format or formats.format_of_name(target)
-    # written aside and read back first: what the format refuses must not replace a good file
-    with scratch_beside(target) as scratch:
-        draft = scratch / target.name
-        try:
-            written = formats.write_gold(gold, draft, name)
-            lost = list(_lost(gold, formats.read_gold(draft, name)))
-        except InputError as error:
-            raise InputError(
-                f"{name} cannot hold this set: {error.message}", where=str(source), hint=error.hint
-            ) from error
-        return [move_into_place(path, target.parent / path.relative_to(scratch)) for path in written], lost
-
-
-def _lost(before: GoldSet, after: GoldSet) -> Iterable[str]:
-    """What reading the written file back does not give again."""
-    then = {query.id: query for query in after.queries}
-    for field in Query.__struct_fields__:
-        changed = sum(
-            1 for query in before.queries
-            if getattr(query, field) and getattr(then.get(query.id), field, None) != getattr(query, field)
-        )  # fmt: skip
-        if changed:
-            yield f"{field} of {changed} queries"
-    kept = {(judgment.query_id, judgment.doc_id): judgment for judgment in after.iter_judgments()}
-    for field in ("grade", *JUDGMENT_TEXT_COLUMNS):
-        changed = sum(
-            1 for judgment in before.iter_judgments()
-            if getattr(judgment, field) not in ("", None)
-            and getattr(kept.get((judgment.query_id, judgment.doc_id)), field, None) != getattr(judgment, field)
-        )  # fmt: skip
-        if changed:
-            yield f"{field} of {changed} judgments"
-    for field in ("taxonomy", "version", "created_at", "description", "rubric", "status", "extra"):
-        if getattr(before, field) and getattr(after, field) != getattr(before, field):
-            yield field
-
-
-def documents(corpus: Path) -> list[Document]:
-    """A corpus for baselines and reference checks: a JSONL file, or a folder of opinion files `{year}/*.json`."""
-    if not corpus.exists():
-        raise InputError("no such file or folder", where=str(corpus), hint="Check the path given to --corpus.")
-    if corpus.is_file():
-        return read_documents(corpus)
-    found = [_opinion(path) for path in sorted(corpus.rglob("*.json"))]
-    if not found:
-        raise InputError("the folder has no .json files", where=str(corpus))
-    return found
-
-
-class _Content(msgspec.Struct):
-    full_text: str = ""
-
-
-class _Opinion(msgspec.Struct):
-    id: str | None = None
-    content: _Content | None = None
-
-
-def _opinion(path: Path) -> Document:
-    try:
-        opinion = msgspec.json.decode(path.read_bytes(), type=_Opinion)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise InputError(f"not an opinion file: {error}", where=str(path)) from error
-    return Document(id=opinion.id or path.stem, text=opinion.content.full_text if opinion.content else "")
-
-
-def rubric_page(name: str) -> str:
-    return rubrics.as_markdown(rubrics.load(name))

@@ -13,7 +13,7 @@ from assay import read_gold
 from assay.errors import InputError
 from assay.formats import write_gold
 from assay.types import GoldSet
-from assay.workbench import convert_gold, gold_fingerprint
+from command_line import Assay
 
 
 def content(gold: GoldSet) -> dict[str, Any]:
@@ -222,35 +222,38 @@ LOST = {
 
 
 @pytest.mark.parametrize("target", LOST)
-def test_conversion_reports_exactly_what_the_format_cannot_hold(target: str, dataset: Path, tmp_path: Path) -> None:
-    written, lost = convert_gold(dataset, tmp_path / "new" / target)
-    assert all(path.exists() for path in written)
-    assert [said for said in LOST[target] if said not in lost] == []
-    assert bool(lost) is bool(LOST[target])
+def test_conversion_reports_exactly_what_the_format_cannot_hold(target: str, dataset: Path, assay_cli: Assay) -> None:
+    outcome = assay_cli("gold", "convert", dataset, f"new/{target}")
+    assert outcome.code == 0, outcome.err
+    assert outcome.out.splitlines()
+    assert all(Path(line).exists() for line in outcome.out.splitlines())
+    assert [said for said in LOST[target] if said not in outcome.err] == []
+    assert ("nothing lost" in outcome.err) is (not LOST[target])
 
 
-def test_conversion_leaves_no_other_file_behind(dataset: Path, tmp_path: Path) -> None:
-    convert_gold(dataset, tmp_path / "new" / "gold.qrels")
+def test_conversion_leaves_no_other_file_behind(dataset: Path, tmp_path: Path, assay_cli: Assay) -> None:
+    assay_cli("gold", "convert", dataset, "new/gold.qrels")
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["gold.qrels", "gold.topics.tsv"]
 
 
 @pytest.mark.parametrize("target", ["copy.json", "gold.csv", "gold.qrels", "folder"])
 def test_the_fingerprint_is_the_same_in_every_format_that_keeps_queries_and_grades(
-    target: str, dataset: Path, tmp_path: Path
+    target: str, dataset: Path, assay_cli: Assay
 ) -> None:
-    convert_gold(dataset, tmp_path / target)
-    assert gold_fingerprint(read_gold(tmp_path / target)) == gold_fingerprint(read_gold(dataset))
+    assay_cli("gold", "convert", dataset, target)
+    prints = {assay_cli("gold", "stats", name, "--json").json["fingerprint"] for name in (dataset, target)}
+    assert len(prints) == 1
 
 
-def test_graded_judgments_become_expectations_of_a_golden_list(dataset: Path, tmp_path: Path) -> None:
+def test_graded_judgments_become_expectations_of_a_golden_list(dataset: Path, tmp_path: Path, assay_cli: Assay) -> None:
     """The documents of the best grade the query has. A query without any cannot be asked of a golden list."""
-    data = json.loads(dataset.read_text())
+    data = json.loads(dataset.read_text("utf-8"))
     dataset.write_text(json.dumps(data | {"queries": data["queries"][:1]}))
-    convert_gold(dataset, tmp_path / "golden.json", target_format="golden")
+    assert assay_cli("gold", "convert", dataset, "golden.json", "--to", "golden").code == 0
     row = json.loads((tmp_path / "golden.json").read_text())[0]
     assert (row["id"], row["expected_any"]) == ("q1", [{"doc_id": "A-1"}])
 
 
-def test_an_unknown_format_lists_the_known_ones(dataset: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="json, golden, jsonl, csv, trec, beir"):
-        convert_gold(dataset, tmp_path / "x", target_format="excel")
+def test_an_unknown_format_lists_the_known_ones(dataset: Path, assay_cli: Assay) -> None:
+    outcome = assay_cli("gold", "convert", dataset, "x", "--to", "excel")
+    assert (outcome.code, "json, golden, jsonl, csv, trec, beir" in outcome.err) == (2, True)

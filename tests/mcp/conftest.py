@@ -1,3 +1,13 @@
-from store.stores import postgres_server, postgres_url, store, store_url
+from pathlib import Path
 
-__all__ = ["postgres_server", "postgres_url", "store", "store_url"]
+import pytest
+
+from store.stores import migrated_file, postgres_server, postgres_url, store, url_for
+
+__all__ = ["migrated_file", "postgres_server", "postgres_url", "store"]
+
+
+@pytest.fixture
+def store_url(request: pytest.FixtureRequest, tmp_path: Path, migrated_file: Path) -> str:
+    """SQLite, unless a test asks for both: what differs between the databases is tested below this layer."""
+    return url_for(getattr(request, "param", "sqlite"), request, tmp_path, migrated_file)

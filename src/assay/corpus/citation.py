@@ -63,6 +63,7 @@ class Facts(msgspec.Struct):
     numbers: tuple[str, ...] = ()
     title_numbers: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
+    addressed_to: tuple[str, ...] = ()
     reported_at: str = ""
     commission_opinion: bool = False
     request: bool = False

@@ -52,6 +52,7 @@ _MATTER = re.compile(r"(?is)\bbefore\s+the\s+[a-z ]{3,60}commission\b.{0,80}?in\
 _REQUESTED = re.compile(r"(?i)opinions?\s+requested\s+by\s*:?")
 _REPORTED = re.compile(r"(?<!\d)(\d{1,2})\s+F[^\s\d]{1,5}\s*OPINION\S{0,2}\s+/?(\d{1,3})(?!\d)")
 _AGENCY = re.compile(r"(?i)fair\s+political\s+practices?|public\s+integrity\s+commission")
+_SENDER = re.compile(r"(?i)\b(?:from|rom|by)\s*:?\s*$")  # a memorandum of the Commission's own staff
 _DEAR = re.compile(r"\bDear\b|\bGentlemen\b|\bLadies\b")
 _DATE = re.compile(
     r"(?:January|February|March|April|May|June|July|August|September|October|November|December)\s+\d{1,2},?\s+\d{4}"
@@ -131,6 +132,7 @@ def _metadata(record: dict[str, Any], title: str, text: str, doc_id: str) -> dic
         "numbers": printed,
         "title_numbers": _title_numbers(title, record.get("year")),
         "names": _names(title, _text(parsed.get("requestor_name")), text, matter),
+        "addressed_to": _addressed_to(text),
         "reported_at": _reported_at(text) if matter or "OPINION" in text[:200] else "",
         "commission_opinion": bool(matter),
         "request": _is_request(text),
@@ -186,11 +188,23 @@ def _names(title: str, requestor: str, text: str, matter: re.Match[str] | None) 
     return list(dict.fromkeys(name.strip().title() for name in names if len(name) > 2))
 
 
+def _addressed_to(text: str) -> list[str]:
+    """The names in the address and the salutation, people and places alike: what a citation may call the letter."""
+    date, dear = _DATE.search(text[:HEAD]), _DEAR.search(text[:HEAD])
+    if not dear:
+        return []
+    start = date.end() if date and date.end() < dear.start() else max(0, dear.start() - 300)
+    address = re.split(r"\bR[eE]\s?:|\bRE\b", text[max(start, dear.start() - 400) : dear.start()])[0]
+    salutation = text[dear.end() : dear.end() + 60].split("\n")[0]
+    words = _NAME_WORD.findall(f"{address} {salutation}")
+    return list(dict.fromkeys(word for word in words if len(word) > 2))
+
+
 def _is_request(text: str) -> bool:
     """A letter to the Commission has its name in the address, under a date or somebody else's letterhead; an answer
     begins with it."""
     agency, dear, date = (pattern.search(text[:HEAD]) for pattern in (_AGENCY, _DEAR, _DATE))
-    if not agency or (dear and dear.start() < agency.start()):
+    if not agency or (dear and dear.start() < agency.start()) or _SENDER.search(text[: agency.start()]):
         return False
     return agency.start() > 150 or bool(date and date.start() < agency.start())
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from difflib import SequenceMatcher
+from functools import lru_cache
 from typing import NamedTuple
 
 from assay.corpus import cite_en
@@ -17,6 +19,7 @@ from assay.corpus.citation import Citation, Facts, Resolution, narrowed
 
 # How much a claim to a number is worth, by where the number stands.
 HEADING, TITLE, ID, FILED, DOUBTFUL = 4, 2, 2, 1, 1
+_NO_NAMES = {"and", "the", "van", "von", "advice", "letter", "opinion", "informal", "this", "see", "also"}
 # A page is taken from how others cite it by name when this many do, and nearly all of them mean the same document.
 VOTES, AGREEMENT = 5, 0.9
 
@@ -38,11 +41,13 @@ class Letters:
         self.by_name: dict[tuple[str, str], set[int]] = defaultdict(set)
         self.numbers_of: dict[int, set[Number]] = defaultdict(set)
         self.names_of: dict[int, frozenset[str]] = {}
+        self.addressed_to: dict[int, frozenset[str]] = {}
         self.reported: dict[str, list[int]] = defaultdict(list)
         self.votes: dict[str, Counter[int]] = defaultdict(Counter)
         self.opinions: dict[str, list[tuple[int, int]]] = defaultdict(list)
         self.years: set[str] = set()
         self.requests: set[int] = set()
+        self.id_of: dict[int, Number] = {}
 
     def add(self, row: int, doc_id: str, facts: Facts, year: int | None) -> None:
         if year:
@@ -50,7 +55,12 @@ class Letters:
         for (yy, number, extension), (weight, series) in _claims(doc_id, facts, year).items():
             self.claims[(yy, number)].append(Claim(row, weight, series, extension))
             self.numbers_of[row].add((yy, number))
+        for number, _ in _id_numbers(doc_id)[:1]:
+            if parts := cite_en.letter_parts(number):
+                self.id_of[row] = (parts["year"], parts["number"])
         self.names_of[row] = frozenset(name for full in facts.names for name in _surnames(full))
+        if facts.addressed_to:
+            self.addressed_to[row] = frozenset(word.lower() for word in facts.addressed_to)
         for yy in {yy for yy, _ in self.numbers_of.get(row, ())}:
             for name in self.names_of[row]:
                 self.by_name[(name, yy)].add(row)
@@ -65,8 +75,8 @@ class Letters:
     def letter(self, citation: Citation, source: int | None) -> Resolution:
         parts = citation.parts
         key = (parts["year"], parts["number"])
-        if source is not None and key in self.numbers_of.get(source, ()) and not parts.get("ext"):
-            return Resolution("self", (), "a number of the document itself")  # one answer to several requests
+        if source is not None and self._answers_too(source, key):
+            return Resolution("self", (), "a number of the document itself")
         surnames = _surnames(citation.name)
         claims = _fitting(self.claims.get(key, []), parts.get("ext", ""))
         if claims and all(claim.row in self.requests for claim in claims):
@@ -78,23 +88,33 @@ class Letters:
             same = [claim for claim in named if claim.series == parts.get("series", "")] or named
             rows = list(dict.fromkeys(claim.row for claim in same))
         if len(rows) == 1:
-            return self._named_better(rows[0], key, surnames) or Resolution("resolved", (rows[0],), "number")
+            return self._named_otherwise(rows[0], key, surnames) or Resolution("resolved", (rows[0],), "number")
         if rows:
             return Resolution("ambiguous", tuple(rows), f"{len(rows)} documents carry this number")
         return self._by_name(key, surnames) or self._missing(citation, key)
 
-    def _named_better(self, row: int, key: Number, surnames: frozenset[str]) -> Resolution | None:
-        """The number leads to a letter to somebody else, and one digit away is a letter to the one named."""
-        if not surnames or not self.names_of[row] or surnames & self.names_of[row]:
+    def _answers_too(self, source: int, key: Number) -> bool:
+        """One answer to several requests carries all their numbers in its heading: those are not citations."""
+        if key == self.id_of.get(source):
+            return False  # a supplement may cite the letter it adds to
+        return any(claim.row == source and claim.weight >= HEADING for claim in self.claims.get(key, ()))
+
+    def _named_otherwise(self, row: int, key: Number, surnames: frozenset[str]) -> Resolution | None:
+        """The number leads to a letter to somebody else: one digit away may be a letter to the one named, or else the
+        citation is in doubt."""
+        known = self.names_of[row] | self.addressed_to.get(row, frozenset())
+        if not surnames or not known or any(_alike(one, other) for one in surnames for other in known):
             return None
-        return self._by_name(key, surnames)
+        names = " and ".join(sorted(name.title() for name in surnames))
+        reason = f"the number is that of another letter than one to {names}"
+        return self._by_name(key, surnames) or Resolution("ambiguous", (row,), reason)
 
     def _by_name(self, key: Number, surnames: frozenset[str]) -> Resolution | None:
         """One letter to that addressee whose number or year is one slip away."""
         year, number = key
         rows = set()
         for name in surnames:
-            for yy in (year, f"{(int(year) - 1) % 100:02d}", f"{(int(year) + 1) % 100:02d}"):
+            for yy in _years_near(year):
                 for row in self.by_name.get((name, yy), ()):
                     if any(_one_slip((year, number), other) for other in self.numbers_of[row]):
                         rows.add(row)
@@ -157,8 +177,9 @@ def _claims(doc_id: str, facts: Facts, year: int | None) -> dict[tuple[str, str,
             before, series = claims.get(key, (0, ""))
             claims[key] = (before + weight, series or parts.get("series", ""))
 
+    trusted = any(_trusted(number, own, year) for number in facts.numbers)
     for number in facts.numbers:
-        add(number, HEADING if _trusted(number, own, year) else DOUBTFUL)
+        add(number, HEADING if trusted else DOUBTFUL)
     for number in facts.title_numbers:
         add(number, TITLE if "-" in number else FILED)
     printed = {key[:2] for key in claims}
@@ -185,8 +206,8 @@ def _id_numbers(doc_id: str) -> list[tuple[str, int]]:
 
 
 def _trusted(number: str, own: list[tuple[str, int]], year: int | None) -> bool:
-    """A heading may quote another letter's number. It is believed where the id says the same, or says nothing and the
-    year fits."""
+    """A heading may quote another letter's number. It is believed where the id says the same as one of its numbers, or
+    says nothing and the year fits."""
     parts = cite_en.letter_parts(number)
     if parts is None:
         return False
@@ -210,14 +231,28 @@ def _fitting(claims: list[Claim], extension: str) -> list[Claim]:
 
 
 def _surnames(name: str) -> frozenset[str]:
-    words = re.findall(r"[A-Za-zÀ-ÿ][A-Za-zÀ-ÿ’']+", name)
-    return frozenset(
-        word.lower() for word in words if len(word) > 2 and word.lower() not in ("and", "the", "van", "von")
+    words = (word.lower() for word in re.findall(r"[A-Za-zÀ-ÿ][A-Za-zÀ-ÿ’']+", name))
+    return frozenset(word for word in words if len(word) > 2 and word not in _NO_NAMES)
+
+
+@lru_cache(maxsize=65536)
+def _alike(one: str, other: str) -> bool:
+    """The same name, or one as a scanner or a typist may have spoiled it."""
+    return (
+        one == other
+        or (one[0] == other[0] and SequenceMatcher(None, one, other).ratio() >= 0.5)
+        or (SequenceMatcher(None, one, other).ratio() >= 0.66)
     )
 
 
+def _years_near(year: str) -> set[str]:
+    """The year, the years beside it, and those with another first digit: '87 for '97."""
+    beside = {f"{(int(year) + step) % 100:02d}" for step in (-1, 0, 1)}
+    return beside | {f"{decade}{year[1]}" for decade in range(10)}
+
+
 def _one_slip(cited: Number, real: Number) -> bool:
-    """One digit differs, two neighbours changed places, or the year is the next one."""
+    """One digit differs, two neighbours changed places, or the number is right and the year one slip away."""
     (year, number), (real_year, real_number) = cited, real
     if year != real_year:
         return number == real_number

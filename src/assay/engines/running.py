@@ -28,6 +28,18 @@ def run_engine(
 ) -> Run:
     """Search every query. A call that raises is recorded as failed and the run goes on; an answer that breaks the
     contract (None, not a list, ids that are not strings) stops it, since every number after it would be wrong."""
+    name, results = ask_all(engine, queries, top_k=top_k, progress=progress)
+    return run_from_results(name, results, top_k=top_k)
+
+
+def ask_all(
+    engine: Any,
+    queries: Sequence[Query],
+    *,
+    top_k: int,
+    progress: Callable[[Iterable[Query]], Iterable[Query]] = lambda queries: queries,
+) -> tuple[str, list[QueryResult]]:
+    """The engine's name and its answers with everything the hits carry."""
     name = engine_name(engine)
     results = []
     for query in progress(queries):
@@ -35,7 +47,7 @@ def run_engine(
     failed = [result for result in results if result.error]
     if results and len(failed) == len(results):
         raise EngineError(f"engine {name!r} failed on all {len(results)} queries; the first: {failed[0].error}")
-    return run_from_results(name, results, top_k=top_k)
+    return name, results
 
 
 @contextlib.contextmanager
@@ -93,11 +105,14 @@ def _hit(item: Any, name: str, query: Query, rank: int) -> Hit:
     elif isinstance(item, Mapping):
         hit = _from_mapping(item, name, query, rank)
     elif isinstance(getattr(item, "doc_id", None), str):
-        hit = Hit(doc_id=item.doc_id, score=_score(getattr(item, "score", None)))
+        hit = _from_mapping({**getattr(item, "__dict__", {}), "doc_id": item.doc_id, "score": getattr(item, "score", None)},
+                            name, query, rank)  # fmt: skip
     else:
         raise _broken(name, query, rank, f"{type(item).__name__} {item!r:.60}")
-    if not hit.doc_id or not is_text(hit.doc_id):
-        raise _broken(name, query, rank, f"the id {hit.doc_id!r}")
+    if not hit.doc_id:
+        raise _broken(name, query, rank, "an empty id")
+    if not is_text(hit.doc_id):
+        raise _broken(name, query, rank, f"an id that is not text, {hit.doc_id!r:.60},")
     if hit.score is not None and math.isnan(hit.score):
         raise _broken(name, query, rank, f"the score NaN for {hit.doc_id!r}")
     return hit
@@ -106,7 +121,9 @@ def _hit(item: Any, name: str, query: Query, rank: int) -> Hit:
 def _from_mapping(item: Mapping[str, Any], name: str, query: Query, rank: int) -> Hit:
     for key in ("doc_id", "id", "_id", "opinion_id", "node_id"):
         if isinstance(item.get(key), str):
-            return Hit(doc_id=item[key], score=_score(item.get("score")))
+            rest = {name: value for name, value in item.items() if name not in (key, "score", "title", "text")}
+            return Hit(doc_id=item[key], score=_score(item.get("score")), title=str(item.get("title") or ""),
+                       text=str(item.get("text") or ""), metadata=rest)  # fmt: skip
     raise _broken(name, query, rank, f"an object without an id: {dict(item)!r:.60}")
 
 

@@ -67,7 +67,7 @@ def detect_run(path: Path) -> str:
 
 
 def _looks_like_results(data: Any) -> bool:
-    return isinstance(data, dict) and bool({"per_query", "results", "metrics"} & set(data))
+    return isinstance(data, dict) and bool({"per_query", "results", "metrics", "timestamp", "overall"} & set(data))
 
 
 def format_of_name(path: Path) -> str:

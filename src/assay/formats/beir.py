@@ -11,7 +11,7 @@ import polars as pl
 
 from assay.errors import InputError
 from assay.files import iter_json_lines, iter_lines, read_json, write_atomic
-from assay.formats.schema import describe, expect, grade_of, record, unique, unknown_keys
+from assay.formats.schema import describe, expect, grade_of, id_of, record, unique, unknown_keys
 from assay.runs import run_from_scores
 from assay.types import GoldSet, Judgment, Query, Run, judgments_to_frame
 
@@ -91,11 +91,11 @@ def read_run(path: Path) -> Run:
     scores: list[float] = []
     lengths: list[int] = []
     for query_id, scored in data.items():
-        at = f"$.{query_id}"
+        at = f"$.{id_of(query_id, path, '$')}"
         for doc_id, score in expect(scored, dict, path, at, "an object of documents and scores").items():
             if isinstance(score, bool) or not isinstance(score, int | float):
                 raise InputError(f"expected a score, got {describe(score)}", where=f"{path}: {at}.{doc_id}")
-            doc_ids.append(doc_id)
+            doc_ids.append(id_of(doc_id, path, at))
             scores.append(float(score))
         lengths.append(len(scored))
     documents = pl.Series(doc_ids, dtype=pl.String).cast(pl.Categorical)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import InputError
-from assay.files import decode, read_bytes, write_atomic
+from assay.files import decode, read_bytes, refuse_long_lines, write_atomic
 from assay.formats.schema import grade_of, text_of
 from assay.types import JUDGMENT_TEXT_COLUMNS, GoldSet, Judgment, Query, judgments_to_frame
 
@@ -17,11 +17,16 @@ QUERY_COLUMNS = ("type", "topic", "issue", "category", "language", "corpus", "no
 
 
 def read_gold(path: Path) -> GoldSet:
+    refuse_long_lines(path)
     reader = csv.DictReader(io.StringIO(decode(read_bytes(path), path), newline=""), strict=True)
     try:
-        missing = [name for name in REQUIRED if name not in (reader.fieldnames or ())]
+        names = list(reader.fieldnames or ())
     except csv.Error as error:
         raise InputError(f"not valid CSV: {error}", where=f"{path}:1") from error
+    missing = [name for name in REQUIRED if name not in names]
+    repeated = next((name for name in names if names.count(name) > 1), None)
+    if repeated:
+        raise InputError(f"the column {repeated} comes twice", where=f"{path}:1")
     if missing:
         raise InputError(f"the column {missing[0]} is missing", where=f"{path}:1",
                          hint=f"Expected a header with {', '.join(REQUIRED)} and optionally query.")  # fmt: skip

@@ -57,6 +57,11 @@ def read_gold(path: Path) -> GoldSet:
         judgments.extend(graded)
     if not queries:
         raise InputError("there are no queries", where=f"{path}: $.queries")
+    for key in ("name", "version", "created_at", "description", "rubric", "status"):
+        expect(data.get(key) or "", str, path, f"$.{key}", "a string")
+    if data.get("status") not in (None, "", "provisional", "approved"):
+        raise InputError(f"unknown status {data['status']!r}", where=f"{path}: $.status",
+                         hint="Expected provisional or approved.")  # fmt: skip
     return GoldSet(
         name=str(data.get("name") or path.stem),
         version=str(data.get("version", "")),

@@ -8,7 +8,7 @@ from typing import Any
 
 from assay.errors import InputError
 from assay.files import read_json
-from assay.formats.schema import describe, expect, unique
+from assay.formats.schema import describe, expect, id_of, unique
 from assay.runs import run_from_results
 from assay.types import Hit, QueryResult, Run
 
@@ -55,6 +55,9 @@ def _read_result(raw: dict[str, Any], path: Path, at: str) -> QueryResult:
         raise InputError("the key results is missing", where=f"{path}: {at}", hint="Expected the ranked ids.")
     key = "hits" if raw.get("hits") else "results"  # a golden results file has both, and hits say more
     items = raw.get(key)
+    if items is None and not raw.get("error"):
+        raise InputError(f"{key} is null and there is no error", where=f"{path}: {at}",
+                         hint="An answer is a list, empty or not; a failed call says so in error.")  # fmt: skip
     hits = expect(items if items is not None else [], list, path, f"{at}.{key}", "an array")
     return QueryResult(
         query_id=query_id,
@@ -67,14 +70,14 @@ def _read_result(raw: dict[str, Any], path: Path, at: str) -> QueryResult:
 
 def _read_hit(hit: Any, path: Path, at: str) -> Hit:
     if isinstance(hit, str):
-        return Hit(doc_id=hit)
+        return Hit(doc_id=id_of(hit, path, at))
     if isinstance(hit, dict) and (doc_id := _doc_id(hit)):
         score = _number(hit.get("score"))
         if hit.get("score") is not None and (score is None or not math.isfinite(score)):
             found = describe(hit["score"])
             raise InputError(f"the score is {found}, expected a number", where=f"{path}: {at}.score")
         return Hit(
-            doc_id=doc_id,
+            doc_id=id_of(doc_id, path, at),
             score=score,
             title=str(hit.get("title") or ""),
             text=hit["text"] if isinstance(hit.get("text"), str) else "",
@@ -93,9 +96,7 @@ def _doc_id(hit: dict[str, Any]) -> str:
 
 def _carried(fields: dict[str, Any]) -> dict[str, Any]:
     """Where a hit keeps what else its source said."""
-    if not fields:
-        return {}
-    return {"metadata": fields} if "metadata" in Hit.__struct_fields__ else {"explanation": {"fields": fields}}
+    return {"metadata": fields} if fields else {}
 
 
 def _number(value: Any) -> float | None:

@@ -14,6 +14,7 @@ from assay.errors import InputError
 T = TypeVar("T", bound=msgspec.Struct)
 
 MAX_QUERY_CHARACTERS = 100_000
+MAX_ID_CHARACTERS = 4_096
 
 
 def record(value: Any, kind: type[T], path: Path, at: str) -> T:
@@ -51,10 +52,18 @@ def unique(name: str, seen: set[str], path: Path, at: str, what: str) -> None:
     seen.add(name)
 
 
+def id_of(value: str, path: Path, at: str) -> str:
+    """An id that can be written, printed and compared."""
+    if not value or len(value) > MAX_ID_CHARACTERS:
+        size = "empty" if not value else f"{len(value):,} characters long"
+        raise InputError(f"the id is {size}, expected 1 to {MAX_ID_CHARACTERS:,}", where=f"{path}: {at}"[:500])
+    return value
+
+
 def grade_of(text: str, where: str) -> int:
     """A grade written as text: a whole number that a small integer column holds."""
     if not re.fullmatch(r"\s*-?[0-9]{1,9}\s*", text):
-        raise InputError(f"the grade {text!r} is not a whole number (of at most nine digits)", where=where)
+        raise InputError(f"the grade {text[:40]!r} is not a whole number (of at most nine digits)", where=where)
     return int(text)
 
 

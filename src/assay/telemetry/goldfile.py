@@ -183,10 +183,19 @@ def locked(path: Path, *, wait: float = 5.0) -> Iterator[None]:
     except OSError as error:
         raise InputError(f"cannot lock: {error.strerror or error}", where=str(lock)) from error
     try:
+        _remove_leftovers(path.resolve())
         yield
     finally:
         lock.unlink(missing_ok=True)  # while it is still ours: see _try_lock
         os.close(handle)
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Half-written files of killed writers. Young ones may belong to a writer that takes no lock."""
+    for left in path.parent.glob(f".{path.name}.????????"):
+        with contextlib.suppress(OSError):
+            if time.time() - left.stat().st_mtime > 600:
+                left.unlink()
 
 
 def _try_lock(lock: Path) -> int | None:

@@ -1,0 +1,83 @@
+"""`assay gold …`: gold sets."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.terminal import Json, emit, say
+
+app = typer.Typer(help="Gold sets: validate, look at, convert, perturb.", no_args_is_help=True)
+
+GoldFile = Annotated[Path, typer.Argument(help="The gold set.")]
+
+
+@app.command()
+def validate(
+    dataset: GoldFile,
+    corpus: Annotated[Path | None, typer.Option(help="Check every id and expectation against this corpus.")] = None,
+    strict: Annotated[bool, typer.Option(help="Flags fail too.")] = False,
+    json: Json = False,
+) -> None:
+    """Check a gold set: references, uniqueness, the rubric's checklist, the target distribution."""
+    import msgspec
+
+    from assay import curation, report
+
+    gold, findings = curation.validate_gold(dataset, corpus=corpus)
+    errors = sum(finding.level == "error" for finding in findings)
+    data = {"name": gold.name, "errors": errors, "flags": len(findings) - errors,
+            "findings": msgspec.to_builtins(findings)}  # fmt: skip
+    emit(data, lambda: report.findings_table(findings), json=json)
+    checked = "" if corpus else " (references not checked: give --corpus)"
+    say(f"{gold.name}: {errors} errors, {len(findings) - errors} flags{checked}")
+    if errors:
+        sys.exit(2)
+    if strict and findings:
+        sys.exit(1)
+
+
+@app.command()
+def stats(dataset: GoldFile, json: Json = False) -> None:
+    """Show the picture of a gold set: topics, types, grades, judgments per query."""
+    from assay import curation, report
+
+    data = curation.gold_stats(dataset)
+    emit(data, lambda: report.stats_table(data), json=json)
+
+
+@app.command()
+def convert(
+    source: Annotated[Path, typer.Argument(help="The gold set to read.")],
+    target: Annotated[Path, typer.Argument(help="Where to write; the ending names the format.")],
+    source_format: Annotated[str | None, typer.Option("--from", help="json, golden, jsonl, csv, trec or beir.")] = None,
+    target_format: Annotated[str | None, typer.Option("--to", help="json, golden, jsonl, csv, trec or beir.")] = None,
+) -> None:
+    """Convert a gold set to another format, and say what that format cannot hold."""
+    from assay import curation
+
+    written, lost = curation.convert_gold(source, target, source_format=source_format, target_format=target_format)
+    for path in written:
+        typer.echo(str(path))
+    say(f"not kept by this format: {'; '.join(lost)}" if lost else "nothing lost", style="yellow" if lost else "green")
+
+
+@app.command()
+def perturb(
+    source: Annotated[Path, typer.Argument(help="A golden set.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where the set with its variants goes.")],
+    kind: Annotated[list[str] | None, typer.Option(help="A perturbation or family; repeat for more. All fit.")] = None,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same variants.")] = 0,
+    language: Annotated[str | None, typer.Option(help="fi, en or he; else what the questions say.")] = None,
+    only_variants: Annotated[bool, typer.Option(help="Leave the questions themselves out.")] = False,
+) -> None:
+    """Make adversarial variants: typos, split compounds, mixed language, colloquial wording, prefixes."""
+    from assay import curation
+
+    count = curation.perturb_gold(
+        source, output, kinds=kind or (), seed=seed, language=language, parents=not only_variants
+    )
+    say(f"{count} questions written to {output}")

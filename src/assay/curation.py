@@ -1,0 +1,118 @@
+"""The verbs on gold sets: validate, look, convert, perturb. Part of the service layer."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from assay import formats, golden, library
+from assay.errors import InputError
+from assay.files import move_into_place, scratch_beside
+from assay.fingerprints import gold_fingerprint
+from assay.judging import rubric as rubrics
+from assay.judging.perturb import perturb
+from assay.judging.validate import validate
+from assay.types import JUDGMENT_TEXT_COLUMNS, Finding, GoldSet, Query
+
+
+def validate_gold(dataset: Path, *, corpus: Path | None = None) -> tuple[GoldSet, list[Finding]]:
+    gold = formats.read_gold(dataset)
+    rubric = rubrics.load(gold.rubric or rubrics.DEFAULT)
+    known = library.documents(corpus) if corpus else []
+    findings = validate(gold, rubric, {document.id for document in known} if corpus else None)
+    if corpus and any(query.checks for query in gold.queries):
+        findings += golden.check_expectations(gold, [golden.document_fields(document) for document in known])
+    return gold, findings
+
+
+def gold_stats(dataset: Path) -> dict[str, Any]:
+    gold = formats.read_gold(dataset)
+    judged = Counter({query.id: 0 for query in gold.queries})
+    grades: Counter[int] = Counter()
+    with_rationale = 0
+    for judgment in gold.iter_judgments():
+        judged[judgment.query_id] += 1
+        grades[judgment.grade] += 1
+        with_rationale += bool(judgment.rationale.strip())
+    per_query = sorted(judged.values())
+    topics: dict[str, Counter[str]] = {}
+    for query in gold.queries:
+        topics.setdefault(query.topic or query.category, Counter())[query.type] += 1
+    return {
+        "name": gold.name,
+        "queries": len(gold.queries),
+        "judgments": gold.judgments.height,
+        "rubric": gold.rubric,
+        "rationales": with_rationale / max(gold.judgments.height, 1),
+        "types": dict(Counter(query.type for query in gold.queries)),
+        "topics": {topic: dict(types) for topic, types in topics.items()},
+        "grades": {str(grade): grades[grade] for grade in sorted(grades, reverse=True)},
+        "judged_per_query": {
+            "min": per_query[0], "median": per_query[len(per_query) // 2], "max": per_query[-1]
+        },
+        "fingerprint": gold_fingerprint(gold),
+    }  # fmt: skip
+
+
+def convert_gold(
+    source: Path, target: Path, *, source_format: str | None = None, target_format: str | None = None
+) -> tuple[list[Path], list[str]]:
+    """Write `source` in another format; return the files written and, honestly, what that format could not hold."""
+    gold = formats.read_gold(source, source_format)
+    name = target_format or formats.format_of_name(target)
+    # written aside and read back first: what the format refuses must not replace a good file
+    with scratch_beside(target) as scratch:
+        draft = scratch / target.name
+        try:
+            written = formats.write_gold(gold, draft, name)
+            lost = list(_lost(gold, formats.read_gold(draft, name)))
+        except InputError as error:
+            raise InputError(
+                f"{name} cannot hold this set: {error.message}", where=str(source), hint=error.hint
+            ) from error
+        return [move_into_place(path, target.parent / path.relative_to(scratch)) for path in written], lost
+
+
+def _lost(before: GoldSet, after: GoldSet) -> Iterable[str]:
+    """What reading the written file back does not give again."""
+    then = {query.id: query for query in after.queries}
+    for field in Query.__struct_fields__:
+        changed = sum(
+            1 for query in before.queries
+            if getattr(query, field) and getattr(then.get(query.id), field, None) != getattr(query, field)
+        )  # fmt: skip
+        if changed:
+            yield f"{field} of {changed} queries"
+    kept = {(judgment.query_id, judgment.doc_id): judgment for judgment in after.iter_judgments()}
+    for field in ("grade", *JUDGMENT_TEXT_COLUMNS):
+        changed = sum(
+            1 for judgment in before.iter_judgments()
+            if getattr(judgment, field) not in ("", None)
+            and getattr(kept.get((judgment.query_id, judgment.doc_id)), field, None) != getattr(judgment, field)
+        )  # fmt: skip
+        if changed:
+            yield f"{field} of {changed} judgments"
+    for field in ("taxonomy", "version", "created_at", "description", "rubric", "status", "extra"):
+        if getattr(before, field) and getattr(after, field) != getattr(before, field):
+            yield field
+
+
+def rubric_page(name: str) -> str:
+    return rubrics.as_markdown(rubrics.load(name))
+
+
+def perturb_gold(
+    source: Path,
+    output: Path,
+    *,
+    kinds: Sequence[str] = (),
+    seed: int = 0,
+    language: str | None = None,
+    parents: bool = True,
+) -> int:
+    """Write adversarial variants of a golden set; returns how many questions the file has."""
+    varied = perturb(formats.read_gold(source), kinds=kinds, seed=seed, language=language, parents=parents)
+    formats.write_gold(varied, output, "golden")
+    return len(varied.queries)

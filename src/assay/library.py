@@ -1,0 +1,252 @@
+"""The verbs on corpora and their indexes: import, look, check, index, search. Part of the service layer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import polars as pl
+
+from assay.corpus import Corpus, list_corpora, open_corpus, workspace
+from assay.corpus.frozen import open_frozen
+from assay.engines.baselines import read_documents
+from assay.errors import InputError
+from assay.search import index as indexes
+from assay.search.dense import encoder as named_encoder
+from assay.search.engine import Engine
+from assay.search.index import Index, IndexProblem, Tick
+from assay.types import Document
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Filters:
+    """Which documents a search may return."""
+
+    topic: str = ""
+    statute: str = ""
+    law: str = ""
+    years: tuple[int, int] | None = None
+
+    def any(self) -> bool:
+        return bool(self.topic or self.statute or self.law or self.years)
+
+
+def corpus_named(name: str, home: Path | None = None) -> Corpus:
+    """A corpus of the workspace, or a frozen one by its file."""
+    return (
+        open_frozen(Path(name), home=home)
+        if name.endswith(".assay") and Path(name).exists()
+        else open_corpus(home, name)
+    )
+
+
+def is_corpus(name: str, home: Path | None = None) -> bool:
+    return name in list_corpora(home) or (name.endswith(".assay") and Path(name).is_file())
+
+
+def index_folder(corpus: Corpus, home: Path | None = None) -> Path:
+    return workspace(home) / "indexes" / corpus.name
+
+
+def index_corpus(
+    name: str,
+    *,
+    home: Path | None = None,
+    dense: bool = True,
+    encoder: str = "",
+    fresh: bool = False,
+    tick: Tick = lambda what, done, of: None,
+) -> dict[str, Any]:
+    """Build the index of a corpus, or bring it up to date; says what it did."""
+    corpus = corpus_named(name, home)
+    if encoder:
+        named_encoder(encoder)  # an unknown name is refused before the work begins
+    built, reused = _build(corpus, home, dense=dense, encoder=encoder, fresh=fresh, tick=tick)
+    return {
+        "corpus": corpus.name,
+        "documents": len(built),
+        "reused": reused,
+        "profile": built.profile.name,
+        "language": built.profile.language,
+        "encoder": built.profile.encoder,
+        "folder": str(index_folder(corpus, home)),
+    }
+
+
+def _build(
+    corpus: Corpus, home: Path | None, *, dense: bool = True, encoder: str = "", fresh: bool = False, tick: Tick
+) -> tuple[Index, int]:
+    folder = index_folder(corpus, home)
+    previous = None if fresh else _readable(folder)
+    digests = corpus.frame.select("digest").collect()["digest"].to_list()
+    profile = _profile_with(encoder, corpus, previous) if encoder else None
+    built = indexes.build(
+        zip(corpus.iter(), digests, strict=True), profile=profile, dense=dense, previous=previous, tick=tick
+    )
+    indexes.save(built, folder, corpus.fingerprint)
+    old = set(previous.digests) if previous is not None and previous.profile == built.profile else set()
+    return built, sum(digest in old for digest in digests)
+
+
+def _profile_with(encoder: str, corpus: Corpus, previous: Index | None) -> Any:
+    """The profile this corpus would get, with another encoder."""
+    sample = indexes.build(((doc, "") for doc in _some(corpus)), dense=False)
+    return msgspec.structs.replace(sample.profile, encoder=encoder, dense=sample.profile.dense or 1.0)
+
+
+def _some(corpus: Corpus) -> list[Document]:
+    return [corpus.at(row) for row in range(min(len(corpus), 200))]
+
+
+def _readable(folder: Path) -> Index | None:
+    try:
+        return indexes.load(folder)
+    except IndexProblem:
+        return None
+
+
+def open_engine(
+    name: str, *, home: Path | None = None, tick: Tick = lambda what, done, of: None, say: Say = lambda text: None
+) -> Engine:
+    """The engine on a corpus. An index that is missing, outdated or damaged is built again, and `say` tells why."""
+    corpus = corpus_named(name, home)
+    folder = index_folder(corpus, home)
+    try:
+        found = indexes.load(folder, corpus.fingerprint)
+    except IndexProblem as problem:
+        say(f"{corpus.name}: {problem}; building the index")
+        found, _ = _build(corpus, home, dense=_was_dense(folder), tick=tick)
+    return Engine(found, name=corpus.name, lookup=lru_cache(maxsize=4096)(corpus.get))
+
+
+def _was_dense(folder: Path) -> bool:
+    """Someone who built without the encoder wants it rebuilt so."""
+    try:
+        manifest = indexes.read_manifest(folder)
+    except IndexProblem:
+        return True
+    return bool(manifest.profile.encoder) or manifest.profile.kind == "soft"
+
+
+def search(
+    name: str,
+    query: str,
+    *,
+    top_k: int = 10,
+    filters: Filters = Filters(),  # noqa: B008 - frozen
+    home: Path | None = None,
+    tick: Tick = lambda what, done, of: None,
+    say: Say = lambda text: None,
+) -> dict[str, Any]:
+    """Hits with titles, snippets and why each is there; `abstained` when nothing here answers the question."""
+    if not query.strip():
+        raise InputError("the query is empty", hint="Give a question, keywords or a description of facts.")
+    engine = open_engine(name, home=home, tick=tick, say=say)
+    corpus = corpus_named(name, home)
+    allowed = _allowed(corpus, filters) if filters.any() else None
+    hits = engine.search(query, top_k, allowed=allowed, explain=True)
+    return {"query": query, "corpus": corpus.name, "abstained": hits.abstained,
+            "hits": [_shown(rank, hit, engine, query, corpus) for rank, hit in enumerate(hits, start=1)]}  # fmt: skip
+
+
+def more_like(
+    name: str, doc_id: str, *, top_k: int = 10, home: Path | None = None, say: Say = lambda t: None
+) -> dict[str, Any]:
+    corpus = corpus_named(name, home)
+    document = corpus.get(doc_id)
+    engine = open_engine(name, home=home, say=say)
+    hits = engine.like(doc_id, top_k)
+    shown = [_shown(rank, hit, engine, document.title, corpus) for rank, hit in enumerate(hits, start=1)]
+    return {"query": f"like {doc_id}", "corpus": corpus.name, "abstained": False, "hits": shown}
+
+
+def _shown(rank: int, hit: Any, engine: Engine, query: str, corpus: Corpus) -> dict[str, Any]:
+    document = corpus.get(hit.doc_id)
+    snippet, words = engine.snippet(query, document)
+    row: dict[str, Any] = {"rank": rank, "doc_id": hit.doc_id, "score": hit.score, "title": document.title,
+                           "snippet": snippet, "words": words, "signals": hit.explanation}  # fmt: skip
+    if document.locator is not None:
+        row["locator"] = msgspec.to_builtins(document.locator)
+    if citations := _cited_by_both(query, document):
+        row["citations"] = citations
+    return row
+
+
+def _cited_by_both(query: str, document: Document) -> list[str]:
+    from assay.corpus import parse
+
+    asked = {citation.normal for citation in parse(query)}
+    return sorted(asked & {citation.normal for text in document.citations for citation in parse(text)}) if asked else []
+
+
+def _allowed(corpus: Corpus, filters: Filters) -> Any:
+    frame = corpus.frame.select("year", "metadata", "citations").collect()
+    allowed = np.ones(frame.height, bool)
+    if filters.years:
+        low, high = filters.years
+        allowed &= frame["year"].fill_null(-1).is_between(low, high).to_numpy()
+    for value, keys in ((filters.topic, ("topic_primary", "topic", "practice_area")), (filters.law, ("law", "law_id"))):
+        if value:
+            matched = np.zeros(frame.height, bool)
+            for key in keys:
+                found = frame["metadata"].str.json_path_match(f"$.{key}").fill_null("")
+                matched |= (found.str.to_lowercase() == value.lower()).to_numpy()
+            allowed &= matched
+    if filters.statute:
+        holds = pl.Series([any(filters.statute in text for text in texts) for texts in frame["citations"].to_list()])
+        allowed &= holds.to_numpy()
+    if not allowed.any():
+        raise InputError(
+            "no document of the corpus passes these filters", hint="Check --topic, --law, --statute, --year."
+        )
+    return allowed
+
+
+def corpus_rows(home: Path | None = None) -> list[dict[str, Any]]:
+    """What `assay corpus list` shows."""
+    rows = []
+    for name in list_corpora(home):
+        corpus = open_corpus(home, name)
+        manifest = corpus.manifest
+        indexed = (index_folder(corpus, home) / indexes.MANIFEST).exists()
+        rows.append({"name": name, "kind": manifest.kind, "documents": manifest.documents, "indexed": indexed,
+                     "fingerprint": manifest.fingerprint, "source": manifest.source})  # fmt: skip
+    return rows
+
+
+def documents(corpus: Path) -> list[Document]:
+    """A corpus by name, or a JSONL file, or a folder of opinion files `{year}/*.json`."""
+    if is_corpus(str(corpus)):
+        return list(corpus_named(str(corpus)).iter())
+    if not corpus.exists():
+        raise InputError("no such file or folder", where=str(corpus), hint="Check the path given to --corpus.")
+    if corpus.is_file():
+        return read_documents(corpus)
+    found = [_opinion(path) for path in sorted(corpus.rglob("*.json"))]
+    if not found:
+        raise InputError("the folder has no .json files", where=str(corpus))
+    return found
+
+
+class _Content(msgspec.Struct):
+    full_text: str = ""
+
+
+class _Opinion(msgspec.Struct):
+    id: str | None = None
+    content: _Content | None = None
+
+
+def _opinion(path: Path) -> Document:
+    try:
+        opinion = msgspec.json.decode(path.read_bytes(), type=_Opinion)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise InputError(f"not an opinion file: {error}", where=str(path)) from error
+    return Document(id=opinion.id or path.stem, text=opinion.content.full_text if opinion.content else "")
