@@ -31,7 +31,7 @@ EXCEPTIONS = {
 SERVICES = {"workbench", "curation", "library", "runner", "desk"}  # the verbs: together they know all
 COMMAND_LINE = {"cli", "cli_gold", "cli_corpus", "terminal"}
 ADAPTERS = COMMAND_LINE | {"mcp", "web"}
-FOR_ADAPTERS = {"types", "errors", "config", "report"}  # beside the verbs: settings in, tables out
+FOR_ADAPTERS = {"types", "errors", "config", "report", "listing"}  # beside the verbs: settings in, tables out
 
 
 def parts() -> dict[str, list[Path]]:

@@ -165,10 +165,10 @@ def test_every_gold_command_refuses_a_truncated_file(command: str, assay_cli: As
     assert "bad.json:1" in refused(assay_cli, tmp_path, "gold", command, "bad.json").err
 
 
-def test_a_gold_set_without_graded_judgments_cannot_be_scored(assay_cli: Assay, tmp_path: Path) -> None:
-    write(tmp_path, "golden.json", '[{"id": "1", "query": "x", "expected_any": [{"doc_id": "A"}]}]')
-    outcome = score_refused(assay_cli, tmp_path, "--dataset", "golden.json", "--run", "good.run")
-    assert "golden.json" in outcome.err
+def test_a_gold_set_without_judgments_or_expectations_cannot_be_scored(assay_cli: Assay, tmp_path: Path) -> None:
+    write(tmp_path, "bare.jsonl", '{"id": "q1", "query": "x", "relevant_case_law_ids": []}\n')
+    outcome = score_refused(assay_cli, tmp_path, "--dataset", "bare.jsonl", "--run", "good.run")
+    assert "bare.jsonl" in outcome.err
 
 
 def test_missing_files_are_named(assay_cli: Assay, tmp_path: Path) -> None:

@@ -117,12 +117,15 @@ def test_an_engine_is_asked_for_top_k_and_no_more_is_taken(assay_cli: Assay, tmp
     assert (entry["num_results"], entry["results"][-1]) == (30, "30-29")
 
 
-def test_top_k_is_never_below_the_deepest_cutoff(assay_cli: Assay, tmp_path: Path) -> None:
-    """R@20 over ten asked-for results would be silently wrong."""
+def test_a_top_k_below_the_deepest_cutoff_is_kept_and_warned_about(assay_cli: Assay, tmp_path: Path) -> None:
+    """R@20 over five asked-for results is what was asked for, but nobody should be surprised."""
     (tmp_path / "deep.py").write_text(
         "class Deep:\n    def search(self, query, top_k=20):\n        return [f'{top_k}-{i}' for i in range(99)]\n"
     )
-    assert score(assay_cli, "--search-module", "deep", "--top-k", "5")["per_query"][0]["num_results"] == 20
+    assert score(assay_cli, "--search-module", "deep", "--top-k", "5")["per_query"][0]["num_results"] == 5
+    outcome = assay_cli("score", "--dataset", "dataset.json", "--search-module", "deep", "--top-k", "5")
+    assert "asked for 5 hits, and a measure looks at 20" in outcome.err
+    assert score(assay_cli, "--search-module", "deep")["per_query"][0]["num_results"] == 20
 
 
 def test_bm25_beats_random_on_the_sample(assay_cli: Assay) -> None:

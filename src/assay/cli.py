@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated
 
@@ -29,6 +31,9 @@ for command in (cli_corpus.index, cli_corpus.search, cli_corpus.cite):
 
 def main() -> None:
     """Run the command line: every expected error is one message and an exit code, never a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without Unicode shows what it can
     try:
         app()
     except AssayError as error:
@@ -37,8 +42,17 @@ def main() -> None:
     except KeyboardInterrupt:
         say("interrupted; nothing was written")
         sys.exit(130)
+    except OSError as error:
+        say(f"error: {(error.strerror or str(error)).lower()}", style="red")
+        sys.exit(4)
     except MemoryError:
         say("error: out of memory", style="red")
+        sys.exit(4)
+    except Exception as error:
+        if os.environ.get("ASSAY_DEBUG"):
+            raise
+        say(f"error: something went wrong inside Assay: {type(error).__name__}: {error}", style="red")
+        say("  Please report it; ASSAY_DEBUG=1 shows where.")
         sys.exit(4)
 
 
@@ -55,7 +69,7 @@ def score(
     measure: Annotated[
         list[str] | None, typer.Option("--measure", "-m", help="A measure such as 'P(rel=2)@5'; repeat for more.")
     ] = None,
-    top_k: Annotated[int, typer.Option(min=1, help="How many results to ask the engine for.")] = 20,
+    top_k: Annotated[int | None, typer.Option(min=1, help="How many results to ask for.", show_default="20")] = None,
     baseline: Annotated[Path | None, typer.Option(help="Compare with this baseline file.")] = None,
     update_baseline: Annotated[bool, typer.Option(help="Record the results as the new baseline.")] = False,
     by: Annotated[str, typer.Option(help="Who records the baseline.", envvar="USER")] = "",

@@ -29,14 +29,14 @@ def import_(
     """Import documents. Bad records are counted and reported; an unchanged source is not read again."""
     import msgspec
 
-    from assay import corpus, listing
+    from assay import library, listing
 
     options = dict(_pair(text) for text in option or ())
     with progress_bar() as tick:
-        done = corpus.import_corpus(kind, source, name=name, options=options, strict=strict, progress=tick)
+        done = library.import_corpus(kind, source, name=name, options=options, strict=strict, progress=tick)
     data = msgspec.to_builtins(done)
     emit(data, lambda: listing.import_summary(data), json=json)
-    for problem in corpus.open_corpus(None, name).problems()[:20]:
+    for problem in library.corpus_named(name).problems()[:20]:
         say(f"{problem.code}: {problem.where}: {problem.reason}", style="yellow")
 
 
@@ -81,9 +81,8 @@ def stats(name: Name, json: Json = False) -> None:
     import msgspec
 
     from assay import library, listing
-    from assay.corpus import quality
 
-    data = msgspec.to_builtins(quality.stats(library.corpus_named(name)))
+    data = msgspec.to_builtins(library.stats(library.corpus_named(name)))
     emit(data, lambda: listing.key_values(data), json=json)
 
 
@@ -93,9 +92,8 @@ def check(name: Name, json: Json = False) -> None:
     import msgspec
 
     from assay import library, report
-    from assay.corpus import quality
 
-    findings = quality.check(library.corpus_named(name))
+    findings = library.check(library.corpus_named(name))
     emit(msgspec.to_builtins(findings), lambda: report.findings_table(findings), json=json)
     errors = sum(finding.level == "error" for finding in findings)
     say(f"{name}: {errors} errors, {len(findings) - errors} flags")
@@ -107,9 +105,8 @@ def freeze(
 ) -> None:
     """Write one portable file with the corpus and its fingerprint."""
     from assay import library
-    from assay.corpus import frozen
 
-    written = frozen.freeze(library.corpus_named(name), output)
+    written = library.freeze(library.corpus_named(name), output)
     say(f"{name} frozen to {written}")
 
 
@@ -169,11 +166,10 @@ def cite(
     """Parse citations and resolve them: span, normal form, target, and why one is ambiguous."""
     import msgspec
 
-    from assay import corpus as corpora
     from assay import library, listing
 
     source = sys.stdin.read() if text == "-" else text
-    found = corpora.cite(source, library.corpus_named(corpus) if corpus else None, language=language)
+    found = library.cite(source, library.corpus_named(corpus) if corpus else None, language=language)
     data = msgspec.to_builtins(found)
     emit(data, lambda: listing.citations_table(data), json=json)
     if not found:

@@ -61,7 +61,11 @@ def convert_gold(
 ) -> tuple[list[Path], list[str]]:
     """Write `source` in another format; return the files written and, honestly, what that format could not hold."""
     gold = formats.read_gold(source, source_format)
+    if target_format is not None and target_format not in formats.GOLD_FORMATS:
+        raise InputError(f"unknown format {target_format!r}", hint=f"Known: {', '.join(formats.GOLD_FORMATS)}.")
     name = target_format or formats.format_of_name(target)
+    if target_format is None and name == "json" and not gold.judgments.height:
+        name = "golden"  # expectations without grades: the other JSON
     # written aside and read back first: what the format refuses must not replace a good file
     with scratch_beside(target) as scratch:
         draft = scratch / target.name

@@ -44,10 +44,10 @@ from assay.telemetry.feedback import infer_relevance_from_citations
 from assay.telemetry.gate import Correction, Ruled
 from assay.telemetry.recorder import Recorder, new_id
 from assay.telemetry.redact import Redaction, redact, redactor
-from assay.telemetry.wire import decision_row, feedback_from, search_from
+from assay.telemetry.wire import decision_row, feedback_from, logged_search, search_from
 from assay.types import Document, GoldSet, Hit
 
-__all__ = ["Correction", "Desk", "Imported", "Limits", "Page", "open_desk", "search_from"]
+__all__ = ["Correction", "Desk", "Imported", "Inferred", "Limits", "Page", "open_desk", "search_from"]
 
 SearchCorpus = Callable[[str, str, int], Sequence[Hit]]  # (corpus, query, k) -> hits
 NextPairs = Callable[[str, int], Sequence[Mapping[str, Any]]]  # (gold, k) -> pairs to judge, the most useful first
@@ -65,8 +65,14 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 class Imported(msgspec.Struct, frozen=True, kw_only=True):
     read: int
     new: int
-    feedback: int = 0
-    unresolved: int = 0
+
+
+class Inferred(msgspec.Struct, frozen=True, kw_only=True):
+    """What decisions gave: new feedback, and citations in their texts that name no document of the corpus."""
+
+    read: int
+    feedback: int
+    unresolved: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +80,6 @@ class Desk:
     """A store, the gold sets and engines that are configured, and what other parts of Assay lend it."""
 
     store: Store
-    store_name: str = ""
     gold_sets: Mapping[str, Path] = field(default_factory=dict)
     config: Config | None = None
     home: Path | None = None
@@ -86,10 +91,11 @@ class Desk:
     # ── logs, decisions, feedback ────────────────────────────────────────────────────────────────────────────────────
 
     def import_searches(self, path: Path, *, redactions: Sequence[str | Redaction] = ()) -> Imported:
-        """Searches from a file, one JSON object a line: query, at, results, and corpus, practice_area, … as known."""
+        """Searches from a file, one JSON object a line: query, at, results, and corpus, practice_area, … as known. A
+        file can be imported again: a search without an id gets one from its content."""
         rules, batch, read, new = redactor(redactions), list[SearchLog](), 0, 0
         for number, row in iter_json_lines(path):
-            search = search_from(row, f"{path}:{number}")
+            search = logged_search(row, f"{path}:{number}")
             batch.append(msgspec.structs.replace(search, query=redact(search.query, rules)))
             read += 1
             if len(batch) == 2000:
@@ -97,7 +103,7 @@ class Desk:
                 batch = []
         return Imported(read=read, new=new + self.store.add_searches(batch))
 
-    def import_decisions(self, path: Path, *, corpus: str = "", same_case: bool = False) -> Imported:
+    def import_decisions(self, path: Path, *, corpus: str = "", same_case: bool = False) -> Inferred:
         """Decisions from a file, one JSON object a line: id, at, and `cites` (ids) or `text` (citations are parsed and
         resolved in `corpus`)."""
         rows = [(f"{path}:{number}", row) for number, row in iter_json_lines(path)]
@@ -105,12 +111,12 @@ class Desk:
 
     def record_decisions(
         self, rows: Sequence[tuple[str, Any]], *, corpus: str = "", same_case: bool = False
-    ) -> Imported:
+    ) -> Inferred:
         """Finalised decisions: every earlier search that showed what they cite gets relevance_score 3 for it."""
         found = _Citations(corpus, self.home)
         decisions = [decision_row(row, where, found if corpus else None) for where, row in rows]
         feedback = infer_relevance_from_citations(self.store, decisions, same_case=same_case)
-        return Imported(read=len(decisions), new=len(decisions), feedback=feedback, unresolved=found.unresolved)
+        return Inferred(read=len(decisions), feedback=feedback, unresolved=found.unresolved)
 
     def record_feedback(self, rows: Sequence[tuple[str, Any]]) -> Imported:
         """Clicks and votes: log_id, doc_id, kind (click or vote), and relevant, rank, by, at as known."""
@@ -162,10 +168,15 @@ class Desk:
         return goldfile.approval(goldfile.rows(goldfile.read_lines(gold)))
 
     def gold_path(self, name: str) -> Path:
-        if name in self.gold_sets:
-            return self.gold_sets[name]
+        """By the name it is configured under, or by the name of its file, which is how the store knows it."""
+        for known, path in self.gold_sets.items():
+            if name in (known, path.stem):
+                return path
         hint = f"Known: {', '.join(self.gold_sets) or 'none; name one in assay.toml or with --gold'}."
         raise InputError(f"no gold set {name!r}", hint=hint)
+
+    def _stored_name(self, gold: str) -> str:
+        return self.gold_sets[gold].stem if gold in self.gold_sets else gold
 
     def gold_list(self) -> list[dict[str, Any]]:
         return [_described(name, path) for name, path in self.gold_sets.items()]
@@ -213,7 +224,9 @@ class Desk:
     def queue(self, *, gold: str = "", state: str = "pending_review", kind: str = "", limit: int = 50,
               offset: int = 0) -> Page:  # fmt: skip
         limit = min(max(limit, 1), MAX_PAGE)
-        found = self.store.review_items(gold=gold, state=state, kind=kind, limit=limit + 1, offset=offset)
+        found = self.store.review_items(
+            gold=self._stored_name(gold), state=state, kind=kind, limit=limit + 1, offset=offset
+        )
         return _page(found, offset, limit)
 
     def evidence(self, item: ReviewItem) -> list[dict[str, Any]]:
@@ -254,7 +267,7 @@ class Desk:
     # ── health ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def backlog(self, *, gold: str = "", weeks: int = 4) -> Backlog:
-        return backlog_of(self.store, gold=gold, now=self.clock(), weeks=weeks)
+        return backlog_of(self.store, gold=self._stored_name(gold), now=self.clock(), weeks=weeks)
 
     def check_backlog(self, limits: Limits, *, gold: str = "", webhook: str = "") -> tuple[Backlog, list[str]]:
         """The backlog and what is over its limit; a webhook hears of it."""
@@ -350,7 +363,7 @@ class Desk:
 
     def runs(self, *, gold: str = "", limit: int = 20, offset: int = 0) -> Page:
         limit = min(max(limit, 1), MAX_PAGE)
-        return _page(self.store.runs(gold=gold, limit=limit + 1, offset=offset), offset, limit)
+        return _page(self.store.runs(gold=self._stored_name(gold), limit=limit + 1, offset=offset), offset, limit)
 
     def run(self, run_id: str) -> RunRecord:
         found = self.store.run(run_id)
@@ -386,20 +399,19 @@ class Desk:
 
 @contextlib.contextmanager
 def open_desk(store: str = "", *, gold: Sequence[Path] = (), config: Path | None = None, home: Path | None = None,
-              record: bool = False, **lent: Any) -> Iterator[Desk]:  # fmt: skip
+              record: Mapping[str, Any] | None = None, **lent: Any) -> Iterator[Desk]:  # fmt: skip
     """A desk on a store, with the gold sets and engines of `assay.toml` (where there is one) and the gold sets given.
-    With `record` it has a recorder of its own, for a server. `lent` are search_corpus, next_pairs and clock."""
+    With `record`, the options of a Recorder, it has one of its own, for a server. `lent` are search_corpus, next_pairs
+    and clock."""
     target = store or str(telemetry.default_store() if home is None else workspace(home) / "assay.db")
     path = config or Path(CONFIG_NAME)
     settings = read_config(path) if config is not None or path.exists() else None
     sets = {name: Path(item.path) for name, item in settings.gold.items()} if settings is not None else {}
     sets |= {path.stem: path for path in gold}
     opened = open_store(target)
-    recorder = Recorder(lambda: open_store(target)) if record else None
+    recorder = Recorder(lambda: open_store(target), **record) if record is not None else None
     try:
-        yield Desk(
-            store=opened, store_name=target, gold_sets=sets, config=settings, home=home, recorder=recorder, **lent
-        )
+        yield Desk(store=opened, gold_sets=sets, config=settings, home=home, recorder=recorder, **lent)
     finally:
         if recorder is not None:
             recorder.close()

@@ -106,6 +106,9 @@ def too_long(path: Path, line: int) -> InputError:
 def write_atomic(path: Path, data: bytes | str) -> None:
     """Replace `path` in one step: readers see the old file or the new one, never a part."""
     payload = data.encode() if isinstance(data, str) else data
+    path = path.resolve() if path.is_symlink() else path  # the link stays, what it names is replaced
+    if path.exists() and not path.is_file():
+        raise InputError("is not a regular file", where=str(path), hint="Give a file name.")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")

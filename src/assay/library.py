@@ -12,8 +12,9 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from assay.corpus import Corpus, list_corpora, open_corpus, workspace
-from assay.corpus.frozen import open_frozen
+from assay.corpus import Corpus, cite, import_corpus, list_corpora, open_corpus, workspace
+from assay.corpus.frozen import freeze, open_frozen
+from assay.corpus.quality import check, stats
 from assay.engines.baselines import read_documents
 from assay.errors import InputError
 from assay.search import index as indexes
@@ -21,6 +22,23 @@ from assay.search.dense import encoder as named_encoder
 from assay.search.engine import Engine
 from assay.search.index import Index, IndexProblem, Tick
 from assay.types import Document
+
+__all__ = [
+    "Filters",
+    "check",
+    "cite",
+    "corpus_named",
+    "corpus_rows",
+    "documents",
+    "freeze",
+    "import_corpus",
+    "index_corpus",
+    "is_corpus",
+    "more_like",
+    "open_engine",
+    "search",
+    "stats",
+]
 
 Say = Callable[[str], None]
 

@@ -234,7 +234,7 @@ ALIASES = {
     "err": "ERR",
 }  # fmt: skip
 
-SHAPE = re.compile(r"\s*([A-Za-z]+)\s*(?:\(([^()]*)\))?\s*(?:@\s*(\d+))?\s*")
+SHAPE = re.compile(r"\s*([A-Za-z]+)\s*(?:\(([^()]*)\))?\s*(?:@\s*([0-9]+))?\s*")
 
 # ── parse ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -272,7 +272,7 @@ def _parse_params(text: str, name: str, inside: str) -> tuple[tuple[str, float |
         key, equals, value = (piece.strip().strip("'\"") for piece in part.partition("="))
         if key == "dcg" and "gain" in known:  # ir_measures' own name for the same choice
             key, value = "gain", {"exp-log2": "exp2", "log2": "linear"}.get(value, value)
-        if not equals or key not in known:
+        if not equals or key not in known or key in found:
             options = ", ".join(known) or "none"
             raise InputError(f"measure {text!r}: unknown parameter {part!r}", hint=f"{name} takes: {options}.")
         found[key] = _param_value(text, key, value)
@@ -305,9 +305,8 @@ def result_key(measure: Measure, among: Iterable[Measure]) -> str:
     """The key of a measure in results JSON: the graded suite's names where they exist, else the measure's own text."""
     if not measure.params and measure.name in _RESULT_NAMES and measure.cutoff:
         return f"{_RESULT_NAMES[measure.name]}@{measure.cutoff}"
-    if measure.name == "RR" and measure.cutoff is None:
-        # "mrr" goes to the strictest threshold asked for: the suite's RR(rel=2) before a plain RR
-        rivals = [other for other in among if other.name == "RR" and other.cutoff is None]
-        if measure == max(rivals, key=lambda other: int(other.param("rel")), default=measure):
-            return "mrr"
+    # "mrr" is the suite's own: RR(rel=2) on graded sets; plain RR only within the whole suite for right-or-not sets
+    suite = {str(other) for other in among}
+    if str(measure) == "RR(rel=2)" or (str(measure) == "RR" and suite >= set(BINARY_SUITE)):
+        return "mrr"
     return str(measure)

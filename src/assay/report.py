@@ -234,7 +234,7 @@ def golden_card(results: Mapping[str, Any]) -> RenderableType:
         )
     more = [Text(f"and {len(failed) - 20} more", style="dim")] if len(failed) > 20 else []
     gold = results["receipt"]["gold"]
-    title = Text.assemble(
+    head = Text.assemble(
         (str(results["engine"]), "bold"), " on ", (gold["name"], "bold"), f"  ({gold['queries']} questions)"
     )
     heading: list[RenderableType] = [Text(), Text("What failed", style="bold"), fails, *more] if failed else []

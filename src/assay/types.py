@@ -187,6 +187,7 @@ class GoldSet:
     description: str = ""
     rubric: str = ""
     status: Literal["provisional", "approved", ""] = ""
+    top_grade: int = 0  # of the scale it was judged on, where the format says so
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
@@ -195,8 +196,9 @@ class GoldSet:
 
     @cached_property
     def max_grade(self) -> int:
+        """The highest grade there is, or could be on the set's scale."""
         highest = self.judgments["grade"].max()
-        return int(highest) if isinstance(highest, int) else 0
+        return max(int(highest) if isinstance(highest, int) else 0, self.top_grade)
 
     def iter_judgments(self) -> Iterator[Judgment]:
         for row in self.judgments.iter_rows(named=True):

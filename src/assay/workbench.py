@@ -50,7 +50,7 @@ class _Asked:
     engine: str | None
     corpus: Path | None
     run_file: Path | None
-    top_k: int
+    top_k: int | None
     k: int | None
     min_score: float | None
     baseline: Path | None
@@ -73,7 +73,7 @@ def score(
     corpus: Path | None = None,
     run_file: Path | None = None,
     measures: Sequence[str] = (),
-    top_k: int = DEFAULT_TOP_K,
+    top_k: int | None = None,
     output: Path | None = None,
     baseline: Path | None = None,
     gates: Sequence[Gate] = (),
@@ -86,8 +86,7 @@ def score(
     baseline the change against it, with gates the verdict, is part of the results."""
     if sum(source is not None for source in (search_module, engine, run_file)) != 1:
         raise UsageError("give exactly one of --search-module, --engine or --run")
-    if output is not None and output.is_dir():
-        raise UsageError("is a folder", where=str(output), hint="Give a file name for the results.")
+    _refuse_output(output, dataset, run_file, corpus)
     gold = formats.read_gold(dataset)
     if any(query.checks for query in gold.queries):
         asked = _Asked(search_module, engine, corpus, run_file, top_k, k, min_score, baseline)
@@ -101,7 +100,10 @@ def score(
     if run_file is not None:
         run = formats.read_run(run_file)
     else:
-        depth = max([top_k, *(measure.cutoff or 0 for measure in parse_measures(wanted))])
+        deepest = max((measure.cutoff or 0 for measure in parse_measures(wanted)), default=0)
+        depth = top_k or max(DEFAULT_TOP_K, deepest)
+        if depth < deepest:
+            say(f"warning: the engine is asked for {depth} hits, and a measure looks at {deepest}")
         with stdout_to_stderr():
             run = run_engine(_engine(search_module, engine, corpus, say), gold.queries, top_k=depth, progress=progress)
     scored = score_run(run, gold, wanted, inputs={"dataset": dataset, "run": run_file, "corpus": corpus})
@@ -156,7 +158,7 @@ def read_results(path: Path) -> dict[str, Any]:
         msgspec.convert(results, ResultsFile)
     except msgspec.ValidationError as error:
         raise InputError(f"not a results file of Assay: {error}", where=str(path),
-                         hint="Results of another tool: score them first, or give --dataset.") from error  # fmt: skip
+                         hint="Score results of another tool first: assay score --run.") from error  # fmt: skip
     return dict(results)
 
 
@@ -168,6 +170,15 @@ def compare_results(paths: Sequence[Path], *, force: bool = False) -> Comparison
     engines = [str(item["engine"]) for item in results]
     names = engines if len(set(engines)) == len(engines) else [path.stem for path in paths]
     return compare(results, names if len(set(names)) == len(names) else [str(path) for path in paths], force=force)
+
+
+def _refuse_output(output: Path | None, *inputs: Path | None) -> None:
+    if output is None:
+        return
+    if output.is_dir():
+        raise UsageError("is a folder", where=str(output), hint="Give a file name for the results.")
+    if any(path is not None and path.exists() and output.exists() and output.samefile(path) for path in inputs):
+        raise UsageError("the output would overwrite an input", where=str(output), hint="Give another file name.")
 
 
 def _score_golden(
@@ -202,7 +213,7 @@ def _golden_answers(
             return results_json.read_results(asked.run_file)
         run = formats.read_run(asked.run_file)
         return run.engine, golden.results_of(run)
-    depth = max([asked.top_k, asked.k or 0, *(query.k or 0 for query in gold.queries)])
+    depth = asked.top_k or max([DEFAULT_TOP_K, asked.k or 0, *(query.k or 0 for query in gold.queries)])
     with stdout_to_stderr():
         engine = _engine(asked.search_module, asked.engine, asked.corpus, say)
         return ask_all(engine, gold.queries, top_k=depth, progress=progress)

@@ -75,7 +75,8 @@ def test_a_form_has_a_normal_form_that_reads_back(text: str, normal: str) -> Non
 
 
 def test_spans_point_into_the_text() -> None:
-    text = "See Sections 87100, 87103(a) and 87105; kuntalain 5 §:n 2 ja 3 momentti; ולפי סעיפים 4(5) ו-4(7) לתוספת השלישית."
+    text = "See Sections 87100, 87103(a) and 87105; kuntalain 5 §:n 2 ja 3 momentti; "
+    text += "ולפי סעיפים 4(5) ו-4(7) לתוספת השלישית."
     found = parse(text)
     assert all(text[one.start : one.end] == one.text for one in found)
     assert [one.normal for one in found] == [
@@ -197,8 +198,14 @@ hebrew = st.tuples(
 )
 
 
-@given(st.one_of(*(st.tuples(st.just(name), grammar) for name, grammar in (("en", english), ("fi", finnish), ("he", hebrew)))))
-def test_any_citation_printed_in_normal_form_parses_back_to_itself(drawn: tuple[str, tuple[str, dict[str, str]]]) -> None:
+@given(
+    st.one_of(
+        *(st.tuples(st.just(name), grammar) for name, grammar in (("en", english), ("fi", finnish), ("he", hebrew)))
+    )
+)
+def test_any_citation_printed_in_normal_form_parses_back_to_itself(
+    drawn: tuple[str, tuple[str, dict[str, str]]],
+) -> None:
     language, (kind, parts) = drawn
     made = Citation(text="", start=0, end=0, kind=kind, language=language, normal="", parts=parts)  # type: ignore[arg-type]
     printed = format(made)

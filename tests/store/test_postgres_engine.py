@@ -47,6 +47,11 @@ def test_full_text_any_word_of_the_query(url: str) -> None:
     assert hits[0].title == "Gift of tickets"
     assert hits[0].explanation["full_text"]["rank"] == 1
     assert [hit.doc_id for hit in engine(url).search("היטל", 5)] == ["d"]
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("ALTER TABLE \"case law\" ADD words tsvector "
+                           "GENERATED ALWAYS AS (to_tsvector('english', coalesce(body, ''))) STORED")  # fmt: skip
+    stored = engine(url, config="english", tsvector="words", title="title")
+    assert stored.search("what is the limit on a gift of tickets", 5) == hits
 
 
 def test_vectors_join_in(url: str) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from statistics import quantiles
 from typing import Any
@@ -180,6 +181,15 @@ telemetry.log_search("parent again")
     store = open_store(database)
     assert store.health()["rows"]["search_logs"] == 3
     store.close()
+
+
+def test_old_searches_are_forgotten(store_url: str, store: Store) -> None:
+    recorder = Recorder(lambda: open_store(store_url), interval=0.01, retention_days=30)
+    now = datetime.now(UTC)
+    recorder.log_search("old", id="old", at=now - timedelta(days=31))
+    recorder.log_search("new", id="new", at=now - timedelta(days=29))
+    recorder.close()
+    assert [search.id for search in store.searches(["old", "new"])] == ["new"]
 
 
 class TestDecorator:

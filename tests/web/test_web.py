@@ -94,7 +94,7 @@ class TestLogging:
         assert client.post("/api/feedback", json={"log_id": "l0", "doc_id": "b", "kind": "smell"}).status_code == 400
         desk.store.add_searches([SearchLog(id="n", at=NOW, query="new", results=(Shown("z", 3),))])
         answer = client.post("/api/decisions", json={"id": "D-2", "at": "2026-06-30", "cites": ["z"]})
-        assert answer.json() == {"read": 1, "new": 1, "feedback": 1, "unresolved": 0}
+        assert answer.json() == {"read": 1, "feedback": 1, "unresolved": 0}
         assert client.post("/api/decisions", json={"id": "D-3", "at": "2026-06-30", "text": "see"}).status_code == 400
 
 

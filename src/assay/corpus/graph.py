@@ -25,6 +25,13 @@ def link(folder: Path, parts: tuple[Part, ...], resolver: Resolver) -> dict[str,
         for part, start in zip(parts, starts[:-1], strict=True)
     ]
     mentions = pl.concat(tables)
+
+    def read_text(row: int) -> str:
+        part = int(np.searchsorted(starts, row, side="right")) - 1
+        rows = pl.scan_ipc(folder / parts[part].file).select("text").slice(row - int(starts[part]), 1)
+        return str(rows.collect().item())
+
+    resolver.letters.read_text = read_text
     known: dict[tuple[str, str], Citation | None] = {}
     opinions = mentions.filter(pl.col("kind") == "opinion")
     first = _outcomes(opinions, resolver, known)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import NamedTuple
@@ -37,6 +37,7 @@ class Letters:
     """Who carries which number, and who is called what."""
 
     def __init__(self) -> None:
+        self.read_text: Callable[[int], str] | None = None  # for the few citations that only the text can settle
         self.claims: dict[Number, list[Claim]] = defaultdict(list)
         self.by_name: dict[tuple[str, str], set[int]] = defaultdict(set)
         self.numbers_of: dict[int, set[Number]] = defaultdict(set)
@@ -105,6 +106,8 @@ class Letters:
         known = self.names_of[row] | self.addressed_to.get(row, frozenset())
         if not surnames or not known or any(_alike(one, other) for one in surnames for other in known):
             return None
+        if self.read_text and _speaks_of(self.read_text(row), surnames):
+            return None  # named after the official it is about, and not the lawyer who asked
         names = " and ".join(sorted(name.title() for name in surnames))
         reason = f"the number is that of another letter than one to {names}"
         return self._by_name(key, surnames) or Resolution("ambiguous", (row,), reason)
@@ -233,6 +236,11 @@ def _fitting(claims: list[Claim], extension: str) -> list[Claim]:
 def _surnames(name: str) -> frozenset[str]:
     words = (word.lower() for word in re.findall(r"[A-Za-zÀ-ÿ][A-Za-zÀ-ÿ’']+", name))
     return frozenset(word for word in words if len(word) > 2 and word not in _NO_NAMES)
+
+
+def _speaks_of(text: str, surnames: frozenset[str]) -> bool:
+    """A letter is about somebody whom it names other than as the addressee of another letter."""
+    return any(re.search(rf"(?i)\b{re.escape(name)}\b(?!,?\s+(?:advice|letter|opinion))", text) for name in surnames)
 
 
 @lru_cache(maxsize=65536)

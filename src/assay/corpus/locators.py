@@ -23,9 +23,7 @@ def parse_locator(text: str) -> Locator:
     parts: dict[str, str] = dict(parse_qsl(query, keep_blank_values=True))
     unknown = sorted(set(parts) - set(PARTS))
     if unknown or (query and not parts):
-        raise InputError(
-            f"not a locator: {text!r}", hint=f"Expected `document?part=value&…` with {', '.join(PARTS)}."
-        )
+        raise InputError(f"not a locator: {text!r}", hint=f"Expected `document?part=value&…` with {', '.join(PARTS)}.")
     # a lone "%" stands for a document whose id is empty, which is not the same as no document
     doc_id = None if not begin else "" if begin == "%" else _unquoted(begin)
     try:

@@ -286,7 +286,9 @@ def _is_heading(line: Line, page: Page) -> bool:
         return False
     if line.size >= 1.14 * page.body_size:
         return True
-    numbered = re.match(r"(?:\d+(?:\.\d+)*\.?|[IVX]+)\s+[A-ZÅÄÖ]", words)
+    if re.match(r"\d+(?:\.\d+)+\.?\s+[A-ZÅÄÖ]", words) and not words.endswith("."):
+        return len(words) < 80
+    numbered = re.match(r"(?:\d+\.?|[IVX]+)\s+[A-ZÅÄÖ]", words)
     return line.bold and (bool(numbered) or not words.endswith(".")) and len(words) < 80
 
 

@@ -46,6 +46,7 @@ class Resolver:
         resolver = cls.of_frames([corpus.frame.select(cls.COLUMNS).collect()], corpus.manifest.scheme)
         cited = corpus.citations.filter(pl.col("kind") == "opinion").select("normal", "status", "targets").collect()
         resolver.letters.learn(cited.iter_rows())
+        resolver.letters.read_text = lambda row: corpus.at(row).text
         return resolver
 
     @classmethod

@@ -4,7 +4,8 @@
     engine = PostgresEngine(Settings(url="postgresql://…", table="case_law", text="body", config="english"))
 
 Each way of searching that the database cannot do is left out and named in `engine.missing`; with none left it is an
-error. A team whose production path has its own SQL gives that instead (`Settings.query`), and gets exactly that path measured.
+error. A team whose production path has its own SQL gives that instead (`Settings.query`), and gets exactly that path
+measured.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ Embed = Callable[[str], Sequence[float]]
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where the documents are. `config` is a text-search configuration of the database ("simple", "english", …);
-    `vector` a pgvector column, used when there is an embedder; `where` a condition on the rows.
+    `tsvector` a stored column of words, where there is one; `vector` a pgvector column, used when there is an embedder;
+    `where` a condition on the rows.
 
     `query` replaces all of it: one SELECT with %(query)s and %(top_k)s that returns id and, optionally, score, the best
     first.
@@ -37,6 +39,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     text: str = "text"
     title: str = ""
     vector: str = ""
+    tsvector: str = ""
     config: str = "simple"
     where: str = ""
     query: str = ""
@@ -145,10 +148,11 @@ WITH words AS (
   SELECT string_agg(quote_literal(lexeme), ' | ')::tsquery AS wanted
   FROM unnest(to_tsvector(%(config)s::regconfig, %(query)s))
 ), texts AS (
-  SELECT {id}::text AS id, to_tsvector(%(config)s::regconfig, coalesce({text}, '')) AS words FROM {table} {where}
+  SELECT {id}::text AS id, {words} AS words FROM {table} {where}
 )
 SELECT texts.id, ts_rank_cd(texts.words, wanted, 1) AS score FROM texts, words WHERE texts.words @@ wanted
 ORDER BY score DESC, id LIMIT %(depth)s"""
+WORDS = "to_tsvector(%(config)s::regconfig, coalesce({text}, ''))"
 VECTOR = """
 SELECT {id}::text AS id, 1 - ({vector} <=> %(vector)s::vector) AS score FROM {table} {where_and} {vector} IS NOT NULL
 ORDER BY {vector} <=> %(vector)s::vector, {id} LIMIT %(depth)s"""
@@ -160,9 +164,12 @@ word_similarity(%(query)s, {text}) > 0.3 ORDER BY score DESC, {id} LIMIT %(depth
 def _quoted(statement: str, settings: Settings) -> str:
     """Names as identifiers, so that a name can be anything and means nothing else. `where` is the team's own SQL."""
     names = {name: ".".join(f'"{part.replace(chr(34), chr(34) * 2)}"' for part in getattr(settings, name).split("."))
-             for name in ("id", "text", "title", "vector", "table")}  # fmt: skip
+             for name in ("id", "text", "title", "vector", "table", "tsvector")}  # fmt: skip
+    words = names["tsvector"] if settings.tsvector else WORDS.format(**names)
     condition = f"WHERE ({settings.where})" if settings.where else ""
-    return statement.format(**names, where=condition, where_and=f"{condition} AND" if condition else "WHERE")
+    return statement.format(
+        **names, words=words, where=condition, where_and=f"{condition} AND" if condition else "WHERE"
+    )
 
 
 def fuse(ranked: dict[str, list[tuple[Any, ...]]], weights: dict[str, float], k: int) -> list[Hit]:

@@ -27,10 +27,19 @@ RUN_FORMATS = {
     "beir": "assay.formats.beir",
 }
 
-BY_SUFFIX = {".json": "json", ".jsonl": "jsonl", ".csv": "csv"}
+BY_SUFFIX = {
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".csv": "csv",
+    ".qrels": "trec",
+    ".txt": "trec",
+    ".trec": "trec",
+    ".tsv": "trec",
+}
 
 
-def read_gold(path: Path, format: str | None = None) -> GoldSet:
+def read_gold(path: Path | str, format: str | None = None) -> GoldSet:
+    path = Path(path)
     _must_exist(path)
     name = _known(format, GOLD_FORMATS) if format else detect_gold(path)
     gold: GoldSet = import_module(GOLD_FORMATS[name]).read_gold(path)
@@ -44,7 +53,8 @@ def write_gold(gold: GoldSet, path: Path, format: str | None = None) -> list[Pat
     return written
 
 
-def read_run(path: Path, format: str | None = None) -> Run:
+def read_run(path: Path | str, format: str | None = None) -> Run:
+    path = Path(path)
     _must_exist(path)
     name = _known(format, RUN_FORMATS) if format else detect_run(path)
     run: Run = import_module(RUN_FORMATS[name]).read_run(path)
@@ -71,8 +81,12 @@ def _looks_like_results(data: Any) -> bool:
 
 
 def format_of_name(path: Path) -> str:
-    if path.is_dir() or (not path.suffix and not path.is_file()):
+    """By the ending; a folder is BEIR, an existing file with another ending is taken for qrels."""
+    if path.is_dir() or (not path.suffix and not path.exists()):
         return "beir"
+    if path.suffix not in BY_SUFFIX and not path.exists():
+        raise InputError(f"unknown ending {path.suffix!r}", where=str(path),
+                         hint=f"Known: {', '.join(BY_SUFFIX)} or a folder; or name the format with --to.")  # fmt: skip
     return BY_SUFFIX.get(path.suffix, "trec")
 
 

@@ -11,7 +11,7 @@ import polars as pl
 
 from assay.errors import InputError
 from assay.files import iter_json_lines, iter_lines, read_json, write_atomic
-from assay.formats.schema import describe, expect, grade_of, id_of, record, unique, unknown_keys
+from assay.formats.schema import describe, expect, finite, grade_of, id_of, record, unique, unknown_keys
 from assay.runs import run_from_scores
 from assay.types import GoldSet, Judgment, Query, Run, judgments_to_frame
 
@@ -96,7 +96,7 @@ def read_run(path: Path) -> Run:
             if isinstance(score, bool) or not isinstance(score, int | float):
                 raise InputError(f"expected a score, got {describe(score)}", where=f"{path}: {at}.{doc_id}")
             doc_ids.append(id_of(doc_id, path, at))
-            scores.append(float(score))
+            scores.append(finite(score, path, f"{at}.{doc_id}"))
         lengths.append(len(scored))
     documents = pl.Series(doc_ids, dtype=pl.String).cast(pl.Categorical)
     values = pl.Series(scores, dtype=pl.Float64)

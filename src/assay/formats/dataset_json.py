@@ -69,6 +69,7 @@ def read_gold(path: Path) -> GoldSet:
         description=str(data.get("description", "")),
         rubric=str(data.get("rubric", "")),
         status=data["status"] if data.get("status") in ("provisional", "approved") else "",
+        top_grade=MAX_SCORE,
         taxonomy=taxonomy,
         queries=tuple(queries),
         judgments=judgments_to_frame(judgments),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -60,10 +61,20 @@ def id_of(value: str, path: Path, at: str) -> str:
     return value
 
 
+def finite(value: int | float, path: Path, at: str) -> float:
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise InputError("the score is too large for a number", where=f"{path}: {at}"[:500])
+    return number
+
+
 def grade_of(text: str, where: str) -> int:
     """A grade written as text: a whole number that a small integer column holds."""
-    if not re.fullmatch(r"\s*-?[0-9]{1,9}\s*", text):
-        raise InputError(f"the grade {text[:40]!r} is not a whole number (of at most nine digits)", where=where)
+    if not re.fullmatch(r"\s*-?[0-9]{1,2}\s*", text):
+        raise InputError(f"the grade {text[:40]!r} is not a whole number between -99 and 99", where=where)
     return int(text)
 
 

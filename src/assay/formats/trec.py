@@ -44,6 +44,9 @@ def read_gold(path: Path) -> GoldSet:
         np.repeat(np.arange(len(columns.lengths)), columns.lengths)
     )
     judgments = judgment_frame(query_ids, columns.documents, columns.values)
+    if (columns.values.abs() > 99).any():
+        line = next(n for n, fields in _fields(path, QRELS_FIELDS) if abs(int(fields[3])) > 99)
+        raise InputError("the grade is not between -99 and 99", where=f"{path}:{line}")
     pairs = np.sort(pair_keys(judgments["query_id"].to_physical().to_numpy(), 1, judgments["doc_id"]))
     if (pairs[1:] == pairs[:-1]).any():
         raise _duplicate(path)

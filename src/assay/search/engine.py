@@ -104,7 +104,7 @@ class Engine(SearchEngine):
         index, language = self._index, self._index.analyzer
         assert index.words is not None
         words = list(dict.fromkeys(language.words(text)))
-        similar = [index.words.similar(word, language.lemma(word)) for word in words]
+        similar = [index.words.similar(word) for word in words]
         total = np.zeros(len(index))
         found = {name: [view.frequency(pair) for pair in similar] for name, view in index.soft.items()}
         signals: Signals = {}
@@ -140,7 +140,7 @@ class Engine(SearchEngine):
         the act's own name has them."""
         index, language = self._index, self._index.analyzer
         sizes = np.bincount(index.act_of, minlength=len(index.acts))
-        names = [{language.lemma(word) for word in language.words(act)} for act in index.acts]
+        names = [{self._lemma(word) for word in language.words(act)} for act in index.acts]
         score = np.zeros(len(index.acts))
         for word, frequency in zip(words, frequencies, strict=True):
             held = np.minimum(1.0, frequency)
@@ -150,10 +150,13 @@ class Engine(SearchEngine):
             usual = float((by_act / np.maximum(sizes, 1)).mean())
             score += np.log((by_act + strength * usual) / (sizes + strength) / max(usual, 1e-6))
             score += np.array(
-                [max((_alike(language.lemma(word), other) for other in name), default=0.0) for name in names]
+                [max((_alike(self._lemma(word), other) for other in name), default=0.0) for name in names]
             )
         share = np.exp(score - score.max())
         return np.asarray(share / share.sum())
+
+    def _lemma(self, word: str) -> str:
+        return self._index.words.lemma(word) if self._index.words is not None else self._index.analyzer.lemma(word)
 
     def _spelled(self, words: list[str], full: Bm25) -> list[str]:
         """A word the collection does not have is read as the most frequent one a letter away, when there is one."""
@@ -210,12 +213,12 @@ class Engine(SearchEngine):
     def snippet(self, query: str, document: Document) -> tuple[str, list[str]]:
         """The passage of a document with most of the query's words, and those words: what a lawyer reads first."""
         language = self._index.analyzer
-        asked = {language.lemma(word) for word in language.words(_printable(query))}
+        asked = {self._lemma(word) for word in language.words(_printable(query))}
         best, best_score, found = document.text[:SNIPPET], -1.0, []
         for sentence in _sentences(document):
             words = language.words(sentence)
-            held = [word for word in dict.fromkeys(words) if any(_alike(language.lemma(word), a) > 0.85 for a in asked)]
-            score = len({language.lemma(word) for word in held}) / (8 + len(words)) ** 0.5
+            held = [word for word in dict.fromkeys(words) if any(_alike(self._lemma(word), a) > 0.85 for a in asked)]
+            score = len({self._lemma(word) for word in held}) / (8 + len(words)) ** 0.5
             if score > best_score:
                 best, best_score, found = sentence, score, held
         return _shorten(best), found

@@ -32,15 +32,22 @@ class Lookalikes:
         self._idf = np.log1p(size / np.maximum(np.diff(starts), 1))
         self._weight = np.bincount(holders, weights=np.repeat(self._idf, np.diff(starts)), minlength=len(words))
         self._unseen = 0.5 * float(np.log1p(size))
+        self._lemma = dict(zip(words, lemmas, strict=True))
         self._by_lemma: dict[str, list[int]] = {}
         for number, lemma in enumerate(lemmas):
             self._by_lemma.setdefault(lemma, []).append(number)
         self._cache: dict[str, tuple[Array, Doubles]] = {}
 
-    def similar(self, word: str, lemma: str) -> tuple[Array, Doubles]:
+    def lemma(self, word: str) -> str:
+        """As it was found when the index was built; a word the index does not have is its own. No dictionary is
+        loaded to search: its look-alikes stand for it."""
+        return self._lemma.get(word, word)
+
+    def similar(self, word: str) -> tuple[Array, Doubles]:
         """The numbers of the words that look like this one, and how much each counts."""
         if word in self._cache:
             return self._cache[word]
+        lemma = self.lemma(word)
         overlap = np.zeros(len(self.words))
         total = 1e-9
         for gram in word_grams(word, lemma):

@@ -23,7 +23,15 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from assay.store.database import LOG_LOCK, lock
 from assay.store.records import CITATION_SCORE, Decision, Feedback, Purged, SearchLog, Shown, Support
-from assay.store.tables import decision_citations, decisions, relevance_feedback, search_logs, shown_results
+from assay.store.tables import (
+    clean,
+    decision_citations,
+    decisions,
+    finite,
+    relevance_feedback,
+    search_logs,
+    shown_results,
+)
 
 T = TypeVar("T")
 CHUNK = 5000  # below both databases' limits on parameters in one statement
@@ -55,16 +63,22 @@ def add_searches(connection: Connection, searches: Sequence[SearchLog]) -> int:
     rows = [{name: getattr(search, name) for name in _LOG_FIELDS} for search in searches]
     statement = insert_new(connection, search_logs).returning(search_logs.c.id)
     new = set(connection.execute(statement, sorted(rows, key=lambda row: row["id"])).scalars())
-    shown = [
-        {"log_id": search.id, "rank": result.rank, "doc_id": result.doc_id, "score": result.score}
-        for search in _first_of_each(searches)
-        if search.id in new
-        for result in search.results
-    ]
-    if shown:
-        connection.execute(insert_new(connection, shown_results), shown)
+    _add_shown(connection, [search for search in _first_of_each(searches) if search.id in new])
     _give_late_feedback(connection, [search for search in searches if search.id in new])
     return len(new)
+
+
+def _add_shown(connection: Connection, searches: Sequence[SearchLog]) -> None:
+    """Ten rows a search: given to the driver as they are, since binding them one by one would be most of the cost."""
+    rows = [(search.id, result.rank, clean(result.doc_id), finite(result.score))
+            for search in searches for result in search.results]  # fmt: skip
+    place = "%s" if connection.dialect.name == "postgresql" else "?"
+    if rows:
+        connection.exec_driver_sql(
+            f"INSERT INTO shown_results (log_id, rank, doc_id, score) VALUES ({place}, {place}, {place}, {place}) "
+            "ON CONFLICT DO NOTHING",
+            rows,
+        )
 
 
 def _first_of_each(searches: Iterable[SearchLog]) -> Iterable[SearchLog]:

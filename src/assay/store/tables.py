@@ -23,6 +23,16 @@ from sqlalchemy import (
 )
 
 
+def clean(text: str) -> str:
+    if text.isascii() and "\0" not in text:
+        return text
+    return text.replace("\0", "").encode("utf-8", "replace").decode()
+
+
+def finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
+
+
 class Words(TypeDecorator[str]):
     """Text that both databases can hold: PostgreSQL takes neither NUL nor half of a surrogate pair."""
 
@@ -30,9 +40,7 @@ class Words(TypeDecorator[str]):
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
-        if value is None or (value.isascii() and "\0" not in value):
-            return value
-        return value.replace("\0", "").encode("utf-8", "replace").decode()
+        return None if value is None else clean(value)
 
 
 class Moment(TypeDecorator[datetime]):
@@ -70,7 +78,7 @@ class Number(TypeDecorator[float]):
     cache_ok = True
 
     def process_bind_param(self, value: float | None, dialect: Dialect) -> float | None:
-        return value if value is not None and math.isfinite(value) else None
+        return finite(value)
 
 
 metadata = MetaData()

@@ -41,7 +41,7 @@ def default_store() -> str:
 
 
 def configure(store: str | Path = "", *, redactions: Iterable[str | Redaction] = (), **options: Any) -> Recorder:
-    """Say where searches are logged. `options` are those of `Recorder`: capacity, batch, interval, close_timeout."""
+    """Say where searches are logged. `options` are those of `Recorder`: retention_days, capacity, batch, …"""
     global _recorder
     target = store or default_store()
     made = Recorder(lambda: open_store(target), redactions=redactions, **options)

@@ -15,7 +15,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -52,10 +52,12 @@ class Recorder:
         batch: int = 500,
         interval: float = 0.25,
         redactions: Iterable[str | Redaction] = (),
+        retention_days: float | None = None,
         close_timeout: float = 5.0,
     ) -> None:
         self._open_store, self._capacity, self._batch, self._interval = open_store, capacity, batch, interval
         self._rules = redactor(redactions)
+        self._retention = timedelta(days=retention_days) if retention_days is not None else None
         self._close_timeout = close_timeout
         self._reset()
         atexit.register(self.close)
@@ -71,6 +73,7 @@ class Recorder:
         self._accepted = self._written = self._dropped = self._lost = self._unreadable = 0
         self._told_dropped = 0
         self._deadline = math.inf
+        self._next_purge = 0.0
         self._last_error = ""
 
     # ── the caller's side: never raises, never waits ─────────────────────────────────────────────────────────────────
@@ -197,6 +200,7 @@ class Recorder:
                 self._write_one(store, records[0])
                 del records[0]
         self._report_drops(store)
+        self._forget_old(store)
 
     def _write_one(self, store: Store, record: SearchLog | Feedback) -> None:
         try:
@@ -244,6 +248,18 @@ class Recorder:
         store.append_audit([entry])
         self._told_dropped += missing
         _log.warning("%d searches were not logged while the store was away", missing)
+
+    def _forget_old(self, store: Store) -> None:
+        """Retention, once an hour. That it fails must not stop the log; the next hour tries again."""
+        if self._retention is None or time.monotonic() < self._next_purge:
+            return
+        self._next_purge = time.monotonic() + 3600
+        try:
+            gone = store.purge(datetime.now(UTC) - self._retention)
+        except Exception as error:
+            _log.warning("old searches could not be removed: %s", error)
+        else:
+            _log.info("%d searches older than %s removed", gone.searches, self._retention)
 
     # ── ending ───────────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -62,6 +63,17 @@ def search_from(row: Any, where: str = "") -> SearchLog:
                          millis=sent.millis, results=shown(sent.results), **text)  # fmt: skip
     except TypeError as error:
         raise InputError(str(error), where=where) from error
+
+
+def logged_search(row: Any, where: str) -> SearchLog:
+    """A search from a file of old ones: it says when it was made, and without an id its content is its id."""
+    sent: _Search = _read(row, _Search, where)
+    if not sent.at:
+        raise InputError(
+            "a logged search says when it was made", where=where, hint='Add "at", as 2026-05-31T12:00:00Z.'
+        )
+    content = hashlib.sha256(msgspec.json.encode(row, order="deterministic")).hexdigest()[:24]
+    return msgspec.structs.replace(search_from(row, where), id=sent.id or content)
 
 
 def feedback_from(row: Any, where: str, now: datetime) -> Feedback:

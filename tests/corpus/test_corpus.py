@@ -1,0 +1,227 @@
+"""The corpus on disk: what goes in comes out, once, whole, and under one fingerprint."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+from corpus_sources import opinion, write_lines, write_opinions
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.corpus import freeze, import_corpus, list_corpora, open_corpus, open_frozen
+from assay.corpus.disk import document_frame, documents_of
+from assay.corpus.locators import format_locator, parse_locator
+from assay.errors import InputError
+from assay.types import Document, Locator
+
+FIVE = [{"id": f"d{n}", "title": f"Title {n}", "text": f"text number {n}", "year": 2000 + n} for n in range(5)]
+
+
+def imported(tmp_path: Path, records: list[dict[str, object]], name: str = "c") -> Path:
+    import_corpus("jsonl", write_lines(tmp_path / "source.jsonl", records), name=name, home=tmp_path)
+    return tmp_path
+
+
+def test_documents_come_back_as_they_were_read(tmp_path: Path) -> None:
+    corpus = open_corpus(imported(tmp_path, FIVE), "c")
+    assert len(corpus) == 5
+    assert corpus.get("d3").text == "text number 3"
+    assert corpus.get("d3").metadata == {"year": 2003}
+    assert [document.id for document in corpus.iter()] == corpus.ids == ["d0", "d1", "d2", "d3", "d4"]
+    assert "d9" not in corpus
+    with pytest.raises(InputError, match="no document 'd9'"):
+        corpus.get("d9")
+    assert corpus.frame.filter(pl.col("year") > 2002).select("id").collect()["id"].to_list() == ["d3", "d4"]
+    assert list_corpora(tmp_path) == ["c"]
+
+
+def test_the_fingerprint_is_of_the_content_alone(tmp_path: Path) -> None:
+    first = import_corpus("jsonl", write_lines(tmp_path / "a.jsonl", FIVE), name="a", home=tmp_path)
+    shuffled = import_corpus("jsonl", write_lines(tmp_path / "b.jsonl", FIVE[::-1]), name="b", home=tmp_path)
+    changed = [*FIVE[:4], {**FIVE[4], "text": "other"}]
+    other = import_corpus("jsonl", write_lines(tmp_path / "d.jsonl", changed), name="d", home=tmp_path)
+    assert first.fingerprint == shuffled.fingerprint != other.fingerprint
+    assert first.fingerprint.startswith("sha256:")
+
+
+def test_an_unchanged_source_is_not_read_again(tmp_path: Path) -> None:
+    source = write_lines(tmp_path / "s.jsonl", FIVE)
+    first = import_corpus("jsonl", source, name="c", home=tmp_path)
+    manifest = (tmp_path / "corpora/c/corpus.json").read_bytes()
+    again = import_corpus("jsonl", source, name="c", home=tmp_path)
+    assert (first.unchanged, again.unchanged) == (False, True)
+    source.touch()  # only the time differs: the content is compared
+    assert import_corpus("jsonl", source, name="c", home=tmp_path).unchanged
+    assert (tmp_path / "corpora/c/corpus.json").read_bytes() == manifest
+    write_lines(source, FIVE[:2])
+    assert import_corpus("jsonl", source, name="c", home=tmp_path).documents == 2
+    assert len(list((tmp_path / "corpora/c").glob("data-*"))) == 1
+
+
+def test_helpers_read_the_same_as_one_process(tmp_path: Path) -> None:
+    source = write_opinions(tmp_path / "s", (opinion(f"A-90-{n:03d}") for n in range(1, 600)))
+    alone = import_corpus("fppc", source, name="alone", home=tmp_path, jobs=1)
+    stages: list[tuple[str, int, int]] = []
+    shared = import_corpus(
+        "fppc", source, name="shared", home=tmp_path, jobs=2, progress=lambda *step: stages.append(step)
+    )
+    assert alone.fingerprint == shared.fingerprint
+    assert alone.documents == shared.documents == 599
+    assert ("reading", 599, 599) in stages
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from assay.corpus import import_corpus, parts
+parts.PART_DOCUMENTS = 2
+write, written = parts._write_part, []
+def write_two(*args):
+    write(*args)
+    written.append(args)
+    if len(written) == 2:
+        os._exit(9)
+parts._write_part = write_two
+import_corpus("jsonl", sys.argv[1], name="c", home=Path(sys.argv[2]))
+"""
+
+
+def test_a_killed_import_changes_nothing_and_is_taken_up(tmp_path: Path) -> None:
+    home = imported(tmp_path, FIVE[:1])
+    before = open_corpus(home, "c").fingerprint
+    source = write_lines(tmp_path / "more.jsonl", FIVE)
+    done = subprocess.run([sys.executable, "-c", KILLED, str(source), str(home)], check=False)
+    assert done.returncode == 9
+    assert open_corpus(home, "c").fingerprint == before
+    report = import_corpus("jsonl", source, name="c", home=home)
+    assert (report.resumed, report.documents) == (2, 5)
+    fresh = import_corpus("jsonl", source, name="fresh", home=home)
+    assert report.fingerprint == fresh.fingerprint
+    assert not (home / "corpora/c/building").exists()
+
+
+def test_of_two_documents_with_one_id_the_first_is_kept_and_the_other_reported(tmp_path: Path) -> None:
+    twice = [*FIVE, {**FIVE[0]}, {**FIVE[1], "text": "another text; § 5"}]
+    report = import_corpus("jsonl", write_lines(tmp_path / "s.jsonl", twice), name="c", home=tmp_path)
+    assert report.problems == {"duplicate": 1, "duplicate-id": 1}
+    corpus = open_corpus(tmp_path, "c")
+    assert len(corpus) == 5
+    assert corpus.get("d1").text == "text number 1"
+    assert corpus.citations.collect().is_empty()
+    assert "'d1' was read before with other content" in corpus.problems()[1].reason
+
+
+def test_a_bad_record_is_reported_and_the_rest_imported(tmp_path: Path) -> None:
+    source = tmp_path / "s.jsonl"
+    source.write_bytes(
+        b'{"id": "a", "text": "x"}\n{"id": \n{"text": "no id"}\n\xff\xfe\n[1]\n{"id": "b", "text": "y"}\n'
+    )
+    report = import_corpus("jsonl", source, name="c", home=tmp_path)
+    assert report.documents == 2
+    problems = open_corpus(tmp_path, "c").problems()
+    assert {problem.where.rpartition(":")[2] for problem in problems} == {"2", "3", "4", "5"}
+    with pytest.raises(InputError, match=r"s\.jsonl:2"):
+        import_corpus("jsonl", source, name="d", home=tmp_path, strict=True)
+
+
+def test_when_nothing_can_be_read_nothing_is_changed(tmp_path: Path) -> None:
+    home = imported(tmp_path, FIVE)
+    bad = tmp_path / "bad.jsonl"
+    bad.write_text("no json\n")
+    with pytest.raises(InputError, match="nothing could be imported"):
+        import_corpus("jsonl", bad, name="c", home=home)
+    assert len(open_corpus(home, "c")) == 5
+
+
+@pytest.mark.parametrize("name", ["", "../up", "a/b", ".hidden"])
+def test_a_corpus_has_a_plain_name(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match="cannot be the name"):
+        import_corpus("jsonl", tmp_path, name=name, home=tmp_path)
+
+
+def test_an_unknown_kind_or_corpus_is_named_with_the_known_ones(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="unknown kind") as unknown:
+        import_corpus("doc", tmp_path, name="c", home=tmp_path)
+    assert "fppc" in unknown.value.hint
+    with pytest.raises(InputError, match="no corpus 'c'"):
+        open_corpus(tmp_path, "c")
+
+
+def test_only_one_import_of_a_corpus_runs_at_a_time(tmp_path: Path) -> None:
+    fcntl = pytest.importorskip("fcntl", reason="file locks need a POSIX system")
+    home = imported(tmp_path, FIVE)
+    with (home / "corpora/c/.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(InputError, match="another import"):
+            import_corpus("jsonl", tmp_path / "source.jsonl", name="c", home=home)
+
+
+def test_a_frozen_corpus_opens_elsewhere_with_the_same_fingerprint(tmp_path: Path) -> None:
+    corpus = open_corpus(imported(tmp_path, FIVE), "c")
+    file = freeze(corpus, tmp_path / "c.assay")
+    assert freeze(corpus, tmp_path / "again.assay").read_bytes() == file.read_bytes()
+    thawed = open_frozen(file, home=tmp_path / "there")
+    assert thawed.fingerprint == corpus.fingerprint
+    assert list(thawed.iter()) == list(corpus.iter())
+    assert open_frozen(file, home=tmp_path / "there").path == thawed.path
+
+
+def test_a_damaged_frozen_file_is_refused(tmp_path: Path) -> None:
+    file = freeze(open_corpus(imported(tmp_path, FIVE), "c"), tmp_path / "c.assay")
+    file.write_bytes(file.read_bytes()[:-200])
+    with pytest.raises(InputError, match="not a frozen corpus"):
+        open_frozen(file, home=tmp_path / "there")
+    with pytest.raises(InputError, match="no such file"):
+        open_frozen(tmp_path / "none", home=tmp_path)
+
+
+# ── what is written reads back ───────────────────────────────────────────────────────────────────────────────────────
+
+texts = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20)
+locators = st.builds(
+    Locator,
+    doc_id=st.none() | texts,
+    section=st.none() | texts,
+    moment=st.none() | texts,
+    page=st.none() | st.integers(0, 10**9),
+    table=st.none() | texts,
+    row=st.none() | texts,
+    version=st.none() | texts,
+)
+plain = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | texts, lambda inner: st.lists(inner, max_size=3)
+)
+documents = st.builds(
+    Document,
+    id=texts.filter(str.strip),
+    title=texts,
+    text=texts,
+    fields=st.dictionaries(st.sampled_from(["question", "facts"]), texts, max_size=2),
+    locator=st.none() | locators.filter(lambda locator: locator != Locator()),
+    citations=st.lists(texts, max_size=3).map(tuple),
+    language=st.sampled_from(["", "en", "fi", "he"]),
+    valid_from=texts,
+    metadata=st.dictionaries(texts, plain, max_size=3),
+)
+
+
+@given(st.lists(documents, min_size=1, max_size=4))
+def test_any_document_is_stored_as_it_is(drawn: list[Document]) -> None:
+    assert list(documents_of(document_frame(drawn, [""] * len(drawn)))) == drawn
+
+
+@given(locators)
+def test_any_locator_round_trips(locator: Locator) -> None:
+    assert parse_locator(format_locator(locator)) == locator
+
+
+def test_a_locator_is_one_readable_line() -> None:
+    assert format_locator(Locator(doc_id="410/2015", section="110a", moment="2")) == "410/2015?section=110a&moment=2"
+    with pytest.raises(InputError, match="not a locator"):
+        parse_locator("410/2015?paragraph=2")
+    with pytest.raises(InputError, match="not a locator"):
+        parse_locator("r?page=two")

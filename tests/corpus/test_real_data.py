@@ -1,0 +1,71 @@
+"""Real public records, where they are at hand: ASSAY_DATA names the folder with fppc/, finlex/, municipal/, israel/."""
+
+from __future__ import annotations
+
+import os
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from assay.corpus import Corpus, cite, import_corpus, open_corpus
+
+DATA = Path(os.environ.get("ASSAY_DATA", ""))
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not os.environ.get("ASSAY_DATA"), reason="set ASSAY_DATA to the folder of real data"),
+]
+
+
+def load(kind: str, source: Path, home: Path) -> Corpus:
+    import_corpus(kind, source, name="c", home=home)
+    return open_corpus(home, "c")
+
+
+def unpacked(archive: Path, folder: Path) -> Path:
+    with tarfile.open(archive) as tar:
+        tar.extractall(folder, filter="data")
+    return folder
+
+
+def test_the_opinions(tmp_path: Path) -> None:
+    corpus = load("fppc", unpacked(DATA / "fppc/opinions.tar.xz", tmp_path / "s"), tmp_path)
+    assert len(corpus) == 14096
+    letters = corpus.citations.collect()
+    letters = letters.filter(letters["in_record"] & (letters["kind"] == "letter"))
+    assert (letters["status"] == "resolved").sum() > 10000
+
+
+def test_the_six_finnish_acts(tmp_path: Path) -> None:
+    corpus = load("finlex", DATA / "finlex", tmp_path)
+    assert len(corpus) == 2648
+    (found,) = cite("kuntalain 110 §:n 3 momentti", corpus)
+    assert found.targets == ("410/2015:fin@20230780:110:3",)
+
+
+def test_the_hebrew_statutes(tmp_path: Path) -> None:
+    corpus = load("akn", unpacked(DATA / "israel/akn-he.tar.xz", tmp_path / "s"), tmp_path)
+    assert not corpus.problems()
+    (found,) = cite("סעיף 4(5) לתוספת השלישית לחוק התכנון והבנייה", corpus)
+    assert found.targets == ("148917:schedule-3:4:5",)
+
+
+FIGURES = [
+    ("kauhava-tilinpaatos-2024", 127, "Toimintakate/Jäämä", "2024", "-38 396 165,19"),
+    ("kauhava-tilinpaatos-2024", 127, "Vuosikate", "2023", "10 107 209,90"),
+    ("kauhava-tilinpaatos-2024", 128, "Investointimenot", "2024", "-12 331 778,01"),
+    ("kauhava-tilinpaatos-2024", 130, "VASTAAVAA YHTEENSÄ", "31.12.2024", "138 420 745,79"),
+    ("seinajoki-tilinpaatos-2024", 149, "Verotulot", "1.1.-31.12.2024", "166 889 242,84"),
+    ("seinajoki-tilinpaatos-2024", 150, "Investointimenot", "1.1.-31.12.2023", "-33 348 012,84"),
+    ("seinajoki-tilinpaatos-2024", 152, "I Peruspääoma", "31.12.2024", "208 909 445,60"),
+]
+
+
+def test_figures_of_the_reports(tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2", reason="needs the extra: pip install 'assay[pdf]'")
+    corpus = load("report", DATA / "municipal", tmp_path)
+    for report, page, row, column, figure in FIGURES:
+        table = corpus.get(f"{report}:p{page}:t1").metadata["table"]
+        header = next(cells for cells in table["header"] if column in cells)
+        (cells,) = [cells for cells in table["rows"] if cells[0] == row]
+        assert cells[header.index(column)] == figure

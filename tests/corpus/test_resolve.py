@@ -1,0 +1,209 @@
+"""Which documents a citation names, and why not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from corpus_sources import letter, opinion, write_lines, write_opinions
+
+from assay.corpus import Corpus, cite, import_corpus, open_corpus
+
+DATA = Path(__file__).parent / "data"
+SAMPLES = Path(__file__).parents[2] / "samples"
+
+
+def opinions(tmp_path: Path, *records: dict[str, Any]) -> Corpus:
+    import_corpus("fppc", write_opinions(tmp_path / "s", records), name="c", home=tmp_path)
+    return open_corpus(tmp_path, "c")
+
+
+def outcome(text: str, corpus: Corpus) -> tuple[str, tuple[str, ...]]:
+    (found,) = cite(text, corpus)
+    assert found.reason
+    return found.status, found.targets
+
+
+@pytest.mark.parametrize(
+    ("doc_id", "cited"),
+    [
+        ("89-142", "A-89-142"),
+        ("89142", "A-89-142"),
+        ("80A001", "No. 80-001"),
+        ("A-24-003", "I-24-003"),
+        ("77ADV-77-012", "No. 77-012"),
+        ("14-012-1090", "No. A-14-012"),
+        ("92-481-523-614", "No. I-92-523"),
+        ("97-251(a)", "No. A-97-251a"),
+        ("01-018A", "No. I-01-018a"),
+    ],
+)
+def test_every_shape_of_an_id_is_found_by_its_number(tmp_path: Path, doc_id: str, cited: str) -> None:
+    corpus = opinions(tmp_path, {**opinion(doc_id, "no heading"), "file": "x"})
+    assert outcome(cited, corpus) == ("resolved", (doc_id,))
+
+
+def test_the_number_in_the_heading_is_what_a_letter_is_cited_by(tmp_path: Path) -> None:
+    corpus = opinions(tmp_path, opinion("UNK-91-10313", letter("I-91-506", "Mr. Pardee"), year=1991, title="a scan"))
+    assert outcome("Pardee Advice Letter, No. I-91-506", corpus) == ("resolved", ("UNK-91-10313",))
+
+
+def test_the_answer_is_meant_and_not_the_request(tmp_path: Path) -> None:
+    request = "CITY OF X\nApril 2, 1990\n\nPublic Integrity Commission\nCastellan\n\nDear Commissioners:\n\nMay I vote?"
+    corpus = opinions(tmp_path, opinion("90284", request), opinion("90-284", letter("A-90-284", "Mr. Knox")))
+    assert outcome("No. A-90-284", corpus) == ("resolved", ("90-284",))
+    alone = opinions(tmp_path / "alone", opinion("90284", request))
+    (found,) = cite("No. A-90-284", alone)
+    assert (found.status, found.targets) == ("missing", ())
+    assert "not the answer" in found.reason
+
+
+def test_the_addressee_finds_a_letter_whose_number_is_one_digit_off(tmp_path: Path) -> None:
+    corpus = opinions(
+        tmp_path,
+        opinion("90-213", letter("A-90-213", "Mr. Jones"), name="Jones", title="Jones, Ann Year: 1990"),
+        opinion("90-231", letter("A-90-231", "Ms. Walsh"), name="Walsh", title="Walsh, Ida Year: 1990"),
+    )
+    assert outcome("Walsh Advice Letter, No. A-90-213", corpus) == ("resolved", ("90-231",))
+    assert outcome("Walsh Advice Letter, No. A-91-231", corpus) == ("resolved", ("90-231",))
+    (found,) = cite("Kohn Advice Letter, No. A-90-213", corpus)
+    assert (found.status, found.targets) == ("ambiguous", ("90-213",))
+    assert "Kohn" in found.reason
+
+
+def test_what_cannot_be_told_apart_is_ambiguous_and_says_why(tmp_path: Path) -> None:
+    same = letter("A-90-300", "Ms. Smith")
+    corpus = opinions(tmp_path, opinion("90300~1", same), opinion("90300~2", same))
+    (found,) = cite("No. A-90-300", corpus)
+    assert found.status == "ambiguous"
+    assert set(found.targets) == {"90300~1", "90300~2"}
+    assert found.reason == "2 documents carry this number"
+
+
+def test_a_supplement_is_not_the_letter_it_adds_to(tmp_path: Path) -> None:
+    corpus = opinions(tmp_path, opinion("90-300", letter("A-90-300", "Ms. Smith")))
+    (found,) = cite("No. A-90-300a", corpus)
+    assert found.status == "missing"
+    assert "not a" in found.reason
+
+
+def test_a_reported_opinion_is_found_by_page_or_by_name_and_year(tmp_path: Path) -> None:
+    caption = "BEFORE THE PUBLIC INTEGRITY COMMISSION\nIn the Matter of:\nOpinion requested by\n{} )\nNo. 75-083\n\n"
+    corpus = opinions(
+        tmp_path,
+        opinion("75134", "1 FPPC OPINIONS 71\n" + caption.format("Thomas W. Oglesby"), year=1975),
+        opinion("75138", caption.format("Tom Thorner").replace("083", "089"), year=1975),
+        *(
+            opinion(f"90-10{n}", letter(f"A-90-10{n}", "Ms. Roe", "In re Thorner (1975) 1 FPPC Ops. 198."))
+            for n in range(5)
+        ),
+    )
+    assert outcome("1 FPPC Ops. 71", corpus) == ("resolved", ("75134",))
+    assert outcome("In re Thorner (1975) 1 FPPC Ops. 198", corpus) == ("resolved", ("75138",))
+    # the page that no heading has is learned from those who cite it by name
+    assert outcome("In re Thomer (1975) 1 FPPC Ops. 198", corpus) == ("resolved", ("75138",))
+    assert corpus.cited_by("75138") == [f"90-10{n}" for n in range(5)]
+
+
+def test_statutes_that_are_no_documents_still_group_those_who_cite_them(tmp_path: Path) -> None:
+    corpus = opinions(
+        tmp_path,
+        opinion("90-001", letter("A-90-001", "Ms. Roe", "Section 1090 applies.")),
+        opinion("90-002", letter("A-90-002", "Mr. Doe", "Under Government Code section 1090 it does not.")),
+    )
+    assert corpus.citing("Gov. Code § 1090") == ["90-001", "90-002"]
+    assert outcome("Gov. Code § 1090", corpus) == ("no-document", ())
+
+
+def test_a_letter_does_not_cite_itself(tmp_path: Path) -> None:
+    both = letter("A-90-001 and A-90-002", "Ms. Roe", "File No. A-90-001\nPage 2\n")
+    corpus = opinions(tmp_path, opinion("90-001", both, cites=["A-90-001", "A-90-002"]), opinion("90-002", both))
+    assert corpus.cites("90-001") == []
+    assert set(corpus.citations_of("90-001")["status"]) == {"self"}
+
+
+def test_the_sample_opinions_resolve_whole(tmp_path: Path) -> None:
+    import_corpus("fppc", SAMPLES / "en" / "opinions", name="c", home=tmp_path)
+    corpus = open_corpus(tmp_path, "c")
+    assert corpus.manifest.citations["missing"] == corpus.manifest.citations["ambiguous"] == 0
+    assert "81-027" in corpus.cites("A-19-112")
+    assert "A-19-112" in corpus.cited_by("A-97-208")
+
+
+# ── laws ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def finnish(tmp_path: Path) -> Corpus:
+    """Two laws; the numbers of the second begin anew in each chapter."""
+    source = tmp_path / "laws"
+    source.mkdir()
+    (source / "satamakuntalaki-9002-2032.jsonl").write_bytes((DATA / "act.jsonl").read_bytes())
+    base = {"law": "Laki laivoista ja laitureista", "law_id": "77/2031", "section_id": "1", "moment": "1"}
+    write_lines(
+        source / "laivalaki-77-2031.jsonl",
+        [
+            {**base, "node_id": "77/2031:1l:1:1", "chapter": "1 luku", "text": "Katso tämän luvun 2 §."},
+            {
+                **base,
+                "node_id": "77/2031:1l:2:1",
+                "chapter": "1 luku",
+                "section_id": "2",
+                "text": "Katso 1 §:n 1 momentti.",
+            },
+            {**base, "node_id": "77/2031:2l:1:1", "chapter": "2 luku", "text": "Kuten satamakuntalain 110 a §:ssä."},
+        ],
+    )
+    import_corpus("finlex", source, name="c", home=tmp_path)
+    return open_corpus(tmp_path, "c")
+
+
+def test_a_law_is_found_by_its_name_number_or_short_name(finnish: Corpus) -> None:
+    for text in ("satamakuntalain 110 a §:n 2 momentti", "lain (9002/2032) 110a §:n 2 momentissa"):
+        assert outcome(text, finnish) == ("resolved", ("9002/2032:fin@20340051:110a:2",))
+    assert outcome("laivalain 1 luvun 2 §", finnish) == ("resolved", ("77/2031:1l:2:1",))
+
+
+def test_a_section_without_a_moment_is_all_its_moments(finnish: Corpus) -> None:
+    status, targets = outcome("satamakuntalain 110 §", finnish)
+    assert (status, len(targets)) == ("resolved", 3)
+    assert len(outcome("satamakuntalain 110–111 §", finnish)[1]) == 6
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "reason"),
+    [
+        ("1 §", "ambiguous", "no law is named, and 2 laws"),
+        ("laivalain 1 §", "ambiguous", "no chapter is named"),
+        ("1 momentissa", "ambiguous", "which one is not known"),
+        ("tämän lain 1 §", "ambiguous", "only inside a law"),
+        ("satamakuntalain 999 §", "missing", "no such section"),
+        ("satamakuntalain 110 §:n 9 momentti", "missing", "no moment 9"),
+        ("kuntalain 1 §", "missing", "'kuntalaki' is not in the corpus"),
+    ],
+)
+def test_a_citation_that_names_no_document_says_why(finnish: Corpus, text: str, status: str, reason: str) -> None:
+    (found,) = cite(text, finnish)
+    assert found.status == status
+    assert reason in found.reason
+
+
+def test_inside_a_law_what_is_left_out_is_the_law_itself(finnish: Corpus) -> None:
+    assert finnish.cites("77/2031:1l:1:1") == ["77/2031:1l:2:1"]
+    assert finnish.cites("77/2031:1l:2:1") == ["77/2031:1l:1:1"]
+    assert set(finnish.cites("77/2031:2l:1:1")) == {"9002/2032:fin@20340051:110a:1", "9002/2032:fin@20340051:110a:2"}
+
+
+def test_a_hebrew_law_is_found_in_either_spelling(tmp_path: Path) -> None:
+    import_corpus("akn", DATA / "law_he.xml", name="c", home=tmp_path)
+    corpus = open_corpus(tmp_path, "c")
+    five = ("resolved", ("900001:schedule-3:4:5",))
+    assert outcome("סעיף 4(5) לתוספת השלישית", corpus) == five
+    assert outcome("סעיף 4(5) לתוספת השלישית לחוק הגשרים והמעבריים", corpus) == five
+    assert outcome('לפי סעיף 2א(ב) לחוק הגשרים והמעברים, התשצ"א-2031', corpus) == ("resolved", ("900001:2א",))
+
+
+def test_without_a_corpus_a_citation_is_parsed_and_no_more() -> None:
+    (found,) = cite("kuntalain 110 §:n 3 momentti")
+    assert (found.citation.normal, found.status, found.targets) == ("kuntalaki 110 § 3 mom.", "no-document", ())

@@ -1,0 +1,113 @@
+"""The engine on the bundled samples: it finds, it explains, its scores mean something, it says when nothing fits."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from assay import library
+from assay.errors import InputError
+from assay.search.analysis import analyzer, guess_language
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+
+
+def ids(home: Path, name: str, query: str, **options: object) -> list[str]:
+    return [hit["doc_id"] for hit in library.search(name, query, home=home, **options)["hits"]]  # type: ignore[arg-type]
+
+
+def test_english_beats_plain_bm25_on_the_sample(home: Path) -> None:
+    from assay import evaluate, read_gold
+    from assay.engines.baselines import Bm25Engine
+
+    gold = read_gold(SAMPLES / "en" / "dataset.json")
+    documents = library.documents(SAMPLES / "en" / "corpus.jsonl")
+    engines = {"ours": library.open_engine("opinions", home=home), "bm25": Bm25Engine(documents)}
+    means = {}
+    for name, engine in engines.items():
+        run = {q.id: {h.doc_id: 100.0 - rank for rank, h in enumerate(engine.search(q.text, 20))} for q in gold.queries}  # type: ignore[attr-defined]
+        means[name] = evaluate(run, gold, ["nDCG@10"]).overall.means["nDCG@10"]
+    assert means["ours"] > means["bm25"]  # type: ignore[operator]
+
+
+def test_scores_are_between_zero_and_one_and_fall(home: Path) -> None:
+    hits = library.search("opinions", "gift of travel to a conference", home=home, top_k=20)["hits"]
+    scores = [hit["score"] for hit in hits]
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 <= score <= 1 for score in scores)
+
+
+@pytest.mark.parametrize(
+    ("name", "question"),
+    [
+        ("opinions", "how long should sourdough rise before baking"),
+        ("act", "Miten leivotaan ruisleipää uunissa?"),
+        ("precedents", "מתכון לעוגת שוקולד עם אגוזים"),
+    ],
+)
+def test_a_question_from_elsewhere_is_told_apart(home: Path, name: str, question: str) -> None:
+    assert library.search(name, question, home=home)["abstained"]
+
+
+def test_finnish_finds_the_section_through_inflection_and_typos(home: Path) -> None:
+    questions = json.loads((SAMPLES / "fi" / "questions_golden.json").read_text())
+    found = 0
+    for question in questions:
+        hits = library.search("act", question["query"], home=home, top_k=question["k"])["hits"]
+        places = {(hit["locator"]["section"], hit["locator"]["moment"]) for hit in hits}
+        found += any((e["section"], e.get("moment")) in places for e in question["expected_any"])
+    assert found >= 23  # of 30: the rest ask in words the act does not have
+
+
+@pytest.mark.parametrize("variant", ["היטל השבחה", "בהיטל ההשבחה", "היטל הַשְׁבָּחָה"])
+def test_hebrew_prefixes_and_points_find_the_same(home: Path, variant: str) -> None:
+    assert ids(home, "precedents", variant, top_k=5)[:1] == ids(home, "precedents", "היטל השבחה", top_k=5)[:1]
+
+
+def test_a_misspelt_word_is_read_as_its_neighbour(home: Path) -> None:
+    assert set(ids(home, "opinions", "lobbyist registraton")[:5]) & set(
+        ids(home, "opinions", "lobbyist registration")[:5]
+    )
+
+
+def test_filters_and_more_like_this(home: Path) -> None:
+    hits = library.search("opinions", "gift", home=home, filters=library.Filters(years=(2000, 2010)))["hits"]
+    corpus = library.corpus_named("opinions", home)
+    assert hits
+    assert all(2000 <= corpus.get(hit["doc_id"]).metadata["year"] <= 2010 for hit in hits)
+    like = library.more_like("opinions", hits[0]["doc_id"], home=home)["hits"]
+    assert hits[0]["doc_id"] not in [hit["doc_id"] for hit in like]
+    with pytest.raises(InputError, match="passes these filters"):
+        library.search("opinions", "gift", home=home, filters=library.Filters(topic="no such topic"))
+
+
+def test_a_hit_says_why_it_is_there(home: Path) -> None:
+    hit = library.search("opinions", "campaign funds for personal expenses", home=home)["hits"][0]
+    assert hit["snippet"]
+    assert hit["words"]
+    assert hit["signals"]["full"] > 0
+
+
+@pytest.mark.parametrize("query", ["", "   ", "\x00\x01"])
+def test_an_empty_query_is_refused_or_finds_nothing(home: Path, query: str) -> None:
+    if query.strip():
+        assert library.search("opinions", query, home=home)["hits"] == []
+    else:
+        with pytest.raises(InputError, match="empty"):
+            library.search("opinions", query, home=home)
+
+
+def test_a_query_of_a_hundred_thousand_characters_is_answered(home: Path) -> None:
+    assert ids(home, "opinions", "conflict of interest " * 5_000)
+
+
+def test_statute_terms_carry_their_parents() -> None:
+    assert analyzer("en").terms("Section 87103(a)(1)")[1:] == ["87103", "87103(a)", "87103(a)(1)"]
+
+
+def test_languages_are_told_apart() -> None:
+    assert guess_language(["the council member has an interest in the property"]) == "en"
+    assert guess_language(["kunnan on laadittava talousarvio ja se on hyväksyttävä, jos"]) == "fi"
+    assert guess_language(["היטל השבחה לפי סעיף"]) == "he"
