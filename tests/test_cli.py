@@ -123,7 +123,7 @@ def test_a_top_k_below_the_deepest_cutoff_is_kept_and_warned_about(assay_cli: As
         "class Deep:\n    def search(self, query, top_k=20):\n        return [f'{top_k}-{i}' for i in range(99)]\n"
     )
     assert score(assay_cli, "--search-module", "deep", "--top-k", "5")["per_query"][0]["num_results"] == 5
-    outcome = assay_cli("score", "--dataset", "dataset.json", "--search-module", "deep", "--top-k", "5")
+    outcome = assay_cli("score", "--dataset", "eval/dataset.json", "--search-module", "deep", "--top-k", "5")
     assert "asked for 5 hits, and a measure looks at 20" in outcome.err
     assert score(assay_cli, "--search-module", "deep")["per_query"][0]["num_results"] == 20
 

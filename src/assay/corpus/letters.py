@@ -82,11 +82,11 @@ class Letters:
         claims = _fitting(self.claims.get(key, []), parts.get("ext", ""))
         if claims and all(claim.row in self.requests for claim in claims):
             return Resolution("missing", (), "the corpus has the request filed under this number, not the answer")
+        claims = [claim for claim in claims if self._is_to(claim.row, surnames)] or claims
         best = [claim for claim in claims if claim.weight == max(other.weight for other in claims)]
         rows = list(dict.fromkeys(claim.row for claim in best))
         if len(rows) > 1:
-            named = [claim for claim in best if surnames & self.names_of[claim.row]] or best
-            same = [claim for claim in named if claim.series == parts.get("series", "")] or named
+            same = [claim for claim in best if claim.series == parts.get("series", "")] or best
             rows = list(dict.fromkeys(claim.row for claim in same))
         if len(rows) == 1:
             return self._named_otherwise(rows[0], key, surnames) or Resolution("resolved", (rows[0],), "number")
@@ -100,11 +100,15 @@ class Letters:
             return False  # a supplement may cite the letter it adds to
         return any(claim.row == source and claim.weight >= HEADING for claim in self.claims.get(key, ()))
 
+    def _is_to(self, row: int, surnames: frozenset[str]) -> bool:
+        known = self.names_of[row] | self.addressed_to.get(row, frozenset())
+        return any(_alike(one, other) for one in surnames for other in known)
+
     def _named_otherwise(self, row: int, key: Number, surnames: frozenset[str]) -> Resolution | None:
         """The number leads to a letter to somebody else: one digit away may be a letter to the one named, or else the
         citation is in doubt."""
         known = self.names_of[row] | self.addressed_to.get(row, frozenset())
-        if not surnames or not known or any(_alike(one, other) for one in surnames for other in known):
+        if not surnames or not known or self._is_to(row, surnames):
             return None
         if self.read_text and _speaks_of(self.read_text(row), surnames):
             return None  # named after the official it is about, and not the lawyer who asked
