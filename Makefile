@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test check bench clean
+.PHONY: help demo test check bench serve clean
 .DEFAULT_GOAL := help
 
 help:  ## Show this list
@@ -23,6 +23,9 @@ check: $(VENV)/.dev  ## Format, lint and types
 bench: $(VENV)/.bench  ## Measure speed and memory against peers in the same run
 	$(BIN)/python benchmarks/run.py
 
+serve: $(VENV)/.serve  ## The dashboard and the review page on http://127.0.0.1:8350/
+	@$(BIN)/assay serve --gold samples/he/gold-set.jsonl
+
 clean:  ## Remove the environment and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist demo-results.json
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -40,6 +43,11 @@ $(VENV)/.base: pyproject.toml | $(VENV)/bin/python
 $(VENV)/.dev: $(VENV)/.base
 	@echo "Installing the test tools"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+$(VENV)/.serve: $(VENV)/.base
+	@echo "Installing the server"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[serve]'
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.base

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from assay import cli_corpus, cli_gold
+from assay import cli_corpus, cli_desk, cli_gold
 from assay.errors import AssayError
 from assay.terminal import Json, emit, say, searching
 from assay.terminal import show as show_
@@ -25,8 +25,11 @@ app = typer.Typer(
 )
 app.add_typer(cli_gold.app, name="gold")
 app.add_typer(cli_corpus.app, name="corpus")
-for command in (cli_corpus.index, cli_corpus.search, cli_corpus.cite):
+app.add_typer(cli_desk.app, name="logs")
+for command in (cli_corpus.index, cli_corpus.search, cli_corpus.cite, cli_desk.backlog, cli_desk.serve, cli_desk.mcp):
     app.command()(command)
+for gold_command in (cli_desk.bootstrap, cli_desk.promote, cli_desk.correct, cli_desk.reject):
+    cli_gold.app.command()(gold_command)  
 
 
 def main() -> None:

@@ -88,7 +88,8 @@ def _cell(words: Sequence[Word]) -> Cell:
 
 
 def _columns(page: Page, cells: list[list[Cell]], grids: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Runs of lines with numbers under each other, (first line, last line). Two grids are two tables."""
+    """Runs of lines with numbers under each other, (first line, last line). Two grids are two tables, and a grid
+    has its headings inside."""
     runs: list[list[int]] = []
     grid_of = {line: number for number, (first, last) in enumerate(grids) for line in range(first, last + 1)}
     for index, row in enumerate(cells):
@@ -99,7 +100,9 @@ def _columns(page: Page, cells: list[list[Cell]], grids: list[tuple[int, int]]) 
             runs[-1].append(index)
         else:
             runs.append([index])
-    return [(_with_heading(page, cells, run[0]), run[-1]) for run in runs if _aligned(cells, run)]
+    tops = {line: first for first, last in grids for line in range(first, last + 1)}
+    aligned = [run for run in runs if _aligned(cells, run)]
+    return [(tops.get(run[0], _with_heading(page, cells, run[0])), run[-1]) for run in aligned]
 
 
 def _is_row(row: list[Cell], page: Page) -> bool:
@@ -251,7 +254,9 @@ def _table(page: Page, cells: list[list[Cell]], first: int, last: int, free: int
     for line in page.lines[first + 1 : last + 1]:
         box = box.with_(line.box)
     grid = _grid_columns(page, box)
-    bounds = grid if grid and not _crowded(rows, grid) else _number_columns(rows)
+    bounds = _number_columns(rows) if not grid or _crowded(rows, grid) else grid
+    if len(bounds) < 2:
+        bounds = grid
     if len(bounds) < 2:
         return None
     placed = [_place(row, bounds) for row in rows]
@@ -264,7 +269,7 @@ def _table(page: Page, cells: list[list[Cell]], first: int, last: int, free: int
     heading = _heading_rows(placed)
     title, header = _titled(page, first, free, placed[:heading])
     body = placed[heading:]
-    if not body or sum(1 for row in body for text in row if text) < 4:
+    if sum(1 for row in body for text in row if text) < (3 if grid else 4):
         return None
     return Table(title, tuple(map(tuple, header)), tuple(map(tuple, body)), box, first, last)
 
@@ -377,11 +382,17 @@ def _wrapped(placed: list[list[str]], rows: list[list[Cell]], page: Page, first:
         return placed
     joined: list[list[str]] = []
     for texts, row, apart in zip(placed, rows, parted, strict=True):
-        if joined and not apart and not any(cell.is_number for cell in row):
+        if joined and not apart and not any(cell.is_number for cell in row) and not _next_label(joined[-1], texts):
             joined[-1] = [f"{old} {new}".strip() for old, new in zip(joined[-1], texts, strict=True)]
         else:
             joined.append(list(texts))
     return joined
+
+
+def _next_label(before: list[str], texts: list[str]) -> bool:
+    """A label alone, under a row that has its figures already, begins a row."""
+    alone = bool(texts[0]) and not any(texts[1:]) and not texts[0][0].islower()
+    return alone and any(NUMBER.fullmatch(text) for text in before[1:])
 
 
 def _between(ruling: Box, above: Box, below: Box) -> bool:

@@ -105,8 +105,8 @@ def _hit(item: Any, name: str, query: Query, rank: int) -> Hit:
     elif isinstance(item, Mapping):
         hit = _from_mapping(item, name, query, rank)
     elif isinstance(getattr(item, "doc_id", None), str):
-        hit = _from_mapping({**getattr(item, "__dict__", {}), "doc_id": item.doc_id, "score": getattr(item, "score", None)},
-                            name, query, rank)  # fmt: skip
+        own = {"doc_id": item.doc_id, "score": getattr(item, "score", None)}
+        hit = _from_mapping({**getattr(item, "__dict__", {}), **own}, name, query, rank)
     else:
         raise _broken(name, query, rank, f"{type(item).__name__} {item!r:.60}")
     if not hit.doc_id:

@@ -1,0 +1,209 @@
+"""Logs, the expert's gate, the backlog and the servers: `logs`, `gold bootstrap`, `backlog`, `serve`, `mcp`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from assay.terminal import Json, emit, say
+
+app = typer.Typer(help="Search logs: import them, feed decisions back, forget by age.", no_args_is_help=True)
+
+StoreUrl = Annotated[str, typer.Option("--store", help="A database URL; by default one file in the workspace.")]
+Gold = Annotated[Path, typer.Option("--gold", help="The gold set.")]
+By = Annotated[str, typer.Option("--by", help="Who decides.")]
+Why = Annotated[str, typer.Option("--why", help="The reason, for the record.")]
+
+GOLD_SET = Path("gold-set.jsonl")
+
+
+@app.command("import")
+def import_searches(
+    path: Annotated[Path, typer.Argument(help="Searches, one JSON object a line.")],
+    redact: Annotated[list[str] | None, typer.Option(help="Hide what this rule or pattern matches; repeat.")] = None,
+    store: StoreUrl = "",
+) -> None:
+    """Import searches from a file."""
+    from assay.desk import open_desk
+
+    with open_desk(store) as desk:
+        done = desk.import_searches(path, redactions=redact or ())
+    say(f"{done.read} searches read, {done.new} new")
+
+
+@app.command()
+def decisions(
+    path: Annotated[Path, typer.Argument(help="Finalised decisions, one JSON object a line.")],
+    corpus: Annotated[str, typer.Option(help="Resolve citations in this corpus.")] = "",
+    same_case: Annotated[bool, typer.Option(help="Only searches made for the decision's own case.")] = False,
+    store: StoreUrl = "",
+) -> None:
+    """Feed back what decisions cite: searches that showed it get relevance_score 3."""
+    from assay.desk import open_desk
+
+    with open_desk(store) as desk:
+        done = desk.import_decisions(path, corpus=corpus, same_case=same_case)
+    say(f"{done.read} decisions, {done.feedback} new signs of relevance, {done.unresolved} citations unresolved")
+
+
+@app.command()
+def purge(
+    older_than: Annotated[float, typer.Option(help="In days.")],
+    keep_cited: Annotated[bool, typer.Option(help="Keep searches that a decision confirmed.")] = False,
+    by: By = "retention",
+    store: StoreUrl = "",
+) -> None:
+    """Forget searches by age."""
+    import msgspec
+
+    from assay.desk import open_desk
+
+    with open_desk(store) as desk:
+        gone = msgspec.to_builtins(desk.purge(older_than_days=older_than, keep_cited=keep_cited, by=by))
+    say(", ".join(f"{key} {value}" for key, value in gone.items()))
+
+
+# ── under `assay gold` ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def bootstrap(
+    gold: Annotated[Path, typer.Argument(help="The gold set to write.")] = GOLD_SET,
+    min_support: Annotated[int, typer.Option(help="Decisions or searches that must agree.")] = 1,
+    recent: Annotated[float | None, typer.Option(help="Only what is at most this many days old.")] = None,
+    min_grade: Annotated[int, typer.Option(help="3: cited. 2: voted for. 1: clicked.")] = 3,
+    dry_run: Annotated[bool, typer.Option(help="Show the difference, write nothing.")] = False,
+    store: StoreUrl = "",
+) -> None:
+    """Make gold from logs and what decisions cited; rows of the chair are never touched."""
+    from assay.desk import open_desk
+
+    with open_desk(store) as desk:
+        done = desk.bootstrap(gold, min_support=min_support, recent_days=recent, min_grade=min_grade, dry_run=dry_run)
+    if dry_run:
+        typer.echo(done.diff, nl=False)
+    counts = f"{done.added} added, {done.updated} updated, {done.removed} removed, {done.unchanged} unchanged"
+    say(f"{gold}: {counts}, {done.kept} rows left alone{' (dry run)' if dry_run else ''}")
+
+
+def promote(
+    ids: Annotated[list[str], typer.Argument(help="Rows of the gold set.")],
+    by: By,
+    gold: Gold = GOLD_SET,
+    why: Why = "",
+    store: StoreUrl = "",
+) -> None:
+    """Approve rows: they become the chair's."""
+    _rule("promote", store, gold, ids, by, why)
+
+
+def reject(
+    ids: Annotated[list[str], typer.Argument(help="Rows of the gold set.")],
+    by: By,
+    why: Why,
+    gold: Gold = GOLD_SET,
+    store: StoreUrl = "",
+) -> None:
+    """Turn rows down: they go, and do not come back with the next bootstrap."""
+    _rule("reject", store, gold, ids, by, why)
+
+
+def correct(
+    id: Annotated[str, typer.Argument(help="A row of the gold set.")],
+    by: By,
+    why: Why,
+    query: Annotated[str | None, typer.Option(help="Another wording.")] = None,
+    note: Annotated[str | None, typer.Option(help="A note on the row.")] = None,
+    add: Annotated[list[str] | None, typer.Option(help="A document that is right; repeat.")] = None,
+    remove: Annotated[list[str] | None, typer.Option(help="A document that is wrong; repeat.")] = None,
+    gold: Gold = GOLD_SET,
+    store: StoreUrl = "",
+) -> None:
+    """Change a row and approve it."""
+    from assay.desk import Correction, open_desk
+
+    change = Correction(query=query, note=note, add=tuple(add or ()), remove=tuple(remove or ()))
+    with open_desk(store) as desk:
+        _say_ruled(desk.correct(gold, id, change, by=by, why=why))
+
+
+def _rule(verb: str, store: str, gold: Path, ids: list[str], by: str, why: str) -> None:
+    from assay.desk import open_desk
+
+    with open_desk(store) as desk:
+        _say_ruled(getattr(desk, verb)(gold, ids, by=by, why=why))
+
+
+def _say_ruled(done: Any) -> None:
+    already = f", already so: {', '.join(done.already)}" if done.already else ""
+    say(f"{done.state}: {', '.join(done.ids) or 'nothing'}{already}")
+
+
+# ── under `assay` ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def backlog(
+    max_pending: Annotated[int | None, typer.Option(help="Fail above this many waiting items.")] = None,
+    max_age: Annotated[float | None, typer.Option(help="Fail when one waits longer, in days.")] = None,
+    webhook: Annotated[str, typer.Option(help="Tell this address when a limit is passed.")] = "",
+    gold: Annotated[str, typer.Option(help="Only this gold set.")] = "",
+    store: StoreUrl = "",
+    json: Json = False,
+) -> None:
+    """What waits for the expert: counts, ages, throughput, and when it will be empty."""
+    import msgspec
+
+    from assay import listing
+    from assay.backlog import Limits
+    from assay.desk import open_desk
+
+    with open_desk(store) as desk:
+        found, problems = desk.check_backlog(
+            Limits(max_pending=max_pending, max_age_days=max_age), gold=gold, webhook=webhook
+        )
+    data = msgspec.to_builtins(found)
+    emit(data, lambda: listing.key_values(data), json=json)
+    for problem in problems:
+        say(problem, style="red")
+    if problems:
+        sys.exit(1)
+
+
+def serve(
+    host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port.")] = 8350,
+    gold: Annotated[list[Path] | None, typer.Option(help="A gold set to review; repeat.")] = None,
+    token: Annotated[str, typer.Option(help="Needed to let other machines in.", envvar="ASSAY_TOKEN")] = "",
+    store: StoreUrl = "",
+) -> None:
+    """The dashboard, the review page and the HTTP endpoints."""
+    from assay.desk import open_desk
+    from assay.web import serve as serve_web
+
+    with open_desk(store, gold=gold or (), record={}, search_corpus=_search_corpus) as desk:
+        say(f"serving on http://{host}:{port}/ (Ctrl-C stops it)")
+        serve_web(desk, host=host, port=port, token=token)
+
+
+def mcp(
+    http: Annotated[bool, typer.Option(help="Streamable HTTP instead of standard input and output.")] = False,
+    host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port.")] = 8351,
+    config: Annotated[Path | None, typer.Option(help="The configuration.")] = None,
+    store: StoreUrl = "",
+) -> None:
+    """The server for agents (Model Context Protocol)."""
+    from assay import mcp as server
+    from assay.desk import open_desk
+
+    with open_desk(store, config=config, search_corpus=_search_corpus) as desk:
+        server.run(desk, transport="streamable-http" if http else "stdio", host=host, port=port)
+
+
+def _search_corpus(corpus: str, query: str, limit: int) -> list[dict[str, Any]]:
+    from assay import library
+
+    hits: list[dict[str, Any]] = library.search(corpus, query, top_k=limit, say=say)["hits"]
+    return hits

@@ -1,0 +1,105 @@
+"""The review page in a real browser: keys, both directions, nothing from elsewhere."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.desk import Desk
+from assay.store import Store
+from assay.store.records import Decision, SearchLog, Shown
+from assay.web import create_app
+
+playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
+CHROMIUM = shutil.which("chromium")
+if CHROMIUM is None:
+    pytest.skip("needs Debian's package chromium", allow_module_level=True)
+
+NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
+QUIET = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+         "--no-first-run"]  # fmt: skip
+
+
+@pytest.fixture
+def desk(store: Store, tmp_path: Path) -> Desk:
+    for n, query in enumerate(["היטל השבחה", "materiality", "third"]):
+        shown = (Shown("a", 1), Shown("b", 2))
+        store.add_searches([SearchLog(id=f"l{n}", at=NOW, query=query, corpus="c", results=shown)])
+    store.add_decisions([Decision(id="D", at=NOW + timedelta(days=1), cites=("a", "b"))])
+    gold = tmp_path / "gold-set.jsonl"
+    made = Desk(store=store, gold_sets={"gold-set": gold}, home=tmp_path)
+    made.bootstrap(gold)
+    return made
+
+
+@pytest.fixture
+def url(desk: Desk) -> Iterator[str]:
+    import uvicorn
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = uvicorn.Server(uvicorn.Config(create_app(desk), port=port, log_level="error"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    yield f"http://127.0.0.1:{port}"
+    server.should_exit = True
+    thread.join(5)
+
+
+@pytest.fixture
+def page(url: str) -> Iterator[Any]:
+    """A Hebrew browser in the dark. A message on its console, or a request to elsewhere, fails the test."""
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        opened = browser.new_context(
+            locale="he-IL", color_scheme="dark", viewport={"width": 900, "height": 800}
+        ).new_page()
+        said: list[str] = []
+        opened.on("console", lambda message: said.append(message.text))
+        opened.on(
+            "request", lambda request: None if request.url.startswith((url, "data:")) else said.append(request.url)
+        )
+        opened.goto(f"{url}/review")
+        yield opened
+        browser.close()
+    assert said == []
+
+
+def test_an_expert_at_the_keyboard(page: Any, desk: Desk) -> None:
+    expect = playwright.expect
+    assert page.evaluate("document.dir") == "rtl"
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(22, 24, 27)"
+    page.fill("input[name=by]", "דפנה")
+    page.keyboard.press("Escape")
+    page.keyboard.press("2")
+    expect(page.locator(".changed")).to_be_visible()
+    page.keyboard.press("2")
+    expect(page.locator(".plain")).to_be_visible()
+    page.keyboard.press("a")
+    expect(page.locator(".place")).to_contain_text("1 מתוך 2")
+    assert [(entry.action, entry.by) for entry in desk.store.audit()] == [("review.approved", "דפנה")]
+    page.keyboard.press("r")
+    assert page.evaluate("document.activeElement.name") == "why", "a rejection needs a reason"
+    page.keyboard.type("no")
+    page.keyboard.press("Escape")
+    page.keyboard.press("r")
+    expect(page.locator(".undo")).to_be_visible()
+    assert desk.backlog().rejected == 1
+    page.keyboard.press("u")
+    expect(page.locator(".undo")).to_have_count(0)
+    assert desk.backlog().rejected == 0
+    page.keyboard.press("j")
+    page.wait_for_url("**/review?at=1")
+    page.keyboard.press("k")
+    page.wait_for_url("**/review?at=0")
