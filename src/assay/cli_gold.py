@@ -65,6 +65,25 @@ def convert(
     say(f"not kept by this format: {'; '.join(lost)}" if lost else "nothing lost", style="yellow" if lost else "green")
 
 
+@app.command("next")
+def next_(
+    first: Annotated[Path, typer.Argument(help="A results file.")],
+    second: Annotated[Path | None, typer.Argument(help="Another one: is it better than the first?")] = None,
+    threshold: Annotated[float, typer.Option(help="With one file: does it reach this nDCG@10?")] = 0.0,
+    limit: Annotated[int, typer.Option(min=1, help="How many pairs to show.")] = 20,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write all pairs as CSV.")] = None,
+    json: Json = False,
+) -> None:
+    """The pairs whose judgment is worth most for the decision at hand."""
+    from assay import listing, workbench
+
+    data = workbench.next_pairs(first, second, threshold=threshold)
+    if output is not None:
+        workbench.write_pairs(data, output)
+        say(f"{len(data['pairs'])} pairs written to {output}")
+    emit(data, lambda: listing.decision_page(data, limit), json=json)
+
+
 @app.command()
 def perturb(
     source: Annotated[Path, typer.Argument(help="A golden set.")],

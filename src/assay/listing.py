@@ -74,6 +74,22 @@ def search_page(data: Mapping[str, Any]) -> RenderableType:
     return Group(*parts) if parts else Text("nothing found", style="yellow")
 
 
+def decision_page(data: Mapping[str, Any], limit: int) -> RenderableType:
+    """How sure the decision is, and the judgments that would settle it soonest."""
+    spread = f"{data['expected']:+.4f} ± {data['deviation']:.4f}"
+    head = Text(f"The difference is expected at {spread}; its sign is {data['confidence']:.0%} sure.")
+    if not data["pairs"]:
+        return Group(head, Text("Nothing unjudged could change it.", style="green"))
+    need = f"About {data['needed']} judgments, in this order, would make it {data['level']:.0%} sure."
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
+    for name in ("query", "document", "rank A", "rank B", "narrows by"):
+        table.add_column(name)
+    for pair in data["pairs"][:limit]:
+        ranks = [str(pair[key]) if pair[key] else "–" for key in ("rank_a", "rank_b")]
+        table.add_row(pair["query_id"], pair["doc_id"], *ranks, f"{pair['narrowing']:.1%}")
+    return Group(head, Text(need, style="dim"), Text(), table)
+
+
 def citations_table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
     for name in ("span", "text", "normal form", "status", "target or reason"):

@@ -152,7 +152,8 @@ def next_steps(output: Path, samples: Path) -> RenderableType:
     table.add_row("check it against the rubric", Text(f"{assay} gold validate {dataset}", style="cyan"))
     mine = f"{assay} score --search-module {samples / 'my_engine.py'} --dataset {dataset}"
     table.add_row("score your own engine", Text(mine, style="cyan"))
-    table.add_row("a page to look at", Text(f"{assay} report {output} -o report.html", style="cyan"))
+    table.add_row("search the sample", Text(f'{assay} search demo-opinions "gift of concert tickets"', style="cyan"))
+    table.add_row("a page to look at", Text(f"{output.with_suffix('.html')}", style="cyan"))
     return Group(Text(), table)
 
 

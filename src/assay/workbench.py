@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -24,6 +26,7 @@ from assay.files import read_json, sha256_of, write_atomic
 from assay.fingerprints import git_state, gold_fingerprint, versions
 from assay.formats import results_json
 from assay.gates import Gate, decide
+from assay.judging.next import next_to_judge
 from assay.measures import BINARY_SUITE, GRADED_SUITE, parse_measures
 from assay.types import (
     GoldSet,
@@ -363,6 +366,27 @@ def report_file(results: Path, output: Path, *, against: Path | None = None) -> 
     write_atomic(output, export(read_results(results), output.suffix, found))
 
 
+def next_pairs(
+    first: Path, second: Path | None = None, *, threshold: float = 0.0, level: float = 0.95
+) -> dict[str, Any]:
+    """What to judge next to know whether the second run is better (or the first reaches `threshold`) in nDCG@10."""
+    other = read_results(second) if second is not None else None
+    decision: dict[str, Any] = msgspec.to_builtins(
+        next_to_judge(read_results(first), other, threshold=threshold, level=level)
+    )
+    return decision
+
+
+def write_pairs(decision: dict[str, Any], output: Path) -> None:
+    """The pairs as CSV, for a judge's spreadsheet: fill in grade and rationale, import with `assay gold convert`."""
+    stream = io.StringIO(newline="")
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(["query_id", "query", "doc_id", "grade", "rationale", "narrowing"])
+    for pair in decision["pairs"]:
+        writer.writerow([pair["query_id"], pair["query_text"], pair["doc_id"], "", "", f"{pair['narrowing']:.6f}"])
+    write_atomic(output, stream.getvalue())
+
+
 # ── explain ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -391,12 +415,22 @@ def samples() -> Path:
     raise InputError("the bundled samples are missing", hint="Install the package again.")
 
 
+DEMO_CORPUS = "demo-opinions"
+
+
 def demo(output: Path, progress: Progress = lambda queries: queries) -> dict[str, Scored]:
-    """Three engines on the English sample: a floor, one a user would write, and plain BM25."""
+    """Four engines on the English sample: a floor, one a user would write, plain BM25, and ours. The results of ours,
+    with the comparison against BM25, are left as JSON and as a page."""
     english = samples() / "en"
     dataset, corpus = english / "dataset.json", english / "corpus.jsonl"
-    return {
+    library.import_corpus("fppc", english / "opinions", name=DEMO_CORPUS)
+    library.index_corpus(DEMO_CORPUS)
+    bm25_results = output.with_name(f"{output.stem}-bm25.json")
+    scored = {
         "random": score(dataset, engine="random", corpus=corpus, progress=progress),
         "my_engine.py": score(dataset, search_module=str(english / "my_engine.py"), progress=progress),
-        "bm25": score(dataset, engine="bm25", corpus=corpus, output=output, progress=progress),
+        "bm25": score(dataset, engine="bm25", corpus=corpus, output=bm25_results, progress=progress),
+        "assay": score(dataset, engine=DEMO_CORPUS, output=output, progress=progress),
     }
+    report_file(output, output.with_suffix(".html"), against=bm25_results)
+    return scored
