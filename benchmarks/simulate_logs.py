@@ -114,12 +114,14 @@ def one_bootstrap(target: str, gold: Path, min_support: int) -> None:
     store.close()
 
 
-def wait_for_writing(gold: Path, deadline: float) -> None:
-    before = set(os.listdir(gold.parent))
-    while time.perf_counter() < deadline:
+def wait_for_writing(gold: Path, process: Any) -> None:
+    """Until the new file is there beside the old one, or was so briefly that it was missed."""
+    before, written = set(os.listdir(gold.parent)), gold.stat().st_mtime_ns
+    while process.is_alive() and gold.stat().st_mtime_ns == written:
         new = set(os.listdir(gold.parent)) - before
         if any(name.startswith(f".{gold.name}.") and not name.endswith(".lock") for name in new):
             return
+        time.sleep(0.0002)
 
 
 def kill_often(target: str, gold: Path, old: bytes, new: bytes, kills: int) -> dict[str, int]:
@@ -140,7 +142,7 @@ def kill_often(target: str, gold: Path, old: bytes, new: bytes, kills: int) -> d
         if n % 2:
             time.sleep(seconds * dice.uniform(0, 1.1))
         else:
-            wait_for_writing(gold, started + 10 * seconds)
+            wait_for_writing(gold, process)
             time.sleep(dice.uniform(0, 0.02))
         os.kill(process.pid or 0, signal.SIGKILL)
         process.join()

@@ -192,7 +192,8 @@ def run_summary(outcomes: Sequence[tuple[str, str, Mapping[str, Any] | None, str
     for gold in dict.fromkeys(outcome[0] for outcome in outcomes):
         parts.append(Text(gold, style="bold"))
         mine = [(engine, results, error) for name, engine, results, error in outcomes if name == gold]
-        good = {engine: results for engine, results, _ in mine if results}
+        parts += [golden_card(results) for _, results, _ in mine if results and "gates" in results]
+        good = {engine: results for engine, results, _ in mine if results and "gates" not in results}
         if good:
             parts.append(comparison(good))
         parts += [Text(f"{engine}: {error}", style="red") for engine, _, error in mine if error]

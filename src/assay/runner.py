@@ -76,6 +76,8 @@ def exit_code(outcomes: list[Outcome]) -> int:
     codes = {outcome.error_exit for outcome in outcomes if outcome.error}
     verdicts = [outcome.results.get("verdict") for outcome in outcomes if outcome.results]
     codes |= {VERDICT_EXIT[verdict["status"]] for verdict in verdicts if verdict}
+    golden_gates = [gate for outcome in outcomes if outcome.results for gate in outcome.results.get("gates", ())]
+    codes |= {1} if any(gate["status"] == "fail" for gate in golden_gates) else set()
     return next((code for code in (4, 2, 1, 3) if code in codes), 0)
 
 
@@ -109,6 +111,8 @@ def _score(config: Config, folder: Path, gold_name: str, engine_name: str) -> Ou
 
 def _with_verdict(outcome: Outcome, config: Config) -> Outcome:
     """Gates are cheap and their policy changes often, so they are decided anew even on cached results."""
+    if outcome.results is not None and is_golden(outcome.results):
+        return outcome  # a golden set brings its own gates
     gates = [_gate(gate) for gate in config.gates
              if gate.gold in ("", outcome.gold) and gate.engine in ("", outcome.engine)]  # fmt: skip
     if outcome.results is None or not gates:
@@ -131,7 +135,27 @@ def _save(outcome: Outcome) -> None:
     if outcome.results is not None:
         path = _path(outcome.gold, outcome.engine)
         write_atomic(path, workbench.encode(outcome.results))
-        write_atomic(path.with_suffix(".html"), export(outcome.results, ".html"))
+        if is_golden(outcome.results):
+            workbench.golden_markdown(outcome.results, path.with_suffix(".md"), "en")
+        else:
+            write_atomic(path.with_suffix(".html"), export(outcome.results, ".html"))
+
+
+def is_golden(results: dict[str, Any]) -> bool:
+    return "gates" in results
+
+
+def checks_of(results: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """(name, status, message) of every gate, and of every MUST question of a golden set."""
+    for check in results.get("verdict", {}).get("checks", ()):
+        name = check["gate"]["name"] or f"{check['gate']['measure']} {check['gate']['slice']}"
+        yield name, check["status"], check["message"]
+    for number, gate in enumerate(results.get("gates", ())):
+        yield str(gate.get("name") or f"gate {number + 1}"), gate["status"], str(gate.get("message", ""))
+    for entry in results["per_query"]:
+        if entry.get("must"):
+            reason = str(entry.get("reason") or "")
+            yield entry["query_id"], "pass" if entry["passed"] else "fail", f"{entry['query_text']}: {reason}"
 
 
 def _cached(config: Config, gold_name: str, engine_name: str) -> dict[str, Any] | None:

@@ -104,7 +104,7 @@ _LETTERS = {
 _NAME = r"[A-Z][A-Za-z’'.]*[a-z](?:[- ](?:[A-Z][A-Za-z’'.]*[a-z]|[A-Z]\.|and|&|de|la|van|von|der)){0,4}"
 _BEFORE_LETTER = re.compile(
     rf"(?:\b(?P<name>{_NAME})\s+(?:[Ii]nformal\s+)?"
-    r"(?:(?:Advice\s+)?(?:Letter|Opinion|Memorandum)s?(?:\s+\([^()]{1,30}\))?,?\s+|Advice\s+)"
+    r"(?:(?:Advice\s+)?(?:Letter|Opinion|Memorandum)s?(?:\s+\([^()]{1,30}\))?,?\s+|Advice,?\s+)"
     rf"|\b(?:[Ll]etters?|[Mm]emorandum|[Oo]pinion)\s+to\s+(?:(?:Mr|Ms|Mrs|Dr|Hon)\.\s+)?(?P<to>{_NAME}),?\s+)?"
     r"(?:(?:[Oo]ur\s+)?[Ff]ile\s+|FILE\s+)?$"
 )
@@ -216,7 +216,7 @@ def _letter(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> Iterat
     name = _TITLES.sub("", " ".join((head["name"] or head["to"] or "").split()))
     name = name.removesuffix(" and").removesuffix(" Advice")
     citation = _citation(match.string, "letter", parts, head.start(), match.end())
-    yield msgspec.structs.replace(citation, name=name if name[:1].isupper() else "")
+    yield msgspec.structs.replace(citation, name=name if name[:1].isupper() and name != "Advice" else "")
 
 
 def _file_parts(match: re.Match[str]) -> dict[str, str] | None:

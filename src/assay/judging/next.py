@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 DEPTH = 10
+UNJUDGED_SHARE = 0.5  # an unjudged hit is taken to be half as good as judged ones at its rank: judges saw those first
 NORMAL = NormalDist()
 
 
@@ -62,7 +63,7 @@ def next_to_judge(
                 expected += weight * max(grade, 0)
                 continue
             mean, spread = prior[min(rank for rank in (rank_a, rank_b) if rank is not None) - 1]
-            expected += weight * mean
+            expected += weight * mean * UNJUDGED_SHARE
             variance += weight**2 * spread
             text = entry.get("query_text", "")
             pair = Pair(query_id=entry["query_id"], query_text=text, doc_id=doc_id, rank_a=rank_a,

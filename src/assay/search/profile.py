@@ -80,7 +80,7 @@ SOFT = Profile(
     name="soft",
     kind="soft",
     language="",
-    calibration=Calibration(scope=Logistic(bias=-2.59, weights={"coverage": 6.93, "attained": 4.70})),
+    calibration=Calibration(scope=Logistic(bias=-2.89, weights={"coverage": 6.64, "attained": 11.14}), power=0.3),
 )
 
 
