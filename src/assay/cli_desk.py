@@ -156,8 +156,7 @@ def backlog(
     import msgspec
 
     from assay import listing
-    from assay.backlog import Limits
-    from assay.desk import open_desk
+    from assay.desk import Limits, open_desk
 
     with open_desk(store) as desk:
         found, problems = desk.check_backlog(

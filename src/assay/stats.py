@@ -232,8 +232,10 @@ def t_cdf(t: float, freedom: int) -> float:
 
 def t_quantile(p: float, freedom: int) -> float:
     """The inverse of `t_cdf`, by bisection."""
+    if p == 0.5:
+        return 0.0
     low, high = -1e3, 1e3
-    for _ in range(80):
+    for _ in range(100):
         middle = (low + high) / 2
         low, high = (middle, high) if t_cdf(middle, freedom) < p else (low, middle)
     return (low + high) / 2

@@ -83,7 +83,7 @@ _BEFORE_REGULATION = re.compile(rf"(?:\b{_TITLE}|\b(?:\d+\s+)?(?:Cal(?:ifornia|\
 _TITLE_BEFORE = re.compile(rf"\b{_TITLE}$")
 # A letter's file number: kind of letter, year, number, and what was added to tell letters on one request apart.
 _DIGIT = r"[\dOolISB]"
-_EXTENSION = rf"(?P<ext>[a-zA-Z]\b|\([a-z]\))?(?P<law>{_DASH}1090)?"
+_EXTENSION = rf"(?P<ext>[a-km-zA-Z]\b|\([a-z]\))?(?P<law>{_DASH}1090)?"
 _FILE = (
     rf"(?P<series>[A-Z1l])(?<![A-Za-z\d].)\s?{_DASH}\s?(?P<yy>(?:19|20)?\d{_DIGIT})\s?{_DASH}\s?"
     rf"(?P<nn>{_DIGIT}{{2,4}}){_EXTENSION}"

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from assay.errors import EngineError, InputError
+from assay.search.views import Parts
 
 Floats = np.ndarray[Any, np.dtype[np.float32]]
 
@@ -24,7 +25,7 @@ Floats = np.ndarray[Any, np.dtype[np.float32]]
 SHIPPED = ("minilm-l6", "opinions-en-1")
 BATCH = 8
 QUERY_TOKENS = 128
-DOCUMENT_TOKENS = 256
+CITED_TOKENS = 24
 
 
 class Encoder(Protocol):
@@ -33,11 +34,11 @@ class Encoder(Protocol):
     name: str
 
     def queries(self, texts: Sequence[str]) -> Floats: ...
-    def documents(self, texts: Sequence[Sequence[tuple[str, int]]], tick: Callable[[int], None]) -> Floats: ...
+    def documents(self, texts: Sequence[Parts], tick: Callable[[int], None]) -> Floats: ...
 
 
 class OnnxEncoder:
-    """A shipped encoder. A document is a list of (text, most tokens of it): the parts are cut and put together."""
+    """A shipped encoder."""
 
     def __init__(self, name: str) -> None:
         import onnxruntime
@@ -59,11 +60,11 @@ class OnnxEncoder:
     def queries(self, texts: Sequence[str]) -> Floats:
         return self._encode([self._ids(text)[: QUERY_TOKENS - 2] for text in texts], lambda n: None)
 
-    def documents(self, texts: Sequence[Sequence[tuple[str, int]]], tick: Callable[[int], None]) -> Floats:
-        cut = [
-            [token for text, most in parts for token in self._ids(text)[:most]][: DOCUMENT_TOKENS - 2]
-            for parts in texts
-        ]
+    def documents(self, texts: Sequence[Parts], tick: Callable[[int], None]) -> Floats:
+        cut = []
+        for parts in texts:
+            body = [token for text, most in parts.texts for token in self._ids(text)[:most]]
+            cut.append(body[: parts.most] + self._ids(parts.cited)[:CITED_TOKENS])
         return self._encode(cut, tick)
 
     def _ids(self, text: str) -> list[int]:
@@ -107,9 +108,9 @@ class EndpointEncoder:
     def queries(self, texts: Sequence[str]) -> Floats:
         return self._ask(list(texts))
 
-    def documents(self, texts: Sequence[Sequence[tuple[str, int]]], tick: Callable[[int], None]) -> Floats:
+    def documents(self, texts: Sequence[Parts], tick: Callable[[int], None]) -> Floats:
         parts = []
-        whole = [" ".join(text for text, _ in document)[:8_000] or " " for document in texts]
+        whole = [" ".join(text for text, _ in document.texts)[:8_000] or " " for document in texts]
         for at in range(0, len(whole), 64):
             parts.append(self._ask(whole[at : at + 64]))
             tick(len(whole[at : at + 64]))
@@ -144,8 +145,8 @@ class SentenceEncoder:
     def queries(self, texts: Sequence[str]) -> Floats:
         return np.asarray(self._model.encode(list(texts), normalize_embeddings=True), np.float32)
 
-    def documents(self, texts: Sequence[Sequence[tuple[str, int]]], tick: Callable[[int], None]) -> Floats:
-        vectors = self.queries([" ".join(text for text, _ in document)[:8_000] for document in texts])
+    def documents(self, texts: Sequence[Parts], tick: Callable[[int], None]) -> Floats:
+        vectors = self.queries([" ".join(text for text, _ in document.texts)[:8_000] for document in texts])
         tick(len(vectors))
         return vectors
 

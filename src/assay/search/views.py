@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
 from assay.types import Document
 
 SHORT_FIELDS = ("question", "question_synthetic", "conclusion", "conclusion_synthetic", "summary")
+
+
+class Parts(msgspec.Struct, frozen=True, kw_only=True):
+    """Texts with the most tokens of each, cut together at `most`; then what the document cites."""
+
+    texts: tuple[tuple[str, int], ...]
+    most: int
+    cited: str = ""
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True):
@@ -20,7 +28,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     tags: str
     group: str  # the section this moment belongs to, or nothing
     act: str
-    dense: tuple[tuple[str, int], ...]  # (text, most tokens of it)
+    dense: Parts  # what the encoder reads
 
 
 def view_of(document: Document) -> View:
@@ -50,24 +58,25 @@ def section_texts(views: Sequence[View]) -> list[str]:
     return [" ".join([view.title, *texts[view.group]]) if view.group else "" for view in views]
 
 
-def _dense_parts(document: Document) -> tuple[tuple[str, int], ...]:
+def _dense_parts(document: Document) -> Parts:
     """An opinion by its question and conclusion, then what it cites; anything else by title and text."""
     fields = document.fields
     asked, question = _clean(fields.get("question_synthetic", ""), 500), _clean(fields.get("question", ""), 700)
     concluded = _clean(fields.get("conclusion") or fields.get("conclusion_synthetic") or "", 700)
     if not (asked or question or concluded):
         if not fields.get("summary"):
-            return ((f"{document.title} {document.text[:4_000]}".strip(), 254),)
-        return ((_clean(f"{fields['summary']} {document.text[250:1_800]}", 2_300), 230), *_cited(document))
+            return Parts(texts=((f"{document.title} {document.text[:4_000]}".strip(), 254),), most=254)
+        body = _clean(f"{fields['summary']} {document.text[250:1_800]}", 2_300)
+        return Parts(texts=((body, 160),), most=230, cited=_cited(document))
     parts = [(asked, 80), (question, 90 if asked else 120), (concluded, 90)]
     if sum(len(text.split()) for text, _ in parts) < 45:
         parts += [(_clean(fields.get("summary", ""), 500), 60), (_clean(fields.get("analysis", ""), 900), 100)]
-    return (*((text, most) for text, most in parts if text), *_cited(document))
+    return Parts(texts=tuple((text, most) for text, most in parts if text), most=230, cited=_cited(document))
 
 
-def _cited(document: Document) -> Iterable[tuple[str, int]]:
+def _cited(document: Document) -> str:
     names = [str(name) for key in ("government_code", "regulations") for name in document.metadata.get(key, [])[:8]]
-    return [(", ".join(names), 24)] if names else []
+    return ", ".join(names)
 
 
 def _clean(text: str, most: int) -> str:
