@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -85,3 +86,16 @@ def test_the_published_schema_is_the_types() -> None:
     schema = msgspec.json.decode((ROOT / "docs" / "results.schema.json").read_bytes())
     expected = msgspec.json.schema(ResultsFile)
     assert {key: schema[key] for key in expected} == expected
+
+
+@pytest.mark.parametrize("section", ["## A search engine of its own", "## What must be found"])
+def test_readme_commands_run(section: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The indented commands of a section run as printed, in order."""
+    monkeypatch.setenv("ASSAY_HOME", str(tmp_path / "home"))
+    (tmp_path / "samples").symlink_to(ROOT / "samples")
+    text = README.split(section)[1].split("\n## ")[0]
+    commands = re.findall(r"^    assay (.+?)(?:\s+#.*)?$", text, flags=re.MULTILINE)
+    assert len(commands) >= 3
+    for command in commands:
+        done = subprocess.run([ASSAY, *shlex.split(command)], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode in (0, 1), done.stderr  # 1: a gate of the sample set failed, which is its point

@@ -14,6 +14,7 @@ from assay.corpus.build import ImportReport, Progress, import_corpus
 from assay.corpus.citations import Citation, Scheme, format, parse
 from assay.corpus.disk import Corpus, Manifest, list_corpora, open_corpus, workspace
 from assay.corpus.frozen import freeze, open_frozen
+from assay.corpus.locators import format_locator, parse_locator
 from assay.corpus.quality import Stats, check, near_duplicates, stats
 from assay.corpus.resolve import Resolved, Resolver, cite
 from assay.corpus.source import KINDS, Problem
@@ -33,6 +34,7 @@ __all__ = [
     "check",
     "cite",
     "format",
+    "format_locator",
     "freeze",
     "import_corpus",
     "list_corpora",
@@ -40,6 +42,7 @@ __all__ = [
     "open_corpus",
     "open_frozen",
     "parse",
+    "parse_locator",
     "stats",
     "workspace",
 ]
