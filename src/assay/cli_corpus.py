@@ -22,6 +22,7 @@ def import_(
     kind: Annotated[str, typer.Argument(help="fppc, akn, finlex, report, jsonl, csv, parquet or postgres.")],
     source: Annotated[str, typer.Argument(help="A file, a folder, or a database URL.")],
     name: Annotated[str, typer.Option(help="What the corpus is called.")],
+    map_: Annotated[list[str] | None, typer.Option("--map", help="TARGET=COLUMN for tables; repeat.")] = None,
     option: Annotated[list[str] | None, typer.Option("--option", help="KEY=VALUE for the importer; repeat.")] = None,
     strict: Annotated[bool, typer.Option(help="Stop at the first bad record.")] = False,
     json: Json = False,
@@ -31,7 +32,9 @@ def import_(
 
     from assay import library, listing
 
-    options = dict(_pair(text) for text in option or ())
+    options: dict[str, Any] = dict(_pair(text) for text in option or ())
+    if map_:
+        options["map"] = dict(_pair(text) for text in map_)
     with progress_bar() as tick:
         done = library.import_corpus(kind, source, name=name, options=options, strict=strict, progress=tick)
     data = msgspec.to_builtins(done)
@@ -43,7 +46,7 @@ def import_(
 def _pair(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals:
-        raise UsageError(f"--option {text!r} is not KEY=VALUE")
+        raise UsageError(f"{text!r} is not KEY=VALUE")
     return key.strip(), value.strip()
 
 
@@ -100,9 +103,7 @@ def check(name: Name, json: Json = False) -> None:
 
 
 @app.command()
-def freeze(
-    name: Name, output: Annotated[Path, typer.Option("--output", "-o", help="The file, ending in .assay.")]
-) -> None:
+def freeze(name: Name, output: Annotated[Path, typer.Argument(help="The file, best ending in .assay.")]) -> None:
     """Write one portable file with the corpus and its fingerprint."""
     from assay import library
 
