@@ -120,6 +120,10 @@ class Engine(SearchEngine):
         if len(index.acts) > 1:
             signals["act"] = self._act_prior(words, found["main"])[index.act_of]
             signals["fused"] = signals["fused"] + index.profile.act * signals["act"]
+        named = sections_named(text)
+        if named and index.sections:
+            signals["citation"] = np.array([_is_named(section, named) for section in index.sections])
+            signals["fused"] = signals["fused"] + index.profile.citation * signals["citation"]
         return signals
 
     def _coverage(self, found: dict[str, list[Doubles]]) -> Doubles:
@@ -222,6 +226,24 @@ class Engine(SearchEngine):
             if score > best_score:
                 best, best_score, found = sentence, score, held
         return _shorten(best), found
+
+
+_FINNISH_SECTION = re.compile(r"(\d+)\s?([a-z]?)\s?§(?:\s?:?\w*\s+(\d+)\s+mom)?", re.IGNORECASE)
+_HEBREW_SECTION = re.compile(
+    r"(?:^|[^\u05d0-\u05ea])[\u05d5\u05d1\u05dc\u05de\u05e9\u05d4]{0,2}סעי(?:ף|פים)\s+(\d+)([\u05d0-\u05ea]?)"
+)
+
+
+def sections_named(text: str) -> list[tuple[str, str]]:
+    """(section, moment) of each section the question names: "110 a §:n 3 momentti", "סעיף 197"."""
+    found = [(f"{m[1]}{m[2].lower()}", m[3] or "") for m in _FINNISH_SECTION.finditer(text)]
+    return found + [(f"{m[1]}{m[2]}", "") for m in _HEBREW_SECTION.finditer(text)]
+
+
+def _is_named(section: str, named: list[tuple[str, str]]) -> float:
+    """1 for the moment that is named, or any of a named section; half for another moment of it."""
+    number, _, moment = section.partition(":")
+    return max((1.0 if not m or m == moment else 0.5 for n, m in named if n == number), default=0.0)
 
 
 def to_best(scores: Any) -> Any:

@@ -31,7 +31,7 @@ from assay.search.soft import Lookalikes, SoftView, lookalikes
 from assay.search.views import View, section_texts, view_of
 from assay.types import Document
 
-FORMAT = 1
+FORMAT = 2
 MANIFEST = "index.json"
 VIEWS = {"main": 1.0, "title": 0.3, "tags": 0.5, "section": 0.3}  # soft views and what each counts
 Tick = Callable[[str, int, int], None]  # (what, done, of)
@@ -55,6 +55,7 @@ class Index:
     vectors: Floats | None = None
     acts: list[str] = field(default_factory=list)
     act_of: Array = field(default_factory=lambda: np.empty(0, np.int32))
+    sections: list[str] = field(default_factory=list)  # "110a:3" of each document of an act
 
     @property
     def analyzer(self) -> Analyzer:
@@ -190,6 +191,7 @@ def _build_soft(profile: Profile, views: list[View], digests: list[str]) -> Inde
         words=lookalikes(words, language),
         acts=acts,
         act_of=np.array([place[view.act] for view in views], np.int32),
+        sections=[view.section for view in views],
     )
 
 
@@ -252,7 +254,8 @@ def _write_files(index: Index, folder: Path) -> dict[str, _File]:
 
 def _parts(index: Index) -> tuple[dict[str, Array], dict[str, list[str]]]:
     arrays: dict[str, Array] = {"act_of": index.act_of}
-    lists: dict[str, list[str]] = {"ids": index.ids, "digests": index.digests, "acts": index.acts}
+    lists: dict[str, list[str]] = {"ids": index.ids, "digests": index.digests, "acts": index.acts,
+                                   "sections": index.sections}  # fmt: skip
     for name, found in index.fields.items():
         arrays |= {f"{name}.starts": found.starts, f"{name}.rows": found.rows, f"{name}.impacts": found.impacts,
                    f"{name}.idf": found.idf}  # fmt: skip
@@ -341,6 +344,7 @@ def _assemble(profile: Profile, arrays: dict[str, Any], lists: dict[str, list[st
         vectors=arrays.get("vectors"),
         acts=lists["acts"],
         act_of=arrays["act_of"],
+        sections=lists["sections"],
     )
 
 

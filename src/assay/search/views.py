@@ -27,6 +27,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     short: str
     tags: str
     group: str  # the section this moment belongs to, or nothing
+    section: str  # "110a:3": what a question may name
     act: str
     dense: Parts  # what the encoder reads
 
@@ -35,15 +36,17 @@ def view_of(document: Document) -> View:
     fields, metadata = document.fields, document.metadata
     heading = fields.get("section_title") or metadata.get("section_title") or ""
     locator = document.locator
-    group = f"{locator.doc_id}\0{locator.section}" if locator and locator.section else ""
+    place = (locator.doc_id, metadata.get("schedule"), metadata.get("chapter"), locator.section) if locator else ()
+    group = "\0".join(str(part or "") for part in place) if locator and locator.section else ""
     tags = metadata.get("tags")
     return View(
         id=document.id,
         title=str(heading) if group else document.title,
-        body=document.text,
+        body=f"{fields['intro']} {document.text}" if fields.get("intro") else document.text,
         short=" ".join(fields[name] for name in SHORT_FIELDS if fields.get(name)),
         tags=" ".join(map(str, tags)) if isinstance(tags, list) else "",
         group=group,
+        section=f"{locator.section}:{locator.moment or ''}" if group and locator else "",
         act=str(metadata.get("law") or (locator.doc_id if group and locator else "") or ""),
         dense=_dense_parts(document),
     )
