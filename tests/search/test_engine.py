@@ -66,6 +66,21 @@ def test_hebrew_prefixes_and_points_find_the_same(home: Path, variant: str) -> N
     assert ids(home, "precedents", variant, top_k=5)[:1] == ids(home, "precedents", "היטל השבחה", top_k=5)[:1]
 
 
+def test_any_language_takes_an_encoder(home: Path, tmp_path: Path) -> None:
+    """The lexical profile of a language without weights of its own gains a dense part when one is named."""
+    from assay.corpus import import_corpus
+
+    import_corpus("finlex", SAMPLES / "fi" / "saaristokuntalaki.jsonl", name="act", home=tmp_path)
+    library.index_corpus("act", home=tmp_path, encoder="minilm-l6")
+    hit = library.search("act", "talousarvio", home=tmp_path)["hits"][0]
+    assert "dense" in hit["signals"]
+
+
+def test_a_named_section_comes_first(home: Path) -> None:
+    hits = library.search("act", "Mitä 14 a §:n 2 momentissa säädetään?", home=home)["hits"]
+    assert (hits[0]["locator"]["section"], hits[0]["locator"]["moment"]) == ("14a", "2")
+
+
 def test_a_misspelt_word_is_read_as_its_neighbour(home: Path) -> None:
     assert set(ids(home, "opinions", "lobbyist registraton")[:5]) & set(
         ids(home, "opinions", "lobbyist registration")[:5]

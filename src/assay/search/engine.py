@@ -120,6 +120,9 @@ class Engine(SearchEngine):
         if len(index.acts) > 1:
             signals["act"] = self._act_prior(words, found["main"])[index.act_of]
             signals["fused"] = signals["fused"] + index.profile.act * signals["act"]
+        if index.vectors is not None:
+            signals["dense"] = index.vectors @ encoder(index.profile.encoder).queries([text])[0]
+            signals["fused"] = signals["fused"] + index.profile.dense * signals["dense"]
         named = sections_named(text)
         if named and index.sections:
             signals["citation"] = np.array([_is_named(section, named) for section in index.sections])

@@ -94,7 +94,7 @@ def build(
         chosen = msgspec.structs.replace(chosen, encoder="")
     usable = previous if previous is not None and previous.profile == chosen else None
     if chosen.kind == "soft":
-        return _build_soft(chosen, views, digests)
+        return _build_soft(chosen, views, digests, usable, tick)
     return _build_stems(chosen, views, digests, usable, tick)
 
 
@@ -107,8 +107,7 @@ def _language(stated: Sequence[str], views: Sequence[View]) -> str:
 
 def _build_stems(profile: Profile, views: list[View], digests: list[str], previous: Index | None, tick: Tick) -> Index:
     language = analyzer(profile.language)
-    old_rows = {digest: row for row, digest in enumerate(previous.digests)} if previous else {}
-    reuse = [old_rows.get(digest, -1) for digest in digests]
+    reuse = _reuse(digests, previous)
     counts: dict[str, Counts] = {}
     sources = {"full": [f"{view.title} {view.body}" for view in views], "short": [view.short for view in views]}
     for name, texts in sources.items():
@@ -124,6 +123,12 @@ def _build_stems(profile: Profile, views: list[View], digests: list[str], previo
     vectors = _vectors(profile, views, reuse, previous, tick) if profile.encoder else None
     return Index(profile=profile, ids=[view.id for view in views], digests=digests, fields=fields, counts=counts,
                  vectors=vectors)  # fmt: skip
+
+
+def _reuse(digests: Sequence[str], previous: Index | None) -> list[int]:
+    """For each document its row in the index before, or -1."""
+    rows = {digest: row for row, digest in enumerate(previous.digests)} if previous else {}
+    return [rows.get(digest, -1) for digest in digests]
 
 
 def _letters(text: str) -> list[str]:
@@ -159,8 +164,9 @@ def _vectors(
     return vectors
 
 
-def _build_soft(profile: Profile, views: list[View], digests: list[str]) -> Index:
+def _build_soft(profile: Profile, views: list[View], digests: list[str], previous: Index | None, tick: Tick) -> Index:
     language = analyzer(profile.language)
+    reuse = _reuse(digests, previous)
     texts = {
         "main": [f"{view.title} {view.title} {view.body}" for view in views],
         "title": [view.title for view in views],
@@ -192,6 +198,7 @@ def _build_soft(profile: Profile, views: list[View], digests: list[str]) -> Inde
         acts=acts,
         act_of=np.array([place[view.act] for view in views], np.int32),
         sections=[view.section for view in views],
+        vectors=_vectors(profile, views, reuse, previous, tick) if profile.encoder else None,
     )
 
 
