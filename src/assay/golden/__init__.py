@@ -12,7 +12,7 @@ from assay.golden.gates import DEFAULT_POLICY, evaluate_gates
 from assay.golden.places import Locate, Place, document_fields, hit_place, label, matches, normal_section, place_of
 from assay.golden.robustness import robustness
 from assay.golden.suite import evaluate_golden
-from assay.golden.summary import results, summarize, wilson
+from assay.golden.summary import results, summarize
 from assay.golden.words import contains_term
 
 __all__ = [
@@ -39,5 +39,4 @@ __all__ = [
     "results_of",
     "robustness",
     "summarize",
-    "wilson",
 ]

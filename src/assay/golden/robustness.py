@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from assay import stats
 from assay.errors import InputError
-from assay.golden.summary import wilson
 
 WORST = 3
 
@@ -43,7 +43,8 @@ def _row(variants: Sequence[Mapping[str, Any]], passed: Mapping[str, bool]) -> d
     n = len(variants)
     good = sum(bool(entry["passed"]) for entry in variants)
     before = sum(passed[entry["parent"]] for entry in variants)
-    low, high = wilson(good, n) or (None, None)
+    interval = stats.wilson(good, n)
+    low, high = interval.low, interval.high
     return {
         "n": n,
         "pass_rate": good / n,

@@ -6,13 +6,13 @@ fails the gate. A question missing from the run counts as not passed.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from statistics import NormalDist, mean, median
+from statistics import mean, median
 from typing import Any
 
 import numpy as np
 
+from assay import stats
 from assay.golden.checks import Outcome, Ranked
 from assay.golden.places import hit_fields
 
@@ -40,34 +40,8 @@ SLICES: dict[str, Callable[[Outcome], str]] = {
     "perturbation": lambda o: str(o.query.extra.get("perturbation") or ""),
 }
 
-LEVEL = 0.95
-SAMPLES = 2_000
-SEED = 20_260
-
 
 # ── intervals ────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def wilson(successes: int, n: int, *, level: float = LEVEL) -> tuple[float, float] | None:
-    """The interval of a rate (Wilson 1927): inside [0, 1], and right near the ends. None without questions."""
-    if n == 0:
-        return None
-    z = NormalDist().inv_cdf((1 + level) / 2)
-    rate, denominator = successes / n, 1 + z**2 / n
-    centre = (rate + z**2 / (2 * n)) / denominator
-    half = z * math.sqrt(rate * (1 - rate) / n + z**2 / (4 * n**2)) / denominator
-    return max(0.0, centre - half), min(1.0, centre + half)
-
-
-def mean_interval(values: Sequence[float], *, level: float = LEVEL) -> tuple[float, float] | None:
-    """Percentile bootstrap of a mean, seeded. None below two questions."""
-    if len(values) < 2:
-        return None
-    rng = np.random.default_rng(SEED)
-    data = np.asarray(values, np.float64)
-    means = data[rng.integers(0, len(data), size=(SAMPLES, len(data)))].mean(axis=1)
-    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2]).tolist()
-    return float(low), float(high)
 
 
 # ── figures ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -84,7 +58,7 @@ def summarize(outcomes: Iterable[Outcome]) -> tuple[dict[str, Any], dict[str, An
         asked = [outcome for outcome in answered if over(outcome)]
         successes, n[name] = sum(counts(outcome) for outcome in asked), len(asked)
         figures[name] = successes / n[name] if asked else None
-        intervals[name] = list(wilson(successes, n[name]) or (None, None))
+        intervals[name] = _bounds(stats.wilson(successes, n[name]))
     means = {
         "mrr_at_k": [rr for outcome in answered if (rr := outcome.rr) is not None],
         "recall_at_k": [outcome.recall for outcome in answered if outcome.recall is not None],
@@ -93,7 +67,8 @@ def summarize(outcomes: Iterable[Outcome]) -> tuple[dict[str, Any], dict[str, An
     }
     for name, values in means.items():
         figures[name] = mean(values) if values else None  # exactly as the suite's runner, to the last bit
-        intervals[name] = list(mean_interval(values) or (None, None))
+        column = np.asarray(values, np.float64).reshape(-1, 1)
+        intervals[name] = _bounds(stats.mean_intervals(column)[0])
         n[name] = len(values)
     figures |= _percentiles(means["avg_top1_score"], TOP1)
     figures |= _percentiles(means["avg_latency_ms"], LATENCY)
@@ -225,3 +200,7 @@ def _place_json(ranked: Ranked) -> Iterator[tuple[str, str]]:
         "version": place.version,
     }
     yield from ((key, value) for key, value in names.items() if value)
+
+
+def _bounds(interval: stats.Interval) -> list[float | None]:
+    return [interval.low, interval.high]
