@@ -111,6 +111,62 @@ def files_ir_measures(folder: Path) -> Callable[[], Any]:
     )
 
 
+# ── search: one stemmed full-text field, and the whole pipeline, on real opinions ────────────────────────────────────
+
+
+def opinions(folder: Path) -> tuple[list[str], list[str]]:
+    """(texts, queries) of the real opinions that $ASSAY_DATA points to."""
+    import os
+    import tarfile
+
+    data = Path(os.environ["ASSAY_DATA"]) / "fppc"
+    unpacked = folder / "extracted"
+    if not unpacked.exists():
+        with tarfile.open(data / "opinions.tar.xz") as archive:
+            archive.extractall(folder, filter="data")
+    texts = [json.loads(path.read_bytes())["content"]["full_text"] or "" for path in sorted(unpacked.rglob("*.json"))]
+    queries = json.loads((data / "dataset-dev.json").read_bytes())["queries"]
+    return texts, [query["text"] for query in queries]
+
+
+def search_assay(folder: Path) -> Callable[[], Any]:
+    from assay.search.analysis import analyzer
+    from assay.search.lexical import bm25, count_terms
+
+    texts, queries = opinions(folder)
+    terms = analyzer("en").terms
+    field = bm25(count_terms(texts, terms), k1=2.5, b=0.9)
+    return lambda: _latencies(lambda text: field.scores(field.query(terms(text))).argmax(), queries)
+
+
+def search_bm25s(folder: Path) -> Callable[[], Any]:
+    import bm25s
+    import Stemmer
+
+    texts, queries = opinions(folder)
+    stemmer = Stemmer.Stemmer("english")
+    index = bm25s.BM25(k1=2.5, b=0.9)
+    index.index(bm25s.tokenize(texts, stopwords="en", stemmer=stemmer, show_progress=False), show_progress=False)
+
+    def ask(text: str) -> Any:
+        tokens = bm25s.tokenize([text], stopwords="en", stemmer=stemmer, show_progress=False)
+        return index.retrieve(tokens, k=10, show_progress=False)
+
+    return lambda: _latencies(ask, queries)
+
+
+def _latencies(ask: Callable[[str], Any], queries: list[str]) -> float:
+    """Milliseconds a query, the median of five rounds; the first round warms up."""
+    times = []
+    for turn in range(6):
+        for text in queries:
+            start = perf_counter()
+            ask(text)
+            if turn:
+                times.append(perf_counter() - start)
+    return sorted(times)[len(times) // 2] * 1000
+
+
 def main() -> None:
     task, peer, folder = sys.argv[1], sys.argv[2].replace("-", "_"), Path(sys.argv[3])
     if task == "make":

@@ -57,6 +57,7 @@ def main() -> None:
             say(f"\n{TITLES[task]}")
             rows = {peer: measure(task, peer, folder) for peer, _, _ in peers}
             show(rows, peers)
+        show_search(folder)
         say("\nCommand line, best of five")
         show_cold_starts(folder)
 
@@ -78,6 +79,22 @@ def show(rows: dict[str, dict[str, Any]], peers: list[tuple[str, float | None, f
         agree = abs(row["check"] - ours["check"]) < 1e-9
         text += "" if agree else f"  DIFFERENT VALUES: {row['check']} against {ours['check']}"
         say(f"{peer:16}{row['seconds']:>9.2f}{row['peak_mb']:>9.0f}  {text}")
+
+
+def show_search(folder: Path) -> None:
+    """One stemmed full-text field of 14,096 opinions; only where the data is."""
+    if not os.environ.get("ASSAY_DATA"):
+        say("\nSearch: set ASSAY_DATA to the folder that holds fppc/ to measure it on real opinions")
+        return
+    say("\nSearch: one stemmed full-text field, 14,096 opinions, median of 33 queries")
+    rows = {peer: measure("search", peer, folder, repeats=1) for peer in ("assay", "bm25s")}
+    for peer, row in rows.items():
+        say(
+            f"{peer:16}"
+            + (f"{row['check']:>9.2f} ms{row['peak_mb']:>9.0f} MB" if "check" in row else f"  {row['error']}")
+        )
+    if all("check" in row for row in rows.values()):
+        say(f"{'':16}assay takes {rows['assay']['check'] / rows['bm25s']['check']:.1f}x of bm25s (wanted at most 2x)")
 
 
 def show_cold_starts(folder: Path) -> None:

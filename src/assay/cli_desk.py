@@ -110,6 +110,20 @@ def reject(
     _rule("reject", store, gold, ids, by, why)
 
 
+def reopen(
+    id: Annotated[str, typer.Argument(help="A row of the gold set.")],
+    by: By,
+    why: Why = "",
+    gold: Gold = GOLD_SET,
+    store: StoreUrl = "",
+) -> None:
+    """Take a rejection back: the query may come again with the next bootstrap."""
+    from assay.desk import open_desk
+
+    with open_desk(store) as desk:
+        _say_ruled(desk.reopen(gold, id, by=by, why=why))
+
+
 def correct(
     id: Annotated[str, typer.Argument(help="A row of the gold set.")],
     by: By,

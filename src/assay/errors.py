@@ -3,7 +3,9 @@
     AssayError                 exit 4   the tool failed
     ├── InputError             exit 2   a file, an option or a record is wrong; names where and what to do
     │   └── UsageError         exit 2   the command line itself
-    └── EngineError            exit 4   the engine under test failed or broke its contract
+    ├── EngineError            exit 4   the engine under test failed or broke its contract
+    ├── IndexProblem           exit 2   an index is missing, outdated or damaged (search/index.py)
+    └── StoreError             exit 4   the database failed, is away or is in conflict (store/contract.py)
 
 An error says what was found, where, and what to do. The command line prints it as one message and never a traceback.
 """

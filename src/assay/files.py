@@ -55,9 +55,11 @@ def read_json(path: Path) -> Any:
         raise InputError("not usable JSON: nested too deeply", where=str(path)) from error
 
 
-def iter_json_lines(path: Path) -> Iterator[tuple[int, Any]]:
-    """(line number, value) for every non-empty line."""
+def iter_json_lines(path: Path, *, comments: bool = False) -> Iterator[tuple[int, Any]]:
+    """(line number, value) for every non-empty line; with `comments`, lines that begin with # or // are left out."""
     for number, line in iter_lines(path):
+        if comments and line.lstrip().startswith(("#", "//")):
+            continue
         try:
             yield number, msgspec.json.decode(line)
         except (msgspec.DecodeError, RecursionError) as error:
