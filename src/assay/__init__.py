@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from assay.types import Document, GoldSet, Hit, Judgment, Query, Run, ScoreSheet, SearchEngine
 
 __version__ = "0.1.0"
+
+# Before polars is loaded: give freed memory back at once. Reading a large run otherwise holds a fifth more of it.
+os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:0,muzzy_decay_ms:0")
 
 # Loaded on first use, so that `import assay` and `assay --help` cost nothing.
 _HOMES = {

@@ -17,7 +17,7 @@ from assay.types import QueryResult, Run
 
 Integers = np.ndarray[Any, np.dtype[np.int64]]
 
-CHUNK_ROWS = 100_000
+CHUNK_ROWS = 250_000
 
 
 def run_from_results(engine: str, results: Sequence[QueryResult], **environment: Any) -> Run:
