@@ -339,6 +339,12 @@ def test_small_blocks_and_chunks_give_the_same_values(judged: Qrels, scored: Sco
         assert readings[name].best == pytest.approx(reading.best, abs=1e-12)
 
 
+def test_a_sheet_is_a_frame_and_a_table() -> None:
+    sheet = evaluate({"q1": {"a": 2.0}}, {"q1": {"a": 1}, "q2": {"b": 0}}, ["P@1"])
+    assert sheet.to_frame()["P@1"].to_list() == [1.0, None]
+    assert "<td>1.000</td>" in sheet._repr_html_()
+
+
 @given(qrels(), scores())
 def test_every_value_is_between_zero_and_one(judged: Qrels, scored: Scores) -> None:
     values = evaluate(scored, judged, SUITE).values

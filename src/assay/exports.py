@@ -130,6 +130,9 @@ def markdown(results: Results, comparison: Mapping[str, Any] | None = None) -> s
     out = [f"### {verdict['status'].upper()}: " if verdict else "### "]
     out[0] += f"{results['engine']} on {receipt['gold']['name']}"
     out += ["", f"{receipt['counts']['n_scored']} of {receipt['counts']['n_expected']} queries scored.", ""]
+    share = receipt["gold"].get("approved_share")
+    if share is not None and share < 1:
+        out += [f"Provisional{' (bootstrap-only)' if not share else ''}: {share:.0%} of the rows are approved.", ""]
     if verdict:
         out += [f"- **{check['status'].upper()}** {check['message']}" for check in verdict["checks"]] + [""]
     out += ["| measure | value | 95% interval |" + (" vs baseline |" if delta else "")]

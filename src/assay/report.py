@@ -335,11 +335,25 @@ def _footnotes(receipt: Mapping[str, Any]) -> Iterator[Text]:
                 f"documents alone it is {only}, and with every possible grade of the rest between {worst} and {best}.",
                 style="dim",
             )
+    if note := standing(receipt["gold"]):
+        yield Text(note, style="yellow")
     parts = [f"{counts['n_scored']} of {counts['n_expected']} queries scored"]
     parts += [f"{counts[key]} {label}" for key, label in COUNT_LABELS.items() if counts.get(key)]
     if latency := receipt.get("latency_ms"):
         parts.append(f"latency p50 {latency['p50']:.1f} ms, p95 {latency['p95']:.1f} ms")
     yield Text("; ".join(parts) + ".", style="dim")
+
+
+def standing(gold: Mapping[str, Any]) -> str:
+    """How far an expert has approved a bootstrapped set."""
+    share = gold.get("approved_share")
+    if share is None or share == 1:
+        return ""
+    return (
+        "Provisional (bootstrap-only): no row is approved."
+        if not share
+        else f"Provisional: {share:.0%} of the rows are approved."
+    )
 
 
 COUNT_LABELS = {

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from html import escape
 from typing import Any, Literal
 
 import msgspec
@@ -282,6 +283,23 @@ class ScoreSheet:
             value=None if missing else value,
             reason=self.reasons[row],
         )
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row a query: id, attributes, the value of every measure, and the reason where there is none."""
+        columns: dict[str, Any] = {"query_id": [query.id for query in self.queries]}
+        columns |= {kind: [getattr(query, kind) for query in self.queries] for kind in ("type", "topic")}
+        columns |= {name: self.values[:, place] for place, name in enumerate(self.measures)}
+        frame = pl.DataFrame(columns | {"reason": list(self.reasons)})
+        return frame.with_columns(pl.col(name).fill_nan(None) for name in self.measures)
+
+    def _repr_html_(self) -> str:
+        """The means by slice, for notebooks."""
+        head = "".join(f"<th>{name}</th>" for name in ("slice", "n", *self.measures))
+        rows = ""
+        for part in self.slices:
+            cells = "".join("<td>–</td>" if mean is None else f"<td>{mean:.3f}</td>" for mean in part.means.values())
+            rows += f"<tr><td>{escape(f'{part.kind} {part.name}'.strip())}</td><td>{part.n}</td>{cells}</tr>"
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
     @property
     def overall(self) -> Slice:

@@ -269,8 +269,10 @@ def score_run(run: Run, gold: GoldSet, measures: Sequence[str], *, inputs: dict[
 
 
 def _gold_card(gold: GoldSet) -> dict[str, Any]:
+    approved = [query.source == "chair" for query in gold.queries if query.source]
+    share = sum(approved) / len(gold.queries) if approved else None
     return {"name": gold.name, "version": gold.version, "rubric": gold.rubric, "status": gold.status,
-            "queries": len(gold.queries), "judgments": gold.judgments.height,
+            "approved_share": share, "queries": len(gold.queries), "judgments": gold.judgments.height,
             "fingerprint": gold_fingerprint(gold)}  # fmt: skip
 
 
