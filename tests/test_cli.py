@@ -430,3 +430,13 @@ def test_the_rubric_is_printed_as_a_page(assay_cli: Assay) -> None:
     out = assay_cli("rubric").out
     assert "Highly relevant" in out
     assert "Edge cases" in out
+
+
+def test_an_inconclusive_gate_names_the_judgments_that_would_settle_it(assay_cli: Assay, tmp_path: Path) -> None:
+    (tmp_path / "assay.toml").write_text(
+        f'[gold.s]\npath = "{SAMPLE}"\n[engines.b]\nengine = "bm25"\ncorpus = "{CORPUS}"\n'
+        '[[gates]]\nmeasure = "nDCG@10"\nminimum = 0.66\nsignificance = 0.05\n'
+    )
+    outcome = assay_cli("run", "--config", "assay.toml")
+    assert outcome.code == 3, outcome.err
+    assert "judgments would settle it" in outcome.out

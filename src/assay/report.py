@@ -258,7 +258,12 @@ def verdict_lines(verdict: Mapping[str, Any]) -> RenderableType:
     table = Table(box=None, pad_edge=False, show_header=False)
     for check in sorted(verdict["checks"], key=lambda check: ("fail", "inconclusive", "pass").index(check["status"])):
         table.add_row(Text(check["status"].upper(), style=styles[check["status"]]), check["message"])
-    return Group(Text(verdict["status"].upper(), style=styles[verdict["status"]]), table)
+    parts: list[RenderableType] = [Text(verdict["status"].upper(), style=styles[verdict["status"]]), table]
+    if pairs := verdict.get("judge_next"):
+        shown = ", ".join(f"{pair['query_id']} {pair['doc_id']}" for pair in pairs[:5])
+        more = f" and {len(pairs) - 5} more" if len(pairs) > 5 else ""
+        parts.append(Text(f"{len(pairs)} judgments would settle it, these first: {shown}{more}", style="yellow"))
+    return Group(*parts)
 
 
 def comparison_table(found: Mapping[str, Any]) -> RenderableType:

@@ -143,7 +143,29 @@ def _against_baseline(scored: Scored, baseline: Path | None, gates: Sequence[Gat
 def verdict(results: dict[str, Any], gates: Sequence[Gate], baseline: Path | None) -> dict[str, Any]:
     then = read_results(baseline) if baseline is not None and baseline.exists() else None
     decided: dict[str, Any] = msgspec.to_builtins(decide(results, gates, then))
+    if decided["status"] == "inconclusive":
+        decided["judge_next"] = _settling(results, then, decided["checks"])
     return decided
+
+
+def _settling(
+    results: dict[str, Any], then: dict[str, Any] | None, checks: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """The shortest list of judgments expected to settle the gates on nDCG@10 that cannot be told."""
+    pairs: dict[tuple[str, str], dict[str, Any]] = {}
+    for check in checks:
+        gate = check["gate"]
+        if check["status"] != "inconclusive" or gate["measure"] not in ("nDCG@10", "ndcg@10"):
+            continue
+        if gate["max_drop"] is not None and then is not None:
+            decision = next_to_judge(then, results)
+        elif gate["minimum"] is not None:
+            decision = next_to_judge(results, threshold=gate["minimum"])
+        else:
+            continue
+        for pair in decision.pairs[: max(decision.needed, 1)]:
+            pairs.setdefault((pair.query_id, pair.doc_id), msgspec.to_builtins(pair))
+    return list(pairs.values())
 
 
 def update_baseline(results: dict[str, Any], path: Path, *, by: str, why: str) -> None:
