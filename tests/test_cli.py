@@ -439,4 +439,4 @@ def test_an_inconclusive_gate_names_the_judgments_that_would_settle_it(assay_cli
     )
     outcome = assay_cli("run", "--config", "assay.toml")
     assert outcome.code == 3, outcome.err
-    assert "judgments would settle it" in outcome.out
+    assert "would settle it" in outcome.out

@@ -74,7 +74,8 @@ def _page(results: Results, comparison: Mapping[str, Any] | None) -> dict[str, A
         head = next(row for row in comparison["differences"] if row["measure"] == comparison["headline"])
     return {
         "engine": results["engine"], "timestamp": results["timestamp"], "overall": results["overall"],
-        "gold": {"approved_share": None, **receipt["gold"]}, "counts": receipt["counts"], "measures": receipt["measures"], "n": receipt["n"],
+        "gold": {"approved_share": None, **receipt["gold"]},
+        "counts": receipt["counts"], "measures": receipt["measures"], "n": receipt["n"],
         "bounds": results["intervals"], "delta": results.get("baseline", {}).get("delta", {}),
         "verdict": results.get("verdict"), "latency": receipt.get("latency_ms"), "receipt": receipt,
         "slice_kinds": [(kind, HEADINGS.get(kind, f"By {kind}")) for kind in kinds],

@@ -262,7 +262,9 @@ def verdict_lines(verdict: Mapping[str, Any]) -> RenderableType:
     if pairs := verdict.get("judge_next"):
         shown = ", ".join(f"{pair['query_id']} {pair['doc_id']}" for pair in pairs[:5])
         more = f" and {len(pairs) - 5} more" if len(pairs) > 5 else ""
-        parts.append(Text(f"{len(pairs)} judgments would settle it, these first: {shown}{more}", style="yellow"))
+        parts.append(Text(f"Judgments that would settle it ({len(pairs)}), these first: {shown}{more}", style="yellow"))
+    elif "judge_next" in verdict:
+        parts.append(Text("More queries would settle it, not more judgments.", style="yellow"))
     return Group(*parts)
 
 

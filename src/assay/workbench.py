@@ -163,7 +163,7 @@ def _settling(
             decision = next_to_judge(results, threshold=gate["minimum"])
         else:
             continue
-        for pair in decision.pairs[: max(decision.needed, 1)]:
+        for pair in decision.pairs[: decision.needed]:
             pairs.setdefault((pair.query_id, pair.doc_id), msgspec.to_builtins(pair))
     return list(pairs.values())
 
