@@ -107,6 +107,8 @@ def score(
         sys.exit(4)
     if update_baseline and baseline is not None:
         workbench.update_baseline(scored.results, baseline, by=by, why=why)
+        if dataset.suffix == ".jsonl":
+            cli_desk.publish(dataset, by)
         say(f"baseline written to {baseline}")
     if any(gate["status"] == "fail" for gate in scored.results.get("gates", ())):
         sys.exit(1)

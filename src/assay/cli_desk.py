@@ -71,8 +71,8 @@ def purge(
 
 def bootstrap(
     gold: Annotated[Path, typer.Argument(help="The gold set to write.")] = GOLD_SET,
-    min_support: Annotated[int, typer.Option(help="Decisions or searches that must agree.")] = 1,
-    recent: Annotated[float | None, typer.Option(help="Only what is at most this many days old.")] = None,
+    min_support: Annotated[int, typer.Option(help="Searches that must have confirmed a document.")] = 1,
+    recent: Annotated[float | None, typer.Option(min=0, help="Only what is at most this many days old.")] = None,
     min_grade: Annotated[int, typer.Option(help="3: cited. 2: voted for. 1: clicked.")] = 3,
     dry_run: Annotated[bool, typer.Option(help="Show the difference, write nothing.")] = False,
     store: StoreUrl = "",
@@ -158,6 +158,16 @@ def _say_ruled(done: Any) -> None:
 # ── under `assay` ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
+def publish(gold: Path, by: str) -> None:
+    """Approved rows of a gold set become published when a baseline on it is recorded."""
+    from assay.desk import open_desk
+
+    with open_desk() as desk:
+        count = desk.publish(gold, by=by or "baseline")
+    if count:
+        say(f"{count} approved rows are published")
+
+
 def backlog(
     max_pending: Annotated[int | None, typer.Option(help="Fail above this many waiting items.")] = None,
     max_age: Annotated[float | None, typer.Option(help="Fail when one waits longer, in days.")] = None,
@@ -172,29 +182,34 @@ def backlog(
     from assay import listing
     from assay.desk import Limits, open_desk
 
+    limits = Limits(max_pending=max_pending, max_age_days=max_age)
     with open_desk(store) as desk:
-        found, problems = desk.check_backlog(
-            Limits(max_pending=max_pending, max_age_days=max_age), gold=gold, webhook=webhook
-        )
-    data = msgspec.to_builtins(found)
-    emit(data, lambda: listing.key_values(data), json=json)
-    for problem in problems:
-        say(problem, style="red")
+        found, problems = desk.check_backlog(limits, gold=Path(gold).stem if gold else "")
+        data = msgspec.to_builtins(found)
+        emit(data, lambda: listing.key_values(data), json=json)
+        for problem in problems:
+            say(problem, style="red")
+        if problems and webhook:
+            desk.tell(webhook, found, problems)
     if problems:
         sys.exit(1)
 
 
 def serve(
     host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port.")] = 8350,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="The port.")] = 8350,
     gold: Annotated[list[Path] | None, typer.Option(help="A gold set to review; repeat.")] = None,
     token: Annotated[str, typer.Option(help="Needed to let other machines in.", envvar="ASSAY_TOKEN")] = "",
     store: StoreUrl = "",
 ) -> None:
     """The dashboard, the review page and the HTTP endpoints."""
     from assay.desk import open_desk
+    from assay.errors import InputError
     from assay.web import serve as serve_web
 
+    for path in gold or ():
+        if not path.exists():
+            raise InputError("no such gold set", where=str(path))
     with open_desk(store, gold=gold or (), record={}, search_corpus=_search_corpus) as desk:
         say(f"serving on http://{host}:{port}/ (Ctrl-C stops it)")
         serve_web(desk, host=host, port=port, token=token)
@@ -203,7 +218,7 @@ def serve(
 def mcp(
     http: Annotated[bool, typer.Option(help="Streamable HTTP instead of standard input and output.")] = False,
     host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port.")] = 8351,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="The port.")] = 8351,
     config: Annotated[Path | None, typer.Option(help="The configuration.")] = None,
     store: StoreUrl = "",
 ) -> None:
@@ -215,8 +230,13 @@ def mcp(
         server.run(desk, transport="streamable-http" if http else "stdio", host=host, port=port)
 
 
-def _search_corpus(corpus: str, query: str, limit: int) -> list[dict[str, Any]]:
+def _search_corpus(corpus: str, query: str, limit: int) -> list[Any]:
+    """Hits whose text is the passage that answers, for agents and pages."""
     from assay import library
+    from assay.types import Hit, Locator
 
-    hits: list[dict[str, Any]] = library.search(corpus, query, top_k=limit, say=say)["hits"]
-    return hits
+    return [
+        Hit(doc_id=hit["doc_id"], score=hit["score"], title=hit["title"], text=hit["snippet"],
+            locator=Locator(**hit["locator"]) if hit.get("locator") else None)
+        for hit in library.search(corpus, query, top_k=limit, say=say)["hits"]
+    ]  # fmt: skip

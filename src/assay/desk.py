@@ -269,6 +269,10 @@ class Desk:
     def backlog(self, *, gold: str = "", weeks: int = 4) -> Backlog:
         return backlog_of(self.store, gold=self._stored_name(gold), now=self.clock(), weeks=weeks)
 
+    def tell(self, webhook: str, found: Backlog, problems: Sequence[str]) -> None:
+        """Tell a webhook what is over its limit."""
+        notify(webhook, found, problems)
+
     def check_backlog(self, limits: Limits, *, gold: str = "", webhook: str = "") -> tuple[Backlog, list[str]]:
         """The backlog and what is over its limit; a webhook hears of it."""
         found = self.backlog(gold=gold)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+from zipfile import is_zipfile
 
 import msgspec
 import numpy as np
@@ -58,15 +59,17 @@ class Filters:
 
 def corpus_named(name: str, home: Path | None = None) -> Corpus:
     """A corpus of the workspace, or a frozen one by its file."""
-    return (
-        open_frozen(Path(name), home=home)
-        if name.endswith(".assay") and Path(name).exists()
-        else open_corpus(home, name)
-    )
+    return open_frozen(Path(name), home=home) if _is_frozen(name) else open_corpus(home, name)
 
 
 def is_corpus(name: str, home: Path | None = None) -> bool:
-    return name in list_corpora(home) or (name.endswith(".assay") and Path(name).is_file())
+    return name in list_corpora(home) or _is_frozen(name)
+
+
+def _is_frozen(name: str) -> bool:
+    """A file that `assay corpus freeze` wrote; any ending will do, a text file will not."""
+    path = Path(name)
+    return path.suffix not in (".jsonl", ".json", ".csv") and path.is_file() and is_zipfile(path)
 
 
 def index_folder(corpus: Corpus, home: Path | None = None) -> Path:

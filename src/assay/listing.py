@@ -97,6 +97,8 @@ def citations_table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
     for row in rows:
         cited = row["citation"]
         target = ", ".join(row["targets"][:5]) + (f" +{len(row['targets']) - 5}" if len(row["targets"]) > 5 else "")
+        if row["status"] != "resolved":
+            target = f"{row['reason']}{'; candidates: ' + target if target else ''}"
         table.add_row(f"{cited['start']}–{cited['end']}", cited["text"], cited["normal"], row["status"],
                       target or row["reason"])  # fmt: skip
     return table

@@ -10,6 +10,7 @@ import re
 import shutil
 import tempfile
 import zipfile
+import zlib
 from pathlib import Path
 
 import msgspec
@@ -56,7 +57,7 @@ def open_frozen(path: Path, *, home: Path | None = None) -> Corpus:
             if (folder / MANIFEST).exists():
                 return open_path(folder)
             return _unpack(archive, path, folder, manifest, sums)
-    except (zipfile.BadZipFile, KeyError, msgspec.DecodeError, msgspec.ValidationError, EOFError) as error:
+    except (zipfile.BadZipFile, KeyError, msgspec.DecodeError, msgspec.ValidationError, EOFError, zlib.error) as error:
         raise InputError(f"not a frozen corpus: {error}", where=str(path), hint="Was it copied completely?") from error
     except OSError as error:
         raise InputError((error.strerror or str(error)).lower(), where=str(path), hint="Check the path.") from error

@@ -81,6 +81,9 @@ class Laws:
         if not places:
             names = ", ".join(sorted(self.titles[law] for law in laws)[:3])
             return Resolution("missing", (), f"{names} has no such section" if len(laws) < 4 else "no law here has it")
+        moment = parts.get("moment", "")
+        if moment.isdigit() and len({place.law for place in places}) > 1:  # only a law that has the moment can be meant
+            places = [place for place in places if _same_moment(place.moment, moment)] or places
         if len({place.law for place in places}) > 1:
             titles = sorted({self.titles[place.law] for place in places})
             reason = f"no law is named, and {len(titles)} laws have this section: {', '.join(titles[:4])}"

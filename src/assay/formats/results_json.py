@@ -53,7 +53,9 @@ def _read_result(raw: dict[str, Any], path: Path, at: str) -> QueryResult:
         raise InputError(f"query_id is {describe(query_id)}, expected a string", where=f"{path}: {at}")
     if "results" not in raw and "hits" not in raw and "error" not in raw:
         raise InputError("the key results is missing", where=f"{path}: {at}", hint="Expected the ranked ids.")
-    key = "hits" if raw.get("hits") else "results"  # a golden results file has both, and hits say more
+    key = (
+        "hits" if raw.get("hits") or "results" not in raw else "results"
+    )  # a golden results file has both, and hits say more
     items = raw.get(key)
     if items is None and not raw.get("error"):
         raise InputError(f"{key} is null and there is no error", where=f"{path}: {at}",

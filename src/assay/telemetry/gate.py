@@ -94,6 +94,10 @@ def _corrected(line: Line, correction: Correction) -> Line:
     if not given.get("query", "x").strip():
         raise InputError("a gold row needs a query", where=line.row.id)
     ids = line.row.relevant_case_law_ids if correction.relevant is None else correction.relevant
+    stray = [id for id in correction.remove if id not in line.row.relevant_case_law_ids]
+    if stray:
+        raise InputError(f"the row has no document {stray[0]!r} to remove", where=line.row.id,
+                         hint=f"It has {', '.join(line.row.relevant_case_law_ids)}.")  # fmt: skip
     ids = tuple(id for id in dict.fromkeys((*ids, *correction.add)) if id.strip() and id not in correction.remove)
     if not ids:
         raise InputError("no document would be left", where=line.row.id, hint="Reject the row instead.")

@@ -63,6 +63,8 @@ def search_from(row: Any, where: str = "") -> SearchLog:
                          millis=sent.millis, results=shown(sent.results), **text)  # fmt: skip
     except TypeError as error:
         raise InputError(str(error), where=where) from error
+    except InputError as error:
+        raise InputError(error.message, where=where, hint=error.hint) from error
 
 
 def logged_search(row: Any, where: str) -> SearchLog:
