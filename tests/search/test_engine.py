@@ -118,6 +118,17 @@ def test_a_query_of_a_hundred_thousand_characters_is_answered(home: Path) -> Non
     assert ids(home, "opinions", "conflict of interest " * 5_000)
 
 
+def test_agents_get_hits_with_the_passage(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What `assay mcp` and `assay serve` search with."""
+    from assay.cli_desk import _search_corpus
+
+    monkeypatch.setenv("ASSAY_HOME", str(home))
+    hit = _search_corpus("act", "alijäämän kattaminen", 3)[0]
+    assert hit.doc_id
+    assert hit.text
+    assert hit.locator.section
+
+
 def test_statute_terms_carry_their_parents() -> None:
     assert analyzer("en").terms("Section 87103(a)(1)")[1:] == ["87103", "87103(a)", "87103(a)(1)"]
 

@@ -3,8 +3,9 @@ expert's review page. An adapter over `assay.desk`: parse, call one verb, render
 
 from __future__ import annotations
 
+import contextlib
 import secrets
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 from starlette.applications import Starlette
@@ -32,7 +33,15 @@ HEADERS = {
 def create_app(desk: Desk, *, hosts: Sequence[str] = (), token: str = "") -> Starlette:
     """The application. `hosts` are the names it is served under beside localhost; with a `token` every request must
     carry it, as a bearer token or, in a browser, as the cookie that opening `/?token=…` sets."""
+
+    @contextlib.asynccontextmanager
+    async def until_stopped(app: Starlette) -> AsyncIterator[None]:
+        yield
+        if desk.recorder is not None:
+            desk.recorder.flush()  # a signal ends the process right after this: what was accepted is written first
+
     app = Starlette(
+        lifespan=until_stopped,
         routes=[*API_ROUTES, *PAGE_ROUTES],
         middleware=[
             Middleware(TrustedHostMiddleware, allowed_hosts=[*LOCAL, *hosts]),
