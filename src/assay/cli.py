@@ -65,7 +65,7 @@ def score(
     search_module: Annotated[
         str | None, typer.Option(help="Your engine: path.to.module, module:Class or file.py.", metavar="MODULE")
     ] = None,
-    engine: Annotated[str | None, typer.Option(help="A built-in engine: random or bm25 (needs --corpus).")] = None,
+    engine: Annotated[str | None, typer.Option(help="An indexed corpus, or random or bm25 (with --corpus).")] = None,
     run: Annotated[Path | None, typer.Option(help="Saved results: results JSON, TREC run or BEIR JSON.")] = None,
     corpus: Annotated[Path | None, typer.Option(help="A JSONL corpus or a folder of opinions, for --engine.")] = None,
     output: Annotated[Path | None, typer.Option(help="Write the results JSON here.")] = None,
