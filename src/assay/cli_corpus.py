@@ -35,6 +35,9 @@ def import_(
     options: dict[str, Any] = dict(_pair(text) for text in option or ())
     if map_:
         options["map"] = dict(_pair(text) for text in map_)
+    before = library.corpus_named(name).manifest if library.is_corpus(name) else None
+    if before is not None and (before.kind, before.source) != (kind, source):
+        say(f"replacing {name} ({before.documents:,} documents, {before.kind} from {before.source})", style="yellow")
     with progress_bar() as tick:
         done = library.import_corpus(kind, source, name=name, options=options, strict=strict, progress=tick)
     data = msgspec.to_builtins(done)

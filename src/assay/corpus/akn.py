@@ -155,6 +155,7 @@ def _law(root: ElementTree.Element, unit: Unit) -> Law:
     law_id = f"{pair[2]}/{pair[1]}" if pair else (steps[-1] if steps else unit.id)
     language = next((e.get("language", "") for e in root.iter("FRBRlanguage")), version.partition("@")[0])
     dated = _dates(root)
+    dated = "" if dated < "1800" else dated  # 1000-01-01 stands for a date nobody entered
     year = re.search(r"\d{4}", pair[1] if pair else dated)
     periods = _periods(root)
     first = next(iter(periods.values()), ("", ""))

@@ -49,7 +49,12 @@ def units(source: str, options: Options) -> list[Unit]:
 
 def read(source: str, unit: Unit, options: Options) -> Iterator[Document | Problem]:
     path = path_of(source, unit)
-    yield from (_read_pdf if path.suffix.lower() == ".pdf" else _read_parsed)(path, unit.id, options)
+    found = False
+    for record in (_read_pdf if path.suffix.lower() == ".pdf" else _read_parsed)(path, unit.id, options):
+        found = True
+        yield record
+    if not found:
+        yield Problem(code="no-text", where=str(path), reason="nothing to read: no text on any page, no table")
 
 
 # ── documents ────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -91,6 +91,9 @@ def document(row: Mapping[str, Any], mapping: Mapping[str, str], options: Option
         columns = ", ".join(list(row)[:12])
         reason = f"no id: the column {mapping.get('id')!r} is empty" if mapping.get("id") else f"no id among: {columns}"
         return Problem(code="no-id", where=where, reason=reason)
+    if isinstance(row.get(mapping.get("text", "")), (dict, list)):
+        kind = "an object" if isinstance(row[mapping["text"]], dict) else "a list"
+        return Problem(code="bad-record", where=where, reason=f"the text is {kind}, not a string")
     places: dict[str, Any] = {name: _text(row.get(mapping.get(name, ""))) or None for name in PLACES}
     if places["page"] is not None and not str(places["page"]).isdigit():
         return Problem(code="bad-record", where=where, reason=f"the page {places['page']!r} is not a number")

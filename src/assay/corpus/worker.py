@@ -35,7 +35,8 @@ def main() -> None:
 @contextmanager
 def helper() -> Iterator[subprocess.Popen[bytes]]:
     command = [sys.executable, "-c", "from assay.corpus.worker import main; main()"]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    # a session of its own: Ctrl-C is for the import, which then ends its helpers
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
     try:
         yield process
     finally:
