@@ -34,6 +34,14 @@ HEBREW_ENDINGS = "יות ים ות יה ה ת י".split()
 FINAL_LETTERS = str.maketrans("ךםןףץ", "כמנפצ")
 
 
+WITHOUT_DOTS = str.maketrans("äöåÄÖÅ", "aoaAOA")
+
+
+def without_dots(word: str) -> str:
+    """As people type on a keyboard without ä and ö; look-alikes are compared so."""
+    return word.translate(WITHOUT_DOTS)
+
+
 class Analyzer(Protocol):
     """`words` are the content words in order; `lemma` folds a word's forms; `terms` are what an index counts."""
 
@@ -97,7 +105,7 @@ class Finnish:
         return _lemma(word, "fi")
 
     def terms(self, text: str) -> list[str]:
-        return grams(self.words(text), self.gram)
+        return grams(map(without_dots, self.words(text)), self.gram)
 
 
 class Hebrew:

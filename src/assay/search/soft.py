@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.search.analysis import Analyzer
+from assay.search.analysis import Analyzer, without_dots
 from assay.search.lexical import Array, Counts
 
 Doubles = np.ndarray[Any, np.dtype[np.float64]]
@@ -81,7 +81,7 @@ def lookalikes(words: list[str], analyzer: Analyzer) -> Lookalikes:
 
 def word_grams(word: str, lemma: str) -> set[str]:
     grams: set[str] = set()
-    for marked in {f"_{word}_", f"_{lemma}_"}:
+    for marked in {f"_{without_dots(word)}_", f"_{without_dots(lemma)}_"}:
         for size in SIZES:
             grams.update(marked[start : start + size] for start in range(max(1, len(marked) - size + 1)))
     return grams
