@@ -257,3 +257,11 @@ def test_graded_judgments_become_expectations_of_a_golden_list(dataset: Path, tm
 def test_an_unknown_format_lists_the_known_ones(dataset: Path, assay_cli: Assay) -> None:
     outcome = assay_cli("gold", "convert", dataset, "x", "--to", "excel")
     assert (outcome.code, "json, golden, jsonl, csv, trec, beir" in outcome.err) == (2, True)
+
+
+def test_a_csv_column_nobody_knows_is_kept(tmp_path: Path) -> None:
+    source, target = tmp_path / "a.csv", tmp_path / "b.csv"
+    source.write_text("query_id,query,doc_id,grade,reviewer\nq1,text,d1,1,Noa\n")
+    written = write_gold(read_gold(source), target)
+    assert "Noa" in written[0].read_text()
+    assert read_gold(target).judgments["extra"].to_list() == ['{"reviewer":"Noa"}']

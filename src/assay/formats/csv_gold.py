@@ -7,12 +7,16 @@ import io
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from assay.errors import InputError
 from assay.files import decode, read_bytes, refuse_long_lines, write_atomic
 from assay.formats.schema import grade_of, text_of
 from assay.types import JUDGMENT_TEXT_COLUMNS, GoldSet, Judgment, Query, judgments_to_frame
 
 REQUIRED = ("query_id", "doc_id", "grade")
+KNOWN = ("query_id", "query", "doc_id", "grade", "type", "topic", "issue", "category", "language", "corpus", "notes",
+         *JUDGMENT_TEXT_COLUMNS)  # fmt: skip
 QUERY_COLUMNS = ("type", "topic", "issue", "category", "language", "corpus", "notes")
 
 
@@ -63,6 +67,9 @@ def _read_row(
         raise InputError(f"document {doc_id!r} is judged twice on query {query_id!r}", where=where,
                          hint="Keep one judgment a pair.")  # fmt: skip
     text = {name: values[name] for name in JUDGMENT_TEXT_COLUMNS if values.get(name)}
+    unknown = {name: value for name, value in values.items() if name not in KNOWN and value}
+    if unknown:  # kept with the judgment, as the other formats keep keys they do not know
+        text["extra"] = msgspec.json.encode(msgspec.json.decode(text.get("extra") or "{}") | unknown).decode()
     judgments[query_id, doc_id] = Judgment(query_id=query_id, doc_id=doc_id, grade=grade_of(grade, where), **text)
 
 
