@@ -1,4 +1,4 @@
-"""Vectors: an ONNX sentence encoder that ships with the package, or any embedding endpoint.
+"""Vectors: an encoder that ships with the package, or any embedding endpoint.
 
 One thread and no spinning: two thread pools that spin against each other on two cores cost several times the work.
 """
@@ -16,13 +16,14 @@ from typing import Any, Protocol
 import numpy as np
 
 from assay.errors import EngineError, InputError
+from assay.search.static import StaticEncoder
 from assay.search.views import Parts
 
 Floats = np.ndarray[Any, np.dtype[np.float32]]
 
 # what ships: minilm-l6 is all-MiniLM-L6-v2 (Apache-2.0), int8; opinions-en-1 is the same fine-tuned on opinions' own
 # questions (docs/experiments/02-encoder.md)
-SHIPPED = ("minilm-l6", "opinions-en-1")
+SHIPPED = ("minilm-l6", "opinions-en-1", "static-fi-1")
 BATCH = 8
 QUERY_TOKENS = 128
 CITED_TOKENS = 24
@@ -155,7 +156,7 @@ class SentenceEncoder:
 def encoder(name: str) -> Encoder:
     """By name: a shipped one, `openai:MODEL@URL` or `st:NAME`."""
     if name in SHIPPED:
-        return OnnxEncoder(name)
+        return StaticEncoder(name) if name.startswith("static-") else OnnxEncoder(name)
     if name.startswith("openai:"):
         return EndpointEncoder(name)
     if name.startswith("st:"):

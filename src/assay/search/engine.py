@@ -11,13 +11,19 @@ import numpy as np
 from assay.search.analysis import grams
 from assay.search.dense import encoder
 from assay.search.index import VIEWS, Index, is_citation
-from assay.search.lexical import Bm25, Floats
+from assay.search.learned import query_vector
+from assay.search.lexical import Array, Bm25, Floats
 from assay.search.soft import Doubles
+from assay.search.thesaurus import thesaurus
 from assay.types import Document, Hit, SearchEngine
 
 MAX_QUERY = 20_000  # characters that are read of a query
 FEEDBACK_HITS, TEMPERATURE = 8, 0.1
 LIKE_TERMS = 40
+MEANT = 0.6  # what a term of the thesaurus counts beside the word itself
+EXPANDED = 0.3  # the question with these terms, by n-grams
+TRANSITIONAL = 0.2  # taken off a transitional provision, unless the question asks for one
+ASKS_WHEN = re.compile(r"siirtym|voimaan|kumot|transition|into force|הורא\w+ מעבר|תחולה|תחיל", re.IGNORECASE)
 SNIPPET = 280
 Signals = dict[str, Any]
 
@@ -94,7 +100,8 @@ class Engine(SearchEngine):
                 share[full.postings(number)] += np.float32(1 / len(cited))
             signals["citation"] = share
         signals["fused"] = signals["full"] + sum(
-            np.float32(getattr(profile, name)) * signals[name]
+            np.float32(getattr(profile, name))
+            * (_spread(signals[name]) if name == "dense" and profile.spread else signals[name])
             for name in ("short", "characters", "dense", "feedback", "citation")
             if name in signals
         )
@@ -102,32 +109,67 @@ class Engine(SearchEngine):
 
     def _soft_signals(self, text: str) -> Signals:
         index, language = self._index, self._index.analyzer
-        assert index.words is not None
         words = list(dict.fromkeys(language.words(text)))
-        similar = [index.words.similar(word) for word in words]
-        total = np.zeros(len(index))
+        said = thesaurus(language.language)
+        terms = said.expand(words) if said else {}
+        similar = [self._similar(word, terms.get(word, [])) for word in words]
         found = {name: [view.frequency(pair) for pair in similar] for name, view in index.soft.items()}
-        signals: Signals = {}
-        for name, view in index.soft.items():
-            soft, attainable = view.scores(found[name])
-            by_grams = index.fields[f"{name}.grams"]
-            asked = {number: 1 + float(np.log(times)) for number, times in by_grams.query(language.terms(text)).items()}
-            total += VIEWS[name] * (to_best(by_grams.scores(asked).astype(float)) + to_best(soft))
-            if name == "main":
-                signals["attained"] = soft / max(attainable, 1e-9)
-        signals["coverage"] = self._coverage(found)
-        signals["fused"] = to_best(total)
+        signals: Signals = {"coverage": self._coverage(found)}
+        by_words, signals["attained"] = self._by_words(found)
+        signals["fused"] = to_best(by_words + self._by_grams(language.terms(text)))
+        if terms:
+            meant = " ".join(dict.fromkeys(word for word_terms in terms.values() for t in word_terms for word in t))
+            expanded = to_best(self._by_grams(language.terms(f"{text} {meant}")))
+            signals["fused"] = signals["fused"] + EXPANDED * expanded
         if len(index.acts) > 1:
             signals["act"] = self._act_prior(words, found["main"])[index.act_of]
             signals["fused"] = signals["fused"] + index.profile.act * signals["act"]
         if index.vectors is not None:
-            signals["dense"] = index.vectors @ encoder(index.profile.encoder).queries([text])[0]
+            signals["dense"] = index.vectors @ self._query_vector(text, similar)
             signals["fused"] = signals["fused"] + index.profile.dense * signals["dense"]
+        if index.transitional.any() and not ASKS_WHEN.search(text):
+            signals["fused"] = signals["fused"] * np.where(index.transitional, 1 - TRANSITIONAL, 1.0)
         named = sections_named(text)
         if named and index.sections:
             signals["citation"] = np.array([_is_named(section, named) for section in index.sections])
             signals["fused"] = signals["fused"] + index.profile.citation * signals["citation"]
         return signals
+
+    def _similar(self, word: str, terms: list[tuple[str, ...]]) -> tuple[Array, Doubles]:
+        """The index words a word of the question stands for: those that look like it, and the terms it may mean."""
+        assert self._index.words is not None
+        numbers, shares = self._index.words.similar(word)
+        if not terms:
+            return numbers, shares
+        best = dict(zip(numbers.tolist(), shares.tolist(), strict=True))
+        for term in terms:
+            for part in term:
+                for number, share in zip(*self._index.words.similar(part), strict=True):
+                    best[int(number)] = max(best.get(int(number), 0.0), float(share) * MEANT / len(term) ** 0.5)
+        return np.array(list(best), np.int64), np.array(list(best.values()))
+
+    def _by_words(self, found: dict[str, list[Doubles]]) -> tuple[Doubles, Doubles]:
+        total = np.zeros(len(self._index))
+        share = total
+        for name, view in self._index.soft.items():
+            scores, attainable = view.scores(found[name])
+            total = total + VIEWS[name] * to_best(scores)
+            if name == "main":
+                share = scores / max(attainable, 1e-9)
+        return total, share
+
+    def _by_grams(self, asked: list[str]) -> Doubles:
+        total = np.zeros(len(self._index))
+        for name in self._index.soft:
+            field = self._index.fields[f"{name}.grams"]
+            weights = {number: 1 + float(np.log(times)) for number, times in field.query(asked).items()}
+            total = total + VIEWS[name] * to_best(field.scores(weights).astype(float))
+        return total
+
+    def _query_vector(self, text: str, similar: list[tuple[Array, Doubles]]) -> Any:
+        if self._index.word_vectors is None:
+            return encoder(self._index.profile.encoder).queries([text])[0]
+        return query_vector(self._index.word_vectors, similar)
 
     def _coverage(self, found: dict[str, list[Doubles]]) -> Doubles:
         """The idf-weighted share of the question's words that a document, its section, title or tags hold."""
@@ -253,6 +295,12 @@ def to_best(scores: Any) -> Any:
     """Scaled to the query's best document."""
     best = float(scores.max()) if scores.size else 0.0
     return scores / best if best > 0 else scores
+
+
+def _spread(scores: Any) -> Any:
+    """From 0 for the middle document to 1 for the best."""
+    middle = np.median(scores)
+    return (scores - middle) / max(float(scores.max() - middle), 1e-9)
 
 
 def _feedback(vectors: Floats, first: Floats) -> Any:

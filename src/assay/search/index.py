@@ -25,13 +25,14 @@ from assay.errors import AssayError, InputError
 from assay.files import read_json, write_atomic
 from assay.search.analysis import Analyzer, English, analyzer, grams, guess_language
 from assay.search.dense import Floats, encoder
+from assay.search.learned import LEARNED, document_vectors, word_vectors
 from assay.search.lexical import Array, Bm25, Counts, bm25, count_terms
 from assay.search.profile import Profile, choose
 from assay.search.soft import Lookalikes, SoftView, lookalikes
 from assay.search.views import View, section_texts, view_of
 from assay.types import Document
 
-FORMAT = 2
+FORMAT = 3
 MANIFEST = "index.json"
 VIEWS = {"main": 1.0, "title": 0.3, "tags": 0.5, "section": 0.3}  # soft views and what each counts
 Tick = Callable[[str, int, int], None]  # (what, done, of)
@@ -56,6 +57,8 @@ class Index:
     acts: list[str] = field(default_factory=list)
     act_of: Array = field(default_factory=lambda: np.empty(0, np.int32))
     sections: list[str] = field(default_factory=list)  # "110a:3" of each document of an act
+    transitional: Array = field(default_factory=lambda: np.empty(0, np.bool_))
+    word_vectors: Floats | None = None  # of each index word, where the vectors were learned from the corpus
 
     @property
     def analyzer(self) -> Analyzer:
@@ -185,6 +188,8 @@ def _build_soft(profile: Profile, views: list[View], digests: list[str], previou
         fields[f"{name}.grams"] = bm25(count_terms(view_texts, language.terms), k1=1.2, b=0.6)
     words = list(vocabulary)
     counts = {name: Counts(words, c.offsets, c.terms, c.frequencies) for name, c in counts.items()}
+    lookalike = lookalikes(words, language)
+    learned = word_vectors(counts["main"], lookalike) if profile.encoder == LEARNED else None
     acts = sorted({view.act for view in views})
     place = {act: number for number, act in enumerate(acts)}
     return Index(
@@ -194,11 +199,17 @@ def _build_soft(profile: Profile, views: list[View], digests: list[str], previou
         fields=fields,
         counts=counts,
         soft={name: SoftView(counted) for name, counted in counts.items()},
-        words=lookalikes(words, language),
+        words=lookalike,
+        word_vectors=learned,
+        transitional=np.array([view.transitional for view in views]),
         acts=acts,
         act_of=np.array([place[view.act] for view in views], np.int32),
         sections=[view.section for view in views],
-        vectors=_vectors(profile, views, reuse, previous, tick) if profile.encoder else None,
+        vectors=document_vectors(counts["main"], learned)
+        if learned is not None
+        else _vectors(profile, views, reuse, previous, tick)
+        if profile.encoder
+        else None,
     )
 
 
@@ -275,6 +286,10 @@ def _parts(index: Index) -> tuple[dict[str, Array], dict[str, list[str]]]:
         lists |= {"words": index.words.words, "lemmas": index.words.lemmas, "grams": index.words.grams}
     if index.vectors is not None:
         arrays["vectors"] = index.vectors
+    if index.word_vectors is not None:
+        arrays["word_vectors"] = index.word_vectors
+    if len(index.transitional):
+        arrays["transitional"] = index.transitional
     return arrays, lists
 
 
@@ -352,6 +367,8 @@ def _assemble(profile: Profile, arrays: dict[str, Any], lists: dict[str, list[st
         acts=lists["acts"],
         act_of=arrays["act_of"],
         sections=lists["sections"],
+        transitional=arrays.get("transitional", np.empty(0, np.bool_)),
+        word_vectors=arrays.get("word_vectors"),
     )
 
 

@@ -39,12 +39,13 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     kind: str  # "stems": BM25 over stems, made for longer texts; "soft": words that look alike, for short ones
     language: str
-    encoder: str = ""
+    encoder: str = ""  # a name of dense.py, or "learned": from the collection itself
     k1: float = 1.2
     b: float = 0.75
     short: float = 0.0  # question, conclusion and summary fields
     characters: float = 0.0
     dense: float = 0.0
+    spread: bool = False  # the encoder's likeness, from 0 for the middle document to 1 for the best
     feedback: float = 0.0  # likeness to the first eight hits
     citation: float = 0.5
     act: float = 0.3  # which act the question is about, where there are several
@@ -59,8 +60,9 @@ OPINIONS = Profile(
     k1=2.5,
     b=0.9,
     short=0.3,
-    dense=1.0,
-    feedback=0.5,
+    dense=1.2,
+    feedback=0.6,
+    citation=0.2,
     calibration=Calibration(
         scope=Logistic(bias=-5.36, weights={"attained": 6.76, "dense": 8.24}),
         hit=Logistic(bias=-2.0, weights={"ratio": 3.08, "attained": 2.38, "dense": 1.88}),
@@ -72,21 +74,37 @@ GENERIC = Profile(
     language="en",
     encoder="minilm-l6",
     short=0.3,
-    characters=0.3,
+    characters=1.0,
     dense=1.0,
+    spread=True,
     calibration=Calibration(scope=Logistic(bias=-3.0, weights={"attained": 5.0, "dense": 5.0})),
 )
 SOFT = Profile(
     name="soft",
     kind="soft",
     language="",
+    encoder="learned",
+    dense=0.3,
     calibration=Calibration(scope=Logistic(bias=-2.89, weights={"coverage": 6.64, "attained": 11.14}), power=0.3),
+)
+
+FINNISH = Profile(
+    name="finnish",
+    kind="soft",
+    language="fi",
+    encoder="static-fi-1",
+    dense=2.0,
+    calibration=Calibration(
+        scope=Logistic(bias=-6.7, weights={"coverage": 0.3, "attained": 10.1, "dense": 10.4}), power=0.3
+    ),
 )
 
 
 def choose(language: str, lengths: Sequence[int], *, opinions: bool) -> Profile:
     """Long English texts in a large collection that carries its own questions: opinions. Other English: generic.
     Anything else: words that look alike."""
+    if language == "fi":
+        return FINNISH
     if language != "en":
         return msgspec.structs.replace(SOFT, language=language)
     average = sum(lengths) / max(len(lengths), 1)

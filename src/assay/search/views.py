@@ -9,6 +9,9 @@ import msgspec
 
 from assay.types import Document
 
+TRANSITIONAL = re.compile(
+    r"siirtymäsään|voimaantulo|kumottav|transitional|entry into force|commencement|הוראות? מעבר|הוראת מעבר|^תחילה", re.I
+)
 SHORT_FIELDS = ("question", "question_synthetic", "conclusion", "conclusion_synthetic", "summary")
 
 
@@ -29,6 +32,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     group: str  # the section this moment belongs to, or nothing
     section: str  # "110a:3": what a question may name
     act: str
+    transitional: bool  # says from when on the act applies, not what it says
     dense: Parts  # what the encoder reads
 
 
@@ -39,16 +43,19 @@ def view_of(document: Document) -> View:
     place = (locator.doc_id, metadata.get("schedule"), metadata.get("chapter"), locator.section) if locator else ()
     group = "\0".join(str(part or "") for part in place) if locator and locator.section else ""
     tags = metadata.get("tags")
+    title = str(heading) if group else document.title
+    body = f"{fields['intro']} {document.text}" if fields.get("intro") else document.text
     return View(
         id=document.id,
-        title=str(heading) if group else document.title,
-        body=f"{fields['intro']} {document.text}" if fields.get("intro") else document.text,
+        title=title,
+        body=body,
         short=" ".join(fields[name] for name in SHORT_FIELDS if fields.get(name)),
         tags=" ".join(map(str, tags)) if isinstance(tags, list) else "",
         group=group,
         section=f"{locator.section}:{locator.moment or ''}" if group and locator else "",
         act=str(metadata.get("law") or (locator.doc_id if group and locator else "") or ""),
-        dense=_dense_parts(document),
+        transitional=bool(group and TRANSITIONAL.search(title)),
+        dense=_dense_parts(document, title, body),
     )
 
 
@@ -61,14 +68,14 @@ def section_texts(views: Sequence[View]) -> list[str]:
     return [" ".join([view.title, *texts[view.group]]) if view.group else "" for view in views]
 
 
-def _dense_parts(document: Document) -> Parts:
+def _dense_parts(document: Document, title: str, body: str) -> Parts:
     """An opinion by its question and conclusion, then what it cites; anything else by title and text."""
     fields = document.fields
     asked, question = _clean(fields.get("question_synthetic", ""), 500), _clean(fields.get("question", ""), 700)
     concluded = _clean(fields.get("conclusion") or fields.get("conclusion_synthetic") or "", 700)
     if not (asked or question or concluded):
         if not fields.get("summary"):
-            return Parts(texts=((f"{document.title} {document.text[:4_000]}".strip(), 254),), most=254)
+            return Parts(texts=((f"{title} {body[:4_000]}".strip(), 254),), most=254)
         body = _clean(f"{fields['summary']} {document.text[250:1_800]}", 2_300)
         return Parts(texts=((body, 160),), most=230, cited=_cited(document))
     parts = [(asked, 80), (question, 90 if asked else 120), (concluded, 90)]

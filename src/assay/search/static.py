@@ -1,0 +1,75 @@
+"""A static encoder: a word is the mean of its n-grams' vectors, a text the weighted sum of its words. No network.
+
+static-fi-1 starts from the floret vectors of spacy-fi-experimental-web-md 0.15 (MIT), cut to 192 numbers, trained
+further on questions to statutes; how is in training/README.md. Weights are int8 rows with one scale each.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from importlib import resources
+from typing import Any
+
+import mmh3
+import numpy as np
+
+from assay.search.analysis import analyzer
+from assay.search.views import Parts
+
+Floats = np.ndarray[Any, np.dtype[np.float32]]
+SEED = 2166136261
+CACHE = 50_000
+
+
+class StaticEncoder:
+    """The gate says how much a word counts, from its vector alone."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        folder = resources.files("assay.search") / "weights"
+        about = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+        self._sizes, self._language = about["ngrams"], analyzer(about["language"])
+        with resources.as_file(folder / f"{name}.rows.npy") as path:
+            self._rows = np.load(path, mmap_mode="r", allow_pickle=False)
+        with resources.as_file(folder / f"{name}.gate.npz") as path, np.load(path, allow_pickle=False) as gate:
+            self._scale, self._inner, self._bias = gate["scale"], gate["inner"], gate["bias"]
+            self._outer, self._offset = gate["outer"], float(gate["offset"])
+        self._word = lru_cache(CACHE)(self._weighted)
+
+    def queries(self, texts: Sequence[str]) -> Floats:
+        return self._encode(texts, lambda n: None)
+
+    def documents(self, texts: Sequence[Parts], tick: Callable[[int], None]) -> Floats:
+        return self._encode([" ".join(text for text, _ in parts.texts) for parts in texts], tick)
+
+    def _encode(self, texts: Sequence[str], tick: Callable[[int], None]) -> Floats:
+        vectors = np.zeros((len(texts), self._rows.shape[1]), np.float32)
+        for row, text in enumerate(texts):
+            for word in dict.fromkeys(self._language.words(text)):
+                vectors[row] += self._word(word)
+            tick(1)
+        return np.asarray(vectors / (np.linalg.norm(vectors, axis=1, keepdims=True) + 1e-9), np.float32)
+
+    def _weighted(self, word: str) -> Floats:
+        numbers = [number for gram in self._grams(word) for number in self._places(gram)]
+        vector = (self._rows[numbers].astype(np.float32) * self._scale[numbers]).mean(axis=0)
+        inner = self._inner @ (vector / (np.linalg.norm(vector) + 1e-9)) + self._bias
+        weight = np.clip(self._outer @ _gelu(inner) + self._offset, -3.0, 3.0)
+        return np.asarray(np.exp(weight) * vector, np.float32)
+
+    def _grams(self, word: str) -> list[str]:
+        marked = f"<{word}>"
+        cut = [marked[at : at + size] for size in self._sizes for at in range(len(marked) - size + 1)]
+        return [marked, *cut]
+
+    def _places(self, gram: str) -> list[int]:
+        found = np.frombuffer(mmh3.hash_bytes(gram.encode(), SEED, x64arch=True), np.uint32)
+        return [int(found[0]) % len(self._rows), int(found[1]) % len(self._rows)]
+
+
+def _gelu(values: Floats) -> Floats:
+    from math import erf
+
+    return np.array([value * 0.5 * (1 + erf(value / 2**0.5)) for value in values], np.float32)
