@@ -230,28 +230,28 @@ class Engine(SearchEngine):
         top = top[fused[top] > 0]
         if not len(top):
             return Hits()
-        scope = self._scope(signals, top)
+        head = self._head(signals, top)
+        scope = self._index.profile.calibration.scope(head)
         hits = Hits()
         for row in top[:top_k]:
             explanation = {name: round(float(values[row]), 4) for name, values in signals.items()} if explain else {}
-            hits.append(self._hit(int(row), signals, scope, float(fused[top[0]]), explanation))
+            ratio = float(fused[row]) / float(fused[top[0]])
+            hits.append(self._hit(int(row), scope * self._share(head, ratio), explanation))
         hits.abstained = scope < self._index.profile.calibration.abstain
         return hits
 
-    def _scope(self, signals: Signals, top: Any) -> float:
+    def _head(self, signals: Signals, top: Any) -> dict[str, float]:
+        """What the first hit shows of the whole question: the same for all hits, so that scores fall with rank."""
         head = {name: float(values[top[0]]) for name, values in signals.items()}
         if "coverage" in signals:
             head["coverage"] = float(signals["coverage"][top[:3]].max())
-        return self._index.profile.calibration.scope(head)
+        return head
 
-    def _hit(self, row: int, signals: Signals, scope: float, best: float, explanation: dict[str, Any]) -> Hit:
+    def _share(self, head: dict[str, float], ratio: float) -> float:
         calibration = self._index.profile.calibration
-        ratio = max(float(signals["fused"][row]), 0.0) / best if best > 0 else 0.0
-        if calibration.hit is not None:
-            values = {name: float(found[row]) for name, found in signals.items()} | {"ratio": ratio}
-            score = scope * calibration.hit(values)
-        else:
-            score = scope * ratio**calibration.power
+        return ratio**calibration.power if calibration.hit is None else calibration.hit(head | {"ratio": ratio})
+
+    def _hit(self, row: int, score: float, explanation: dict[str, Any]) -> Hit:
         doc_id = self._index.ids[row]
         if self._lookup is None:
             return Hit(doc_id=doc_id, score=score, explanation=explanation)

@@ -23,7 +23,9 @@ class Logistic(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Calibration(msgspec.Struct, frozen=True, kw_only=True):
-    """score = P(the collection answers this) * P(this hit is relevant, or its share of the best score).
+    """score = P(the collection answers this) * P(this hit is relevant), or its share of the best score to a power.
+
+    `hit` reads `ratio`, the hit's share of the best fused score, and the first hit's signals.
 
     Below `abstain` the engine says that nothing here answers the question."""
 
@@ -64,8 +66,8 @@ OPINIONS = Profile(
     feedback=0.6,
     citation=0.2,
     calibration=Calibration(
-        scope=Logistic(bias=-5.36, weights={"attained": 6.76, "dense": 8.24}),
-        hit=Logistic(bias=-2.0, weights={"ratio": 3.08, "attained": 2.38, "dense": 1.88}),
+        scope=Logistic(bias=-13.7, weights={"attained": 13.8, "dense": 20.7}),
+        hit=Logistic(bias=-7.67, weights={"ratio": 7.94, "attained": 4.79, "dense": 1.48}),
     ),
 )
 GENERIC = Profile(

@@ -1,0 +1,113 @@
+"""What a question's words stand for: the thesaurus, the static encoder, vectors learned from a collection."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assay import library
+from assay.search.analysis import analyzer
+from assay.search.dense import encoder
+from assay.search.engine import Engine
+from assay.search.index import build
+from assay.search.profile import FINNISH, SOFT
+from assay.search.thesaurus import thesaurus
+from assay.types import Document, Locator
+
+
+def act(*sections: tuple[str, str], language: str = "fi") -> list[tuple[Document, str]]:
+    return [
+        (
+            Document(
+                id=f"a:{number}",
+                text=text,
+                language=language,
+                locator=Locator(doc_id="a", section=str(number), moment="1"),
+                fields={"section_title": title},
+            ),
+            f"digest {number}",
+        )
+        for number, (title, text) in enumerate(sections, start=1)
+    ]
+
+
+SECTIONS = (
+    ("Talousarvio", "Valtuusto hyväksyy kunnalle talousarvion vuoden loppuun mennessä."),
+    ("Esteellisyys", "Luottamushenkilö on esteellinen käsittelemään asiaa, joka koskee häntä itseään."),
+    ("Pöytäkirja", "Kokouksesta pidetään pöytäkirjaa, joka on nähtävänä yleisessä tietoverkossa."),
+    ("Alijäämän kattaminen", "Kunnan taseeseen kertynyt alijäämä tulee kattaa neljän vuoden kuluessa."),
+    (
+        "Alijäämän kattamisen siirtymäsäännökset",
+        "Alijäämän kattamista koskevaa säännöstä sovelletaan ensi kerran 2015.",
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("word", "term"),
+    [
+        ("budjetin", "talousarvio"),
+        ("budget", "talousarvio"),
+        ("budgetin", "talousarvio"),  # an English word with a Finnish ending
+        ("jääviys", "esteellisyys"),
+    ],
+)
+def test_everyday_and_english_words_lead_to_the_statutory_term(word: str, term: str) -> None:
+    said = thesaurus("fi")
+    assert said is not None
+    assert (term,) in said.expand(["kuka", word])[word]
+
+
+def test_a_phrase_counts_as_one_and_strangers_stand_for_nothing() -> None:
+    said = thesaurus("he")
+    assert said is not None
+    assert any("המקרקעין" in term for terms in said.expand(["רישום", "בטאבו"]).values() for term in terms)
+    assert said.expand(["qwerty"]) == {}
+    assert thesaurus("sv") is None
+
+
+def test_finnish_finds_the_section_that_says_it_in_other_words() -> None:
+    engine = Engine(build(act(*SECTIONS)))
+    assert engine._index.profile == FINNISH
+    assert engine.search("Milloin budjetti pitää hyväksyä?")[0].doc_id == "a:1"
+    assert engine.search("Kuka on jäävi päättämään omasta asiastaan?")[0].doc_id == "a:2"
+    assert engine.search("budget deadline kunnassa")[0].doc_id == "a:1"
+
+
+def test_a_transitional_provision_follows_the_rule_unless_it_is_asked_for() -> None:
+    engine = Engine(build(act(*SECTIONS)))
+    assert [hit.doc_id for hit in engine.search("alijäämän kattaminen", 2)] == ["a:4", "a:5"]
+    assert engine.search("alijäämän kattamisen siirtymäsäännös")[0].doc_id == "a:5"
+
+
+def test_the_static_encoder_gives_unit_vectors_that_know_meaning() -> None:
+    vectors = encoder("static-fi-1").queries(["budjetti", "talousarvio", "koira", ""])
+    assert np.linalg.norm(vectors[:3], axis=1) == pytest.approx(1, abs=1e-5)
+    assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2] + 0.2
+    assert not vectors[3].any()
+
+
+def test_vectors_are_learned_from_a_collection_without_an_encoder() -> None:
+    texts = ["חתול כלב בית", "חתול כלב גינה", "כלב בית גינה", "מס הכנסה שומה", "מס שומה ערר", "הכנסה שומה ערר"]
+    documents = act(*(("", text) for text in texts), language="he")
+    first, second = build(documents), build(documents)
+    assert first.profile.encoder == SOFT.encoder == "learned"
+    assert first.vectors is not None
+    assert second.vectors is not None
+    assert np.array_equal(first.vectors, second.vectors)
+    assert first.vectors[0] @ first.vectors[1] > 0.5 > first.vectors[0] @ first.vectors[3]
+    found = Engine(first).search("חתול", 4)
+    assert {hit.doc_id for hit in found[:3]} == {"a:1", "a:2", "a:3"}  # the third never says it
+
+
+def test_an_index_with_learned_vectors_comes_back_as_it_was(home: Path) -> None:
+    assert library.open_engine("precedents", home=home)._index.word_vectors is not None
+
+
+def test_the_forms_of_the_finnish_thesaurus_are_of_this_thesaurus() -> None:
+    """data/fi.forms.tsv is made from data/fi.tsv: every variant word is a form."""
+    said, language = thesaurus("fi"), analyzer("fi")
+    assert said is not None
+    assert said.expand(language.words("kvoorumin puuttuminen"))["kvoorumin"]
