@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -440,3 +441,56 @@ def test_an_inconclusive_gate_names_the_judgments_that_would_settle_it(assay_cli
     outcome = assay_cli("run", "--config", "assay.toml")
     assert outcome.code == 3, outcome.err
     assert "would settle it" in outcome.out
+
+
+GATES = {
+    'measure = "P@5"\nmin_judged = 0.9\nminimum = 0.2': "P@5",
+    'measure = "R@20"\nminimum = 0.78\nsignificance = 0.05\nslice = "type:keyword"': "R@20",
+    'measure = "mrr"\nmaximum = 0.93\nsignificance = 0.05': "mrr",
+}
+
+
+@pytest.mark.parametrize("gate", GATES, ids=GATES.values())
+def test_judgments_that_would_settle_a_gate_on_any_measure(gate: str, assay_cli: Assay, tmp_path: Path) -> None:
+    (tmp_path / "assay.toml").write_text(
+        f'[gold.s]\npath = "{SAMPLE}"\n[engines.b]\nengine = "bm25"\ncorpus = "{CORPUS}"\n[[gates]]\n{gate}\n'
+    )
+    outcome = assay_cli("run", "--json")
+    assert outcome.code == 3, outcome.err
+    verdict = outcome.json[0]["verdict"]
+    assert verdict["status"] == "inconclusive"
+    assert verdict["judge_next"]
+    results = json.loads((tmp_path / ".assay/results/s--b.json").read_text())
+    unjudged = {(entry["query_id"], doc) for entry in results["per_query"]
+                for doc, grade in zip(entry["results"], entry["grades"], strict=True) if grade is None}  # fmt: skip
+    pairs = [(pair["query_id"], pair["doc_id"]) for pair in verdict["judge_next"]]
+    assert set(pairs) <= unjudged
+    assert len(set(pairs)) == len(pairs)
+
+
+def test_judging_the_pairs_named_meets_the_judged_share_and_one_fewer_does_not(
+    assay_cli: Assay, tmp_path: Path
+) -> None:
+    (tmp_path / "assay.toml").write_text(
+        f'[gold.s]\npath = "{SAMPLE}"\n[engines.b]\nengine = "bm25"\ncorpus = "{CORPUS}"\n'
+        '[[gates]]\nmeasure = "P@5"\nmin_judged = 0.9\nminimum = 0.01\n'
+    )
+    pairs = assay_cli("run", "--json").json[0]["verdict"]["judge_next"]
+    results = json.loads((tmp_path / ".assay/results/s--b.json").read_text())
+    judged = sum(grade is not None for entry in results["per_query"] for grade in entry["grades"][:5])
+    assert judged + len(pairs) == math.ceil(0.9 * 5 * len(results["per_query"]))
+
+
+@pytest.mark.parametrize("name", ["pairs.csv", "pairs.json"])
+def test_what_to_judge_next_goes_to_a_file_and_to_the_queue(name: str, assay_cli: Assay, tmp_path: Path) -> None:
+    for engine in ("random", "bm25"):
+        args = ("--dataset", SAMPLE, "--engine", engine, "--corpus", CORPUS, "--output", f"{engine}.json")
+        assert assay_cli("score", *args).code == 0
+    asked = ("gold", "next", "random.json", "bm25.json", "--measure", "AP@10", "--queue", SAMPLE, "--limit", 3)
+    first = assay_cli(*asked, "--output", name)
+    assert first.code == 0, first.err
+    assert "AP@10" in first.out
+    assert "3 new pairs wait" in first.err
+    assert "0 new pairs wait" in assay_cli(*asked).err
+    assert "q0" in (tmp_path / name).read_text()
+    assert assay_cli("backlog", "--json").json["pending_review"] == 3

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from assay import cli_desk
 from assay.terminal import Json, emit, say
 
 app = typer.Typer(help="Gold sets: validate, look at, convert, perturb.", no_args_is_help=True)
@@ -69,18 +70,28 @@ def convert(
 def next_(
     first: Annotated[Path, typer.Argument(help="A results file.")],
     second: Annotated[Path | None, typer.Argument(help="Another one: is it better than the first?")] = None,
-    threshold: Annotated[float, typer.Option(help="With one file: does it reach this nDCG@10?")] = 0.0,
-    limit: Annotated[int, typer.Option(min=1, help="How many pairs to show.")] = 20,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write all pairs as CSV.")] = None,
+    measure: Annotated[str, typer.Option("--measure", "-m", help="Decide by this measure.")] = "nDCG@10",
+    threshold: Annotated[float, typer.Option(help="With one file: does it reach this value?")] = 0.0,
+    limit: Annotated[int, typer.Option(min=1, help="How many pairs to show, or to queue.")] = 20,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write all pairs as .csv or .json.")] = None,
+    queue: Annotated[
+        Path | None, typer.Option(help="Put the pairs shown in the review queue of this gold set.")
+    ] = None,
+    store: cli_desk.StoreUrl = "",
     json: Json = False,
 ) -> None:
     """The pairs whose judgment is worth most for the decision at hand."""
-    from assay import listing, workbench
+    from assay import deciding, listing
+    from assay.desk import open_desk
 
-    data = workbench.next_pairs(first, second, threshold=threshold)
+    data = deciding.next_pairs(first, second, measure=measure, threshold=threshold)
     if output is not None:
-        workbench.write_pairs(data, output)
+        deciding.write_pairs(data, output)
         say(f"{len(data['pairs'])} pairs written to {output}")
+    if queue is not None:
+        with open_desk(store, gold=[queue]) as desk:
+            new = deciding.queue_pairs(desk, queue.stem, data["pairs"][:limit])
+        say(f"{new} new pairs wait for review; `assay serve --gold {queue}` shows them")
     emit(data, lambda: listing.decision_page(data, limit), json=json)
 
 

@@ -199,23 +199,30 @@ class Desk:
         queued = self.store.review_items(gold=item.gold, kind="judgment", limit=EVERYTHING)
         return next(one for one in queued if one.key == item.key)
 
-    def rule_suggestion(self, item_id: str, *, accept: bool, by: str, why: str = "") -> ReviewItem:
-        """An expert's word on a suggestion. Accepted, it is a vote; in a gold-set.jsonl the document joins the row (or
-        leaves it, at grade 0), and the row is then the chair's."""
+    def rule_suggestion(
+        self, item_id: str, *, accept: bool, by: str, why: str = "", grade: int | None = None
+    ) -> ReviewItem:
+        """An expert's word on a suggestion; `grade` where the suggestion has none. Accepted, it is a vote; in a
+        gold-set.jsonl the document joins the row (or leaves it, at grade 0), and the row is then the chair's."""
         found = self.store.review_items(ids=[item_id])
         if not found or found[0].kind != "judgment":
             raise InputError(f"no suggestion {item_id!r}")
         item, at = found[0], self.clock()
         if not by.strip():
             raise InputError("say who decides")
-        why = why or item.rationale or ("accepted" if accept else "not accepted")
-        vote = Vote(id=new_id(), gold=item.gold, query_id=item.ref, doc_id=item.doc_ids[0], grade=item.grade or 0,
-                    judge=by, at=at, rationale=why, source=f"suggested by {item.suggested_by}")  # fmt: skip
+        final = item.grade if item.grade is not None else grade
+        if accept and (final is None or not 0 <= final <= 4):
+            raise InputError("give the document a grade from 0 to 4")
+        why = why or (item.rationale if item.grade is not None else "") or ("accepted" if accept else "not accepted")
+        source = item.suggested_by if item.grade is None else f"suggested by {item.suggested_by}"
+        vote = Vote(id=new_id(), gold=item.gold, query_id=item.ref, doc_id=item.doc_ids[0], grade=final or 0,
+                    judge=by, at=at, rationale=why, source=source)  # fmt: skip
         state: ReviewState = "approved" if accept else "rejected"
         ruling = Ruling(item=item, state=state, by=by, at=at, reason=why, votes=(vote,) if accept else ())
         path = next((path for path in self.gold_sets.values() if path.stem == item.gold), None)
-        if accept and path is not None and path.suffix == ".jsonl":
-            change = Correction(add=item.doc_ids) if item.grade else Correction(remove=item.doc_ids)
+        in_row = final or item.grade is not None  # an unjudged document that is not relevant is in no row
+        if accept and in_row and path is not None and path.suffix == ".jsonl":
+            change = Correction(add=item.doc_ids) if final else Correction(remove=item.doc_ids)
             gate.correct(self.store, path, item.ref, change, by=by, why=why, now=at, also=(ruling,))
         else:
             self.store.rule([ruling])

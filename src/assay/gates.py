@@ -86,7 +86,15 @@ def _key(gate: Gate, results: Mapping[str, Any]) -> str:
     return keys[text]
 
 
-def _members(gate: Gate, results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def measure_line(gate: Gate, results: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What the receipt says of the gate's measure."""
+    key = _key(gate, results)
+    found: Mapping[str, Any] = next(line for line in results["receipt"]["measures"] if line["key"] == key)
+    return found
+
+
+def members(gate: Gate, results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The queries of the gate's slice."""
     entries: list[Mapping[str, Any]] = results["per_query"]
     if gate.slice == "overall":
         return entries
@@ -98,7 +106,7 @@ def _members(gate: Gate, results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _rows(gate: Gate, results: Mapping[str, Any], key: str) -> list[float]:
-    values = (entry["metrics"][key] for entry in _members(gate, results))
+    values = (entry["metrics"][key] for entry in members(gate, results))
     return [value for value in values if value is not None]
 
 
@@ -108,9 +116,8 @@ def _doubts(gate: Gate, results: Mapping[str, Any], n: int) -> list[str]:
     if gate.min_queries is not None and n < gate.min_queries:
         found.append(f"{n} queries, {gate.min_queries} needed")
     if gate.min_judged is not None:
-        line = next(line for line in results["receipt"]["measures"] if line["key"] == _key(gate, results))
-        cutoff = line["cutoff"] or 10
-        shares = [_judged(entry, cutoff) for entry in _members(gate, results)]
+        cutoff = measure_line(gate, results)["cutoff"] or 10
+        shares = [_judged(entry, cutoff) for entry in members(gate, results)]
         share = float(np.mean(shares)) if shares else 0.0
         if share < gate.min_judged:
             found.append(f"{share:.0%} of the top {cutoff} is judged, {gate.min_judged:.0%} needed")
@@ -153,7 +160,7 @@ def _drop(
     then = {entry["query_id"]: entry["metrics"].get(key) for entry in baseline["per_query"]}
     pairs = [
         (entry["metrics"][key], then[entry["query_id"]])
-        for entry in _members(gate, results)
+        for entry in members(gate, results)
         if entry["metrics"][key] is not None and then.get(entry["query_id"]) is not None
     ]
     if not pairs:

@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.measures import MEASURES, Measure, parse_measure, result_key
-from assay.types import Finding, GoldSet, Run, ScoreSheet, Slice
+from assay.types import ASKED, Finding, GoldSet, Run, ScoreSheet, Slice
 
 TIE_POLICY = {
     "engine": "the engine's own order; a document returned twice keeps its first place",
@@ -56,6 +56,7 @@ def _per_query(sheet: ScoreSheet, run: Run, gold: GoldSet, keys: Mapping[str, st
     grades: dict[str, dict[str, int]] = {query_id: {} for query_id in gold.query_ids}
     for query_id, doc_id, grade in gold.judgments.select("query_id", "doc_id", "grade").iter_rows():
         grades[query_id][doc_id] = grade
+    asked = _asked(gold)
     millis = run.queries["millis"].to_list() if "millis" in run.queries.columns else None
     for row, query in enumerate(sheet.queries):
         doc_ids = run.doc_ids(query.id)
@@ -71,6 +72,8 @@ def _per_query(sheet: ScoreSheet, run: Run, gold: GoldSet, keys: Mapping[str, st
             "grades": [grades[query.id].get(doc_id) for doc_id in doc_ids],
             "judged": sorted(grades[query.id].values(), reverse=True),
         }
+        if on_request := [doc_id for doc_id in doc_ids if (query.id, doc_id) in asked]:
+            entry["asked"] = on_request
         if sheet.reasons[row]:
             entry["reason"] = sheet.reasons[row]
         at = run.rows_by_query.get(query.id)
@@ -79,6 +82,13 @@ def _per_query(sheet: ScoreSheet, run: Run, gold: GoldSet, keys: Mapping[str, st
         if sheet.reasons[row].startswith("failed: "):
             entry["error"] = sheet.reasons[row].removeprefix("failed: ")
         yield entry
+
+
+def _asked(gold: GoldSet) -> set[tuple[str, str]]:
+    if "source" not in gold.judgments.columns:
+        return set()
+    found = gold.judgments.filter(gold.judgments["source"] == ASKED).select("query_id", "doc_id")
+    return {(query_id, doc_id) for query_id, doc_id in found.iter_rows()}
 
 
 def receipt_of_measures(names: Sequence[str]) -> list[dict[str, Any]]:

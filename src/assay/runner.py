@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from assay import __version__, formats, workbench
+from assay import __version__, deciding, formats, workbench
 from assay.config import Config, EngineConfig, GateConfig, GoldConfig
 from assay.errors import AssayError, EngineError, InputError
 from assay.exports import export
@@ -118,7 +118,7 @@ def _with_verdict(outcome: Outcome, config: Config) -> Outcome:
     if outcome.results is None or not gates:
         return outcome
     baseline = config.gold[outcome.gold].baseline
-    verdict = workbench.verdict(outcome.results, gates, Path(baseline) if baseline else None)
+    verdict = deciding.verdict(outcome.results, gates, Path(baseline) if baseline else None)
     return Outcome(gold=outcome.gold, engine=outcome.engine, cached=outcome.cached,
                    results=outcome.results | {"verdict": verdict})  # fmt: skip
 

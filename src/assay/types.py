@@ -139,6 +139,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 # ── columns ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
+ASKED = "gold next"  # the source of a judgment that was made because `gold next` asked for it
 JUDGMENT_TEXT_COLUMNS = ("rationale", "judge", "source", "rubric", "at", "supersedes", "extra")
 
 
@@ -326,6 +327,7 @@ class QueryEntry(msgspec.Struct, kw_only=True, omit_defaults=True):
     metrics: Metrics
     grades: list[int | None]
     judged: list[int]
+    asked: list[str] = []  # hits judged because `gold next` asked for them
     reason: str = ""
     error: str | None = None
     latency_ms: float | None = None

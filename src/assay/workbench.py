@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -26,7 +24,6 @@ from assay.files import read_json, sha256_of, write_atomic
 from assay.fingerprints import git_state, gold_fingerprint, versions
 from assay.formats import results_json
 from assay.gates import Gate, decide
-from assay.judging.next import next_to_judge
 from assay.measures import BINARY_SUITE, GRADED_SUITE, parse_measures
 from assay.types import (
     GoldSet,
@@ -138,34 +135,6 @@ def _against_baseline(scored: Scored, baseline: Path | None, gates: Sequence[Gat
     if gates:
         results["verdict"] = msgspec.to_builtins(decide(results, gates, then))
     return replace(scored, results=results, warnings=tuple(warnings))
-
-
-def verdict(results: dict[str, Any], gates: Sequence[Gate], baseline: Path | None) -> dict[str, Any]:
-    then = read_results(baseline) if baseline is not None and baseline.exists() else None
-    decided: dict[str, Any] = msgspec.to_builtins(decide(results, gates, then))
-    if decided["status"] == "inconclusive":
-        decided["judge_next"] = _settling(results, then, decided["checks"])
-    return decided
-
-
-def _settling(
-    results: dict[str, Any], then: dict[str, Any] | None, checks: list[dict[str, Any]]
-) -> list[dict[str, Any]]:
-    """The shortest list of judgments expected to settle the gates on nDCG@10 that cannot be told."""
-    pairs: dict[tuple[str, str], dict[str, Any]] = {}
-    for check in checks:
-        gate = check["gate"]
-        if check["status"] != "inconclusive" or gate["measure"] not in ("nDCG@10", "ndcg@10"):
-            continue
-        if gate["max_drop"] is not None and then is not None:
-            decision = next_to_judge(then, results)
-        elif gate["minimum"] is not None:
-            decision = next_to_judge(results, threshold=gate["minimum"])
-        else:
-            continue
-        for pair in decision.pairs[: decision.needed]:
-            pairs.setdefault((pair.query_id, pair.doc_id), msgspec.to_builtins(pair))
-    return list(pairs.values())
 
 
 def update_baseline(results: dict[str, Any], path: Path, *, by: str, why: str) -> None:
@@ -388,27 +357,6 @@ def report_file(results: Path, output: Path, *, against: Path | None = None) -> 
     """Write a report in the format of the output's ending; `against` adds the comparison with another results file."""
     found = msgspec.to_builtins(compare_results([against, results])) if against else None
     write_atomic(output, export(read_results(results), output.suffix, found))
-
-
-def next_pairs(
-    first: Path, second: Path | None = None, *, threshold: float = 0.0, level: float = 0.95
-) -> dict[str, Any]:
-    """What to judge next to know whether the second run is better (or the first reaches `threshold`) in nDCG@10."""
-    other = read_results(second) if second is not None else None
-    decision: dict[str, Any] = msgspec.to_builtins(
-        next_to_judge(read_results(first), other, threshold=threshold, level=level)
-    )
-    return decision
-
-
-def write_pairs(decision: dict[str, Any], output: Path) -> None:
-    """The pairs as CSV, for a judge's spreadsheet: fill in grade and rationale, import with `assay gold convert`."""
-    stream = io.StringIO(newline="")
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(["query_id", "query", "doc_id", "grade", "rationale", "narrowing"])
-    for pair in decision["pairs"]:
-        writer.writerow([pair["query_id"], pair["query_text"], pair["doc_id"], "", "", f"{pair['narrowing']:.6f}"])
-    write_atomic(output, stream.getvalue())
 
 
 # ── explain ──────────────────────────────────────────────────────────────────────────────────────────────────────────
