@@ -494,3 +494,38 @@ def test_what_to_judge_next_goes_to_a_file_and_to_the_queue(name: str, assay_cli
     assert "0 new pairs wait" in assay_cli(*asked).err
     assert "q0" in (tmp_path / name).read_text()
     assert assay_cli("backlog", "--json").json["pending_review"] == 3
+
+
+def test_a_file_compared_with_itself_shows_nothing_and_says_so(assay_cli: Assay, tmp_path: Path) -> None:
+    score(assay_cli, "--search-module", "src.my_engine", "--output", "a.json")
+    (tmp_path / "b.json").write_bytes((tmp_path / "a.json").read_bytes())
+    out = assay_cli("compare", "a.json", "b.json").out
+    assert "cannot be estimated" in out
+    assert "-0.000" not in out
+    assert "+0.000" not in out
+
+
+@pytest.mark.parametrize(("change", "said"), [
+    ({"per_query": None}, "$.per_query: expected an array, got null"),
+    ({"receipt": 7}, "$.receipt: expected an object, got a whole number"),
+    ({"overall": {"mrr": "high"}}, "$.overall[...]: expected a number or null, got a string"),
+])  # fmt: skip
+def test_what_is_no_results_file_is_named_with_its_place(
+    change: dict[str, Any], said: str, assay_cli: Assay, tmp_path: Path
+) -> None:
+    score(assay_cli, "--search-module", "src.my_engine", "--output", "a.json")
+    results = json.loads((tmp_path / "a.json").read_text())
+    (tmp_path / "b.json").write_text(json.dumps(results | change))
+    for command in (("compare", "a.json", "b.json"), ("report", "b.json", "-o", "b.html")):
+        outcome = assay_cli(*command)
+        assert outcome.code == 2
+        assert f"b.json: {said}" in outcome.err
+        assert "assay score" in outcome.err
+
+
+def test_rbp_has_its_residual_in_score_and_compare(assay_cli: Assay) -> None:
+    for name in ("random", "bm25"):
+        args = ("--engine", name, "--corpus", CORPUS, "-m", "RBP(p=0.5)", "--output", f"{name}.json")
+        outcome = assay_cli("score", "--dataset", SAMPLE, *args)
+        assert "RBP(p=0.5) has a residual of 0." in outcome.out
+    assert "the residual, what unjudged hits" in assay_cli("compare", "random.json", "bm25.json").out

@@ -37,11 +37,12 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     p_holm: float
     p_bh: float
     effect_size: float
-    detectable: float
+    detectable: float | None  # the smallest change that would show; None where no query changed
     wins: int
     ties: int
     losses: int
     could_flip: bool  # unjudged documents could overturn the sign
+    residuals: tuple[float, float] | None = None  # RBP: what the unknown could add, of the baseline and of the system
 
 
 class Moved(msgspec.Struct, frozen=True, kw_only=True):
@@ -164,11 +165,12 @@ def _differences(
             p_holm=1.0,
             p_bh=1.0,
             effect_size=float(effects[i]),
-            detectable=float(detectable[i]),
+            detectable=float(detectable[i]) if 1e-12 < detectable[i] < np.inf else None,
             wins=int((moves[:, i] > TIE).sum()),
             ties=int((np.abs(moves[:, i]) <= TIE).sum()),
             losses=int((moves[:, i] < -TIE).sum()),
             could_flip=_could_flip(measure, float(moves[:, i].mean()), base, other),
+            residuals=_residuals(measure, base, other),
         )
         for i, (key, measure) in enumerate(keys.items())
     ]
@@ -182,6 +184,11 @@ def _could_flip(measure: str, difference: float, base: Mapping[str, Any], other:
         return False
     better, worse = (bounds[1], bounds[0]) if difference > 0 else (bounds[0], bounds[1])
     return bool(better["worst"] is not None and worse["best"] is not None and better["worst"] < worse["best"])
+
+
+def _residuals(measure: str, base: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[float, float] | None:
+    found = [item["receipt"].get("unjudged", {}).get(measure, {}).get("residual") for item in (base, other)]
+    return None if None in found else (float(found[0]), float(found[1]))
 
 
 def _corrected(rows: list[Difference]) -> list[Difference]:

@@ -168,7 +168,7 @@ def _drop(
         return Check(gate=gate, status="inconclusive", value=None, message=message)
     moves = np.array([now - before for now, before in pairs])
     drop = -float(moves.mean())
-    moved = f"{'down' if drop > 0 else 'up'} {abs(drop):.4f}"
+    moved = f"{'down' if drop > 0 else 'up'} {abs(drop):.4f}" if round(drop, 4) else "unchanged"
     text = f"{title}: {moved} against the baseline, at most {allowed:g} down allowed"
     fell = drop > allowed + 1e-12
     if fell and gate.significance is not None:

@@ -23,6 +23,7 @@ from assay.exports import export
 from assay.files import read_json, sha256_of, write_atomic
 from assay.fingerprints import git_state, gold_fingerprint, versions
 from assay.formats import results_json
+from assay.formats.schema import record
 from assay.gates import Gate, decide
 from assay.measures import BINARY_SUITE, GRADED_SUITE, parse_measures
 from assay.types import (
@@ -148,11 +149,8 @@ def update_baseline(results: dict[str, Any], path: Path, *, by: str, why: str) -
 def read_results(path: Path) -> dict[str, Any]:
     """A results file of Assay, checked for shape."""
     results = read_json(path)
-    try:
-        msgspec.convert(results, ResultsFile)
-    except msgspec.ValidationError as error:
-        raise InputError(f"not a results file of Assay: {error}", where=str(path),
-                         hint="Score results of another tool first: assay score --run.") from error  # fmt: skip
+    hint = "It is not a results file of Assay; score results of another tool first: assay score --run."
+    record(results, ResultsFile, path, "$", hint)
     return dict(results)
 
 
