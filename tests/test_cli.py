@@ -529,3 +529,34 @@ def test_rbp_has_its_residual_in_score_and_compare(assay_cli: Assay) -> None:
         outcome = assay_cli("score", "--dataset", SAMPLE, *args)
         assert "RBP(p=0.5) has a residual of 0." in outcome.out
     assert "the residual, what unjudged hits" in assay_cli("compare", "random.json", "bm25.json").out
+
+
+def test_the_report_of_a_comparison_says_which_is_better_and_what_it_rests_on(assay_cli: Assay, tmp_path: Path) -> None:
+    for name in ("random", "bm25"):
+        args = ("--dataset", SAMPLE, "--engine", name, "--corpus", CORPUS, "--output", f"{name}.json")
+        assert assay_cli("score", *args).code == 0
+    assert assay_cli("report", "bm25.json", "--against", "random.json", "-o", "r.html").code == 0
+    page = (tmp_path / "r.html").read_text()
+    for said in ("bm25 is better than random.", "you can see a change of", "What is unjudged", "p99", "judged@10"):
+        assert said in page
+    assert "http://" not in page.replace("http://www.w3.org", "")
+    assert "https://" not in page
+    assert "<script src" not in page
+
+
+GOLDEN_REPORTS = {"r.html": "Robustness", "r.md": "Robustness", "r.xml": "<failure", "r.csv": "query_id,",
+                  "r.tex": "passed &"}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", GOLDEN_REPORTS)
+def test_a_perturbed_golden_set_has_its_reports_too(name: str, assay_cli: Assay, tmp_path: Path) -> None:
+    common = {"category": "c", "min_score": 0.1, "expected_any": [{"doc_id": "80-041"}]}
+    questions = [{"id": f"S-{n}", "query": query, **common} for n, query in enumerate(("gift limits", "lobbying"))]
+    (tmp_path / "golden.json").write_text(json.dumps(questions))
+    assert assay_cli("gold", "perturb", "golden.json", "-o", "set.json", "--language", "en").code == 0
+    scored = assay_cli("score", "--dataset", "set.json", "--engine", "bm25", "--corpus", CORPUS, "--output", "g.json")
+    assert "Robustness" in scored.out
+    assert "typo-keyboard" in scored.out
+    outcome = assay_cli("report", "g.json", "-o", name)
+    assert outcome.code == 0, outcome.err
+    assert GOLDEN_REPORTS[name] in (tmp_path / name).read_text()

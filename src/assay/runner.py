@@ -137,8 +137,7 @@ def _save(outcome: Outcome) -> None:
         write_atomic(path, workbench.encode(outcome.results))
         if is_golden(outcome.results):
             workbench.golden_markdown(outcome.results, path.with_suffix(".md"), "en")
-        else:
-            write_atomic(path.with_suffix(".html"), export(outcome.results, ".html"))
+        write_atomic(path.with_suffix(".html"), export(outcome.results, ".html"))
 
 
 def is_golden(results: dict[str, Any]) -> bool:

@@ -353,8 +353,15 @@ def golden_markdown(results: dict[str, Any], output: Path, language: str) -> Non
 
 def report_file(results: Path, output: Path, *, against: Path | None = None) -> None:
     """Write a report in the format of the output's ending; `against` adds the comparison with another results file."""
+    scored = read_results(results)
+    if "gates" in scored:
+        if against is not None:
+            raise UsageError("golden results are not compared by queries", where=str(results),
+                             hint="Score with --baseline to see the change.")  # fmt: skip
+        if output.suffix == ".md":
+            return golden_markdown(scored, output, "en")
     found = msgspec.to_builtins(compare_results([against, results])) if against else None
-    write_atomic(output, export(read_results(results), output.suffix, found))
+    write_atomic(output, export(scored, output.suffix, found))
 
 
 # ── explain ──────────────────────────────────────────────────────────────────────────────────────────────────────────

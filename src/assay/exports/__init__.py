@@ -1,0 +1,35 @@
+"""A results object as a file for others: one-file HTML, Markdown for a pull request, JUnit, CSV, LaTeX."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from assay.errors import InputError
+from assay.exports import golden, graded
+
+Results = Mapping[str, Any]
+
+FORMATS: dict[str, Callable[[Results, Mapping[str, Any] | None], str]] = {
+    ".html": graded.html,
+    ".md": graded.markdown,
+    ".xml": graded.junit,
+    ".csv": graded.by_query_csv,
+    ".tex": graded.latex,
+}
+GOLDEN_FORMATS: dict[str, Callable[[Results], str]] = {
+    ".html": golden.html,
+    ".xml": golden.junit,
+    ".csv": golden.by_question_csv,
+    ".tex": golden.latex,
+}
+
+
+def export(results: Results, suffix: str, comparison: Mapping[str, Any] | None = None) -> str:
+    """The file's text; `suffix` (.html, .md, .xml, .csv, .tex) picks the format. The Markdown of a golden set, in two
+    languages, is made by `golden_report`."""
+    if suffix not in FORMATS:
+        raise InputError(f"unknown report format {suffix!r}", hint=f"Known: {', '.join(FORMATS)}.")
+    if "gates" in results:
+        return GOLDEN_FORMATS[suffix](results)
+    return FORMATS[suffix](results, comparison)

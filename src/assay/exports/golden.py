@@ -1,0 +1,115 @@
+"""Golden results, pass or fail, as files for others. The Markdown report, in two languages, is `golden_report`."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping
+from typing import Any
+from xml.sax.saxutils import quoteattr
+
+import msgspec
+
+from assay.exports import page
+
+RATES = {
+    "pass_rate_total": "passed", "pass_rate_must": "MUST", "pass_rate_should": "SHOULD", "top1_rate": "first hit right",
+    "recall_at_k": "Recall@k", "near_miss_rate": "near misses", "confusion_rate": "wrong law on top",
+    "negative_violation_rate": "negatives violated", "correct_abstention_rate": "right abstentions",
+}  # fmt: skip
+TOTALS = {"failures": "failure", "errors": "error", "skipped": "skipped"}  # JUnit's attributes and elements
+SLICES = {"category": "By category", "test_type": "By test type", "language": "By language"}
+
+
+def html(results: Mapping[str, Any]) -> str:
+    receipt, overall = results["receipt"], results["overall"]
+    bounds = results.get("intervals", {}).get("overall", {})
+    rows = [
+        {"title": title, "key": key, "value": overall[key], "bounds": bounds.get(key) or (None, None),
+         "mark": page.range_mark(overall[key], bounds.get(key) or (None, None))}
+        for key, title in RATES.items() if overall.get(key) is not None
+    ]  # fmt: skip
+    statuses = {gate["status"] for gate in results["gates"]}
+    return page.render(
+        "golden.html.j2",
+        engine=results["engine"], timestamp=results["timestamp"], gold={"approved_share": None, **receipt["gold"]},
+        status="fail" if "fail" in statuses else "pass" if "pass" in statuses else "", gates=results["gates"],
+        rows=rows, overall=overall, failed=receipt["counts"].get("n_failed", 0),
+        slices=[(title, results[f"by_{kind}"]) for kind, title in SLICES.items() if results.get(f"by_{kind}")],
+        robustness=_drawn(results.get("robustness")), latency=page.latency(results["per_query"]),
+        questions=sorted(map(_question, results["per_query"]), key=lambda one: (one["passed"], not one["must"])),
+        receipt_json=msgspec.json.format(msgspec.json.encode(receipt), indent=2).decode(),
+    )  # fmt: skip
+
+
+def _question(entry: Mapping[str, Any]) -> dict[str, Any]:
+    asked = {name: entry.get(name) for name in ("query_id", "query_text", "category", "first_rank", "reason")}
+    hits = [{"title": hit.get("title") or hit["doc_id"], "score": hit.get("score"),
+             "right": hit.get("match") == "expected"}
+            for hit in (entry.get("hits") or [])[:10]]  # fmt: skip
+    return asked | {"must": bool(entry.get("must")), "passed": bool(entry.get("passed")), "hits": hits}
+
+
+def _drawn(robustness: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if not robustness:
+        return None
+    rows = sorted(robustness["by_perturbation"].items(), key=lambda item: (-item[1]["drop"], item[0]))
+    drawn = [
+        {
+            "name": name,
+            **row,
+            "mark": page.range_mark(row["pass_rate"], (row["low"], row["high"]), row["parent_pass_rate"]),
+        }
+        for name, row in [*rows, ("all", robustness["overall"])]
+    ]
+    return {**robustness, "rows": drawn}
+
+
+def junit(results: Mapping[str, Any]) -> str:
+    """Gates and questions as test cases, for the CI systems that show JUnit files."""
+    cases, counts = [], {"failure": 0, "error": 0, "skipped": 0}
+    for place, gate in enumerate(results["gates"]):
+        kind = {"fail": "failure", "skipped": "skipped"}.get(gate["status"], "")
+        name = str(gate.get("name") or place + 1)
+        cases.append(_case("gates", f"gate {name}", kind, str(gate.get("message", "")), None, counts))
+    for entry in results["per_query"]:
+        kind = "error" if entry.get("error") else "failure" if entry.get("passed") is False else ""
+        group = "MUST" if entry.get("must") else "SHOULD"
+        said = str(entry.get("error") or entry.get("reason") or "")
+        cases.append(_case(group, entry["query_id"], kind, said, entry.get("latency_ms"), counts))
+    figures = " ".join(f'{name}="{counts[kind]}"' for name, kind in TOTALS.items())
+    head = f'<testsuite name={quoteattr(str(results["engine"]))} tests="{len(cases)}" {figures}>'
+    return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', head, *cases, "</testsuite>"]) + "\n"
+
+
+def _case(group: str, name: str, kind: str, said: str, millis: float | None, counts: dict[str, int]) -> str:
+    if kind:
+        counts[kind] += 1
+    inner = f"<{kind} message={quoteattr(said)}/>" if kind else ""
+    time = f' time="{millis / 1000:.6f}"' if millis is not None else ""
+    return f'<testcase classname="{group}" name={quoteattr(name)}{time}>{inner}</testcase>'
+
+
+def by_question_csv(results: Mapping[str, Any]) -> str:
+    names = ("query_id", "query_text", "category", "must", "passed", "first_rank", "rr", "perturbation", "reason")
+    stream = io.StringIO(newline="")
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(names)
+    for entry in results["per_query"]:
+        writer.writerow(["" if entry.get(name) is None else entry[name] for name in names])
+    return stream.getvalue()
+
+
+def latex(results: Mapping[str, Any]) -> str:
+    overall, bounds = results["overall"], results.get("intervals", {}).get("overall", {})
+    rows = [
+        f"{title} & {page.decimal(overall[key])} & {page.span(bounds.get(key))} \\\\"
+        for key, title in RATES.items()
+        if overall.get(key) is not None
+    ]
+    head = ["\\begin{table}", "\\centering", "\\begin{tabular}{lrr}", "\\hline", "Rate & Value & 95\\% interval \\\\",
+            "\\hline"]  # fmt: skip
+    caption = page.tex(
+        f"{results['engine']} on {results['receipt']['gold']['name']} ({len(results['per_query'])} questions)"
+    )
+    return "\n".join([*head, *rows, "\\hline", "\\end{tabular}", f"\\caption{{{caption}}}", "\\end{table}", ""])
