@@ -89,7 +89,7 @@ def score(
 
     if update_baseline and baseline is None:
         baseline = Path("baseline.json")
-
+    workbench.refuse_outputs(report, baseline if update_baseline else None)
     scored = workbench.score(
         dataset, search_module=search_module, engine=engine, corpus=corpus, run_file=run, measures=measure or (),
         top_k=top_k, output=output, baseline=baseline, k=k, min_score=min_score, progress=searching, say=say,

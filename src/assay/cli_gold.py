@@ -81,9 +81,10 @@ def next_(
     json: Json = False,
 ) -> None:
     """The pairs whose judgment is worth most for the decision at hand."""
-    from assay import deciding, listing
+    from assay import deciding, listing, workbench
     from assay.desk import open_desk
 
+    workbench.refuse_outputs(output)
     data = deciding.next_pairs(first, second, measure=measure, threshold=threshold)
     if output is not None:
         deciding.write_pairs(data, output)

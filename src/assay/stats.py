@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import NormalDist
 from typing import Any
 
@@ -230,6 +231,7 @@ def t_cdf(t: float, freedom: int) -> float:
     return 1 - tail if t > 0 else tail
 
 
+@lru_cache(maxsize=256)
 def t_quantile(p: float, freedom: int) -> float:
     """The inverse of `t_cdf`, by bisection."""
     if p == 0.5:

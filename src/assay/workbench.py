@@ -20,7 +20,7 @@ from assay.engines.running import ask_all, run_engine, stdout_to_stderr
 from assay.errors import InputError, UsageError
 from assay.evaluation import evaluate, unjudged
 from assay.exports import export
-from assay.files import read_json, sha256_of, write_atomic
+from assay.files import read_json, refuse_unwritable, sha256_of, write_atomic
 from assay.fingerprints import git_state, gold_fingerprint, versions
 from assay.formats import results_json
 from assay.formats.schema import record
@@ -138,6 +138,13 @@ def _against_baseline(scored: Scored, baseline: Path | None, gates: Sequence[Gat
     return replace(scored, results=results, warnings=tuple(warnings))
 
 
+def refuse_outputs(*paths: Path | None) -> None:
+    """Every file that a command will write at its end can be written."""
+    for path in paths:
+        if path is not None:
+            refuse_unwritable(path)
+
+
 def update_baseline(results: dict[str, Any], path: Path, *, by: str, why: str) -> None:
     """Record these results as the new baseline: who, when, why and at which commit."""
     recorded = {"by": by, "why": why, "at": datetime.now(UTC).isoformat(timespec="seconds"), "git": git_state()}
@@ -167,8 +174,7 @@ def compare_results(paths: Sequence[Path], *, force: bool = False) -> Comparison
 def _refuse_output(output: Path | None, *inputs: Path | None) -> None:
     if output is None:
         return
-    if output.is_dir():
-        raise UsageError("is a folder", where=str(output), hint="Give a file name for the results.")
+    refuse_unwritable(output)
     if any(path is not None and path.exists() and output.exists() and output.samefile(path) for path in inputs):
         raise UsageError("the output would overwrite an input", where=str(output), hint="Give another file name.")
 
@@ -353,6 +359,7 @@ def golden_markdown(results: dict[str, Any], output: Path, language: str) -> Non
 
 def report_file(results: Path, output: Path, *, against: Path | None = None) -> None:
     """Write a report in the format of the output's ending; `against` adds the comparison with another results file."""
+    refuse_unwritable(output)
     scored = read_results(results)
     if "gates" in scored:
         if against is not None:
