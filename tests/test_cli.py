@@ -560,3 +560,51 @@ def test_a_perturbed_golden_set_has_its_reports_too(name: str, assay_cli: Assay,
     outcome = assay_cli("report", "g.json", "-o", name)
     assert outcome.code == 0, outcome.err
     assert GOLDEN_REPORTS[name] in (tmp_path / name).read_text()
+
+
+def test_results_on_another_corpus_are_not_compared_unless_told(assay_cli: Assay, tmp_path: Path) -> None:
+    lines = Path(CORPUS).read_text().splitlines(keepends=True)
+    (tmp_path / "other.jsonl").write_text("".join(lines[:-1]))
+    for name, corpus in (("a", CORPUS), ("b", "other.jsonl")):
+        args = ("--dataset", SAMPLE, "--engine", "bm25", "--corpus", corpus, "--output", f"{name}.json")
+        assert assay_cli("score", *args).code == 0
+    refused = assay_cli("compare", "a.json", "b.json")
+    assert refused.code == 2
+    assert "a and b: searched different corpora (fingerprint " in refused.err
+    assert "searched different corpora" in assay_cli("compare", "a.json", "b.json", "--force").out
+    again = assay_cli("score", "--dataset", SAMPLE, "--engine", "bm25", "--corpus", CORPUS, "--baseline", "b.json")
+    assert "the baseline is stale: searched different corpora" in again.err
+
+
+def test_an_unchanged_pair_is_not_run_again_and_the_change_against_the_baseline_is_printed(
+    assay_cli: Assay, tmp_path: Path
+) -> None:
+    engine = (
+        "import os\nclass E:\n    def search(self, query, top_k):\n        os.mkdir(f'call-{len(os.listdir())}')\n"
+        "        return ['80-041']\n"
+    )
+    (tmp_path / "mine.py").write_text(engine)
+    (tmp_path / "assay.toml").write_text(
+        f'[gold.s]\npath = "{SAMPLE}"\nbaseline = "baseline.json"\n[engines.mine]\nsearch_module = "mine"\n'
+    )
+    args = ("--dataset", SAMPLE, "--search-module", "mine", "--baseline", "baseline.json", "--update-baseline")
+    assert assay_cli("score", *args).code == 0
+    first = assay_cli("run")
+    assert "mine on s: scored" in first.err
+    assert "vs baseline" in first.out
+    calls = len(list(tmp_path.glob("call-*")))
+    assert "mine on s: unchanged" in assay_cli("run").err
+    assert len(list(tmp_path.glob("call-*"))) == calls
+    (tmp_path / "mine.py").write_text(engine.replace("80-041", "80-042"))
+    assert "mine on s: scored" in assay_cli("run").err
+
+
+def test_a_bootstrapped_set_is_called_provisional_in_a_run(assay_cli: Assay, tmp_path: Path) -> None:
+    row = {"id": "g1", "query": "gift", "relevant_case_law_ids": ["80-041"], "source": "bootstrap"}
+    (tmp_path / "gold-set.jsonl").write_text(json.dumps(row) + "\n")
+    (tmp_path / "assay.toml").write_text(
+        f'[gold.s]\npath = "gold-set.jsonl"\n[engines.b]\nengine = "bm25"\ncorpus = "{CORPUS}"\n'
+    )
+    outcome = assay_cli("run")
+    assert outcome.code == 0, outcome.err
+    assert "Provisional (bootstrap-only)" in outcome.out

@@ -12,7 +12,7 @@ import typer
 
 from assay import cli_corpus, cli_desk, cli_gold
 from assay.errors import AssayError
-from assay.terminal import Json, emit, say, searching
+from assay.terminal import Json, emit, progress_bar, say, searching
 from assay.terminal import show as show_
 
 app = typer.Typer(
@@ -126,10 +126,15 @@ def run(
     from assay import runner
 
     settings = configuration.read_config(config)
-    outcomes = runner.run_all(
-        settings, config.resolve().parent, fresh=fresh,
-        done=lambda o: say(f"{o.engine} on {o.gold}: {o.state}"),
-    )  # fmt: skip
+    with progress_bar() as tick:
+        seen: list[object] = []
+
+        def done(outcome: runner.Outcome, total: int) -> None:
+            seen.append(outcome)
+            tick("scoring", len(seen), total)
+            say(f"{outcome.engine} on {outcome.gold}: {outcome.state}")
+
+        outcomes = runner.run_all(settings, config.resolve().parent, fresh=fresh, done=done)
     data = [{"gold": o.gold, "engine": o.engine, "cached": o.cached, "error": o.error,
              "overall": o.results and o.results["overall"], "verdict": o.results and o.results.get("verdict")}
             for o in outcomes]  # fmt: skip

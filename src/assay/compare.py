@@ -93,20 +93,27 @@ def compare(results: Sequence[Mapping[str, Any]], names: Sequence[str], *, force
     )
 
 
-def _incomparable(results: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[str]:
-    """Which fingerprints differ, in words."""
+def incomparable(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
+    """Which fingerprints of two receipts differ, in words. Corpora are compared where both are files, or both are
+    corpora of the workspace: the same documents have another fingerprint as a file."""
     found = []
-    for other, name in zip(results[1:], names[1:], strict=True):
-        first, second = (item.get("receipt", {}) for item in (results[0], other))
-        prints = [receipt.get("gold", {}).get("fingerprint") for receipt in (first, second)]
-        if prints[0] != prints[1]:
-            found.append(f"{names[0]} and {name} were scored on different gold sets "
-                         f"(fingerprint {str(prints[0])[:12]} and {str(prints[1])[:12]})")  # fmt: skip
-        corpora = [receipt.get("corpus_fingerprint") for receipt in (first, second)]
-        if all(corpora) and corpora[0] != corpora[1]:
-            found.append(f"{names[0]} and {name} searched different corpora "
-                         f"(fingerprint {corpora[0][:12]} and {corpora[1][:12]})")  # fmt: skip
+    golds = [str(receipt.get("gold", {}).get("fingerprint")) for receipt in (first, second)]
+    if golds[0] != golds[1]:
+        found.append(f"scored on different gold sets (fingerprint {golds[0][:12]} and {golds[1][:12]})")
+    corpora = [str(receipt.get("corpus_fingerprint") or "") for receipt in (first, second)]
+    kinds = {fingerprint.partition(":")[0] if ":" in fingerprint else "file" for fingerprint in corpora}
+    if all(corpora) and len(kinds) == 1 and corpora[0] != corpora[1]:
+        shown = [fingerprint.rpartition(":")[2][:12] for fingerprint in corpora]
+        found.append(f"searched different corpora (fingerprint {shown[0]} and {shown[1]})")
     return found
+
+
+def _incomparable(results: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[str]:
+    return [
+        f"{names[0]} and {name}: {difference}"
+        for other, name in zip(results[1:], names[1:], strict=True)
+        for difference in incomparable(results[0].get("receipt", {}), other.get("receipt", {}))
+    ]
 
 
 def _shared_keys(results: Sequence[Mapping[str, Any]]) -> dict[str, str]:

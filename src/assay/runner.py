@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from assay import __version__, deciding, formats, workbench
+from assay import __version__, deciding, formats, library, workbench
 from assay.config import Config, EngineConfig, GateConfig, GoldConfig
 from assay.errors import AssayError, EngineError, InputError
 from assay.exports import export
@@ -46,9 +46,14 @@ def home() -> Path:
 
 
 def run_all(
-    config: Config, folder: Path, *, fresh: bool = False, done: Callable[[Outcome], None] = lambda outcome: None
+    config: Config,
+    folder: Path,
+    *,
+    fresh: bool = False,
+    done: Callable[[Outcome, int], None] = lambda outcome, total: None,
 ) -> list[Outcome]:
-    """Score every pair; unchanged pairs come from the cache. Two processes, since engines may be heavy."""
+    """Score every pair; unchanged pairs come from the cache. Two processes, since engines may be heavy. `done` hears of
+    each pair, and how many there are."""
     pairs = list(_pairs(config))
     outcomes: dict[tuple[str, str], Outcome] = {}
     waiting = []
@@ -56,7 +61,7 @@ def run_all(
         cached = None if fresh else _cached(config, gold_name, engine_name)
         if cached is not None:
             outcomes[gold_name, engine_name] = Outcome(gold=gold_name, engine=engine_name, results=cached, cached=True)
-            done(outcomes[gold_name, engine_name])
+            done(outcomes[gold_name, engine_name], len(pairs))
         else:
             waiting.append((gold_name, engine_name))
     if waiting:
@@ -64,7 +69,7 @@ def run_all(
             jobs = {pool.submit(_score, config, folder, *pair): pair for pair in waiting}
             for job in as_completed(jobs):
                 outcomes[jobs[job]] = job.result()
-                done(outcomes[jobs[job]])
+                done(outcomes[jobs[job]], len(pairs))
     finished = [_with_verdict(outcomes[pair], config) for pair in pairs]
     for outcome in finished:
         _save(outcome)
@@ -176,6 +181,11 @@ def _cache_key(gold: GoldConfig, engine: EngineConfig) -> str:
     parts.append(sha256_of(Path(gold.path)))  # topics and types shape the slices
     parts += [
         sha256_of(Path(path)) for path in (engine.corpus, engine.run, gold.baseline) if path and Path(path).exists()
+    ]
+    parts += [
+        library.corpus_named(name).fingerprint
+        for name in (engine.engine, engine.corpus)
+        if name and library.is_corpus(name)
     ]
     if engine.search_module:
         parts.append(module_fingerprint(engine.search_module))

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from assay import formats, golden, golden_report, library, report, stats
-from assay.compare import Comparison, compare
+from assay.compare import Comparison, compare, incomparable
 from assay.corpus import list_corpora
 from assay.engines.baselines import BASELINES
 from assay.engines.module import load_engine
@@ -107,7 +107,8 @@ def score(
             say(f"warning: the engine is asked for {depth} hits, and a measure looks at {deepest}")
         with stdout_to_stderr():
             run = run_engine(_engine(search_module, engine, corpus, say), gold.queries, top_k=depth, progress=progress)
-    scored = score_run(run, gold, wanted, inputs={"dataset": dataset, "run": run_file, "corpus": corpus})
+    inputs = {"dataset": dataset, "run": run_file, "corpus": _corpus_of(engine, corpus)}
+    scored = score_run(run, gold, wanted, inputs=inputs)
     scored = _against_baseline(scored, baseline, gates)
     if output is not None:
         write_atomic(output, encode(scored.results))
@@ -120,12 +121,12 @@ def _against_baseline(scored: Scored, baseline: Path | None, gates: Sequence[Gat
     if baseline is not None and then is None:
         warnings.append(f"no baseline yet at {baseline}; write it with --update-baseline")
     if then is not None:
-        stale = then["receipt"]["gold"]["fingerprint"] != results["receipt"]["gold"]["fingerprint"]
-        if stale:
-            warnings.append("the baseline is stale: it was scored on another version of the gold set")
+        differing = incomparable(then["receipt"], results["receipt"])
+        if differing:
+            warnings.append(f"the baseline is stale: {'; '.join(differing)}")
         results["baseline"] = {
             "path": str(baseline),
-            "stale": stale,
+            "stale": "; ".join(differing),
             "recorded": then.get("recorded"),
             "delta": {
                 key: value - then["overall"][key]
@@ -192,11 +193,11 @@ def _score_golden(
     found = golden.evaluate_golden(
         gold, answers, locate=known.get if known else None, k=asked.k, min_score=asked.min_score, baseline=then
     )
-    inputs = {"dataset": dataset, "run": asked.run_file, "corpus": asked.corpus}
+    inputs = _inputs({"dataset": dataset, "run": asked.run_file, "corpus": _corpus_of(asked.engine, asked.corpus)})
     results = {"timestamp": datetime.now(UTC).isoformat(timespec="seconds"), "engine": name, **found}
     results["receipt"] = {
-        "measures": [], "gold": _gold_card(gold), "inputs": _inputs(inputs), "versions": versions(),
-        "git": git_state(),
+        "measures": [], "gold": _gold_card(gold), "inputs": inputs, "versions": versions(),
+        "git": git_state(), "corpus_fingerprint": inputs.get("corpus", {}).get("sha256"),
         "counts": {"n_expected": len(gold.queries), "n_failed": found["overall"].get("n_failed", 0)},
         "findings": msgspec.to_builtins(wrong),
     }  # fmt: skip
@@ -219,15 +220,15 @@ def _golden_answers(
 
 def _known_places(asked: _Asked) -> dict[str, Any]:
     """What every document of the corpus is, so that a hit with only an id can be placed."""
-    source: Path | None = asked.corpus
-    if (
-        source is None
-        and asked.engine is not None
-        and asked.engine not in BASELINES
-        and library.is_corpus(asked.engine)
-    ):
-        source = Path(asked.engine)
+    source = _corpus_of(asked.engine, asked.corpus)
     return {document.id: golden.document_fields(document) for document in library.documents(source)} if source else {}
+
+
+def _corpus_of(engine: str | None, corpus: Path | None) -> Path | None:
+    """What was searched, where it is known: the corpus given, or the one that the engine is named after."""
+    if corpus is None and engine is not None and engine not in BASELINES and library.is_corpus(engine):
+        return Path(engine)
+    return corpus
 
 
 def score_run(run: Run, gold: GoldSet, measures: Sequence[str], *, inputs: dict[str, Path | None]) -> Scored:
@@ -243,6 +244,7 @@ def score_run(run: Run, gold: GoldSet, measures: Sequence[str], *, inputs: dict[
         f"by_{kind}": {name: part.n for name, part in sheet.by(kind).items()}
         for kind in dict.fromkeys(part.kind for part in sheet.slices[1:])
     }
+    hashes = _inputs(inputs)
     receipt: dict[str, Any] = {
         "measures": report.receipt_of_measures(sheet.measures),
         "ties": report.TIE_POLICY[run.order],
@@ -254,7 +256,8 @@ def score_run(run: Run, gold: GoldSet, measures: Sequence[str], *, inputs: dict[
         "latency_ms": latency(run),
         "top_k": run.environment.get("top_k"),
         "gold": _gold_card(gold),
-        "inputs": _inputs(inputs),
+        "corpus_fingerprint": hashes.get("corpus", {}).get("sha256"),
+        "inputs": hashes,
         "versions": versions(),
         "git": git_state(),
     }  # fmt: skip
@@ -276,7 +279,8 @@ def _inputs(paths: dict[str, Path | None]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, path in paths.items():
         if path is not None:
-            digest = sha256_of(path) if path.exists() else library.corpus_named(str(path)).fingerprint
+            named = name == "corpus" and library.is_corpus(str(path))
+            digest = f"corpus:{library.corpus_named(str(path)).fingerprint}" if named else sha256_of(path)
             found[name] = {"path": str(path), "sha256": digest}
     return found
 

@@ -39,7 +39,7 @@ def html(results: Results, comparison: Mapping[str, Any] | None = None) -> str:
         "report.html.j2",
         engine=results["engine"], timestamp=results["timestamp"], overall=results["overall"],
         gold={"approved_share": None, **receipt["gold"]}, counts=receipt["counts"], measures=receipt["measures"],
-        n=receipt["n"], bounds=results["intervals"], delta=delta, stale=bool(results.get("baseline", {}).get("stale")),
+        n=receipt["n"], bounds=results["intervals"], delta=delta, stale=results.get("baseline", {}).get("stale"),
         verdict=results.get("verdict"), receipt=receipt, rows=rows,
         slice_kinds=[(kind, HEADINGS.get(kind, f"By {kind}")) for kind in kinds],
         slices={kind: results[f"by_{kind}"] for kind in kinds},

@@ -153,6 +153,8 @@ def comparison(results: Mapping[str, Mapping[str, Any]]) -> RenderableType:
         table.add_column(_heading(line), justify="right", no_wrap=True)
     for name, result in results.items():
         _add_row(table, name, result["receipt"]["n"]["overall"], result["overall"], lines)
+        if delta := result.get("baseline", {}).get("delta"):
+            table.add_row("  vs baseline", "", *(signed(delta.get(line["key"])) for line in lines), style="magenta")
     return Group(table, Text())
 
 
@@ -205,7 +207,9 @@ def run_summary(outcomes: Sequence[tuple[str, str, Mapping[str, Any] | None, str
         if good:
             parts.append(comparison(good))
             notes = {standing(results["receipt"]["gold"]) for results in good.values()} - {""}
-            parts += [Text(note, style="yellow") for note in notes]
+            notes |= {f"{engine}: the baseline is stale: {stale}." for engine, results in good.items()
+                      if (stale := results.get("baseline", {}).get("stale"))}  # fmt: skip
+            parts += [Text(note, style="yellow") for note in sorted(notes)]
         parts += [Text(f"{engine}: {error}", style="red") for engine, _, error in mine if error]
         for engine, results in good.items():
             if results.get("verdict"):
