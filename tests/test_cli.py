@@ -494,6 +494,8 @@ def test_what_to_judge_next_goes_to_a_file_and_to_the_queue(name: str, assay_cli
     assert "0 new pairs wait" in assay_cli(*asked).err
     assert "q0" in (tmp_path / name).read_text()
     assert assay_cli("backlog", "--json").json["pending_review"] == 3
+    assert assay_cli("gold", "next", "bm25.json").code == 2
+    assert "from 0.6" in assay_cli("gold", "next", "bm25.json", "--threshold", 0.6).out
 
 
 def test_a_file_compared_with_itself_shows_nothing_and_says_so(assay_cli: Assay, tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def next_(
     first: Annotated[Path, typer.Argument(help="A results file.")],
     second: Annotated[Path | None, typer.Argument(help="Another one: is it better than the first?")] = None,
     measure: Annotated[str, typer.Option("--measure", "-m", help="Decide by this measure.")] = "nDCG@10",
-    threshold: Annotated[float, typer.Option(help="With one file: does it reach this value?")] = 0.0,
+    threshold: Annotated[float | None, typer.Option(help="With one file: does it reach this value?")] = None,
     limit: Annotated[int, typer.Option(min=1, help="How many pairs to show, or to queue.")] = 20,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write all pairs as .csv or .json.")] = None,
     queue: Annotated[

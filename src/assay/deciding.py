@@ -121,18 +121,20 @@ def _to_judged_share(
 
 
 def next_pairs(
-    first: Path, second: Path | None = None, *, measure: str = "nDCG@10", threshold: float = 0.0
+    first: Path, second: Path | None = None, *, measure: str = "nDCG@10", threshold: float | None = None
 ) -> dict[str, Any]:
     """What to judge to know whether the second run is better than the first, or whether the first reaches
     `threshold`."""
+    if second is None and threshold is None:
+        raise UsageError("there is nothing to decide", hint="Give a second results file, or --threshold.")
     results = [workbench.read_results(path) for path in (first, second) if path is not None]
     prints = [item["receipt"]["gold"]["fingerprint"] for item in results]
     if len(set(prints)) > 1:
         raise InputError(
             "the two files were scored on different gold sets", where=str(second), hint="Score both on the same one."
         )
-    decision: dict[str, Any] = msgspec.to_builtins(next_to_judge(*results, measure=measure, threshold=threshold))
-    return decision
+    decision: dict[str, Any] = msgspec.to_builtins(next_to_judge(*results, measure=measure, threshold=threshold or 0.0))
+    return decision | {"systems": len(results)}
 
 
 def write_pairs(decision: Mapping[str, Any], output: Path) -> None:

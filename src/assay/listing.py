@@ -76,9 +76,12 @@ def search_page(data: Mapping[str, Any]) -> RenderableType:
 
 def decision_page(data: Mapping[str, Any], limit: int) -> RenderableType:
     """How sure the decision is, and the judgments that would settle it soonest."""
-    what = f"the distance of {data['measure']} from {data['threshold']:g}" if data["threshold"] else data["measure"]
+    what = "the change" if data["systems"] == 2 else "the distance"
+    of = f"of {data['measure']}" + (f" from {data['threshold']:g}" if data["threshold"] else "")
     spread = f"{data['expected']:+.4f} ± {data['deviation']:.4f}"
-    head = Text(f"With all hits judged, {what} is expected at {spread}; its sign is {data['confidence']:.0%} sure.")
+    head = Text(
+        f"With all hits judged, {what} {of} is expected at {spread}; its sign is {data['confidence']:.0%} sure."
+    )
     if not data["pairs"]:
         return Group(head, Text("Nothing unjudged could change it.", style="green"))
     need = f"About {data['needed']} judgments, in this order, would make it {data['level']:.0%} sure."
