@@ -224,8 +224,12 @@ def golden_card(results: Mapping[str, Any]) -> RenderableType:
     styles = {"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow"}
     for gate in results["gates"]:
         gates.add_row(Text(gate["status"].upper(), style=styles.get(gate["status"], "")), str(gate.get("message", "")))
-    failed = [entry for entry in results["per_query"] if entry.get("passed") is False]
-    failed.sort(key=lambda entry: (not entry.get("must"), entry["query_id"]))
+    failed = [
+        entry
+        for entry in results["per_query"]
+        if entry.get("passed") is False and not (entry.get("perturbation") and results.get("robustness"))
+    ]
+    failed.sort(key=lambda entry: (not entry.get("must"), entry.get("category") or "", entry["query_id"]))
     fails = Table(box=None, pad_edge=False, show_header=False)
     for entry in failed[:20]:
         fails.add_row(

@@ -206,8 +206,12 @@ def check(
 
 def _rank(checks: Checks, rank: int, hit: Hit, locate: Locate | None) -> Ranked:
     place = hit_place(hit, locate)
+    negative = any(matches(wanted, place) for wanted in checks.negatives)
+    # 118 § but not its 2nd moment: what is named as a negative is never what was asked for
     expected = tuple(
-        number for number, wanted in enumerate(checks.expected) if matches(wanted, place, any_version=True)
+        number
+        for number, wanted in enumerate(checks.expected)
+        if not negative and matches(wanted, place, any_version=True)
     )
     problem = _problem(checks, expected, hit, place, locate) if expected else ""
     return Ranked(
@@ -216,7 +220,7 @@ def _rank(checks: Checks, rank: int, hit: Hit, locate: Locate | None) -> Ranked:
         place=place,
         expected=expected,
         problem=problem,
-        negative=any(matches(wanted, place) for wanted in checks.negatives),
+        negative=negative,
         trap=any(matches(wanted, place) for wanted in checks.traps),
     )
 
