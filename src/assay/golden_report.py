@@ -145,7 +145,7 @@ FINNISH_FAILURES = {
 FINNISH_FINDINGS = {
     "no-such-place": "kohtaa ei ole aineistossa",
     "no-such-evidence": "kohdan tekstissä ei ole vaadittua termiä",
-    "unknown-key": "tuntemattomia avaimia, joita ei katsota",
+    "unknown-key": "tuntemattomia avaimia, joita ei katsota: {tail}",
     "nothing-expected": "mitään ei odoteta, joten kysymys ei voi läpäistä",
     "contradiction": "odotukset ovat ristiriidassa",
 }
@@ -219,8 +219,9 @@ class _Words:
     def finding(self, item: Mapping[str, Any]) -> str:
         if not self.column or item["code"] not in FINNISH_FINDINGS:
             return str(item["message"])
-        about, colon, _ = str(item["message"]).partition(": ")
-        return f"{about}: {FINNISH_FINDINGS[item['code']]}" if colon else FINNISH_FINDINGS[item["code"]]
+        message, words = str(item["message"]), FINNISH_FINDINGS[item["code"]]
+        about = message.partition(": ")[0] if message.startswith(("expected_", "confusion[")) else ""
+        return (f"{about}: " if about else "") + words.format(tail=message.rpartition(": ")[2])
 
     def failure(self, entry: Mapping[str, Any]) -> str:
         """The reason in the results is English; in Finnish it is put together from the same facts."""

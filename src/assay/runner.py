@@ -13,8 +13,9 @@ from typing import Any
 
 import msgspec
 
-from assay import __version__, formats, workbench
+from assay import __version__, formats, golden, library, workbench
 from assay.config import Config, EngineConfig, GateConfig, GoldConfig
+from assay.corpus import list_corpora
 from assay.errors import AssayError, EngineError, InputError
 from assay.exports import export
 from assay.files import read_json, sha256_of, write_atomic
@@ -61,11 +62,11 @@ def run_all(
             waiting.append((gold_name, engine_name))
     if waiting:
         with ProcessPoolExecutor(max_workers=min(2, len(waiting)), mp_context=get_context("spawn")) as pool:
-            jobs = {pool.submit(_score, config, folder, *pair): pair for pair in waiting}
+            jobs = {pool.submit(_score, config, folder, home().resolve(), *pair): pair for pair in waiting}
             for job in as_completed(jobs):
                 outcomes[jobs[job]] = job.result()
                 done(outcomes[jobs[job]])
-    finished = [_with_verdict(outcomes[pair], config) for pair in pairs]
+    finished = [_with_verdict(outcomes[pair], config, list(outcomes.values())) for pair in pairs]
     for outcome in finished:
         _save(outcome)
     return finished
@@ -87,8 +88,10 @@ def _pairs(config: Config) -> Iterator[tuple[str, str]]:
             yield gold_name, engine_name
 
 
-def _score(config: Config, folder: Path, gold_name: str, engine_name: str) -> Outcome:
-    """In a worker process, from the folder of the configuration, so that search modules are found."""
+def _score(config: Config, folder: Path, workspace: Path, gold_name: str, engine_name: str) -> Outcome:
+    """In a worker process, from the folder of the configuration, so that search modules are found; the workspace stays
+    that of the folder the command was given in."""
+    os.environ["ASSAY_HOME"] = str(workspace)
     os.chdir(folder)
     gold, engine = config.gold[gold_name], config.engines[engine_name]
     try:
@@ -109,18 +112,32 @@ def _score(config: Config, folder: Path, gold_name: str, engine_name: str) -> Ou
     return Outcome(gold=gold_name, engine=engine_name, results=results, cached=False)
 
 
-def _with_verdict(outcome: Outcome, config: Config) -> Outcome:
+def _with_verdict(outcome: Outcome, config: Config, every: list[Outcome]) -> Outcome:
     """Gates are cheap and their policy changes often, so they are decided anew even on cached results."""
-    if outcome.results is not None and is_golden(outcome.results):
-        return outcome  # a golden set brings its own gates
-    gates = [_gate(gate) for gate in config.gates
-             if gate.gold in ("", outcome.gold) and gate.engine in ("", outcome.engine)]  # fmt: skip
-    if outcome.results is None or not gates:
+    if outcome.results is None:
         return outcome
-    baseline = config.gold[outcome.gold].baseline
-    verdict = workbench.verdict(outcome.results, gates, Path(baseline) if baseline else None)
+    own = is_golden(outcome.results)
+    gates = [_gate(gate) for gate in config.gates
+             if gate.gold in ("", outcome.gold) and gate.engine in ("", outcome.engine)
+             and (gate.gold or _concerns(gate, own, every))]  # fmt: skip
+    stated = config.gold[outcome.gold].baseline
+    baseline = Path(stated) if stated else None
+    decided: dict[str, Any]
+    if own:
+        decided = {"gates": workbench.golden_gates(outcome.results, gates, baseline)}
+    elif gates:
+        decided = {"verdict": workbench.verdict(outcome.results, gates, baseline)}
+    else:
+        return outcome
     return Outcome(gold=outcome.gold, engine=outcome.engine, cached=outcome.cached,
-                   results=outcome.results | {"verdict": verdict})  # fmt: skip
+                   results=outcome.results | decided)  # fmt: skip
+
+
+def _concerns(gate: GateConfig, own: bool, every: list[Outcome]) -> bool:
+    """A gate that names no gold set is for the sets that have its measure; where all sets are of one kind it is for
+    them, so that a measure written wrong is refused and not passed over."""
+    kinds = {is_golden(outcome.results) for outcome in every if outcome.results is not None}
+    return len(kinds) == 1 or golden.is_golden_measure(gate.measure) == own
 
 
 def _gate(gate: GateConfig) -> Gate:
@@ -178,6 +195,8 @@ def _cache_key(gold: GoldConfig, engine: EngineConfig) -> str:
     parts += [
         sha256_of(Path(path)) for path in (engine.corpus, engine.run, gold.baseline) if path and Path(path).exists()
     ]
+    if engine.engine in list_corpora():
+        parts.append(library.corpus_named(str(engine.engine)).fingerprint)  # it may have been imported again
     if engine.search_module:
         parts.append(module_fingerprint(engine.search_module))
     return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()

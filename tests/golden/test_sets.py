@@ -22,10 +22,11 @@ MUNICIPAL = EVAL / "questions_municipal_golden.json"
 
 @pytest.fixture
 def data() -> Path:
-    folder = os.environ.get("ASSAY_DATA")
-    if not folder:
-        pytest.skip("ASSAY_DATA does not point to the folder with finlex/ and municipal/")
-    return Path(folder)
+    """The texts the sets are about: at $ASSAY_DATA, or beside the project in shared/data."""
+    folder = Path(os.environ.get("ASSAY_DATA") or EVAL.parents[1] / "shared" / "data")
+    if not (folder / "finlex").exists() or not (folder / "municipal").exists():
+        pytest.skip(f"{folder} has no finlex/ and municipal/; ASSAY_DATA names another folder")
+    return folder
 
 
 def _types(gold: GoldSet) -> Counter[str]:

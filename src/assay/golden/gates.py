@@ -102,7 +102,8 @@ def _check(
     base = _value(baseline, part, measure) if kind == "max_drop" and baseline is not None else None
     row = {"name": name, "measure": measure, "slice": part, "value": value, "kind": kind, "bound": limit,
            "baseline": base, "limit": words.format(limit=limit)}  # fmt: skip
-    what = f"{name}: {measure} of {part}" if part and part not in name else f"{name}: {measure}"
+    what = f"{measure} of {part}" if part else measure
+    what = f"{name}: {what}" if gate.get("name") else what
     if doubt := _doubt(gate, kind, value, base, _count(results, part, measure)):
         return row | {"status": "skipped", "message": f"{what}: {doubt}"}
     assert value is not None
