@@ -123,5 +123,8 @@ def perturb_gold(
         raise UsageError("the output would overwrite an input", where=str(output), hint="Give another file name.")
     varied = perturb(gold, kinds=kinds, seed=seed, language=language, parents=parents)
     variants = sum("perturbation" in query.extra for query in varied.queries)
+    if not variants:
+        hint = "Its language may not have them, or was guessed wrong: see --language and --kind."
+        raise UsageError("no question can be varied so", where=str(source), hint=hint)
     formats.write_gold(varied, output, "json" if varied.judgments.height else "golden")
     return len(varied.queries) - variants, variants

@@ -84,10 +84,6 @@ def perturb(
         if "perturbation" not in query.extra:
             spoken = query.language if query.language in LANGUAGES and not language else default
             variants += (variant for kind in chosen if (variant := variant_of(query, kind, seed, spoken)))
-    if not variants:
-        named = ", ".join(kinds) or "all perturbations"
-        hint = f"The questions are read as {default}; --language says otherwise, --kind picks others."
-        raise UsageError(f"{named}: no question can be varied so", hint=hint)
     queries = (*gold.queries, *variants) if parents else tuple(variants)
     return replace(gold, name=f"{gold.name}-perturbed", queries=queries, judgments=_judged(gold, variants, parents))
 
