@@ -130,9 +130,9 @@ FINNISH_FAILURES = {
     "missing": "ajossa ei ole vastausta tähän kysymykseen",
     "nothing_expected": "kysymykselle ei ole odotettu mitään",
     "answered": "olisi pitänyt jättää vastaamatta",
-    "hard_negative": "kielletty osuma {negative} tuli ennen odotettua, sijalla {negative_rank}",
+    "hard_negative": "kielletty osuma {negative} on sijalla {negative_rank}{before}",
     "confusion": "väärä laki on ensimmäisenä",
-    "wrong_version": "oikea pykälä sijalla {rank}, mutta versio ei ollut voimassa kysyttynä päivänä {as_of}",
+    "wrong_version": "oikea kohta on sijalla {rank}, mutta {not_right}",
     "low_score": "odotettu osuma on sijalla {rank}, mutta sen pisteet {score} jäävät alle rajan {min_score}",
     "evidence": "odotettu osuma on sijalla {rank}, mutta sen tekstistä puuttuu vaadittu termi: {terms}",
     "near_miss": "läheltä piti: väärä momentti tai viereinen kohta on ensimmäisenä",
@@ -241,7 +241,10 @@ class _Words:
                 rank=entry.get("expected_rank"),
                 score=self.number("score", entry.get("expected_score")),
                 min_score=self.figure(f"{entry['min_score']:g}"),
-                as_of=entry.get("as_of", ""),
+                before=", ennen odotettua" if entry.get("expected_any") else "",
+                not_right=f"sen versio ei ollut voimassa {day}"
+                if (day := entry.get("as_of"))
+                else "sen versio on väärä",
                 terms=", ".join(dict.fromkeys(map(str, terms))),
                 k=entry["k"],
             )
