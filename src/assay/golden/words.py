@@ -165,7 +165,7 @@ def _english_stem(word: str) -> str:
     """The word without its plural and one derivational ending."""
     if not word.isascii():
         return word
-    if word.endswith("ies") and len(word) > 4:
+    if word.endswith(("ies", "ied")) and len(word) > 4:
         word = word[:-3] + "y"
     elif word.endswith(("xes", "sses", "ches", "shes")):
         word = word[:-2]
