@@ -392,7 +392,7 @@ def _robustness(robustness: Mapping[str, Any], say: _Words) -> Iterator[str]:
     for key, names in (("worst", worst), ("fragile", fragile)):
         if names:
             yield ""
-            yield say(key, names=", ".join(names))
+            yield say(key, names=", ".join(names).removesuffix("."))  # '%-yks.' ends the sentence too
 
 
 def _failures(results: Mapping[str, Any], say: _Words) -> Iterator[str]:
