@@ -28,7 +28,8 @@ def imports_restored() -> Iterator[None]:
     yield
     sys.path[:] = path
     for name in set(sys.modules) - modules:
-        if not name.startswith(("assay", "rich", "polars", "numpy", "msgspec")):
+        origin = getattr(sys.modules[name], "__file__", None) or ""
+        if not name.startswith("assay") and "site-packages" not in origin and "lib/python" not in origin:
             del sys.modules[name]
 
 

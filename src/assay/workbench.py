@@ -39,6 +39,9 @@ from assay.types import (
 
 DEFAULT_TOP_K = 20
 
+PASS = {"key": "pass", "measure": "pass", "cutoff": None, "formula": "1 when every check of the question holds, else 0",
+        "source": "docs/golden.md"}  # fmt: skip
+
 Progress = Callable[[Iterable[Query]], Iterable[Query]]
 
 
@@ -223,7 +226,7 @@ def _score_golden(
     inputs = {"dataset": dataset, "run": asked.run_file, "corpus": asked.corpus}
     results = {"timestamp": datetime.now(UTC).isoformat(timespec="seconds"), "engine": name, **found}
     results["receipt"] = {
-        "measures": [], "gold": _gold_card(gold), "inputs": _inputs(inputs), "versions": versions(),
+        "measures": [PASS], "gold": _gold_card(gold), "inputs": _inputs(inputs), "versions": versions(),
         "git": git_state(),
         "counts": {"n_expected": len(gold.queries), "n_failed": found["overall"].get("n_failed", 0)},
         "findings": msgspec.to_builtins(wrong),
@@ -458,7 +461,8 @@ def explain(
     if entry is None:
         known = ", ".join(entry.query_id for entry in entries.per_query[:5])
         raise InputError(f"no query {query_id!r}", where=str(results_file), hint=f"It has {known}, …")
-    return msgspec.to_builtins(entry), entries.receipt["measures"]
+    derived = [line for line in entries.receipt["measures"] if line["key"] != PASS["key"]]  # passing is told in words
+    return msgspec.to_builtins(entry), derived
 
 
 # ── demo ─────────────────────────────────────────────────────────────────────────────────────────────────────────────

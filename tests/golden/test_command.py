@@ -131,3 +131,11 @@ def test_perturb_refuses_what_cannot_be(assay_cli: Assay, files: Path) -> None:
     assert (kinds.code, "no question can be varied so" in kinds.err) == (2, True)
     same = assay_cli("gold", "perturb", "gold.json", "-o", "gold.json")
     assert (same.code, "overwrite an input" in same.err) == (2, True)
+
+
+def test_two_results_are_compared_by_what_passed(assay_cli: Assay, files: Path) -> None:
+    for name in ("all", "none"):
+        assay_cli("score", "--dataset", "gold.json", "--run", f"{name}.json", "--output", f"{name}-scored.json")
+    found = assay_cli("compare", "all-scored.json", "none-scored.json", "--json").json
+    assert [(row["measure"], row["difference"], row["losses"]) for row in found["differences"]] == [("pass", -1, 3)]
+    assert assay_cli("explain", "none-scored.json", "m1").code == 0
