@@ -90,6 +90,8 @@ def score(
     if update_baseline and baseline is None:
         baseline = Path("baseline.json")
     workbench.refuse_outputs(report, baseline if update_baseline else None)
+    if report is not None:
+        workbench.refuse_report(report, language, dataset, run, corpus, output)
     scored = workbench.score(
         dataset, search_module=search_module, engine=engine, corpus=corpus, run_file=run, measures=measure or (),
         top_k=top_k, output=output, baseline=baseline, k=k, min_score=min_score, progress=searching, say=say,
@@ -110,7 +112,8 @@ def score(
         if dataset.suffix == ".jsonl":
             cli_desk.publish(dataset, by)
         say(f"baseline written to {baseline}")
-    if any(gate["status"] == "fail" for gate in scored.results.get("gates", ())):
+    if failing := [str(gate["name"]) for gate in scored.results.get("gates", ()) if gate["status"] == "fail"]:
+        say(f"gates failed: {', '.join(failing)}", style="red")
         sys.exit(1)
 
 

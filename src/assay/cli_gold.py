@@ -100,7 +100,9 @@ def next_(
 def perturb(
     source: Annotated[Path, typer.Argument(help="A golden set.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the set with its variants goes.")],
-    kind: Annotated[list[str] | None, typer.Option(help="A perturbation or family; repeat for more. All fit.")] = None,
+    kind: Annotated[
+        list[str] | None, typer.Option(help="A perturbation or family; repeat for more. Default: all.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same variants.")] = 0,
     language: Annotated[str | None, typer.Option(help="fi, en or he; else what the questions say.")] = None,
     only_variants: Annotated[bool, typer.Option(help="Leave the questions themselves out.")] = False,
@@ -108,7 +110,7 @@ def perturb(
     """Make adversarial variants: typos, split compounds, mixed language, colloquial wording, prefixes."""
     from assay import curation
 
-    count = curation.perturb_gold(
+    questions, variants = curation.perturb_gold(
         source, output, kinds=kind or (), seed=seed, language=language, parents=not only_variants
     )
-    say(f"{count} questions written to {output}")
+    say(f"{variants} variants{f' and {questions} questions' if questions else ''} written to {output}")

@@ -24,6 +24,7 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     slice: str = "overall"
     minimum: float | None = None
     maximum: float | None = None
+    below: float | None = None
     max_drop: float | None = None
     min_judged: float | None = None
     min_queries: int | None = None
@@ -133,11 +134,12 @@ def _bounds(gate: Gate, title: str, value: float | None, doubts: list[str], rows
     if value is None:
         return Check(gate=gate, status="inconclusive", value=None, message=f"{title}: there is no value")
     wanted = [f"at least {gate.minimum:g}" if gate.minimum is not None else "",
-              f"at most {gate.maximum:g}" if gate.maximum is not None else ""]  # fmt: skip
+              f"at most {gate.maximum:g}" if gate.maximum is not None else "",
+              f"below {gate.below:g}" if gate.below is not None else ""]  # fmt: skip
     text = f"{title}: {value:.4g}, {' and '.join(filter(None, wanted)) or 'no bound'} wanted"
     low = gate.minimum if gate.minimum is not None else -np.inf
     high = gate.maximum if gate.maximum is not None else np.inf
-    holds = low <= value <= high
+    holds = low <= value <= high and (gate.below is None or value < gate.below)
     if gate.significance is not None and len(rows) > 1:
         interval = stats.mean_intervals(np.array(rows)[:, None], level=1 - gate.significance)[0]
         inside = (interval.low is not None and interval.high is not None

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from assay import __version__, deciding, formats, library, workbench
+from assay import __version__, deciding, formats, golden, library, workbench
 from assay.config import Config, EngineConfig, GateConfig, GoldConfig
 from assay.errors import AssayError, EngineError, InputError
 from assay.exports import export
@@ -66,11 +66,11 @@ def run_all(
             waiting.append((gold_name, engine_name))
     if waiting:
         with ProcessPoolExecutor(max_workers=min(2, len(waiting)), mp_context=get_context("spawn")) as pool:
-            jobs = {pool.submit(_score, config, folder, *pair): pair for pair in waiting}
+            jobs = {pool.submit(_score, config, folder, home().resolve(), *pair): pair for pair in waiting}
             for job in as_completed(jobs):
                 outcomes[jobs[job]] = job.result()
                 done(outcomes[jobs[job]], len(pairs))
-    finished = [_with_verdict(outcomes[pair], config) for pair in pairs]
+    finished = [_with_verdict(outcomes[pair], config, list(outcomes.values())) for pair in pairs]
     for outcome in finished:
         _save(outcome)
     return finished
@@ -92,8 +92,10 @@ def _pairs(config: Config) -> Iterator[tuple[str, str]]:
             yield gold_name, engine_name
 
 
-def _score(config: Config, folder: Path, gold_name: str, engine_name: str) -> Outcome:
-    """In a worker process, from the folder of the configuration, so that search modules are found."""
+def _score(config: Config, folder: Path, workspace: Path, gold_name: str, engine_name: str) -> Outcome:
+    """In a worker process, from the folder of the configuration, so that search modules are found; the workspace stays
+    that of the folder the command was given in."""
+    os.environ["ASSAY_HOME"] = str(workspace)
     os.chdir(folder)
     gold, engine = config.gold[gold_name], config.engines[engine_name]
     try:
@@ -114,18 +116,32 @@ def _score(config: Config, folder: Path, gold_name: str, engine_name: str) -> Ou
     return Outcome(gold=gold_name, engine=engine_name, results=results, cached=False)
 
 
-def _with_verdict(outcome: Outcome, config: Config) -> Outcome:
+def _with_verdict(outcome: Outcome, config: Config, every: list[Outcome]) -> Outcome:
     """Gates are cheap and their policy changes often, so they are decided anew even on cached results."""
-    if outcome.results is not None and is_golden(outcome.results):
-        return outcome  # a golden set brings its own gates
-    gates = [_gate(gate) for gate in config.gates
-             if gate.gold in ("", outcome.gold) and gate.engine in ("", outcome.engine)]  # fmt: skip
-    if outcome.results is None or not gates:
+    if outcome.results is None:
         return outcome
-    baseline = config.gold[outcome.gold].baseline
-    verdict = deciding.verdict(outcome.results, gates, Path(baseline) if baseline else None)
+    own = is_golden(outcome.results)
+    gates = [_gate(gate) for gate in config.gates
+             if gate.gold in ("", outcome.gold) and gate.engine in ("", outcome.engine)
+             and (gate.gold or _concerns(gate, own, every))]  # fmt: skip
+    stated = config.gold[outcome.gold].baseline
+    baseline = Path(stated) if stated else None
+    decided: dict[str, Any]
+    if own:
+        decided = {"gates": workbench.golden_gates(outcome.results, gates, baseline)}
+    elif gates:
+        decided = {"verdict": deciding.verdict(outcome.results, gates, baseline)}
+    else:
+        return outcome
     return Outcome(gold=outcome.gold, engine=outcome.engine, cached=outcome.cached,
-                   results=outcome.results | {"verdict": verdict})  # fmt: skip
+                   results=outcome.results | decided)  # fmt: skip
+
+
+def _concerns(gate: GateConfig, own: bool, every: list[Outcome]) -> bool:
+    """A gate that names no gold set is for the sets that have its measure; where all sets are of one kind it is for
+    them, so that a measure written wrong is refused and not passed over."""
+    kinds = {is_golden(outcome.results) for outcome in every if outcome.results is not None}
+    return len(kinds) == 1 or golden.is_golden_measure(gate.measure) == own
 
 
 def _gate(gate: GateConfig) -> Gate:
@@ -183,7 +199,7 @@ def _cache_key(gold: GoldConfig, engine: EngineConfig) -> str:
         sha256_of(Path(path)) for path in (engine.corpus, engine.run, gold.baseline) if path and Path(path).exists()
     ]
     parts += [
-        library.corpus_named(name).fingerprint
+        library.corpus_named(name).fingerprint  # it may have been imported again
         for name in (engine.engine, engine.corpus)
         if name and library.is_corpus(name)
     ]

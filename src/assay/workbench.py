@@ -37,6 +37,9 @@ from assay.types import (
 
 DEFAULT_TOP_K = 20
 
+PASS = {"key": "pass", "measure": "pass", "cutoff": None, "formula": "1 when every check of the question holds, else 0",
+        "source": "docs/golden.md"}  # fmt: skip
+
 Progress = Callable[[Iterable[Query]], Iterable[Query]]
 
 
@@ -185,23 +188,45 @@ def _score_golden(
 ) -> Scored:
     """Pass or fail for every question of a golden set."""
     known = _known_places(asked)
-    wrong = golden.check_expectations(gold, known.values()) if known else []
+    wrong = golden.check_expectations(gold, known.values() if known else None)
     for finding in wrong:
         say(f"{finding.level}: {finding.where}: {finding.message}")
+    then = _golden_baseline(asked.baseline)
     name, answers = _golden_answers(gold, asked, progress, say)
-    then = read_json(asked.baseline) if asked.baseline is not None and asked.baseline.exists() else None
+    warnings = list(_golden_warnings(gold, answers, str(asked.run_file or name)))
     found = golden.evaluate_golden(
         gold, answers, locate=known.get if known else None, k=asked.k, min_score=asked.min_score, baseline=then
     )
     inputs = _inputs({"dataset": dataset, "run": asked.run_file, "corpus": _corpus_of(asked.engine, asked.corpus)})
     results = {"timestamp": datetime.now(UTC).isoformat(timespec="seconds"), "engine": name, **found}
     results["receipt"] = {
-        "measures": [], "gold": _gold_card(gold), "inputs": inputs, "versions": versions(),
+        "measures": [PASS], "gold": _gold_card(gold), "inputs": inputs, "versions": versions(),
         "git": git_state(), "corpus_fingerprint": inputs.get("corpus", {}).get("sha256"),
         "counts": {"n_expected": len(gold.queries), "n_failed": found["overall"].get("n_failed", 0)},
         "findings": msgspec.to_builtins(wrong),
     }  # fmt: skip
-    return Scored(results=results, warnings=(), failed=int(found["overall"].get("n_failed") or 0))
+    failed = int(found["overall"].get("n_failed") or 0)
+    return _against_baseline(Scored(results=results, warnings=tuple(warnings), failed=failed), asked.baseline, ())
+
+
+def _golden_baseline(path: Path | None) -> dict[str, Any] | None:
+    then = read_results(path) if path is not None and path.exists() else None
+    if then is not None and "pass_rate_total" not in then["overall"]:
+        raise InputError("the baseline is not of a golden set", where=str(path),
+                         hint="Write one with --update-baseline.")  # fmt: skip
+    return then
+
+
+def _golden_warnings(gold: GoldSet, answers: Sequence[QueryResult], source: str) -> Iterable[str]:
+    """Questions that only the set or only the run has; with none in common the files do not belong together."""
+    asked, answered = set(gold.query_ids), [answer.query_id for answer in answers]
+    if not asked & set(answered):
+        hint = f"The gold set has {gold.query_ids[0]!r} and others; the run has {answered[:3]}."
+        raise InputError("the run has none of the gold set's questions", where=source, hint=hint)
+    if missing := len(asked - set(answered)):
+        yield f"{missing} of {len(asked)} questions are missing from the run and count as not passed"
+    if extra := len(set(answered) - asked):
+        yield f"{extra} questions of the run are not in the gold set and were ignored"
 
 
 def _golden_answers(
@@ -212,7 +237,8 @@ def _golden_answers(
             return results_json.read_results(asked.run_file)
         run = formats.read_run(asked.run_file)
         return run.engine, golden.results_of(run)
-    depth = asked.top_k or max([DEFAULT_TOP_K, asked.k or 0, *(query.k or 0 for query in gold.queries)])
+    looked_at = asked.k or max((query.k or golden.DEFAULT_K for query in gold.queries), default=0)
+    depth = max(asked.top_k or DEFAULT_TOP_K, looked_at)  # a question must be given the hits it looks at
     with stdout_to_stderr():
         engine = _engine(asked.search_module, asked.engine, asked.corpus, say)
         return ask_all(engine, gold.queries, top_k=depth, progress=progress)
@@ -352,12 +378,23 @@ def encode(value: Any) -> bytes:
     return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
 
 
+def golden_gates(results: dict[str, Any], policy: Sequence[Any], baseline: Path | None) -> list[dict[str, Any]]:
+    """The gates of a golden set by another policy than the one it was scored with; without one, A to D."""
+    rows = [msgspec.to_builtins(gate) for gate in policy] or golden.DEFAULT_POLICY
+    return golden.evaluate_gates(results, _golden_baseline(baseline), rows)
+
+
+def refuse_report(report: Path, language: str, *inputs: Path | None) -> None:
+    """What is wrong with the report asked for is said before an engine runs for it."""
+    if language not in golden_report.LANGUAGES:
+        raise UsageError(f"no report in language {language!r}", hint=f"Known: {', '.join(golden_report.LANGUAGES)}.")
+    _refuse_output(report, *inputs)
+
+
 def golden_markdown(results: dict[str, Any], output: Path, language: str) -> None:
     """The golden set's report: pass rates, categories, gates, and the fail list with MUST first."""
     if "gates" not in results:
         raise UsageError("--report is for golden sets", hint="For graded sets: assay report RESULTS -o report.html")
-    if language not in ("en", "fi"):
-        raise UsageError(f"no report in language {language!r}", hint="Known: en, fi.")
     write_atomic(output, golden_report.markdown(results, language=language))
 
 
@@ -365,12 +402,9 @@ def report_file(results: Path, output: Path, *, against: Path | None = None) -> 
     """Write a report in the format of the output's ending; `against` adds the comparison with another results file."""
     refuse_unwritable(output)
     scored = read_results(results)
-    if "gates" in scored:
-        if against is not None:
-            raise UsageError("golden results are not compared by queries", where=str(results),
-                             hint="Score with --baseline to see the change.")  # fmt: skip
-        if output.suffix == ".md":
-            return golden_markdown(scored, output, "en")
+    if "gates" in scored and against is not None:
+        raise UsageError("a report of golden results has no comparison", where=str(results),
+                         hint="assay compare has it; or score with --baseline to see the change.")  # fmt: skip
     found = msgspec.to_builtins(compare_results([against, results])) if against else None
     write_atomic(output, export(scored, output.suffix, found))
 
@@ -388,7 +422,8 @@ def explain(
     if entry is None:
         known = ", ".join(entry.query_id for entry in entries.per_query[:5])
         raise InputError(f"no query {query_id!r}", where=str(results_file), hint=f"It has {known}, …")
-    return msgspec.to_builtins(entry), entries.receipt["measures"]
+    derived = [line for line in entries.receipt["measures"] if line["key"] != PASS["key"]]  # passing is told in words
+    return msgspec.to_builtins(entry), derived
 
 
 # ── demo ─────────────────────────────────────────────────────────────────────────────────────────────────────────────

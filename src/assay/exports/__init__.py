@@ -7,6 +7,7 @@ from typing import Any
 
 from assay.errors import InputError
 from assay.exports import golden, graded
+from assay.golden_report import markdown
 
 Results = Mapping[str, Any]
 
@@ -19,6 +20,7 @@ FORMATS: dict[str, Callable[[Results, Mapping[str, Any] | None], str]] = {
 }
 GOLDEN_FORMATS: dict[str, Callable[[Results], str]] = {
     ".html": golden.html,
+    ".md": markdown,
     ".xml": golden.junit,
     ".csv": golden.by_question_csv,
     ".tex": golden.latex,
@@ -26,8 +28,7 @@ GOLDEN_FORMATS: dict[str, Callable[[Results], str]] = {
 
 
 def export(results: Results, suffix: str, comparison: Mapping[str, Any] | None = None) -> str:
-    """The file's text; `suffix` (.html, .md, .xml, .csv, .tex) picks the format. The Markdown of a golden set, in two
-    languages, is made by `golden_report`."""
+    """The file's text; `suffix` (.html, .md, .xml, .csv, .tex) picks the format."""
     if suffix not in FORMATS:
         raise InputError(f"unknown report format {suffix!r}", hint=f"Known: {', '.join(FORMATS)}.")
     if "gates" in results:

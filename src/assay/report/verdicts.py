@@ -10,6 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from assay.golden_report import failed_entries
 from assay.report.figures import short
 
 
@@ -34,8 +35,7 @@ def golden_card(results: Mapping[str, Any]) -> RenderableType:
     styles = {"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow"}
     for gate in results["gates"]:
         gates.add_row(Text(gate["status"].upper(), style=styles.get(gate["status"], "")), str(gate.get("message", "")))
-    failed = [entry for entry in results["per_query"] if entry.get("passed") is False]
-    failed.sort(key=lambda entry: (not entry.get("must"), entry["query_id"]))
+    failed = failed_entries(results)
     fails = Table(box=None, pad_edge=False, show_header=False)
     for entry in failed[:20]:
         fails.add_row(
@@ -46,9 +46,12 @@ def golden_card(results: Mapping[str, Any]) -> RenderableType:
         )
     more = [Text(f"and {len(failed) - 20} more", style="dim")] if len(failed) > 20 else []
     gold = results["receipt"]["gold"]
+    variants = int(overall.get("n_variants") or 0)
+    apart = f", {variants} variants of them apart" if variants else ""
     head = Text.assemble(
-        (str(results["engine"]), "bold"), " on ", (gold["name"], "bold"), f"  ({gold['queries']} questions)"
-    )
+        (str(results["engine"]), "bold"), " on ", (gold["name"], "bold"),
+        f"  ({gold['queries'] - variants} questions{apart})",
+    )  # fmt: skip
     heading: list[RenderableType] = [Text(), Text("What failed", style="bold"), fails, *more] if failed else []
     note = standing(gold)
     parts: list[RenderableType] = [Text(note, style="yellow")] if note else []
