@@ -137,7 +137,7 @@ def run(
             tick("scoring", len(seen), total)
             say(f"{outcome.engine} on {outcome.gold}: {outcome.state}")
 
-        outcomes = runner.run_all(settings, config.resolve().parent, fresh=fresh, done=done)
+        outcomes = runner.run_all(settings, config, fresh=fresh, done=done)
     data = [{"gold": o.gold, "engine": o.engine, "cached": o.cached, "error": o.error,
              "overall": o.results and o.results["overall"], "verdict": o.results and o.results.get("verdict")}
             for o in outcomes]  # fmt: skip

@@ -52,7 +52,7 @@ def _settling(check: Check, results: Mapping[str, Any], then: Mapping[str, Any] 
     decisions: list[Decision] = []
     if gate.max_drop is not None and then is not None:
         decisions.append(next_to_judge(then, inside, measure=line["measure"], threshold=-gate.max_drop))
-    for bound in (gate.minimum, gate.maximum):
+    for bound in (gate.minimum, gate.maximum, gate.below):
         if bound is not None and gate.max_drop is None:
             decisions.append(next_to_judge(inside, measure=line["measure"], threshold=bound))
     chosen: dict[tuple[str, str], Pair] = {}

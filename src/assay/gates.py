@@ -138,7 +138,7 @@ def _bounds(gate: Gate, title: str, value: float | None, doubts: list[str], rows
               f"below {gate.below:g}" if gate.below is not None else ""]  # fmt: skip
     text = f"{title}: {value:.4g}, {' and '.join(filter(None, wanted)) or 'no bound'} wanted"
     low = gate.minimum if gate.minimum is not None else -np.inf
-    high = gate.maximum if gate.maximum is not None else np.inf
+    high = min(bound for bound in (gate.maximum, gate.below, np.inf) if bound is not None)
     holds = low <= value <= high and (gate.below is None or value < gate.below)
     if gate.significance is not None and len(rows) > 1:
         interval = stats.mean_intervals(np.array(rows)[:, None], level=1 - gate.significance)[0]

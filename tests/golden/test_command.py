@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import xml.etree.ElementTree as ET
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +56,40 @@ def test_failures_come_in_one_order_everywhere(assay_cli: Assay, files: Path) ->
     for text in (found.out.partition("What failed")[2], page.partition("Failures")[2]):
         places = [text.index(name) for name in ("m2", "m1", "s1")]
         assert places == sorted(places), "MUST first, then by category"
+
+
+@pytest.mark.parametrize("name", ["r.html", "r.md", "r.tex", "r.csv", "r.xml"])
+def test_every_report_of_a_failing_set_with_a_baseline(assay_cli: Assay, files: Path, name: str) -> None:
+    assay_cli("score", "--dataset", "gold.json", "--run", "all.json", "--output", "base.json")
+    args = ("--run", "none.json", "--baseline", "base.json", "--output", "scored.json")
+    assert assay_cli("score", "--dataset", "gold.json", *args).code == 1
+    assert assay_cli("report", "scored.json", "-o", name).code == 0
+    page = (files / name).read_text(encoding="utf-8")
+    if name == "r.html":
+        table = page.partition('id="queries"')[2]
+        places = [table.index(f"<b>{question}</b>") for question in ("m2", "m1", "s1")]
+        assert places == sorted(places), "MUST first, then by category"
+        assert "(-100.0)" in page, "the change from the baseline"
+    elif name == "r.xml":
+        failed = [case.get("name") for case in ET.fromstring(page) if case.find("failure") is not None]
+        assert failed == ["gate A", "gate B", "gate D", "m1", "m2", "s1"]
+    elif name == "r.tex":
+        assert "passed & 0.000 & 0.000 to" in page
+
+
+def test_the_day_of_a_question_is_given_to_an_engine_that_takes_it(assay_cli: Assay, files: Path) -> None:
+    dated = [QUESTIONS[0] | {"as_of": "2020-05-01"}, QUESTIONS[1]]
+    (files / "dated.json").write_text(json.dumps(dated), encoding="utf-8")
+    (files / "mine.py").write_text(
+        "class Dated:\n    def search(self, query, top_k, as_of='today'):\n        return [f'on-{as_of}']\n"
+        "class Plain:\n    def search(self, query, top_k):\n        return ['plain']\n"
+    )
+    found = {
+        name: assay_cli("score", "--dataset", "dated.json", "--search-module", f"mine:{name}", "--json").json
+        for name in ("Dated", "Plain")
+    }
+    assert [entry["results"] for entry in found["Dated"]["per_query"]] == [["on-2020-05-01"], ["on-today"]]
+    assert [entry["results"] for entry in found["Plain"]["per_query"]] == [["plain"], ["plain"]]
 
 
 @pytest.mark.parametrize(
@@ -108,7 +144,7 @@ def test_the_gates_of_the_configuration_hold_for_golden_sets(assay_cli: Assay, f
     strict = _run(assay_cli, files, one)
     assert (strict.code, "loans: pass_rate_total of category:a is 0" in strict.out) == (1, True)
     wrong = _run(assay_cli, files, '[[gates]]\nmeasure = "pass_rate_mst"\nminimum = 0.5\n')
-    assert (wrong.code, "no measure 'pass_rate_mst'" in wrong.err) == (2, True)
+    assert (wrong.code, "assay.toml: gate 'pass_rate_mst': a golden set has no measure" in wrong.err) == (2, True)
 
 
 def test_a_perturbed_set_is_gated_on_its_questions(assay_cli: Assay, files: Path) -> None:
@@ -124,6 +160,14 @@ def test_a_perturbed_set_is_gated_on_its_questions(assay_cli: Assay, files: Path
     assert found.json["overall"]["pass_rate_total"] == 1
     assert found.json["robustness"]["by_family"]["typo"]["drop"] == 1
     assert "| a letter left out (typo-dropped) | 3 | 0.0%" in (files / "r.md").read_text(encoding="utf-8")
+    told = assay_cli("score", "--dataset", "varied.json", "--run", "run.json", "--output", "scored.json").out
+    assert "(3 questions, 6 variants of them apart)" in told
+    assert "What failed" not in told, "variants are told under robustness"
+    assert assay_cli("report", "scored.json", "-o", "r.xml").code == 0
+    cases = [
+        (case.get("classname"), case.find("failure") is not None) for case in ET.parse(files / "r.xml").iter("testcase")
+    ]
+    assert Counter(cases) == {("gates", False): 4, ("MUST", False): 2, ("SHOULD", False): 1, ("variants", True): 6}
 
 
 def test_perturb_refuses_what_cannot_be(assay_cli: Assay, files: Path) -> None:
