@@ -45,7 +45,7 @@ from assay.telemetry.gate import Correction, Ruled
 from assay.telemetry.recorder import Recorder, new_id
 from assay.telemetry.redact import Redaction, redact, redactor
 from assay.telemetry.wire import decision_row, feedback_from, logged_search, search_from
-from assay.types import Document, GoldSet, Hit
+from assay.types import Document, GoldSet, Hit, standing
 
 __all__ = ["Correction", "Desk", "Imported", "Inferred", "Limits", "Page", "open_desk", "search_from"]
 
@@ -453,15 +453,14 @@ def _described(name: str, path: Path) -> dict[str, Any]:
         gold = formats.read_gold(path)
     except AssayError as error:
         return {"name": name, "path": str(path), "error": str(error)}
-    approved = sum(query.source == "chair" for query in gold.queries)
-    bootstrap_only = path.suffix == ".jsonl" and not approved
+    approved, total = gold.approved_rows, len(gold.queries)
     return {
         "name": name,
         "path": str(path),
-        "queries": len(gold.queries),
+        "queries": total,
         "judgments": gold.judgments.height,
-        "status": goldfile.PROVISIONAL if bootstrap_only else gold.status or "unknown",
-        "approved_share": approved / max(len(gold.queries), 1),
+        "status": standing(approved, total) if gold.from_logs else gold.status or "unknown",
+        "approved_share": approved / max(total, 1) if gold.from_logs else None,
     }
 
 

@@ -82,8 +82,8 @@ class GoldSetInfo(Answer):
     path: str
     queries: int = 0
     judgments: int = 0
-    status: str = Field("", description="approved, provisional, or provisional (bootstrap-only).")
-    approved_share: float = 0.0
+    status: str = Field("", description="provisional (bootstrap-only): no row approved; partly approved; approved.")
+    approved_share: float | None = Field(None, description="Of a set from logs: the share of approved rows.")
     error: str = ""
 
 

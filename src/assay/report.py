@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.measures import MEASURES, Measure, parse_measure, result_key
-from assay.types import Finding, GoldSet, Run, ScoreSheet, Slice
+from assay.types import Finding, GoldSet, Run, ScoreSheet, Slice, standing_line
 
 TIE_POLICY = {
     "engine": "the engine's own order; a document returned twice keeps its first place",
@@ -42,7 +42,7 @@ def results_json(
     results["overall"] = _renamed(sheet.overall, keys)
     kinds = dict.fromkeys(("type", "topic", *(part.kind for part in sheet.slices[1:])))
     for kind in kinds:
-        results[f"by_{kind}"] = {name: _renamed(part, keys) for name, part in sheet.by(kind).items()}
+        results[f"by_{gold.slice_name(kind)}"] = {name: _renamed(part, keys) for name, part in sheet.by(kind).items()}
     results["per_query"] = list(_per_query(sheet, run, gold, keys))
     results["receipt"] = dict(receipt)
     return results
@@ -65,6 +65,8 @@ def _per_query(sheet: ScoreSheet, run: Run, gold: GoldSet, keys: Mapping[str, st
             "query_text": query.text,
             "query_type": query.type,
             "query_topic": query.topic,
+            **({"query_corpus": query.corpus} if query.corpus else {}),
+            **({"query_practice_area": query.topic} if gold.from_logs else {}),
             "num_results": len(doc_ids),
             "results": doc_ids,
             "metrics": {keys[m]: None if math.isnan(v) else v for m, v in zip(sheet.measures, values, strict=True)},
@@ -98,7 +100,7 @@ def receipt_of_measures(names: Sequence[str]) -> list[dict[str, Any]]:
 # ── terminal ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 HEADINGS = {"type": "By query type", "topic": "By topic", "category": "By category", "corpus": "By corpus",
-            "language": "By language"}  # fmt: skip
+            "practice_area": "By practice area", "language": "By language"}  # fmt: skip
 
 
 def scorecard(results: Mapping[str, Any]) -> RenderableType:
@@ -342,8 +344,8 @@ def _footnotes(receipt: Mapping[str, Any]) -> Iterator[Text]:
                 f"documents alone it is {only}, and with every possible grade of the rest between {worst} and {best}.",
                 style="dim",
             )
-    if note := standing(receipt["gold"]):
-        yield Text(note, style="yellow")
+    if note := standing_line(receipt["gold"]):
+        yield Text(f"Gold set {note}.", style="dim" if receipt["gold"]["approved_share"] == 1 else "yellow")
     parts = [f"{counts['n_scored']} of {counts['n_expected']} queries scored"]
     parts += [f"{counts[key]} {label}" for key, label in COUNT_LABELS.items() if counts.get(key)]
     if latency := receipt.get("latency_ms"):
@@ -351,16 +353,12 @@ def _footnotes(receipt: Mapping[str, Any]) -> Iterator[Text]:
     yield Text("; ".join(parts) + ".", style="dim")
 
 
-def standing(gold: Mapping[str, Any]) -> str:
-    """How far an expert has approved a bootstrapped set."""
-    share = gold.get("approved_share")
-    if share is None or share == 1:
-        return ""
-    return (
-        "Provisional (bootstrap-only): no row is approved."
-        if not share
-        else f"Provisional: {share:.0%} of the rows are approved."
-    )
+def baseline_line(results: Mapping[str, Any], path: Path, recorded: Mapping[str, Any], *, is_first: bool) -> str:
+    """What was recorded, so that nobody commits a baseline unseen."""
+    git, note = recorded["git"] or {}, standing_line(results["receipt"]["gold"])
+    commit = f"at commit {git['commit'][:12]}{' with uncommitted changes' if git['dirty'] else ''}" if git else ""
+    said = [f"by {recorded['by']}", commit or "outside a git repository", f"gold set {note}" if note else ""]
+    return f"{'first baseline' if is_first else 'baseline'} written to {path}: {', '.join(filter(None, said))}"
 
 
 COUNT_LABELS = {

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from assay import formats, golden, golden_report, library, report, stats
+from assay import formats, golden, library, report, stats
 from assay.compare import Comparison, compare
 from assay.corpus import list_corpora
 from assay.engines.baselines import BASELINES
@@ -35,6 +35,7 @@ from assay.types import (
     ResultsFile,
     Run,
     ScoreSheet,
+    standing,
 )
 
 DEFAULT_TOP_K = 20
@@ -119,8 +120,6 @@ def score(
 def _against_baseline(scored: Scored, baseline: Path | None, gates: Sequence[Gate]) -> Scored:
     results, warnings = dict(scored.results), list(scored.warnings)
     then = read_results(baseline) if baseline is not None and baseline.exists() else None
-    if baseline is not None and then is None:
-        warnings.append(f"no baseline yet at {baseline}; write it with --update-baseline")
     if then is not None:
         stale = then["receipt"]["gold"]["fingerprint"] != results["receipt"]["gold"]["fingerprint"]
         if stale:
@@ -129,15 +128,24 @@ def _against_baseline(scored: Scored, baseline: Path | None, gates: Sequence[Gat
             "path": str(baseline),
             "stale": stale,
             "recorded": then.get("recorded"),
-            "delta": {
-                key: value - then["overall"][key]
-                for key, value in results["overall"].items()
-                if value is not None and then["overall"].get(key) is not None
-            },
+            "gold_status": then["receipt"]["gold"].get("status", ""),
+            "delta": _differences(results["overall"], then["overall"]),
         }
+        for kind in [key for key in results if key.startswith("by_") and then.get(key)]:
+            results["baseline"][kind] = {
+                name: _differences(means, then[kind][name]) for name, means in results[kind].items()
+                if name in then[kind]
+            }  # fmt: skip
     if gates:
         results["verdict"] = msgspec.to_builtins(decide(results, gates, then))
     return replace(scored, results=results, warnings=tuple(warnings))
+
+
+def _differences(now: dict[str, float | None], then: dict[str, float | None]) -> dict[str, float]:
+    """Where both have a value."""
+    return {
+        key: value - before for key, value in now.items() if value is not None and (before := then.get(key)) is not None
+    }
 
 
 def verdict(results: dict[str, Any], gates: Sequence[Gate], baseline: Path | None) -> dict[str, Any]:
@@ -166,14 +174,6 @@ def _settling(
         for pair in decision.pairs[: decision.needed]:
             pairs.setdefault((pair.query_id, pair.doc_id), msgspec.to_builtins(pair))
     return list(pairs.values())
-
-
-def update_baseline(results: dict[str, Any], path: Path, *, by: str, why: str) -> None:
-    """Record these results as the new baseline: who, when, why and at which commit."""
-    recorded = {"by": by, "why": why, "at": datetime.now(UTC).isoformat(timespec="seconds"), "git": git_state()}
-    write_atomic(
-        path, encode({key: value for key, value in results.items() if key != "baseline"} | {"recorded": recorded})
-    )
 
 
 def read_results(path: Path) -> dict[str, Any]:
@@ -267,7 +267,7 @@ def score_run(run: Run, gold: GoldSet, measures: Sequence[str], *, inputs: dict[
         )
     now = datetime.now(UTC).isoformat(timespec="seconds")
     n = {"overall": sheet.overall.n} | {
-        f"by_{kind}": {name: part.n for name, part in sheet.by(kind).items()}
+        f"by_{gold.slice_name(kind)}": {name: part.n for name, part in sheet.by(kind).items()}
         for kind in dict.fromkeys(part.kind for part in sheet.slices[1:])
     }
     receipt: dict[str, Any] = {
@@ -286,14 +286,15 @@ def score_run(run: Run, gold: GoldSet, measures: Sequence[str], *, inputs: dict[
         "git": git_state(),
     }  # fmt: skip
     results = report.results_json(sheet, run, gold, timestamp=now, receipt=receipt)
-    results["intervals"] = intervals(sheet, {line["measure"]: line["key"] for line in receipt["measures"]})
+    keys = {line["measure"]: line["key"] for line in receipt["measures"]}
+    results["intervals"] = intervals(sheet, keys, gold.slice_name)
     return Scored(results=results, warnings=tuple(_warnings(sheet.counts)), failed=sheet.counts["n_failed"])
 
 
 def _gold_card(gold: GoldSet) -> dict[str, Any]:
-    approved = [query.source == "chair" for query in gold.queries if query.source]
-    share = sum(approved) / len(gold.queries) if approved else None
-    return {"name": gold.name, "version": gold.version, "rubric": gold.rubric, "status": gold.status,
+    share = gold.approved_rows / len(gold.queries) if gold.from_logs else None
+    status = standing(gold.approved_rows, len(gold.queries)) if gold.from_logs else gold.status
+    return {"name": gold.name, "version": gold.version, "rubric": gold.rubric, "status": status,
             "approved_share": share, "queries": len(gold.queries), "judgments": gold.judgments.height,
             "fingerprint": gold_fingerprint(gold)}  # fmt: skip
 
@@ -308,7 +309,9 @@ def _inputs(paths: dict[str, Path | None]) -> dict[str, Any]:
     return found
 
 
-def intervals(sheet: ScoreSheet, keys: dict[str, str]) -> dict[str, Any]:
+def intervals(
+    sheet: ScoreSheet, keys: dict[str, str], slice_name: Callable[[str], str] = lambda kind: kind
+) -> dict[str, Any]:
     """The 95% interval of every mean, by slice: {"overall": {key: [low, high]}, "by_type": {...}}."""
     found: dict[str, Any] = {}
     scored = ~np.isnan(sheet.values).any(axis=1)
@@ -323,7 +326,7 @@ def intervals(sheet: ScoreSheet, keys: dict[str, str]) -> dict[str, Any]:
         if part.kind == "overall":
             found["overall"] = bounds
         else:
-            found.setdefault(f"by_{part.kind}", {})[part.name] = bounds
+            found.setdefault(f"by_{slice_name(part.kind)}", {})[part.name] = bounds
     return found
 
 
@@ -373,15 +376,6 @@ def latency(run: Run) -> dict[str, float] | None:
 
 def encode(value: Any) -> bytes:
     return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
-
-
-def golden_markdown(results: dict[str, Any], output: Path, language: str) -> None:
-    """The golden set's report: pass rates, categories, gates, and the fail list with MUST first."""
-    if "gates" not in results:
-        raise UsageError("--report is for golden sets", hint="For graded sets: assay report RESULTS -o report.html")
-    if language not in ("en", "fi"):
-        raise UsageError(f"no report in language {language!r}", hint="Known: en, fi.")
-    write_atomic(output, golden_report.markdown(results, language=language))
 
 
 def report_file(results: Path, output: Path, *, against: Path | None = None) -> None:

@@ -19,8 +19,8 @@ import msgspec
 from assay.errors import InputError
 from assay.files import decode, write_atomic
 from assay.telemetry.normal import row_key
+from assay.types import standing
 
-PROVISIONAL = "provisional (bootstrap-only)"
 _BOM = b"\xef\xbb\xbf"
 _NUMBERED = re.compile(r"g(\d+)")
 
@@ -136,8 +136,8 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True):
 
 def approval(rows: Sequence[GoldRow]) -> Approval:
     approved = sum(row.source == "chair" for row in rows)
-    status = "approved" if rows and approved == len(rows) else "partly approved" if approved else PROVISIONAL
-    return Approval(approved=approved, total=len(rows), share=approved / len(rows) if rows else 0.0, status=status)
+    return Approval(approved=approved, total=len(rows), share=approved / len(rows) if rows else 0.0,
+                    status=standing(approved, len(rows)))  # fmt: skip
 
 
 def highest_number(ids: Sequence[str]) -> int:
