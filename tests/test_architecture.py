@@ -29,7 +29,15 @@ EXCEPTIONS = {
     "telemetry": {"store"},  # what it records is kept there
     "backlog": {"store"},  # what waits is counted there
 }
-SERVICES = {"workbench", "curation", "library", "runner", "desk", "reports"}  # the verbs: together they know all
+SERVICES = {
+    "workbench",
+    "curation",
+    "library",
+    "runner",
+    "desk",
+    "reports",
+    "health",
+}  # the verbs: together they know all
 COMMAND_LINE = {"cli", "cli_gold", "cli_corpus", "cli_desk", "terminal"}
 ADAPTERS = COMMAND_LINE | {"mcp", "web", "pytest_plugin"}
 FOR_ADAPTERS = {"types", "errors", "config", "report", "listing"}  # beside the verbs: settings in, tables out

@@ -33,6 +33,8 @@ def key_values(data: Mapping[str, Any]) -> RenderableType:
 
 
 def _figure(value: Any) -> str:
+    if value is None or value == "":
+        return "–"
     return f"{value:,.3f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
 
 

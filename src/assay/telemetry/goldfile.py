@@ -121,6 +121,18 @@ def assemble(lines: Sequence[Line]) -> bytes:
     return b"".join(parts)
 
 
+def refuse_same_ids(lines: Sequence[Line], path: Path) -> None:
+    """Two rows of a person with one id cannot be told apart, and are not ours to change."""
+    seen: dict[str, int] = {}
+    for number, line in enumerate(lines, start=1):
+        if line.row is None or line.is_bootstrap or not line.row.id:
+            continue
+        if line.row.id in seen:
+            raise InputError(f"id {line.row.id!r} is also on line {seen[line.row.id]}", where=f"{path}:{number}",
+                             hint="Give each row its own id. Nothing was changed.")  # fmt: skip
+        seen[line.row.id] = number
+
+
 def rows(lines: Sequence[Line]) -> list[GoldRow]:
     return [line.row for line in lines if line.row is not None]
 
