@@ -228,12 +228,16 @@ def serve(
     """The dashboard, the review page and the HTTP endpoints."""
     from assay.web import serve as serve_web
 
-    for path in gold or ():
-        if not path.exists():
-            raise InputError("no such gold set", where=str(path))
+    _check_gold(gold)
     with _desk(store, True, gold=gold or (), record={}, search_corpus=_search_corpus) as desk:
         say(f"serving on http://{host}:{port}/ (Ctrl-C stops it)")
         serve_web(desk, host=host, port=port, token=token)
+
+
+def _check_gold(paths: list[Path] | None) -> None:
+    for path in paths or ():
+        if not path.exists():
+            raise InputError("no such gold set", where=str(path), hint="Make one with `assay gold bootstrap`.")
 
 
 def mcp(
@@ -241,12 +245,16 @@ def mcp(
     host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535, help="The port.")] = 8351,
     config: Annotated[Path | None, typer.Option(help="The configuration.")] = None,
+    gold: Annotated[
+        list[Path] | None, typer.Option(help="A gold set beside those of the configuration; repeat.")
+    ] = None,
     store: StoreUrl = "",
 ) -> None:
     """The server for agents (Model Context Protocol)."""
     from assay import mcp as server
 
-    with _desk(store, not _named(store), config=config, search_corpus=_search_corpus) as desk:
+    _check_gold(gold)
+    with _desk(store, not _named(store), config=config, gold=gold or (), search_corpus=_search_corpus) as desk:
         server.run(desk, transport="streamable-http" if http else "stdio", host=host, port=port)
 
 

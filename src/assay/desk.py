@@ -23,6 +23,7 @@ from assay.corpus.disk import list_corpora, open_corpus, workspace
 from assay.corpus.resolve import cite
 from assay.errors import AssayError, InputError
 from assay.files import iter_json_lines
+from assay.judging.next import next_to_judge as pairs_to_judge
 from assay.store import NoStore, Store, StoreError, open_store
 from assay.store.records import (
     AuditEntry,
@@ -48,7 +49,6 @@ from assay.types import Document, GoldSet, Hit, standing
 __all__ = ["Correction", "Desk", "Imported", "Inferred", "Limits", "NoStore", "Page", "open_desk", "search_from"]
 
 SearchCorpus = Callable[[str, str, int], Sequence[Hit]]  # (corpus, query, k) -> hits
-NextPairs = Callable[[str, int], Sequence[Mapping[str, Any]]]  # (gold, k) -> pairs to judge, the most useful first
 MAX_PAGE = 200
 
 
@@ -84,7 +84,6 @@ class Desk:
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     recorder: Recorder | None = None
     search_corpus: SearchCorpus | None = None
-    next_pairs: NextPairs | None = None
 
     # ── logs, decisions, feedback ────────────────────────────────────────────────────────────────────────────────────
 
@@ -267,13 +266,27 @@ class Desk:
         return None
 
     def next_to_judge(self, gold: str, limit: int = 10) -> list[dict[str, Any]]:
-        """What an expert should look at next: by expected value where pooling lends us that, else the oldest."""
-        if self.next_pairs is not None:
-            return [dict(pair) for pair in self.next_pairs(gold, limit)]
-        return [
+        """What an expert should look at next: first what waits in the queue, the oldest first; then unjudged documents
+        of the newest runs, the one that narrows the decision between them most first."""
+        waiting = [
             {"item_id": item.id, "query_id": item.ref, "query": item.query, "doc_ids": list(item.doc_ids),
              "reason": f"waits since {item.created_at:%Y-%m-%d}"}
             for item in self.queue(gold=gold, limit=limit).items
+        ]  # fmt: skip
+        return [*waiting, *self._worth_judging(gold, limit - len(waiting))]
+
+    def _worth_judging(self, gold: str, limit: int) -> list[dict[str, Any]]:
+        newest: dict[str, str] = {}
+        for run in self.runs(gold=gold, limit=MAX_PAGE).items:
+            newest.setdefault(run.engine, run.id)
+        results = [self.run(run_id).results for run_id in list(newest.values())[:2]]
+        if limit < 1 or not results or not results[0].get("per_query") or "judged" not in results[0]["per_query"][0]:
+            return []
+        decision = pairs_to_judge(*results)
+        return [
+            {"query_id": pair.query_id, "query": pair.query_text, "doc_ids": [pair.doc_id],
+             "reason": f"unjudged, and {pair.narrowing:.0%} of the doubt about {' against '.join(list(newest)[:2])}"}
+            for pair in decision.pairs[:limit]
         ]  # fmt: skip
 
     # ── health ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -401,7 +414,7 @@ class Desk:
 def open_desk(store: str = "", *, gold: Sequence[Path] = (), config: Path | None = None, home: Path | None = None,
               record: Mapping[str, Any] | None = None, create: bool = True, **lent: Any) -> Iterator[Desk]:  # fmt: skip
     """A desk on a store, with the gold sets and engines of `assay.toml` (where there is one) and the gold sets given.
-    With `record`, the options of a Recorder, it has one of its own, for a server. `lent` are search_corpus, next_pairs
+    With `record`, the options of a Recorder, it has one of its own, for a server. `lent` are search_corpus
     and clock. Without `create`, there must be a store."""
     target = store or str(telemetry.default_store() if home is None else workspace(home) / "assay.db")
     path = config or Path(CONFIG_NAME)
