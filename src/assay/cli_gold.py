@@ -26,6 +26,7 @@ def validate(
     import msgspec
 
     from assay import curation, report
+    from assay.types import counted
 
     gold, findings = curation.validate_gold(dataset, corpus=corpus)
     errors = sum(finding.level == "error" for finding in findings)
@@ -33,7 +34,7 @@ def validate(
             "findings": msgspec.to_builtins(findings)}  # fmt: skip
     emit(data, lambda: report.findings_table(findings), json=json)
     checked = "" if corpus else " (references not checked: give --corpus)"
-    say(f"{gold.name}: {errors} errors, {len(findings) - errors} flags{checked}")
+    say(f"{gold.name}: {counted(errors, 'error')}, {counted(len(findings) - errors, 'flag')}{checked}")
     if errors:
         sys.exit(2)
     if strict and findings:

@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.measures import MEASURES, Measure, parse_measure, result_key
-from assay.types import Finding, GoldSet, Run, ScoreSheet, Slice, standing_line
+from assay.types import Finding, GoldSet, Run, ScoreSheet, Slice, counted, standing_line
 
 TIE_POLICY = {
     "engine": "the engine's own order; a document returned twice keeps its first place",
@@ -124,7 +124,7 @@ def scorecard(results: Mapping[str, Any]) -> RenderableType:
         for name, means in results[key].items():
             _add_row(table, f"  {name}", receipt["n"][key][name], means, lines)
     gold = receipt["gold"]
-    size = f"  ({gold['queries']} queries, {gold['judgments']:,} judgments)"
+    size = f"  ({counted(gold['queries'], 'query')}, {counted(gold['judgments'], 'judgment')})"
     title = Text.assemble((str(results["engine"]), "bold"), " on ", (gold["name"], "bold"), size)
     return Group(title, Text(), table, *_footnotes(receipt))
 
@@ -239,7 +239,7 @@ def golden_card(results: Mapping[str, Any]) -> RenderableType:
     more = [Text(f"and {len(failed) - 20} more", style="dim")] if len(failed) > 20 else []
     gold = results["receipt"]["gold"]
     head = Text.assemble(
-        (str(results["engine"]), "bold"), " on ", (gold["name"], "bold"), f"  ({gold['queries']} questions)"
+        (str(results["engine"]), "bold"), " on ", (gold["name"], "bold"), f"  ({counted(gold['queries'], 'question')})"
     )
     heading: list[RenderableType] = [Text(), Text("What failed", style="bold"), fails, *more] if failed else []
     return Group(head, Text(), table, Text(), gates, *heading)

@@ -175,6 +175,11 @@ def judgments_to_frame(judgments: Iterable[Judgment]) -> pl.DataFrame:
     )
 
 
+def counted(n: int, noun: str) -> str:
+    """1 document, 2 documents."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun[:-1]}ies" if noun.endswith("y") else f"{n:,} {noun}s"
+
+
 PROVISIONAL = "provisional (bootstrap-only)"
 
 
