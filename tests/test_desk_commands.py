@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.desk import open_desk
 from command_line import Assay
 
 SEARCH = {"id": "1", "at": "2026-05-01", "query": "היטל השבחה", "corpus": "precedent_library", "results": ["a", "b"]}
@@ -70,6 +71,16 @@ def test_the_backlog_of_one_set(assay_cli: Assay) -> None:
     done = assay_cli("backlog", "--gold", "gold-sett")
     assert done.code == 2
     assert "no gold set 'gold-sett'" in done.err
+
+
+def test_a_bootstrapped_set_needs_no_configuration(assay_cli: Assay) -> None:
+    """`assay serve` right after `assay gold bootstrap` lets the expert decide."""
+    fill(assay_cli)
+    with open_desk() as desk:
+        assert [(one["name"], one["status"]) for one in desk.gold_list()] == [
+            ("gold-set", "provisional (bootstrap-only)")
+        ]
+        assert desk.gold_path("gold-set") == Path("gold-set.jsonl").resolve()
 
 
 def test_an_empty_value_is_a_dash(assay_cli: Assay) -> None:

@@ -98,6 +98,8 @@ def bootstrap(
         done = desk.bootstrap(gold, min_support=min_support, recent_days=recent, min_grade=min_grade, dry_run=dry_run)
     if dry_run:
         typer.echo(done.diff, nl=False)
+    if not (done.added or done.updated or done.removed or done.unchanged or done.kept):
+        say("no decision cites anything that a search has shown; tell what decisions cite with assay logs decisions")
     counts = f"{done.added} added, {done.updated} updated, {done.removed} removed, {done.unchanged} unchanged"
     say(f"{gold}: {counts}, {done.kept} rows left alone{' (dry run)' if dry_run else ''}")
 
@@ -229,9 +231,23 @@ def serve(
     from assay.web import serve as serve_web
 
     _check_gold(gold)
+    _check_port(host, port)
     with _desk(store, True, gold=gold or (), record={}, search_corpus=_search_corpus) as desk:
         say(f"serving on http://{host}:{port}/ (Ctrl-C stops it)")
         serve_web(desk, host=host, port=port, token=token)
+
+
+def _check_port(host: str, port: int) -> None:
+    """Before anything is opened: a port that is taken is the user's to change."""
+    import socket
+
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise UsageError((error.strerror or str(error)).lower(), where=f"{host}:{port}",
+                             hint="Give another with --host or --port.") from error  # fmt: skip
 
 
 def _check_gold(paths: list[Path] | None) -> None:
@@ -254,6 +270,8 @@ def mcp(
     from assay import mcp as server
 
     _check_gold(gold)
+    if http:
+        _check_port(host, port)
     with _desk(store, not _named(store), config=config, gold=gold or (), search_corpus=_search_corpus) as desk:
         server.run(desk, transport="streamable-http" if http else "stdio", host=host, port=port)
 

@@ -40,7 +40,7 @@ from assay.telemetry.bootstrap import EVERYTHING, Bootstrapped, Options
 from assay.telemetry.bootstrap import bootstrap as bootstrap_gold
 from assay.telemetry.feedback import infer_relevance_from_citations
 from assay.telemetry.gate import Correction, Ruled
-from assay.telemetry.identity import name_of
+from assay.telemetry.identity import known_sets, name_of
 from assay.telemetry.recorder import Recorder, new_id
 from assay.telemetry.redact import Redaction, redact, redactor
 from assay.telemetry.wire import decision_row, feedback_from, logged_search, search_from
@@ -413,7 +413,8 @@ class Desk:
 @contextlib.contextmanager
 def open_desk(store: str = "", *, gold: Sequence[Path] = (), config: Path | None = None, home: Path | None = None,
               record: Mapping[str, Any] | None = None, create: bool = True, **lent: Any) -> Iterator[Desk]:  # fmt: skip
-    """A desk on a store, with the gold sets and engines of `assay.toml` (where there is one) and the gold sets given.
+    """A desk on a store, with the gold sets and engines of `assay.toml` (where there is one), the gold sets given, and
+    those that were bootstrapped into the store.
     With `record`, the options of a Recorder, it has one of its own, for a server. `lent` are search_corpus
     and clock. Without `create`, there must be a store."""
     target = store or str(telemetry.default_store() if home is None else workspace(home) / "assay.db")
@@ -423,6 +424,8 @@ def open_desk(store: str = "", *, gold: Sequence[Path] = (), config: Path | None
     for given in gold:
         sets[given.stem if sets.get(given.stem, given) == given else str(given)] = given
     opened = open_store(target, create=create)
+    configured = {given.resolve() for given in sets.values()}
+    sets = {name: path for name, path in known_sets(opened).items() if path not in configured} | sets
     recorder = Recorder(lambda: open_store(target), **record) if record is not None else None
     try:
         yield Desk(store=opened, gold_sets=sets, config=settings, home=home, recorder=recorder, **lent)

@@ -96,6 +96,9 @@ class Store(Protocol):
         """The name that the history of one gold set is kept under, always the same for the same identity: the first of
         `names` that belongs to no other set, or to one that is `gone`. Without `claim` nothing is recorded."""
 
+    def gold_identities(self) -> dict[str, str]:
+        """identity -> name of every gold set that has a name."""
+
     def gold_names(self) -> list[str]:
         """Every gold set there is anything about, in order."""
 

@@ -152,6 +152,9 @@ def _translated(engine: Engine, error: exc.DBAPIError) -> StoreError | InputErro
     first = str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else type(error.orig).__name__
     if getattr(error.orig, "sqlite_errorcode", 0) == sqlite3.SQLITE_NOTADB:
         return InputError("not a store: the file is not a database", where=str(engine.url.database), hint=SUPPORTED)
+    if "FATAL" in first and "does not exist" in first:  # a database or a role; the driver gives no code for it
+        return NoStore(first.rpartition("FATAL:")[2].strip(), where=address(engine),
+                       hint="Check --store and $ASSAY_STORE; a new database is made with createdb.")  # fmt: skip
     message = f"{address(engine)}: {first}"
     gone = isinstance(error, exc.OperationalError | exc.InterfaceError) or error.connection_invalidated
     return StoreUnavailable(message) if gone else StoreError(message)

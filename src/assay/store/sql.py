@@ -88,6 +88,9 @@ class SqlStore:
             return known.get(identity) or review.free_name(known, names, gone)
         return write(self._engine, lambda connection: review.claim_name(connection, identity, names, gone))
 
+    def gold_identities(self) -> dict[str, str]:
+        return read(self._engine, review.names)
+
     def gold_names(self) -> list[str]:
         return read(self._engine, review.gold_names)
 

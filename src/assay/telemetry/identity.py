@@ -31,6 +31,18 @@ def name_of(store: Store, path: Path, *, claim: bool = True) -> str:
     return store.gold_name(identity, names, gone=gone, claim=claim)
 
 
+def known_sets(store: Store) -> dict[str, Path]:
+    """The gold sets that the store has a history of and whose files can be found from here, by name."""
+    origin, root = _repository(Path.cwd())
+    found = {}
+    for identity, name in store.gold_identities().items():
+        inside = origin and identity.startswith(f"{origin}#")
+        path = root / identity.removeprefix(f"{origin}#") if inside else Path(identity)
+        if path.is_absolute() and path.is_file():
+            found[name] = path
+    return found
+
+
 @functools.lru_cache(maxsize=256)
 def _repository(folder: Path) -> tuple[str, Path]:
     """(address of origin, top folder); an empty address outside a repository or without an origin."""
