@@ -94,6 +94,8 @@ def bootstrap(
     store: StoreUrl = "",
 ) -> None:
     """Make gold from logs and what decisions cited; rows of the chair are never touched."""
+    from assay.types import counted
+
     with _desk(store, False) as desk:
         done = desk.bootstrap(gold, min_support=min_support, recent_days=recent, min_grade=min_grade, dry_run=dry_run)
     if dry_run:
@@ -101,7 +103,8 @@ def bootstrap(
     if not (done.added or done.updated or done.removed or done.unchanged or done.kept):
         say("no decision cites anything that a search has shown; tell what decisions cite with assay logs decisions")
     counts = f"{done.added} added, {done.updated} updated, {done.removed} removed, {done.unchanged} unchanged"
-    say(f"{gold}: {counts}, {done.kept} rows left alone{' (dry run)' if dry_run else ''}")
+    others = f"{counted(done.kept, 'row')} left alone" + (f", {done.rejected} rejected" if done.rejected else "")
+    say(f"{gold}: {counts}, {others}{' (dry run)' if dry_run else ''}")
 
 
 def promote(
