@@ -103,6 +103,16 @@ def test_a_webhook_that_is_away_is_a_warning(assay_cli: Assay) -> None:
     assert "http or https" in refused.err
 
 
+def test_what_is_hidden_from_an_import(assay_cli: Assay) -> None:
+    Path("log.jsonl").write_text(json.dumps({**SEARCH, "query": "levy of a@b.org in case 12"}))
+    assay_cli("logs", "import", "log.jsonl", "--redact", "email", "--redact", r"case=case \d+", "--store", "new.db")
+    with open_desk("new.db") as desk:
+        assert [search.query for search in desk.store.searches(["1"])] == ["levy of [email] in [case]"]
+    done = assay_cli("logs", "import", "log.jsonl", "--redact", "case", "--store", "new.db")
+    assert done.code == 2
+    assert "NAME=PATTERN" in done.err
+
+
 def test_baselines_publish_what_was_approved(assay_cli: Assay) -> None:
     fill(assay_cli)
     assay_cli("gold", "promote", "g001", "--by", "Dafna")

@@ -21,6 +21,10 @@ app = typer.Typer(help="Search logs: import them, feed decisions back, forget by
 
 StoreUrl = Annotated[str, typer.Option("--store", help="A database URL; by default one file in the workspace.")]
 Gold = Annotated[Path, typer.Option("--gold", help="The gold set.")]
+Redact = Annotated[
+    list[str] | None,
+    typer.Option(help="Hide in queries: email, israeli-id, finnish-id, us-ssn, phone or NAME=PATTERN; repeat."),
+]
 By = Annotated[str, typer.Option("--by", help="Who decides.")]
 Why = Annotated[str, typer.Option("--why", help="The reason, for the record.")]
 
@@ -45,7 +49,7 @@ def _desk(store: str, create: bool, **options: Any) -> Iterator[Desk]:
 @app.command("import")
 def import_searches(
     path: Annotated[Path, typer.Argument(help="Searches, one JSON object a line.")],
-    redact: Annotated[list[str] | None, typer.Option(help="Hide what this rule or pattern matches; repeat.")] = None,
+    redact: Redact = None,
     store: StoreUrl = "",
 ) -> None:
     """Import searches from a file."""
@@ -228,6 +232,8 @@ def serve(
     port: Annotated[int, typer.Option(min=1, max=65535, help="The port.")] = 8350,
     gold: Annotated[list[Path] | None, typer.Option(help="A gold set to review; repeat.")] = None,
     token: Annotated[str, typer.Option(help="Needed to let other machines in.", envvar="ASSAY_TOKEN")] = "",
+    redact: Redact = None,
+    retention: Annotated[float | None, typer.Option(min=0, help="Forget searches older than this, in days.")] = None,
     store: StoreUrl = "",
 ) -> None:
     """The dashboard, the review page and the HTTP endpoints."""
@@ -235,7 +241,8 @@ def serve(
 
     _check_gold(gold)
     _check_port(host, port)
-    with _desk(store, True, gold=gold or (), record={}, search_corpus=_search_corpus) as desk:
+    record = {"redactions": redact or (), "retention_days": retention}
+    with _desk(store, True, gold=gold or (), record=record, search_corpus=_search_corpus) as desk:
         say(f"serving on http://{host}:{port}/ (Ctrl-C stops it)")
         serve_web(desk, host=host, port=port, token=token)
 

@@ -6,10 +6,12 @@ import time
 from pathlib import Path
 from typing import Any
 
+from assay import library
 from assay.config import Config, EngineConfig
-from assay.corpus.disk import list_corpora, open_corpus
+from assay.corpus.disk import Corpus, list_corpora, open_corpus
 from assay.engines.module import load_engine
 from assay.errors import AssayError
+from assay.search import index as indexes
 from assay.store import Store
 
 
@@ -19,14 +21,26 @@ def store_health(store: Store) -> dict[str, Any]:
 
 
 def index_health(home: Path | None) -> dict[str, Any]:
+    """Every corpus, and whether its search index is `ready`; one that is not is built at the first search, so that only
+    a corpus or an index that is damaged is a failure."""
     corpora, status = {}, "ok"
     for name in list_corpora(home):
         try:
             opened = open_corpus(home, name)
-            corpora[name] = {"documents": len(opened), "fingerprint": opened.fingerprint}
+            index = _index_state(opened, home)
+            corpora[name] = {"documents": len(opened), "fingerprint": opened.fingerprint, "index": index}
+            status = "failed" if "damaged" in index else status
         except AssayError as error:
             corpora[name], status = {"error": str(error)}, "failed"
     return {"status": status, "corpora": corpora}
+
+
+def _index_state(corpus: Corpus, home: Path | None) -> str:
+    try:
+        manifest = indexes.read_manifest(library.index_folder(corpus, home))
+    except indexes.IndexProblem as problem:
+        return str(problem)
+    return "ready" if manifest.corpus == corpus.fingerprint else "the corpus has changed since the index was built"
 
 
 def engine_health(config: Config | None, probe: bool) -> dict[str, Any]:

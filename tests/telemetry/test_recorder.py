@@ -261,6 +261,7 @@ class TestRedaction:
         (Redaction("case", r"case \d+", "[case]"), "in case 12 of", "in [case] of"),
         (names_rule(["דפנה לוי", "Cohen"]), "COHEN and דפנה לוי, not Cohenson", "[name] and [name], not Cohenson"),
         (Redaction("back", r"(x)", r"\1"), "x", r"\1"),
+        (r"file=תיק \d+", "ראו תיק 12 וגם", "ראו [file] וגם"),
     ])  # fmt: skip
     def test_rules(self, rule: str | Redaction, text: str, stored: str) -> None:
         assert redact(text, redactor([rule])) == stored
