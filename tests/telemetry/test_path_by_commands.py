@@ -49,7 +49,6 @@ def rows() -> list[dict[str, Any]]:
 
 @pytest.fixture
 def to_gold(store_url: str, assay_cli: Assay, monkeypatch: pytest.MonkeyPatch) -> Assay:
-    """The store is the first fixture: what its server needs to stop stays loaded when the command's imports go."""
     monkeypatch.setenv("ASSAY_STORE", store_url)
     assert "4 searches read, 4 new" in assay_cli("logs", "import", lines("log.jsonl", SEARCHES)).err
     done = assay_cli("logs", "decisions", lines("decisions.jsonl", DECISIONS))
