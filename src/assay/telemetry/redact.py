@@ -32,8 +32,8 @@ BUILT_IN: Mapping[str, Redaction] = {
 
 
 def redactor(rules: Iterable[str | Redaction]) -> Sequence[tuple[re.Pattern[str], str]]:
-    """Rules by name, by value or as NAME=PATTERN, compiled. A pattern that does not compile is an error here, not at the
-    first query."""
+    """Rules by name, by value or as NAME=PATTERN, compiled. A pattern that does not compile is an error here, not
+    at the first query."""
     compiled = []
     for rule in rules:
         if isinstance(rule, str) and "=" in rule:
