@@ -609,4 +609,4 @@ def test_a_bootstrapped_set_is_called_provisional_in_a_run(assay_cli: Assay, tmp
     )
     outcome = assay_cli("run")
     assert outcome.code == 0, outcome.err
-    assert "Provisional (bootstrap-only)" in outcome.out
+    assert "Gold set provisional (bootstrap-only): 0 of 1 rows approved (0%)." in outcome.out

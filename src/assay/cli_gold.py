@@ -27,6 +27,7 @@ def validate(
     import msgspec
 
     from assay import curation, report
+    from assay.types import counted
 
     gold, findings = curation.validate_gold(dataset, corpus=corpus)
     errors = sum(finding.level == "error" for finding in findings)
@@ -34,7 +35,7 @@ def validate(
             "findings": msgspec.to_builtins(findings)}  # fmt: skip
     emit(data, lambda: report.findings_table(findings), json=json)
     checked = "" if corpus else " (references not checked: give --corpus)"
-    say(f"{gold.name}: {errors} errors, {len(findings) - errors} flags{checked}")
+    say(f"{gold.name}: {counted(errors, 'error')}, {counted(len(findings) - errors, 'flag')}{checked}")
     if errors:
         sys.exit(2)
     if strict and findings:
@@ -91,7 +92,7 @@ def next_(
         say(f"{len(data['pairs'])} pairs written to {output}")
     if queue is not None:
         with open_desk(store, gold=[queue]) as desk:
-            new = deciding.queue_pairs(desk, queue.stem, data["pairs"][:limit])
+            new = deciding.queue_pairs(desk, queue, data["pairs"][:limit])
         say(f"{new} new pairs wait for review; `assay serve --gold {queue}` shows them")
     emit(data, lambda: listing.decision_page(data, limit), json=json)
 

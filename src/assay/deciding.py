@@ -19,6 +19,7 @@ from assay.files import write_atomic
 from assay.gates import Check, Gate, decide
 from assay.judging.next import Decision, Pair, next_to_judge
 from assay.store.records import ReviewItem
+from assay.telemetry.identity import name_of
 from assay.telemetry.recorder import new_id
 from assay.types import ASKED
 
@@ -155,22 +156,21 @@ def write_pairs(decision: Mapping[str, Any], output: Path) -> None:
     write_atomic(output, stream.getvalue())
 
 
-def queue_pairs(desk: Desk, gold: str, pairs: Sequence[Mapping[str, Any]]) -> int:
+def queue_pairs(desk: Desk, gold: Path, pairs: Sequence[Mapping[str, Any]]) -> int:
     """Put pairs before the expert, the most useful first; the grade is the expert's to give. Returns how many are
     new: a pair that waits already, or was decided, is not asked twice."""
-    path = desk.gold_path(gold)
-    queries = {query.id: query for query in formats.read_gold(path).queries}
-    now = desk.clock()
+    queries = {query.id: query for query in formats.read_gold(gold).queries}
+    name, now = name_of(desk.store, gold), desk.clock()
     items = []
     for place, pair in enumerate(pairs):
         query = queries.get(pair["query_id"])
         if query is None:
-            raise InputError(f"no query {pair['query_id']!r} in gold set {gold!r}", where=str(path),
+            raise InputError(f"no query {pair['query_id']!r} in the gold set", where=str(gold),
                              hint="Give the gold set that the results were scored on.")  # fmt: skip
         items.append(
             ReviewItem(
                 id=new_id(),
-                gold=path.stem,
+                gold=name,
                 kind="judgment",
                 key=f"{query.id}\t{pair['doc_id']}\t{ASKED}",
                 ref=query.id,

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from assay import __version__, deciding, formats, golden, library, workbench
+from assay import __version__, deciding, formats, golden, library, reports, workbench
 from assay.config import Config, EngineConfig, GateConfig, GoldConfig
 from assay.errors import AssayError, EngineError, InputError
 from assay.exports import export
@@ -160,7 +160,7 @@ def _save(outcome: Outcome) -> None:
         path = _path(outcome.gold, outcome.engine)
         write_atomic(path, workbench.encode(outcome.results))
         if is_golden(outcome.results):
-            workbench.golden_markdown(outcome.results, path.with_suffix(".md"), "en")
+            reports.write_reports(outcome.results, path.with_suffix(".md"))
         write_atomic(path.with_suffix(".html"), export(outcome.results, ".html"))
 
 

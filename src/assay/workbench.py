@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from assay import formats, golden, golden_report, library, report, stats
+from assay import formats, golden, library, report, stats
 from assay.compare import Comparison, compare, incomparable
 from assay.corpus import list_corpora
 from assay.engines.baselines import BASELINES
@@ -33,6 +33,7 @@ from assay.types import (
     ResultsFile,
     Run,
     ScoreSheet,
+    standing,
 )
 
 DEFAULT_TOP_K = 20
@@ -90,7 +91,7 @@ def score(
     baseline the change against it, with gates the verdict, is part of the results."""
     if sum(source is not None for source in (search_module, engine, run_file)) != 1:
         raise UsageError("give exactly one of --search-module, --engine or --run")
-    _refuse_output(output, dataset, run_file, corpus)
+    refuse_output(output, dataset, run_file, corpus)
     gold = formats.read_gold(dataset)
     if any(query.checks for query in gold.queries):
         asked = _Asked(search_module, engine, corpus, run_file, top_k, k, min_score, baseline)
@@ -121,8 +122,6 @@ def score(
 def _against_baseline(scored: Scored, baseline: Path | None, gates: Sequence[Gate]) -> Scored:
     results, warnings = dict(scored.results), list(scored.warnings)
     then = read_results(baseline) if baseline is not None and baseline.exists() else None
-    if baseline is not None and then is None:
-        warnings.append(f"no baseline yet at {baseline}; write it with --update-baseline")
     if then is not None:
         differing = incomparable(then["receipt"], results["receipt"])
         if differing:
@@ -131,15 +130,24 @@ def _against_baseline(scored: Scored, baseline: Path | None, gates: Sequence[Gat
             "path": str(baseline),
             "stale": "; ".join(differing),
             "recorded": then.get("recorded"),
-            "delta": {
-                key: value - then["overall"][key]
-                for key, value in results["overall"].items()
-                if value is not None and then["overall"].get(key) is not None
-            },
+            "gold_status": then["receipt"]["gold"].get("status", ""),
+            "delta": _differences(results["overall"], then["overall"]),
         }
+        for kind in [key for key in results if key.startswith("by_") and then.get(key)]:
+            results["baseline"][kind] = {
+                name: _differences(means, then[kind][name]) for name, means in results[kind].items()
+                if name in then[kind]
+            }  # fmt: skip
     if gates:
         results["verdict"] = msgspec.to_builtins(decide(results, gates, then))
     return replace(scored, results=results, warnings=tuple(warnings))
+
+
+def _differences(now: dict[str, float | None], then: dict[str, float | None]) -> dict[str, float]:
+    """Where both have a value."""
+    return {
+        key: value - before for key, value in now.items() if value is not None and (before := then.get(key)) is not None
+    }
 
 
 def refuse_outputs(*paths: Path | None) -> None:
@@ -147,14 +155,6 @@ def refuse_outputs(*paths: Path | None) -> None:
     for path in paths:
         if path is not None:
             refuse_unwritable(path)
-
-
-def update_baseline(results: dict[str, Any], path: Path, *, by: str, why: str) -> None:
-    """Record these results as the new baseline: who, when, why and at which commit."""
-    recorded = {"by": by, "why": why, "at": datetime.now(UTC).isoformat(timespec="seconds"), "git": git_state()}
-    write_atomic(
-        path, encode({key: value for key, value in results.items() if key != "baseline"} | {"recorded": recorded})
-    )
 
 
 def read_results(path: Path) -> dict[str, Any]:
@@ -175,7 +175,7 @@ def compare_results(paths: Sequence[Path], *, force: bool = False) -> Comparison
     return compare(results, names if len(set(names)) == len(names) else [str(path) for path in paths], force=force)
 
 
-def _refuse_output(output: Path | None, *inputs: Path | None) -> None:
+def refuse_output(output: Path | None, *inputs: Path | None) -> None:
     if output is None:
         return
     refuse_unwritable(output)
@@ -267,7 +267,7 @@ def score_run(run: Run, gold: GoldSet, measures: Sequence[str], *, inputs: dict[
         )
     now = datetime.now(UTC).isoformat(timespec="seconds")
     n = {"overall": sheet.overall.n} | {
-        f"by_{kind}": {name: part.n for name, part in sheet.by(kind).items()}
+        f"by_{gold.slice_name(kind)}": {name: part.n for name, part in sheet.by(kind).items()}
         for kind in dict.fromkeys(part.kind for part in sheet.slices[1:])
     }
     hashes = _inputs(inputs)
@@ -288,14 +288,15 @@ def score_run(run: Run, gold: GoldSet, measures: Sequence[str], *, inputs: dict[
         "git": git_state(),
     }  # fmt: skip
     results = report.results_json(sheet, run, gold, timestamp=now, receipt=receipt)
-    results["intervals"] = intervals(sheet, {line["measure"]: line["key"] for line in receipt["measures"]})
+    keys = {line["measure"]: line["key"] for line in receipt["measures"]}
+    results["intervals"] = intervals(sheet, keys, gold.slice_name)
     return Scored(results=results, warnings=tuple(_warnings(sheet.counts)), failed=sheet.counts["n_failed"])
 
 
 def _gold_card(gold: GoldSet) -> dict[str, Any]:
-    approved = [query.source == "chair" for query in gold.queries if query.source]
-    share = sum(approved) / len(gold.queries) if approved else None
-    return {"name": gold.name, "version": gold.version, "rubric": gold.rubric, "status": gold.status,
+    share = gold.approved_rows / len(gold.queries) if gold.from_logs else None
+    status = standing(gold.approved_rows, len(gold.queries)) if gold.from_logs else gold.status
+    return {"name": gold.name, "version": gold.version, "rubric": gold.rubric, "status": status,
             "approved_share": share, "queries": len(gold.queries), "judgments": gold.judgments.height,
             "fingerprint": gold_fingerprint(gold)}  # fmt: skip
 
@@ -311,7 +312,9 @@ def _inputs(paths: dict[str, Path | None]) -> dict[str, Any]:
     return found
 
 
-def intervals(sheet: ScoreSheet, keys: dict[str, str]) -> dict[str, Any]:
+def intervals(
+    sheet: ScoreSheet, keys: dict[str, str], slice_name: Callable[[str], str] = lambda kind: kind
+) -> dict[str, Any]:
     """The 95% interval of every mean, by slice: {"overall": {key: [low, high]}, "by_type": {...}}."""
     found: dict[str, Any] = {}
     scored = ~np.isnan(sheet.values).any(axis=1)
@@ -326,7 +329,7 @@ def intervals(sheet: ScoreSheet, keys: dict[str, str]) -> dict[str, Any]:
         if part.kind == "overall":
             found["overall"] = bounds
         else:
-            found.setdefault(f"by_{part.kind}", {})[part.name] = bounds
+            found.setdefault(f"by_{slice_name(part.kind)}", {})[part.name] = bounds
     return found
 
 
@@ -382,20 +385,6 @@ def golden_gates(results: dict[str, Any], policy: Sequence[Any], baseline: Path 
     """The gates of a golden set by another policy than the one it was scored with; without one, A to D."""
     rows = [msgspec.to_builtins(gate) for gate in policy] or golden.DEFAULT_POLICY
     return golden.evaluate_gates(results, _golden_baseline(baseline), rows)
-
-
-def refuse_report(report: Path, language: str, *inputs: Path | None) -> None:
-    """What is wrong with the report asked for is said before an engine runs for it."""
-    if language not in golden_report.LANGUAGES:
-        raise UsageError(f"no report in language {language!r}", hint=f"Known: {', '.join(golden_report.LANGUAGES)}.")
-    _refuse_output(report, *inputs)
-
-
-def golden_markdown(results: dict[str, Any], output: Path, language: str) -> None:
-    """The golden set's report: pass rates, categories, gates, and the fail list with MUST first."""
-    if "gates" not in results:
-        raise UsageError("--report is for golden sets", hint="For graded sets: assay report RESULTS -o report.html")
-    write_atomic(output, golden_report.markdown(results, language=language))
 
 
 def report_file(results: Path, output: Path, *, against: Path | None = None) -> None:

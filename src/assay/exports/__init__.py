@@ -7,7 +7,10 @@ from typing import Any
 
 from assay.errors import InputError
 from assay.exports import golden, graded
+from assay.exports.graded import eval_report
 from assay.golden_report import markdown
+
+__all__ = ["FORMATS", "eval_report", "export"]
 
 Results = Mapping[str, Any]
 

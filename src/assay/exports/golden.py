@@ -12,6 +12,7 @@ import msgspec
 
 from assay.exports import page
 from assay.golden_report import failed_entries, is_variant
+from assay.types import standing_line
 
 RATES = {
     "pass_rate_total": "passed", "pass_rate_must": "MUST", "pass_rate_should": "SHOULD", "top1_rate": "first hit right",
@@ -40,10 +41,11 @@ def html(results: Mapping[str, Any]) -> str:
     statuses = {gate["status"] for gate in results["gates"]}
     return page.render(
         "golden.html.j2",
-        engine=results["engine"], timestamp=results["timestamp"], gold={"approved_share": None, **receipt["gold"]},
+        engine=results["engine"], timestamp=results["timestamp"], gold=receipt["gold"],
+        standing=standing_line(receipt["gold"]), delta=delta, stale=stale,
         status="fail" if "fail" in statuses else "pass" if "pass" in statuses else "", gates=results["gates"],
         rows=rows, overall=overall, failed=receipt["counts"].get("n_failed", 0),
-        delta=delta, stale=stale, variants=int(overall.get("n_variants") or 0), findings=receipt.get("findings", ()),
+        variants=int(overall.get("n_variants") or 0), findings=receipt.get("findings", ()),
         slices=[(SLICES[kind], results[f"by_{kind}"]) for kind in shown],
         robustness=_drawn(results.get("robustness")), latency=page.latency(results["per_query"]),
         questions=[*map(_question, _failed_first(results))],

@@ -11,9 +11,10 @@ from xml.sax.saxutils import quoteattr
 import msgspec
 
 from assay.exports import page
+from assay.types import standing_line
 
 HEADINGS = {"type": "By query type", "topic": "By topic", "category": "By category", "corpus": "By corpus",
-            "language": "By language"}  # fmt: skip
+            "practice_area": "By practice area", "language": "By language"}  # fmt: skip
 
 Results = Mapping[str, Any]
 
@@ -38,8 +39,9 @@ def html(results: Results, comparison: Mapping[str, Any] | None = None) -> str:
     return page.render(
         "report.html.j2",
         engine=results["engine"], timestamp=results["timestamp"], overall=results["overall"],
-        gold={"approved_share": None, **receipt["gold"]}, counts=receipt["counts"], measures=receipt["measures"],
-        n=receipt["n"], bounds=results["intervals"], delta=delta, stale=results.get("baseline", {}).get("stale"),
+        gold=receipt["gold"], standing=standing_line(receipt["gold"]), counts=receipt["counts"],
+        measures=receipt["measures"], n=receipt["n"], bounds=results["intervals"], delta=delta,
+        stale=results.get("baseline", {}).get("stale"),
         verdict=results.get("verdict"), judge_next=(results.get("verdict") or {}).get("judge_next"),
         receipt=receipt, rows=rows,
         slice_kinds=[(kind, HEADINGS.get(kind, f"By {kind}")) for kind in kinds],
@@ -106,9 +108,8 @@ def markdown(results: Results, comparison: Mapping[str, Any] | None = None) -> s
     out = [f"### {verdict['status'].upper()}: " if verdict else "### "]
     out[0] += f"{results['engine']} on {receipt['gold']['name']}"
     out += ["", f"{receipt['counts']['n_scored']} of {receipt['counts']['n_expected']} queries scored.", ""]
-    share = receipt["gold"].get("approved_share")
-    if share is not None and share < 1:
-        out += [f"Provisional{' (bootstrap-only)' if not share else ''}: {share:.0%} of the rows are approved.", ""]
+    if note := standing_line(receipt["gold"]):
+        out += [f"Gold set {note}.", ""]
     if verdict:
         out += [f"- **{check['status'].upper()}** {check['message']}" for check in verdict["checks"]] + [""]
     out += ["| measure | value | 95% interval |" + (" vs baseline |" if delta else "")]
@@ -123,6 +124,57 @@ def markdown(results: Results, comparison: Mapping[str, Any] | None = None) -> s
         out += ["", f"Against {comparison['baseline']}, queries that moved most ({comparison['headline']}):", ""]
         out += [f"- {row['query_id']} {page.signed(row['value'] - row['baseline'])}" for row in comparison["moved"][:5]]
     return "\n".join(out) + "\n"
+
+
+def eval_report(results: Results) -> str:
+    """The report that goes with a change: every measure overall and by slice, each with its change against the
+    baseline."""
+    receipt = results["receipt"]
+    gold, counts, baseline = receipt["gold"], receipt["counts"], results.get("baseline", {})
+    out = [f"# Evaluation of {results['timestamp'][:10]}: {results['engine']} on {gold['name']}", ""]
+    if note := standing_line(gold):
+        out += [f"**Gold set {note}.**", ""]
+    out += [f"{counts['n_scored']} of {counts['n_expected']} queries scored"
+            + (f", {counts['n_failed']} failed" if counts["n_failed"] else "")
+            + (f", {counts['n_missing']} missing (scored 0)" if counts["n_missing"] else "") + ".", ""]  # fmt: skip
+    out += [_baseline_line(baseline), ""]
+    out += ["## Overall", "", *_measure_table([("Overall", receipt["n"]["overall"], results["overall"],
+                                                baseline.get("delta", {}))], receipt["measures"]), ""]  # fmt: skip
+    for key in [key for key in results if key.startswith("by_") and results[key]]:
+        kind = key.removeprefix("by_")
+        rows = [(name, receipt["n"][key][name], means, baseline.get(key, {}).get(name, {}))
+                for name, means in results[key].items()]  # fmt: skip
+        out += [f"## {HEADINGS.get(kind, f'By {kind}')}", "", *_measure_table(rows, receipt["measures"]), ""]
+    if baseline:
+        out += ["In brackets: the change against the baseline.", ""]
+    commit = (receipt.get("git") or {}).get("commit", "")
+    out += [f"Gold set {gold['fingerprint'][:12]}" + (f", commit {commit[:12]}" if commit else "") + ".", ""]
+    return "\n".join(out)
+
+
+def _baseline_line(baseline: Mapping[str, Any]) -> str:
+    if not baseline:
+        return "No baseline was given."
+    recorded = baseline.get("recorded") or {}
+    by = f", recorded {recorded['at'][:10]} by {recorded['by']}" if recorded.get("at") else ""
+    by += f" ({recorded['why']})" if recorded.get("why") else ""
+    standing = f", {baseline['gold_status']}" if baseline.get("gold_status") else ""
+    stale = f" It is stale: {baseline['stale']}." if baseline.get("stale") else ""
+    return f"Baseline {baseline['path']}{by}{standing}.{stale}"
+
+
+def _measure_table(
+    rows: list[tuple[str, int, Mapping[str, Any], Mapping[str, float]]], lines: list[Mapping[str, Any]]
+) -> list[str]:
+    out = ["| | n | " + " | ".join(map(_title, lines)) + " |", "|---|---:|" + "---:|" * len(lines)]
+    for name, n, means, delta in rows:
+        cells = [
+            page.decimal(means[line["key"]]) + (f" ({page.signed(delta[line['key']])})" if line["key"] in delta else "")
+            for line in lines
+        ]
+        label = name.replace("|", "\\|").replace("\n", " ")
+        out.append(f"| {label} | {n} | " + " | ".join(cells) + " |")
+    return out
 
 
 # ── JUnit, CSV, LaTeX ────────────────────────────────────────────────────────────────────────────────────────────────

@@ -19,11 +19,11 @@ from rich.text import Text
 from assay.measures import MEASURES, Measure, parse_measure, result_key
 from assay.report.comparing import comparison_table
 from assay.report.figures import decimal, signed
-from assay.report.verdicts import golden_card, standing, verdict_lines
-from assay.types import ASKED, Finding, GoldSet, Run, ScoreSheet, Slice
+from assay.report.verdicts import golden_card, verdict_lines
+from assay.types import ASKED, Finding, GoldSet, Run, ScoreSheet, Slice, counted, standing_line
 
-__all__ = ["comparison", "comparison_table", "explanation", "findings_table", "golden_card", "next_steps",
-           "results_json", "run_summary", "scorecard", "stats_table", "verdict_lines"]  # fmt: skip
+__all__ = ["baseline_line", "comparison", "comparison_table", "explanation", "findings_table", "golden_card",
+           "next_steps", "results_json", "run_summary", "scorecard", "stats_table", "verdict_lines"]  # fmt: skip
 
 TIE_POLICY = {
     "engine": "the engine's own order; a document returned twice keeps its first place",
@@ -48,7 +48,7 @@ def results_json(
     results["overall"] = _renamed(sheet.overall, keys)
     kinds = dict.fromkeys(("type", "topic", *(part.kind for part in sheet.slices[1:])))
     for kind in kinds:
-        results[f"by_{kind}"] = {name: _renamed(part, keys) for name, part in sheet.by(kind).items()}
+        results[f"by_{gold.slice_name(kind)}"] = {name: _renamed(part, keys) for name, part in sheet.by(kind).items()}
     results["per_query"] = list(_per_query(sheet, run, gold, keys))
     results["receipt"] = dict(receipt)
     return results
@@ -72,6 +72,8 @@ def _per_query(sheet: ScoreSheet, run: Run, gold: GoldSet, keys: Mapping[str, st
             "query_text": query.text,
             "query_type": query.type,
             "query_topic": query.topic,
+            **({"query_corpus": query.corpus} if query.corpus else {}),
+            **({"query_practice_area": query.topic} if gold.from_logs else {}),
             "num_results": len(doc_ids),
             "results": doc_ids,
             "metrics": {keys[m]: None if math.isnan(v) else v for m, v in zip(sheet.measures, values, strict=True)},
@@ -114,7 +116,7 @@ def receipt_of_measures(names: Sequence[str]) -> list[dict[str, Any]]:
 # ── terminal ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 HEADINGS = {"type": "By query type", "topic": "By topic", "category": "By category", "corpus": "By corpus",
-            "language": "By language"}  # fmt: skip
+            "practice_area": "By practice area", "language": "By language"}  # fmt: skip
 
 
 def scorecard(results: Mapping[str, Any]) -> RenderableType:
@@ -138,7 +140,7 @@ def scorecard(results: Mapping[str, Any]) -> RenderableType:
         for name, means in results[key].items():
             _add_row(table, f"  {name}", receipt["n"][key][name], means, lines)
     gold = receipt["gold"]
-    size = f"  ({gold['queries']} queries, {gold['judgments']:,} judgments)"
+    size = f"  ({counted(gold['queries'], 'query')}, {counted(gold['judgments'], 'judgment')})"
     title = Text.assemble((str(results["engine"]), "bold"), " on ", (gold["name"], "bold"), size)
     return Group(title, Text(), table, *_footnotes(receipt))
 
@@ -206,7 +208,9 @@ def run_summary(outcomes: Sequence[tuple[str, str, Mapping[str, Any] | None, str
         good = {engine: results for engine, results, _ in mine if results and "gates" not in results}
         if good:
             parts.append(comparison(good))
-            notes = {standing(results["receipt"]["gold"]) for results in good.values()} - {""}
+            cards = [results["receipt"]["gold"] for results in good.values()]
+            notes = {f"Gold set {standing_line(card)}." for card in cards if (card.get("approved_share") or 0) < 1
+                     and standing_line(card)}  # fmt: skip
             notes |= {f"{engine}: the baseline is stale: {stale}." for engine, results in good.items()
                       if (stale := results.get("baseline", {}).get("stale"))}  # fmt: skip
             parts += [Text(note, style="yellow") for note in sorted(notes)]
@@ -234,13 +238,21 @@ def _footnotes(receipt: Mapping[str, Any]) -> Iterator[Text]:
             most = decimal(values["worst"] + values["residual"])
             yield Text(f"{name} has a residual of {decimal(values['residual'])}: what is unjudged or ranked deeper "
                        f"could raise it from {decimal(values['worst'])} to {most}.", style="dim")  # fmt: skip
-    if note := standing(receipt["gold"]):
-        yield Text(note, style="yellow")
+    if note := standing_line(receipt["gold"]):
+        yield Text(f"Gold set {note}.", style="dim" if receipt["gold"]["approved_share"] == 1 else "yellow")
     parts = [f"{counts['n_scored']} of {counts['n_expected']} queries scored"]
     parts += [f"{counts[key]} {label}" for key, label in COUNT_LABELS.items() if counts.get(key)]
     if latency := receipt.get("latency_ms"):
         parts.append(f"latency p50 {latency['p50']:.1f} ms, p95 {latency['p95']:.1f} ms")
     yield Text("; ".join(parts) + ".", style="dim")
+
+
+def baseline_line(results: Mapping[str, Any], path: Path, recorded: Mapping[str, Any], *, is_first: bool) -> str:
+    """What was recorded, so that nobody commits a baseline unseen."""
+    git, note = recorded["git"] or {}, standing_line(results["receipt"]["gold"])
+    commit = f"at commit {git['commit'][:12]}{' with uncommitted changes' if git['dirty'] else ''}" if git else ""
+    said = [f"by {recorded['by']}", commit or "outside a git repository", f"gold set {note}" if note else ""]
+    return f"{'first baseline' if is_first else 'baseline'} written to {path}: {', '.join(filter(None, said))}"
 
 
 COUNT_LABELS = {

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from assay.golden_report import failed_entries
 from assay.report.figures import short
+from assay.types import counted, standing_line
 
 
 def golden_card(results: Mapping[str, Any]) -> RenderableType:
@@ -47,14 +48,14 @@ def golden_card(results: Mapping[str, Any]) -> RenderableType:
     more = [Text(f"and {len(failed) - 20} more", style="dim")] if len(failed) > 20 else []
     gold = results["receipt"]["gold"]
     variants = int(overall.get("n_variants") or 0)
-    apart = f", {variants} variants of them apart" if variants else ""
+    apart = f", {counted(variants, 'variant')} of them apart" if variants else ""
     head = Text.assemble(
         (str(results["engine"]), "bold"), " on ", (gold["name"], "bold"),
-        f"  ({gold['queries'] - variants} questions{apart})",
+        f"  ({counted(gold['queries'] - variants, 'question')}{apart})",
     )  # fmt: skip
     heading: list[RenderableType] = [Text(), Text("What failed", style="bold"), fails, *more] if failed else []
-    note = standing(gold)
-    parts: list[RenderableType] = [Text(note, style="yellow")] if note else []
+    note = standing_line(gold)
+    parts: list[RenderableType] = [Text(f"Gold set {note}.", style="yellow")] if note else []
     return Group(head, Text(), table, *parts, Text(), gates, *_robustness(results.get("robustness")), *heading)
 
 
@@ -82,18 +83,6 @@ GOLDEN_ROWS = {
     "negative_violation_rate": "negatives violated", "correct_abstention_rate": "right abstentions",
     "avg_top1_score": "mean top score", "avg_latency_ms": "mean latency",
 }  # fmt: skip
-
-
-def standing(gold: Mapping[str, Any]) -> str:
-    """How far an expert has approved a bootstrapped set."""
-    share = gold.get("approved_share")
-    if share is None or share == 1:
-        return ""
-    return (
-        "Provisional (bootstrap-only): no row is approved."
-        if not share
-        else f"Provisional: {share:.0%} of the rows are approved."
-    )
 
 
 def verdict_lines(verdict: Mapping[str, Any]) -> RenderableType:

@@ -75,7 +75,7 @@ def _decide(desk: Desk, given: dict[str, str], kept: list[str]) -> str:
     place = _whole(given["place"])
     action, by, why = given["action"], given["by"], given["why"]
     if action == "undo":
-        gold, _, ref = given["item"].partition("/")
+        gold, _, ref = given["item"].rpartition("/")
         desk.reopen(desk.gold_path(gold), ref, by=by, why=why)
         return f"?at={place}"
     found = desk.store.review_items(ids=[given["item"]])
