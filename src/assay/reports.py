@@ -24,7 +24,7 @@ def check_report(target: Path, language: str, *inputs: Path | None) -> None:
         raise UsageError("is a file, and not a Markdown file", where=str(target),
                          hint="Give a folder, or a file name that ends in .md.")  # fmt: skip
     else:
-        refuse_output(target / "eval-report.md")
+        refuse_output(target / "eval-report.md" if target.is_dir() else target)
 
 
 def write_reports(results: dict[str, Any], target: Path, *, language: str = "en") -> list[Path]:
