@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,14 +22,18 @@ settings.register_profile("long", parent=settings.get_profile("fast"), max_examp
 settings.load_profile("fast")
 
 
+LIBRARY = Path(pytest.__file__)
+LIBRARIES = {LIBRARY.parents[1], Path(os.__file__).parent, Path(assay.cli.__file__).parent}
+
+
 @pytest.fixture
 def imports_restored() -> Iterator[None]:
-    """Engine modules of one test are not seen by the next."""
+    """Engine modules of one test are not seen by the next. Libraries stay: loaded twice, they are not the same."""
     path, modules = list(sys.path), set(sys.modules)
     yield
     sys.path[:] = path
     for name in set(sys.modules) - modules:
-        if not name.startswith(("assay", "rich", "polars", "numpy", "msgspec")):
+        if not LIBRARIES & set(Path(getattr(sys.modules[name], "__file__", None) or LIBRARY).parents):
             del sys.modules[name]
 
 

@@ -117,6 +117,9 @@ GOLD: dict[str, tuple[str, str | bytes, str, str]] = {
         "bad.json", judgments({"opinion_id": "A", "score": 1}, {"opinion_id": "A", "score": 1}),
         "$.queries[0].relevance_judgments[1].opinion_id", "'A' is judged twice on query 'q1'",
     ),
+    "key twice": ("bad.json", '{"queries": [\n{"id": "q1", "text": "x",\n "id": "q2"}]}', "bad.json:3",
+                  "the key 'id' comes twice"),
+    "golden: key twice": ("bad.json", '[{"id": "1", "query": "x",\n\n"query": "y"}]', "bad.json:3", "the key 'query'"),
     "golden: nothing expected": ("bad.json", '[{"id": "1", "query": "x"}]', "bad.json: $[0]", "nothing is expected"),
     "jsonl: truncated": ("bad.jsonl", '{"id": "a", "query": "x"}\n{"id": "b"', "bad.jsonl:2", "not valid JSON"),
     "jsonl: an array": ("bad.jsonl", "[1]\n", "line 1", "got an array"),
@@ -413,6 +416,15 @@ def test_an_output_below_a_file_is_refused(assay_cli: Assay, tmp_path: Path) -> 
 def test_an_output_that_is_a_folder_is_refused(assay_cli: Assay, tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     assert "folder" in refused(assay_cli, tmp_path, *SCORE, "folder").err
+
+
+@pytest.mark.parametrize("option", ["--output", "--report", "--baseline"])
+def test_what_cannot_be_written_is_said_before_the_engine_runs(option: str, assay_cli: Assay, tmp_path: Path) -> None:
+    write(tmp_path, "slow.py", "from pathlib import Path\nPath('ran').touch()\ndef search(query, top_k): return []\n")
+    args = ("score", "--dataset", "dataset.json", "--search-module", "slow", option, "good.run/out.json")
+    outcome = refused(assay_cli, tmp_path, *args, *(("--update-baseline",) if option == "--baseline" else ()))
+    assert "good.run/out.json: cannot write" in outcome.err
+    assert not (tmp_path / "ran").exists()
 
 
 def test_a_full_disk_leaves_the_old_file_and_no_other(

@@ -78,6 +78,14 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert (page.parent / target).exists(), target
 
 
+def test_the_tests_that_are_named_are_there() -> None:
+    page = (ROOT / "docs" / "logs-to-gold-tests.md").read_text()
+    named = re.findall(r"`(\w+/?\w*\.py)::(\w+)`", page)
+    assert len(named) > 30
+    for path, name in named:
+        assert f"def {name}(" in (ROOT / "tests" / path).read_text(), f"{path}::{name}"
+
+
 def test_version_is_the_projects() -> None:
     assert f'version = "{__version__}"' in (ROOT / "pyproject.toml").read_text()
 

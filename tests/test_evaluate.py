@@ -349,3 +349,12 @@ def test_a_sheet_is_a_frame_and_a_table() -> None:
 def test_every_value_is_between_zero_and_one(judged: Qrels, scored: Scores) -> None:
     values = evaluate(scored, judged, SUITE).values
     assert ((values >= 0) & (values <= 1 + 1e-12))[~np.isnan(values)].all()
+
+
+def test_the_residual_of_rbp_by_hand() -> None:
+    """p = 0.5: ranks weigh 1/2, 1/4, 1/8, …; rank 2 is unjudged, and the list ends after rank 3."""
+    run, gold = {"q": {"a": 3.0, "x": 2.0, "b": 1.0}}, {"q": {"a": 1, "b": 0, "c": 1}}
+    found = unjudged(run, gold, ["RBP(p=0.5)", "RBP(p=0.5)@2", "nDCG@2"])
+    assert found["RBP(p=0.5)"].residual == pytest.approx(1 / 4 + 1 / 8)
+    assert found["RBP(p=0.5)@2"].residual == pytest.approx(1 / 4)
+    assert found["nDCG@2"].residual is None

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.stats
@@ -76,34 +80,24 @@ def test_kappa_on_a_known_table() -> None:
     assert stats.weighted_kappa(first, second) == pytest.approx(cohen_kappa_score(first, second, weights="linear"))
 
 
-def reciprocal_ranks(rng: np.random.Generator, size: tuple[int, int]) -> np.ndarray:
-    return 1 / rng.choice([1, 2, 3, 5, 10, 1e9], p=[0.5, 0.2, 0.1, 0.1, 0.05, 0.05], size=size)
+@pytest.fixture
+def simulations(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The script that makes the tables in docs/comparing.md."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "benchmarks"))
+    return importlib.import_module("simulate_statistics")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [33, 65, 200])
-@pytest.mark.parametrize(
-    ("draw", "mean"),
-    [
-        (lambda rng, size: rng.beta(1, 2, size), 1 / 3),
-        (reciprocal_ranks, 0.5 + 0.1 + 0.1 / 3 + 0.02 + 0.005 + 5e-11),
-    ],
-    ids=["skewed", "reciprocal-rank"],
-)
-def test_intervals_cover_the_mean(draw: object, mean: float, n: int) -> None:
-    """95% intervals hold the true mean in 93 to 97.5% of 1,000 simulated gold sets."""
-    values = draw(np.random.default_rng(n), (n, 1_000))  # type: ignore[operator]
-    found = stats.mean_intervals(values, samples=2_000)
-    covered = np.mean(
-        [i.low - 1e-9 <= mean <= i.high + 1e-9 for i in found if i.low is not None and i.high is not None]
-    )
-    assert 0.93 <= covered <= 0.975
+@pytest.mark.parametrize("name", ["skewed", "reciprocal rank", "precision@10", "rate"])
+def test_intervals_cover_the_mean(name: str, n: int, simulations: Any) -> None:
+    """95% intervals hold the true mean in 93 to 97% of the simulated gold sets."""
+    assert 0.93 <= simulations.coverage(name, n, 4_000) <= 0.97
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [12, 33, 100])
-def test_size_of_the_tests(n: int) -> None:
-    """Without a difference, p <= 0.05 in 4 to 6% of 4,000 simulated comparisons."""
-    values = np.random.default_rng(n).laplace(0, 0.2, (n, 4_000))
-    assert 0.04 <= np.mean(stats.randomization_test(values, samples=1_000) <= 0.05) <= 0.06
-    assert 0.035 <= np.mean(stats.t_test(values) <= 0.05) <= 0.06
+@pytest.mark.parametrize("test", ["randomization", "t", "Wilcoxon"])
+@pytest.mark.parametrize(("name", "n"), [("smooth", 12), ("smooth", 33), ("smooth", 200), ("mostly ties", 33)])
+def test_size_of_the_tests(name: str, n: int, test: str, simulations: Any) -> None:
+    """Without a difference, p <= 0.05 in 4 to 6% of the simulated comparisons."""
+    assert 0.04 <= simulations.size(name, test, n, 4_000) <= 0.06

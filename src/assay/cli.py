@@ -6,13 +6,13 @@ import os
 import sys
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from assay import cli_corpus, cli_desk, cli_gold
 from assay.errors import AssayError
-from assay.terminal import Json, emit, say, searching
+from assay.terminal import Json, emit, progress_bar, say, searching
 from assay.terminal import show as show_
 
 app = typer.Typer(
@@ -75,21 +75,27 @@ def score(
     top_k: Annotated[int | None, typer.Option(min=1, help="How many results to ask for.", show_default="20")] = None,
     baseline: Annotated[Path | None, typer.Option(help="Compare with this baseline file.")] = None,
     update_baseline: Annotated[bool, typer.Option(help="Record the results as the new baseline.")] = False,
-    by: Annotated[str, typer.Option(help="Who records the baseline.", envvar="USER")] = "",
+    by: Annotated[str, typer.Option(help="Who records the baseline.", show_default="you")] = "",
     why: Annotated[str, typer.Option(help="Why the baseline changes.")] = "",
     k: Annotated[int | None, typer.Option(min=1, help="Golden sets: look at this many hits.")] = None,
     min_score: Annotated[float | None, typer.Option(help="Golden sets: a hit must reach this score.")] = None,
-    report: Annotated[Path | None, typer.Option(help="Golden sets: write a Markdown report here.")] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="A folder for eval-report-DATE.json and .md, or one file name.md.")
+    ] = None,
     language: Annotated[str, typer.Option(help="The report's language: en or fi.")] = "en",
     json: Json = False,
 ) -> None:
     """Score an engine, or saved results, against a gold set."""
     from assay import report as show
-    from assay import workbench
+    from assay import reports, workbench
 
-    if update_baseline and baseline is None:
-        baseline = Path("baseline.json")
-
+    if report is not None:
+        reports.check_report(report, language, dataset, run, corpus, output)
+    if update_baseline:
+        baseline, by = baseline or dataset.with_name("baseline.json"), reports.who_records(by)
+        workbench.refuse_outputs(baseline)
+    elif baseline is not None and not baseline.exists():
+        say(f"warning: no baseline yet at {baseline}; write it with --update-baseline", style="yellow")
     scored = workbench.score(
         dataset, search_module=search_module, engine=engine, corpus=corpus, run_file=run, measures=measure or (),
         top_k=top_k, output=output, baseline=baseline, k=k, min_score=min_score, progress=searching, say=say,
@@ -99,19 +105,32 @@ def score(
     is_golden = "gates" in scored.results
     emit(scored.results, lambda: (show.golden_card if is_golden else show.scorecard)(scored.results), json=json)
     if report is not None:
-        workbench.golden_markdown(scored.results, report, language)
-        say(f"report written to {report}")
+        for path in reports.write_reports(scored.results, report, language=language):
+            say(f"report written to {path}")
     if output is not None:
         say(f"results written to {output}")
     if scored.failed:
+        if update_baseline:
+            say(f"warning: the engine failed on queries: {baseline} is left as it was", style="yellow")
         sys.exit(4)
     if update_baseline and baseline is not None:
-        workbench.update_baseline(scored.results, baseline, by=by, why=why)
-        if dataset.suffix == ".jsonl":
-            cli_desk.publish(dataset, by)
-        say(f"baseline written to {baseline}")
-    if any(gate["status"] == "fail" for gate in scored.results.get("gates", ())):
+        _record_baseline(scored.results, baseline, dataset, by=by, why=why)
+    if failing := [str(gate["name"]) for gate in scored.results.get("gates", ()) if gate["status"] == "fail"]:
+        say(f"gates failed: {', '.join(failing)}", style="red")
         sys.exit(1)
+
+
+def _record_baseline(results: dict[str, Any], baseline: Path, dataset: Path, *, by: str, why: str) -> None:
+    from assay import report as show
+    from assay import reports
+
+    is_first = not baseline.exists()
+    recorded = reports.update_baseline(results, baseline, by=by, why=why)
+    say(show.baseline_line(results, baseline, recorded, is_first=is_first))
+    if not why:
+        say("warning: the baseline does not say why; say it with --why", style="yellow")
+    if dataset.suffix == ".jsonl":
+        cli_desk.publish(dataset, by)
 
 
 @app.command()
@@ -126,10 +145,15 @@ def run(
     from assay import runner
 
     settings = configuration.read_config(config)
-    outcomes = runner.run_all(
-        settings, config.resolve().parent, fresh=fresh,
-        done=lambda o: say(f"{o.engine} on {o.gold}: {o.state}"),
-    )  # fmt: skip
+    with progress_bar() as tick:
+        seen: list[object] = []
+
+        def done(outcome: runner.Outcome, total: int) -> None:
+            seen.append(outcome)
+            tick("scoring", len(seen), total)
+            say(f"{outcome.engine} on {outcome.gold}: {outcome.state}")
+
+        outcomes = runner.run_all(settings, config, fresh=fresh, done=done)
     data = [{"gold": o.gold, "engine": o.engine, "cached": o.cached, "error": o.error,
              "overall": o.results and o.results["overall"], "verdict": o.results and o.results.get("verdict")}
             for o in outcomes]  # fmt: skip

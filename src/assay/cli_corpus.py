@@ -31,13 +31,15 @@ def import_(
     import msgspec
 
     from assay import library, listing
+    from assay.types import counted
 
     options: dict[str, Any] = dict(_pair(text) for text in option or ())
     if map_:
         options["map"] = dict(_pair(text) for text in map_)
     before = library.corpus_named(name).manifest if library.is_corpus(name) else None
     if before is not None and (before.kind, before.source) != (kind, source):
-        say(f"replacing {name} ({before.documents:,} documents, {before.kind} from {before.source})", style="yellow")
+        was = f"{counted(before.documents, 'document')}, {before.kind} from {before.source}"
+        say(f"replacing {name} ({was})", style="yellow")
     with progress_bar() as tick:
         done = library.import_corpus(kind, source, name=name, options=options, strict=strict, progress=tick)
     data = msgspec.to_builtins(done)
@@ -94,15 +96,19 @@ def stats(name: Name, json: Json = False) -> None:
 
 @app.command()
 def check(name: Name, json: Json = False) -> None:
-    """Near-duplicates, dangling references, documents without text, poor scans, records that could not be read."""
+    """Near-duplicates, dangling references, documents without text, poor scans. Records that could not be read are
+    errors: the exit code is 1."""
     import msgspec
 
     from assay import library, report
+    from assay.types import counted
 
     findings = library.check(library.corpus_named(name))
     emit(msgspec.to_builtins(findings), lambda: report.findings_table(findings), json=json)
     errors = sum(finding.level == "error" for finding in findings)
-    say(f"{name}: {errors} errors, {len(findings) - errors} flags")
+    say(f"{name}: {counted(errors, 'error')}, {counted(len(findings) - errors, 'flag')}")
+    if errors:
+        sys.exit(1)
 
 
 @app.command()

@@ -2,34 +2,58 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from assay.errors import AssayError, InputError, UsageError
 from assay.terminal import Json, emit, say
+
+if TYPE_CHECKING:
+    from assay.desk import Desk
 
 app = typer.Typer(help="Search logs: import them, feed decisions back, forget by age.", no_args_is_help=True)
 
 StoreUrl = Annotated[str, typer.Option("--store", help="A database URL; by default one file in the workspace.")]
 Gold = Annotated[Path, typer.Option("--gold", help="The gold set.")]
+Redact = Annotated[
+    list[str] | None,
+    typer.Option(help="Hide in queries: email, israeli-id, finnish-id, us-ssn, phone or NAME=PATTERN; repeat."),
+]
 By = Annotated[str, typer.Option("--by", help="Who decides.")]
 Why = Annotated[str, typer.Option("--why", help="The reason, for the record.")]
 
 GOLD_SET = Path("gold-set.jsonl")
 
 
+def _named(store: str) -> bool:
+    """Whether somebody named a store: then it must be there. The default one is made when it is needed."""
+    return bool(store or os.environ.get("ASSAY_STORE"))
+
+
+@contextlib.contextmanager
+def _desk(store: str, create: bool, **options: Any) -> Iterator[Desk]:
+    from assay.desk import open_desk
+
+    with open_desk(store, create=create, **options) as desk:
+        if desk.store.created:
+            say(f"new store: {desk.store.address}")
+        yield desk
+
+
 @app.command("import")
 def import_searches(
     path: Annotated[Path, typer.Argument(help="Searches, one JSON object a line.")],
-    redact: Annotated[list[str] | None, typer.Option(help="Hide what this rule or pattern matches; repeat.")] = None,
+    redact: Redact = None,
     store: StoreUrl = "",
 ) -> None:
     """Import searches from a file."""
-    from assay.desk import open_desk
-
-    with open_desk(store) as desk:
+    with _desk(store, True) as desk:
         done = desk.import_searches(path, redactions=redact or ())
     say(f"{done.read} searches read, {done.new} new")
 
@@ -42,9 +66,7 @@ def decisions(
     store: StoreUrl = "",
 ) -> None:
     """Feed back what decisions cite: searches that showed it get relevance_score 3."""
-    from assay.desk import open_desk
-
-    with open_desk(store) as desk:
+    with _desk(store, True) as desk:
         done = desk.import_decisions(path, corpus=corpus, same_case=same_case)
     say(f"{done.read} decisions, {done.feedback} new signs of relevance, {done.unresolved} citations unresolved")
 
@@ -59,9 +81,7 @@ def purge(
     """Forget searches by age."""
     import msgspec
 
-    from assay.desk import open_desk
-
-    with open_desk(store) as desk:
+    with _desk(store, False) as desk:
         gone = msgspec.to_builtins(desk.purge(older_than_days=older_than, keep_cited=keep_cited, by=by))
     say(", ".join(f"{key} {value}" for key, value in gone.items()))
 
@@ -78,14 +98,17 @@ def bootstrap(
     store: StoreUrl = "",
 ) -> None:
     """Make gold from logs and what decisions cited; rows of the chair are never touched."""
-    from assay.desk import open_desk
+    from assay.types import counted
 
-    with open_desk(store) as desk:
+    with _desk(store, False) as desk:
         done = desk.bootstrap(gold, min_support=min_support, recent_days=recent, min_grade=min_grade, dry_run=dry_run)
     if dry_run:
         typer.echo(done.diff, nl=False)
+    if not (done.added or done.updated or done.removed or done.unchanged or done.kept):
+        say("no decision cites anything that a search has shown; tell what decisions cite with assay logs decisions")
     counts = f"{done.added} added, {done.updated} updated, {done.removed} removed, {done.unchanged} unchanged"
-    say(f"{gold}: {counts}, {done.kept} rows left alone{' (dry run)' if dry_run else ''}")
+    others = f"{counted(done.kept, 'row')} left alone" + (f", {done.rejected} rejected" if done.rejected else "")
+    say(f"{gold}: {counts}, {others}{' (dry run)' if dry_run else ''}")
 
 
 def promote(
@@ -118,9 +141,7 @@ def reopen(
     store: StoreUrl = "",
 ) -> None:
     """Take a rejection back: the query may come again with the next bootstrap."""
-    from assay.desk import open_desk
-
-    with open_desk(store) as desk:
+    with _desk(store, False) as desk:
         _say_ruled(desk.reopen(gold, id, by=by, why=why))
 
 
@@ -136,17 +157,15 @@ def correct(
     store: StoreUrl = "",
 ) -> None:
     """Change a row and approve it."""
-    from assay.desk import Correction, open_desk
+    from assay.desk import Correction
 
     change = Correction(query=query, note=note, add=tuple(add or ()), remove=tuple(remove or ()))
-    with open_desk(store) as desk:
+    with _desk(store, not _named(store)) as desk:
         _say_ruled(desk.correct(gold, id, change, by=by, why=why))
 
 
 def _rule(verb: str, store: str, gold: Path, ids: list[str], by: str, why: str) -> None:
-    from assay.desk import open_desk
-
-    with open_desk(store) as desk:
+    with _desk(store, not _named(store)) as desk:
         _say_ruled(getattr(desk, verb)(gold, ids, by=by, why=why))
 
 
@@ -160,12 +179,15 @@ def _say_ruled(done: Any) -> None:
 
 def publish(gold: Path, by: str) -> None:
     """Approved rows of a gold set become published when a baseline on it is recorded."""
-    from assay.desk import open_desk
+    from assay.desk import NoStore
 
-    with open_desk() as desk:
-        count = desk.publish(gold, by=by or "baseline")
+    try:
+        with _desk("", False) as desk:
+            count = desk.publish(gold, by=by)
+    except NoStore:  # nobody has reviewed anything there
+        return
     if count:
-        say(f"{count} approved rows are published")
+        say(f"{count} approved {'row is' if count == 1 else 'rows are'} published")
 
 
 def backlog(
@@ -180,19 +202,29 @@ def backlog(
     import msgspec
 
     from assay import listing
-    from assay.desk import Limits, open_desk
+    from assay.desk import Limits
 
+    if webhook and not webhook.startswith(("http://", "https://")):
+        raise UsageError("a webhook is an http or https address", where=webhook)
     limits = Limits(max_pending=max_pending, max_age_days=max_age)
-    with open_desk(store) as desk:
-        found, problems = desk.check_backlog(limits, gold=Path(gold).stem if gold else "")
+    with _desk(store, False) as desk:
+        found, problems = desk.check_backlog(limits, gold=gold)
         data = msgspec.to_builtins(found)
         emit(data, lambda: listing.key_values(data), json=json)
         for problem in problems:
             say(problem, style="red")
         if problems and webhook:
-            desk.tell(webhook, found, problems)
+            _tell(desk, webhook, found, problems)
     if problems:
         sys.exit(1)
+
+
+def _tell(desk: Desk, webhook: str, found: Any, problems: list[str]) -> None:
+    """A webhook that is away is a warning: what is over its limit decides the exit code, told or not."""
+    try:
+        desk.tell(webhook, found, problems)
+    except AssayError as error:
+        say(f"warning: {error}", style="yellow")
 
 
 def serve(
@@ -200,19 +232,38 @@ def serve(
     port: Annotated[int, typer.Option(min=1, max=65535, help="The port.")] = 8350,
     gold: Annotated[list[Path] | None, typer.Option(help="A gold set to review; repeat.")] = None,
     token: Annotated[str, typer.Option(help="Needed to let other machines in.", envvar="ASSAY_TOKEN")] = "",
+    redact: Redact = None,
+    retention: Annotated[float | None, typer.Option(min=0, help="Forget searches older than this, in days.")] = None,
     store: StoreUrl = "",
 ) -> None:
     """The dashboard, the review page and the HTTP endpoints."""
-    from assay.desk import open_desk
-    from assay.errors import InputError
     from assay.web import serve as serve_web
 
-    for path in gold or ():
-        if not path.exists():
-            raise InputError("no such gold set", where=str(path))
-    with open_desk(store, gold=gold or (), record={}, search_corpus=_search_corpus) as desk:
+    _check_gold(gold)
+    _check_port(host, port)
+    record = {"redactions": redact or (), "retention_days": retention}
+    with _desk(store, True, gold=gold or (), record=record, search_corpus=_search_corpus) as desk:
         say(f"serving on http://{host}:{port}/ (Ctrl-C stops it)")
         serve_web(desk, host=host, port=port, token=token)
+
+
+def _check_port(host: str, port: int) -> None:
+    """Before anything is opened: a port that is taken is the user's to change."""
+    import socket
+
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise UsageError((error.strerror or str(error)).lower(), where=f"{host}:{port}",
+                             hint="Give another with --host or --port.") from error  # fmt: skip
+
+
+def _check_gold(paths: list[Path] | None) -> None:
+    for path in paths or ():
+        if not path.exists():
+            raise InputError("no such gold set", where=str(path), hint="Make one with `assay gold bootstrap`.")
 
 
 def mcp(
@@ -220,13 +271,18 @@ def mcp(
     host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535, help="The port.")] = 8351,
     config: Annotated[Path | None, typer.Option(help="The configuration.")] = None,
+    gold: Annotated[
+        list[Path] | None, typer.Option(help="A gold set beside those of the configuration; repeat.")
+    ] = None,
     store: StoreUrl = "",
 ) -> None:
     """The server for agents (Model Context Protocol)."""
     from assay import mcp as server
-    from assay.desk import open_desk
 
-    with open_desk(store, config=config, search_corpus=_search_corpus) as desk:
+    _check_gold(gold)
+    if http:
+        _check_port(host, port)
+    with _desk(store, not _named(store), config=config, gold=gold or (), search_corpus=_search_corpus) as desk:
         server.run(desk, transport="streamable-http" if http else "stdio", host=host, port=port)
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from assay import cli_desk
 from assay.terminal import Json, emit, say
 
 app = typer.Typer(help="Gold sets: validate, look at, convert, perturb.", no_args_is_help=True)
@@ -26,6 +27,7 @@ def validate(
     import msgspec
 
     from assay import curation, report
+    from assay.types import counted
 
     gold, findings = curation.validate_gold(dataset, corpus=corpus)
     errors = sum(finding.level == "error" for finding in findings)
@@ -33,7 +35,7 @@ def validate(
             "findings": msgspec.to_builtins(findings)}  # fmt: skip
     emit(data, lambda: report.findings_table(findings), json=json)
     checked = "" if corpus else " (references not checked: give --corpus)"
-    say(f"{gold.name}: {errors} errors, {len(findings) - errors} flags{checked}")
+    say(f"{gold.name}: {counted(errors, 'error')}, {counted(len(findings) - errors, 'flag')}{checked}")
     if errors:
         sys.exit(2)
     if strict and findings:
@@ -69,18 +71,29 @@ def convert(
 def next_(
     first: Annotated[Path, typer.Argument(help="A results file.")],
     second: Annotated[Path | None, typer.Argument(help="Another one: is it better than the first?")] = None,
-    threshold: Annotated[float, typer.Option(help="With one file: does it reach this nDCG@10?")] = 0.0,
-    limit: Annotated[int, typer.Option(min=1, help="How many pairs to show.")] = 20,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write all pairs as CSV.")] = None,
+    measure: Annotated[str, typer.Option("--measure", "-m", help="Decide by this measure.")] = "nDCG@10",
+    threshold: Annotated[float | None, typer.Option(help="With one file: does it reach this value?")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="How many pairs to show, or to queue.")] = 20,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write all pairs as .csv or .json.")] = None,
+    queue: Annotated[
+        Path | None, typer.Option(help="Put the pairs shown in the review queue of this gold set.")
+    ] = None,
+    store: cli_desk.StoreUrl = "",
     json: Json = False,
 ) -> None:
     """The pairs whose judgment is worth most for the decision at hand."""
-    from assay import listing, workbench
+    from assay import deciding, listing, workbench
+    from assay.desk import open_desk
 
-    data = workbench.next_pairs(first, second, threshold=threshold)
+    workbench.refuse_outputs(output)
+    data = deciding.next_pairs(first, second, measure=measure, threshold=threshold)
     if output is not None:
-        workbench.write_pairs(data, output)
+        deciding.write_pairs(data, output)
         say(f"{len(data['pairs'])} pairs written to {output}")
+    if queue is not None:
+        with open_desk(store, gold=[queue]) as desk:
+            new = deciding.queue_pairs(desk, queue, data["pairs"][:limit])
+        say(f"{new} new pairs wait for review; `assay serve --gold {queue}` shows them")
     emit(data, lambda: listing.decision_page(data, limit), json=json)
 
 
@@ -88,7 +101,9 @@ def next_(
 def perturb(
     source: Annotated[Path, typer.Argument(help="A golden set.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the set with its variants goes.")],
-    kind: Annotated[list[str] | None, typer.Option(help="A perturbation or family; repeat for more. All fit.")] = None,
+    kind: Annotated[
+        list[str] | None, typer.Option(help="A perturbation or family; repeat for more. Default: all.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same variants.")] = 0,
     language: Annotated[str | None, typer.Option(help="fi, en or he; else what the questions say.")] = None,
     only_variants: Annotated[bool, typer.Option(help="Leave the questions themselves out.")] = False,
@@ -96,7 +111,7 @@ def perturb(
     """Make adversarial variants: typos, split compounds, mixed language, colloquial wording, prefixes."""
     from assay import curation
 
-    count = curation.perturb_gold(
+    questions, variants = curation.perturb_gold(
         source, output, kinds=kind or (), seed=seed, language=language, parents=not only_variants
     )
-    say(f"{count} questions written to {output}")
+    say(f"{variants} variants{f' and {questions} questions' if questions else ''} written to {output}")

@@ -37,11 +37,12 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     p_holm: float
     p_bh: float
     effect_size: float
-    detectable: float
+    detectable: float | None  # the smallest change that would show; None where no query changed
     wins: int
     ties: int
     losses: int
     could_flip: bool  # unjudged documents could overturn the sign
+    residuals: tuple[float, float] | None = None  # RBP: what the unknown could add, of the baseline and of the system
 
 
 class Moved(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,20 +93,27 @@ def compare(results: Sequence[Mapping[str, Any]], names: Sequence[str], *, force
     )
 
 
-def _incomparable(results: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[str]:
-    """Which fingerprints differ, in words."""
+def incomparable(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
+    """Which fingerprints of two receipts differ, in words. Corpora are compared where both are files, or both are
+    corpora of the workspace: the same documents have another fingerprint as a file."""
     found = []
-    for other, name in zip(results[1:], names[1:], strict=True):
-        first, second = (item.get("receipt", {}) for item in (results[0], other))
-        prints = [receipt.get("gold", {}).get("fingerprint") for receipt in (first, second)]
-        if prints[0] != prints[1]:
-            found.append(f"{names[0]} and {name} were scored on different gold sets "
-                         f"(fingerprint {str(prints[0])[:12]} and {str(prints[1])[:12]})")  # fmt: skip
-        corpora = [receipt.get("corpus_fingerprint") for receipt in (first, second)]
-        if all(corpora) and corpora[0] != corpora[1]:
-            found.append(f"{names[0]} and {name} searched different corpora "
-                         f"(fingerprint {corpora[0][:12]} and {corpora[1][:12]})")  # fmt: skip
+    golds = [str(receipt.get("gold", {}).get("fingerprint")) for receipt in (first, second)]
+    if golds[0] != golds[1]:
+        found.append(f"scored on different gold sets (fingerprint {golds[0][:12]} and {golds[1][:12]})")
+    corpora = [str(receipt.get("corpus_fingerprint") or "") for receipt in (first, second)]
+    kinds = {fingerprint.partition(":")[0] if ":" in fingerprint else "file" for fingerprint in corpora}
+    if all(corpora) and len(kinds) == 1 and corpora[0] != corpora[1]:
+        shown = [fingerprint.rpartition(":")[2][:12] for fingerprint in corpora]
+        found.append(f"searched different corpora (fingerprint {shown[0]} and {shown[1]})")
     return found
+
+
+def _incomparable(results: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[str]:
+    return [
+        f"{names[0]} and {name}: {difference}"
+        for other, name in zip(results[1:], names[1:], strict=True)
+        for difference in incomparable(results[0].get("receipt", {}), other.get("receipt", {}))
+    ]
 
 
 def _shared_keys(results: Sequence[Mapping[str, Any]]) -> dict[str, str]:
@@ -164,11 +172,12 @@ def _differences(
             p_holm=1.0,
             p_bh=1.0,
             effect_size=float(effects[i]),
-            detectable=float(detectable[i]),
+            detectable=float(detectable[i]) if 1e-12 < detectable[i] < np.inf else None,
             wins=int((moves[:, i] > TIE).sum()),
             ties=int((np.abs(moves[:, i]) <= TIE).sum()),
             losses=int((moves[:, i] < -TIE).sum()),
             could_flip=_could_flip(measure, float(moves[:, i].mean()), base, other),
+            residuals=_residuals(measure, base, other),
         )
         for i, (key, measure) in enumerate(keys.items())
     ]
@@ -182,6 +191,11 @@ def _could_flip(measure: str, difference: float, base: Mapping[str, Any], other:
         return False
     better, worse = (bounds[1], bounds[0]) if difference > 0 else (bounds[0], bounds[1])
     return bool(better["worst"] is not None and worse["best"] is not None and better["worst"] < worse["best"])
+
+
+def _residuals(measure: str, base: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[float, float] | None:
+    found = [item["receipt"].get("unjudged", {}).get(measure, {}).get("residual") for item in (base, other)]
+    return None if None in found else (float(found[0]), float(found[1]))
 
 
 def _corrected(rows: list[Difference]) -> list[Difference]:

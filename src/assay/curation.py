@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from assay import formats, golden, library
-from assay.errors import InputError
+from assay.errors import InputError, UsageError
 from assay.files import move_into_place, scratch_beside
 from assay.fingerprints import gold_fingerprint
 from assay.judging import rubric as rubrics
@@ -22,9 +22,10 @@ def validate_gold(dataset: Path, *, corpus: Path | None = None) -> tuple[GoldSet
     rubric = rubrics.load(gold.rubric or rubrics.DEFAULT)
     known = library.documents(corpus) if corpus else []
     findings = validate(gold, rubric, {document.id for document in known} if corpus else None)
-    if corpus and any(query.checks for query in gold.queries):
-        findings += golden.check_expectations(gold, [golden.document_fields(document) for document in known])
-    return gold, findings
+    if any(query.checks for query in gold.queries):
+        places = [golden.document_fields(document) for document in known] if corpus else None
+        findings += golden.check_expectations(gold, places)
+    return gold, sorted(findings, key=lambda finding: finding.level != "error")
 
 
 def gold_stats(dataset: Path) -> dict[str, Any]:
@@ -115,8 +116,15 @@ def perturb_gold(
     seed: int = 0,
     language: str | None = None,
     parents: bool = True,
-) -> int:
-    """Write adversarial variants of a golden set; returns how many questions the file has."""
-    varied = perturb(formats.read_gold(source), kinds=kinds, seed=seed, language=language, parents=parents)
-    formats.write_gold(varied, output, "golden")
-    return len(varied.queries)
+) -> tuple[int, int]:
+    """Write adversarial variants of a gold set; returns how many questions and how many variants the file has."""
+    gold = formats.read_gold(source)
+    if output.exists() and output.samefile(source):
+        raise UsageError("the output would overwrite an input", where=str(output), hint="Give another file name.")
+    varied = perturb(gold, kinds=kinds, seed=seed, language=language, parents=parents)
+    variants = sum("perturbation" in query.extra for query in varied.queries)
+    if not variants:
+        hint = "Its language may not have them, or was guessed wrong: see --language and --kind."
+        raise UsageError("no question can be varied so", where=str(source), hint=hint)
+    formats.write_gold(varied, output, "json" if varied.judgments.height else "golden")
+    return len(varied.queries) - variants, variants

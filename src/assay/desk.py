@@ -4,9 +4,7 @@ the gate, the review queue, the backlog, diagnostics, and evaluation for agents.
 from __future__ import annotations
 
 import contextlib
-import functools
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,19 +12,19 @@ from typing import Any
 
 import msgspec
 
-from assay import __version__, formats, telemetry, workbench
+from assay import __version__, formats, health, telemetry, workbench
 from assay.backlog import Backlog, Limits, breaches, metric, notify
 from assay.backlog import backlog as backlog_of
 from assay.backlog import prometheus as backlog_metrics
 from assay.compare import Comparison, compare
 from assay.config import NAME as CONFIG_NAME
-from assay.config import Config, EngineConfig, read_config
+from assay.config import Config, read_config
 from assay.corpus.disk import list_corpora, open_corpus, workspace
 from assay.corpus.resolve import cite
-from assay.engines.module import load_engine
 from assay.errors import AssayError, InputError
 from assay.files import iter_json_lines
-from assay.store import Store, StoreError, open_store
+from assay.judging.next import next_to_judge as pairs_to_judge
+from assay.store import NoStore, Store, StoreError, open_store
 from assay.store.records import (
     AuditEntry,
     Purged,
@@ -42,15 +40,15 @@ from assay.telemetry.bootstrap import EVERYTHING, Bootstrapped, Options
 from assay.telemetry.bootstrap import bootstrap as bootstrap_gold
 from assay.telemetry.feedback import infer_relevance_from_citations
 from assay.telemetry.gate import Correction, Ruled
+from assay.telemetry.identity import known_sets, name_of
 from assay.telemetry.recorder import Recorder, new_id
 from assay.telemetry.redact import Redaction, redact, redactor
 from assay.telemetry.wire import decision_row, feedback_from, logged_search, search_from
-from assay.types import Document, GoldSet, Hit
+from assay.types import Document, GoldSet, Hit, standing
 
-__all__ = ["Correction", "Desk", "Imported", "Inferred", "Limits", "Page", "open_desk", "search_from"]
+__all__ = ["Correction", "Desk", "Imported", "Inferred", "Limits", "NoStore", "Page", "open_desk", "search_from"]
 
 SearchCorpus = Callable[[str, str, int], Sequence[Hit]]  # (corpus, query, k) -> hits
-NextPairs = Callable[[str, int], Sequence[Mapping[str, Any]]]  # (gold, k) -> pairs to judge, the most useful first
 MAX_PAGE = 200
 
 
@@ -86,7 +84,6 @@ class Desk:
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     recorder: Recorder | None = None
     search_corpus: SearchCorpus | None = None
-    next_pairs: NextPairs | None = None
 
     # ── logs, decisions, feedback ────────────────────────────────────────────────────────────────────────────────────
 
@@ -158,7 +155,7 @@ class Desk:
 
     def publish(self, gold: Path, *, by: str, why: str = "in the committed baseline") -> int:
         """Approved rows become published: call it when a baseline on this gold set is committed."""
-        items = self.store.review_items(gold=gold.stem, state="approved", limit=EVERYTHING)
+        items = self.store.review_items(gold=name_of(self.store, gold), state="approved", limit=EVERYTHING)
         at = self.clock()
         self.store.rule([Ruling(item=item, state="published", by=by, at=at, reason=why) for item in items])
         return len(items)
@@ -170,13 +167,24 @@ class Desk:
     def gold_path(self, name: str) -> Path:
         """By the name it is configured under, or by the name of its file, which is how the store knows it."""
         for known, path in self.gold_sets.items():
-            if name in (known, path.stem):
+            if name in (known, name_of(self.store, path, claim=False)):
                 return path
         hint = f"Known: {', '.join(self.gold_sets) or 'none; name one in assay.toml or with --gold'}."
         raise InputError(f"no gold set {name!r}", hint=hint)
 
     def _stored_name(self, gold: str) -> str:
-        return self.gold_sets[gold].stem if gold in self.gold_sets else gold
+        """The name in the store of a set that is configured, or that the store knows, or of a file."""
+        if not gold:
+            return ""
+        if gold in self.gold_sets or Path(gold).is_file():
+            return name_of(self.store, self.gold_sets.get(gold) or Path(gold), claim=False)
+        known = self.store.gold_names()
+        if gold not in known:
+            raise InputError(
+                f"no gold set {gold!r}",
+                hint=f"Known: {', '.join({**self.gold_sets, **dict.fromkeys(known)}) or 'none yet'}.",
+            )
+        return gold
 
     def gold_list(self) -> list[dict[str, Any]]:
         return [_described(name, path) for name, path in self.gold_sets.items()]
@@ -191,31 +199,41 @@ class Desk:
         if not 0 <= grade <= 4 or not by.strip() or not doc_id.strip():
             raise InputError("a suggestion needs a document, a grade from 0 to 4, and who makes it")
         item = ReviewItem(
-            id=new_id(), gold=self.gold_path(gold).stem, kind="judgment", key=f"{query_id}\t{doc_id}\t{by}",
-            ref=query_id, query=query.text, created_at=self.clock(), corpus=query.corpus, practice_area=query.topic,
+            id=new_id(), gold=name_of(self.store, self.gold_path(gold)), kind="judgment",
+            key=f"{query_id}\t{doc_id}\t{by}", ref=query_id, query=query.text, created_at=self.clock(),
+            corpus=query.corpus, practice_area=query.topic,
             doc_ids=(doc_id,), grade=grade, rationale=rationale, suggested_by=by,
         )  # fmt: skip
         self.store.add_review_items([item])
         queued = self.store.review_items(gold=item.gold, kind="judgment", limit=EVERYTHING)
         return next(one for one in queued if one.key == item.key)
 
-    def rule_suggestion(self, item_id: str, *, accept: bool, by: str, why: str = "") -> ReviewItem:
-        """An expert's word on a suggestion. Accepted, it is a vote; in a gold-set.jsonl the document joins the row (or
-        leaves it, at grade 0), and the row is then the chair's."""
+    def rule_suggestion(
+        self, item_id: str, *, accept: bool, by: str, why: str = "", grade: int | None = None
+    ) -> ReviewItem:
+        """An expert's word on a suggestion; `grade` where the suggestion has none. Accepted, it is a vote; in a
+        gold-set.jsonl the document joins the row (or leaves it, at grade 0), and the row is then the chair's."""
         found = self.store.review_items(ids=[item_id])
         if not found or found[0].kind != "judgment":
             raise InputError(f"no suggestion {item_id!r}")
         item, at = found[0], self.clock()
         if not by.strip():
             raise InputError("say who decides")
-        why = why or item.rationale or ("accepted" if accept else "not accepted")
-        vote = Vote(id=new_id(), gold=item.gold, query_id=item.ref, doc_id=item.doc_ids[0], grade=item.grade or 0,
-                    judge=by, at=at, rationale=why, source=f"suggested by {item.suggested_by}")  # fmt: skip
+        final = item.grade if item.grade is not None else grade
+        if accept and (final is None or not 0 <= final <= 4):
+            raise InputError("give the document a grade from 0 to 4")
+        why = why or (item.rationale if item.grade is not None else "") or ("accepted" if accept else "not accepted")
+        source = item.suggested_by if item.grade is None else f"suggested by {item.suggested_by}"
+        vote = Vote(id=new_id(), gold=item.gold, query_id=item.ref, doc_id=item.doc_ids[0], grade=final or 0,
+                    judge=by, at=at, rationale=why, source=source)  # fmt: skip
         state: ReviewState = "approved" if accept else "rejected"
         ruling = Ruling(item=item, state=state, by=by, at=at, reason=why, votes=(vote,) if accept else ())
-        path = next((path for path in self.gold_sets.values() if path.stem == item.gold), None)
-        if accept and path is not None and path.suffix == ".jsonl":
-            change = Correction(add=item.doc_ids) if item.grade else Correction(remove=item.doc_ids)
+        path = next(
+            (path for path in self.gold_sets.values() if name_of(self.store, path, claim=False) == item.gold), None
+        )
+        in_row = final or item.grade is not None  # an unjudged document that is not relevant is in no row
+        if accept and in_row and path is not None and path.suffix == ".jsonl":
+            change = Correction(add=item.doc_ids) if final else Correction(remove=item.doc_ids)
             gate.correct(self.store, path, item.ref, change, by=by, why=why, now=at, also=(ruling,))
         else:
             self.store.rule([ruling])
@@ -255,13 +273,29 @@ class Desk:
         return None
 
     def next_to_judge(self, gold: str, limit: int = 10) -> list[dict[str, Any]]:
-        """What an expert should look at next: by expected value where pooling lends us that, else the oldest."""
-        if self.next_pairs is not None:
-            return [dict(pair) for pair in self.next_pairs(gold, limit)]
-        return [
+        """What an expert should look at next: first what waits in the queue, the oldest first; then unjudged documents
+        of the newest runs, the one that narrows the decision between them most first."""
+        waiting = [
             {"item_id": item.id, "query_id": item.ref, "query": item.query, "doc_ids": list(item.doc_ids),
              "reason": f"waits since {item.created_at:%Y-%m-%d}"}
-            for item in self.queue(gold=self.gold_path(gold).stem, limit=limit).items
+            for item in self.queue(gold=gold, limit=limit).items
+        ]  # fmt: skip
+        queued = {(item["query_id"], doc_id) for item in waiting for doc_id in item["doc_ids"]}
+        return [*waiting, *self._worth_judging(gold, limit - len(waiting), queued)]
+
+    def _worth_judging(self, gold: str, limit: int, queued: Set[tuple[str, str]]) -> list[dict[str, Any]]:
+        newest: dict[str, str] = {}
+        for run in self.runs(gold=gold, limit=MAX_PAGE).items:
+            newest.setdefault(run.engine, run.id)
+        results = [self.run(run_id).results for run_id in list(newest.values())[:2]]
+        first = results[0] if results else {}
+        if limit < 1 or "gates" in first or not first.get("per_query") or "judged" not in first["per_query"][0]:
+            return []  # golden sets have no grades to give
+        pairs = [pair for pair in pairs_to_judge(*results).pairs if (pair.query_id, pair.doc_id) not in queued]
+        return [
+            {"query_id": pair.query_id, "query": pair.query_text, "doc_ids": [pair.doc_id],
+             "reason": f"unjudged, and {pair.narrowing:.0%} of the doubt about {' against '.join(list(newest)[:2])}"}
+            for pair in pairs[:limit]
         ]  # fmt: skip
 
     # ── health ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -290,8 +324,12 @@ class Desk:
         """Is everything well? Store, indexes, engines, telemetry, backlog. A part that fails is named, and does not
         hide the others. With `probe`, every engine answers one query."""
         parts: dict[str, Any] = {}
-        for name, look in (("store", self._store_health), ("index", self._index_health),
-                           ("engines", functools.partial(self._engine_health, probe))):  # fmt: skip
+        looks: dict[str, Callable[[], dict[str, Any]]] = {
+            "store": lambda: health.store_health(self.store),
+            "index": lambda: health.index_health(self.home),
+            "engines": lambda: health.engine_health(self.config, probe),
+        }
+        for name, look in looks.items():
             try:
                 parts[name] = look()
             except AssayError as error:
@@ -302,26 +340,6 @@ class Desk:
             parts |= self.metrics()
         ok = all(part.get("status", "ok") == "ok" for part in parts.values())
         return {"status": "ok" if ok else "degraded", "version": __version__, "at": self.clock().isoformat(), **parts}
-
-    def _store_health(self) -> dict[str, Any]:
-        started = time.perf_counter()
-        return {"status": "ok", **self.store.health(), "millis": (time.perf_counter() - started) * 1000}
-
-    def _index_health(self) -> dict[str, Any]:
-        corpora, status = {}, "ok"
-        for name in list_corpora(self.home):
-            try:
-                opened = open_corpus(self.home, name)
-                corpora[name] = {"documents": len(opened), "fingerprint": opened.fingerprint}
-            except AssayError as error:
-                corpora[name], status = {"error": str(error)}, "failed"
-        return {"status": status, "corpora": corpora}
-
-    def _engine_health(self, probe: bool) -> dict[str, Any]:
-        engines = {name: _probed(engine) if probe else {"status": "not probed"}
-                   for name, engine in (self.config.engines.items() if self.config else ())}  # fmt: skip
-        failed = any(engine["status"] == "failed" for engine in engines.values())
-        return {"status": "failed" if failed else "ok", "engines": engines}
 
     def prometheus(self) -> str:
         """The metrics page. When the store is down it says so, and still reports what telemetry knows."""
@@ -359,8 +377,8 @@ class Desk:
         path = self.gold_path(gold)
         scored = workbench.score(path, **_engine_arguments(self.config, engine))
         receipt = scored.results["receipt"]
-        run = RunRecord(id=new_id(), at=self.clock(), engine=engine, gold=path.stem, results=scored.results,
-                        gold_fingerprint=receipt["gold"]["fingerprint"],
+        run = RunRecord(id=new_id(), at=self.clock(), engine=engine, gold=name_of(self.store, path),
+                        results=scored.results, gold_fingerprint=receipt["gold"]["fingerprint"],
                         corpus_fingerprint=receipt.get("corpus_fingerprint") or "")  # fmt: skip
         self.store.put_run(run)
         return run
@@ -403,16 +421,20 @@ class Desk:
 
 @contextlib.contextmanager
 def open_desk(store: str = "", *, gold: Sequence[Path] = (), config: Path | None = None, home: Path | None = None,
-              record: Mapping[str, Any] | None = None, **lent: Any) -> Iterator[Desk]:  # fmt: skip
-    """A desk on a store, with the gold sets and engines of `assay.toml` (where there is one) and the gold sets given.
-    With `record`, the options of a Recorder, it has one of its own, for a server. `lent` are search_corpus, next_pairs
-    and clock."""
+              record: Mapping[str, Any] | None = None, create: bool = True, **lent: Any) -> Iterator[Desk]:  # fmt: skip
+    """A desk on a store, with the gold sets and engines of `assay.toml` (where there is one), the gold sets given, and
+    those that were bootstrapped into the store.
+    With `record`, the options of a Recorder, it has one of its own, for a server. `lent` are search_corpus
+    and clock. Without `create`, there must be a store."""
     target = store or str(telemetry.default_store() if home is None else workspace(home) / "assay.db")
     path = config or Path(CONFIG_NAME)
     settings = read_config(path) if config is not None or path.exists() else None
     sets = {name: Path(item.path) for name, item in settings.gold.items()} if settings is not None else {}
-    sets |= {path.stem: path for path in gold}
-    opened = open_store(target)
+    for given in gold:
+        sets[given.stem if sets.get(given.stem, given) == given else str(given)] = given
+    opened = open_store(target, create=create)
+    configured = {given.resolve() for given in sets.values()}
+    sets = {name: path for name, path in known_sets(opened).items() if path not in configured} | sets
     recorder = Recorder(lambda: open_store(target), **record) if record is not None else None
     try:
         yield Desk(store=opened, gold_sets=sets, config=settings, home=home, recorder=recorder, **lent)
@@ -453,15 +475,14 @@ def _described(name: str, path: Path) -> dict[str, Any]:
         gold = formats.read_gold(path)
     except AssayError as error:
         return {"name": name, "path": str(path), "error": str(error)}
-    approved = sum(query.source == "chair" for query in gold.queries)
-    bootstrap_only = path.suffix == ".jsonl" and not approved
+    approved, total = gold.approved_rows, len(gold.queries)
     return {
         "name": name,
         "path": str(path),
-        "queries": len(gold.queries),
+        "queries": total,
         "judgments": gold.judgments.height,
-        "status": goldfile.PROVISIONAL if bootstrap_only else gold.status or "unknown",
-        "approved_share": approved / max(len(gold.queries), 1),
+        "status": standing(approved, total) if gold.from_logs else gold.status or "unknown",
+        "approved_share": approved / max(total, 1) if gold.from_logs else None,
     }
 
 
@@ -474,16 +495,3 @@ def _engine_arguments(config: Config | None, name: str) -> dict[str, Any]:
     return {"search_module": engine.search_module, "engine": engine.engine, "top_k": engine.top_k,
             "corpus": Path(engine.corpus) if engine.corpus else None,
             "run_file": Path(engine.run) if engine.run else None}  # fmt: skip
-
-
-def _probed(engine: EngineConfig) -> dict[str, Any]:
-    if engine.search_module is None:
-        source = engine.run or engine.corpus
-        there = source is None or Path(source).exists()
-        return {"status": "ok"} if there else {"status": "failed", "error": f"{source} is missing"}
-    started = time.perf_counter()
-    try:
-        load_engine(engine.search_module).search("test", 1)
-    except Exception as error:  # whatever it raises is the answer
-        return {"status": "failed", "error": f"{type(error).__name__}: {error}"}
-    return {"status": "ok", "millis": (time.perf_counter() - started) * 1000}

@@ -2,7 +2,8 @@
 
     AssayError                 exit 4   the tool failed
     ├── InputError             exit 2   a file, an option or a record is wrong; names where and what to do
-    │   └── UsageError         exit 2   the command line itself
+    │   ├── UsageError         exit 2   the command line itself
+    │   └── NoStore            exit 2   the address names no store (store/contract.py)
     ├── EngineError            exit 4   the engine under test failed or broke its contract
     ├── IndexProblem           exit 2   an index is missing, outdated or damaged (search/index.py)
     └── StoreError             exit 4   the database failed, is away or is in conflict (store/contract.py)

@@ -11,7 +11,16 @@ import numpy as np
 import polars as pl
 
 from assay.errors import InputError
-from assay.measures import MEASURES, NO_GRADE, NO_RANK, Integers, JudgedHits, Measure, parse_measures
+from assay.measures import (
+    MEASURES,
+    NO_GRADE,
+    NO_RANK,
+    Integers,
+    JudgedHits,
+    Measure,
+    parse_measures,
+    rbp_residual,
+)
 from assay.runs import pair_keys, query_chunks
 from assay.types import GoldSet, Query, Run, ScoreSheet, Slice, judgment_frame
 
@@ -61,6 +70,7 @@ class Unjudged:
     judged_only: float | None  # with unjudged hits taken out of the ranking
     worst: float | None
     best: float | None
+    residual: float | None  # RBP: the weight of all that is unknown, unjudged hits and ranks beyond the list
 
 
 def unjudged(run: Run | Scored, gold: GoldSet | Qrels, measures: Iterable[str | Measure]) -> dict[str, Unjudged]:
@@ -77,9 +87,9 @@ def unjudged(run: Run | Scored, gold: GoldSet | Qrels, measures: Iterable[str | 
 
 
 def _means(name: str, parts: list[np.ndarray[Any, Any]]) -> dict[str, Any]:
-    table = np.concatenate(parts, axis=1) if parts else np.empty((4, 0))
-    means = [float(row.mean()) if row.size else None for row in table]
-    return dict(zip(("measure", "judged", "judged_only", "worst", "best"), (name, *means), strict=True))
+    table = np.concatenate(parts, axis=1) if parts else np.empty((5, 0))
+    means = [float(row.mean()) if row.size and not np.isnan(row[0]) else None for row in table]
+    return dict(zip(("measure", "judged", "judged_only", "worst", "best", "residual"), (name, *means), strict=True))
 
 
 def _unjudged_variants(hits: JudgedHits, measure: Measure) -> list[np.ndarray[Any, Any]]:
@@ -87,7 +97,7 @@ def _unjudged_variants(hits: JudgedHits, measure: Measure) -> list[np.ndarray[An
     judged = MEASURES["Judged"].compute(hits, Measure("Judged", measure.cutoff))
     if measure.name in ("Judged", "Bpref"):  # blind to unjudged hits by definition
         value = formula.compute(hits, measure)
-        return [judged, value, value, value]
+        return [judged, value, value, value, np.full_like(value, np.nan)]
     optimistic = _assume_relevant(hits, measure.cutoff)
     # Bounds that hold whatever the grades: a larger ideal can only lower nDCG and AP, while every newly relevant hit
     # enters both sides of recall, which it can only raise.
@@ -97,7 +107,8 @@ def _unjudged_variants(hits: JudgedHits, measure: Measure) -> list[np.ndarray[An
     best = formula.compute(replace(optimistic, ideal=best_ideal), measure)
     worst = formula.compute(replace(hits, ideal=worst_ideal), measure)
     condensed = formula.compute(_condense(hits), measure)
-    return [judged, condensed, worst, np.minimum(best, 1.0)]
+    residual = rbp_residual(hits, measure) if measure.name == "RBP" else np.full_like(worst, np.nan)
+    return [judged, condensed, worst, np.minimum(best, 1.0), residual]
 
 
 def _condense(hits: JudgedHits) -> JudgedHits:

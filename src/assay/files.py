@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -53,6 +55,50 @@ def read_json(path: Path) -> Any:
         ) from error
     except RecursionError as error:
         raise InputError("not usable JSON: nested too deeply", where=str(path)) from error
+
+
+def read_strict_json(path: Path) -> Any:
+    """The same, for files people write by hand: a key that an object has twice is an error, since one of the two
+    values would be lost."""
+    value = read_json(path)
+    text = decode(read_bytes(path), path)
+    try:
+        json.loads(text, object_pairs_hook=_unique_keys)
+    except _RepeatedKey as error:
+        key, line = _find_repeated(text) or (error.args[0], 1)
+        raise InputError(
+            f"the key {key!r} comes twice in one object", where=f"{path}:{line}", hint="Keep one of the two."
+        ) from None
+    return value
+
+
+class _RepeatedKey(Exception):
+    pass
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> None:
+    if len({key for key, _ in pairs}) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise _RepeatedKey(next(key for key in keys if keys.count(key) > 1))
+
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"(\s*:)?|[{}\[\]]')
+
+
+def _find_repeated(text: str) -> tuple[str, int] | None:
+    """The first repeated key of valid JSON, and the line where it comes again."""
+    objects: list[set[str]] = []
+    for token in _TOKEN.finditer(text):
+        if token[0] in "{[":
+            objects.append(set())
+        elif token[0] in "}]":
+            objects.pop()
+        elif token[1] is not None:
+            key = json.loads(token[0][: token.start(1) - token.start()])
+            if key in objects[-1]:
+                return key, text.count("\n", 0, token.start()) + 1
+            objects[-1].add(key)
+    return None
 
 
 def iter_json_lines(path: Path, *, comments: bool = False) -> Iterator[tuple[int, Any]]:
@@ -126,6 +172,22 @@ def write_atomic(path: Path, data: bytes | str) -> None:
             raise
     except OSError as error:
         raise InputError(f"cannot write: {_os_message(error)}", where=str(path)) from error
+
+
+def refuse_unwritable(path: Path) -> None:
+    """Say before the work, not after it, that `path` cannot be written."""
+    path = path.resolve() if path.is_symlink() else path
+    if path.exists() and not path.is_file():
+        kind = "a folder" if path.is_dir() else "not a regular file"
+        raise InputError(f"is {kind}", where=str(path), hint="Give a file name.")
+    folder = next(parent for parent in path.absolute().parents if parent.exists())
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise InputError(
+            f"cannot write: {_os_message(error)}", where=str(path), hint="Give a place that can be written."
+        ) from error
 
 
 @contextlib.contextmanager

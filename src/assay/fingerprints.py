@@ -25,13 +25,13 @@ def gold_fingerprint(gold: GoldSet) -> str:
     return digest.hexdigest()
 
 
-def module_fingerprint(spec: str) -> str:
-    """The hash of every Python file beside the module, so that a changed engine is run again."""
+def module_fingerprint(spec: str, folder: Path) -> str:
+    """The hash of every Python file beside the module, found from `folder`, so that a changed engine is run again."""
     name = spec.partition(":")[0]
-    path = Path(name) if name.endswith(".py") else Path(*name.split(".")).with_suffix(".py")
-    folder = path.parent if path.exists() else Path(*name.split("."))
+    path = folder / (name if name.endswith(".py") else Path(*name.split(".")).with_suffix(".py"))
+    beside = path.parent if path.exists() else folder / Path(*name.split("."))
     digest = hashlib.sha256()
-    for source in sorted(folder.glob("*.py")) if folder.is_dir() else []:
+    for source in sorted(beside.glob("*.py")) if beside.is_dir() else []:
         digest.update(source.name.encode() + b"\0" + source.read_bytes())
     return digest.hexdigest()
 

@@ -24,6 +24,7 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     slice: str = "overall"
     minimum: float | None = None
     maximum: float | None = None
+    below: float | None = None
     max_drop: float | None = None
     min_judged: float | None = None
     min_queries: int | None = None
@@ -86,7 +87,15 @@ def _key(gate: Gate, results: Mapping[str, Any]) -> str:
     return keys[text]
 
 
-def _members(gate: Gate, results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def measure_line(gate: Gate, results: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What the receipt says of the gate's measure."""
+    key = _key(gate, results)
+    found: Mapping[str, Any] = next(line for line in results["receipt"]["measures"] if line["key"] == key)
+    return found
+
+
+def members(gate: Gate, results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The queries of the gate's slice."""
     entries: list[Mapping[str, Any]] = results["per_query"]
     if gate.slice == "overall":
         return entries
@@ -98,7 +107,7 @@ def _members(gate: Gate, results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _rows(gate: Gate, results: Mapping[str, Any], key: str) -> list[float]:
-    values = (entry["metrics"][key] for entry in _members(gate, results))
+    values = (entry["metrics"][key] for entry in members(gate, results))
     return [value for value in values if value is not None]
 
 
@@ -108,9 +117,8 @@ def _doubts(gate: Gate, results: Mapping[str, Any], n: int) -> list[str]:
     if gate.min_queries is not None and n < gate.min_queries:
         found.append(f"{n} queries, {gate.min_queries} needed")
     if gate.min_judged is not None:
-        line = next(line for line in results["receipt"]["measures"] if line["key"] == _key(gate, results))
-        cutoff = line["cutoff"] or 10
-        shares = [_judged(entry, cutoff) for entry in _members(gate, results)]
+        cutoff = measure_line(gate, results)["cutoff"] or 10
+        shares = [_judged(entry, cutoff) for entry in members(gate, results)]
         share = float(np.mean(shares)) if shares else 0.0
         if share < gate.min_judged:
             found.append(f"{share:.0%} of the top {cutoff} is judged, {gate.min_judged:.0%} needed")
@@ -126,11 +134,12 @@ def _bounds(gate: Gate, title: str, value: float | None, doubts: list[str], rows
     if value is None:
         return Check(gate=gate, status="inconclusive", value=None, message=f"{title}: there is no value")
     wanted = [f"at least {gate.minimum:g}" if gate.minimum is not None else "",
-              f"at most {gate.maximum:g}" if gate.maximum is not None else ""]  # fmt: skip
+              f"at most {gate.maximum:g}" if gate.maximum is not None else "",
+              f"below {gate.below:g}" if gate.below is not None else ""]  # fmt: skip
     text = f"{title}: {value:.4g}, {' and '.join(filter(None, wanted)) or 'no bound'} wanted"
     low = gate.minimum if gate.minimum is not None else -np.inf
-    high = gate.maximum if gate.maximum is not None else np.inf
-    holds = low <= value <= high
+    high = min(bound for bound in (gate.maximum, gate.below, np.inf) if bound is not None)
+    holds = low <= value <= high and (gate.below is None or value < gate.below)
     if gate.significance is not None and len(rows) > 1:
         interval = stats.mean_intervals(np.array(rows)[:, None], level=1 - gate.significance)[0]
         inside = (interval.low is not None and interval.high is not None
@@ -153,7 +162,7 @@ def _drop(
     then = {entry["query_id"]: entry["metrics"].get(key) for entry in baseline["per_query"]}
     pairs = [
         (entry["metrics"][key], then[entry["query_id"]])
-        for entry in _members(gate, results)
+        for entry in members(gate, results)
         if entry["metrics"][key] is not None and then.get(entry["query_id"]) is not None
     ]
     if not pairs:
@@ -161,7 +170,7 @@ def _drop(
         return Check(gate=gate, status="inconclusive", value=None, message=message)
     moves = np.array([now - before for now, before in pairs])
     drop = -float(moves.mean())
-    moved = f"{'down' if drop > 0 else 'up'} {abs(drop):.4f}"
+    moved = f"{'down' if drop > 0 else 'up'} {abs(drop):.4f}" if round(drop, 4) else "unchanged"
     text = f"{title}: {moved} against the baseline, at most {allowed:g} down allowed"
     fell = drop > allowed + 1e-12
     if fell and gate.significance is not None:

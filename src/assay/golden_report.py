@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from assay.errors import UsageError
@@ -14,11 +14,16 @@ WORDS: dict[str, tuple[str, str]] = {
     "title": ("Golden set report", "Kultaisen kysymyssarjan raportti"),
     "verdict_pass": ("All gates pass", "Kaikki portit läpäisty"),
     "verdict_fail": ("Gates failed: {names}", "Portteja ei läpäisty: {names}"),
+    "verdict_none": ("No gate could be measured", "Yhtään porttia ei voitu mitata"),
+    "not_measured": ("not measured: {names}", "ei mitattu: {names}"),
     "engine": ("Engine", "Hakukone"),
     "set": ("Set", "Kysymyssarja"),
     "time": ("Time", "Aika"),
     "questions": ("Questions", "Kysymyksiä"),
     "passed": ("passed", "läpäisi"),
+    "variants": ("{n} perturbed variants are reported apart", "{n} muunnelmaa raportoidaan erikseen"),
+    "findings": ("Expectations to mend", "Korjattavaa odotuksissa"),
+    "delta": ("vs baseline", "Muutos vertailuajosta"),
     "measures": ("Measures", "Mittarit"),
     "measure": ("Measure", "Mittari"),
     "value": ("Value", "Arvo"),
@@ -36,6 +41,16 @@ WORDS: dict[str, tuple[str, str]] = {
     "pass": ("pass", "läpi"),
     "fail": ("FAIL", "EI LÄPI"),
     "skipped": ("not measured", "ei mitattu"),
+    "minimum": ("at least {limit}", "vähintään {limit}"),
+    "maximum": ("at most {limit}", "enintään {limit}"),
+    "below": ("below {limit}", "alle {limit}"),
+    "max_drop": ("down by at most {limit}", "laskee enintään {limit}"),
+    "from": (" from {base}", " arvosta {base}"),
+    "points": (" points", " %-yks."),
+    "category": ("category", "kategoria"),
+    "test_type": ("test type", "testityyppi"),
+    "language": ("language", "kieli"),
+    "calls": ("calls", "kutsut"),
     "failures": ("Failures (MUST first)", "FAIL-lista (MUST ensin)"),
     "no_failures": ("None: every question passed.", "Ei yhtään: kaikki kysymykset läpäisivät."),
     "why": ("Why", "Syy"),
@@ -53,8 +68,35 @@ WORDS: dict[str, tuple[str, str]] = {
     "perturbation": ("Perturbation", "Muunnelma"),
     "parent": ("Parents' rate", "Alkuperäisten läpäisy"),
     "drop": ("Drop", "Pudotus"),
-    "worst": ("Worst: {names}.", "Heikoimmat: {names}."),
-    "fragile": ("Questions that break most often: {names}.", "Herkimmin rikkoutuvat kysymykset: {names}."),
+    "every": ("all variants", "kaikki muunnelmat"),
+    "worst": ("Worst families: {names}.", "Heikoimmat perheet: {names}."),
+    "fragile": (
+        "Questions that break most often (variants broken): {names}.",
+        "Herkimmin rikkoutuvat kysymykset (rikkoutuneita muunnelmia): {names}.",
+    ),
+    "failed_variants": ("Failed variants", "Epäonnistuneet muunnelmat"),
+}
+
+PERTURBATIONS: dict[str, tuple[str, str]] = {
+    "typo": ("typos", "kirjoitusvirheet"),
+    "typo-keyboard": ("a neighbouring key", "viereinen näppäin"),
+    "typo-transposed": ("two letters swapped", "kirjaimet vaihtuneet"),
+    "typo-dropped": ("a letter left out", "kirjain puuttuu"),
+    "typo-doubled": ("a letter doubled", "kirjain kahdesti"),
+    "typo-umlaut": ("no ä and ö", "ilman ä:tä ja ö:tä"),
+    "compound": ("compounds", "yhdyssanat"),
+    "compound-split": ("a compound split", "yhdyssana erikseen"),
+    "compound-joined": ("two words joined", "sanat yhteen"),
+    "mixed": ("mixed language", "sekakieli"),
+    "mixed-language": ("terms in another language", "termejä toisella kielellä"),
+    "colloquial": ("colloquial wording", "puhekieli"),
+    "noise": ("noise", "kohina"),
+    "case": ("upper and lower case", "isot ja pienet kirjaimet"),
+    "punctuation": ("punctuation", "välimerkit"),
+    "hebrew": ("Hebrew writing", "heprean kirjoitusasut"),
+    "he-prefix": ("Hebrew prefixes", "heprean etuliitteet"),
+    "he-niqqud": ("niqqud", "niqqud-merkit"),
+    "he-finals": ("final letters", "heprean loppukirjaimet"),
 }
 
 MEASURES: dict[str, tuple[str, str]] = {
@@ -79,22 +121,33 @@ MEASURES: dict[str, tuple[str, str]] = {
     "avg_latency_ms": ("Latency, average", "Latenssi, keskiarvo"),
     "p50_latency_ms": ("Latency, p50", "Latenssi, p50"),
     "p95_latency_ms": ("Latency, p95", "Latenssi, p95"),
+    "n_failed": ("Failed calls", "Epäonnistuneita kutsuja"),
+    "total": ("Questions", "Kysymyksiä"),
 }
 
 FINNISH_FAILURES = {
-    "error": "haku epäonnistui",
+    "error": "haku epäonnistui: {error}",
     "missing": "ajossa ei ole vastausta tähän kysymykseen",
     "nothing_expected": "kysymykselle ei ole odotettu mitään",
     "answered": "olisi pitänyt jättää vastaamatta",
-    "hard_negative": "kielletty osuma tuli ennen odotettua",
+    "hard_negative": "kielletty osuma {negative} on sijalla {negative_rank}{before}",
     "confusion": "väärä laki on ensimmäisenä",
-    "wrong_version": "oikea pykälä, mutta versio ei ollut voimassa kysyttynä päivänä",
-    "low_score": "odotettu osuma löytyi, mutta sen pisteet jäävät alle rajan",
-    "evidence": "odotetun osuman tekstistä puuttuu vaadittu termi",
-    "near_miss": "läheltä piti: väärä momentti tai viereinen pykälä on ensimmäisenä",
-    "below_k": "odotettu osuma on vasta k parhaan jälkeen",
+    "wrong_version": "oikea kohta on sijalla {rank}, mutta {not_right}",
+    "low_score": "odotettu osuma on sijalla {rank}, mutta sen pisteet {score} jäävät alle rajan {min_score}",
+    "evidence": "odotettu osuma on sijalla {rank}, mutta sen tekstistä puuttuu vaadittu termi: {terms}",
+    "near_miss": "läheltä piti: väärä momentti tai viereinen kohta on ensimmäisenä",
+    "below_k": "odotettu osuma on vasta sijalla {rank}, tarkasteltavia osumia on {k}",
     "empty": "haku ei palauttanut mitään",
-    "not_found": "odotettu osuma ei ole k parhaan joukossa",
+    "not_found": "odotettu osuma ei ole {k} parhaan joukossa",
+}
+
+
+FINNISH_FINDINGS = {
+    "no-such-place": "kohtaa ei ole aineistossa",
+    "no-such-evidence": "kohdan tekstissä ei ole vaadittua termiä",
+    "unknown-key": "tuntemattomia avaimia, joita ei katsota: {tail}",
+    "nothing-expected": "mitään ei odoteta, joten kysymys ei voi läpäistä",
+    "contradiction": "odotukset ovat ristiriidassa",
 }
 
 
@@ -110,10 +163,12 @@ def markdown(
         raise UsageError(f"unknown report language {language!r}", hint=f"Known: {', '.join(LANGUAGES)}.")
     say = _Words(language)
     checks = results.get("gates", ()) if gates is None else gates
-    lines = [*_head(results, checks, say), *_measures(results, say), *_gates(checks, say)]
-    for kind in ("by_category", "by_test_type", "by_language", "by_perturbation"):
+    lines = [*_head(results, checks, say), *_findings(results, say), *_measures(results, say), *_gates(checks, say)]
+    costs = robustness or results.get("robustness")
+    kinds = ("by_category", "by_test_type", "by_language", *(() if costs else ("by_perturbation",)))
+    for kind in kinds:
         lines += _slice(results, kind, say)
-    if costs := robustness or results.get("robustness"):
+    if costs:
         lines += _robustness(costs, say)
     lines += _failures(results, say)
     return "\n".join(lines).rstrip() + "\n"
@@ -131,23 +186,90 @@ class _Words:
     def measure(self, name: str) -> str:
         return MEASURES[name][self.column] if name in MEASURES else name
 
+    def perturbation(self, name: str) -> str:
+        """In words, with the name that the ids of the variants end in."""
+        return f"{PERTURBATIONS[name][self.column]} ({name})" if name in PERTURBATIONS else name
+
+    def figure(self, text: str) -> str:
+        return text.replace(".", ",") if self.column else text
+
     def number(self, name: str, value: float | None) -> str:
         if value is None:
             return "–"
-        if "rate" in name or name == "drop":
-            text, unit = f"{100 * value:.1f}", " %" if self.column else "%"
-        elif "latency" in name:
-            text, unit = f"{value:.1f}", " ms"
-        else:
-            text, unit = f"{value:.3f}", ""
-        return (text.replace(".", ",") if self.column else text) + unit
+        if "rate" in name:
+            return self.figure(f"{100 * value:.1f}") + (" %" if self.column else "%")
+        if "latency" in name:
+            return self.figure(f"{value:.1f}") + " ms"
+        return self.figure(f"{value:g}" if name in COUNTS else f"{value:.3f}")
+
+    def change(self, name: str, value: float | None, sign: str = "") -> str:
+        """A difference of two values: of rates in points."""
+        if value is None:
+            return "–"
+        if "rate" in name:
+            return self.figure(f"{100 * value:{sign}.1f}") + self("points")
+        return self.figure(f"{value:{sign}.1f}") + " ms" if "latency" in name else self.figure(f"{value:{sign}.3f}")
+
+    def limit(self, gate: Mapping[str, Any]) -> str:
+        kind, measure = gate["kind"], gate["measure"]
+        as_text = self.change if kind == "max_drop" else self.number
+        base = self("from", base=self.number(measure, gate["baseline"])) if gate.get("baseline") is not None else ""
+        return self(kind, limit=as_text(measure, gate["bound"])) + base
+
+    def finding(self, item: Mapping[str, Any]) -> str:
+        if not self.column or item["code"] not in FINNISH_FINDINGS:
+            return str(item["message"])
+        message, words = str(item["message"]), FINNISH_FINDINGS[item["code"]]
+        about = message.partition(": ")[0] if message.startswith(("expected_", "confusion[")) else ""
+        return (f"{about}: " if about else "") + words.format(tail=message.rpartition(": ")[2])
 
     def failure(self, entry: Mapping[str, Any]) -> str:
-        """The reason in the results is English; in Finnish the kind of failure says it."""
-        if not self.column:
+        """The reason in the results is English; in Finnish it is put together from the same facts."""
+        kind = str(entry.get("failure", ""))
+        if not self.column or kind not in FINNISH_FAILURES:
             return str(entry.get("reason", ""))
-        text = FINNISH_FAILURES.get(str(entry.get("failure", "")), str(entry.get("reason", "")))
-        return f"{text}: {entry['error']}" if entry.get("error") else text
+        at = entry.get("negative_rank")
+        terms = [*_listed(entry.get("evidence"))]
+        for place in entry.get("expected_any") or ():
+            terms += _listed(place.get("evidence"))
+        return (
+            FINNISH_FAILURES[kind]
+            .format(
+                error=entry.get("error"),
+                negative=_place(entry["hits"][at - 1], self) if at else "",
+                negative_rank=at,
+                rank=entry.get("expected_rank"),
+                score=self.number("score", entry.get("expected_score")),
+                min_score=self.figure(f"{entry['min_score']:g}"),
+                before=", ennen odotettua" if entry.get("expected_any") else "",
+                not_right=f"sen versio ei ollut voimassa {day}"
+                if (day := entry.get("as_of"))
+                else "sen versio on väärä",
+                terms=", ".join(dict.fromkeys(map(str, terms))),
+                k=entry["k"],
+            )
+            .rstrip()
+        )
+
+
+COUNTS = ("total", "n_failed", "n_variants")
+
+
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else [value] if value else []
+
+
+def failed_entries(results: Mapping[str, Any], *, variants: bool = False) -> list[Mapping[str, Any]]:
+    """The questions that failed, MUST first, then by category and id; with `variants` the perturbed ones instead."""
+    entries = results["per_query"]
+    known = {entry["query_id"] for entry in entries}
+    failed = [entry for entry in entries if not entry["passed"] and variants == is_variant(entry, known)]
+    return sorted(failed, key=lambda entry: (not entry["must"], entry.get("category") or "", entry["query_id"]))
+
+
+def is_variant(entry: Mapping[str, Any], known: Container[str]) -> bool:
+    """A perturbed question beside its parent; on its own it is a question like any."""
+    return bool(entry.get("perturbation")) and entry.get("parent") in known
 
 
 # ── parts ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -158,30 +280,57 @@ def _head(results: Mapping[str, Any], gates: Sequence[Mapping[str, Any]], say: _
     yield f"# {say('title')}"
     yield ""
     if gates:
-        failing = ", ".join(str(gate["name"]) for gate in gates if gate["status"] == "fail")
-        yield f"**{say('verdict_fail', names=failing) if failing else say('verdict_pass')}**"
+        yield f"**{_verdict(gates, say)}**"
         yield ""
     gold = results.get("receipt", {}).get("gold", {}).get("name", "")
     for key, value in (("engine", results.get("engine")), ("set", gold), ("time", results.get("timestamp"))):
         if value:
             yield f"- {say(key)}: {value}"
-    yield f"- {say('questions')}: {len(entries)}, {sum(entry['passed'] for entry in entries)} {say('passed')}"
+    variants = int(results["overall"].get("n_variants") or 0)
+    total = len(entries) - variants
+    passed = total - len(failed_entries(results))
+    yield f"- {say('questions')}: {total}, {passed} {say('passed')}"
+    if variants:
+        yield f"- {say('variants', n=variants)}"
+
+
+def _verdict(gates: Sequence[Mapping[str, Any]], say: _Words) -> str:
+    names = {
+        status: ", ".join(_gate_name(gate, say) for gate in gates if gate["status"] == status)
+        for status in ("fail", "pass", "skipped")
+    }
+    words = (
+        say("verdict_fail", names=names["fail"])
+        if names["fail"]
+        else say("verdict_pass" if names["pass"] else "verdict_none")
+    )
+    return f"{words} ({say('not_measured', names=names['skipped'])})" if names["skipped"] else words
+
+
+def _findings(results: Mapping[str, Any], say: _Words) -> Iterator[str]:
+    """What was found in the set before the run."""
+    found = results.get("receipt", {}).get("findings", ())
+    if found:
+        yield from _section(say("findings"), [f"- {item['where']}: {_inline(say.finding(item))}" for item in found])
 
 
 def _measures(results: Mapping[str, Any], say: _Words) -> Iterator[str]:
     figures = results["overall"]
     intervals = results.get("intervals", {}).get("overall", {})
     n = results.get("n", {}).get("overall", {})
-    rows = [
-        [say.measure(name), say.number(name, figures[name]), _bounds(name, intervals.get(name), say), n.get(name, "")]
-        for name in MEASURES
-        if figures.get(name) is not None
-    ]
-    yield from _section(say("measures"), _table([say("measure"), say("value"), say("interval"), "n"], rows))
+    delta = results.get("baseline", {}).get("delta", {})
+    rows = []
+    for name in MEASURES:
+        if figures.get(name) is not None and name not in COUNTS:
+            row = [say.measure(name), say.number(name, figures[name]), _bounds(name, intervals.get(name), say)]
+            row += [say.change(name, delta.get(name), "+")] if delta else []
+            rows.append([*row, n.get(name, "")])
+    head = [say("measure"), say("value"), say("interval"), *([say("delta")] if delta else []), "n"]
+    yield from _section(say("measures"), _table(head, rows))
 
 
 def _bounds(name: str, bounds: Sequence[float | None] | None, say: _Words) -> str:
-    if not bounds or bounds[0] is None:
+    if not bounds or bounds[0] is None or bounds[1] is None:
         return ""
     return f"{say.number(name, bounds[0])} – {say.number(name, bounds[1])}"
 
@@ -206,31 +355,49 @@ def _gates(gates: Sequence[Mapping[str, Any]], say: _Words) -> Iterator[str]:
         return
     rows = []
     for gate in gates:
-        name = say.measure(gate["measure"]) + (f" ({gate['slice']})" if gate.get("slice") else "")
-        rows.append(
-            [gate["name"], name, say.number(gate["measure"], gate["value"]), gate["limit"], say(gate["status"])]
-        )
+        value = say.number(gate["measure"], gate["value"])
+        rows.append([_gate_name(gate, say), _gate_measure(gate, say), value, say.limit(gate), say(gate["status"])])
     head = [say("gate"), say("measure"), say("value"), say("limit"), say("status")]
     yield from _section(say("gates"), _table(head, rows))
 
 
+def _gate_name(gate: Mapping[str, Any], say: _Words) -> str:
+    """The name it was given; a gate without one is called by its measure."""
+    name = str(gate["name"])
+    if name == "calls":
+        return say("calls")
+    return _gate_measure(gate, say) if name.startswith(gate["measure"]) else name
+
+
+def _gate_measure(gate: Mapping[str, Any], say: _Words) -> str:
+    kind, _, name = str(gate.get("slice") or "").partition(":")
+    title = say(kind) if kind in WORDS else kind
+    return say.measure(gate["measure"]) + (f" ({title}: {name})" if kind else "")
+
+
 def _robustness(robustness: Mapping[str, Any], say: _Words) -> Iterator[str]:
+    named = [(say.perturbation(name), row) for name, row in robustness["by_perturbation"].items()]
     rows = [
-        [name, part["n"], say.number("rate", part["pass_rate"]), say.number("rate", part["parent_pass_rate"]),
-         say.number("drop", part["drop"])]
-        for name, part in robustness["by_perturbation"].items()
+        [name, part["n"], say.number("rate", part["pass_rate"]), _bounds("rate", (part["low"], part["high"]), say),
+         say.number("rate", part["parent_pass_rate"]), say.change("rate", part["drop"])]
+        for name, part in [*named, (say("every"), robustness["overall"])]
     ]  # fmt: skip
-    head = [say("perturbation"), "n", say("rate"), say("parent"), say("drop")]
+    head = [say("perturbation"), "n", say("rate"), say("interval"), say("parent"), say("drop")]
     yield from _section(say("robustness"), _table(head, rows))
-    for key, names in (("worst", robustness["worst_families"]), ("fragile", robustness["worst_parents"])):
+    families, broken = robustness["by_family"], robustness["broken_by_parent"]
+    worst = [
+        f"{say.perturbation(name)} {say.change('rate', families[name]['drop'])}"
+        for name in robustness["worst_families"]
+    ]
+    fragile = [f"{name} ({broken[name]})" for name in robustness["worst_parents"]]
+    for key, names in (("worst", worst), ("fragile", fragile)):
         if names:
             yield ""
-            yield say(key, names=", ".join(names))
+            yield say(key, names=", ".join(names).removesuffix("."))  # '%-yks.' ends the sentence too
 
 
 def _failures(results: Mapping[str, Any], say: _Words) -> Iterator[str]:
-    failed = [entry for entry in results["per_query"] if not entry["passed"]]
-    failed.sort(key=lambda entry: (not entry["must"], entry.get("category") or "", entry["id"]))
+    failed = failed_entries(results)
     yield from _section(f"{say('failures')}: {len(failed)}", () if failed else [say("no_failures")])
     for entry in failed:
         yield f"- **{entry['id']}** [{'MUST' if entry['must'] else 'SHOULD'}] {_inline(entry['query'])}"
@@ -239,6 +406,10 @@ def _failures(results: Mapping[str, Any], say: _Words) -> Iterator[str]:
         yield f"  - {say('instead')}: {_hit(entry['hits'][0], say) if entry['hits'] else say('nothing')}"
         if entry.get("expected_any"):
             yield f"  - {say('stood')}: {_stood(entry, say)}"
+    if broken := failed_entries(results, variants=True):
+        yield from _section(f"{say('failed_variants')}: {len(broken)}", ())
+        for entry in broken:
+            yield f"- **{entry['id']}** {_inline(entry['query'])}: {say.failure(entry)}"
 
 
 def _expected(entry: Mapping[str, Any], say: _Words) -> str:
@@ -259,7 +430,9 @@ def _stood(entry: Mapping[str, Any], say: _Words) -> str:
 def _hit(hit: Mapping[str, Any], say: _Words) -> str:
     title = hit.get("section_title") or hit.get("title") or ""
     place = _place(hit, say)
-    name = f"{place} {_inline(title)}" if title and title not in place else place
+    if place.casefold() in _inline(title).casefold():
+        place = ""  # the title of a hit may cite the place itself
+    name = f"{place} {_inline(title)}".strip() if title and title not in place else place
     return f"{name} ({say('score')} {say.number('score', hit.get('score'))})"
 
 

@@ -10,6 +10,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from assay.types import counted
+
 
 def plain_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> RenderableType:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
@@ -33,6 +35,8 @@ def key_values(data: Mapping[str, Any]) -> RenderableType:
 
 
 def _figure(value: Any) -> str:
+    if value is None or value == "":
+        return "–"
     return f"{value:,.3f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
 
 
@@ -41,7 +45,9 @@ def import_summary(data: Mapping[str, Any]) -> RenderableType:
     cited = ", ".join(f"{name} {count:,}" for name, count in data["citations"].items())
     bad = ", ".join(f"{name} {count:,}" for name, count in data["problems"].items()) or "none"
     return Group(
-        Text.assemble((data["name"], "bold"), f": {data['documents']:,} documents {done} in {data['seconds']:.1f} s"),
+        Text.assemble(
+            (data["name"], "bold"), f": {counted(data['documents'], 'document')} {done} in {data['seconds']:.1f} s"
+        ),
         Text(f"citations: {cited}" if cited else "citations: none", style="dim"),
         Text(f"problems: {bad}", style="dim" if bad == "none" else "yellow"),
         Text(f"next: assay index {data['name']}", style="dim"),
@@ -76,8 +82,12 @@ def search_page(data: Mapping[str, Any]) -> RenderableType:
 
 def decision_page(data: Mapping[str, Any], limit: int) -> RenderableType:
     """How sure the decision is, and the judgments that would settle it soonest."""
+    what = "the change" if data["systems"] == 2 else "the distance"
+    of = f"of {data['measure']}" + (f" from {data['threshold']:g}" if data["threshold"] else "")
     spread = f"{data['expected']:+.4f} ± {data['deviation']:.4f}"
-    head = Text(f"The difference is expected at {spread}; its sign is {data['confidence']:.0%} sure.")
+    head = Text(
+        f"With all hits judged, {what} {of} is expected at {spread}; its sign is {data['confidence']:.0%} sure."
+    )
     if not data["pairs"]:
         return Group(head, Text("Nothing unjudged could change it.", style="green"))
     need = f"About {data['needed']} judgments, in this order, would make it {data['level']:.0%} sure."

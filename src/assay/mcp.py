@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal, TypeVar, cast
 
 import msgspec
 from mcp.server import MCPServer
-from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
 from mcp.types import ToolAnnotations
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from assay import __version__
 from assay.desk import Desk
@@ -82,8 +82,8 @@ class GoldSetInfo(Answer):
     path: str
     queries: int = 0
     judgments: int = 0
-    status: str = Field("", description="approved, provisional, or provisional (bootstrap-only).")
-    approved_share: float = 0.0
+    status: str = Field("", description="provisional (bootstrap-only): no row approved; partly approved; approved.")
+    approved_share: float | None = Field(None, description="Of a set from logs: the share of approved rows.")
     error: str = ""
 
 
@@ -142,8 +142,39 @@ class Suggested(Answer):
     note: str = "An expert decides; the gold set is unchanged."
 
 
-def build_server(desk: Desk) -> MCPServer[Any]:
-    server: MCPServer[Any] = MCPServer("assay", title="Assay", version=__version__, instructions=INSTRUCTIONS)
+class Server(MCPServer[Any]):
+    """The SDK's server, with errors that say what to do."""
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+        tools = {tool.name: list(tool.input_schema["properties"]) for tool in await self.list_tools()}
+        if name not in tools:
+            raise ToolError(f"there is no tool {name!r}. Known: {', '.join(tools)}.")
+        takes = f"{name} takes {', '.join(tools[name])}."
+        unknown = [key for key in arguments if key not in tools[name]]
+        if unknown:
+            raise ToolError(f"unknown argument {unknown[0]!r}. {takes}")
+        try:
+            return await super().call_tool(name, arguments, context)
+        except UnexpectedToolError:
+            raise
+        except ToolError as error:
+            if isinstance(error.__cause__, ValidationError):
+                raise ToolError(f"{'; '.join(map(_said, error.__cause__.errors()))}. {takes}") from None
+            raise ToolError(str(error).removeprefix(f"Error executing tool {name}: ")) from error
+
+
+def _said(error: Any) -> str:
+    """One wrong argument: which, what is wrong, what was given."""
+    place = ".".join(map(str, error["loc"]))
+    if error["type"] == "missing":
+        return f"{place} is missing"
+    wrong = error["msg"].replace("Input should be", "should be").replace("String should", "should")
+    given = repr(error["input"])
+    return f"{place} {wrong.replace('List should', 'should')}, got {given[:80]}{'…' * (len(given) > 80)}"
+
+
+def build_server(desk: Desk) -> Server:
+    server = Server("assay", title="Assay", version=__version__, instructions=INSTRUCTIONS)
     reading = ToolAnnotations(read_only_hint=True, open_world_hint=False)
     writing = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
     for make in (_search_tools, _gold_tools, _run_tools):

@@ -152,6 +152,16 @@ def _rank_biased_precision(hits: JudgedHits, measure: Measure) -> Floats:
     return np.asarray((1.0 - persistence) * (gains * weights).sum(axis=1))
 
 
+def rbp_residual(hits: JudgedHits, measure: Measure) -> Floats:
+    """What RBP could still gain: the weight of every rank inside the cutoff that holds no judged hit, whether what is
+    there is unjudged or the list ended before (Moffat & Zobel 2008, 3.2). The true value is at most RBP + residual."""
+    persistence = float(measure.param("p"))
+    inside = _within(hits, measure)
+    judged = (np.power(persistence, np.where(inside, hits.ranks - 1, 0)) * inside).sum(axis=1)
+    whole = 1.0 - persistence**measure.cutoff if measure.cutoff else 1.0
+    return np.asarray(np.maximum(whole - (1.0 - persistence) * judged, 0.0))
+
+
 def _expected_reciprocal_rank(hits: JudgedHits, measure: Measure) -> Floats:
     top = measure.param("max") or hits.max_grade
     satisfied = (_gain(np.minimum(hits.grades, top), "exp2") / 2.0**top) * _within(hits, measure)

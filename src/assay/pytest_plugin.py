@@ -32,7 +32,7 @@ class AssayFile(pytest.File):
         from assay import runner
         from assay.config import read_config
 
-        for outcome in runner.run_all(read_config(self.path), self.path.resolve().parent):
+        for outcome in runner.run_all(read_config(self.path), self.path):
             pair = f"{outcome.gold}/{outcome.engine}"
             if outcome.results is None:
                 yield CheckItem.from_parent(self, name=f"{pair}: runs", status="fail", message=outcome.error)

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from assay import __version__, formats, workbench
+from assay import __version__, deciding, formats, golden, library, reports, workbench
 from assay.config import Config, EngineConfig, GateConfig, GoldConfig
 from assay.errors import AssayError, EngineError, InputError
 from assay.exports import export
@@ -46,26 +46,31 @@ def home() -> Path:
 
 
 def run_all(
-    config: Config, folder: Path, *, fresh: bool = False, done: Callable[[Outcome], None] = lambda outcome: None
+    config: Config,
+    file: Path,
+    *,
+    fresh: bool = False,
+    done: Callable[[Outcome, int], None] = lambda outcome, total: None,
 ) -> list[Outcome]:
-    """Score every pair; unchanged pairs come from the cache. Two processes, since engines may be heavy."""
-    pairs = list(_pairs(config))
+    """Score every pair of the configuration read from `file`; unchanged pairs come from the cache. Two processes, since
+    engines may be heavy. `done` hears of each pair, and how many there are."""
+    pairs, folder = list(_pairs(config)), file.resolve().parent
     outcomes: dict[tuple[str, str], Outcome] = {}
     waiting = []
     for gold_name, engine_name in pairs:
-        cached = None if fresh else _cached(config, gold_name, engine_name)
+        cached = None if fresh else _cached(config, folder, gold_name, engine_name)
         if cached is not None:
             outcomes[gold_name, engine_name] = Outcome(gold=gold_name, engine=engine_name, results=cached, cached=True)
-            done(outcomes[gold_name, engine_name])
+            done(outcomes[gold_name, engine_name], len(pairs))
         else:
             waiting.append((gold_name, engine_name))
     if waiting:
         with ProcessPoolExecutor(max_workers=min(2, len(waiting)), mp_context=get_context("spawn")) as pool:
-            jobs = {pool.submit(_score, config, folder, *pair): pair for pair in waiting}
+            jobs = {pool.submit(_score, config, folder, home().resolve(), *pair): pair for pair in waiting}
             for job in as_completed(jobs):
                 outcomes[jobs[job]] = job.result()
-                done(outcomes[jobs[job]])
-    finished = [_with_verdict(outcomes[pair], config) for pair in pairs]
+                done(outcomes[jobs[job]], len(pairs))
+    finished = [_with_verdict(outcomes[pair], config, file, list(outcomes.values())) for pair in pairs]
     for outcome in finished:
         _save(outcome)
     return finished
@@ -87,8 +92,10 @@ def _pairs(config: Config) -> Iterator[tuple[str, str]]:
             yield gold_name, engine_name
 
 
-def _score(config: Config, folder: Path, gold_name: str, engine_name: str) -> Outcome:
-    """In a worker process, from the folder of the configuration, so that search modules are found."""
+def _score(config: Config, folder: Path, workspace: Path, gold_name: str, engine_name: str) -> Outcome:
+    """In a worker process, from the folder of the configuration, so that search modules are found; the workspace stays
+    that of the folder the command was given in."""
+    os.environ["ASSAY_HOME"] = str(workspace)
     os.chdir(folder)
     gold, engine = config.gold[gold_name], config.engines[engine_name]
     try:
@@ -105,22 +112,39 @@ def _score(config: Config, folder: Path, gold_name: str, engine_name: str) -> Ou
     except AssayError as error:
         return Outcome(gold=gold_name, engine=engine_name, results=None, cached=False, error=str(error),
                        error_exit=error.exit_code)  # fmt: skip
-    results = scored.results | {"cache_key": _cache_key(gold, engine)}
+    results = scored.results | {"cache_key": _cache_key(gold, engine, folder)}
     return Outcome(gold=gold_name, engine=engine_name, results=results, cached=False)
 
 
-def _with_verdict(outcome: Outcome, config: Config) -> Outcome:
+def _with_verdict(outcome: Outcome, config: Config, file: Path, every: list[Outcome]) -> Outcome:
     """Gates are cheap and their policy changes often, so they are decided anew even on cached results."""
-    if outcome.results is not None and is_golden(outcome.results):
-        return outcome  # a golden set brings its own gates
-    gates = [_gate(gate) for gate in config.gates
-             if gate.gold in ("", outcome.gold) and gate.engine in ("", outcome.engine)]  # fmt: skip
-    if outcome.results is None or not gates:
+    if outcome.results is None:
         return outcome
-    baseline = config.gold[outcome.gold].baseline
-    verdict = workbench.verdict(outcome.results, gates, Path(baseline) if baseline else None)
+    own = is_golden(outcome.results)
+    gates = [_gate(gate) for gate in config.gates
+             if gate.gold in ("", outcome.gold) and gate.engine in ("", outcome.engine)
+             and (gate.gold or _concerns(gate, own, every))]  # fmt: skip
+    stated = config.gold[outcome.gold].baseline
+    baseline = Path(stated) if stated else None
+    decided: dict[str, Any] = {}
+    try:
+        if own:
+            decided = {"gates": workbench.golden_gates(outcome.results, gates, baseline)}
+        elif gates:
+            decided = {"verdict": deciding.verdict(outcome.results, gates, baseline)}
+    except InputError as error:
+        if error.where:
+            raise  # a baseline that cannot be read names itself
+        raise InputError(error.message, where=str(file), hint=error.hint) from error
     return Outcome(gold=outcome.gold, engine=outcome.engine, cached=outcome.cached,
-                   results=outcome.results | {"verdict": verdict})  # fmt: skip
+                   results=outcome.results | decided)  # fmt: skip
+
+
+def _concerns(gate: GateConfig, own: bool, every: list[Outcome]) -> bool:
+    """A gate that names no gold set is for the sets that have its measure; where all sets are of one kind it is for
+    them, so that a measure written wrong is refused and not passed over."""
+    kinds = {is_golden(outcome.results) for outcome in every if outcome.results is not None}
+    return len(kinds) == 1 or golden.is_golden_measure(gate.measure) == own
 
 
 def _gate(gate: GateConfig) -> Gate:
@@ -136,9 +160,8 @@ def _save(outcome: Outcome) -> None:
         path = _path(outcome.gold, outcome.engine)
         write_atomic(path, workbench.encode(outcome.results))
         if is_golden(outcome.results):
-            workbench.golden_markdown(outcome.results, path.with_suffix(".md"), "en")
-        else:
-            write_atomic(path.with_suffix(".html"), export(outcome.results, ".html"))
+            reports.write_reports(outcome.results, path.with_suffix(".md"))
+        write_atomic(path.with_suffix(".html"), export(outcome.results, ".html"))
 
 
 def is_golden(results: dict[str, Any]) -> bool:
@@ -158,26 +181,31 @@ def checks_of(results: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
             yield entry["query_id"], "pass" if entry["passed"] else "fail", f"{entry['query_text']}: {reason}"
 
 
-def _cached(config: Config, gold_name: str, engine_name: str) -> dict[str, Any] | None:
+def _cached(config: Config, folder: Path, gold_name: str, engine_name: str) -> dict[str, Any] | None:
     path = _path(gold_name, engine_name)
     if not path.exists():
         return None
     try:
         results = read_json(path)
-        key = _cache_key(config.gold[gold_name], config.engines[engine_name])
+        key = _cache_key(config.gold[gold_name], config.engines[engine_name], folder)
     except (InputError, EngineError):
         return None  # it will be reported when the pair is scored
     return results if isinstance(results, dict) and results.get("cache_key") == key else None
 
 
-def _cache_key(gold: GoldConfig, engine: EngineConfig) -> str:
-    """Everything the results depend on: the gold set, the engine's settings, its corpus and its source."""
+def _cache_key(gold: GoldConfig, engine: EngineConfig, folder: Path) -> str:
+    """Everything the results depend on: the gold set, the engine's settings, its corpus and its source. Modules and
+    frozen corpora are found from `folder`, that of the configuration."""
     parts: list[Any] = [__version__, msgspec.to_builtins(engine), gold.measures, gold.baseline]
     parts.append(gold_fingerprint(formats.read_gold(Path(gold.path), gold.format)))
     parts.append(sha256_of(Path(gold.path)))  # topics and types shape the slices
     parts += [
         sha256_of(Path(path)) for path in (engine.corpus, engine.run, gold.baseline) if path and Path(path).exists()
     ]
+    named = [name for name in (engine.engine, engine.corpus) if name]
+    for name in (str(folder / name) if (folder / name).is_file() else name for name in named):
+        if library.is_corpus(name):
+            parts.append(library.corpus_named(name).fingerprint)  # it may have been imported or frozen again
     if engine.search_module:
-        parts.append(module_fingerprint(engine.search_module))
+        parts.append(module_fingerprint(engine.search_module, folder))
     return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import NormalDist
 from typing import Any
 
@@ -98,6 +99,22 @@ def wilson(successes: int, n: int, *, level: float = 0.95) -> Interval:
     centre = (rate + z**2 / (2 * n)) / denominator
     half = z * math.sqrt(rate * (1 - rate) / n + z**2 / (4 * n**2)) / denominator
     return Interval(low=max(0.0, centre - half), high=min(1.0, centre + half), n=n, level=level)
+
+
+def quantile_interval(values: Sequence[float], quantile: float, *, level: float = 0.95) -> Interval:
+    """The interval of a quantile between two order statistics, whatever the distribution (David and Nagaraja 2003,
+    7.1). None where the sample is too small to bound it, and always for the smallest and the largest value."""
+    n, tail = len(values), (1 - level) / 2
+    if not 0 < quantile < 1 or n == 0:
+        return Interval(low=None, high=None, n=n, level=level, note="no interval for an extreme")
+    logs = [math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) + k * math.log(quantile)
+            + (n - k) * math.log1p(-quantile) for k in range(n + 1)]  # fmt: skip
+    below = np.cumsum(np.exp(logs))  # below[k]: at most k values lie below the quantile
+    low, high = int(np.searchsorted(below, tail)), int(np.searchsorted(below, 1 - tail))
+    if low == 0 or high >= n:
+        return Interval(low=None, high=None, n=n, level=level, note="too few queries")
+    ordered = sorted(values)
+    return Interval(low=float(ordered[low - 1]), high=float(ordered[high]), n=n, level=level)
 
 
 # ── paired tests ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -230,6 +247,7 @@ def t_cdf(t: float, freedom: int) -> float:
     return 1 - tail if t > 0 else tail
 
 
+@lru_cache(maxsize=256)
 def t_quantile(p: float, freedom: int) -> float:
     """The inverse of `t_cdf`, by bisection."""
     if p == 0.5:

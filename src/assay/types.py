@@ -139,6 +139,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 # ── columns ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
+ASKED = "gold next"  # the source of a judgment that was made because `gold next` asked for it
 JUDGMENT_TEXT_COLUMNS = ("rationale", "judge", "source", "rubric", "at", "supersedes", "extra")
 
 
@@ -175,6 +176,30 @@ def judgments_to_frame(judgments: Iterable[Judgment]) -> pl.DataFrame:
     )
 
 
+def counted(n: int, noun: str) -> str:
+    """1 document, 2 documents."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun[:-1]}ies" if noun.endswith("y") else f"{n:,} {noun}s"
+
+
+PROVISIONAL = "provisional (bootstrap-only)"
+
+
+def standing(approved: int, total: int) -> str:
+    """Where a set from logs stands with the expert: the one rule, in the words that every page and report uses."""
+    if not approved:
+        return PROVISIONAL
+    return "approved" if approved == total else "partly approved"
+
+
+def standing_line(card: Mapping[str, Any]) -> str:
+    """The same as a sentence, from the gold set's card in a receipt; empty for a set that has no rows to approve."""
+    share, rows = card.get("approved_share"), card["queries"]
+    if share is None:
+        return ""
+    approved = round(share * rows)
+    return f"{standing(approved, rows)}: {approved} of {rows} rows approved ({share:.0%})"
+
+
 @dataclass(frozen=True, kw_only=True)
 class GoldSet:
     """What is known to be right: queries, their graded judgments and the taxonomy they belong to."""
@@ -189,6 +214,7 @@ class GoldSet:
     rubric: str = ""
     status: Literal["provisional", "approved", ""] = ""
     top_grade: int = 0  # of the scale it was judged on, where the format says so
+    from_logs: bool = False  # a gold-set.jsonl: rows are approved one by one, and a topic is a practice area
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
@@ -200,6 +226,14 @@ class GoldSet:
         """The highest grade there is, or could be on the set's scale."""
         highest = self.judgments["grade"].max()
         return max(int(highest) if isinstance(highest, int) else 0, self.top_grade)
+
+    @property
+    def approved_rows(self) -> int:
+        return sum(query.source == "chair" for query in self.queries)
+
+    def slice_name(self, kind: str) -> str:
+        """What this set calls a kind of slice."""
+        return "practice_area" if kind == "topic" and self.from_logs else kind
 
     def iter_judgments(self) -> Iterator[Judgment]:
         for row in self.judgments.iter_rows(named=True):
@@ -321,11 +355,14 @@ class QueryEntry(msgspec.Struct, kw_only=True, omit_defaults=True):
     query_text: str = ""
     query_type: str = ""
     query_topic: str = ""
+    query_corpus: str = ""
+    query_practice_area: str = ""
     num_results: int = 0
     results: list[str]
     metrics: Metrics
     grades: list[int | None]
     judged: list[int]
+    asked: list[str] = []  # hits judged because `gold next` asked for them
     reason: str = ""
     error: str | None = None
     latency_ms: float | None = None
@@ -341,6 +378,7 @@ class ResultsFile(msgspec.Struct, kw_only=True, omit_defaults=True):
     receipt: dict[str, Any]
     by_type: dict[str, Metrics] = {}
     by_topic: dict[str, Metrics] = {}
+    by_practice_area: dict[str, Metrics] = {}
     by_category: dict[str, Metrics] = {}
     by_corpus: dict[str, Metrics] = {}
     by_language: dict[str, Metrics] = {}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -13,8 +11,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from assay import formats, golden, golden_report, library, report, stats
-from assay.compare import Comparison, compare
+from assay import formats, golden, library, report, stats
+from assay.compare import Comparison, compare, incomparable
 from assay.corpus import list_corpora
 from assay.engines.baselines import BASELINES
 from assay.engines.module import load_engine
@@ -22,11 +20,11 @@ from assay.engines.running import ask_all, run_engine, stdout_to_stderr
 from assay.errors import InputError, UsageError
 from assay.evaluation import evaluate, unjudged
 from assay.exports import export
-from assay.files import read_json, sha256_of, write_atomic
+from assay.files import read_json, refuse_unwritable, sha256_of, write_atomic
 from assay.fingerprints import git_state, gold_fingerprint, versions
 from assay.formats import results_json
+from assay.formats.schema import record
 from assay.gates import Gate, decide
-from assay.judging.next import next_to_judge
 from assay.measures import BINARY_SUITE, GRADED_SUITE, parse_measures
 from assay.types import (
     GoldSet,
@@ -35,9 +33,13 @@ from assay.types import (
     ResultsFile,
     Run,
     ScoreSheet,
+    standing,
 )
 
 DEFAULT_TOP_K = 20
+
+PASS = {"key": "pass", "measure": "pass", "cutoff": None, "formula": "1 when every check of the question holds, else 0",
+        "source": "docs/golden.md"}  # fmt: skip
 
 Progress = Callable[[Iterable[Query]], Iterable[Query]]
 
@@ -89,7 +91,7 @@ def score(
     baseline the change against it, with gates the verdict, is part of the results."""
     if sum(source is not None for source in (search_module, engine, run_file)) != 1:
         raise UsageError("give exactly one of --search-module, --engine or --run")
-    _refuse_output(output, dataset, run_file, corpus)
+    refuse_output(output, dataset, run_file, corpus)
     gold = formats.read_gold(dataset)
     if any(query.checks for query in gold.queries):
         asked = _Asked(search_module, engine, corpus, run_file, top_k, k, min_score, baseline)
@@ -109,7 +111,8 @@ def score(
             say(f"warning: the engine is asked for {depth} hits, and a measure looks at {deepest}")
         with stdout_to_stderr():
             run = run_engine(_engine(search_module, engine, corpus, say), gold.queries, top_k=depth, progress=progress)
-    scored = score_run(run, gold, wanted, inputs={"dataset": dataset, "run": run_file, "corpus": corpus})
+    inputs = {"dataset": dataset, "run": run_file, "corpus": _corpus_of(engine, corpus)}
+    scored = score_run(run, gold, wanted, inputs=inputs)
     scored = _against_baseline(scored, baseline, gates)
     if output is not None:
         write_atomic(output, encode(scored.results))
@@ -119,71 +122,46 @@ def score(
 def _against_baseline(scored: Scored, baseline: Path | None, gates: Sequence[Gate]) -> Scored:
     results, warnings = dict(scored.results), list(scored.warnings)
     then = read_results(baseline) if baseline is not None and baseline.exists() else None
-    if baseline is not None and then is None:
-        warnings.append(f"no baseline yet at {baseline}; write it with --update-baseline")
     if then is not None:
-        stale = then["receipt"]["gold"]["fingerprint"] != results["receipt"]["gold"]["fingerprint"]
-        if stale:
-            warnings.append("the baseline is stale: it was scored on another version of the gold set")
+        differing = incomparable(then["receipt"], results["receipt"])
+        if differing:
+            warnings.append(f"the baseline is stale: {'; '.join(differing)}")
         results["baseline"] = {
             "path": str(baseline),
-            "stale": stale,
+            "stale": "; ".join(differing),
             "recorded": then.get("recorded"),
-            "delta": {
-                key: value - then["overall"][key]
-                for key, value in results["overall"].items()
-                if value is not None and then["overall"].get(key) is not None
-            },
+            "gold_status": then["receipt"]["gold"].get("status", ""),
+            "delta": _differences(results["overall"], then["overall"]),
         }
+        for kind in [key for key in results if key.startswith("by_") and then.get(key)]:
+            results["baseline"][kind] = {
+                name: _differences(means, then[kind][name]) for name, means in results[kind].items()
+                if name in then[kind]
+            }  # fmt: skip
     if gates:
         results["verdict"] = msgspec.to_builtins(decide(results, gates, then))
     return replace(scored, results=results, warnings=tuple(warnings))
 
 
-def verdict(results: dict[str, Any], gates: Sequence[Gate], baseline: Path | None) -> dict[str, Any]:
-    then = read_results(baseline) if baseline is not None and baseline.exists() else None
-    decided: dict[str, Any] = msgspec.to_builtins(decide(results, gates, then))
-    if decided["status"] == "inconclusive":
-        decided["judge_next"] = _settling(results, then, decided["checks"])
-    return decided
+def _differences(now: dict[str, float | None], then: dict[str, float | None]) -> dict[str, float]:
+    """Where both have a value."""
+    return {
+        key: value - before for key, value in now.items() if value is not None and (before := then.get(key)) is not None
+    }
 
 
-def _settling(
-    results: dict[str, Any], then: dict[str, Any] | None, checks: list[dict[str, Any]]
-) -> list[dict[str, Any]]:
-    """The shortest list of judgments expected to settle the gates on nDCG@10 that cannot be told."""
-    pairs: dict[tuple[str, str], dict[str, Any]] = {}
-    for check in checks:
-        gate = check["gate"]
-        if check["status"] != "inconclusive" or gate["measure"] not in ("nDCG@10", "ndcg@10"):
-            continue
-        if gate["max_drop"] is not None and then is not None:
-            decision = next_to_judge(then, results)
-        elif gate["minimum"] is not None:
-            decision = next_to_judge(results, threshold=gate["minimum"])
-        else:
-            continue
-        for pair in decision.pairs[: decision.needed]:
-            pairs.setdefault((pair.query_id, pair.doc_id), msgspec.to_builtins(pair))
-    return list(pairs.values())
-
-
-def update_baseline(results: dict[str, Any], path: Path, *, by: str, why: str) -> None:
-    """Record these results as the new baseline: who, when, why and at which commit."""
-    recorded = {"by": by, "why": why, "at": datetime.now(UTC).isoformat(timespec="seconds"), "git": git_state()}
-    write_atomic(
-        path, encode({key: value for key, value in results.items() if key != "baseline"} | {"recorded": recorded})
-    )
+def refuse_outputs(*paths: Path | None) -> None:
+    """Every file that a command will write at its end can be written."""
+    for path in paths:
+        if path is not None:
+            refuse_unwritable(path)
 
 
 def read_results(path: Path) -> dict[str, Any]:
     """A results file of Assay, checked for shape."""
     results = read_json(path)
-    try:
-        msgspec.convert(results, ResultsFile)
-    except msgspec.ValidationError as error:
-        raise InputError(f"not a results file of Assay: {error}", where=str(path),
-                         hint="Score results of another tool first: assay score --run.") from error  # fmt: skip
+    hint = "It is not a results file of Assay; score results of another tool first: assay score --run."
+    record(results, ResultsFile, path, "$", hint)
     return dict(results)
 
 
@@ -197,11 +175,10 @@ def compare_results(paths: Sequence[Path], *, force: bool = False) -> Comparison
     return compare(results, names if len(set(names)) == len(names) else [str(path) for path in paths], force=force)
 
 
-def _refuse_output(output: Path | None, *inputs: Path | None) -> None:
+def refuse_output(output: Path | None, *inputs: Path | None) -> None:
     if output is None:
         return
-    if output.is_dir():
-        raise UsageError("is a folder", where=str(output), hint="Give a file name for the results.")
+    refuse_unwritable(output)
     if any(path is not None and path.exists() and output.exists() and output.samefile(path) for path in inputs):
         raise UsageError("the output would overwrite an input", where=str(output), hint="Give another file name.")
 
@@ -211,23 +188,45 @@ def _score_golden(
 ) -> Scored:
     """Pass or fail for every question of a golden set."""
     known = _known_places(asked)
-    wrong = golden.check_expectations(gold, known.values()) if known else []
+    wrong = golden.check_expectations(gold, known.values() if known else None)
     for finding in wrong:
         say(f"{finding.level}: {finding.where}: {finding.message}")
+    then = _golden_baseline(asked.baseline)
     name, answers = _golden_answers(gold, asked, progress, say)
-    then = read_json(asked.baseline) if asked.baseline is not None and asked.baseline.exists() else None
+    warnings = list(_golden_warnings(gold, answers, str(asked.run_file or name)))
     found = golden.evaluate_golden(
         gold, answers, locate=known.get if known else None, k=asked.k, min_score=asked.min_score, baseline=then
     )
-    inputs = {"dataset": dataset, "run": asked.run_file, "corpus": asked.corpus}
+    inputs = _inputs({"dataset": dataset, "run": asked.run_file, "corpus": _corpus_of(asked.engine, asked.corpus)})
     results = {"timestamp": datetime.now(UTC).isoformat(timespec="seconds"), "engine": name, **found}
     results["receipt"] = {
-        "measures": [], "gold": _gold_card(gold), "inputs": _inputs(inputs), "versions": versions(),
-        "git": git_state(),
+        "measures": [PASS], "gold": _gold_card(gold), "inputs": inputs, "versions": versions(),
+        "git": git_state(), "corpus_fingerprint": inputs.get("corpus", {}).get("sha256"),
         "counts": {"n_expected": len(gold.queries), "n_failed": found["overall"].get("n_failed", 0)},
         "findings": msgspec.to_builtins(wrong),
     }  # fmt: skip
-    return Scored(results=results, warnings=(), failed=int(found["overall"].get("n_failed") or 0))
+    failed = int(found["overall"].get("n_failed") or 0)
+    return _against_baseline(Scored(results=results, warnings=tuple(warnings), failed=failed), asked.baseline, ())
+
+
+def _golden_baseline(path: Path | None) -> dict[str, Any] | None:
+    then = read_results(path) if path is not None and path.exists() else None
+    if then is not None and "pass_rate_total" not in then["overall"]:
+        raise InputError("the baseline is not of a golden set", where=str(path),
+                         hint="Write one with --update-baseline.")  # fmt: skip
+    return then
+
+
+def _golden_warnings(gold: GoldSet, answers: Sequence[QueryResult], source: str) -> Iterable[str]:
+    """Questions that only the set or only the run has; with none in common the files do not belong together."""
+    asked, answered = set(gold.query_ids), [answer.query_id for answer in answers]
+    if not asked & set(answered):
+        hint = f"The gold set has {gold.query_ids[0]!r} and others; the run has {answered[:3]}."
+        raise InputError("the run has none of the gold set's questions", where=source, hint=hint)
+    if missing := len(asked - set(answered)):
+        yield f"{missing} of {len(asked)} questions are missing from the run and count as not passed"
+    if extra := len(set(answered) - asked):
+        yield f"{extra} questions of the run are not in the gold set and were ignored"
 
 
 def _golden_answers(
@@ -238,7 +237,8 @@ def _golden_answers(
             return results_json.read_results(asked.run_file)
         run = formats.read_run(asked.run_file)
         return run.engine, golden.results_of(run)
-    depth = asked.top_k or max([DEFAULT_TOP_K, asked.k or 0, *(query.k or 0 for query in gold.queries)])
+    looked_at = asked.k or max((query.k or golden.DEFAULT_K for query in gold.queries), default=0)
+    depth = max(asked.top_k or DEFAULT_TOP_K, looked_at)  # a question must be given the hits it looks at
     with stdout_to_stderr():
         engine = _engine(asked.search_module, asked.engine, asked.corpus, say)
         return ask_all(engine, gold.queries, top_k=depth, progress=progress)
@@ -246,15 +246,15 @@ def _golden_answers(
 
 def _known_places(asked: _Asked) -> dict[str, Any]:
     """What every document of the corpus is, so that a hit with only an id can be placed."""
-    source: Path | None = asked.corpus
-    if (
-        source is None
-        and asked.engine is not None
-        and asked.engine not in BASELINES
-        and library.is_corpus(asked.engine)
-    ):
-        source = Path(asked.engine)
+    source = _corpus_of(asked.engine, asked.corpus)
     return {document.id: golden.document_fields(document) for document in library.documents(source)} if source else {}
+
+
+def _corpus_of(engine: str | None, corpus: Path | None) -> Path | None:
+    """What was searched, where it is known: the corpus given, or the one that the engine is named after."""
+    if corpus is None and engine is not None and engine not in BASELINES and library.is_corpus(engine):
+        return Path(engine)
+    return corpus
 
 
 def score_run(run: Run, gold: GoldSet, measures: Sequence[str], *, inputs: dict[str, Path | None]) -> Scored:
@@ -267,9 +267,10 @@ def score_run(run: Run, gold: GoldSet, measures: Sequence[str], *, inputs: dict[
         )
     now = datetime.now(UTC).isoformat(timespec="seconds")
     n = {"overall": sheet.overall.n} | {
-        f"by_{kind}": {name: part.n for name, part in sheet.by(kind).items()}
+        f"by_{gold.slice_name(kind)}": {name: part.n for name, part in sheet.by(kind).items()}
         for kind in dict.fromkeys(part.kind for part in sheet.slices[1:])
     }
+    hashes = _inputs(inputs)
     receipt: dict[str, Any] = {
         "measures": report.receipt_of_measures(sheet.measures),
         "ties": report.TIE_POLICY[run.order],
@@ -281,19 +282,21 @@ def score_run(run: Run, gold: GoldSet, measures: Sequence[str], *, inputs: dict[
         "latency_ms": latency(run),
         "top_k": run.environment.get("top_k"),
         "gold": _gold_card(gold),
-        "inputs": _inputs(inputs),
+        "corpus_fingerprint": hashes.get("corpus", {}).get("sha256"),
+        "inputs": hashes,
         "versions": versions(),
         "git": git_state(),
     }  # fmt: skip
     results = report.results_json(sheet, run, gold, timestamp=now, receipt=receipt)
-    results["intervals"] = intervals(sheet, {line["measure"]: line["key"] for line in receipt["measures"]})
+    keys = {line["measure"]: line["key"] for line in receipt["measures"]}
+    results["intervals"] = intervals(sheet, keys, gold.slice_name)
     return Scored(results=results, warnings=tuple(_warnings(sheet.counts)), failed=sheet.counts["n_failed"])
 
 
 def _gold_card(gold: GoldSet) -> dict[str, Any]:
-    approved = [query.source == "chair" for query in gold.queries if query.source]
-    share = sum(approved) / len(gold.queries) if approved else None
-    return {"name": gold.name, "version": gold.version, "rubric": gold.rubric, "status": gold.status,
+    share = gold.approved_rows / len(gold.queries) if gold.from_logs else None
+    status = standing(gold.approved_rows, len(gold.queries)) if gold.from_logs else gold.status
+    return {"name": gold.name, "version": gold.version, "rubric": gold.rubric, "status": status,
             "approved_share": share, "queries": len(gold.queries), "judgments": gold.judgments.height,
             "fingerprint": gold_fingerprint(gold)}  # fmt: skip
 
@@ -303,12 +306,15 @@ def _inputs(paths: dict[str, Path | None]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, path in paths.items():
         if path is not None:
-            digest = sha256_of(path) if path.exists() else library.corpus_named(str(path)).fingerprint
+            named = name == "corpus" and library.is_corpus(str(path))
+            digest = f"corpus:{library.corpus_named(str(path)).fingerprint}" if named else sha256_of(path)
             found[name] = {"path": str(path), "sha256": digest}
     return found
 
 
-def intervals(sheet: ScoreSheet, keys: dict[str, str]) -> dict[str, Any]:
+def intervals(
+    sheet: ScoreSheet, keys: dict[str, str], slice_name: Callable[[str], str] = lambda kind: kind
+) -> dict[str, Any]:
     """The 95% interval of every mean, by slice: {"overall": {key: [low, high]}, "by_type": {...}}."""
     found: dict[str, Any] = {}
     scored = ~np.isnan(sheet.values).any(axis=1)
@@ -323,7 +329,7 @@ def intervals(sheet: ScoreSheet, keys: dict[str, str]) -> dict[str, Any]:
         if part.kind == "overall":
             found["overall"] = bounds
         else:
-            found.setdefault(f"by_{part.kind}", {})[part.name] = bounds
+            found.setdefault(f"by_{slice_name(part.kind)}", {})[part.name] = bounds
     return found
 
 
@@ -375,40 +381,21 @@ def encode(value: Any) -> bytes:
     return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
 
 
-def golden_markdown(results: dict[str, Any], output: Path, language: str) -> None:
-    """The golden set's report: pass rates, categories, gates, and the fail list with MUST first."""
-    if "gates" not in results:
-        raise UsageError("--report is for golden sets", hint="For graded sets: assay report RESULTS -o report.html")
-    if language not in ("en", "fi"):
-        raise UsageError(f"no report in language {language!r}", hint="Known: en, fi.")
-    write_atomic(output, golden_report.markdown(results, language=language))
+def golden_gates(results: dict[str, Any], policy: Sequence[Any], baseline: Path | None) -> list[dict[str, Any]]:
+    """The gates of a golden set by another policy than the one it was scored with; without one, A to D."""
+    rows = [msgspec.to_builtins(gate) for gate in policy] or golden.DEFAULT_POLICY
+    return golden.evaluate_gates(results, _golden_baseline(baseline), rows)
 
 
 def report_file(results: Path, output: Path, *, against: Path | None = None) -> None:
     """Write a report in the format of the output's ending; `against` adds the comparison with another results file."""
+    refuse_unwritable(output)
+    scored = read_results(results)
+    if "gates" in scored and against is not None:
+        raise UsageError("a report of golden results has no comparison", where=str(results),
+                         hint="assay compare has it; or score with --baseline to see the change.")  # fmt: skip
     found = msgspec.to_builtins(compare_results([against, results])) if against else None
-    write_atomic(output, export(read_results(results), output.suffix, found))
-
-
-def next_pairs(
-    first: Path, second: Path | None = None, *, threshold: float = 0.0, level: float = 0.95
-) -> dict[str, Any]:
-    """What to judge next to know whether the second run is better (or the first reaches `threshold`) in nDCG@10."""
-    other = read_results(second) if second is not None else None
-    decision: dict[str, Any] = msgspec.to_builtins(
-        next_to_judge(read_results(first), other, threshold=threshold, level=level)
-    )
-    return decision
-
-
-def write_pairs(decision: dict[str, Any], output: Path) -> None:
-    """The pairs as CSV, for a judge's spreadsheet: fill in grade and rationale, import with `assay gold convert`."""
-    stream = io.StringIO(newline="")
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(["query_id", "query", "doc_id", "grade", "rationale", "narrowing"])
-    for pair in decision["pairs"]:
-        writer.writerow([pair["query_id"], pair["query_text"], pair["doc_id"], "", "", f"{pair['narrowing']:.6f}"])
-    write_atomic(output, stream.getvalue())
+    write_atomic(output, export(scored, output.suffix, found))
 
 
 # ── explain ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -424,7 +411,8 @@ def explain(
     if entry is None:
         known = ", ".join(entry.query_id for entry in entries.per_query[:5])
         raise InputError(f"no query {query_id!r}", where=str(results_file), hint=f"It has {known}, …")
-    return msgspec.to_builtins(entry), entries.receipt["measures"]
+    derived = [line for line in entries.receipt["measures"] if line["key"] != PASS["key"]]  # passing is told in words
+    return msgspec.to_builtins(entry), derived
 
 
 # ── demo ─────────────────────────────────────────────────────────────────────────────────────────────────────────────

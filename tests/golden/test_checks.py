@@ -71,6 +71,12 @@ def test_a_hard_negative_must_not_come_before_the_expected(
     assert found.failure == ("" if passed else "hard_negative")
 
 
+def test_what_is_named_as_a_negative_is_never_the_expected_hit() -> None:
+    asked = question(expected_any=[{"section": "118"}], expected_none=[{"section": "118", "moment": "2"}])
+    assert outcome(asked, hit(118, 2), hit(118, 1)).failure == "hard_negative"
+    assert outcome(asked, hit(118, 1), hit(118, 2)).first_rank == 1
+
+
 def test_when_nothing_is_expected_a_negative_anywhere_in_the_top_k_fails() -> None:
     asked = question(expected_none=NONE, k=2)
     assert outcome(asked, hit(1, 1), hit(118, 1)).failure == "hard_negative"

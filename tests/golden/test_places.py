@@ -38,9 +38,14 @@ def test_a_section_number_may_be_a_number(form: object) -> None:
     assert normal_section(form) == "110"
 
 
-@pytest.mark.parametrize("form", [2, "2", "2.", "2 mom.", "2 momentti", 2.0, " 2 ", "02"])
+@pytest.mark.parametrize("form", [2, "2", "2.", "2 mom.", "2 momentti", 2.0, " 2 ", "02", "mom. 2", "momentti 2"])
 def test_a_moment_may_be_number_or_text(form: object) -> None:
     assert normal_moment(form) == "2"
+
+
+def test_a_moment_written_with_the_section_is_not_lost() -> None:
+    found = place_of({"section": "110 a §:n 12 mom."})
+    assert (found.section, found.moment) == ("110a", "12")
 
 
 @given(

@@ -1,12 +1,17 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from assay.errors import UsageError
-from assay.golden import evaluate_gates, results
+from assay.golden import evaluate_gates, results, robustness
 from assay.golden.checks import FAILURES
-from assay.golden.summary import RATES
-from assay.golden_report import FINNISH_FAILURES, MEASURES, markdown
+from assay.golden.robustness import family_of
+from assay.golden.summary import FIGURES
+from assay.golden_report import FINNISH_FAILURES, MEASURES, PERTURBATIONS, WORDS, markdown
+from assay.judging.perturb import FAMILIES
+from assay.judging.perturb import PERTURBATIONS as KINDS
 
 from .helpers import hit, outcome, question
 
@@ -28,7 +33,7 @@ def _results() -> dict:
 
 def test_the_report_shows_rates_gates_and_what_failed() -> None:
     text = markdown(_results())
-    assert "**Gates failed: A, B**" in text
+    assert "**Gates failed: A, B (not measured: D)**" in text
     assert "| PASS rate (TOTAL) | 33.3% | 6.1% – 79.2% | 3 |" in text
     assert "| a | 2 | 50.0%" in text
     assert text.index("**m1** [MUST]") < text.index("**s1** [SHOULD]")
@@ -40,11 +45,46 @@ def test_the_report_shows_rates_gates_and_what_failed() -> None:
 
 def test_the_report_in_finnish() -> None:
     text = markdown(_results(), language="fi")
-    assert "**Portteja ei läpäisty: A, B**" in text
+    assert "**Portteja ei läpäisty: A, B (ei mitattu: D)**" in text
     assert "| PASS-osuus (TOTAL) | 33,3 % |" in text
     assert "## FAIL-lista (MUST ensin): 2" in text
-    assert "- Syy: odotettu osuma löytyi, mutta sen pisteet jäävät alle rajan" in text
+    assert "- Syy: odotettu osuma on sijalla 2, mutta sen pisteet 0,400 jäävät alle rajan 0,6" in text
+    assert "| A | PASS-osuus (MUST) | 0,0 % | vähintään 95,0 % | EI LÄPI |" in text
+    assert "| C | Latenssi, keskiarvo | 12,0 ms | alle 150,0 ms | läpi |" in text
+    assert "| D | PASS-osuus (MUST) | 0,0 % | laskee enintään 2,0 %-yks. | ei mitattu |" in text
     assert "- Odotettu oli: sija 2, pisteet 0,400" in text
+
+
+def test_no_english_is_left_in_the_finnish_report() -> None:
+    """Every kind of failure, gate and section at once; the ids and names of the set are the reader's own."""
+    asked = [
+        (question("error", expected_any=[{"section": "1"}]), {"error": "alhaalla"}, ()),
+        (question("answered", must_abstain=True), {}, (hit(1, 1),)),
+        (question("negative", expected_any=[{"section": "1"}], expected_none=[{"section": "2"}]), {}, (hit(2, 1),)),
+        (question("version", expected_any=[{"section": "1"}], as_of="2020-01-01"), {},
+         (hit(1, 1, valid_from="2021-01-01"),)),
+        (question("evidence", expected_any=[{"section": "1"}], evidence="takaus"), {}, (hit(1, 1, text="laina"),)),
+        (question("empty", expected_any=[{"section": "1"}]), {}, ()),
+        (question("unfound", expected_any=[{"section": "1"}]), {}, (hit(9, 1),)),
+        (question("unfound~case", expected_any=[{"section": "1"}], extra={"parent": "unfound", "perturbation": "case"}),
+         {}, (hit(9, 1),)),
+    ]  # fmt: skip
+    found = results([outcome(query, *hits, **options) for query, options, hits in asked])
+    policy = [{"measure": "pass_rate_total", "minimum": 0.5, "slice": "perturbation:case"},
+              {"measure": "p95_latency_ms", "maximum": 5}, {"measure": "mrr_at_k", "max_drop": 0.1}]  # fmt: skip
+    found |= {"gates": evaluate_gates(found, {"overall": {"mrr_at_k": 0.9}}, policy), "robustness": robustness(found)}
+    text = markdown(found, language="fi")
+    english = {word for pair in (*WORDS.values(), *MEASURES.values(), *PERTURBATIONS.values())
+               for word in re.findall(r"[A-Za-z]{4,}", pair[0])}  # fmt: skip
+    finnish = {word for pair in (*WORDS.values(), *MEASURES.values(), *PERTURBATIONS.values())
+               for word in re.findall(r"[A-Za-z]{4,}", pair[1])}  # fmt: skip
+    names = {"error", "answered", "negative", "version", "evidence", "empty", "unfound", "case"}
+    assert {word for word in re.findall(r"[A-Za-z]{4,}", text) if word in english - finnish - names} == set()
+    assert "- **negative** [SHOULD] ?\n  - Syy: kielletty osuma 2 § 1 mom. on sijalla 1, ennen odotettua" in text
+    assert "puuttuu vaadittu termi: takaus" in text
+    assert "ei ollut voimassa 2020-01-01" in text
+    assert "| isot ja pienet kirjaimet (case) | 1 | 0,0 % | 0,0 % – 79,3 % | 0,0 % | 0,0 %-yks. |" in text
+    assert "- **unfound~case** ?: odotettu osuma ei ole 5 parhaan joukossa" in text
 
 
 def test_nothing_failed_and_nothing_breaks_the_table() -> None:
@@ -56,6 +96,8 @@ def test_nothing_failed_and_nothing_breaks_the_table() -> None:
 
 def test_every_failure_and_measure_has_its_words() -> None:
     assert set(FINNISH_FAILURES) == set(FAILURES)
-    assert set(RATES) <= set(MEASURES)
+    assert set(FIGURES) <= set(MEASURES)
+    assert {*FAMILIES, *KINDS} <= set(PERTURBATIONS)
+    assert all(family_of(name) == kind.family for name, kind in KINDS.items())
     with pytest.raises(UsageError):
         markdown(_results(), language="sv")

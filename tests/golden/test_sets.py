@@ -8,11 +8,14 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from assay.config import read_config
 from assay.corpus import report
 from assay.formats import read_gold
-from assay.golden import check_expectations
+from assay.golden import DEFAULT_POLICY, check_expectations
+from assay.golden.gates import LIMITS
 from assay.types import Document, GoldSet
 
 EVAL = Path(__file__).parents[2] / "eval"
@@ -22,10 +25,11 @@ MUNICIPAL = EVAL / "questions_municipal_golden.json"
 
 @pytest.fixture
 def data() -> Path:
-    folder = os.environ.get("ASSAY_DATA")
-    if not folder:
-        pytest.skip("ASSAY_DATA does not point to the folder with finlex/ and municipal/")
-    return Path(folder)
+    """The texts the sets are about: at $ASSAY_DATA, or beside the project in shared/data."""
+    folder = Path(os.environ.get("ASSAY_DATA") or EVAL.parents[1] / "shared" / "data")
+    if not (folder / "finlex").exists() or not (folder / "municipal").exists():
+        pytest.skip(f"{folder} has no finlex/ and municipal/; ASSAY_DATA names another folder")
+    return folder
 
 
 def _types(gold: GoldSet) -> Counter[str]:
@@ -70,3 +74,9 @@ def test_every_expected_page_and_table_is_in_the_reports(data: Path) -> None:
                 row = {"doc_id": place.doc_id, "page": place.page, "table": place.table, "text": document.text}
                 known.append(row)
     assert check_expectations(read_gold(MUNICIPAL), known) == []
+
+
+def test_the_configuration_beside_the_sets_has_the_gates_of_the_suite() -> None:
+    gates = [msgspec.to_builtins(gate) for gate in read_config(EVAL / "assay.toml").gates]
+    stated = [{key: value for key, value in gate.items() if key in ("name", "measure", *LIMITS)} for gate in gates]
+    assert [{key: value for key, value in gate.items() if value is not None} for gate in stated] == [*DEFAULT_POLICY]

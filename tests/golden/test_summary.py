@@ -49,6 +49,10 @@ def test_score_and_latency_statistics() -> None:
     assert (overall["min_top1_score"], overall["median_top1_score"], overall["max_top1_score"]) == (0.5, 0.8, 0.9)
     assert overall["p90_top1_score"] == pytest.approx(0.9)
     assert (overall["avg_latency_ms"], overall["p50_latency_ms"], overall["p95_latency_ms"]) == (12, 12, 12)
+    found = results([outcome(question(f"q{n}", expected_any=S1), hit(1, 1, n / 100)) for n in range(1, 101)])
+    assert found["n"]["overall"]["p90_top1_score"] == 100
+    assert found["intervals"]["overall"]["median_top1_score"] == [0.40, 0.61], "the 40th and the 61st of 100"
+    assert found["intervals"]["overall"]["max_top1_score"] == [None, None]
     bare = results([outcome(question(expected_any=S1), hit(1, 1, None))])["overall"]
     assert bare["avg_top1_score"] is None, "an engine without scores has no score statistics"
 
@@ -100,7 +104,28 @@ def test_any_measure_and_slice_can_be_a_gate() -> None:
     gate = {"name": "T", "measure": "mrr_at_k", "slice": "category:talous", "minimum": 0.5}
     found = evaluate_gates(figures, None, [gate])
     assert found[0]["status"] == "fail"
-    assert found[0]["message"] == "mrr_at_k of category:talous is 0.4, asked: at least 0.5"
+    assert found[0]["message"] == "T: mrr_at_k of category:talous is 0.4, asked: at least 0.5"
+    both = evaluate_gates(figures, None, [gate | {"minimum": 0.3, "maximum": 0.35}])
+    assert [row["status"] for row in both] == ["pass", "fail"], "every limit of a gate is held"
+    assert evaluate_gates(figures, None, [{"measure": "latency_mean", "maximum": 20}])[0]["status"] == "pass"
+    few = figures | {"n": {"overall": {"pass_rate_total": 4}}}
+    assert evaluate_gates(few, None, [{"measure": "pass_rate_total", "minimum": 0.5, "min_queries": 5}])[0][
+        "message"
+    ].endswith("4 questions, 5 needed")
+
+
+@pytest.mark.parametrize(
+    ("gate", "what"),
+    [
+        ({"measure": "pass_rate_mst", "minimum": 0.5}, "no measure 'pass_rate_mst'"),
+        ({"measure": "mrr_at_k", "minimum": 0.5, "slice": "category:tallous"}, "no question is in slice"),
+        ({"measure": "mrr_at_k"}, "has no limit"),
+        ({"measure": "mrr_at_k", "minimum": 0.5, "min_judged": 0.5}, "min_judged is for graded sets"),
+    ],
+)
+def test_a_gate_written_wrong_is_refused(gate: dict, what: str) -> None:
+    with pytest.raises(InputError, match=what):
+        evaluate_gates(_figures() | {"by_category": {"talous": {"mrr_at_k": 0.4}}}, None, [gate])
 
 
 def test_failed_calls_fail_the_gate() -> None:
@@ -118,17 +143,25 @@ def test_robustness_is_the_drop_from_the_parent() -> None:
         outcome(question("a", expected_any=S1), hit(1, 1)),
         outcome(question("b", expected_any=S1), hit(1, 1)),
         outcome(question("c", expected_any=S1), hit(9, 1)),
-        *(variant(parent, "typo", passes) for parent, passes in (("a", False), ("b", True), ("c", False))),
+        *(variant(parent, "typo-doubled", passes) for parent, passes in (("a", False), ("b", True), ("c", False))),
         *(variant(parent, "case", passes) for parent, passes in (("a", True), ("b", True), ("c", True))),
     ]
-    found = robustness(results(outcomes))
-    typo = found["by_perturbation"]["typo"]
+    everything = results(outcomes)
+    found = robustness(everything)
+    typo = found["by_perturbation"]["typo-doubled"]
     assert (typo["n"], typo["pass_rate"], typo["parent_pass_rate"]) == (3, 1 / 3, 2 / 3)
     assert typo["drop"] == pytest.approx(1 / 3)
-    assert typo["broken"] == ["a~typo"]
+    assert typo["broken"] == ["a~typo-doubled"]
     assert found["by_perturbation"]["case"]["mended"] == ["c~case"]
-    assert found["worst_families"] == ["typo (-33.3)"]
-    assert found["worst_parents"] == ["a (1)"]
+    assert found["by_perturbation"]["case"]["drop"] == pytest.approx(-1 / 3), "a gain is a negative drop"
+    assert found["by_family"]["typo"] == typo
+    assert (found["worst_families"], found["worst_perturbations"]) == (["typo"], ["typo-doubled"])
+    assert (found["worst_parents"], found["broken_by_parent"]) == (["a"], {"a": 1})
+    assert everything["overall"]["pass_rate_total"] == 2 / 3, "variants are not in the figures that gates look at"
+    assert (everything["overall"]["total"], everything["overall"]["n_variants"]) == (3, 6)
+    assert everything["by_perturbation"]["case"]["pass_rate_total"] == 1
+    alone = results([outcome for outcome in outcomes if outcome.query.extra])["overall"]
+    assert (alone["total"], alone["pass_rate_total"]) == (6, 4 / 6), "variants on their own are questions like any"
     with pytest.raises(InputError):
         robustness(results([outcome(question("a", expected_any=S1), hit(1, 1))]))
 

@@ -21,14 +21,19 @@ toimenpide: toimenpiteet toimenpiteitä
 tunnusluku: tunnusluvut tunnuslukuja
 määräaika: määräajan määräajassa
 hallintosääntö: hallintosäännön hallintosääntöä
-vuosi: vuoden vuotta vuosina
+vuosi: vuoden vuotta vuosina vuonna
+kaksi: kahden kahta
 kattaa: katetaan kattavat
+omistaa: omistama omistaman omistavat
 jäsen: jäsenen jäsentä jäsenten
 kattamaton: kattamattoman
 """
 
 OTHER = """
 gift: gifts
+city: cities
+levy: levies levied
+penalty: penalties
 disclosure: disclosures disclosed
 disqualification: disqualified disqualify
 tax: taxes

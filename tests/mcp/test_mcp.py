@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import socket
+import subprocess
 import sys
-import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from typing import Any
 import anyio
 import pytest
 
+from assay.corpus.build import import_corpus
 from assay.desk import Desk, open_desk
 from assay.errors import InputError
 from assay.mcp import build_server, run
@@ -42,24 +45,23 @@ corpus = "{SAMPLES}/en/corpus.jsonl"
 engine = "random"
 corpus = "{SAMPLES}/en/corpus.jsonl"
 """
-SERVER = """
-import sys
-from pathlib import Path
-from assay.desk import open_desk
-from assay.mcp import run
-print("a library that prints must not break the protocol", file=sys.stderr)
-with open_desk(sys.argv[1], config=Path(sys.argv[2]), home=Path(sys.argv[3])) as desk:
-    run(desk)
-"""
 Connect = Callable[[], AbstractAsyncContextManager[Client]]
 
 
+@pytest.fixture(scope="module")
+def indexed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("home")
+    import_corpus("jsonl", SAMPLES / "he" / "precedents.jsonl", name="precedents", home=home, jobs=1)
+    return home
+
+
 @pytest.fixture
-def workspace(store_url: str, tmp_path: Path) -> Path:
+def workspace(store_url: str, tmp_path: Path, indexed: Path) -> Path:
     store = open_store(store_url)
     store.add_searches([SearchLog(id="l", at=NOW, query="היטל", corpus="c", results=(Shown("a", 1), Shown("b", 2)))])
     store.add_decisions([Decision(id="D", at=NOW + timedelta(days=1), cites=("a",))])
     (tmp_path / "assay.toml").write_text(CONFIG)
+    shutil.copytree(indexed, tmp_path, dirs_exist_ok=True)
     Desk(store=store).bootstrap(tmp_path / "gold-set.jsonl")
     store.close()
     return tmp_path
@@ -67,13 +69,21 @@ def workspace(store_url: str, tmp_path: Path) -> Path:
 
 @pytest.fixture(params=["stdio", "http"])
 def connect(request: pytest.FixtureRequest, workspace: Path, store_url: str) -> Iterator[Connect]:
+    """The real command in a process of its own, and the SDK's client."""
+    command = [
+        sys.executable,
+        "-m",
+        "assay.cli",
+        "mcp",
+        "--config",
+        str(workspace / "assay.toml"),
+        "--store",
+        store_url,
+    ]
     if request.param == "stdio":
-        yield lambda: over_stdio(workspace, store_url)
+        yield lambda: over_stdio(command, workspace)
         return
-    with (
-        open_desk(store_url, config=workspace / "assay.toml", home=workspace, search_corpus=found) as desk,
-        served(desk) as url,
-    ):
+    with served([*command, "--http"], workspace) as url:
         yield lambda: over_http(url)
 
 
@@ -84,10 +94,14 @@ def found(corpus: str, query: str, k: int) -> list[Hit]:
 
 
 @asynccontextmanager
-async def over_stdio(workspace: Path, store_url: str) -> AsyncIterator[Client]:
-    arguments = ["-c", SERVER, store_url, str(workspace / "assay.toml"), str(workspace)]
-    async with Client(stdio_client(StdioServerParameters(command=sys.executable, args=arguments))) as client:
+async def over_stdio(command: list[str], workspace: Path) -> AsyncIterator[Client]:
+    server = StdioServerParameters(command=command[0], args=command[1:], env=environment(workspace), cwd=workspace)
+    async with Client(stdio_client(server)) as client:
         yield client
+
+
+def environment(workspace: Path) -> dict[str, str]:
+    return {**os.environ, "ASSAY_HOME": str(workspace)}
 
 
 @asynccontextmanager
@@ -96,28 +110,26 @@ async def over_http(url: str) -> AsyncIterator[Client]:
         yield client
 
 
-class served:
-    """The HTTP transport on a free port, in a thread."""
-
-    def __init__(self, desk: Desk) -> None:
-        import uvicorn
-
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        app = build_server(desk).streamable_http_app()
-        self.server = uvicorn.Server(uvicorn.Config(app, port=self.port, log_level="error"))
-        self.thread = threading.Thread(target=self.server.run, daemon=True)
-
-    def __enter__(self) -> str:
-        self.thread.start()
-        while not self.server.started:
-            time.sleep(0.01)
-        return f"http://127.0.0.1:{self.port}/mcp"
-
-    def __exit__(self, *_: Any) -> None:
-        self.server.should_exit = True
-        self.thread.join(5)
+@contextmanager
+def served(command: list[str], workspace: Path) -> Iterator[str]:
+    """The command on a free port, until it answers; then it is asked to end, and must."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with (workspace / "server.log").open("wb") as log:
+        process = subprocess.Popen([*command, "--port", str(port)], cwd=workspace, env=environment(workspace),
+                                   stdout=log, stderr=log)  # fmt: skip
+    try:
+        for _ in range(600):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            assert process.poll() is None, (workspace / "server.log").read_text()
+            time.sleep(0.05)
+        yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        process.terminate()
+        process.wait(20)
 
 
 async def call(client: Client, tool: str, **arguments: Any) -> Any:
@@ -134,6 +146,7 @@ async def refused(client: Client, tool: str, **arguments: Any) -> str:
     return str(answer.content[0].text)
 
 
+@pytest.mark.parametrize("store_url", ["sqlite", "postgresql"], indirect=True)
 def test_a_whole_session(connect: Connect, workspace: Path) -> None:
     anyio.run(whole_session, connect, workspace)
 
@@ -183,6 +196,14 @@ async def whole_session(connect: Connect, workspace: Path) -> None:
         assert {name: metrics["backlog"][name] for name in counts} == counts
         queued = (await call(client, "next_to_judge", gold="gold-set"))["items"]
         assert {(one["query_id"], *one["doc_ids"]) for one in queued} == {("g001", "a"), ("g001", "b")}
+        worth = (await call(client, "next_to_judge", gold="opinions", limit=3))["items"]
+        assert len(worth) == 3
+        assert all("of the doubt about bm25 against random" in one["reason"] for one in worth)
+
+        hits = await call(client, "search", corpus="precedents", query="היטל השבחה", limit=2)
+        assert (len(hits["hits"]), hits["next_offset"]) == (2, 2)
+        read = await call(client, "get_document", corpus="precedents", doc_id=hits["hits"][0]["doc_id"], characters=9)
+        assert (len(read["text"]), read["next_offset"]) == (9, 9)
 
 
 def test_errors_are_clear(connect: Connect) -> None:
@@ -197,9 +218,16 @@ async def errors(connect: Connect) -> None:
         )
         assert "no gold set 'x'" in await refused(client, "next_to_judge", gold="x")
         assert "no run 'r'" in await refused(client, "explain_score", run_id="r", query_id="q")
-        assert "grade" in await refused(
-            client, "suggest_judgment", gold="gold-set", query_id="g001", doc_id="b", grade=9, rationale="r", by="a"
+        given = {"gold": "gold-set", "query_id": "g001", "doc_id": "b", "grade": 9, "rationale": "r", "by": "a"}
+        assert "grade should be less than or equal to 4, got 9" in await refused(client, "suggest_judgment", **given)
+        assert "no query 'g9'" in await refused(client, "suggest_judgment", **given | {"grade": 1, "query_id": "g9"})
+        assert (
+            await refused(client, "search", corpus="c")
+            == "query is missing. search takes corpus, query, limit, offset."
         )
+        assert "unknown argument 'top_k'" in await refused(client, "search", corpus="c", query="q", top_k=3)
+        assert "there is no tool 'find'. Known: search" in await refused(client, "find")
+        assert "no gold set 'x'" in await refused(client, "get_metrics", gold="x")
 
 
 def test_search_pages(workspace: Path, store_url: str) -> None:

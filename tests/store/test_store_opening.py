@@ -11,6 +11,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import inspect, text
 
+from assay.errors import InputError
 from assay.store import StoreError, StoreUnavailable, migrate, open_store
 from assay.store.database import connect
 from assay.store.tables import metadata
@@ -63,8 +64,8 @@ def test_sqlite_is_one_file_with_a_write_ahead_log(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("target", "error", "message"), [
     ("postgresql://user:secret@127.0.0.1:1/none", StoreUnavailable, "refused"),
-    ("mysql://host/db", StoreError, "no store on 'mysql'"),
-    ("sqlite://", StoreError, "in-memory"),
+    ("mysql://user:secret@host/db", InputError, r"no store on 'mysql'(?s:.*)sqlite:///FILE or postgresql://"),
+    ("sqlite://", InputError, "in-memory"),
     ("/proc/nowhere/assay.db", StoreUnavailable, "/proc/nowhere"),
 ])  # fmt: skip
 def test_what_cannot_be_opened(target: str, error: type[Exception], message: str) -> None:
@@ -75,5 +76,26 @@ def test_what_cannot_be_opened(target: str, error: type[Exception], message: str
 
 def test_a_file_that_is_not_a_database(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("this is not a database, it is a long enough text file\n" * 100)
-    with pytest.raises(StoreError, match="not a database"):
+    with pytest.raises(InputError, match="not a database"):
         open_store(tmp_path / "notes.txt")
+
+
+def test_reading_does_not_make_a_store(store_url: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there is no store here"):
+        open_store(store_url, create=False)
+    made = open_store(store_url)
+    assert made.created
+    made.close()
+    again = open_store(store_url, create=False)
+    assert not again.created
+    again.close()
+    with pytest.raises(InputError, match="is a folder"):
+        open_store(tmp_path)
+
+
+def test_a_database_of_another_program_is_left_alone(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "theirs.db") as connection:
+        connection.execute("CREATE TABLE customers (id INTEGER)")
+    connection.close()
+    with pytest.raises(InputError, match="another program, with tables customers"):
+        open_store(tmp_path / "theirs.db")

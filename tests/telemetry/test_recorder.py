@@ -7,11 +7,10 @@ import logging
 import os
 import subprocess
 import sys
-import time
+import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from statistics import quantiles
 from typing import Any
 
 import pytest
@@ -77,16 +76,33 @@ def test_a_search_is_kept_with_what_it_showed(recorder: Recorder, store: Store) 
     assert [(row.kind, row.relevance_score, row.rank) for row in store.feedback()] == [("click", 1, 2), ("vote", 2, 3)]
 
 
-def test_the_caller_pays_less_than_a_millisecond(recorder: Recorder) -> None:
-    hits = [Hit(doc_id=f"document-{n}", score=1 / n) for n in range(1, 21)]
-    recorder.log_search("warm up", hits)
-    spent = []
-    for n in range(2000):
-        started = time.perf_counter()
-        recorder.log_search(f"query {n}", hits, corpus="c")
-        spent.append(time.perf_counter() - started)
-    # The writer shares the interpreter, and the machine may be busy: nine tenths of the calls are the caller's own.
-    assert quantiles(spent, n=10)[8] < 0.001
+def test_the_caller_never_waits_for_the_store() -> None:
+    """The store hangs in the middle of a write, and every search is served; benchmarks/log_latency.py has the times."""
+    kept, free = Kept(), threading.Event()
+    add = kept.add_searches
+    kept.add_searches = lambda searches: free.wait(30) and add(searches)  # type: ignore[method-assign]
+    recorder = Recorder(lambda: kept, interval=0.01)  # type: ignore[arg-type, return-value]
+    for n in range(500):
+        recorder.log_search(f"query {n}", ["a"])
+    assert (kept.searches, recorder.counts().accepted, recorder.counts().dropped) == ([], 500, 0)
+    free.set()
+    assert recorder.flush()
+    assert [search.query for search in kept.searches] == [f"query {n}" for n in range(500)]
+    recorder.close()
+
+
+def test_many_threads_lose_nothing(recorder: Recorder, store: Store) -> None:
+    def search(worker: int) -> None:
+        for n in range(200):
+            recorder.log_search(f"query {n}", ["a"], by=str(worker))
+
+    workers = [threading.Thread(target=search, args=(n,)) for n in range(8)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert recorder.flush(60)
+    assert store.health()["rows"]["search_logs"] == recorder.counts().written == 1600
 
 
 def test_the_store_is_unreachable(caplog: pytest.LogCaptureFixture) -> None:
@@ -245,6 +261,7 @@ class TestRedaction:
         (Redaction("case", r"case \d+", "[case]"), "in case 12 of", "in [case] of"),
         (names_rule(["דפנה לוי", "Cohen"]), "COHEN and דפנה לוי, not Cohenson", "[name] and [name], not Cohenson"),
         (Redaction("back", r"(x)", r"\1"), "x", r"\1"),
+        (r"file=תיק \d+", "ראו תיק 12 וגם", "ראו [file] וגם"),
     ])  # fmt: skip
     def test_rules(self, rule: str | Redaction, text: str, stored: str) -> None:
         assert redact(text, redactor([rule])) == stored

@@ -76,6 +76,20 @@ def page(url: str) -> Iterator[Any]:
     assert said == []
 
 
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("language", ["he", "en", "fi"])
+def test_the_pages_fit_and_speak_the_language(page: Any, url: str, width: int, language: str) -> None:
+    page.set_viewport_size({"width": width, "height": 844})
+    for path in ("/", "/review"):
+        page.goto(f"{url}{path}?lang={language}")
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") == 0
+        assert page.evaluate("document.dir") == ("rtl" if language == "he" else "ltr")
+    page.goto(f"{url}/")
+    said = {"he": "זמנית (bootstrap בלבד)", "en": "provisional (bootstrap-only)", "fi": "alustava (vain bootstrap)"}
+    playwright.expect(page.locator(".badge")).to_have_text(said[language])
+    playwright.expect(page.locator("dl")).not_to_contain_text("reviewed" if language != "en" else "סקר")
+
+
 def test_an_expert_at_the_keyboard(page: Any, desk: Desk) -> None:
     expect = playwright.expect
     assert page.evaluate("document.dir") == "rtl"
@@ -88,6 +102,7 @@ def test_an_expert_at_the_keyboard(page: Any, desk: Desk) -> None:
     expect(page.locator(".plain")).to_be_visible()
     page.keyboard.press("a")
     expect(page.locator(".place")).to_contain_text("1 מתוך 2")
+    page.wait_for_load_state()  # keys are heard once the page's script has run
     assert [(entry.action, entry.by) for entry in desk.store.audit()] == [("review.approved", "דפנה")]
     page.keyboard.press("r")
     assert page.evaluate("document.activeElement.name") == "why", "a rejection needs a reason"
@@ -95,11 +110,14 @@ def test_an_expert_at_the_keyboard(page: Any, desk: Desk) -> None:
     page.keyboard.press("Escape")
     page.keyboard.press("r")
     expect(page.locator(".undo")).to_be_visible()
+    page.wait_for_load_state()
     assert desk.backlog().rejected == 1
     page.keyboard.press("u")
     expect(page.locator(".undo")).to_have_count(0)
+    page.wait_for_load_state()
     assert desk.backlog().rejected == 0
     page.keyboard.press("j")
     page.wait_for_url("**/review?at=1")
+    page.wait_for_load_state()
     page.keyboard.press("k")
     page.wait_for_url("**/review?at=0")

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from assay.deciding import queue_pairs
 from assay.desk import Desk, Limits
 from assay.errors import InputError
 from assay.store import Store, StoreUnavailable, open_store
@@ -199,6 +200,22 @@ class TestReview:
         assert [vote.grade for vote in desk.store.votes("gold-set", query_id="g003") if vote.doc_id == "z"] == [3, 1]
         with pytest.raises(InputError, match="no query 'g9'"):
             desk.suggest("gold-set", "g9", "z", 3, rationale="", by="agent")
+
+    def test_a_pair_that_gold_next_asks_for_gets_its_grade_from_the_expert(
+        self, client: TestClient, desk: Desk
+    ) -> None:
+        pairs = [{"query_id": "g003", "doc_id": doc, "narrowing": 0.1} for doc in ("z", "y")]
+        assert [queue_pairs(desk, desk.gold_path("gold-set"), pairs) for _ in range(2)] == [2, 0]
+        first, second = desk.queue(kind="judgment").items
+        assert (first.doc_ids, first.grade) == (("z",), None)  # the most useful first, and no grade to lean on
+        assert 'name="grade"' in client.get("/review?at=3").text
+        said = client.post("/review", data={"item": first.id, "action": "approve", "by": "d"}).headers["location"]
+        assert "give the document a grade" in client.get(said).text
+        client.post("/review", data={"item": first.id, "action": "approve", "by": "d", "grade": "2"})
+        client.post("/review", data={"item": second.id, "action": "approve", "by": "d", "grade": "0"})
+        assert rows(desk)["g003"]["relevant_case_law_ids"] == ["a", "b", "z"]
+        votes = [vote for vote in desk.store.votes("gold-set") if vote.source == "gold next"]
+        assert {(vote.doc_id, vote.grade) for vote in votes} == {("z", 2), ("y", 0)}
 
     def test_a_declined_suggestion_changes_nothing(self, client: TestClient, desk: Desk) -> None:
         before = desk.gold_path("gold-set").read_bytes()

@@ -27,6 +27,7 @@ from assay.types import Document, Locator
 
 SCHEME = PLAIN
 VERSION = 1
+OPTIONS: tuple[str, ...] = ()
 MAX_BYTES = 256 * 2**20
 MAX_DEPTH = 200
 LANGUAGES = {

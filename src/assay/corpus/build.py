@@ -30,7 +30,7 @@ from assay.corpus.graph import link
 from assay.corpus.parts import Batch, Done, batches, finished_parts, is_finished, part_stem, read_batch, write_arrow
 from assay.corpus.resolve import VERSION as RESOLVE_VERSION
 from assay.corpus.resolve import Resolver
-from assay.corpus.source import Problem, Unit, importer, path_of
+from assay.corpus.source import Problem, Unit, importer, path_of, refuse_unknown
 from assay.corpus.worker import ask, helper
 from assay.errors import InputError
 from assay.files import sha256_of, write_atomic
@@ -69,6 +69,7 @@ def import_corpus(
     path = corpus_path(home, name)
     source, options = str(source), dict(options or {})
     reader = importer(kind)
+    refuse_unknown(kind, options)
     units = reader.units(source, options)
     versions = {"format": FORMAT, "importer": reader.VERSION, "resolve": RESOLVE_VERSION}
     with _only_one(path):

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,7 +33,7 @@ from assay.corpus.citation import Scheme
 from assay.corpus.source import Problem
 from assay.errors import InputError
 from assay.files import read_json
-from assay.types import Document, Locator
+from assay.types import Document, Locator, counted
 
 FORMAT = 1
 MANIFEST = "corpus.json"
@@ -128,7 +129,7 @@ class Corpus:
         row = self.row(doc_id)
         if row is None:
             raise InputError(
-                f"no document {doc_id!r} in the corpus {self.name!r}", hint=f"It has {len(self):,} documents."
+                f"no document {doc_id!r} in the corpus {self.name!r}", hint=f"It has {counted(len(self), 'document')}."
             )
         return self.at(row)
 
@@ -231,8 +232,9 @@ def workspace(home: Path | None = None) -> Path:
 
 
 def corpus_path(home: Path | None, name: str) -> Path:
-    if not name or name.startswith(".") or "/" in name or "\\" in name or "\0" in name:
-        raise InputError(f"{name!r} cannot be the name of a corpus", hint="Use letters, digits, '-' and '_'.")
+    if not re.fullmatch(r"\w[\w.-]*", name):
+        hint = "Use letters, digits, '-', '_' and '.', and begin with a letter or digit."
+        raise InputError(f"{name!r} cannot be the name of a corpus", hint=hint)
     return workspace(home) / "corpora" / name
 
 

@@ -14,11 +14,12 @@ import msgspec
 
 from assay.corpus.citation import Scheme
 from assay.corpus.jsonl import iter_records
-from assay.corpus.source import Options, Problem, Unit, files_below, path_of
+from assay.corpus.source import Options, Placed, Problem, Unit, files_below, path_of
 from assay.types import Document, Locator
 
 SCHEME = Scheme(language="fi")
 VERSION = 1
+OPTIONS: tuple[str, ...] = ()
 
 
 class Moment(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,7 +48,7 @@ def units(source: str, options: Options) -> list[Unit]:
     return files_below(source, (".jsonl",))
 
 
-def read(source: str, unit: Unit, options: Options) -> Iterator[Document | Problem]:
+def read(source: str, unit: Unit, options: Options) -> Iterator[Placed | Problem]:
     names = (short_name(unit.id),)
     for where, record in iter_records(path_of(source, unit), Moment):
         if isinstance(record, Problem):
@@ -55,7 +56,7 @@ def read(source: str, unit: Unit, options: Options) -> Iterator[Document | Probl
         elif not record.law_id or not record.section_id:
             yield Problem(code="no-id", where=where, reason="no law_id or section_id")
         else:
-            yield document(record, names)
+            yield where, document(record, names)
 
 
 def short_name(stem: str) -> str:

@@ -24,6 +24,7 @@ from assay.types import Document, Locator
 
 SCHEME = Scheme(language="en", code="Gov. Code", regulation=r"18\d{3}")
 VERSION = 1
+OPTIONS: tuple[str, ...] = ()
 SECTIONS = ("question", "question_synthetic", "conclusion", "conclusion_synthetic", "facts", "analysis")
 # Where the specification's coverage table finds each of its fields in a document.
 COVERAGE = {

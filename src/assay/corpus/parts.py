@@ -91,20 +91,24 @@ def _items(batch: Batch) -> Iterator[tuple[str, Document | Problem]]:
     reader = importer(batch.kind)
     for unit in batch.units:
         for item in reader.read(batch.source, unit, batch.options):
-            checked = _checked(item, unit)
+            place = unit.path  # as it lies in the source, so that the same source elsewhere gives the same corpus
+            if isinstance(item, tuple):
+                where, item = item
+                place += f":{where.rpartition(':')[2]}"
+            checked = _checked(item, place)
             if batch.strict and isinstance(checked, Problem):
                 raise InputError(checked.reason, where=checked.where, hint="Import without `strict` to go on past it.")
-            yield unit.path, checked
+            yield place, checked
 
 
-def _checked(item: Document | Problem, unit: Unit) -> Document | Problem:
+def _checked(item: Document | Problem, place: str) -> Document | Problem:
     """A document must have an id, and text that can be written as UTF-8."""
     if isinstance(item, Problem):
         return item
     if not item.id.strip():
-        return Problem(code="no-id", where=unit.path, reason="a record has no id")
+        return Problem(code="no-id", where=place, reason="a record has no id")
     if "\0" in item.id:
-        return Problem(code="bad-id", where=unit.path, reason=f"the id {item.id!r} has a null character")
+        return Problem(code="bad-id", where=place, reason=f"the id {item.id!r} has a null character")
     return item
 
 

@@ -14,12 +14,12 @@ from typing import Any
 
 from assay.corpus import tabular
 from assay.corpus.citation import PLAIN
-from assay.corpus.source import Options, Problem, Unit
+from assay.corpus.source import Options, Placed, Problem, Unit
 from assay.errors import InputError
-from assay.types import Document
 
 SCHEME = PLAIN
 VERSION = 1
+OPTIONS = ("query", "map", "language")
 
 
 def units(source: str, options: Options) -> list[Unit]:
@@ -28,7 +28,7 @@ def units(source: str, options: Options) -> list[Unit]:
     return [Unit(path="query", mtime_ns=-1)]  # the rows may change at any time: always read
 
 
-def read(source: str, unit: Unit, options: Options) -> Iterator[Document | Problem]:
+def read(source: str, unit: Unit, options: Options) -> Iterator[Placed | Problem]:
     try:
         import psycopg
     except ImportError as error:
@@ -42,7 +42,8 @@ def read(source: str, unit: Unit, options: Options) -> Iterator[Document | Probl
             for number, values in enumerate(cursor, start=1):
                 row = {name: plain(value) for name, value in zip(columns, values, strict=True)}
                 mapping = mapping or tabular.field_mapping(row, options)
-                yield tabular.document(row, mapping, options, f"row {number}")
+                made = tabular.document(row, mapping, options, f"row {number}")
+                yield made if isinstance(made, Problem) else (f"row {number}", made)
     except psycopg.Error as error:
         raise InputError(f"PostgreSQL: {str(error).strip()}", hint="Check the address and the query.") from error
 

@@ -6,7 +6,7 @@ import itertools
 import re
 import zlib
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
@@ -178,7 +178,10 @@ def _limited(findings: Iterable[Finding], limit: int) -> Iterator[Finding]:
 
 def _unread(corpus: Corpus) -> Iterator[Finding]:
     for problem in corpus.problems():
-        yield Finding(level="flag", code=problem.code, where=problem.where, message=problem.reason)
+        level: Literal["error", "flag"] = (
+            "flag" if problem.code == "duplicate" else "error"
+        )  # the same twice is no loss
+        yield Finding(level=level, code=problem.code, where=problem.where, message=problem.reason)
 
 
 def _no_text(corpus: Corpus) -> Iterator[Finding]:

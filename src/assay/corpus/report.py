@@ -31,6 +31,7 @@ from assay.types import Document, Locator
 
 SCHEME = PLAIN
 VERSION = 1
+OPTIONS = ("language", "title")
 
 
 class Source(NamedTuple):

@@ -1,7 +1,9 @@
 """What an importer is made of, and the table of importers.
 
 An importer is one module with `SCHEME` (what its citations leave out), `VERSION` (raised when it reads differently),
-`units(source, options)`, the files to read, and `read(source, unit, options)`, a generator of documents and problems.
+`units(source, options)`, the files to read, and `read(source, unit, options)`, a generator of documents and problems; a
+document may come with where it was read, (file:line, document). `OPTIONS` names the options it has; without it any is
+taken.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ KINDS = {
 ENTRY_POINTS = "assay.importers"
 
 Options = Mapping[str, Any]
+Placed = tuple[str, Document]  # where it was read, file:line, and the document
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,7 +59,16 @@ class Importer(Protocol):
 
     def units(self, source: str, options: Options) -> list[Unit]: ...
 
-    def read(self, source: str, unit: Unit, options: Options) -> Iterator[Document | Problem]: ...
+    def read(self, source: str, unit: Unit, options: Options) -> Iterator[Document | Placed | Problem]: ...
+
+
+def refuse_unknown(kind: str, options: Options) -> None:
+    """A mistyped option must not be taken for an answer."""
+    known: tuple[str, ...] | None = getattr(importer(kind), "OPTIONS", None)
+    for key in options:
+        if known is not None and key not in known:
+            hint = f"Known: {', '.join(known)}." if known else f"The importer {kind!r} has no options."
+            raise InputError(f"unknown option {key!r} for the importer {kind!r}", hint=hint)
 
 
 def importer(kind: str) -> Importer:

@@ -21,13 +21,14 @@ import polars as pl
 
 from assay.corpus.citation import PLAIN
 from assay.corpus.jsonl import iter_records, unreadable
-from assay.corpus.source import Options, Problem, Unit, files_below, path_of
+from assay.corpus.source import Options, Placed, Problem, Unit, files_below, path_of
 from assay.errors import InputError
 from assay.files import MAX_LINE_BYTES
 from assay.types import Document, Locator
 
 SCHEME = PLAIN
 VERSION = 1
+OPTIONS = ("map", "language", "encoding", "delimiter")
 SUFFIXES = (".jsonl", ".ndjson", ".csv", ".tsv", ".parquet")
 TEXTS = ("id", "title", "text", "language", "valid_from", "valid_to")
 PLACES = ("section", "moment", "page", "table", "row", "version")
@@ -52,7 +53,7 @@ def units(source: str, options: Options) -> list[Unit]:
     return files_below(source, SUFFIXES)
 
 
-def read(source: str, unit: Unit, options: Options) -> Iterator[Document | Problem]:
+def read(source: str, unit: Unit, options: Options) -> Iterator[Placed | Problem]:
     path = path_of(source, unit)
     mapping: dict[str, str] | None = None
     readers = {".csv": _read_csv, ".tsv": _read_csv, ".parquet": _read_parquet}
@@ -62,7 +63,8 @@ def read(source: str, unit: Unit, options: Options) -> Iterator[Document | Probl
             continue
         if mapping is None or not mapping.get("id") or mapping["id"] not in row:
             mapping = field_mapping(row, options)
-        yield document(row, mapping, options, where)
+        made = document(row, mapping, options, where)
+        yield made if isinstance(made, Problem) else (where, made)
 
 
 def field_mapping(row: Mapping[str, Any], options: Options) -> dict[str, str]:

@@ -41,9 +41,10 @@ def ask_all(
 ) -> tuple[str, list[QueryResult]]:
     """The engine's name and its answers with everything the hits carry."""
     name = engine_name(engine)
+    dated = _takes_date(engine)
     results = []
     for query in progress(queries):
-        results.append(_ask(engine, name, query, top_k))
+        results.append(_ask(engine, name, query, top_k, {"as_of": query.as_of} if dated and query.as_of else {}))
     failed = [result for result in results if result.error]
     if results and len(failed) == len(results):
         raise EngineError(f"engine {name!r} failed on all {len(results)} queries; the first: {failed[0].error}")
@@ -68,10 +69,18 @@ def stdout_to_stderr() -> Iterator[None]:
         os.close(kept)
 
 
-def _ask(engine: Any, name: str, query: Query, top_k: int) -> QueryResult:
+def _takes_date(engine: Any) -> bool:
+    """Whether `search` has a parameter `as_of`: the law as it stood on the day of the question."""
+    try:
+        return "as_of" in inspect.signature(engine.search).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+def _ask(engine: Any, name: str, query: Query, top_k: int, more: Mapping[str, str]) -> QueryResult:
     started = time.perf_counter()
     try:
-        answer = engine.search(query.text, top_k)
+        answer = engine.search(query.text, top_k, **more)
         hits = list(itertools.islice(answer, top_k)) if _is_ranked(answer) else answer
     except KeyboardInterrupt:
         raise

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from assay.errors import InputError
-from assay.files import read_json, write_atomic
+from assay.files import read_strict_json, write_atomic
 from assay.formats.schema import expect, record, text_of, unique, unknown_keys
 from assay.types import GoldSet, Issue, Judgment, Query, Topic, judgments_to_frame
 
@@ -39,7 +39,7 @@ class _Judgment(msgspec.Struct):
 
 
 def read_gold(path: Path) -> GoldSet:
-    data = expect(read_json(path), dict, path, "$", "an object with taxonomy and queries")
+    data = expect(read_strict_json(path), dict, path, "$", "an object with taxonomy and queries")
     taxonomy = {
         topic_id: _read_topic(topic, path, f"$.taxonomy.{topic_id}")
         for topic_id, topic in expect(data.get("taxonomy", {}), dict, path, "$.taxonomy", "an object").items()

@@ -41,12 +41,13 @@ def read_gold(path: Path) -> GoldSet:
             Query(id=row.id, text=row.query, topic=row.practice_area, corpus=row.corpus, source=row.source,
                   notes=row.note, extra=unknown_keys(raw, _Row))
         )  # fmt: skip
-    approved = all(query.source == "chair" for query in queries)
+    approved = bool(queries) and all(query.source == "chair" for query in queries)
     return GoldSet(
         name=path.stem,
         queries=tuple(queries),
         judgments=judgments_to_frame(judgments),
         status="approved" if approved else "provisional",
+        from_logs=True,
     )
 
 

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from assay.errors import InputError
-from assay.files import read_json, write_atomic
+from assay.files import read_strict_json, write_atomic
 from assay.formats.schema import describe, expect, record, text_of, unique, unknown_keys
 from assay.types import GoldSet, Query
 
@@ -43,7 +43,7 @@ class _Question(msgspec.Struct):
 
 
 def read_gold(path: Path) -> GoldSet:
-    rows = expect(read_json(path), list, path, "$", "an array of questions")
+    rows = expect(read_strict_json(path), list, path, "$", "an array of questions")
     seen: set[str] = set()
     queries = []
     for index, raw in enumerate(rows):

@@ -18,13 +18,13 @@ MAX_QUERY_CHARACTERS = 100_000
 MAX_ID_CHARACTERS = 4_096
 
 
-def record(value: Any, kind: type[T], path: Path, at: str) -> T:
+def record(value: Any, kind: type[T], path: Path, at: str, hint: str = "") -> T:
     """Convert one JSON object; unknown keys are ignored here (`unknown_keys` collects them)."""
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
         message, _, inner = str(error).partition(" - at `$")
-        raise InputError(_plain(message), where=f"{path}: {at}{inner.rstrip('`')}") from error
+        raise InputError(_plain(message), where=f"{path}: {at}{inner.rstrip('`')}", hint=hint) from error
 
 
 def unknown_keys(value: Mapping[str, Any], kind: type[msgspec.Struct]) -> dict[str, Any]:
@@ -90,10 +90,12 @@ def describe(value: Any) -> str:
     return "null" if value is None else names.get(type(value), type(value).__name__)
 
 
+PLAIN = {"int": "a whole number", "str": "a string", "array": "an array", "object": "an object", "float": "a number",
+         "bool": "true or false", "null": "null"}  # fmt: skip
+
+
 def _plain(message: str) -> str:
-    """msgspec says "Expected `int`, got `str`"; people who edit JSON say number and string."""
-    for code, plain in (("`int`", "a whole number"), ("`str`", "a string"), ("`array`", "an array"),
-                        ("`object`", "an object"), ("`float`", "a number"), ("`bool`", "true or false"),
-                        ("`null`", "null")):  # fmt: skip
-        message = message.replace(code, plain)
+    """msgspec says "Expected `int | null`, got `str`"; people who edit JSON say number and string."""
+    message = re.sub(r"Object missing required field `([^`]*)`", r"the key \1 is missing", message)
+    message = re.sub(r"`([^`]*)`", lambda kinds: " or ".join(PLAIN.get(k, k) for k in kinds[1].split(" | ")), message)
     return message[:1].lower() + message[1:]

@@ -8,7 +8,7 @@ check_expectations(gold, known_locators)    what to mend in the set before a run
 
 from assay.golden.checks import DEFAULT_K, DEFAULT_MIN_SCORE, Outcome, check, check_all, checks_of, results_of
 from assay.golden.expectations import check_expectations
-from assay.golden.gates import DEFAULT_POLICY, evaluate_gates
+from assay.golden.gates import DEFAULT_POLICY, evaluate_gates, is_golden_measure
 from assay.golden.places import Locate, Place, document_fields, hit_place, label, matches, normal_section, place_of
 from assay.golden.robustness import robustness
 from assay.golden.suite import evaluate_golden
@@ -31,6 +31,7 @@ __all__ = [
     "evaluate_gates",
     "evaluate_golden",
     "hit_place",
+    "is_golden_measure",
     "label",
     "matches",
     "normal_section",

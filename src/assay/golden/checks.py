@@ -34,9 +34,9 @@ FAILURES = {
     "missing": "the run has no answer to this question",
     "nothing_expected": "the question expects nothing, so nothing can pass it",
     "answered": "should have abstained, but {top} came first with score {top_score}",
-    "hard_negative": "{negative} must not come before what is expected, and stands at rank {negative_rank}",
+    "hard_negative": "{negative} must not {come}, and stands at rank {negative_rank}",
     "confusion": "the wrong law is on top: {top} instead of {expected}",
-    "wrong_version": "{found} stands at rank {rank} in a version that was not in force on {as_of}",
+    "wrong_version": "{found} stands at rank {rank} in a version {not_right}",
     "low_score": "{found} stands at rank {rank}, but its score {score} is under {min_score}",
     "evidence": "{found} stands at rank {rank}, but its text lacks the evidence: {terms}",
     "near_miss": "close: {top} is on top instead of {expected}",
@@ -206,8 +206,12 @@ def check(
 
 def _rank(checks: Checks, rank: int, hit: Hit, locate: Locate | None) -> Ranked:
     place = hit_place(hit, locate)
+    negative = any(matches(wanted, place) for wanted in checks.negatives)
+    # 118 § but not its 2nd moment: what is named as a negative is never what was asked for
     expected = tuple(
-        number for number, wanted in enumerate(checks.expected) if matches(wanted, place, any_version=True)
+        number
+        for number, wanted in enumerate(checks.expected)
+        if not negative and matches(wanted, place, any_version=True)
     )
     problem = _problem(checks, expected, hit, place, locate) if expected else ""
     return Ranked(
@@ -216,7 +220,7 @@ def _rank(checks: Checks, rank: int, hit: Hit, locate: Locate | None) -> Ranked:
         place=place,
         expected=expected,
         problem=problem,
-        negative=any(matches(wanted, place) for wanted in checks.negatives),
+        negative=negative,
         trap=any(matches(wanted, place) for wanted in checks.traps),
     )
 
@@ -334,7 +338,8 @@ class _Facts:
             negative=label(self.negative.place) if self.negative else "",
             negative_rank=self.negative.rank if self.negative else "",
             terms=", ".join(dict.fromkeys((*self.checks.evidence, *sum(self.checks.evidence_of, ())))),
-            as_of=self.checks.as_of or "the day asked for",
+            come="come before what is expected" if self.checks.expected else f"be in the top {self.checks.k}",
+            not_right=f"that was not in force on {self.checks.as_of}" if self.checks.as_of else "other than asked for",
             k=self.checks.k,
             min_score=f"{self.checks.min_score:g}",
         )

@@ -45,7 +45,8 @@ CHAPTERED = re.compile(r"(\d+[a-z]?)(?::|luku|luvun)(\d+[a-zåäö]*)")  # '5:21
 CHAPTER = re.compile(r"(\d+[a-z]?)(?:l|luku)?\.?")
 ACT_NUMBER = re.compile(r"(?<!\d)(\d{1,4})[/_-](\d{4})(?!\d)")
 SECTION_WORDS = re.compile(r"^(?:section|sec\.|pykälä|§)|(?:§|pykälä).*$")
-MOMENT = re.compile(r"(\d+)\.?(?:mom\w*\.?|moment\w*)?")
+MOMENT = re.compile(r"(?:mom[^\W\d]*\.?)?(\d+)\.?(?:mom\w*\.?)?")
+MOMENT_IN_SECTION = re.compile(r"(\d+)\.?mom")  # '110 § 3 mom.' written whole as the section
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +92,7 @@ def normal_chapter(value: Any) -> str:
 
 
 def normal_moment(value: Any) -> str:
-    """2, '2', '2.' and '2 mom.' are '2'."""
+    """2, '2', '2.', '2 mom.' and 'mom. 2' are '2'."""
     text = _squeezed(value)
     found = MOMENT.fullmatch(text)
     return found[1].lstrip("0") or "0" if found else text
@@ -148,7 +149,7 @@ def place_of(parts: Mapping[str, Any] | Locator) -> Place:
         law_names=names,
         chapter=both[1] if both else normal_chapter(raw.get("chapter")),
         section=both[2] if both else section,
-        moment=normal_moment(raw.get("moment")),
+        moment=normal_moment(raw.get("moment")) or _moment_in_section(raw),
         page=_squeezed(raw.get("page", raw.get("page_num"))),
         table=_squeezed(next(_values(raw, TABLE_KEYS), None)),
         row=_squeezed(raw.get("row")),
@@ -170,6 +171,11 @@ def _section(raw: Mapping[str, Any]) -> str:
     suffix = _squeezed(raw.get("section_suffix"))
     plain = [form + suffix if form.isdigit() else form for form in forms if SECTION.fullmatch(form)]
     return max(plain, key=len) if plain else (forms[0] if forms else "")
+
+
+def _moment_in_section(raw: Mapping[str, Any]) -> str:
+    found = (MOMENT_IN_SECTION.search(_squeezed(raw.get(key))) for key in SECTION_KEYS)
+    return next((match[1] for match in found if match), "")
 
 
 def parse_node_id(node_id: str) -> dict[str, str]:

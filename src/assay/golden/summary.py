@@ -33,15 +33,17 @@ RATES: dict[str, Rate] = {
     "wrong_version_rate": (lambda o: bool(o.checks.as_of), lambda o: o.failure == "wrong_version"),
 }
 
+MEANS = ("mrr_at_k", "recall_at_k", "avg_top1_score", "avg_latency_ms")
+TOP1 = {"min_top1_score": 0, "median_top1_score": 50, "p90_top1_score": 90, "max_top1_score": 100}
+LATENCY = {"p50_latency_ms": 50, "p95_latency_ms": 95}
+FIGURES = ("total", "n_failed", *RATES, *MEANS, *TOP1, *LATENCY)  # every measure, by name
+
 SLICES: dict[str, Callable[[Outcome], str]] = {
     "category": lambda o: o.query.category,
     "test_type": lambda o: str(o.query.checks.get("test_type") or ""),
     "language": lambda o: o.query.language,
     "perturbation": lambda o: str(o.query.extra.get("perturbation") or ""),
 }
-
-
-# ── intervals ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 # ── figures ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -70,13 +72,11 @@ def summarize(outcomes: Iterable[Outcome]) -> tuple[dict[str, Any], dict[str, An
         column = np.asarray(values, np.float64).reshape(-1, 1)
         intervals[name] = _bounds(stats.mean_intervals(column)[0])
         n[name] = len(values)
-    figures |= _percentiles(means["avg_top1_score"], TOP1)
-    figures |= _percentiles(means["avg_latency_ms"], LATENCY)
+    for names, values in ((TOP1, means["avg_top1_score"]), (LATENCY, means["avg_latency_ms"])):
+        figures |= _percentiles(values, names)
+        n |= dict.fromkeys(names, len(values))
+        intervals |= {name: _bounds(stats.quantile_interval(values, at / 100)) for name, at in names.items()}
     return figures, intervals, n
-
-
-TOP1 = {"min_top1_score": 0, "median_top1_score": 50, "p90_top1_score": 90, "max_top1_score": 100}
-LATENCY = {"p50_latency_ms": 50, "p95_latency_ms": 95}
 
 
 def top1_scores(outcomes: Iterable[Outcome]) -> list[float]:
@@ -101,25 +101,42 @@ def _percentiles(values: Sequence[float], names: Mapping[str, int]) -> dict[str,
 
 
 def results(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """`overall`, `by_category`, `by_test_type`, …, `intervals`, `n` and `per_query`, under the names of the suite."""
-    figures, bounds, n = summarize(outcomes)
+    """`overall`, `by_category`, `by_test_type`, …, `intervals`, `n` and `per_query`, under the names of the suite.
+
+    Perturbed questions beside their parents are in `by_perturbation` alone: all other figures, and so the gates, are
+    over the questions that people wrote."""
+    base = base_of(outcomes)
+    figures, bounds, n = summarize(base)
+    if variants := len(outcomes) - len(base):
+        figures["n_variants"] = variants
+        figures["n_failed"] = sum(outcome.failure == "error" for outcome in outcomes)
     found: dict[str, Any] = {"overall": figures}
     intervals: dict[str, Any] = {"overall": bounds}
     counts: dict[str, Any] = {"overall": n}
     for kind, name_of in SLICES.items():
         groups: dict[str, list[Outcome]] = {}
-        for outcome in outcomes:
+        for outcome in outcomes if kind == "perturbation" else base:
             if name := name_of(outcome):
                 groups.setdefault(name, []).append(outcome)
         if groups or kind in ("category", "test_type"):
             parts = {name: summarize(group) for name, group in sorted(groups.items())}
             for target, column in ((found, 0), (intervals, 1), (counts, 2)):
                 target[f"by_{kind}"] = {name: part[column] for name, part in parts.items()}
-    found["failures"] = _failures(outcomes)
+    found["failures"] = _failures(base)
     found["intervals"] = intervals
     found["n"] = counts
     found["per_query"] = [entry(outcome) for outcome in outcomes]
     return found
+
+
+def base_of(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """The questions without the variants of others among them; variants on their own are questions like any."""
+    known = {outcome.query.id for outcome in outcomes}
+    return [
+        outcome
+        for outcome in outcomes
+        if not (outcome.query.extra.get("perturbation") and outcome.query.extra.get("parent") in known)
+    ]
 
 
 def _failures(outcomes: Iterable[Outcome]) -> dict[str, int]:
@@ -168,9 +185,7 @@ def entry(outcome: Outcome) -> dict[str, Any]:
             "recall_at_k": outcome.recall,
         },
     }
-    for key in ("parent", "perturbation"):
-        if key in query.extra:
-            row[key] = query.extra[key]
+    row |= {key: value for key, value in query.extra.items() if key not in row}
     optional = {"as_of": query.as_of, "language": query.language, "notes": query.notes}
     row |= {key: value for key, value in optional.items() if value}
     if outcome.result is not None and outcome.result.error:

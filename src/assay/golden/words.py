@@ -62,7 +62,8 @@ PLURAL = re.compile(
 # After the stem of a verb in -aa, -tää and the like: finite and passive forms and the commonest participles.
 VERB = re.compile(
     r"(?:n|t|mme|tte|v[aä]t|t[aä]{2}n|d[aä]{2}n|tt[uy]\w{0,4}|tt[aä]v[aä]\w{0,5}|v[aä]\w{0,5}|n[uy]t|nee\w{0,4}|"
-    r"isi\w{0,3}|m[aä]{2}n|m[aä]ss[aä]|m[aä]tt[aä]|mi[ns]e\w{0,4}|t[aä]es[st]\w{0,3}|k[oö]{2}n)"
+    r"isi\w{0,3}|m[aä]{2}n|m[aä](?:n|t|n[aä]|ss[aä]|st[aä]|ll[aä]|lle|tt[aä])?|mi[ns]e\w{0,4}|"
+    r"t[aä]es[st]\w{0,3}|k[oö]{2}n)"
 )
 WEAKER = (
     ("aik", "aj"), ("uku", "uvu"), ("kk", "k"), ("pp", "p"), ("tt", "t"), ("nk", "ng"), ("nt", "nn"), ("mp", "mm"),
@@ -72,7 +73,8 @@ STEMS = (
     ("nen", ("se", "s")), ("uus", ("uude", "uute", "uut", "uukse")), ("yys", ("yyde", "yyte", "yyt", "yykse")),
     ("us", ("ukse", "ude", "ute", "ut")), ("ys", ("ykse", "yde", "yte", "yt")), ("os", ("okse",)), ("ös", ("ökse",)),
     ("is", ("ikse", "ii")), ("es", ("ekse", "ee")), ("as", ("aa", "akse")), ("äs", ("ää", "äkse")), ("in", ("ime",)),
-    ("ton", ("ttoma",)), ("tön", ("ttömä",)), ("e", ("ee", "et")), ("si", ("de", "te", "t")),
+    ("ton", ("ttoma",)), ("tön", ("ttömä",)), ("e", ("ee", "et")), ("si", ("de", "te", "t")), ("osi", ("on",)),
+    ("ksi", ("hde", "hte", "ht")),
     ("eli", ("el",)), ("uori", ("uor",)), ("uuri", ("uur",)), ("aari", ("aar",)), ("ieni", ("ien",)),
 )  # fmt: skip
 LONG_VOWELS = ("aa", "ää", "ee", "ii")  # the endings before which a weak grade turns strong: asukas, asukkaa
@@ -163,7 +165,9 @@ def _english_stem(word: str) -> str:
     """The word without its plural and one derivational ending."""
     if not word.isascii():
         return word
-    if word.endswith(("xes", "sses", "ches", "shes")):
+    if word.endswith(("ies", "ied")) and len(word) > 4:
+        word = word[:-3] + "y"
+    elif word.endswith(("xes", "sses", "ches", "shes")):
         word = word[:-2]
     elif word.endswith("s") and len(word) > 3 and word[-2] not in "sui":
         word = word[:-1]

@@ -1,130 +1,299 @@
 """What to judge next: the pairs whose grade could change the decision most.
 
-The difference of two runs in DCG-like measures is a sum over documents of grade times a weight: how much higher B
-places the document than A. An unjudged document is a random grade. So the difference has a mean and a variance, the
-decision has a probability, and the document that carries most of the variance is the one worth a lawyer's time
-(Carterette, Allan & Sitaraman 2006, "Minimal test collections", with graded gains and a prior by rank).
+An unjudged hit is a random grade (see `belief`), so a measure is a random number: its mean says which way the decision
+goes, its spread how sure that is. A pair is worth the part of the spread that its grade takes away on average; the
+largest comes first (after Carterette, Allan & Sitaraman 2006, "Minimal test collections", for any measure and with the
+chance of relevance learnt from the judgments at hand).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
 
 import msgspec
+import numpy as np
 
-DEPTH = 10
-UNJUDGED_SHARE = 0.5  # an unjudged hit is taken to be half as good as judged ones at its rank: judges saw those first
+from assay.judging.belief import Belief, chances, draw, learn, plan
+from assay.measures import MEASURES, NO_GRADE, NO_RANK, Floats, Integers, JudgedHits, Measure, parse_measure
+
+DEEPEST = 100  # a measure without a cutoff is looked at to this rank
+SAMPLES, FLIP_SAMPLES = 256, 8
+BLOCK_CELLS = 2_000_000
+SEED = 20_260
+UNJUDGED, ABSENT = -1, -2
 NORMAL = NormalDist()
 
 
 class Pair(msgspec.Struct, frozen=True, kw_only=True):
-    """An unjudged pair: its weight in the decision, and how much of the doubt its judgment removes on average."""
+    """An unjudged pair: what its being relevant would change, and how much of the doubt its judgment removes."""
 
     query_id: str
     query_text: str
     doc_id: str
     rank_a: int | None
     rank_b: int | None
-    weight: float
-    narrowing: float  # share of the remaining variance
+    effect: float  # of being relevant, on the mean or on the difference of means
+    change: float  # what its judgment is expected to change: the effect times the chance of being relevant
+    narrowing: float  # share of the variance that is gone with it, after the pairs before it
 
 
-class Decision(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the decision stands: the difference expected, its spread, and how sure its sign is."""
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a decision stands: the distance from the threshold expected, its spread, and how sure its sign is."""
 
     expected: float
     deviation: float
     confidence: float
+
+
+class Decision(Standing, frozen=True, kw_only=True):
+    """The same, with what to judge to be sure."""
+
+    measure: str
+    threshold: float
     pairs: list[Pair]
     needed: int  # how many of the pairs, in this order, are expected to bring the confidence to the level asked for
     level: float
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Table:
+    """Every query's documents in the top lists, padded: grades (UNJUDGED, ABSENT), the ranks in each system, and all
+    judged grades of the query."""
+
+    entries: list[Mapping[str, Any]]
+    documents: list[list[str]]
+    grades: Integers
+    ranks: tuple[Integers, ...]
+    judged: Integers
+    asked: Integers  # 1 where the grade was asked for, or is still open; 0 where it was known before
+    returned: tuple[Integers, ...]
+    top: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Guess:
+    """The unjudged hits as (query, place in the table), what is known of each, and grades drawn for them."""
+
+    spots: Integers
+    features: Floats
+    belief: Belief
+    drawn: Integers  # [hits, samples]
+
+
 def next_to_judge(
-    a: Mapping[str, Any], b: Mapping[str, Any] | None = None, *, threshold: float = 0.0, level: float = 0.95
+    a: Mapping[str, Any],
+    b: Mapping[str, Any] | None = None,
+    *,
+    measure: str = "nDCG@10",
+    threshold: float = 0.0,
+    level: float = 0.95,
 ) -> Decision:
-    """Is B better than A (two results), or does A reach `threshold` (one)? Both in nDCG@10 over the shared queries."""
-    prior = _prior(item for item in (a, b) if item is not None)
-    entries_b = {entry["query_id"]: entry for entry in b["per_query"]} if b is not None else {}
-    queries = [entry for entry in a["per_query"] if (b is None or entry["query_id"] in entries_b) and entry["judged"]]
-    expected, variance = -threshold if b is None else 0.0, 0.0
-    found: list[tuple[float, float, Pair]] = []
-    for entry in queries:
-        other = entries_b.get(entry["query_id"])
-        ideal = _ideal(entry["judged"])
-        if ideal == 0:
-            continue
-        for doc_id, (grade, rank_a, rank_b) in _documents(entry, other).items():
-            weight = (_discount(rank_a) if b is None else _discount(rank_b) - _discount(rank_a)) / ideal / len(queries)
-            if grade is not None:
-                expected += weight * max(grade, 0)
-                continue
-            mean, spread = prior[min(rank for rank in (rank_a, rank_b) if rank is not None) - 1]
-            expected += weight * mean * UNJUDGED_SHARE
-            variance += weight**2 * spread
-            text = entry.get("query_text", "")
-            pair = Pair(query_id=entry["query_id"], query_text=text, doc_id=doc_id, rank_a=rank_a,
-                        rank_b=rank_b, weight=weight, narrowing=0.0)  # fmt: skip
-            found.append((weight**2 * spread, abs(weight), pair))
-    found.sort(key=lambda item: (-item[0], -item[1], item[2].query_id, item[2].doc_id))
-    pairs = [
-        msgspec.structs.replace(p, narrowing=part / variance if variance else 0.0) for part, _, p in found if part > 0
-    ]
-    deviation = math.sqrt(variance)
+    """Is B better than A by more than `threshold` (two results), or does A reach `threshold` (one)? Over the queries
+    that all have scored."""
+    wanted = parse_measure(measure)
+    table = _table(a, b, wanted)
+    guess = _guess(table)
+    stand = _standing(table, wanted, guess, threshold)
+    chance = chances(guess.belief, guess.features, guess.spots[:, 0])
+    effects, extra = _effects(table, wanted, guess, chance)
+    order, narrowing = plan(guess.belief, guess.features, guess.spots[:, 0], chance, effects, extra)
+    effects = effects / max(len(table.entries), 1)
+    pairs = _pairs(table, guess.spots[order], effects[order], chance[order], narrowing)
     return Decision(
-        expected=expected,
-        deviation=deviation,
-        confidence=_confidence(expected, deviation),
+        measure=str(wanted),
+        threshold=threshold,
+        expected=stand.expected,
+        deviation=stand.deviation,
+        confidence=stand.confidence,
         pairs=pairs,
-        needed=_needed(expected, variance, [part for part, _, _ in found], level),
+        needed=_needed(stand, [pair.narrowing for pair in pairs], level),
         level=level,
     )
 
 
-def _documents(
-    entry: Mapping[str, Any], other: Mapping[str, Any] | None
-) -> dict[str, tuple[int | None, int | None, int | None]]:
-    """{document: (grade, rank in A, rank in B)} over both top tens."""
-    found: dict[str, tuple[int | None, int | None, int | None]] = {}
-    for rank, (doc_id, grade) in enumerate(zip(entry["results"][:DEPTH], entry["grades"], strict=False), start=1):
-        found[doc_id] = (grade, rank, None)
-    if other is not None:
-        for rank, (doc_id, grade) in enumerate(zip(other["results"][:DEPTH], other["grades"], strict=False), start=1):
-            found[doc_id] = (grade, found.get(doc_id, (None, None, None))[1], rank)
+def standing(
+    a: Mapping[str, Any], b: Mapping[str, Any] | None = None, *, measure: str = "nDCG@10", threshold: float = 0.0
+) -> Standing:
+    """How sure the decision is now, without a plan what to judge."""
+    wanted = parse_measure(measure)
+    table = _table(a, b, wanted)
+    return _standing(table, wanted, _guess(table), threshold)
+
+
+def _guess(table: _Table) -> _Guess:
+    """Grades drawn for every unjudged hit, by what the judged ones teach."""
+    spots, known = np.argwhere(table.grades == UNJUDGED), np.argwhere(table.grades >= 0)
+    features = _features(table)
+    grades = table.grades[known[:, 0], known[:, 1]]
+    belief = learn(features[known[:, 0], known[:, 1]], known[:, 0], grades, len(table.entries), table.top)
+    mine = features[spots[:, 0], spots[:, 1]]
+    drawn = draw(belief, mine, spots[:, 0], SAMPLES, np.random.default_rng(SEED))
+    return _Guess(spots=spots, features=mine, belief=belief, drawn=drawn)
+
+
+def _standing(table: _Table, measure: Measure, guess: _Guess, threshold: float) -> Standing:
+    totals = _totals(table, measure, guess.spots, guess.drawn) - threshold
+    expected, deviation = float(totals.mean()), float(totals.std()) if len(guess.spots) else 0.0
+    return Standing(expected=expected, deviation=deviation, confidence=_confidence(expected, deviation))
+
+
+# ── the queries as one table ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _table(a: Mapping[str, Any], b: Mapping[str, Any] | None, measure: Measure) -> _Table:
+    others = {entry["query_id"]: entry for entry in b["per_query"]} if b is not None else {}
+    entries = [
+        (entry, *((others[entry["query_id"]],) if b is not None else ()))
+        for entry in a["per_query"]
+        if (b is None or entry["query_id"] in others) and max(entry["judged"], default=0) > 0 and not entry.get("error")
+    ]
+    depth = measure.cutoff or DEEPEST
+    rows = [_documents(systems, depth) for systems in entries]
+    width = max(map(len, rows), default=0)
+    grades = np.full((len(rows), width), ABSENT, np.int64)
+    ranks = tuple(np.full((len(rows), width), NO_RANK, np.int64) for _ in range(1 if b is None else 2))
+    all_judged = [max((entry["judged"] for entry in systems), key=len) for systems in entries]  # the later gold set
+    judged = np.full((len(rows), max(map(len, all_judged), default=0)), NO_GRADE, np.int64)
+    asked = np.ones((len(rows), width), np.int64)
+    for row, (systems, found) in enumerate(zip(entries, rows, strict=True)):
+        on_request = {doc_id for entry in systems for doc_id in entry.get("asked", ())}
+        judged[row, : len(all_judged[row])] = all_judged[row]
+        for column, (doc_id, (grade, places)) in enumerate(found.items()):
+            grades[row, column] = UNJUDGED if grade is None else max(grade, 0)
+            asked[row, column] = grade is None or doc_id in on_request
+            for system, rank in places.items():
+                ranks[system][row, column] = rank
+    return _Table(
+        entries=[systems[0] for systems in entries],
+        documents=[list(found) for found in rows],
+        grades=grades,
+        ranks=ranks,
+        judged=judged,
+        asked=asked,
+        returned=tuple(
+            np.array([len(systems[k]["results"]) for systems in entries], np.int64) for k in range(len(ranks))
+        ),
+        top=max(int(judged.max(initial=1)), 1),
+    )
+
+
+def _documents(systems: Sequence[Mapping[str, Any]], depth: int) -> dict[str, tuple[int | None, dict[int, int]]]:
+    """{document: (grade, {system: rank})} over the top of every list."""
+    found: dict[str, tuple[int | None, dict[int, int]]] = {}
+    for system, entry in enumerate(systems):
+        for rank, (doc_id, grade) in enumerate(zip(entry["results"][:depth], entry["grades"], strict=False), start=1):
+            known, places = found.get(doc_id, (None, {}))
+            found[doc_id] = (grade if known is None else known, places | {system: rank})
     return found
 
 
-def _discount(rank: int | None) -> float:
-    return 0.0 if rank is None else 1 / math.log2(rank + 1)
+def _features(table: _Table) -> Floats:
+    """What is known of a hit before it is judged: the discount of its best rank, whether both systems return it, or
+    only the second; and whether it was asked for."""
+    discounts = [1 / np.log2(np.minimum(ranks, 10**6) + 1.0) for ranks in table.ranks]
+    best = np.maximum.reduce(discounts)
+    if len(table.ranks) == 1:
+        return np.stack([best - 0.45, table.asked], axis=2)
+    inside = [ranks < NO_RANK for ranks in table.ranks]
+    both = (inside[0] & inside[1]).astype(np.float64)
+    side = (inside[1].astype(np.float64) - inside[0]) / 2
+    return np.stack([best - 0.45, both, side, table.asked], axis=2)
 
 
-def _ideal(judged: Sequence[int]) -> float:
-    return sum(max(grade, 0) * _discount(rank) for rank, grade in enumerate(judged[:DEPTH], start=1))
+# ── the measure under drawn grades ───────────────────────────────────────────────────────────────────────────────────
 
 
-def _prior(results: Iterable[Mapping[str, Any]]) -> list[tuple[float, float]]:
-    """(mean, variance) of the grade at each rank, from the judged hits there, drawn towards the grades overall so
-    that a rank with few judgments says little."""
-    by_rank: list[list[int]] = [[] for _ in range(DEPTH)]
-    for item in results:
-        for entry in item["per_query"]:
-            for rank, grade in enumerate(entry["grades"][:DEPTH]):
-                if grade is not None:
-                    by_rank[rank].append(max(grade, 0))
-    every = [grade for grades in by_rank for grade in grades] or [0, 1]
-    mean = sum(every) / len(every)
-    spread = sum((grade - mean) ** 2 for grade in every) / len(every)
-    strength = 10
-    return [
-        (
-            (sum(grades) + strength * mean) / (len(grades) + strength),
-            (sum((grade - mean) ** 2 for grade in grades) + strength * spread) / (len(grades) + strength),
+def _values(table: _Table, measure: Measure, rows: Integers, grades: Integers) -> Floats:
+    """The measure (or the difference of both systems) of queries `rows`, each under its own full grades."""
+    was_unjudged = table.grades[rows] == UNJUDGED
+    pool = np.concatenate([table.judged[rows], np.where(was_unjudged, grades, NO_GRADE)], axis=1)
+    ideal = -np.sort(-pool, axis=1)
+    found = []
+    for ranks, returned in zip(table.ranks, table.returned, strict=True):
+        order = np.argsort(ranks[rows], axis=1, kind="stable")
+        placed = np.take_along_axis(ranks[rows], order, axis=1)
+        mine = np.where(placed < NO_RANK, np.take_along_axis(grades, order, axis=1), NO_GRADE)
+        hits = JudgedHits(ranks=placed, grades=mine, ideal=ideal, returned=returned[rows], max_grade=table.top)
+        found.append(MEASURES[measure.name].compute(hits, measure))
+    return found[0] if len(found) == 1 else found[1] - found[0]
+
+
+def _totals(table: _Table, measure: Measure, spots: Integers, drawn: Integers) -> Floats:
+    """The mean over queries in every sample."""
+    queries = len(table.entries)
+    total = np.zeros(SAMPLES)
+    open_queries = np.unique(spots[:, 0])
+    settled = np.setdiff1d(np.arange(queries), open_queries)
+    if len(settled):
+        total += _values(table, measure, settled, table.grades[settled]).sum()
+    block = max(1, BLOCK_CELLS // (SAMPLES * max(table.grades.shape[1], 1)))
+    for start in range(0, len(open_queries), block):
+        rows = open_queries[start : start + block]
+        mine = (spots[:, 0] >= rows[0]) & (spots[:, 0] <= rows[-1])  # spots are in the order of queries
+        grades = np.repeat(table.grades[rows][:, None, :], SAMPLES, axis=1)
+        grades[np.searchsorted(rows, spots[mine, 0]), :, spots[mine, 1]] = drawn[mine]
+        flat = _values(table, measure, np.repeat(rows, SAMPLES), grades.reshape(-1, grades.shape[2]))
+        total += flat.reshape(len(rows), SAMPLES).sum(axis=0)
+    return total / max(queries, 1)
+
+
+def _effects(table: _Table, measure: Measure, guess: _Guess, chance: Floats) -> tuple[Floats, Floats]:
+    """For each unjudged pair what being relevant changes, and the variance that its exact grade then adds: the measure
+    is computed with every grade in turn while the query's other unjudged hits stay as drawn."""
+    spots, belief = guess.spots, guess.belief
+    levels = np.concatenate([[0], belief.grades])
+    means = np.zeros((len(spots), len(levels)))
+    cells = FLIP_SAMPLES * len(levels) * max(table.grades.shape[1], 1)
+    block = max(1, BLOCK_CELLS // cells)
+    for start in range(0, len(spots), block):
+        part = np.arange(start, min(start + block, len(spots)))
+        grades = np.repeat(_drawn_rows(table, spots, guess.drawn, part)[:, None], len(levels), axis=1)
+        grades[np.arange(len(part)), :, :, spots[part, 1]] = levels[:, None]
+        rows = np.repeat(spots[part, 0], len(levels) * FLIP_SAMPLES)
+        values = _values(table, measure, rows, grades.reshape(-1, grades.shape[3]))
+        means[part] = values.reshape(len(part), len(levels), FLIP_SAMPLES).mean(axis=2)
+    changes = means[:, 1:] - means[:, :1]
+    effects = changes @ belief.shares
+    return effects, chance * (((changes - effects[:, None]) ** 2) @ belief.shares)
+
+
+def _drawn_rows(table: _Table, spots: Integers, drawn: Integers, part: Integers) -> Integers:
+    """The full grades of each pair's query in the first few samples: [pairs, samples, documents]."""
+    queries = spots[part, 0]
+    grades = np.repeat(table.grades[queries][:, None, :], FLIP_SAMPLES, axis=1)
+    low, high = np.searchsorted(spots[:, 0], queries, "left"), np.searchsorted(spots[:, 0], queries, "right")
+    for step in range(int((high - low).max(initial=0))):
+        has = low + step < high
+        at = (low + step)[has]
+        grades[np.flatnonzero(has), :, spots[at, 1]] = drawn[at, :FLIP_SAMPLES]
+    return grades
+
+
+# ── the answer ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _pairs(table: _Table, spots: Integers, effects: Floats, chance: Floats, narrowing: Floats) -> list[Pair]:
+    found = []
+    figures = zip(effects.tolist(), chance.tolist(), narrowing.tolist(), strict=True)
+    for (row, column), (effect, likely, part) in zip(spots.tolist(), figures, strict=True):
+        ranks = [int(ranks[row, column]) if ranks[row, column] < NO_RANK else None for ranks in table.ranks]
+        found.append(
+            Pair(
+                query_id=table.entries[row]["query_id"],
+                query_text=table.entries[row].get("query_text", ""),
+                doc_id=table.documents[row][column],
+                rank_a=ranks[0],
+                rank_b=ranks[1] if len(ranks) > 1 else None,
+                effect=effect,
+                change=effect * likely,
+                narrowing=part,
+            )
         )
-        for grades in by_rank
-    ]
+    return found
 
 
 def _confidence(expected: float, deviation: float) -> float:
@@ -133,10 +302,11 @@ def _confidence(expected: float, deviation: float) -> float:
     return NORMAL.cdf(abs(expected) / deviation)
 
 
-def _needed(expected: float, variance: float, parts: Sequence[float], level: float) -> int:
+def _needed(stand: Standing, shares: Sequence[float], level: float) -> int:
     """Judgments until the sign is sure at `level`, if the expectation holds."""
-    for count, part in enumerate([0.0, *parts]):
-        variance = max(variance - part, 0.0)
-        if _confidence(expected, math.sqrt(variance)) >= level:
+    left = 1.0
+    for count, share in enumerate([0.0, *shares]):
+        left = max(left - share, 0.0)
+        if _confidence(stand.expected, stand.deviation * math.sqrt(left)) >= level:
             return count
-    return len(parts)
+    return len(shares)

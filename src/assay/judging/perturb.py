@@ -238,9 +238,12 @@ def _mixed(text: str, rng: random.Random, data: Material) -> str:
     stems = sorted(data.glossary, key=len, reverse=True)
     found = []
     for word in WORD.finditer(text):
-        stem = next((stem for stem in stems if word[0].casefold().startswith(stem)), None)
-        if stem and len(word[0]) - len(stem) <= 8:
-            found.append((word, data.glossary[stem]))
+        for prefix in ("", *data.prefixes):  # Hebrew writes its prefixes onto the foreign word: ה-levy
+            rest = word[0].casefold().removeprefix(prefix)
+            stem = next((stem for stem in stems if rest.startswith(stem)), None)
+            if stem and word[0].startswith(prefix) and len(rest) - len(stem) <= 8:
+                found.append((word, f"{prefix}-{data.glossary[stem]}" if prefix else data.glossary[stem]))
+                break
     for word, term in sorted(rng.sample(found, min(2, len(found))), key=lambda pair: -pair[0].start()):
         text = text[: word.start()] + term + text[word.end() :]
     return text

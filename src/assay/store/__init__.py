@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from assay.store.contract import Store, StoreConflict, StoreError, StoreUnavailable
+from assay.store.contract import NoStore, Store, StoreConflict, StoreError, StoreUnavailable
 
-__all__ = ["Store", "StoreConflict", "StoreError", "StoreUnavailable", "open_store"]
+__all__ = ["NoStore", "Store", "StoreConflict", "StoreError", "StoreUnavailable", "open_store"]
 
 
-def open_store(target: str | Path) -> Store:
-    """Open a store and bring its schema up to date. Safe to call from many processes at once."""
+def open_store(target: str | Path, *, create: bool = True) -> Store:
+    """Open a store and bring its schema up to date. Safe to call from many processes at once. Without `create`, a store
+    that is not there is an error, so that a mistyped path is not taken for an empty store."""
     from assay.store.sql import SqlStore  # SQLAlchemy takes a third of a second; callers that never open do not pay
 
-    return SqlStore(target)
+    return SqlStore(target, create=create)

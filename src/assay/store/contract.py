@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
-from assay.errors import AssayError
+from assay.errors import AssayError, InputError
 from assay.store.records import (
     AuditEntry,
     Decision,
@@ -34,6 +34,10 @@ class StoreConflict(StoreError):
     """Somebody else was first."""
 
 
+class NoStore(InputError):
+    """The address names no store."""
+
+
 class Store(Protocol):
     """What every backend promises; tests/store/test_store_contract.py holds every backend to it.
 
@@ -42,8 +46,12 @@ class Store(Protocol):
     - Writing the same thing twice (same id, or same identity where there is one) changes nothing the second time.
     - Votes and audit entries are never changed or removed, and the database itself refuses to.
     - Concurrent writers wait for each other; none sees an error because another one is writing.
-    - Unreachable is `StoreUnavailable`; anything else that fails is `StoreError`. No driver error escapes.
+    - Unreachable is `StoreUnavailable`; anything else that fails is `StoreError`. No driver error escapes. An address
+      that names no store is `InputError`.
     """
+
+    address: str  # without its password
+    created: bool  # whether opening it made it
 
     def add_searches(self, searches: Sequence[SearchLog]) -> int:
         """Keep searches; returns how many were new. A search that arrives after a decision that was finalised later
@@ -81,8 +89,18 @@ class Store(Protocol):
     def votes(self, gold: str, *, query_id: str = "") -> list[Vote]: ...
 
     def sync_gold_rows(self, items: Sequence[ReviewItem], *, gold: str) -> int:
-        """Make the gold rows that wait for review be exactly these, and remember their ids; a rejected row stays
-        rejected. Returns how many are new."""
+        """Make the gold rows that wait for review be exactly these, and remember their ids, the latest of each; a
+        rejected row stays rejected. Returns how many are new."""
+
+    def gold_name(self, identity: str, names: Sequence[str], *, gone: Callable[[str], bool], claim: bool = True) -> str:
+        """The name that the history of one gold set is kept under, always the same for the same identity: the first of
+        `names` that belongs to no other set, or to one that is `gone`. Without `claim` nothing is recorded."""
+
+    def gold_identities(self) -> dict[str, str]:
+        """identity -> name of every gold set that has a name."""
+
+    def gold_names(self) -> list[str]:
+        """Every gold set there is anything about, in order."""
 
     def issued_ids(self, gold: str) -> dict[str, str]:
         """key -> id of every gold row there ever was."""

@@ -15,16 +15,19 @@ from typing import Any, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, exc, make_url, text
 
-from assay.store.contract import StoreError, StoreUnavailable
+from assay.errors import InputError
+from assay.store.contract import NoStore, StoreError, StoreUnavailable
 
 T = TypeVar("T")
 
+SUPPORTED = "A store is a file path, sqlite:///FILE or postgresql://USER@HOST/DATABASE."
 BUSY_MILLIS = 10_000
 RETRY_SECONDS = 120.0
 # Decisions and the log writers beside them must not miss each other on PostgreSQL, where neither sees what the other
 # has not committed: writers of logs share this lock, a writer of decisions has it alone.
 LOG_LOCK = 0x61737361
 MIGRATION_LOCK = 0x61737362
+NAMES_LOCK = 0x61737363
 
 
 def url_of(target: str | Path) -> URL:
@@ -35,26 +38,37 @@ def url_of(target: str | Path) -> URL:
     try:
         url = make_url(text_)
     except exc.ArgumentError as error:
-        raise StoreError(f"not a store URL: {_redacted(text_)}") from error
+        raise InputError(f"not a store URL: {_redacted(text_)}", hint=SUPPORTED) from error
     if url.get_backend_name() not in ("sqlite", "postgresql"):
-        raise StoreError(f"no store on {url.get_backend_name()!r}; use a file path, sqlite:///… or postgresql://…")
+        raise InputError(f"no store on {url.get_backend_name()!r}", where=_redacted(text_), hint=SUPPORTED)
     return url.set(drivername="postgresql+psycopg") if url.get_backend_name() == "postgresql" else url
 
 
-def connect(target: str | Path) -> Engine:
+def connect(target: str | Path, *, create: bool = True) -> Engine:
     url = url_of(target)
     if url.get_backend_name() == "postgresql":
         return _postgres(url)
     if url.database in (None, "", ":memory:"):
-        raise StoreError("a store is a file or a server; an in-memory database would be lost between connections")
+        raise InputError("a store is a file or a server; an in-memory database would be lost between connections",
+                         hint=SUPPORTED)  # fmt: skip
+    path = Path(str(url.database)).expanduser()
+    if path.is_dir():
+        raise InputError("is a folder, not a store", where=str(path), hint="Give the file, assay.db for instance.")
+    if not create and not path.exists():
+        raise missing(str(path))
     try:
-        Path(str(url.database)).expanduser().parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StoreUnavailable(f"{url.database}: {error.strerror or error}") from error
-    engine = create_engine(url.set(database=str(Path(str(url.database)).expanduser())))
+    engine = create_engine(url.set(database=str(path)))
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine
+
+
+def missing(where: str) -> NoStore:
+    return NoStore("there is no store here", where=where, hint="Check --store and $ASSAY_STORE. A new store is made "
+                      "by assay logs import, assay logs decisions, assay serve, and a program that logs.")  # fmt: skip
 
 
 def _postgres(url: URL) -> Engine:
@@ -117,9 +131,9 @@ def _with_retries(engine: Engine, attempt: Callable[[], T]) -> T:
             if not _is_contention(error):
                 raise _translated(engine, error) from error
             if time.monotonic() > deadline:
-                raise StoreUnavailable(f"{_name(engine)}: busy for {RETRY_SECONDS:.0f} s") from error
+                raise StoreUnavailable(f"{address(engine)}: busy for {RETRY_SECONDS:.0f} s") from error
         except (exc.SQLAlchemyError, UnicodeEncodeError) as error:
-            raise StoreError(f"{_name(engine)}: {error}") from error
+            raise StoreError(f"{address(engine)}: {error}") from error
         # Random, so that writers that met once do not meet again.
         time.sleep(pause * random.uniform(0.5, 1.5))
         pause = min(pause * 2, 0.5)
@@ -134,14 +148,21 @@ def _is_contention(error: exc.DBAPIError) -> bool:
     return getattr(original, "sqlstate", None) in ("40001", "40P01", "55P03")
 
 
-def _translated(engine: Engine, error: exc.DBAPIError) -> StoreError:
+def _translated(engine: Engine, error: exc.DBAPIError) -> StoreError | InputError:
     first = str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else type(error.orig).__name__
-    message = f"{_name(engine)}: {first}"
+    if getattr(error.orig, "sqlite_errorcode", 0) == sqlite3.SQLITE_NOTADB:
+        return InputError("not a store: the file is not a database", where=str(engine.url.database), hint=SUPPORTED)
+    if "FATAL" in first and "does not exist" in first:  # a database or a role; the driver gives no code for it
+        return NoStore(first.rpartition("FATAL:")[2].strip(), where=address(engine),
+                       hint="Check --store and $ASSAY_STORE; a new database is made with createdb.")  # fmt: skip
+    message = f"{address(engine)}: {first}"
     gone = isinstance(error, exc.OperationalError | exc.InterfaceError) or error.connection_invalidated
     return StoreUnavailable(message) if gone else StoreError(message)
 
 
-def _name(engine: Engine) -> str:
+def address(engine: Engine) -> str:
+    if engine.dialect.name == "sqlite":
+        return str(engine.url.database)
     return engine.url.set(drivername=engine.dialect.name).render_as_string(hide_password=True)
 
 

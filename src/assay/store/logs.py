@@ -47,6 +47,13 @@ def insert_new(connection: Connection, table: Any) -> Any:
     return _insert(connection, table).on_conflict_do_nothing()
 
 
+def insert_new_or_change(connection: Connection, table: Any, key: Sequence[str], changed: Sequence[str]) -> Any:
+    statement = _insert(connection, table)
+    return statement.on_conflict_do_update(
+        index_elements=list(key), set_={name: statement.excluded[name] for name in changed}
+    )
+
+
 def _insert(connection: Connection, table: Any) -> Any:
     return (postgresql if connection.dialect.name == "postgresql" else sqlite).insert(table)
 

@@ -6,17 +6,33 @@ from pathlib import Path
 
 from sqlalchemy import Connection, Engine, inspect, text
 
+from assay.errors import InputError
 from assay.store.contract import StoreError
-from assay.store.database import MIGRATION_LOCK, lock, read, write
+from assay.store.database import MIGRATION_LOCK, address, lock, missing, read, write
+from assay.store.tables import metadata
 
-HEAD = "0001"
+HEAD = "0002"
 _FOLDER = Path(__file__).parent / "migrations"
 
 
-def upgrade(engine: Engine) -> None:
-    """Run the migrations a store lacks. Alembic is loaded only when there is something to do."""
-    if read(engine, revision) != HEAD:
-        write(engine, lambda connection: _migrate(connection, "head"))
+def upgrade(engine: Engine, *, create: bool = True) -> bool:
+    """Run the migrations a store lacks; True when there was no store before. Alembic is loaded only when there is
+    something to do."""
+    now = read(engine, revision)
+    if now == HEAD:
+        return False
+    if now is None and not create:
+        raise missing(address(engine))
+    if now is None and engine.dialect.name == "sqlite" and (tables := read(engine, _foreign_tables)):
+        raise InputError(f"not a store: a database of another program, with tables {', '.join(tables[:3])}",
+                         where=address(engine), hint="Give a file that does not exist yet.")  # fmt: skip
+    write(engine, lambda connection: _migrate(connection, "head"))
+    return now is None
+
+
+def _foreign_tables(connection: Connection) -> list[str]:
+    ours = {*metadata.tables, "alembic_version"}
+    return sorted(set(inspect(connection).get_table_names()) - ours)
 
 
 def downgrade(engine: Engine, to: str = "base") -> None:

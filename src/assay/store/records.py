@@ -17,7 +17,7 @@ VOTE_SCORE = 2  # a person said it is right
 CLICK_SCORE = 1  # a person opened it
 
 
-class Shown(msgspec.Struct, frozen=True):
+class Shown(msgspec.Struct, frozen=True, gc=False):
     """One result a search showed."""
 
     doc_id: str
@@ -25,7 +25,7 @@ class Shown(msgspec.Struct, frozen=True):
     score: float | None = None
 
 
-class SearchLog(msgspec.Struct, frozen=True, kw_only=True):
+class SearchLog(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One search somebody made, and what it showed. `case_id` is the matter it was made for, where that is known."""
 
     id: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -11,9 +11,10 @@ import msgspec
 from sqlalchemy import Connection, delete, func, insert, select, update
 
 from assay.store.contract import StoreConflict
-from assay.store.logs import chunks, insert_new
+from assay.store.database import NAMES_LOCK, lock
+from assay.store.logs import chunks, insert_new, insert_new_or_change
 from assay.store.records import AuditEntry, ReviewItem, ReviewState, Ruling, RunRecord, Vote
-from assay.store.tables import audit_trail, issued_ids, judgments, review_items, runs
+from assay.store.tables import audit_trail, gold_sets, issued_ids, judgments, review_items, runs
 
 _CONTENT = ("ref", "query", "corpus", "practice_area", "doc_ids")  # what a new bootstrap may change on a waiting row
 
@@ -55,8 +56,36 @@ def sync_gold_rows(connection: Connection, items: Sequence[ReviewItem], gold: st
             connection.execute(update(review_items).where(review_items.c.id == was.id).values(**changes))
     issued = [{"gold": gold, "key": item.key, "id": item.ref} for item in items]
     if issued:
-        connection.execute(insert_new(connection, issued_ids), issued)
+        statement = insert_new_or_change(connection, issued_ids, ["gold", "key"], ["id"])
+        connection.execute(statement, issued)
     return len(new)
+
+
+def names(connection: Connection) -> dict[str, str]:
+    """identity -> name of every gold set that has claimed one."""
+    return {row.identity: row.name for row in connection.execute(select(gold_sets))}
+
+
+def free_name(known: Mapping[str, str], wanted: Sequence[str], gone: Callable[[str], bool]) -> str:
+    """The first of `wanted` that nobody has, or whose owner is gone; the last is the whole path, and nobody's."""
+    owners = {name: identity for identity, name in known.items()}
+    return next((name for name in wanted if name not in owners or gone(owners[name])), wanted[-1])
+
+
+def claim_name(connection: Connection, identity: str, wanted: Sequence[str], gone: Callable[[str], bool]) -> str:
+    lock(connection, NAMES_LOCK)
+    known = names(connection)
+    if identity in known:
+        return known[identity]
+    name = free_name(known, wanted, gone)
+    connection.execute(delete(gold_sets).where(gold_sets.c.name == name))
+    connection.execute(insert(gold_sets), {"identity": identity, "name": name})
+    return name
+
+
+def gold_names(connection: Connection) -> list[str]:
+    tables = (gold_sets.c.name, review_items.c.gold, runs.c.gold, judgments.c.gold)
+    return sorted({name for column in tables for name in connection.execute(select(column).distinct()).scalars()})
 
 
 def issued(connection: Connection, gold: str) -> dict[str, str]:

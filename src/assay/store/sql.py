@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import text
 
 from assay.store import logs, migrate, review
-from assay.store.database import connect, read, write
+from assay.store.database import address, connect, read, write
 from assay.store.records import (
     AuditEntry,
     Decision,
@@ -28,10 +28,11 @@ from assay.store.tables import metadata
 
 
 class SqlStore:
-    def __init__(self, target: str | Path) -> None:
-        self._engine = connect(target)
+    def __init__(self, target: str | Path, *, create: bool = True) -> None:
+        self._engine = connect(target, create=create)
+        self.address = address(self._engine)
         try:
-            migrate.upgrade(self._engine)
+            self.created = migrate.upgrade(self._engine, create=create)
         except BaseException:
             self._engine.dispose()
             raise
@@ -80,6 +81,18 @@ class SqlStore:
 
     def sync_gold_rows(self, items: Sequence[ReviewItem], *, gold: str) -> int:
         return write(self._engine, lambda connection: review.sync_gold_rows(connection, items, gold))
+
+    def gold_name(self, identity: str, names: Sequence[str], *, gone: Callable[[str], bool], claim: bool = True) -> str:
+        known = read(self._engine, review.names)
+        if identity in known or not claim:
+            return known.get(identity) or review.free_name(known, names, gone)
+        return write(self._engine, lambda connection: review.claim_name(connection, identity, names, gone))
+
+    def gold_identities(self) -> dict[str, str]:
+        return read(self._engine, review.names)
+
+    def gold_names(self) -> list[str]:
+        return read(self._engine, review.gold_names)
 
     def issued_ids(self, gold: str) -> dict[str, str]:
         return read(self._engine, lambda connection: review.issued(connection, gold))

@@ -176,6 +176,14 @@ issued_ids = Table(
     sqlite_with_rowid=False,
 )  # fmt: skip
 
+# Which file a name of a gold set belongs to: two files of the same name are two sets.
+gold_sets = Table(
+    "gold_sets", metadata,
+    _text("identity", primary_key=True),
+    _text("name"),
+    UniqueConstraint("name", name="gold_sets_name"),
+)  # fmt: skip
+
 runs = Table(
     "runs", metadata,
     _text("id", primary_key=True),

@@ -18,10 +18,12 @@ from assay.store.records import CITATION_SCORE, CLICK_SCORE, VOTE_SCORE, ReviewI
 from assay.telemetry import goldfile
 from assay.telemetry.feedback import ETA, position_weight
 from assay.telemetry.goldfile import Approval, GoldRow, Line
+from assay.telemetry.identity import name_of
 from assay.telemetry.normal import row_key
 from assay.telemetry.recorder import new_id
 
 EVERYTHING = 2**31 - 1
+EMPTY: Mapping[str, str] = {}
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,21 +67,24 @@ def bootstrap(store: Store, path: Path, options: Options, *, dry_run: bool = Fal
               now: datetime | None = None) -> Bootstrapped:  # fmt: skip
     """Regenerate the bootstrap rows of a gold set. A dry run changes neither the file nor the store."""
     if dry_run:
-        return _plan(store, path, options)[0]
+        return _plan(store, path, options, name_of(store, path, claim=False))[0]
     with goldfile.locked(path, wait=wait):
-        outcome, lines = _plan(store, path, options)
+        gold = name_of(store, path)
+        outcome, lines = _plan(store, path, options, gold)
         changed = goldfile.save(path, lines)
         # After the file: if this is never reached, the next run finds the file as it should be and queues its rows.
-        sync_review(store, path, lines, now=now or datetime.now(UTC))
+        sync_review(store, gold, lines, now=now or datetime.now(UTC))
     return msgspec.structs.replace(outcome, changed=changed, dry_run=False)
 
 
-def _plan(store: Store, path: Path, options: Options) -> tuple[Bootstrapped, list[Line]]:
+def _plan(store: Store, path: Path, options: Options, gold: str) -> tuple[Bootstrapped, list[Line]]:
     old = goldfile.read_lines(path)
-    rejected = {item.key for item in store.review_items(gold=path.stem, kind="gold_row", state="rejected",
-                                                        limit=EVERYTHING)}  # fmt: skip
+    goldfile.refuse_same_ids(old, path)
+    items = store.review_items(gold=gold, kind="gold_row", limit=EVERYTHING)
+    rejected = {item.key for item in items if item.state == "rejected"}
+    queued = {item.key: item.ref for item in items if item.state != "rejected"}
     groups = groups_of(store, options)
-    lines = merge(old, groups, store.issued_ids(path.stem), rejected, options.corpora)
+    lines = merge(old, groups, store.issued_ids(gold), rejected, options.corpora, queued=queued)
     before = {row.id: row for row in goldfile.rows(old) if row.source == "bootstrap"}
     after = {row.id: row for row in goldfile.rows(lines) if row.source == "bootstrap"}
     data, new = goldfile.assemble(old), goldfile.assemble(lines)
@@ -153,14 +158,18 @@ def _weight(row: Support, options: Options) -> float:
 
 
 def merge(old: Sequence[Line], groups: Sequence[Group], issued: Mapping[str, str], rejected: Iterable[str],
-          corpora: Sequence[str] = ()) -> list[Line]:  # fmt: skip
+          corpora: Sequence[str] = (), *, queued: Mapping[str, str] = EMPTY) -> list[Line]:  # fmt: skip
     """The new file: lines in their place, regenerated rows in theirs, rows without support gone, new rows at the end.
 
-    A query keeps its id by its normal form and corpus: first from the file, then from memory, else the next number.
+    A query keeps its id by its normal form and corpus: first from the file, then from memory, else the next number. A
+    row of the chair settles its query, and the query it was made from: `queued` says which, by key and id. Where the
+    chair has taken the id of a row that is still there, that row gets another id.
     """
     theirs = [row for row in goldfile.rows(old) if row.source != "bootstrap"]
     taken = {row.id for row in theirs}
-    settled = {row.key for row in theirs} | {key for key, id in issued.items() if id in taken} | set(rejected)
+    there = {row.key for row in goldfile.rows(old) if row.source == "bootstrap"}
+    reworded = {key for key, id in queued.items() if id in taken and key not in there}
+    settled = {row.key for row in theirs} | reworded | set(rejected)
     wanted = {group.key: group for group in groups if group.key not in settled}
     lines: list[Line] = []
     for line in old:
@@ -198,19 +207,19 @@ def _new_lines(groups: Iterable[Group], taken: set[str], issued: Mapping[str, st
 # ── the queue ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def sync_review(store: Store, path: Path, lines: Sequence[Line], *, now: datetime) -> None:
+def sync_review(store: Store, gold: str, lines: Sequence[Line], *, now: datetime) -> None:
     """Make the review queue say what the file says: bootstrap rows wait, rows made `chair` by hand are approved."""
-    gold = path.stem
+    waiting = [row for row in goldfile.rows(lines) if row.source == "bootstrap"]
+    keys = {row.key for row in waiting}  # a query with a row of its own was not the one that became the chair's
     chair = {row.id: row for row in goldfile.rows(lines) if row.source == "chair"}
     by_hand = [
         Ruling(item=item, state="approved", by="file", at=now, reason="source=chair was set in the file by hand",
                after=msgspec.to_builtins(chair[item.ref]))
         for item in store.review_items(gold=gold, kind="gold_row", state="pending_review", limit=EVERYTHING)
-        if item.ref in chair
+        if item.ref in chair and item.key not in keys
     ]  # fmt: skip
     if by_hand:
         store.rule(by_hand)
-    waiting = [row for row in goldfile.rows(lines) if row.source == "bootstrap"]
     store.sync_gold_rows([item_of(row, gold, now) for row in waiting], gold=gold)
 
 

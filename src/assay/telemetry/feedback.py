@@ -50,8 +50,8 @@ def decision_from(
     if not id.strip():
         raise InputError("a decision needs an id")
     if text and resolve is None:
-        raise InputError(f"decision {id!r} has a text, and there is no corpus to resolve its citations in",
-                         hint="Index a corpus first, or give the cited ids as `cites`.")  # fmt: skip
+        hint = "Name the corpus with --corpus (over HTTP ?corpus=), or give the cited ids as `cites`."
+        raise InputError(f"decision {id!r} has a text, and there is no corpus to resolve its citations in", hint=hint)
     found = resolve(text) if text and resolve is not None else ()
     cited = tuple(dict.fromkeys(doc_id for doc_id in (*cites, *found) if doc_id and doc_id != id))
     return Decision(id=id, at=moment(at), cites=cited, case_id=case_id)

@@ -16,6 +16,7 @@ from assay.store.records import ReviewItem, ReviewState, Ruling, Vote
 from assay.telemetry import goldfile
 from assay.telemetry.bootstrap import EVERYTHING, item_of
 from assay.telemetry.goldfile import Approval, GoldRow, Line
+from assay.telemetry.identity import name_of
 from assay.telemetry.recorder import new_id
 
 
@@ -69,7 +70,7 @@ def reopen(store: Store, path: Path, id: str, *, by: str, why: str = "", now: da
     at = now or datetime.now(UTC)
     with goldfile.locked(path):
         lines = goldfile.read_lines(path)
-        items = store.review_items(gold=path.stem, kind="gold_row", state="rejected", limit=EVERYTHING)
+        items = store.review_items(gold=name_of(store, path), kind="gold_row", state="rejected", limit=EVERYTHING)
         item = next((item for item in items if item.ref == id), None)
         if item is None or any(row.id == id for row in goldfile.rows(lines)):
             raise InputError(f"row {id!r} is not rejected", where=str(path))
@@ -117,9 +118,10 @@ def _rule(store: Store, path: Path, ids: Sequence[str], change: Change, state: R
         changed |= {places[id]: lines[places[id]] for id in already}  # byte for byte
         new = [changed.get(place, line) for place, line in enumerate(lines)]
         kept = [line for line in new if line is not None]
-        queued = _queued(store, path.stem)
+        gold = name_of(store, path)
+        queued = _queued(store, gold)
         rulings = [
-            _ruling(_item(queued, lines[place], path.stem, at), lines[place], changed[place], state, by, why, at)
+            _ruling(_item(queued, lines[place], gold, at), lines[place], changed[place], state, by, why, at)
             for id, place in places.items() if id not in already
         ]  # fmt: skip
         if rulings or also:
@@ -154,9 +156,9 @@ def _place(lines: Sequence[Line], path: Path, id: str) -> int:
     if len(places) == 1:
         return places[0]
     if places:
-        raise InputError(
-            f"id {id!r} comes {len(places)} times", where=str(path), hint="Give each row its own id first."
-        )
+        on = ", ".join(str(place + 1) for place in places[1:])
+        hint = "Give each row its own id first; `assay gold bootstrap` renumbers its own rows."
+        raise InputError(f"id {id!r} is also on line {on}", where=f"{path}:{places[0] + 1}", hint=hint)
     near = difflib.get_close_matches(id, [row.id for row in goldfile.rows(lines)], n=3, cutoff=0.4)
     raise InputError(f"no row {id!r}", where=str(path), hint=f"Did you mean {', '.join(near)}?" if near else "")
 

@@ -19,8 +19,8 @@ import msgspec
 from assay.errors import InputError
 from assay.files import decode, write_atomic
 from assay.telemetry.normal import row_key
+from assay.types import standing
 
-PROVISIONAL = "provisional (bootstrap-only)"
 _BOM = b"\xef\xbb\xbf"
 _NUMBERED = re.compile(r"g(\d+)")
 
@@ -121,6 +121,18 @@ def assemble(lines: Sequence[Line]) -> bytes:
     return b"".join(parts)
 
 
+def refuse_same_ids(lines: Sequence[Line], path: Path) -> None:
+    """Two rows of a person with one id cannot be told apart, and are not ours to change."""
+    seen: dict[str, int] = {}
+    for number, line in enumerate(lines, start=1):
+        if line.row is None or line.is_bootstrap or not line.row.id:
+            continue
+        if line.row.id in seen:
+            raise InputError(f"id {line.row.id!r} is also on line {seen[line.row.id]}", where=f"{path}:{number}",
+                             hint="Give each row its own id. Nothing was changed.")  # fmt: skip
+        seen[line.row.id] = number
+
+
 def rows(lines: Sequence[Line]) -> list[GoldRow]:
     return [line.row for line in lines if line.row is not None]
 
@@ -136,8 +148,8 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True):
 
 def approval(rows: Sequence[GoldRow]) -> Approval:
     approved = sum(row.source == "chair" for row in rows)
-    status = "approved" if rows and approved == len(rows) else "partly approved" if approved else PROVISIONAL
-    return Approval(approved=approved, total=len(rows), share=approved / len(rows) if rows else 0.0, status=status)
+    return Approval(approved=approved, total=len(rows), share=approved / len(rows) if rows else 0.0,
+                    status=standing(approved, len(rows)))  # fmt: skip
 
 
 def highest_number(ids: Sequence[str]) -> int:

@@ -1,7 +1,10 @@
 """Writing the search log without the searcher noticing: a bounded queue, and one thread that writes batches.
 
-The caller pays for one small record and one `put_nowait`. Whatever goes wrong behind that (a full queue, a store that
-is down, a result that cannot be read) is counted and reported, never raised.
+The caller pays for one small record and one append, and takes no lock. Whatever goes wrong behind that (a full queue, a
+store that is down, a result that cannot be read) is counted and reported, never raised.
+
+The writer shares the interpreter with the callers. So it works in small pieces and steps aside between them, as long
+as the queue is short; as the queue fills, the pieces grow.
 """
 
 from __future__ import annotations
@@ -10,10 +13,10 @@ import atexit
 import logging
 import math
 import os
-import queue
 import secrets
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -26,6 +29,8 @@ from assay.telemetry.redact import Redaction, redact, redactor
 
 MAX_SHOWN = 200  # nobody looks further, and a caller that passes a million ids must not pay for them
 MAX_QUERY = 10_000
+PIECE = 16  # records written before callers get a chance: about a millisecond of the interpreter
+ASIDE = 0.001  # seconds
 _log = logging.getLogger("assay.telemetry")
 
 
@@ -64,14 +69,14 @@ class Recorder:
 
     def _reset(self) -> None:
         self._pid = os.getpid()
-        self._queue: queue.Queue[SearchLog | Feedback] = queue.Queue(self._capacity)
-        self._lock = threading.Lock()
+        self._queue: deque[SearchLog | Feedback] = deque()  # append and popleft are safe without a lock
+        self._lock = threading.Lock()  # of the counts; a caller takes it only for what is dropped
         self._thread: threading.Thread | None = None
         self._store: Store | None = None
         self._closing = threading.Event()
         self._wake = threading.Event()
-        self._accepted = self._written = self._dropped = self._lost = self._unreadable = 0
-        self._told_dropped = 0
+        self._taken = self._written = self._dropped = self._lost = self._unreadable = 0
+        self._seen_dropped = self._told_dropped = 0
         self._deadline = math.inf
         self._next_purge = 0.0
         self._last_error = ""
@@ -115,26 +120,21 @@ class Recorder:
                 self._reset()  # a fork copies the queue and not the thread: the parent writes what is in there
             if self._thread is None:
                 self._start()
-            if self._closing.is_set():
-                raise queue.Full
-            self._queue.put_nowait(record)
-        except queue.Full:
-            self._count(dropped=1)
-            return False
+            if self._closing.is_set() or len(self._queue) >= self._capacity:
+                self._drop()
+                return False
+            self._queue.append(record)
+            if len(self._queue) >= self._batch and not self._wake.is_set():
+                self._wake.set()
         except Exception as error:
             self._count_unreadable(error)
             return False
-        self._count(accepted=1)
-        if self._queue.qsize() >= self._batch:
-            self._wake.set()
         return True
 
-    def _count(self, *, accepted: int = 0, dropped: int = 0, written: int = 0) -> None:
+    def _drop(self) -> None:
         with self._lock:
-            self._accepted += accepted
-            self._dropped += dropped
-            self._written += written
-            first = dropped and self._dropped == dropped
+            self._dropped += 1
+            first = self._dropped == 1
         if first:
             _log.warning("the telemetry queue is full: searches are served, and not logged (%s)",
                          self._last_error or "the store is slow")  # fmt: skip
@@ -156,7 +156,7 @@ class Recorder:
         pause = self._interval
         waiting: list[SearchLog | Feedback] = []
         while True:
-            waiting += self._take(self._batch - len(waiting))
+            waiting += self._take(self._piece() - len(waiting))
             if not waiting:
                 if self._closing.is_set():
                     return
@@ -166,10 +166,12 @@ class Recorder:
             try:
                 self._write(waiting)
                 pause = self._interval
+                if self._piece() == PIECE:
+                    time.sleep(ASIDE)
             except StoreUnavailable as error:
                 self._last_error = str(error)
                 if time.monotonic() > self._deadline:
-                    self._lose(len(waiting) + self._queue.qsize())
+                    self._lose(len(waiting) + len(self._take(len(self._queue))))
                     return
                 if self._closing.is_set():
                     time.sleep(0.1)
@@ -177,13 +179,14 @@ class Recorder:
                     self._closing.wait(pause)  # longer and longer, and not when the program wants to end
                     pause = min(pause * 2, 30.0)
 
+    def _piece(self) -> int:
+        """How much to write at once: little while the queue is short, up to a whole batch as it fills."""
+        return self._batch if self._closing.is_set() else min(max(PIECE, len(self._queue) // 20), self._batch)
+
     def _take(self, most: int) -> list[SearchLog | Feedback]:
-        taken: list[SearchLog | Feedback] = []
-        while len(taken) < most:
-            try:
-                taken.append(self._queue.get_nowait())
-            except queue.Empty:
-                break
+        with self._lock:
+            taken = [self._queue.popleft() for _ in range(min(most, len(self._queue)))]
+            self._taken += len(taken)
         return taken
 
     def _write(self, records: list[SearchLog | Feedback]) -> None:
@@ -191,7 +194,7 @@ class Recorder:
         store = self._connected()
         try:
             self._write_batch(store, records)
-            self._count(written=len(records))
+            self._wrote(len(records))
             records.clear()
         except StoreUnavailable:
             raise
@@ -205,7 +208,7 @@ class Recorder:
     def _write_one(self, store: Store, record: SearchLog | Feedback) -> None:
         try:
             self._write_batch(store, [record])
-            self._count(written=1)
+            self._wrote(1)
         except StoreUnavailable:
             raise
         except Exception as error:
@@ -214,15 +217,22 @@ class Recorder:
 
     def _write_batch(self, store: Store, records: Sequence[SearchLog | Feedback]) -> None:
         searches = [
-            msgspec.structs.replace(record, query=redact(record.query, self._rules)) if self._rules else record
-            for record in records
-            if isinstance(record, SearchLog)
+            self._redacted(record) if self._rules else record for record in records if isinstance(record, SearchLog)
         ]
         if searches:
             store.add_searches(searches)
         feedback = [record for record in records if isinstance(record, Feedback)]
         if feedback:
             store.add_feedback(feedback)
+
+    def _redacted(self, search: SearchLog) -> SearchLog:
+        """An error message may quote the query."""
+        query, error = redact(search.query, self._rules), redact(search.error, self._rules)
+        return msgspec.structs.replace(search, query=query, error=error)
+
+    def _wrote(self, count: int) -> None:
+        with self._lock:
+            self._written += count
 
     def _connected(self) -> Store:
         if self._store is None:
@@ -239,15 +249,17 @@ class Recorder:
             self._lost += count
 
     def _report_drops(self, store: Store) -> None:
-        """Once the store answers again it is told what it missed, so that a gap in the log can be seen in the log."""
+        """Once nothing more is dropped the store is told what it missed, so that a gap in the log can be seen in it."""
+        over, self._seen_dropped = self._dropped == self._seen_dropped or self._closing.is_set(), self._dropped
         missing = self._dropped - self._told_dropped
-        if not missing:
+        if not missing or not over:
             return
         entry = AuditEntry(id=new_id(), at=datetime.now(UTC), by="telemetry", action="telemetry.dropped",
                            subject="search_logs", reason=self._last_error, after={"dropped": missing})  # fmt: skip
         store.append_audit([entry])
         self._told_dropped += missing
-        _log.warning("%d searches were not logged while the store was away", missing)
+        _log.warning("%d searches were not logged: the queue was full (%s)", missing,
+                     self._last_error or "the store is slow")  # fmt: skip
 
     def _forget_old(self, store: Store) -> None:
         """Retention, once an hour. That it fails must not stop the log; the next hour tries again."""
@@ -289,8 +301,9 @@ class Recorder:
 
     def counts(self) -> Counts:
         with self._lock:
-            queued = max(self._accepted - self._written - self._lost, 0)
-            return Counts(accepted=self._accepted, written=self._written, queued=queued, dropped=self._dropped,
+            accepted = self._taken + len(self._queue)
+            queued = accepted - self._written - self._lost
+            return Counts(accepted=accepted, written=self._written, queued=queued, dropped=self._dropped,
                           lost=self._lost, unreadable=self._unreadable, last_error=self._last_error)  # fmt: skip
 
 

@@ -32,12 +32,17 @@ BUILT_IN: Mapping[str, Redaction] = {
 
 
 def redactor(rules: Iterable[str | Redaction]) -> Sequence[tuple[re.Pattern[str], str]]:
-    """Rules by name or by value, compiled. A pattern that does not compile is an error here, not at the first query."""
+    """Rules by name, by value or as NAME=PATTERN, compiled. A pattern that does not compile is an error here, not
+    at the first query."""
     compiled = []
     for rule in rules:
-        if isinstance(rule, str):
+        if isinstance(rule, str) and "=" in rule:
+            name, _, pattern = rule.partition("=")
+            rule = Redaction(name.strip(), pattern)
+        elif isinstance(rule, str):
             if rule not in BUILT_IN:
-                raise InputError(f"no redaction rule {rule!r}", hint=f"Known: {', '.join(BUILT_IN)}.")
+                hint = f"Known: {', '.join(BUILT_IN)}; or NAME=PATTERN, a regular expression of your own."
+                raise InputError(f"no redaction rule {rule!r}", hint=hint)
             rule = BUILT_IN[rule]
         try:
             compiled.append((re.compile(rule.pattern), rule.replacement or f"[{rule.name}]"))

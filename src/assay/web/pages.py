@@ -59,7 +59,7 @@ def review(request: Request) -> Response:
 async def decide(request: Request) -> Response:
     """The expert's word. What cannot be done is said on the same item, and nothing is lost."""
     form = parse_qs((await request.body()).decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=2000)
-    given = {name: form.get(name, [""])[0] for name in ("item", "action", "by", "why", "note", "add", "place")}
+    given = {name: form.get(name, [""])[0] for name in ("item", "action", "by", "why", "note", "add", "place", "grade")}
     kept = form.get("doc", [])
     try:
         query = await run_in_threadpool(_decide, _desk(request), given, kept)
@@ -75,7 +75,7 @@ def _decide(desk: Desk, given: dict[str, str], kept: list[str]) -> str:
     place = _whole(given["place"])
     action, by, why = given["action"], given["by"], given["why"]
     if action == "undo":
-        gold, _, ref = given["item"].partition("/")
+        gold, _, ref = given["item"].rpartition("/")
         desk.reopen(desk.gold_path(gold), ref, by=by, why=why)
         return f"?at={place}"
     found = desk.store.review_items(ids=[given["item"]])
@@ -83,7 +83,8 @@ def _decide(desk: Desk, given: dict[str, str], kept: list[str]) -> str:
         raise InputError("this item is no longer in the queue")
     item = found[0]
     if item.kind == "judgment":
-        desk.rule_suggestion(item.id, accept=action == "approve", by=by, why=why)
+        grade = int(given["grade"]) if given["grade"] in tuple("01234") else None
+        desk.rule_suggestion(item.id, accept=action == "approve", by=by, why=why, grade=grade)
         return f"?at={place}"
     path = desk.gold_path(item.gold)
     added = tuple(line.strip() for line in given["add"].splitlines() if line.strip())

@@ -30,7 +30,7 @@ if (form) {
 }
 
 document.addEventListener("keydown", (event) => {
-  const typing = event.target.matches("textarea, input:not([type=checkbox])");
+  const typing = event.target.matches("textarea, input:not([type=checkbox], [type=radio])");
   if (typing && event.key === "Escape") return event.target.blur();
   if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
   // By the key's place on the board as well, so that a Hebrew layout has the same keys.
@@ -38,6 +38,6 @@ document.addEventListener("keydown", (event) => {
   const target = document.querySelector(`[data-key="${CSS.escape(letter)}"]`);
   if (!target) return;
   event.preventDefault();
-  if (target.matches("input:not([type=checkbox])")) target.focus();
+  if (target.matches("input:not([type=checkbox], [type=radio])")) target.focus();
   else target.click();
 });

@@ -17,7 +17,13 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.measures import MEASURES, Measure, parse_measure, result_key
-from assay.types import Finding, GoldSet, Run, ScoreSheet, Slice
+from assay.report.comparing import comparison_table
+from assay.report.figures import decimal, signed
+from assay.report.verdicts import golden_card, verdict_lines
+from assay.types import ASKED, Finding, GoldSet, Run, ScoreSheet, Slice, counted, standing_line
+
+__all__ = ["baseline_line", "comparison", "comparison_table", "explanation", "findings_table", "golden_card",
+           "next_steps", "results_json", "run_summary", "scorecard", "stats_table", "verdict_lines"]  # fmt: skip
 
 TIE_POLICY = {
     "engine": "the engine's own order; a document returned twice keeps its first place",
@@ -42,7 +48,7 @@ def results_json(
     results["overall"] = _renamed(sheet.overall, keys)
     kinds = dict.fromkeys(("type", "topic", *(part.kind for part in sheet.slices[1:])))
     for kind in kinds:
-        results[f"by_{kind}"] = {name: _renamed(part, keys) for name, part in sheet.by(kind).items()}
+        results[f"by_{gold.slice_name(kind)}"] = {name: _renamed(part, keys) for name, part in sheet.by(kind).items()}
     results["per_query"] = list(_per_query(sheet, run, gold, keys))
     results["receipt"] = dict(receipt)
     return results
@@ -56,6 +62,7 @@ def _per_query(sheet: ScoreSheet, run: Run, gold: GoldSet, keys: Mapping[str, st
     grades: dict[str, dict[str, int]] = {query_id: {} for query_id in gold.query_ids}
     for query_id, doc_id, grade in gold.judgments.select("query_id", "doc_id", "grade").iter_rows():
         grades[query_id][doc_id] = grade
+    asked = _asked(gold)
     millis = run.queries["millis"].to_list() if "millis" in run.queries.columns else None
     for row, query in enumerate(sheet.queries):
         doc_ids = run.doc_ids(query.id)
@@ -65,12 +72,16 @@ def _per_query(sheet: ScoreSheet, run: Run, gold: GoldSet, keys: Mapping[str, st
             "query_text": query.text,
             "query_type": query.type,
             "query_topic": query.topic,
+            **({"query_corpus": query.corpus} if query.corpus else {}),
+            **({"query_practice_area": query.topic} if gold.from_logs else {}),
             "num_results": len(doc_ids),
             "results": doc_ids,
             "metrics": {keys[m]: None if math.isnan(v) else v for m, v in zip(sheet.measures, values, strict=True)},
             "grades": [grades[query.id].get(doc_id) for doc_id in doc_ids],
             "judged": sorted(grades[query.id].values(), reverse=True),
         }
+        if on_request := [doc_id for doc_id in doc_ids if (query.id, doc_id) in asked]:
+            entry["asked"] = on_request
         if sheet.reasons[row]:
             entry["reason"] = sheet.reasons[row]
         at = run.rows_by_query.get(query.id)
@@ -79,6 +90,13 @@ def _per_query(sheet: ScoreSheet, run: Run, gold: GoldSet, keys: Mapping[str, st
         if sheet.reasons[row].startswith("failed: "):
             entry["error"] = sheet.reasons[row].removeprefix("failed: ")
         yield entry
+
+
+def _asked(gold: GoldSet) -> set[tuple[str, str]]:
+    if "source" not in gold.judgments.columns:
+        return set()
+    found = gold.judgments.filter(gold.judgments["source"] == ASKED).select("query_id", "doc_id")
+    return {(query_id, doc_id) for query_id, doc_id in found.iter_rows()}
 
 
 def receipt_of_measures(names: Sequence[str]) -> list[dict[str, Any]]:
@@ -98,7 +116,7 @@ def receipt_of_measures(names: Sequence[str]) -> list[dict[str, Any]]:
 # ── terminal ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 HEADINGS = {"type": "By query type", "topic": "By topic", "category": "By category", "corpus": "By corpus",
-            "language": "By language"}  # fmt: skip
+            "practice_area": "By practice area", "language": "By language"}  # fmt: skip
 
 
 def scorecard(results: Mapping[str, Any]) -> RenderableType:
@@ -114,7 +132,7 @@ def scorecard(results: Mapping[str, Any]) -> RenderableType:
     if bounds := results.get("intervals", {}).get("overall"):
         table.add_row("  95% interval", "", *(_span(bounds[line["key"]]) for line in lines), style="dim")
     if delta := results.get("baseline", {}).get("delta"):
-        table.add_row("  vs baseline", "", *(_signed(delta.get(line["key"])) for line in lines), style="magenta")
+        table.add_row("  vs baseline", "", *(signed(delta.get(line["key"])) for line in lines), style="magenta")
     for key in [key for key in results if key.startswith("by_") and results[key]]:
         kind = key.removeprefix("by_")
         table.add_section()
@@ -122,7 +140,7 @@ def scorecard(results: Mapping[str, Any]) -> RenderableType:
         for name, means in results[key].items():
             _add_row(table, f"  {name}", receipt["n"][key][name], means, lines)
     gold = receipt["gold"]
-    size = f"  ({gold['queries']} queries, {gold['judgments']:,} judgments)"
+    size = f"  ({counted(gold['queries'], 'query')}, {counted(gold['judgments'], 'judgment')})"
     title = Text.assemble((str(results["engine"]), "bold"), " on ", (gold["name"], "bold"), size)
     return Group(title, Text(), table, *_footnotes(receipt))
 
@@ -137,6 +155,8 @@ def comparison(results: Mapping[str, Mapping[str, Any]]) -> RenderableType:
         table.add_column(_heading(line), justify="right", no_wrap=True)
     for name, result in results.items():
         _add_row(table, name, result["receipt"]["n"]["overall"], result["overall"], lines)
+        if delta := result.get("baseline", {}).get("delta"):
+            table.add_row("  vs baseline", "", *(signed(delta.get(line["key"])) for line in lines), style="magenta")
     return Group(table, Text())
 
 
@@ -169,21 +189,13 @@ def _heading(line: Mapping[str, Any]) -> str:
 def _add_row(
     table: Table, name: str, n: int, means: Mapping[str, float | None], lines: Sequence[Any], *, style: str = ""
 ) -> None:
-    cells = [_decimal(means[line["key"]]) for line in lines]
+    cells = [decimal(means[line["key"]]) for line in lines]
     table.add_row(name, str(n), *cells, style=style)
 
 
 def _span(bounds: Sequence[float | None]) -> str:
     low, high = bounds
     return "–" if low is None or high is None else f"{low:.2f}–{high:.2f}".replace("0.", ".")
-
-
-def _signed(value: float | None) -> str:
-    return "–" if value is None else f"{value:+.3f}"
-
-
-def _decimal(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
 
 
 def run_summary(outcomes: Sequence[tuple[str, str, Mapping[str, Any] | None, str]]) -> RenderableType:
@@ -196,137 +208,17 @@ def run_summary(outcomes: Sequence[tuple[str, str, Mapping[str, Any] | None, str
         good = {engine: results for engine, results, _ in mine if results and "gates" not in results}
         if good:
             parts.append(comparison(good))
+            cards = [results["receipt"]["gold"] for results in good.values()]
+            notes = {f"Gold set {standing_line(card)}." for card in cards if (card.get("approved_share") or 0) < 1
+                     and standing_line(card)}  # fmt: skip
+            notes |= {f"{engine}: the baseline is stale: {stale}." for engine, results in good.items()
+                      if (stale := results.get("baseline", {}).get("stale"))}  # fmt: skip
+            parts += [Text(note, style="yellow") for note in sorted(notes)]
         parts += [Text(f"{engine}: {error}", style="red") for engine, _, error in mine if error]
         for engine, results in good.items():
             if results.get("verdict"):
                 parts += [Text.assemble((engine, "bold"), ": "), verdict_lines(results["verdict"]), Text()]
     return Group(*parts)
-
-
-def golden_card(results: Mapping[str, Any]) -> RenderableType:
-    """The pass/fail card: rates with intervals, gates, and what failed, MUST first."""
-    overall, bounds = results["overall"], results.get("intervals", {}).get("overall", {})
-    table = Table(box=None, pad_edge=False, show_header=False)
-    for key, title in GOLDEN_ROWS.items():
-        if overall.get(key) is not None:
-            share = key not in ("avg_latency_ms", "avg_top1_score", "mrr_at_k")
-            value = (
-                f"{overall[key]:.1%}"
-                if share
-                else f"{overall[key]:.3f}"
-                if "latency" not in key
-                else f"{overall[key]:.1f} ms"
-            )
-            low, high = bounds.get(key) or (None, None)
-            between = f"{low:.0%} to {high:.0%}" if share and low is not None and high is not None else ""
-            table.add_row(title, Text(value, style="bold"), Text(between, style="dim"))
-    gates = Table(box=None, pad_edge=False, show_header=False)
-    styles = {"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow"}
-    for gate in results["gates"]:
-        gates.add_row(Text(gate["status"].upper(), style=styles.get(gate["status"], "")), str(gate.get("message", "")))
-    failed = [entry for entry in results["per_query"] if entry.get("passed") is False]
-    failed.sort(key=lambda entry: (not entry.get("must"), entry["query_id"]))
-    fails = Table(box=None, pad_edge=False, show_header=False)
-    for entry in failed[:20]:
-        fails.add_row(
-            Text("MUST" if entry.get("must") else "", style="bold red"),
-            Text(entry["query_id"], style="bold"),
-            _short(entry["query_text"], 50),
-            Text(str(entry.get("reason", "")), style="dim"),
-        )
-    more = [Text(f"and {len(failed) - 20} more", style="dim")] if len(failed) > 20 else []
-    gold = results["receipt"]["gold"]
-    head = Text.assemble(
-        (str(results["engine"]), "bold"), " on ", (gold["name"], "bold"), f"  ({gold['queries']} questions)"
-    )
-    heading: list[RenderableType] = [Text(), Text("What failed", style="bold"), fails, *more] if failed else []
-    return Group(head, Text(), table, Text(), gates, *heading)
-
-
-GOLDEN_ROWS = {
-    "pass_rate_total": "passed", "pass_rate_must": "MUST", "pass_rate_should": "SHOULD", "top1_rate": "first hit right",
-    "mrr_at_k": "MRR@k", "recall_at_k": "Recall@k", "near_miss_rate": "near misses",
-    "confusion_rate": "wrong law on top",
-    "negative_violation_rate": "negatives violated", "correct_abstention_rate": "right abstentions",
-    "avg_top1_score": "mean top score", "avg_latency_ms": "mean latency",
-}  # fmt: skip
-
-
-def verdict_lines(verdict: Mapping[str, Any]) -> RenderableType:
-    """The verdict on top, then every gate with what it found."""
-    styles = {"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow"}
-    table = Table(box=None, pad_edge=False, show_header=False)
-    for check in sorted(verdict["checks"], key=lambda check: ("fail", "inconclusive", "pass").index(check["status"])):
-        table.add_row(Text(check["status"].upper(), style=styles[check["status"]]), check["message"])
-    parts: list[RenderableType] = [Text(verdict["status"].upper(), style=styles[verdict["status"]]), table]
-    if pairs := verdict.get("judge_next"):
-        shown = ", ".join(f"{pair['query_id']} {pair['doc_id']}" for pair in pairs[:5])
-        more = f" and {len(pairs) - 5} more" if len(pairs) > 5 else ""
-        parts.append(Text(f"Judgments that would settle it ({len(pairs)}), these first: {shown}{more}", style="yellow"))
-    elif "judge_next" in verdict:
-        parts.append(Text("More queries would settle it, not more judgments.", style="yellow"))
-    return Group(*parts)
-
-
-def comparison_table(found: Mapping[str, Any]) -> RenderableType:
-    """Is B better than A: by measure, then the queries that moved most."""
-    parts: list[RenderableType] = [Text(warning, style="yellow") for warning in found["warnings"]]
-    for system in found["systems"]:
-        rows = [row for row in found["differences"] if row["system"] == system]
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
-        for name in ("measure", "n", found["baseline"], system, "change", "95% interval", "p", "p Holm", "d", "w/t/l"):
-            table.add_column(name, justify="left" if name == "measure" else "right", no_wrap=True)
-        for row in rows:
-            style = ("green" if row["difference"] > 0 else "red") if row["p_holm"] <= 0.05 else ""
-            flip = " *" if row["could_flip"] else ""
-            table.add_row(
-                row["measure"] + flip, str(row["n"]), f"{row['baseline']:.3f}", f"{row['value']:.3f}",
-                f"{row['difference']:+.3f}", f"{row['low'] or 0:+.3f} to {row['high'] or 0:+.3f}",
-                f"{row['p_randomization']:.3f}", f"{row['p_holm']:.3f}", f"{row['effect_size']:+.2f}",
-                f"{row['wins']}/{row['ties']}/{row['losses']}", style=style,
-            )  # fmt: skip
-        parts += [Text.assemble((system, "bold"), " against ", (found["baseline"], "bold")), Text(), table, Text()]
-        parts += _comparison_notes(found, rows)
-        parts += _moved_table(found, system)
-    return Group(*parts)
-
-
-def _comparison_notes(found: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Iterator[Text]:
-    head = next(row for row in rows if row["measure"] == found["headline"])
-    sure = "significant" if head["p_holm"] <= 0.05 else "not significant"
-    yield Text(f"{found['headline']} changed by {head['difference']:+.3f}: {sure} after Holm's correction over "
-               f"{len(found['differences'])} tests (p {head['p_holm']:.3f}).")  # fmt: skip
-    yield Text(f"With {head['n']} queries this gold set shows a change of {head['detectable']:.3f} in "
-               f"{found['headline']} with 80% power; smaller ones can pass unseen.", style="dim")  # fmt: skip
-    if any(row["could_flip"] for row in rows):
-        yield Text("* judging the unjudged documents could turn this difference around.", style="yellow")
-    yield Text("p: paired randomization test. d: effect size. w/t/l: queries better, equal, worse.", style="dim")
-    yield Text()
-
-
-def _moved_table(found: Mapping[str, Any], system: str) -> Iterator[RenderableType]:
-    moved = [row for row in found["moved"] if row["system"] == system]
-    if not moved:
-        return
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
-    for name in ("query", found["headline"], "entered the top 10 (grade)", "left it (grade)"):
-        table.add_column(name)
-    for row in moved:
-        change = row["value"] - row["baseline"]
-        text = Text.assemble((row["query_id"], "bold"), " ", _short(row["query_text"], 44))
-        table.add_row(text, Text(f"{change:+.3f}", style="green" if change > 0 else "red"), _documents(row["entered"]),
-                      _documents(row["left"]))  # fmt: skip
-    yield Text("The queries that moved most", style="bold")
-    yield table
-
-
-def _documents(items: Sequence[Sequence[Any]]) -> str:
-    shown = [f"{doc_id} ({'?' if grade is None else grade})" for doc_id, grade in items[:4]]
-    return ", ".join(shown) + (f" +{len(items) - 4}" if len(items) > 4 else "")
-
-
-def _short(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 1] + "…"
 
 
 def _footnotes(receipt: Mapping[str, Any]) -> Iterator[Text]:
@@ -336,14 +228,18 @@ def _footnotes(receipt: Mapping[str, Any]) -> Iterator[Text]:
         yield Text(f"MRR is {mrr['measure']}: 1/rank of the first hit with grade {mrr['rel']} or more.", style="dim")
     for name, values in receipt["unjudged"].items():
         if values["judged"] is not None and values["judged"] < 1 and name.startswith("nDCG@10"):
-            only, worst, best = (_decimal(values[key]) for key in ("judged_only", "worst", "best"))
+            only, worst, best = (decimal(values[key]) for key in ("judged_only", "worst", "best"))
             yield Text(
                 f"{values['judged']:.0%} of the top 10 is judged. {name} counts the rest as not relevant; over judged "
                 f"documents alone it is {only}, and with every possible grade of the rest between {worst} and {best}.",
                 style="dim",
             )
-    if note := standing(receipt["gold"]):
-        yield Text(note, style="yellow")
+        if values.get("residual") is not None:
+            most = decimal(values["worst"] + values["residual"])
+            yield Text(f"{name} has a residual of {decimal(values['residual'])}: what is unjudged or ranked deeper "
+                       f"could raise it from {decimal(values['worst'])} to {most}.", style="dim")  # fmt: skip
+    if note := standing_line(receipt["gold"]):
+        yield Text(f"Gold set {note}.", style="dim" if receipt["gold"]["approved_share"] == 1 else "yellow")
     parts = [f"{counts['n_scored']} of {counts['n_expected']} queries scored"]
     parts += [f"{counts[key]} {label}" for key, label in COUNT_LABELS.items() if counts.get(key)]
     if latency := receipt.get("latency_ms"):
@@ -351,16 +247,12 @@ def _footnotes(receipt: Mapping[str, Any]) -> Iterator[Text]:
     yield Text("; ".join(parts) + ".", style="dim")
 
 
-def standing(gold: Mapping[str, Any]) -> str:
-    """How far an expert has approved a bootstrapped set."""
-    share = gold.get("approved_share")
-    if share is None or share == 1:
-        return ""
-    return (
-        "Provisional (bootstrap-only): no row is approved."
-        if not share
-        else f"Provisional: {share:.0%} of the rows are approved."
-    )
+def baseline_line(results: Mapping[str, Any], path: Path, recorded: Mapping[str, Any], *, is_first: bool) -> str:
+    """What was recorded, so that nobody commits a baseline unseen."""
+    git, note = recorded["git"] or {}, standing_line(results["receipt"]["gold"])
+    commit = f"at commit {git['commit'][:12]}{' with uncommitted changes' if git['dirty'] else ''}" if git else ""
+    said = [f"by {recorded['by']}", commit or "outside a git repository", f"gold set {note}" if note else ""]
+    return f"{'first baseline' if is_first else 'baseline'} written to {path}: {', '.join(filter(None, said))}"
 
 
 COUNT_LABELS = {

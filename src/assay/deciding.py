@@ -1,0 +1,186 @@
+"""The verbs of a decision: what the gates say, and what to judge to be sure. Part of the service layer."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assay import formats, workbench
+from assay import gates as policy
+from assay.desk import Desk
+from assay.errors import InputError, UsageError
+from assay.files import write_atomic
+from assay.gates import Check, Gate, decide
+from assay.judging.next import Decision, Pair, next_to_judge
+from assay.store.records import ReviewItem
+from assay.telemetry.identity import name_of
+from assay.telemetry.recorder import new_id
+from assay.types import ASKED
+
+# ── the verdict ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def verdict(results: dict[str, Any], gates: Sequence[Gate], baseline: Path | None) -> dict[str, Any]:
+    """What the gates say; when they cannot tell, with the shortest list of judgments expected to settle it. No list
+    where judging cannot help, as without a baseline; an empty one where only more queries can."""
+    then = workbench.read_results(baseline) if baseline is not None and baseline.exists() else None
+    decided = decide(results, gates, then)
+    found: dict[str, Any] = msgspec.to_builtins(decided)
+    open_checks = [check for check in decided.checks if check.status == "inconclusive" and check.value is not None]
+    if decided.status == "inconclusive" and open_checks:
+        pairs: dict[tuple[str, str], Pair] = {}
+        for check in open_checks:
+            for pair in _settling(check, results, then):
+                pairs.setdefault((pair.query_id, pair.doc_id), pair)
+        found["judge_next"] = [msgspec.to_builtins(pair) for pair in pairs.values()]
+    return found
+
+
+def _settling(check: Check, results: Mapping[str, Any], then: Mapping[str, Any] | None) -> list[Pair]:
+    """The judgments expected to settle one gate: first those that make the sign sure, then, where a share of judged
+    hits is demanded, as many as it takes."""
+    gate = check.gate
+    if gate.measure in policy.LATENCY:
+        return []
+    line = policy.measure_line(gate, results)
+    inside = {"per_query": policy.members(gate, results)}
+    decisions: list[Decision] = []
+    if gate.max_drop is not None and then is not None:
+        decisions.append(next_to_judge(then, inside, measure=line["measure"], threshold=-gate.max_drop))
+    for bound in (gate.minimum, gate.maximum, gate.below):
+        if bound is not None and gate.max_drop is None:
+            decisions.append(next_to_judge(inside, measure=line["measure"], threshold=bound))
+    chosen: dict[tuple[str, str], Pair] = {}
+    for found in decisions:
+        chosen |= {(pair.query_id, pair.doc_id): pair for pair in _until_told(found, float(check.value or 0))}
+    if gate.min_judged is not None:
+        ranked = [pair for found in decisions for pair in found.pairs]
+        for pair in _to_judged_share(inside["per_query"], line["cutoff"] or 10, gate.min_judged, ranked, chosen):
+            chosen.setdefault((pair.query_id, pair.doc_id), pair)
+    return list(chosen.values())
+
+
+def _until_told(decision: Decision, value: float) -> list[Pair]:
+    """The pairs that make the sign sure; and where the value stands on the other side, since a gate counts what is
+    unjudged as not relevant, those that are expected to bring it over."""
+    chosen, distance = decision.pairs[: decision.needed], value - decision.threshold
+    way = 1 if decision.expected > 0 else -1
+    distance += sum(pair.change for pair in chosen)
+    for pair in sorted(decision.pairs[decision.needed :], key=lambda pair: -way * pair.change):
+        if distance * way >= 0 or pair.change * way <= 0:
+            break
+        distance += pair.change
+        chosen.append(pair)
+    return chosen
+
+
+def _to_judged_share(
+    entries: Sequence[Mapping[str, Any]], cutoff: int, wanted: float, ranked: Sequence[Pair], chosen: Mapping[Any, Pair]
+) -> list[Pair]:
+    """As few more unjudged hits as bring the mean judged share to `wanted`, the most useful first."""
+    value = {(pair.query_id, pair.doc_id): place for place, pair in reversed(list(enumerate(ranked)))}
+    share, open_hits = 0.0, []
+    for entry in entries:
+        top = list(zip(entry["results"][:cutoff], entry["grades"][:cutoff], strict=True))
+        for rank, (doc_id, grade) in enumerate(top, start=1):
+            step = 1 / len(top) / len(entries)
+            pair = (entry["query_id"], doc_id)
+            if grade is not None or pair in chosen:
+                share += step
+            else:
+                place = value.get(pair, len(value))
+                open_hits.append((-step, place, rank, pair, entry.get("query_text", "")))
+    more = []
+    for step, place, rank, (query_id, doc_id), text in sorted(open_hits):
+        if share >= wanted - 1e-12:
+            break
+        share -= step
+        more.append(
+            ranked[place]
+            if place < len(ranked)
+            else Pair(
+                query_id=query_id,
+                query_text=text,
+                doc_id=doc_id,
+                rank_a=rank,
+                rank_b=None,
+                effect=0.0,
+                change=0.0,
+                narrowing=0.0,
+            )
+        )
+    return more
+
+
+# ── what to judge next ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def next_pairs(
+    first: Path, second: Path | None = None, *, measure: str = "nDCG@10", threshold: float | None = None
+) -> dict[str, Any]:
+    """What to judge to know whether the second run is better than the first, or whether the first reaches
+    `threshold`."""
+    if second is None and threshold is None:
+        raise UsageError("there is nothing to decide", hint="Give a second results file, or --threshold.")
+    results = [workbench.read_results(path) for path in (first, second) if path is not None]
+    prints = [item["receipt"]["gold"]["fingerprint"] for item in results]
+    if len(set(prints)) > 1:
+        raise InputError(
+            "the two files were scored on different gold sets", where=str(second), hint="Score both on the same one."
+        )
+    decision: dict[str, Any] = msgspec.to_builtins(next_to_judge(*results, measure=measure, threshold=threshold or 0.0))
+    return decision | {"systems": len(results)}
+
+
+def write_pairs(decision: Mapping[str, Any], output: Path) -> None:
+    """The pairs as CSV for a judge's spreadsheet (fill in grade and rationale), or as JSON for programs. `source` tells
+    later calls which judgments were asked for."""
+    if output.suffix == ".json":
+        write_atomic(output, workbench.encode(decision))
+        return
+    if output.suffix != ".csv":
+        raise UsageError(f"pairs are written as .csv or .json, not {output.suffix or 'without an ending'}",
+                         where=str(output))  # fmt: skip
+    stream = io.StringIO(newline="")
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(["query_id", "query", "doc_id", "grade", "rationale", "source", "narrowing"])
+    for pair in decision["pairs"]:
+        narrowing = f"{pair['narrowing']:.6f}"
+        writer.writerow([pair["query_id"], pair["query_text"], pair["doc_id"], "", "", ASKED, narrowing])
+    write_atomic(output, stream.getvalue())
+
+
+def queue_pairs(desk: Desk, gold: Path, pairs: Sequence[Mapping[str, Any]]) -> int:
+    """Put pairs before the expert, the most useful first; the grade is the expert's to give. Returns how many are
+    new: a pair that waits already, or was decided, is not asked twice."""
+    queries = {query.id: query for query in formats.read_gold(gold).queries}
+    name, now = name_of(desk.store, gold), desk.clock()
+    items = []
+    for place, pair in enumerate(pairs):
+        query = queries.get(pair["query_id"])
+        if query is None:
+            raise InputError(f"no query {pair['query_id']!r} in the gold set", where=str(gold),
+                             hint="Give the gold set that the results were scored on.")  # fmt: skip
+        items.append(
+            ReviewItem(
+                id=new_id(),
+                gold=name,
+                kind="judgment",
+                key=f"{query.id}\t{pair['doc_id']}\t{ASKED}",
+                ref=query.id,
+                query=query.text,
+                corpus=query.corpus,
+                practice_area=query.topic,
+                created_at=now + timedelta(microseconds=place),
+                doc_ids=(pair["doc_id"],),
+                suggested_by=ASKED,
+                rationale=f"its grade takes away {pair['narrowing']:.1%} of the doubt",
+            )
+        )
+    return desk.store.add_review_items(items)

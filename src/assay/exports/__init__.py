@@ -1,0 +1,39 @@
+"""A results object as a file for others: one-file HTML, Markdown for a pull request, JUnit, CSV, LaTeX."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from assay.errors import InputError
+from assay.exports import golden, graded
+from assay.exports.graded import eval_report
+from assay.golden_report import markdown
+
+__all__ = ["FORMATS", "eval_report", "export"]
+
+Results = Mapping[str, Any]
+
+FORMATS: dict[str, Callable[[Results, Mapping[str, Any] | None], str]] = {
+    ".html": graded.html,
+    ".md": graded.markdown,
+    ".xml": graded.junit,
+    ".csv": graded.by_query_csv,
+    ".tex": graded.latex,
+}
+GOLDEN_FORMATS: dict[str, Callable[[Results], str]] = {
+    ".html": golden.html,
+    ".md": markdown,
+    ".xml": golden.junit,
+    ".csv": golden.by_question_csv,
+    ".tex": golden.latex,
+}
+
+
+def export(results: Results, suffix: str, comparison: Mapping[str, Any] | None = None) -> str:
+    """The file's text; `suffix` (.html, .md, .xml, .csv, .tex) picks the format."""
+    if suffix not in FORMATS:
+        raise InputError(f"unknown report format {suffix!r}", hint=f"Known: {', '.join(FORMATS)}.")
+    if "gates" in results:
+        return GOLDEN_FORMATS[suffix](results)
+    return FORMATS[suffix](results, comparison)

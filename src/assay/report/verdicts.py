@@ -1,0 +1,101 @@
+"""Pass or fail, for a terminal: the golden card and the verdict of the gates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from assay.golden_report import failed_entries
+from assay.report.figures import short
+from assay.types import counted, standing_line
+
+
+def golden_card(results: Mapping[str, Any]) -> RenderableType:
+    """The pass/fail card: rates with intervals, gates, and what failed, MUST first."""
+    overall, bounds = results["overall"], results.get("intervals", {}).get("overall", {})
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for key, title in GOLDEN_ROWS.items():
+        if overall.get(key) is not None:
+            share = key not in ("avg_latency_ms", "avg_top1_score", "mrr_at_k")
+            value = (
+                f"{overall[key]:.1%}"
+                if share
+                else f"{overall[key]:.3f}"
+                if "latency" not in key
+                else f"{overall[key]:.1f} ms"
+            )
+            low, high = bounds.get(key) or (None, None)
+            between = f"{low:.0%} to {high:.0%}" if share and low is not None and high is not None else ""
+            table.add_row(title, Text(value, style="bold"), Text(between, style="dim"))
+    gates = Table(box=None, pad_edge=False, show_header=False)
+    styles = {"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow"}
+    for gate in results["gates"]:
+        gates.add_row(Text(gate["status"].upper(), style=styles.get(gate["status"], "")), str(gate.get("message", "")))
+    failed = failed_entries(results)
+    fails = Table(box=None, pad_edge=False, show_header=False)
+    for entry in failed[:20]:
+        fails.add_row(
+            Text("MUST" if entry.get("must") else "", style="bold red"),
+            Text(entry["query_id"], style="bold"),
+            short(entry["query_text"], 50),
+            Text(str(entry.get("reason", "")), style="dim"),
+        )
+    more = [Text(f"and {len(failed) - 20} more", style="dim")] if len(failed) > 20 else []
+    gold = results["receipt"]["gold"]
+    variants = int(overall.get("n_variants") or 0)
+    apart = f", {counted(variants, 'variant')} of them apart" if variants else ""
+    head = Text.assemble(
+        (str(results["engine"]), "bold"), " on ", (gold["name"], "bold"),
+        f"  ({counted(gold['queries'] - variants, 'question')}{apart})",
+    )  # fmt: skip
+    heading: list[RenderableType] = [Text(), Text("What failed", style="bold"), fails, *more] if failed else []
+    note = standing_line(gold)
+    parts: list[RenderableType] = [Text(f"Gold set {note}.", style="yellow")] if note else []
+    return Group(head, Text(), table, *parts, Text(), gates, *_robustness(results.get("robustness")), *heading)
+
+
+def _robustness(found: Mapping[str, Any] | None) -> Iterator[RenderableType]:
+    """How variants of the questions fare against the questions themselves."""
+    if not found:
+        return
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
+    table.add_column("perturbation")
+    for name in ("n", "passed", "95% interval", "unperturbed", "drop"):
+        table.add_column(name, justify="right")
+    for name, row in [*found["by_perturbation"].items(), ("all", found["overall"])]:
+        table.add_row(name, str(row["n"]), f"{row['pass_rate']:.1%}", f"{row['low']:.0%} to {row['high']:.0%}",
+                      f"{row['parent_pass_rate']:.1%}", Text(f"{100 * row['drop']:.1f}"))  # fmt: skip
+    yield from (Text(), Text("Robustness", style="bold"), table)
+    for title, names in (("Worst", found["worst_families"]), ("Questions that break most", found["worst_parents"])):
+        if names:
+            yield Text(f"{title}: {', '.join(names)}.", style="yellow")
+
+
+GOLDEN_ROWS = {
+    "pass_rate_total": "passed", "pass_rate_must": "MUST", "pass_rate_should": "SHOULD", "top1_rate": "first hit right",
+    "mrr_at_k": "MRR@k", "recall_at_k": "Recall@k", "near_miss_rate": "near misses",
+    "confusion_rate": "wrong law on top",
+    "negative_violation_rate": "negatives violated", "correct_abstention_rate": "right abstentions",
+    "avg_top1_score": "mean top score", "avg_latency_ms": "mean latency",
+}  # fmt: skip
+
+
+def verdict_lines(verdict: Mapping[str, Any]) -> RenderableType:
+    """The verdict on top, then every gate with what it found."""
+    styles = {"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow"}
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for check in sorted(verdict["checks"], key=lambda check: ("fail", "inconclusive", "pass").index(check["status"])):
+        table.add_row(Text(check["status"].upper(), style=styles[check["status"]]), check["message"])
+    parts: list[RenderableType] = [Text(verdict["status"].upper(), style=styles[verdict["status"]]), table]
+    if pairs := verdict.get("judge_next"):
+        shown = ", ".join(f"{pair['query_id']} {pair['doc_id']}" for pair in pairs[:5])
+        more = f" and {len(pairs) - 5} more" if len(pairs) > 5 else ""
+        parts.append(Text(f"Judgments that would settle it ({len(pairs)}), these first: {shown}{more}", style="yellow"))
+    elif "judge_next" in verdict:
+        parts.append(Text("More queries would settle it, not more judgments.", style="yellow"))
+    return Group(*parts)

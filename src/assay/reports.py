@@ -1,0 +1,60 @@
+"""The verbs that leave something for the team after a score: evaluation reports and the committed baseline."""
+
+from __future__ import annotations
+
+import getpass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from assay import exports, golden_report
+from assay.errors import UsageError
+from assay.files import write_atomic
+from assay.fingerprints import git_state
+from assay.workbench import encode, refuse_output
+
+
+def check_report(target: Path, language: str, *inputs: Path | None) -> None:
+    """Before an engine runs for an hour: could the report be written there, and would it spare the inputs?"""
+    if language not in golden_report.LANGUAGES:
+        raise UsageError(f"no report in language {language!r}", hint=f"Known: {', '.join(golden_report.LANGUAGES)}.")
+    if target.suffix == ".md":
+        refuse_output(target, *inputs)
+    elif target.exists() and not target.is_dir():
+        raise UsageError("is a file, and not a Markdown file", where=str(target),
+                         hint="Give a folder, or a file name that ends in .md.")  # fmt: skip
+    else:
+        refuse_output(target / "eval-report.md" if target.is_dir() else target)
+
+
+def write_reports(results: dict[str, Any], target: Path, *, language: str = "en") -> list[Path]:
+    """A name that ends in .md is one Markdown report. Anything else is a folder, which gets eval-report-DATE.json (the
+    results file) and eval-report-DATE.md; a second run on the same day replaces the first."""
+    check_report(target, language)
+    text = golden_report.markdown(results, language=language) if "gates" in results else exports.eval_report(results)
+    if target.suffix == ".md":
+        write_atomic(target, text)
+        return [target]
+    name = f"eval-report-{results['timestamp'][:10]}"
+    written = [target / f"{name}.json", target / f"{name}.md"]
+    for path, data in zip(written, (encode(results), text.encode()), strict=True):
+        write_atomic(path, data)
+    return written
+
+
+def who_records(by: str) -> str:
+    """The person named, else the one who is logged in."""
+    if by.strip():
+        return by.strip()
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        raise UsageError("nobody is named for the baseline", hint="Say who records it with --by NAME.") from None
+
+
+def update_baseline(results: dict[str, Any], path: Path, *, by: str, why: str) -> dict[str, Any]:
+    """Record these results as the new baseline: who, when, why and at which commit."""
+    recorded = {"by": by, "why": why, "at": datetime.now(UTC).isoformat(timespec="seconds"), "git": git_state()}
+    kept = {key: value for key, value in results.items() if key != "baseline"}
+    write_atomic(path, encode(kept | {"recorded": recorded}))
+    return recorded

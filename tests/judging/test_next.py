@@ -1,0 +1,87 @@
+"""What to judge next: the pair that matters comes first, for any measure, and judging it settles the decision."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.judging.next import next_to_judge, standing
+from assay.measures import MEASURES
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+def results(*rankings: str, grades: dict[str, int], judged: tuple[int, ...] = (2, 1)) -> dict[str, Any]:
+    """One query a ranking; a document is a letter, the same letter has the same grade in every query."""
+    return {
+        "per_query": [
+            {"query_id": f"q{number}", "query_text": "", "results": list(ranking), "judged": sorted(judged)[::-1],
+             "grades": [grades.get(doc) for doc in ranking], "metrics": {}}
+            for number, ranking in enumerate(rankings)
+        ]
+    }  # fmt: skip
+
+
+def test_the_hit_that_only_one_system_puts_on_top_comes_first() -> None:
+    grades = {"a": 2, "b": 1}
+    decision = next_to_judge(results("xayb", grades=grades), results("aybx", grades=grades))
+    assert decision.pairs[0].doc_id == "x"
+    assert decision.pairs[0].effect < 0  # relevant, it speaks for the first
+    assert (decision.pairs[0].rank_a, decision.pairs[0].rank_b) == (1, 4)
+    assert sum(pair.narrowing for pair in decision.pairs) == pytest.approx(1)
+
+
+def test_a_hit_at_the_same_place_in_both_does_not_matter() -> None:
+    grades = {"a": 2, "b": 1}
+    decision = next_to_judge(results("xab", grades=grades), results("xba", grades=grades), measure="P@3")
+    assert not decision.pairs
+    assert decision.expected == pytest.approx(0)
+
+
+def test_with_everything_judged_the_decision_is_the_measure() -> None:
+    grades = {"a": 2, "b": 1, "c": 0}
+    stand = standing(results("cab", grades=grades), results("abc", grades=grades), measure="RR(rel=2)")
+    assert (stand.expected, stand.deviation, stand.confidence) == (0.5, 0.0, 1.0)
+
+
+@pytest.mark.parametrize("name", [name for name in MEASURES if name not in ("Judged",)])
+def test_any_measure_can_be_decided_by(name: str) -> None:
+    measure = f"{name}@1" if MEASURES[name].cutoff != "none" else name
+    decision = next_to_judge(results("xab", "yab", grades={"a": 2, "b": 1}), measure=measure, threshold=0.5)
+    if name != "Bpref":  # blind to what is unjudged until it is judged not relevant
+        assert decision.deviation > 0
+    assert {pair.doc_id for pair in decision.pairs} <= {"x", "y"}
+
+
+def test_hits_judged_on_request_teach_what_the_rest_is_worth() -> None:
+    """Ten good hits known before say little for the unjudged; ten poor ones judged on request say they are poor."""
+    before = results(*["gx"] * 10, grades={"g": 2})
+    asked = {"per_query": [entry | {"results": ["g", "p", "x"], "grades": [2, 0, None], "asked": ["p"]}
+                           for entry in before["per_query"]]}  # fmt: skip
+    unasked = {"per_query": [{**entry, "asked": []} for entry in asked["per_query"]]}
+    hopeful, sober = (standing(item, measure="P(rel=1)@3").expected for item in (unasked, asked))
+    assert sober < hopeful
+
+
+@pytest.mark.slow
+def test_it_decides_with_clearly_fewer_judgments_than_pooling_and_random_order() -> None:
+    """The table in docs/comparing.md in small: all gaps and both kinds of decision, with some repeats each."""
+    sys.path.insert(0, str(BENCHMARKS))
+    try:
+        import simulate_judging
+    finally:
+        sys.path.remove(str(BENCHMARKS))
+    outcomes = [
+        simulate_judging.one(kind, gap, 0.4, seed)
+        for kind in ("better", "gate")
+        for gap in simulate_judging.GAPS.values()
+        for seed in range(6)
+    ]
+    total = {order: sum(outcome[order][0] for outcome in outcomes) for order in simulate_judging.ORDERS}
+    right = sum(outcome["next"][1] for outcome in outcomes) / len(outcomes)
+    assert total["next"] < 0.85 * total["pool"]
+    assert total["next"] < 0.7 * total["random"]
+    assert right >= 0.85

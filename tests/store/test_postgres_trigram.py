@@ -1,0 +1,110 @@
+"""Trigrams inside PostgreSQL. The server that comes as a Python package has no pg_trgm, so this needs one of Debian's
+(`apt-get install postgresql`, which has it); it is started on its own folder and touches no other."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.engines.postgres import PostgresEngine, Settings
+from command_line import Assay
+
+psycopg = pytest.importorskip("psycopg", reason="needs the package psycopg[binary]")
+
+ROWS = [
+    ("a", "היטל השבחה ישולם במועד המימוש של זכויות במקרקעין"),
+    ("b", "A commissioner must leave the room when the hearing concerns her home."),
+    ("c", "Tickets are a gift; the limit applies to their face value."),
+]
+
+
+def tools() -> Path | None:
+    """The newest PostgreSQL of the machine that has pg_trgm."""
+    for folder in sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: -float(path.parent.name)):
+        if Path(f"/usr/share/postgresql/{folder.parent.name}/extension/pg_trgm.control").exists():
+            return folder
+    return None
+
+
+def as_user() -> dict[str, Any]:
+    """The server refuses to run as root: then it is the user that its package made."""
+    if os.getuid():
+        return {}
+    try:
+        return {"user": pwd.getpwnam("postgres").pw_uid, "group": pwd.getpwnam("postgres").pw_gid}
+    except KeyError:
+        return {}
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[str]:
+    bin = tools()
+    if bin is None or (os.getuid() == 0 and not as_user()):
+        pytest.skip("needs a PostgreSQL with pg_trgm: the Debian package postgresql")
+    folder = Path(tempfile.mkdtemp(prefix="trgm"))
+    user = as_user()
+    if user:
+        os.chown(folder, user["user"], user["group"])
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={folder} -c fsync=off"
+    plain: dict[str, Any] = {"check": True, "cwd": folder, "stdout": subprocess.DEVNULL, **user}
+    subprocess.run([bin / "initdb", "-D", folder / "data", "-U", "assay", "-A", "trust", "-E", "UTF8"], **plain)
+    control = [bin / "pg_ctl", "-D", folder / "data", "-w"]
+    subprocess.run([*control, "-o", options, "-l", folder / "log", "start"], **plain)
+    yield f"postgresql://assay@127.0.0.1:{port}/postgres"
+    subprocess.run([*control, "-m", "immediate", "stop"], **plain)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def url(server: str) -> Iterator[str]:
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute("CREATE EXTENSION IF NOT EXISTS pg_trgm")
+        connection.execute("CREATE TABLE case_law (id text, body text)")
+        for row in ROWS:
+            connection.execute("INSERT INTO case_law VALUES (%s, %s)", row)
+        yield server
+        connection.execute("DROP TABLE case_law")
+
+
+def test_a_misspelt_word_is_found_by_trigrams_alone(url: str) -> None:
+    made = PostgresEngine(Settings(url=url, table="case_law", text="body"))
+    for query, found in (("commisioner", "b"), ("השבחת", "a"), ("tickts", "c")):
+        hits = made.search(query, 3)
+        assert [hit.doc_id for hit in hits][:1] == [found]
+        assert list(hits[0].explanation) == ["trigram"], "no whole word matches"
+    assert made.missing == {}
+
+
+def test_words_and_trigrams_are_fused(url: str) -> None:
+    made = PostgresEngine(Settings(url=url, table="case_law", text="body", config="english"))
+    best = made.search("gift tickets", 3)[0]
+    assert (best.doc_id, set(best.explanation)) == ("c", {"full_text", "trigram"})
+    assert best.score == pytest.approx(1 / 61 + 0.5 / 61)
+    words = PostgresEngine(Settings(url=url, table="case_law", text="body", config="english", trigram_weight=0))
+    assert set(words.search("gift tickets", 3)[0].explanation) == {"full_text"}
+
+
+def test_assay_score_on_the_production_path(url: str, assay_cli: Assay) -> None:
+    """As docs/logs-to-gold.md says it."""
+    Path("production.py").write_text(
+        "import os\nfrom assay.engines.postgres import PostgresEngine, Settings\n\n\n"
+        "class Production(PostgresEngine):\n    def __init__(self):\n"
+        f"        super().__init__(Settings(url={url!r}, table='case_law', text='body'))\n"
+    )
+    Path("gold-set.jsonl").write_text(
+        '{"id":"g001","query":"השבחת","corpus":"c","relevant_case_law_ids":["a"],"source":"bootstrap"}\n'
+    )
+    done = assay_cli("score", "--dataset", "gold-set.jsonl", "--search-module", "production.py", "--json")
+    assert (done.code, done.json["overall"]["mrr"]) == (0, 1.0), done.err

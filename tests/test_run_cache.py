@@ -1,0 +1,64 @@
+"""`assay run` runs a pair again when anything behind its figures changed, wherever the configuration lies."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from command_line import Assay
+
+DOCUMENTS = [{"id": "a", "title": "Gifts", "text": "The limit on gifts to officials."},
+             {"id": "b", "title": "Lobbying", "text": "Who must register as a lobbyist."}]  # fmt: skip
+
+
+def _set_up(folder: Path, engine: str) -> None:
+    folder.mkdir()
+    gold = {"id": "g1", "query": "gift limit", "relevant_case_law_ids": ["a"], "source": "chair"}
+    (folder / "gold-set.jsonl").write_text(json.dumps(gold) + "\n")
+    (folder / "assay.toml").write_text(f'[gold.s]\npath = "gold-set.jsonl"\n[engines.e]\n{engine}\n')
+
+
+def _import(assay_cli: Assay, tmp_path: Path, *, documents: int) -> None:
+    (tmp_path / "docs.jsonl").write_text("".join(json.dumps(document) + "\n" for document in DOCUMENTS[:documents]))
+    assert assay_cli("corpus", "import", "jsonl", "docs.jsonl", "--name", "c").code == 0
+
+
+def test_a_corpus_imported_again(assay_cli: Assay, tmp_path: Path) -> None:
+    _set_up(tmp_path / "eval", 'engine = "c"')
+    _import(assay_cli, tmp_path, documents=2)
+    states = [_state(assay_cli), _state(assay_cli)]
+    _import(assay_cli, tmp_path, documents=1)
+    assert [*states, _state(assay_cli)] == ["scored", "unchanged", "scored"]
+
+
+def test_a_corpus_frozen_again(assay_cli: Assay, tmp_path: Path) -> None:
+    _set_up(tmp_path / "eval", 'engine = "c.assay"')
+    states = []
+    for documents in (2, 1):
+        _import(assay_cli, tmp_path, documents=documents)
+        assert assay_cli("corpus", "freeze", "c", "eval/c.assay").code == 0
+        states += [_state(assay_cli), _state(assay_cli)]
+    assert states == ["scored", "unchanged"] * 2
+
+
+def test_a_module_beside_a_configuration_elsewhere(assay_cli: Assay, tmp_path: Path) -> None:
+    _set_up(tmp_path / "eval", 'search_module = "mine"')
+    states = []
+    for answer in ("a", "b"):
+        (tmp_path / "eval" / "mine.py").write_text(f"def search(query, top_k):\n    return ['{answer}']\n")
+        states += [_state(assay_cli), _state(assay_cli)]
+    assert states == ["scored", "unchanged"] * 2
+
+
+def test_a_gate_that_cannot_be_is_an_error_of_the_file(assay_cli: Assay, tmp_path: Path) -> None:
+    gate = '[[gates]]\nmeasure = "nDCG@7"\nminimum = 0.5'
+    _set_up(tmp_path / "eval", f'search_module = "mine"\n{gate}')
+    (tmp_path / "eval" / "mine.py").write_text("def search(query, top_k):\n    return ['a']\n")
+    found = assay_cli("run", "--config", "eval/assay.toml")
+    assert (found.code, "eval/assay.toml: gate on nDCG@7: the results do not have it" in found.err) == (2, True)
+
+
+def _state(assay_cli: Assay) -> str:
+    found = assay_cli("run", "--config", "eval/assay.toml")
+    assert found.code == 0, found.err
+    return next(line for line in found.err.splitlines() if line.startswith("e on s: ")).removeprefix("e on s: ")
