@@ -82,6 +82,12 @@ def test_a_transitional_provision_follows_the_rule_unless_it_is_asked_for() -> N
     assert engine.search("alijäämän kattamisen siirtymäsäännös")[0].doc_id == "a:5"
 
 
+def test_a_section_that_does_not_exist_is_not_answered() -> None:
+    engine = Engine(build(act(*SECTIONS)))
+    assert not engine.search("Mitä 1 §:ssä säädetään talousarviosta?").abstained
+    assert engine.search("Mitä 200 §:ssä säädetään talousarviosta?").abstained
+
+
 def test_the_static_encoder_gives_unit_vectors_that_know_meaning() -> None:
     vectors = encoder("static-fi-1").queries(["budjetti", "talousarvio", "koira", ""])
     assert np.linalg.norm(vectors[:3], axis=1) == pytest.approx(1, abs=1e-5)

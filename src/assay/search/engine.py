@@ -245,6 +245,8 @@ class Engine(SearchEngine):
         head = {name: float(values[top[0]]) for name, values in signals.items()}
         if "coverage" in signals:
             head["coverage"] = float(signals["coverage"][top[:3]].max())
+        if "citation" in signals and self._index.sections and not signals["citation"].any():
+            return {}  # the question names a section that is not here
         return head
 
     def _share(self, head: dict[str, float], ratio: float) -> float:
