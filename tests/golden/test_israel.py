@@ -15,6 +15,7 @@ from assay.golden import check_expectations, document_fields
 from assay.types import Document
 
 ISRAEL = Path(__file__).parents[2] / "eval" / "questions_israel_golden.json"
+STATUTES = ISRAEL.with_name("questions_israel_statutes_golden.json")
 
 
 @pytest.fixture
@@ -37,6 +38,13 @@ def test_the_set_on_israeli_statutes() -> None:
     assert check_expectations(gold) == []
 
 
+def test_the_second_set_on_israeli_statutes() -> None:
+    gold = read_gold(STATUTES)
+    assert len({query.text for query in gold.queries}) == 140
+    assert sum(bool(query.checks.get("must_abstain")) for query in gold.queries) == 40
+    assert check_expectations(gold) == []
+
+
 def test_a_variant_expects_what_its_parent_expects() -> None:
     questions = {query.id: query for query in read_gold(ISRAEL).queries}
     variants = [query for query in questions.values() if "parent" in query.extra]
@@ -52,3 +60,4 @@ def test_every_expected_section_is_in_the_statutes(statutes: Path) -> None:
     read = (document for unit in akn.units(source, {}) for document in akn.read(source, unit, {}))
     known = [document_fields(document) for document in read if isinstance(document, Document)]
     assert check_expectations(read_gold(ISRAEL), known) == []
+    assert check_expectations(read_gold(STATUTES), known) == []

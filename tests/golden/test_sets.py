@@ -12,15 +12,17 @@ import msgspec
 import pytest
 
 from assay.config import read_config
-from assay.corpus import report
+from assay.corpus import import_corpus, open_corpus, report
 from assay.formats import read_gold
-from assay.golden import DEFAULT_POLICY, check_expectations
+from assay.golden import DEFAULT_POLICY, check_expectations, document_fields
 from assay.golden.gates import LIMITS
 from assay.types import Document, GoldSet
 
 EVAL = Path(__file__).parents[2] / "eval"
 KUNTALAKI = EVAL / "questions_kuntalaki_golden.json"
 MUNICIPAL = EVAL / "questions_municipal_golden.json"
+SIX_ACTS = EVAL / "questions_six_acts_golden.json"
+OPINIONS = EVAL / "queries_fppc_own.json"
 
 
 @pytest.fixture
@@ -55,6 +57,30 @@ def test_the_set_on_annual_reports() -> None:
     assert len({place["doc_id"] for place in places}) == 3
     assert all("page" in place for place in places)
     assert check_expectations(gold) == []
+
+
+def test_the_set_on_six_acts() -> None:
+    gold = read_gold(SIX_ACTS)
+    assert len({query.text for query in gold.queries}) == 320
+    assert len({query.category for query in gold.queries}) == 7  # six acts and what none of them answers
+    assert {"topic", "question", "paraphrase", "colloquial", "moment", "abstention-near"} <= set(_types(gold))
+    assert check_expectations(gold) == []
+
+
+def test_the_own_queries_on_opinions() -> None:
+    gold = read_gold(OPINIONS)
+    assert len(gold.queries) == 72
+    assert len(gold.judgments) == 1660
+    assert set(gold.judgments["grade"].unique()) == {0, 1, 2}
+
+
+def test_every_expected_section_is_in_the_six_acts(data: Path, tmp_path: Path) -> None:
+    for act in (data / "finlex").glob("*.jsonl"):
+        (tmp_path / "acts").mkdir(exist_ok=True)
+        (tmp_path / "acts" / act.name).symlink_to(act)
+    import_corpus("finlex", tmp_path / "acts", name="acts", home=tmp_path)
+    known = [document_fields(document) for document in open_corpus(tmp_path, "acts").iter()]
+    assert check_expectations(read_gold(SIX_ACTS), known) == []
 
 
 def test_every_expected_section_is_in_the_act(data: Path) -> None:
