@@ -107,23 +107,11 @@ def _build(
     folder = index_folder(corpus, home)
     previous = None if fresh else _readable(folder)
     digests = corpus.frame.select("digest").collect()["digest"].to_list()
-    profile = _profile_with(encoder, corpus, previous) if encoder else None
-    built = indexes.build(
-        zip(corpus.iter(), digests, strict=True), profile=profile, dense=dense, previous=previous, tick=tick
-    )
+    wanted = (encoder or None) if dense else ""
+    built = indexes.build(zip(corpus.iter(), digests, strict=True), encoder=wanted, previous=previous, tick=tick)
     indexes.save(built, folder, corpus.fingerprint)
     old = set(previous.digests) if previous is not None and previous.profile == built.profile else set()
     return built, sum(digest in old for digest in digests)
-
-
-def _profile_with(encoder: str, corpus: Corpus, previous: Index | None) -> Any:
-    """The profile this corpus would get, with another encoder."""
-    sample = indexes.build(((doc, "") for doc in _some(corpus)), dense=False)
-    return msgspec.structs.replace(sample.profile, encoder=encoder, dense=sample.profile.dense or 1.0)
-
-
-def _some(corpus: Corpus) -> list[Document]:
-    return [corpus.at(row) for row in range(min(len(corpus), 200))]
 
 
 def _readable(folder: Path) -> Index | None:
@@ -153,7 +141,7 @@ def _was_dense(folder: Path) -> bool:
         manifest = indexes.read_manifest(folder)
     except IndexProblem:
         return True
-    return bool(manifest.profile.encoder) or manifest.profile.kind == "soft"
+    return bool(manifest.profile.encoder)
 
 
 def search(

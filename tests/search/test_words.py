@@ -117,3 +117,13 @@ def test_the_forms_of_the_finnish_thesaurus_are_of_this_thesaurus() -> None:
     said, language = thesaurus("fi"), analyzer("fi")
     assert said is not None
     assert said.expand(language.words("kvoorumin puuttuminen"))["kvoorumin"]
+
+
+def test_another_encoder_or_none_leaves_the_meaning_of_scores_to_the_words() -> None:
+    bare = Engine(build(act(*SECTIONS), encoder=""))
+    assert bare._index.vectors is None
+    assert "dense" not in bare._index.profile.calibration.scope.weights
+    hits = bare.search("Milloin talousarvio hyväksytään?")
+    assert hits[0].doc_id == "a:1"
+    assert not hits.abstained
+    assert build(act(*SECTIONS), encoder="static-fi-1").profile == FINNISH

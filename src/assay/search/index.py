@@ -24,10 +24,11 @@ import numpy as np
 from assay.errors import AssayError, InputError
 from assay.files import read_json, write_atomic
 from assay.search.analysis import Analyzer, English, analyzer, grams, guess_language
-from assay.search.dense import Floats, encoder
+from assay.search.dense import Floats
+from assay.search.dense import encoder as named_encoder
 from assay.search.learned import LEARNED, document_vectors, word_vectors
 from assay.search.lexical import Array, Bm25, Counts, bm25, count_terms
-from assay.search.profile import Profile, choose
+from assay.search.profile import Profile, choose, with_encoder
 from assay.search.soft import Lookalikes, SoftView, lookalikes
 from assay.search.views import View, section_texts, view_of
 from assay.types import Document
@@ -75,11 +76,12 @@ def build(
     documents: Iterable[tuple[Document, str]],
     *,
     profile: Profile | None = None,
-    dense: bool = True,
+    encoder: str | None = None,
     previous: Index | None = None,
     tick: Tick = lambda what, done, of: None,
 ) -> Index:
-    """An index of (document, digest) pairs. Raises InputError on an empty corpus."""
+    """An index of (document, digest) pairs; `encoder` in place of the profile's, "" for none. Raises InputError on an
+    empty corpus."""
     views: list[View] = []
     digests: list[str] = []
     languages: list[str] = []
@@ -93,8 +95,8 @@ def build(
         raise InputError("the corpus has no documents", hint="Import documents first.")
     language = _language(languages, views)
     chosen = profile or choose(language, [len(view.body) for view in views], opinions=asked > len(views) / 2)
-    if not dense:
-        chosen = msgspec.structs.replace(chosen, encoder="")
+    if encoder is not None:
+        chosen = with_encoder(chosen, encoder)
     usable = previous if previous is not None and previous.profile == chosen else None
     if chosen.kind == "soft":
         return _build_soft(chosen, views, digests, usable, tick)
@@ -157,7 +159,7 @@ def _vectors(
         done += number
         tick("encoding", done, len(fresh))
 
-    encoded = encoder(profile.encoder).documents([views[row].dense for row in fresh], tock)
+    encoded = named_encoder(profile.encoder).documents([views[row].dense for row in fresh], tock)
     if kept is None:
         return encoded
     vectors = np.zeros((len(views), kept.shape[1]), np.float32)

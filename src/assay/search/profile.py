@@ -87,7 +87,9 @@ SOFT = Profile(
     language="",
     encoder="learned",
     dense=0.3,
-    calibration=Calibration(scope=Logistic(bias=-2.89, weights={"coverage": 6.64, "attained": 11.14}), power=0.3),
+    calibration=Calibration(
+        scope=Logistic(bias=-3.0, weights={"coverage": 4.7, "attained": 0.4, "dense": 3.65}), power=0.3
+    ),
 )
 
 FINNISH = Profile(
@@ -100,6 +102,21 @@ FINNISH = Profile(
         scope=Logistic(bias=-6.7, weights={"coverage": 0.3, "attained": 10.1, "dense": 10.4}), power=0.3
     ),
 )
+
+
+_SOFT_WORDS_ONLY = Calibration(scope=Logistic(bias=-2.89, weights={"coverage": 6.64, "attained": 11.14}), power=0.3)
+_STEMS_ONLY = Calibration(scope=Logistic(bias=-5.0, weights={"attained": 15.0}))
+
+
+def with_encoder(profile: Profile, encoder: str) -> Profile:
+    """With another encoder, or none: what a score means is then read from the words alone, for every encoder has a
+    scale of its own."""
+    if encoder == profile.encoder:
+        return profile
+    calibration = _SOFT_WORDS_ONLY if profile.kind == "soft" else _STEMS_ONLY
+    return msgspec.structs.replace(
+        profile, encoder=encoder, dense=(profile.dense or 1.0) if encoder else 0.0, calibration=calibration
+    )
 
 
 def choose(language: str, lengths: Sequence[int], *, opinions: bool) -> Profile:
