@@ -79,7 +79,7 @@ GENERIC = Profile(
     characters=1.0,
     dense=1.0,
     spread=True,
-    calibration=Calibration(scope=Logistic(bias=-3.0, weights={"attained": 5.0, "dense": 5.0})),
+    calibration=Calibration(scope=Logistic(bias=-3.4, weights={"attained": 3.0, "dense": 9.0})),
 )
 SOFT = Profile(
     name="soft",
