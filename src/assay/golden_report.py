@@ -148,6 +148,7 @@ FINNISH_FINDINGS = {
     "unknown-key": "tuntemattomia avaimia, joita ei katsota: {tail}",
     "nothing-expected": "mitään ei odoteta, joten kysymys ei voi läpäistä",
     "contradiction": "odotukset ovat ristiriidassa",
+    "no-law": "confusion on tosi, mutta kaikki odotukset eivät nimeä lakia, joten mikään laki ei ole väärä",
 }
 
 

@@ -52,8 +52,11 @@ def _findings(query: Query, corpus: _Corpus | None) -> Iterator[Finding]:
     if query.extra.keys() - {"parent", "perturbation"}:
         names = ", ".join(sorted(query.extra.keys() - {"parent", "perturbation"}))
         yield _finding("flag", "unknown-key", query, f"keys that are kept but not looked at: {names}")
-    if not (checks.expected or checks.negatives or checks.must_abstain or checks.traps or checks.wrong_law_fails):
+    if not (checks.expected or checks.negatives or checks.must_abstain or checks.traps):
         yield _finding("flag", "nothing-expected", query, "nothing is expected, so the question can never pass")
+    elif checks.wrong_law_fails and not (checks.expected and all(place.names_law for place in checks.expected)):
+        message = "confusion is true, but not every expectation names its law, so no law is the wrong one"
+        yield _finding("flag", "no-law", query, message)
     if checks.must_abstain and checks.expected:
         yield _finding(
             "flag", "contradiction", query, "must_abstain stands beside expected_any; abstaining is what counts"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
+from datetime import date
 from functools import lru_cache
 from typing import Any
 
@@ -99,11 +100,14 @@ def normal_moment(value: Any) -> str:
 
 
 def normal_date(value: Any) -> str:
-    """ISO, from '2015-05-01T00:00' or the Finnish '1.5.2015'."""
+    """ISO, from '2015-05-01T00:00', '20150501', '2015-W18-5' or the Finnish '1.5.2015'."""
     text = "" if value is None else str(value).strip()
     if found := re.fullmatch(r"(\d{1,2})\.(\d{1,2})\.(\d{4})", text):
         return f"{found[3]}-{int(found[2]):02}-{int(found[1]):02}"
-    return text[:10]
+    try:
+        return date.fromisoformat(text.partition("T")[0]).isoformat()
+    except ValueError:
+        return text[:10]
 
 
 def normal_version(value: Any) -> str:

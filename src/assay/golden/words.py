@@ -24,6 +24,11 @@ def contains_term(text: str, term: str) -> bool:
     return bool(asked) and all(any(same_word(part, word) for word in words) for part in asked)
 
 
+def has_words(term: str) -> bool:
+    """Whether there is anything in a term to look for."""
+    return WORD.search(fold(term)) is not None
+
+
 def fold(text: str) -> str:
     """Lower case without accents, niqqud and soft hyphens; å, ä and ö are letters and stay."""
     text = IGNORED.sub("", NIQQUD.sub("", unicodedata.normalize("NFC", text))).casefold()
@@ -75,7 +80,7 @@ STEMS = (
     ("is", ("ikse", "ii")), ("es", ("ekse", "ee")), ("as", ("aa", "akse")), ("äs", ("ää", "äkse")), ("in", ("ime",)),
     ("ton", ("ttoma",)), ("tön", ("ttömä",)), ("e", ("ee", "et")), ("si", ("de", "te", "t")), ("osi", ("on",)),
     ("ksi", ("hde", "hte", "ht")),
-    ("eli", ("el",)), ("uori", ("uor",)), ("uuri", ("uur",)), ("aari", ("aar",)), ("ieni", ("ien",)),
+    ("eli", ("el",)), ("uori", ("uor",)), ("uuri", ("uur",)), ("aari", ("aar",)), ("ieni", ("ien",)), ("ääni", ("ään",)),
 )  # fmt: skip
 LONG_VOWELS = ("aa", "ää", "ee", "ii")  # the endings before which a weak grade turns strong: asukas, asukkaa
 
