@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from assay.errors import InputError
 from assay.golden.checks import checks_of
 from assay.golden.places import EXPECTATION_KEYS, Place, label, matches, place_of
 from assay.golden.words import contains_term
@@ -23,7 +24,10 @@ def check_expectations(
     corpus = _Corpus(known_locators) if known_locators is not None else None
     known = set(gold.query_ids)
     own = [query for query in gold.queries if query.extra.get("parent") not in known]  # variants expect what parents do
-    return [finding for query in own for finding in _findings(query, corpus)]
+    try:
+        return [finding for query in own for finding in _findings(query, corpus)]
+    except InputError as error:
+        raise InputError(error.message, where=f"{gold.name}: {error.where}", hint=error.hint) from error
 
 
 class _Corpus:

@@ -80,7 +80,8 @@ STEMS = (
     ("is", ("ikse", "ii")), ("es", ("ekse", "ee")), ("as", ("aa", "akse")), ("äs", ("ää", "äkse")), ("in", ("ime",)),
     ("ton", ("ttoma",)), ("tön", ("ttömä",)), ("e", ("ee", "et")), ("si", ("de", "te", "t")), ("osi", ("on",)),
     ("ksi", ("hde", "hte", "ht")),
-    ("eli", ("el",)), ("uori", ("uor",)), ("uuri", ("uur",)), ("aari", ("aar",)), ("ieni", ("ien",)), ("ääni", ("ään",)),
+    ("eli", ("el",)), ("uori", ("uor",)), ("uuri", ("uur",)), ("aari", ("aar",)), ("ieni", ("ien",)),
+    ("ääni", ("ään",)),
 )  # fmt: skip
 LONG_VOWELS = ("aa", "ää", "ee", "ii")  # the endings before which a weak grade turns strong: asukas, asukkaa
 
@@ -111,7 +112,7 @@ def _stems(base: str) -> tuple[frozenset[str], ...]:
     tilinpäätös gives tilinpäätös-, tilinpäätökse-; kunta gives kunta-, weak kunna-, and in the plural kunt-, kunn-."""
     stems = {base}
     for ending, replacements in STEMS:
-        if base.endswith(ending) and len(base) > len(ending) + 1:
+        if base.endswith(ending) and (len(base) > len(ending) + 1 or base == ending):
             for tail in replacements:
                 stem = base[: len(base) - len(ending)] + tail
                 stems |= {stem, *_strengthened(stem)} if tail in LONG_VOWELS else {stem}
