@@ -45,9 +45,10 @@ SECTION = re.compile(r"\d+[a-zåäö]*")
 CHAPTERED = re.compile(r"(\d+[a-z]?)(?::|luku|luvun)(\d+[a-zåäö]*)")  # '5:21' and '5 luku 21 §'
 CHAPTER = re.compile(r"(\d+[a-z]?)(?:l|luku)?\.?")
 ACT_NUMBER = re.compile(r"(?<!\d)(\d{1,4})[/_-](\d{4})(?!\d)")
-SECTION_WORDS = re.compile(r"^(?:section|sec\.|pykälä|§)|(?:§|pykälä).*$")
-MOMENT = re.compile(r"(?:mom[^\W\d]*\.?)?(\d+)\.?(?:mom\w*\.?)?")
-MOMENT_IN_SECTION = re.compile(r"(\d+)\.?mom")  # '110 § 3 mom.' written whole as the section
+SECTION_WORDS = re.compile(r"^(?:section|sec\.?|s\.|pykälä|§)|(?:§|pykälä).*$")
+MOMENT = re.compile(r"\(?(?:mom[^\W\d]*\.?)?(\d+)\.?\)?(?:mom\w*\.?)?")
+# '110 § 3 mom.' written whole as the section; a number after the sign is the moment too
+MOMENT_IN_SECTION = re.compile(r"(\d+)\.?mom|(?<=[\da-zåäö])§[^\d§]*(\d+)\)?\.?$")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,7 +180,7 @@ def _section(raw: Mapping[str, Any]) -> str:
 
 def _moment_in_section(raw: Mapping[str, Any]) -> str:
     found = (MOMENT_IN_SECTION.search(_squeezed(raw.get(key))) for key in SECTION_KEYS)
-    return next((match[1] for match in found if match), "")
+    return next((match[1] or match[2] for match in found if match), "")
 
 
 def parse_node_id(node_id: str) -> dict[str, str]:
