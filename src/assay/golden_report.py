@@ -61,6 +61,9 @@ WORDS: dict[str, tuple[str, str]] = {
     "rank": ("rank", "sija"),
     "score": ("score", "pisteet"),
     "page": ("p.", "s."),
+    "row": ("row", "rivi"),
+    "not_on_top": ("{place} not on top", "{place} ei ensimmäisenä"),
+    "no_other_law": ("no other law on top", "mikään muu laki ei ensimmäisenä"),
     "nothing": ("nothing", "ei mitään"),
     "abstain": ("no answer", "ei vastausta"),
     "not": ("not", "ei"),
@@ -148,6 +151,7 @@ FINNISH_FINDINGS = {
     "unknown-key": "tuntemattomia avaimia, joita ei katsota: {tail}",
     "nothing-expected": "mitään ei odoteta, joten kysymys ei voi läpäistä",
     "contradiction": "odotukset ovat ristiriidassa",
+    "no-law": "confusion on tosi, mutta kaikki odotukset eivät nimeä lakia, joten mikään laki ei ole väärä",
 }
 
 
@@ -253,6 +257,8 @@ class _Words:
 
 
 COUNTS = ("total", "n_failed", "n_variants")
+LAW_KEYS = ("law", "law_id", "law_key", "law_name", "law_names", "statute")
+DOC_KEYS = ("doc_id", "node_id", "document_id", "opinion_id", "id")
 
 
 def _listed(value: Any) -> list[Any]:
@@ -415,6 +421,10 @@ def _failures(results: Mapping[str, Any], say: _Words) -> Iterator[str]:
 def _expected(entry: Mapping[str, Any], say: _Words) -> str:
     parts = [_place(place, say) for place in entry.get("expected_any") or ()]
     parts += [f"{say('not')} {_place(place, say)}" for place in entry.get("expected_none") or ()]
+    traps = _listed(entry.get("confusion"))
+    laws = [trap if isinstance(trap, Mapping) else {"law": trap} for trap in traps if trap is not True]
+    parts += [say("not_on_top", place=_place(law, say)) for law in laws]
+    parts += [say("no_other_law")] if True in traps else []
     if entry.get("must_abstain"):
         parts.append(say("abstain"))
     return "; ".join(parts) or say("nothing")
@@ -429,7 +439,9 @@ def _stood(entry: Mapping[str, Any], say: _Words) -> str:
 
 def _hit(hit: Mapping[str, Any], say: _Words) -> str:
     title = hit.get("section_title") or hit.get("title") or ""
-    place = _place(hit, say)
+    place = _place(
+        {key: value for key, value in hit.items() if key not in ("chapter", "version", "finlex_version")}, say
+    )
     if place.casefold() in _inline(title).casefold():
         place = ""  # the title of a hit may cite the place itself
     name = f"{place} {_inline(title)}".strip() if title and title not in place else place
@@ -438,20 +450,31 @@ def _hit(hit: Mapping[str, Any], say: _Words) -> str:
 
 def _place(parts: Mapping[str, Any], say: _Words) -> str:
     """A place as it was written, in the order people cite it."""
-    section = parts.get("section_id") or parts.get("section_num") or parts.get("section")
+    section = _part(parts, "section_id", "section_num", "section")
     suffix = parts.get("section_suffix") or ""
+    source = _part(parts, *LAW_KEYS) or ("" if section else _part(parts, *DOC_KEYS))
     words = [
-        parts.get("law")
-        or parts.get("law_id")
-        or (not section and (parts.get("doc_id") or parts.get("node_id")))
-        or "",
-        f"{section}{suffix if str(section).isdigit() else ''} §" if section else "",
-        f"{parts['moment']} mom." if parts.get("moment") else "",
-        f"{say('page')} {parts['page']}" if parts.get("page") else "",
-        str(parts.get("table") or parts.get("table_id") or ""),
-        str(parts.get("row") or ""),
+        source,
+        _about(parts, "chapter", "{} luku"),
+        f"{section}{suffix if section.isdigit() else ''}{'' if '§' in section else ' §'}" if section else "",
+        _about(parts, "moment", "{}" if "mom" in str(parts.get("moment")).casefold() else "{} mom."),
+        _about(parts, "page", say("page") + " {}"),
+        _part(parts, "table", "table_id"),
+        _about(parts, "row", say("row") + " {}"),
+        f"({version})" if (version := _part(parts, "version", "finlex_version")) else "",
     ]
-    return _inline(" ".join(str(word) for word in words if word)) or "?"
+    return _inline(" ".join(word for word in words if word)) or "?"
+
+
+def _part(parts: Mapping[str, Any], *keys: str) -> str:
+    """The first of these that is stated; 0 is something stated."""
+    stated = (parts.get(key) for key in keys)
+    value = next((value for value in stated if value not in (None, "", [])), "")
+    return str(value[0] if isinstance(value, list | tuple) else value)
+
+
+def _about(parts: Mapping[str, Any], key: str, words: str) -> str:
+    return words.format(value) if (value := _part(parts, key)) else ""
 
 
 # ── Markdown ─────────────────────────────────────────────────────────────────────────────────────────────────────────

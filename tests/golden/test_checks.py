@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.errors import InputError
 from assay.golden import check, check_all, results_of
 from assay.runs import run_from_results
 from assay.types import GoldSet, Hit, Query, QueryResult
@@ -159,6 +160,48 @@ def test_a_failed_call_and_a_missing_answer_are_not_an_empty_list() -> None:
 def test_recall_is_over_the_expected_places() -> None:
     asked = question(expected_any=[{"section": "1"}, {"section": "2"}, {"section": "3"}, {"section": "4"}])
     assert outcome(asked, hit(1, 1), hit(1, 2), hit(9, 1), hit(3, 1, 0.1)).recall == 0.25
+
+
+def test_recall_counts_an_expectation_only_when_its_own_version_and_evidence_are_there() -> None:
+    versions = question(expected_any=[{"section": "5", "version": "a"}, {"section": "5", "version": "b"}])
+    assert outcome(versions, hit(5, 1, version="a")).recall == 0.5
+    terms = question(expected_any=[{"section": "5", "evidence": "kunta"}, {"section": "5", "evidence": "laina"}])
+    assert outcome(terms, hit(5, 1, text="Kunnan talous")).recall == 0.5
+
+
+@pytest.mark.parametrize(
+    "checks",
+    [
+        {"expected_any": [{"section": " "}]},
+        {"expected_none": [{"section": " "}]},
+        {"confusion": ""},
+        {"expected_any": [S110], "evidence": [""]},
+        {"expected_any": [S110], "evidence": "§"},
+        {"expected_any": [{**S110, "evidence": {"a": 1}}]},
+        {"expected_any": [S110], "min_score": float("nan")},
+    ],
+)
+def test_a_check_that_could_never_be_met_or_never_fail_is_an_error(checks: dict[str, Any]) -> None:
+    with pytest.raises(InputError):
+        outcome(question(**checks), hit(110, 3))
+
+
+def test_a_number_is_a_term_of_evidence() -> None:
+    asked = question(expected_any=[{**S110, "evidence": [2022]}])
+    assert outcome(asked, hit(110, 3, text="vuonna 2022")).passed
+    assert outcome(asked, hit(110, 3, text="vuonna 2023")).failure == "evidence"
+
+
+def test_a_trap_alone_says_what_came_and_no_more() -> None:
+    found = outcome(question(confusion="Kirjanpitolaki"), hit(3, 1, law="Kirjanpitolaki"))
+    assert found.reason == "the wrong law is on top: kirjanpitolaki 3 § 1 mom."
+
+
+@pytest.mark.parametrize("day", ["2015-03-01", "20150301", "2015-W09-7"])
+def test_a_day_is_the_same_however_iso_writes_it(day: str) -> None:
+    asked = question(expected_any=[{"section": "5"}], as_of=day)
+    assert outcome(asked, hit(5, 1, valid_from="2015-05-01")).failure == "wrong_version"
+    assert outcome(asked, hit(5, 1, valid_from="20150201")).passed
 
 
 def test_an_empty_list_of_expectations_never_passes_as_in_the_runner() -> None:

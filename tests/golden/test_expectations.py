@@ -2,6 +2,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from assay.errors import InputError
 from assay.golden import check_expectations
 from assay.types import GoldSet, Locator, Query
 
@@ -57,3 +60,15 @@ def test_expectations_that_fight_or_say_nothing() -> None:
 def test_unknown_keys_are_reported() -> None:
     odd = question("q", expected_any=[{"section": "110", "pykälä": "x"}], extra={"owner": "liisa", "parent": "p"})
     assert _codes(odd) == [("flag", "unknown-key", "q"), ("flag", "unknown-key", "q")]
+
+
+def test_any_wrong_law_cannot_be_told_without_the_right_one() -> None:
+    assert _codes(question("alone", confusion=True)) == [("flag", "nothing-expected", "alone")]
+    unnamed = question("unnamed", expected_any=[{"section": "110"}], confusion=True)
+    assert _codes(unnamed) == [("flag", "no-law", "unnamed")]
+    assert _codes(question("named", expected_any=[{"law": "Kuntalaki", "section": "110"}], confusion=True)) == []
+
+
+def test_a_check_that_cannot_be_read_is_named_with_its_set() -> None:
+    with pytest.raises(InputError, match=r"g: q: expected_any\[0\].evidence: \[\] is not a term"):
+        _codes(question("q", expected_any=[{"section": "110", "evidence": [[]]}]))

@@ -62,10 +62,23 @@ def test_variants_know_their_parent_and_are_never_must() -> None:
     assert variant.checks == found.queries[0].checks
     assert variant.must is False
     assert {PERTURBATIONS[q.extra["perturbation"]].family for q in found.queries[2:]} == {"typo"}
-    assert (
-        len(perturb(found).queries)
-        == len(perturb(_gold(FI, "Kuka päättää lainanotosta?")).queries) + len(found.queries) - 2
-    ), "a variant is not perturbed again"
+
+
+def test_a_perturbed_set_is_perturbed_further_and_never_twice_the_same() -> None:
+    gold = _gold(FI, "Kuka päättää lainanotosta?")
+    typos = perturb(gold, kinds=["typo"], seed=3)
+    again = perturb(typos)
+    assert sorted(query.id for query in again.queries) == sorted(query.id for query in perturb(gold).queries)
+    assert again.queries[: len(typos.queries)] == typos.queries, "what is there stays as it is"
+
+
+def test_a_question_in_hebrew_is_varied_as_hebrew_in_any_set() -> None:
+    found = perturb(_gold(EN, EN + "?", EN + "!", HE), parents=False)
+    kinds = {query.extra["perturbation"] for query in found.queries if query.extra["parent"] == "q3"}
+    assert {"he-prefix", "he-finals"} <= kinds
+    assert not {"case", "compound-split"} & kinds
+    mixed = perturb(_gold(HE, HE + "?", HE + "!", EN), kinds=["case"], parents=False)
+    assert [query.extra["parent"] for query in mixed.queries] == ["q3"]
 
 
 def test_graded_judgments_follow_the_variants() -> None:

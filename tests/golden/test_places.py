@@ -171,3 +171,15 @@ def test_labels_read_as_citations() -> None:
 
 def test_the_reader_and_the_matcher_know_the_same_parts() -> None:
     assert set(golden_json.PARTS) == EXPECTATION_KEYS
+
+
+@pytest.mark.parametrize("written", ["110 a § 2", "110 a §:n 2", "110 A § (2)", "§ 110 a § 2 mom.", "sec 110a § 2."])
+def test_a_number_after_the_section_sign_is_the_moment(written: str) -> None:
+    wanted = place_of({"section": written})
+    assert (wanted.section, wanted.moment) == ("110a", "2"), "it must not be lost, or any moment would do"
+
+
+@pytest.mark.parametrize("written", ["110 a", "§ 110 a", "s. 110 a", "110 A §", "13 luku 110 a §", "110 a §:n"])
+def test_a_section_alone_takes_any_moment(written: str) -> None:
+    wanted = place_of({"section": written})
+    assert (wanted.section, wanted.moment) == ("110a", "")

@@ -101,3 +101,26 @@ def test_every_failure_and_measure_has_its_words() -> None:
     assert all(family_of(name) == kind.family for name, kind in KINDS.items())
     with pytest.raises(UsageError):
         markdown(_results(), language="sv")
+
+
+@pytest.mark.parametrize(
+    ("checks", "words", "sanat"),
+    [
+        ({"expected_any": [{"opinion_id": "A-1"}, {"id": "B"}]}, "A-1; B", "A-1; B"),
+        (
+            {"expected_any": [{"law_name": "Kuntalaki", "chapter": 3, "section": "5 §", "version": "fin@2020"}]},
+            "Kuntalaki 3 luku 5 § (fin@2020)",
+            "Kuntalaki 3 luku 5 § (fin@2020)",
+        ),
+        (
+            {"expected_any": [{"doc_id": "lapua", "page": 0, "table": "t1", "row": 0}]},
+            "lapua p. 0 t1 row 0",
+            "lapua s. 0 t1 rivi 0",
+        ),
+        ({"confusion": "Osakeyhtiölaki"}, "Osakeyhtiölaki not on top", "Osakeyhtiölaki ei ensimmäisenä"),
+    ],
+)
+def test_what_was_expected_is_told_whatever_it_was(checks: dict, words: str, sanat: str) -> None:
+    found = results([outcome(question("q", **checks), hit(9, 1, law="Osakeyhtiölaki"))])
+    assert f"- Expected: {words}\n" in markdown(found)
+    assert f"- Odotettiin: {sanat}\n" in markdown(found, language="fi")

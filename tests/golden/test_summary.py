@@ -5,7 +5,7 @@ import pytest
 from assay import stats
 from assay.errors import InputError
 from assay.golden import DEFAULT_POLICY, check, evaluate_gates, evaluate_golden, results, robustness
-from assay.types import GoldSet, Hit, QueryResult
+from assay.types import GoldSet, Hit, Query, QueryResult
 
 from .helpers import hit, outcome, question
 
@@ -120,6 +120,9 @@ def test_any_measure_and_slice_can_be_a_gate() -> None:
         ({"measure": "pass_rate_mst", "minimum": 0.5}, "no measure 'pass_rate_mst'"),
         ({"measure": "mrr_at_k", "minimum": 0.5, "slice": "category:tallous"}, "no question is in slice"),
         ({"measure": "mrr_at_k"}, "has no limit"),
+        ({"measure": "pass_rate_must", "minimum": 95}, "minimum is 95"),
+        ({"measure": "pass_rate_must", "max_drop": 2}, "max_drop is 2"),
+        ({"measure": "avg_latency_ms", "below": float("inf")}, "below is inf"),
         ({"measure": "mrr_at_k", "minimum": 0.5, "min_judged": 0.5}, "min_judged is for graded sets"),
     ],
 )
@@ -164,6 +167,23 @@ def test_robustness_is_the_drop_from_the_parent() -> None:
     assert (alone["total"], alone["pass_rate_total"]) == (6, 4 / 6), "variants on their own are questions like any"
     with pytest.raises(InputError):
         robustness(results([outcome(question("a", expected_any=S1), hit(1, 1))]))
+
+
+def test_failed_calls_are_not_in_the_robustness() -> None:
+    def asked(id: str, **extra: str) -> Query:
+        return question(id, expected_any=S1, extra=extra)
+
+    outcomes = [
+        outcome(asked("a"), hit(1, 1)),
+        outcome(asked("b"), error="timeout"),
+        outcome(asked("a~case", parent="a", perturbation="case"), hit(1, 1)),
+        outcome(asked("b~case", parent="b", perturbation="case"), hit(1, 1)),
+        outcome(asked("a~typo-doubled", parent="a", perturbation="typo-doubled"), error="timeout"),
+    ]
+    found = robustness(results(outcomes))
+    assert list(found["by_perturbation"]) == ["case"]
+    assert found["overall"]["n"] == 1, "the variant of a question that failed has nothing to be compared with"
+    assert (found["overall"]["drop"], found["overall"]["mended"]) == (0, [])
 
 
 def test_the_whole_suite_in_one_call() -> None:

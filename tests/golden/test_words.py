@@ -26,6 +26,7 @@ kaksi: kahden kahta
 kattaa: katetaan kattavat
 omistaa: omistama omistaman omistavat
 jäsen: jäsenen jäsentä jäsenten
+ääni: äänen ääntä äänten ääniä äänet
 kattamaton: kattamattoman
 """
 

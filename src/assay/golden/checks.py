@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
+from assay.errors import InputError, UsageError
 from assay.golden.places import (
+    NOWHERE,
     Locate,
     Place,
     hit_fields,
@@ -23,7 +26,7 @@ from assay.golden.places import (
     place_of,
     same_law,
 )
-from assay.golden.words import contains_term
+from assay.golden.words import contains_term, has_words
 from assay.types import GoldSet, Hit, Query, QueryResult, Run
 
 DEFAULT_K = 5
@@ -35,7 +38,7 @@ FAILURES = {
     "nothing_expected": "the question expects nothing, so nothing can pass it",
     "answered": "should have abstained, but {top} came first with score {top_score}",
     "hard_negative": "{negative} must not {come}, and stands at rank {negative_rank}",
-    "confusion": "the wrong law is on top: {top} instead of {expected}",
+    "confusion": "the wrong law is on top: {top}{instead}",
     "wrong_version": "{found} stands at rank {rank} in a version {not_right}",
     "low_score": "{found} stands at rank {rank}, but its score {score} is under {min_score}",
     "evidence": "{found} stands at rank {rank}, but its text lacks the evidence: {terms}",
@@ -64,13 +67,14 @@ class Checks:
 
 @dataclass(frozen=True, kw_only=True)
 class Ranked:
-    """A hit in the light of a question. `expected` are the expectations it meets by place; `problem` why it still does
-    not count."""
+    """A hit in the light of a question. `expected` are the expectations it meets by place, `met` those it meets in
+    full; `problem` is why it still does not count."""
 
     rank: int
     hit: Hit
     place: Place
     expected: tuple[int, ...] = ()
+    met: tuple[int, ...] = ()
     problem: str = ""
     negative: bool = False
     trap: bool = False
@@ -121,20 +125,44 @@ def checks_of(query: Query, *, k: int | None = None, min_score: float | None = N
     raw = query.checks
     expected = raw.get("expected_any") or ()
     traps = _as_list(raw.get("confusion"))
+    least = next(value for value in (min_score, query.min_score, DEFAULT_MIN_SCORE) if value is not None)
+    if not isfinite(least):
+        raise UsageError(f"min_score is {least}, and no score can be compared with it")
+    laws = [trap if isinstance(trap, Mapping) else {"law": trap} for trap in traps if trap is not True]
     return Checks(
         k=k or query.k or DEFAULT_K,
-        min_score=next(value for value in (min_score, query.min_score, DEFAULT_MIN_SCORE) if value is not None),
-        expected=tuple(place_of(parts) for parts in expected),
-        negatives=tuple(place_of(parts) for parts in raw.get("expected_none") or ()),
-        traps=tuple(
-            place_of(trap if isinstance(trap, Mapping) else {"law": trap}) for trap in traps if trap is not True
-        ),
+        min_score=least,
+        expected=_places(query, "expected_any", expected),
+        negatives=_places(query, "expected_none", raw.get("expected_none") or ()),
+        traps=_places(query, "confusion", laws),
         wrong_law_fails=True in traps,
-        evidence=tuple(_as_list(raw.get("evidence"))),
-        evidence_of=tuple(tuple(_as_list(parts.get("evidence"))) for parts in expected),
+        evidence=_terms(query, "evidence", raw.get("evidence")),
+        evidence_of=tuple(
+            _terms(query, f"expected_any[{number}].evidence", parts.get("evidence"))
+            for number, parts in enumerate(expected)
+        ),
         must_abstain=bool(raw.get("must_abstain")),
         as_of=query.as_of,
     )
+
+
+def _places(query: Query, check: str, stated: Sequence[Mapping[str, Any]]) -> tuple[Place, ...]:
+    """A place that states nothing would never be met, and as a negative or a trap never fail."""
+    places = tuple(place_of(parts) for parts in stated)
+    if NOWHERE in places:
+        at = f"{query.id}: {check}[{places.index(NOWHERE)}]"
+        raise InputError("no part of a place is stated", where=at, hint="Is a section or a law left blank?")
+    return places
+
+
+def _terms(query: Query, check: str, stated: Any) -> tuple[str, ...]:
+    """The terms of evidence; a number is a term too, a term without a letter or digit is in no text."""
+    terms = _as_list(stated)
+    for term in terms:
+        if isinstance(term, bool) or not isinstance(term, str | int | float) or not has_words(str(term)):
+            raise InputError(f"{term!r} is not a term to look for", where=f"{query.id}: {check}",
+                             hint="Evidence is a word or a list of words.")  # fmt: skip
+    return tuple(map(str, terms))
 
 
 def _as_list(value: Any) -> list[Any]:
@@ -213,31 +241,33 @@ def _rank(checks: Checks, rank: int, hit: Hit, locate: Locate | None) -> Ranked:
         for number, wanted in enumerate(checks.expected)
         if not negative and matches(wanted, place, any_version=True)
     )
-    problem = _problem(checks, expected, hit, place, locate) if expected else ""
+    problem, met = _problem(checks, expected, hit, place, locate) if expected else ("", ())
     return Ranked(
         rank=rank,
         hit=hit,
         place=place,
         expected=expected,
+        met=met,
         problem=problem,
         negative=negative,
         trap=any(matches(wanted, place) for wanted in checks.traps),
     )
 
 
-def _problem(checks: Checks, expected: Sequence[int], hit: Hit, place: Place, locate: Locate | None) -> str:
-    """Why a hit at an expected place does not count: the first of version, score, evidence."""
-    right_version = [number for number in expected if matches(checks.expected[number], place)]
-    if not right_version or (checks.as_of and not in_force(place, checks.as_of)):
-        return "wrong_version"
+def _problem(
+    checks: Checks, expected: Sequence[int], hit: Hit, place: Place, locate: Locate | None
+) -> tuple[str, tuple[int, ...]]:
+    """Why a hit at an expected place does not count, the first of version, score, evidence; else what it meets."""
+    met = tuple(number for number in expected if matches(checks.expected[number], place))
+    if not met or (checks.as_of and not in_force(place, checks.as_of)):
+        return "wrong_version", ()
     if (hit.score if hit.score is not None else 0.0) < checks.min_score:
-        return "low_score"
-    asked = [(*checks.evidence, *checks.evidence_of[number]) for number in right_version]
-    if all(asked):
+        return "low_score", ()
+    asked = {number: (*checks.evidence, *checks.evidence_of[number]) for number in met}
+    if any(asked.values()):
         text = text_of(hit, locate)
-        if not any(all(contains_term(text, term) for term in terms) for terms in asked):
-            return "evidence"
-    return ""
+        met = tuple(number for number in met if all(contains_term(text, term) for term in asked[number]))
+    return ("" if met else "evidence"), met
 
 
 def text_of(hit: Hit, locate: Locate | None) -> str:
@@ -319,7 +349,7 @@ class _Facts:
         """The share of the expected places that an accepted hit in the top k stands at."""
         if not self.checks.expected:
             return None
-        met = {number for ranked in self.top if ranked.accepted for number in ranked.expected}
+        met = {number for ranked in self.top for number in ranked.met}
         return len(met) / len(self.checks.expected)
 
     def reason(self, failure: str) -> str:
@@ -328,8 +358,10 @@ class _Facts:
                 return f"{label(self.first.place)} stands at rank {self.first.rank} with score {self.first.score:.3g}"
             return "abstained, as it should" if self.checks.must_abstain else "nothing that must not come is there"
         top, found = (self.top[0] if self.top else None), self.found
+        expected = " or ".join(label(place) for place in self.checks.expected)
         return FAILURES[failure].format(
-            expected=" or ".join(label(place) for place in self.checks.expected),
+            expected=expected,
+            instead=f" instead of {expected}" if expected else "",
             top=label(top.place) if top else "",
             top_score=f"{top.score:.3g}" if top else "",
             found=label(found.place) if found else "",

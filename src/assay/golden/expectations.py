@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from assay.errors import InputError
 from assay.golden.checks import checks_of
 from assay.golden.places import EXPECTATION_KEYS, Place, label, matches, place_of
 from assay.golden.words import contains_term
@@ -23,7 +24,10 @@ def check_expectations(
     corpus = _Corpus(known_locators) if known_locators is not None else None
     known = set(gold.query_ids)
     own = [query for query in gold.queries if query.extra.get("parent") not in known]  # variants expect what parents do
-    return [finding for query in own for finding in _findings(query, corpus)]
+    try:
+        return [finding for query in own for finding in _findings(query, corpus)]
+    except InputError as error:
+        raise InputError(error.message, where=f"{gold.name}: {error.where}", hint=error.hint) from error
 
 
 class _Corpus:
@@ -52,8 +56,11 @@ def _findings(query: Query, corpus: _Corpus | None) -> Iterator[Finding]:
     if query.extra.keys() - {"parent", "perturbation"}:
         names = ", ".join(sorted(query.extra.keys() - {"parent", "perturbation"}))
         yield _finding("flag", "unknown-key", query, f"keys that are kept but not looked at: {names}")
-    if not (checks.expected or checks.negatives or checks.must_abstain or checks.traps or checks.wrong_law_fails):
+    if not (checks.expected or checks.negatives or checks.must_abstain or checks.traps):
         yield _finding("flag", "nothing-expected", query, "nothing is expected, so the question can never pass")
+    elif checks.wrong_law_fails and not (checks.expected and all(place.names_law for place in checks.expected)):
+        message = "confusion is true, but not every expectation names its law, so no law is the wrong one"
+        yield _finding("flag", "no-law", query, message)
     if checks.must_abstain and checks.expected:
         yield _finding(
             "flag", "contradiction", query, "must_abstain stands beside expected_any; abstaining is what counts"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 from assay.errors import InputError
-from assay.golden.summary import FIGURES
+from assay.golden.summary import FIGURES, RATES
 
 ROUNDING = 1e-9  # 0.95 - 0.93 is a little more than 0.02 in floating point
 
@@ -33,6 +34,7 @@ ALIASES = {
     "latency_p50": "p50_latency_ms",
     "latency_p95": "p95_latency_ms",
 }
+SHARES = frozenset((*RATES, "mrr_at_k", "recall_at_k"))
 GRADED_ONLY = ("min_judged", "significance")
 
 
@@ -79,12 +81,22 @@ def _refuse_mistakes(gate: Mapping[str, Any], name: str, measure: str, part: str
         )
     if not any(gate.get(kind) is not None for kind in LIMITS):
         raise InputError(f"gate {name!r} has no limit", hint=f"Give one of {', '.join(LIMITS)}.")
+    outside = [kind for kind in LIMITS if (limit := gate.get(kind)) is not None and not _possible(measure, limit)]
+    if outside:
+        raise InputError(f"gate {name!r}: {outside[0]} is {gate[outside[0]]:g}, which {measure} cannot be held to",
+                         hint="Rates are shares: 0.95 is 95%, and a drop of 0.02 is two points.")  # fmt: skip
     if foreign := [key for key in GRADED_ONLY if gate.get(key) is not None]:
         raise InputError(f"gate {name!r}: {foreign[0]} is for graded sets, and {measure} is a figure of golden sets")
     kind, _, slice_name = part.partition(":")
     if part and slice_name not in results.get(f"by_{kind}", {}):
         known = [f"{key[3:]}:{name}" for key in results if key.startswith("by_") for name in results[key]]
-        raise InputError(f"gate {name!r}: no question is in slice {part!r}", hint=f"There are {', '.join(known)}.")
+        hint = f"There are {', '.join(known)}." if known else "The questions state no category, test_type or language."
+        raise InputError(f"gate {name!r}: no question is in slice {part!r}", hint=hint)
+
+
+def _possible(measure: str, limit: float) -> bool:
+    """Whether a value can be on either side of the limit: 95 instead of 0.95 would decide before the run."""
+    return isfinite(limit) and (measure not in SHARES or 0 <= limit <= 1)
 
 
 def _check(

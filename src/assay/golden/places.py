@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
+from datetime import date
 from functools import lru_cache
 from typing import Any
 
@@ -44,9 +45,10 @@ SECTION = re.compile(r"\d+[a-zåäö]*")
 CHAPTERED = re.compile(r"(\d+[a-z]?)(?::|luku|luvun)(\d+[a-zåäö]*)")  # '5:21' and '5 luku 21 §'
 CHAPTER = re.compile(r"(\d+[a-z]?)(?:l|luku)?\.?")
 ACT_NUMBER = re.compile(r"(?<!\d)(\d{1,4})[/_-](\d{4})(?!\d)")
-SECTION_WORDS = re.compile(r"^(?:section|sec\.|pykälä|§)|(?:§|pykälä).*$")
-MOMENT = re.compile(r"(?:mom[^\W\d]*\.?)?(\d+)\.?(?:mom\w*\.?)?")
-MOMENT_IN_SECTION = re.compile(r"(\d+)\.?mom")  # '110 § 3 mom.' written whole as the section
+SECTION_WORDS = re.compile(r"^(?:section|sec\.?|s\.|pykälä|§)|(?:§|pykälä).*$")
+MOMENT = re.compile(r"\(?(?:mom[^\W\d]*\.?)?(\d+)\.?\)?(?:mom\w*\.?)?")
+# '110 § 3 mom.' written whole as the section; a number after the sign is the moment too
+MOMENT_IN_SECTION = re.compile(r"(\d+)\.?mom|(?<=[\da-zåäö])§[^\d§]*(\d+)\)?\.?$")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,11 +101,14 @@ def normal_moment(value: Any) -> str:
 
 
 def normal_date(value: Any) -> str:
-    """ISO, from '2015-05-01T00:00' or the Finnish '1.5.2015'."""
+    """ISO, from '2015-05-01T00:00', '20150501', '2015-W18-5' or the Finnish '1.5.2015'."""
     text = "" if value is None else str(value).strip()
     if found := re.fullmatch(r"(\d{1,2})\.(\d{1,2})\.(\d{4})", text):
         return f"{found[3]}-{int(found[2]):02}-{int(found[1]):02}"
-    return text[:10]
+    try:
+        return date.fromisoformat(text.partition("T")[0]).isoformat()
+    except ValueError:
+        return text[:10]
 
 
 def normal_version(value: Any) -> str:
@@ -175,7 +180,7 @@ def _section(raw: Mapping[str, Any]) -> str:
 
 def _moment_in_section(raw: Mapping[str, Any]) -> str:
     found = (MOMENT_IN_SECTION.search(_squeezed(raw.get(key))) for key in SECTION_KEYS)
-    return next((match[1] for match in found if match), "")
+    return next((match[1] or match[2] for match in found if match), "")
 
 
 def parse_node_id(node_id: str) -> dict[str, str]:

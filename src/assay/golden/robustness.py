@@ -23,12 +23,14 @@ def family_of(perturbation: str) -> str:
 
 def robustness(results: Mapping[str, Any], parents: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """By perturbation and by family: n, pass rate with its interval, the same questions' rate unperturbed, the drop,
-    and which broke. A drop is what is lost, as a share: 0.2 is 20 points down, a negative one is a gain.
+    and which broke. A drop is what is lost, as a share: 0.2 is 20 points down, a negative one is a gain. A failed call
+    says nothing of the wording: such a variant, and the variants of such a question, are left out.
 
     The parents are in the same results, or in `parents` when the variants were run alone. `worst_families` and
     `worst_perturbations` name those with the largest drop, `worst_parents` the questions that break most often."""
-    entries = results["per_query"]
-    passed = {entry["id"]: bool(entry["passed"]) for entry in (*(parents or {}).get("per_query", ()), *entries)}
+    entries = [entry for entry in results["per_query"] if entry.get("failure") != "error"]
+    apart = [entry for entry in (parents or {}).get("per_query", ()) if entry.get("failure") != "error"]
+    passed = {entry["id"]: bool(entry["passed"]) for entry in (*apart, *entries)}
     variants = [entry for entry in entries if entry.get("perturbation") and entry.get("parent") in passed]
     if not variants:
         raise InputError(

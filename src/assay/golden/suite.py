@@ -28,7 +28,8 @@ def evaluate_golden(
     `k` and `min_score` override what the questions state; `baseline` is an earlier results object."""
     found = results(check_all(gold, answers, locate=locate, k=k, min_score=min_score))
     found["gates"] = evaluate_gates(found, baseline, policy)
-    known = {entry["id"] for entry in found["per_query"]}
-    if any(entry.get("parent") in known for entry in found["per_query"] if entry.get("perturbation")):
+    answered = [entry for entry in found["per_query"] if entry["failure"] != "error"]
+    known = {entry["id"] for entry in answered}
+    if any(entry.get("parent") in known for entry in answered if entry.get("perturbation")):
         found["robustness"] = robustness(found)
     return found

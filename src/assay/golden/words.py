@@ -24,6 +24,11 @@ def contains_term(text: str, term: str) -> bool:
     return bool(asked) and all(any(same_word(part, word) for word in words) for part in asked)
 
 
+def has_words(term: str) -> bool:
+    """Whether there is anything in a term to look for."""
+    return WORD.search(fold(term)) is not None
+
+
 def fold(text: str) -> str:
     """Lower case without accents, niqqud and soft hyphens; å, ä and ö are letters and stay."""
     text = IGNORED.sub("", NIQQUD.sub("", unicodedata.normalize("NFC", text))).casefold()
@@ -76,6 +81,7 @@ STEMS = (
     ("ton", ("ttoma",)), ("tön", ("ttömä",)), ("e", ("ee", "et")), ("si", ("de", "te", "t")), ("osi", ("on",)),
     ("ksi", ("hde", "hte", "ht")),
     ("eli", ("el",)), ("uori", ("uor",)), ("uuri", ("uur",)), ("aari", ("aar",)), ("ieni", ("ien",)),
+    ("ääni", ("ään",)),
 )  # fmt: skip
 LONG_VOWELS = ("aa", "ää", "ee", "ii")  # the endings before which a weak grade turns strong: asukas, asukkaa
 
@@ -106,7 +112,7 @@ def _stems(base: str) -> tuple[frozenset[str], ...]:
     tilinpäätös gives tilinpäätös-, tilinpäätökse-; kunta gives kunta-, weak kunna-, and in the plural kunt-, kunn-."""
     stems = {base}
     for ending, replacements in STEMS:
-        if base.endswith(ending) and len(base) > len(ending) + 1:
+        if base.endswith(ending) and (len(base) > len(ending) + 1 or base == ending):
             for tail in replacements:
                 stem = base[: len(base) - len(ending)] + tail
                 stems |= {stem, *_strengthened(stem)} if tail in LONG_VOWELS else {stem}

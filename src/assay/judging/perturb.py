@@ -74,18 +74,30 @@ def perturb(
     """The set with a variant of every question for every kind of perturbation (all that fit the language by default).
 
     `kinds` are perturbations or families. A variant is never MUST: a typo must not fail the MUST gate. With `parents`
-    the questions themselves come first, so that one run gives the drop from parent to variant."""
+    the questions themselves come first, so that one run gives the drop from parent to variant. Variants that the set
+    has already stay as they are."""
     chosen = _chosen(kinds)
     default = language or language_of(" ".join(query.text for query in gold.queries))
     if default not in LANGUAGES:
         raise UsageError(f"no perturbations for language {default!r}", hint=f"Known: {', '.join(LANGUAGES)}.")
+    there = set(gold.query_ids) if parents else set()
     variants: list[Query] = []
     for query in gold.queries:
         if "perturbation" not in query.extra:
-            spoken = query.language if query.language in LANGUAGES and not language else default
-            variants += (variant for kind in chosen if (variant := variant_of(query, kind, seed, spoken)))
+            made = (variant_of(query, kind, seed, language or _spoken(query, default)) for kind in chosen)
+            variants += (variant for variant in made if variant and variant.id not in there)
     queries = (*gold.queries, *variants) if parents else tuple(variants)
     return replace(gold, name=f"{gold.name}-perturbed", queries=queries, judgments=_judged(gold, variants, parents))
+
+
+def _spoken(query: Query, default: str) -> str:
+    """The language a question states; else Hebrew by its letters, else that of the set."""
+    if query.language in LANGUAGES:
+        return query.language
+    hebrew = language_of(query.text) == "he"
+    if hebrew or default != "he":
+        return "he" if hebrew else default
+    return language_of(query.text)
 
 
 def variant_of(query: Query, kind: Perturbation, seed: int, language: str) -> Query | None:
