@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -67,10 +68,12 @@ def reject(store: Store, path: Path, ids: Sequence[str], *, by: str, why: str, n
 
 def reopen(store: Store, path: Path, id: str, *, by: str, why: str = "", now: datetime | None = None) -> Ruled:
     """Take a rejection back: the row is in the file again as a bootstrap row, and waits."""
+    _say_who(by)
     at = now or datetime.now(UTC)
-    with goldfile.locked(path):
+    with _locked(path):
         lines = goldfile.read_lines(path)
-        items = store.review_items(gold=name_of(store, path), kind="gold_row", state="rejected", limit=EVERYTHING)
+        gold = name_of(store, path, claim=False)
+        items = store.review_items(gold=gold, kind="gold_row", state="rejected", limit=EVERYTHING)
         item = next((item for item in items if item.ref == id), None)
         if item is None or any(row.id == id for row in goldfile.rows(lines)):
             raise InputError(f"row {id!r} is not rejected", where=str(path))
@@ -81,6 +84,20 @@ def reopen(store: Store, path: Path, id: str, *, by: str, why: str = "", now: da
                         after=msgspec.to_builtins(row))  # fmt: skip
         _record(store, path, [ruling], lines)
     return Ruled(state="pending_review", ids=(id,), already=(), approval=goldfile.approval(goldfile.rows(lines)))
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Only a file that is there has rows to decide on; a mistyped one leaves nothing behind."""
+    if not path.exists():
+        raise InputError("no such gold set", where=str(path), hint="Make one with `assay gold bootstrap`.")
+    with goldfile.locked(path):
+        yield
+
+
+def _say_who(by: str) -> None:
+    if not by.strip():
+        raise InputError("say who decides", hint="Give the name with --by.")
 
 
 def _say_why(why: str, what: str) -> None:
@@ -107,10 +124,9 @@ def _corrected(line: Line, correction: Correction) -> Line:
 
 def _rule(store: Store, path: Path, ids: Sequence[str], change: Change, state: ReviewState, by: str, why: str,
           now: datetime | None, also: Sequence[Ruling] = ()) -> Ruled:  # fmt: skip
-    if not by.strip():
-        raise InputError("say who decides", hint="Give the name with --by.")
+    _say_who(by)
     at = now or datetime.now(UTC)
-    with goldfile.locked(path):
+    with _locked(path):
         lines = goldfile.read_lines(path)
         places = {id: _place(lines, path, id) for id in dict.fromkeys(ids)}
         changed = {place: change(lines[place]) for place in places.values()}
