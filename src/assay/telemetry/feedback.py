@@ -32,9 +32,19 @@ def moment(text: str) -> datetime:
         if re.fullmatch(r"\d{4}-\d{2}-\d{2}", text.strip()):
             return datetime.fromisoformat(text.strip()).replace(tzinfo=UTC) + timedelta(days=1, microseconds=-1)
         found = datetime.fromisoformat(text.strip())
-    except ValueError as error:
+        return found.astimezone(UTC) if found.tzinfo is not None else found.replace(tzinfo=UTC)
+    except (ValueError, OverflowError) as error:  # the first and the last hours of the calendar have no UTC
         raise InputError(f"not a date or time: {text!r}", hint="Write 2026-05-31 or 2026-05-31T12:00:00Z.") from error
-    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+
+
+def days_before(now: datetime, days: float) -> datetime:
+    """The moment that many days ago."""
+    try:
+        if days >= 0:
+            return now - timedelta(days=days)
+    except (ValueError, OverflowError):
+        pass
+    raise InputError(f"{days:g} is not an age in days", hint="Give 365, for instance.")
 
 
 def decision_from(
