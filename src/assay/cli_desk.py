@@ -140,7 +140,7 @@ def reopen(
     gold: Gold = GOLD_SET,
     store: StoreUrl = "",
 ) -> None:
-    """Take a rejection back: the query may come again with the next bootstrap."""
+    """Take a rejection back: the row is in the file again."""
     with _desk(store, False) as desk:
         _say_ruled(desk.reopen(gold, id, by=by, why=why))
 

@@ -38,7 +38,7 @@ from assay.store.records import (
 from assay.telemetry import gate, goldfile
 from assay.telemetry.bootstrap import EVERYTHING, Bootstrapped, Options
 from assay.telemetry.bootstrap import bootstrap as bootstrap_gold
-from assay.telemetry.feedback import days_before, infer_relevance_from_citations
+from assay.telemetry.feedback import days_before, infer_relevance_from_citations, signs_for
 from assay.telemetry.gate import Correction, Ruled
 from assay.telemetry.identity import known_sets, name_of
 from assay.telemetry.recorder import Recorder, new_id
@@ -249,7 +249,7 @@ class Desk:
         """What an expert needs to see of each document of an item: its text, and why it is there."""
         found = []
         for doc_id in item.doc_ids:
-            signs = self.store.feedback(doc_id=doc_id, query=item.query, limit=MAX_PAGE)
+            signs = signs_for(self.store, item, doc_id, MAX_PAGE)
             decisions = {sign.decision_id: sign for sign in signs if sign.decision_id}
             found.append(
                 {

@@ -86,6 +86,17 @@ def test_an_age_that_cannot_be(desk: Desk, tmp_path: Path, days: float) -> None:
         Recorder(lambda: desk.store, retention_days=days)
 
 
+def test_evidence_under_every_spelling(desk: Desk, tmp_path: Path) -> None:
+    spelt = {'תב"ע': ["a"], "תב״ע": ["b"]}
+    made = [{"at": "2026-05-01", "query": query, "results": docs} for query, docs in spelt.items()]
+    desk.import_searches(lines(tmp_path / "log.jsonl", *made))
+    desk.import_decisions(lines(tmp_path / "d.jsonl", {"id": "D", "at": "2026-05-03", "cites": ["a", "b"]}))
+    desk.bootstrap(tmp_path / "gold-set.jsonl")
+    found = desk.evidence(desk.queue().items[0])
+    assert [(one["doc_id"], [sign.decision_id for sign in one["decisions"]]) for one in found] == [
+        ("a", ["D"]), ("b", ["D"])]  # fmt: skip
+
+
 def test_a_set_is_listed_once(in_folder: Path) -> None:
     (in_folder / "gold-set.jsonl").write_text('{"id":"g001","query":"q","relevant_case_law_ids":["a"]}\n')
     (in_folder / "assay.toml").write_text('[gold.ours]\npath = "gold-set.jsonl"\n[engines.e]\nengine = "bm25"\n')

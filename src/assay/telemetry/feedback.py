@@ -14,7 +14,8 @@ from datetime import UTC, datetime, timedelta
 
 from assay.errors import InputError
 from assay.store import Store
-from assay.store.records import Decision
+from assay.store.records import Decision, Feedback, ReviewItem
+from assay.telemetry.normal import row_key
 
 ETA = 1.0
 MAX_WEIGHT = 10.0  # one click far down the list must not outweigh everything else
@@ -65,6 +66,17 @@ def decision_from(
     found = resolve(text) if text and resolve is not None else ()
     cited = tuple(dict.fromkeys(doc_id for doc_id in (*cites, *found) if doc_id and doc_id != id))
     return Decision(id=id, at=moment(at), cites=cited, case_id=case_id)
+
+
+def signs_for(store: Store, item: ReviewItem, doc_id: str, limit: int) -> list[Feedback]:
+    """What made a document right for a query: first under the spelling shown, else under any spelling of it."""
+    exact = store.feedback(doc_id=doc_id, query=item.query, limit=limit)
+    if exact or item.kind != "gold_row":
+        return exact
+    given = store.feedback(doc_id=doc_id)
+    same = {search.id for search in store.searches([sign.log_id for sign in given])
+            if row_key(search.query, search.corpus) == item.key}  # fmt: skip
+    return [sign for sign in given if sign.log_id in same][:limit]
 
 
 def infer_relevance_from_citations(store: Store, decisions: Sequence[Decision], *, same_case: bool = False) -> int:

@@ -67,7 +67,7 @@ def reject(store: Store, path: Path, ids: Sequence[str], *, by: str, why: str, n
 
 
 def reopen(store: Store, path: Path, id: str, *, by: str, why: str = "", now: datetime | None = None) -> Ruled:
-    """Take a rejection back: the row is in the file again as a bootstrap row, and waits."""
+    """Take a rejection back: the row is in the file again and waits; one that was the chair's is the chair's again."""
     _say_who(by)
     at = now or datetime.now(UTC)
     with _locked(path):
@@ -77,13 +77,22 @@ def reopen(store: Store, path: Path, id: str, *, by: str, why: str = "", now: da
         item = next((item for item in items if item.ref == id), None)
         if item is None or any(row.id == id for row in goldfile.rows(lines)):
             raise InputError(f"row {id!r} is not rejected", where=str(path))
-        row = GoldRow(id=id, query=item.query, practice_area=item.practice_area, corpus=item.corpus,
-                      relevant_case_law_ids=item.doc_ids, source="bootstrap")  # fmt: skip
+        row = _before_rejection(store, item)
+        state: ReviewState = "approved" if row.source == "chair" else "pending_review"
         lines.append(goldfile.row_line(row))
-        ruling = Ruling(item=item, state="pending_review", by=by, at=at, reason=why or "rejection taken back",
+        ruling = Ruling(item=item, state=state, by=by, at=at, reason=why or "rejection taken back",
                         after=msgspec.to_builtins(row))  # fmt: skip
         _record(store, path, [ruling], lines)
-    return Ruled(state="pending_review", ids=(id,), already=(), approval=goldfile.approval(goldfile.rows(lines)))
+    return Ruled(state=state, ids=(id,), already=(), approval=goldfile.approval(goldfile.rows(lines)))
+
+
+def _before_rejection(store: Store, item: ReviewItem) -> GoldRow:
+    """The row as it was, with what an expert had made of it: the audit trail has it."""
+    for entry in store.audit(subject=f"{item.gold}/{item.ref}", action="review.rejected", limit=1):
+        if entry.before and entry.before.get("source") == "chair":
+            return msgspec.convert(entry.before, GoldRow)
+    return GoldRow(id=item.ref, query=item.query, practice_area=item.practice_area, corpus=item.corpus,
+                   relevant_case_law_ids=item.doc_ids, source="bootstrap")  # fmt: skip
 
 
 @contextlib.contextmanager
