@@ -145,3 +145,18 @@ def test_pairs_to_judge_wait_in_the_queue_of_their_own_set(assay_cli: Assay, tmp
             "gold-set": 3,
             "two/gold-set": 2,
         }
+
+
+@pytest.mark.parametrize("command", [
+    ("logs", "purge", "--older-than", "nan"), ("logs", "purge", "--older-than", "1e12"),
+    ("gold", "bootstrap", "--recent", "inf"), ("gold", "bootstrap", "gold.txt"), ("backlog", "--max-age", "nan"),
+    ("backlog", "--max-pending", "-1"), ("gold", "promote", "g001", "--by", "D", "--gold", "typo/gold-set.jsonl"),
+    ("gold", "reopen", "g001", "--by", " "), ("serve", "--retention", "inf"),
+])  # fmt: skip
+def test_a_value_that_cannot_be(assay_cli: Assay, command: tuple[str, ...]) -> None:
+    fill(assay_cli)
+    before = Path("gold-set.jsonl").read_bytes()
+    assert assay_cli(*command).code == 2
+    assert Path("gold-set.jsonl").read_bytes() == before
+    assert sorted(path.name for path in Path.cwd().iterdir()) == [
+        ".assay", "decisions.jsonl", "gold-set.jsonl", "log.jsonl"]  # fmt: skip

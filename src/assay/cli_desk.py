@@ -140,7 +140,7 @@ def reopen(
     gold: Gold = GOLD_SET,
     store: StoreUrl = "",
 ) -> None:
-    """Take a rejection back: the query may come again with the next bootstrap."""
+    """Take a rejection back: the row is in the file again."""
     with _desk(store, False) as desk:
         _say_ruled(desk.reopen(gold, id, by=by, why=why))
 
@@ -191,8 +191,8 @@ def publish(gold: Path, by: str) -> None:
 
 
 def backlog(
-    max_pending: Annotated[int | None, typer.Option(help="Fail above this many waiting items.")] = None,
-    max_age: Annotated[float | None, typer.Option(help="Fail when one waits longer, in days.")] = None,
+    max_pending: Annotated[int | None, typer.Option(min=0, help="Fail above this many waiting items.")] = None,
+    max_age: Annotated[float | None, typer.Option(min=0, help="Fail when one waits longer, in days.")] = None,
     webhook: Annotated[str, typer.Option(help="Tell this address when a limit is passed.")] = "",
     gold: Annotated[str, typer.Option(help="Only this gold set.")] = "",
     store: StoreUrl = "",

@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -38,11 +38,11 @@ from assay.store.records import (
 from assay.telemetry import gate, goldfile
 from assay.telemetry.bootstrap import EVERYTHING, Bootstrapped, Options
 from assay.telemetry.bootstrap import bootstrap as bootstrap_gold
-from assay.telemetry.feedback import infer_relevance_from_citations
+from assay.telemetry.feedback import days_before, infer_relevance_from_citations, signs_for
 from assay.telemetry.gate import Correction, Ruled
 from assay.telemetry.identity import known_sets, name_of
 from assay.telemetry.recorder import Recorder, new_id
-from assay.telemetry.redact import Redaction, redact, redactor
+from assay.telemetry.redact import Redaction, redacted, redactor
 from assay.telemetry.wire import decision_row, feedback_from, logged_search, search_from
 from assay.types import Document, GoldSet, Hit, standing
 
@@ -91,9 +91,11 @@ class Desk:
         """Searches from a file, one JSON object a line: query, at, results, and corpus, practice_area, … as known. A
         file can be imported again: a search without an id gets one from its content."""
         rules, batch, read, new = redactor(redactions), list[SearchLog](), 0, 0
+        if path.is_file():  # all of it is read before any of it is kept; what comes through a pipe is read once
+            for number, row in iter_json_lines(path):
+                logged_search(row, f"{path}:{number}")
         for number, row in iter_json_lines(path):
-            search = logged_search(row, f"{path}:{number}")
-            batch.append(msgspec.structs.replace(search, query=redact(search.query, rules)))
+            batch.append(redacted(logged_search(row, f"{path}:{number}"), rules))
             read += 1
             if len(batch) == 2000:
                 new += self.store.add_searches(batch)
@@ -122,9 +124,7 @@ class Desk:
 
     def purge(self, *, older_than_days: float, keep_cited: bool = False, by: str = "retention") -> Purged:
         """Forget searches by age, and record that it was done."""
-        if older_than_days < 0:
-            raise InputError("an age in days is not negative", hint="Give --older-than 365, for instance.")
-        before = self.clock() - timedelta(days=older_than_days)
+        before = days_before(self.clock(), older_than_days)
         gone = self.store.purge(before, keep_cited=keep_cited)
         entry = AuditEntry(id=new_id(), at=self.clock(), by=by, action="logs.purged", subject="search_logs",
                            reason=f"older than {older_than_days:g} days", after=msgspec.to_builtins(gone))  # fmt: skip
@@ -137,7 +137,7 @@ class Desk:
                   corpora: Sequence[str] = (), min_grade: int = 3, dry_run: bool = False) -> Bootstrapped:  # fmt: skip
         if min_support < 1 or min_grade not in (1, 2, 3):
             raise InputError("the minimum support is 1 or more, the minimum grade 1, 2 or 3")
-        since = self.clock() - timedelta(days=recent_days) if recent_days is not None else None
+        since = days_before(self.clock(), recent_days) if recent_days is not None else None
         options = Options(min_support=min_support, since=since, corpora=tuple(corpora), min_grade=min_grade)
         return bootstrap_gold(self.store, gold, options, dry_run=dry_run, now=self.clock())
 
@@ -228,9 +228,7 @@ class Desk:
                     judge=by, at=at, rationale=why, source=source)  # fmt: skip
         state: ReviewState = "approved" if accept else "rejected"
         ruling = Ruling(item=item, state=state, by=by, at=at, reason=why, votes=(vote,) if accept else ())
-        path = next(
-            (path for path in self.gold_sets.values() if name_of(self.store, path, claim=False) == item.gold), None
-        )
+        path = self.gold_path(item.gold) if accept else None  # a vote alone would leave the row as it was, unsaid
         in_row = final or item.grade is not None  # an unjudged document that is not relevant is in no row
         if accept and in_row and path is not None and path.suffix == ".jsonl":
             change = Correction(add=item.doc_ids) if final else Correction(remove=item.doc_ids)
@@ -251,7 +249,7 @@ class Desk:
         """What an expert needs to see of each document of an item: its text, and why it is there."""
         found = []
         for doc_id in item.doc_ids:
-            signs = self.store.feedback(doc_id=doc_id, query=item.query, limit=MAX_PAGE)
+            signs = signs_for(self.store, item, doc_id, MAX_PAGE)
             decisions = {sign.decision_id: sign for sign in signs if sign.decision_id}
             found.append(
                 {
@@ -272,16 +270,18 @@ class Desk:
                 return opened.get(doc_id)
         return None
 
-    def next_to_judge(self, gold: str, limit: int = 10) -> list[dict[str, Any]]:
+    def next_to_judge(self, gold: str, limit: int = 10, offset: int = 0) -> Page:
         """What an expert should look at next: first what waits in the queue, the oldest first; then unjudged documents
         of the newest runs, the one that narrows the decision between them most first."""
-        waiting = [
+        waiting: list[dict[str, Any]] = [
             {"item_id": item.id, "query_id": item.ref, "query": item.query, "doc_ids": list(item.doc_ids),
              "reason": f"waits since {item.created_at:%Y-%m-%d}"}
-            for item in self.queue(gold=gold, limit=limit).items
+            for item in self.store.review_items(
+                gold=self._stored_name(gold), state="pending_review", limit=offset + limit + 1)
         ]  # fmt: skip
         queued = {(item["query_id"], doc_id) for item in waiting for doc_id in item["doc_ids"]}
-        return [*waiting, *self._worth_judging(gold, limit - len(waiting), queued)]
+        found = [*waiting, *self._worth_judging(gold, offset + limit + 1 - len(waiting), queued)]
+        return _page(found[offset:], offset, limit)
 
     def _worth_judging(self, gold: str, limit: int, queued: Set[tuple[str, str]]) -> list[dict[str, Any]]:
         newest: dict[str, str] = {}
@@ -430,7 +430,7 @@ def open_desk(store: str = "", *, gold: Sequence[Path] = (), config: Path | None
     path = config or Path(CONFIG_NAME)
     settings = read_config(path) if config is not None or path.exists() else None
     sets = {name: Path(item.path) for name, item in settings.gold.items()} if settings is not None else {}
-    for given in gold:
+    for given in (one for one in gold if one.resolve() not in {path.resolve() for path in sets.values()}):
         sets[given.stem if sets.get(given.stem, given) == given else str(given)] = given
     opened = open_store(target, create=create)
     configured = {given.resolve() for given in sets.values()}

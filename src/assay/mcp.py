@@ -25,7 +25,7 @@ SNIPPET = 400
 
 F = TypeVar("F", bound=Callable[..., Any])
 Limit = Annotated[int, Field(ge=1, le=200, description="How many at most.")]
-Offset = Annotated[int, Field(ge=0, description="Where to begin; give the next_offset of the last answer.")]
+Offset = Annotated[int, Field(ge=0, le=10**9, description="Where to begin; give the next_offset of the last answer.")]
 
 
 class Answer(BaseModel):
@@ -130,6 +130,7 @@ class ToJudge(Answer):
 
 class NextToJudge(Answer):
     items: list[ToJudge]
+    next_offset: int | None = None
 
 
 class Suggested(Answer):
@@ -254,9 +255,10 @@ def _gold_tools(desk: Desk) -> tuple[Callable[..., Any], ...]:
         page = [GoldSetInfo.model_validate(entry) for entry in found[offset : offset + limit]]
         return GoldSets(gold_sets=page, next_offset=offset + limit if more else None)
 
-    def next_to_judge(gold: str, limit: Limit = 10) -> NextToJudge:
+    def next_to_judge(gold: str, limit: Limit = 10, offset: Offset = 0) -> NextToJudge:
         """What an expert should judge next on a gold set."""
-        return NextToJudge.model_validate({"items": desk.next_to_judge(gold, limit)})
+        page = desk.next_to_judge(gold, limit, offset)
+        return NextToJudge.model_validate({"items": page.items, "next_offset": page.next_offset})
 
     def suggest_judgment(
         gold: str, query_id: str, doc_id: str,

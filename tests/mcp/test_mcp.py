@@ -196,6 +196,8 @@ async def whole_session(connect: Connect, workspace: Path) -> None:
         assert {name: metrics["backlog"][name] for name in counts} == counts
         queued = (await call(client, "next_to_judge", gold="gold-set"))["items"]
         assert {(one["query_id"], *one["doc_ids"]) for one in queued} == {("g001", "a"), ("g001", "b")}
+        pages = [await call(client, "next_to_judge", gold="gold-set", limit=1, offset=n) for n in (0, 1)]
+        assert [(page["items"], page["next_offset"]) for page in pages] == [(queued[:1], 1), (queued[1:], None)]
         worth = (await call(client, "next_to_judge", gold="opinions", limit=3))["items"]
         assert len(worth) == 3
         assert all("of the doubt about bm25 against random" in one["reason"] for one in worth)

@@ -125,6 +125,9 @@ def test_a_webhook_is_told() -> None:
         notify(url, found, [])
     server.shutdown()
     server.server_close()
+    for wrong in ("http://localhost:abc/", "http://[::1", "http://"):
+        with pytest.raises(AssayError, match="did not take the notice"):
+            notify(wrong, found, [])
     with pytest.raises(InputError, match="http or https"):
         notify("file:///etc/passwd", found, [])
 

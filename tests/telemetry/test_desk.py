@@ -12,6 +12,7 @@ from assay.corpus.build import import_corpus
 from assay.desk import Desk, open_desk
 from assay.errors import InputError
 from assay.store import Store
+from assay.telemetry.recorder import Recorder
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -62,6 +63,47 @@ def test_a_bad_line_is_named(desk: Desk, tmp_path: Path, row: object, message: s
         desk.import_searches(lines(tmp_path / "log.jsonl", row))
 
 
+def test_what_an_error_quotes_is_redacted_too(desk: Desk, tmp_path: Path) -> None:
+    row = {"id": "1", "at": "2026-05-01", "query": "q", "error": "timeout on ת.ז. 123456782"}
+    desk.import_searches(lines(tmp_path / "log.jsonl", row), redactions=["israeli-id"])
+    assert desk.store.searches(["1"])[0].error == "timeout on ת.ז. [id]"
+
+
+def test_a_bad_line_far_down_leaves_nothing_behind(desk: Desk, tmp_path: Path) -> None:
+    good = [{"id": str(n), "at": "2026-05-01", "query": "q"} for n in range(2500)]
+    with pytest.raises(InputError, match=r"log.jsonl:2501: a logged search says when"):
+        desk.import_searches(lines(tmp_path / "log.jsonl", *good, {"query": "q"}))
+    assert desk.store.searches(["0"]) == []
+
+
+@pytest.mark.parametrize("days", [-1.0, float("nan"), float("inf"), 1e7, 1e12])
+def test_an_age_that_cannot_be(desk: Desk, tmp_path: Path, days: float) -> None:
+    with pytest.raises(InputError, match="not an age in days"):
+        desk.purge(older_than_days=days)
+    with pytest.raises(InputError, match="not an age in days"):
+        desk.bootstrap(tmp_path / "gold-set.jsonl", recent_days=days)
+    with pytest.raises(InputError, match="not an age in days"):
+        Recorder(lambda: desk.store, retention_days=days)
+
+
+def test_evidence_under_every_spelling(desk: Desk, tmp_path: Path) -> None:
+    spelt = {'תב"ע': ["a"], "תב״ע": ["b"]}
+    made = [{"at": "2026-05-01", "query": query, "results": docs} for query, docs in spelt.items()]
+    desk.import_searches(lines(tmp_path / "log.jsonl", *made))
+    desk.import_decisions(lines(tmp_path / "d.jsonl", {"id": "D", "at": "2026-05-03", "cites": ["a", "b"]}))
+    desk.bootstrap(tmp_path / "gold-set.jsonl")
+    found = desk.evidence(desk.queue().items[0])
+    assert [(one["doc_id"], [sign.decision_id for sign in one["decisions"]]) for one in found] == [
+        ("a", ["D"]), ("b", ["D"])]  # fmt: skip
+
+
+def test_a_set_is_listed_once(in_folder: Path) -> None:
+    (in_folder / "gold-set.jsonl").write_text('{"id":"g001","query":"q","relevant_case_law_ids":["a"]}\n')
+    (in_folder / "assay.toml").write_text('[gold.ours]\npath = "gold-set.jsonl"\n[engines.e]\nengine = "bm25"\n')
+    with open_desk(gold=[Path("gold-set.jsonl")]) as desk:
+        assert list(desk.gold_sets) == ["ours"]
+
+
 def test_citations_in_the_text_of_a_decision(store: Store, home: Path, tmp_path: Path) -> None:
     """The citation is parsed and resolved by the citation code; what names no document is counted."""
     desk = Desk(store=store, home=home)
@@ -85,7 +127,7 @@ def test_retention_is_recorded(desk: Desk, tmp_path: Path) -> None:
     )
     assert desk.purge(older_than_days=30).searches == 1
     assert [(entry.action, entry.reason) for entry in desk.store.audit()] == [("logs.purged", "older than 30 days")]
-    with pytest.raises(InputError, match="not negative"):
+    with pytest.raises(InputError, match="not an age in days"):
         desk.purge(older_than_days=-1)
 
 

@@ -151,3 +151,30 @@ def test_file_and_record_change_together(store: Store, gold: Path, monkeypatch: 
     assert gold.read_bytes() == before
     assert store.audit() == []
     assert states(store)["g001"] == "pending_review"
+
+
+def test_taking_back_says_who(store: Store, gold: Path) -> None:
+    gate.reject(store, gold, ["g002"], by="Dafna", why="nobody asks this")
+    with pytest.raises(InputError, match="say who decides"):
+        gate.reopen(store, gold, "g002", by=" ")
+    assert states(store)["g002"] == "rejected"
+
+
+def test_a_file_that_is_not_there_leaves_nothing_behind(store: Store, tmp_path: Path) -> None:
+    path = tmp_path / "typo" / "gold-set.jsonl"
+    with pytest.raises(InputError, match="no such gold set"):
+        gate.promote(store, path, ["g001"], by="Dafna")
+    with pytest.raises(InputError, match="no such gold set"):
+        gate.reopen(store, path, "g001", by="Dafna")
+    assert not path.parent.exists()
+    assert store.gold_names() == []
+
+
+def test_a_rejection_of_the_chairs_row_taken_back_brings_the_chairs_row(store: Store, gold: Path) -> None:
+    gate.correct(store, gold, "g002", Correction(add=("c",), note="see c"), by="Dafna", why="missing")
+    before = rows(gold)["g002"]
+    gate.reject(store, gold, ["g002"], by="Dafna", why="by mistake")
+    assert gate.reopen(store, gold, "g002", by="Dafna").state == "approved"
+    assert rows(gold)["g002"] == before
+    bootstrap(store, gold, Options(), now=NOW)
+    assert (rows(gold)["g002"], states(store)["g002"]) == (before, "approved")

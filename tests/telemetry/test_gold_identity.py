@@ -14,7 +14,7 @@ import pytest
 from assay.errors import InputError
 from assay.store import Store
 from assay.store.records import Decision, ReviewItem, SearchLog, Shown
-from assay.telemetry import gate, identity
+from assay.telemetry import gate, goldfile, identity
 from assay.telemetry.bootstrap import Options, bootstrap
 from assay.telemetry.identity import name_of
 
@@ -120,3 +120,23 @@ class TestIds:
         with pytest.raises(InputError, match=r"gold-set\.jsonl:1: id 'g007' is also on line 2"):
             gate.promote(logged, gold, ["g007"], by="Dafna")
         assert gold.read_bytes() == before
+
+
+def test_what_is_no_gold_file_does_not_become_a_set(logged: Store, tmp_path: Path) -> None:
+    (tmp_path / "folder.jsonl").mkdir()
+    (tmp_path / "broken.jsonl").write_text("{")
+    for name, message in {"folder.jsonl": "directory", "broken.jsonl": "not a gold row", "gold.txt": "jsonl"}.items():
+        with pytest.raises(InputError, match=message):
+            bootstrap(logged, tmp_path / name, Options())
+    assert logged.gold_names() == []
+    assert not (tmp_path / "gold.txt").exists()
+
+
+def test_a_link_and_its_file_have_one_lock(tmp_path: Path) -> None:
+    (tmp_path / "link.jsonl").symlink_to(tmp_path / "gold.jsonl")
+    with (
+        goldfile.locked(tmp_path / "gold.jsonl"),
+        pytest.raises(InputError, match="another process"),
+        goldfile.locked(tmp_path / "link.jsonl", wait=0),
+    ):
+        pass

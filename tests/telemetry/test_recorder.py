@@ -9,17 +9,20 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
+import numpy as np
 import pytest
 
 from assay import telemetry
 from assay.errors import InputError
 from assay.store import Store, StoreError, StoreUnavailable, open_store
 from assay.store.records import SearchLog, Shown
-from assay.telemetry.recorder import Recorder
+from assay.telemetry.recorder import Recorder, shown
 from assay.telemetry.redact import Redaction, names_rule, redact, redactor
 from assay.types import Hit
 
@@ -249,6 +252,72 @@ class TestDecorator:
         assert [(one.query, len(one.results)) for one in kept.searches] == [("q", 1), ("s", 0)]
         recorder.close()
 
+    def test_answers_that_are_no_lists(self) -> None:
+        kept = Kept()
+        recorder = Recorder(lambda: kept, interval=0.01)  # type: ignore[arg-type, return-value]
+
+        @telemetry.logged(recorder=recorder, results=lambda answer: answer["hits"])
+        def inside(query: str) -> dict[str, list[str]]:
+            return {"hits": ["a"]} if query == "good" else {}
+
+        @telemetry.logged(recorder=recorder)
+        def unknown(query: str) -> dict[str, list[str]]:
+            return {"hits": ["a"]}
+
+        assert [inside("good"), inside("bad"), unknown("u")] == [{"hits": ["a"]}, {}, {"hits": ["a"]}]
+        assert recorder.flush()
+        assert [(one.query, len(one.results)) for one in kept.searches] == [("good", 1), ("bad", 0), ("u", 0)]
+        assert (recorder.counts().unreadable, recorder.counts().last_error) == (
+            2, "TypeError: a search gave dict, expected a list of results")  # fmt: skip
+        recorder.close()
+
+
+def test_ids_and_scores_of_other_libraries() -> None:
+    uuid = UUID("12345678123456781234567812345678")
+    given = [(uuid, np.float32(0.5)), ("b", Decimal("0.25")), uuid]
+    assert shown(given) == (Shown(str(uuid), 1, 0.5), Shown("b", 2, 0.25), Shown(str(uuid), 3))
+
+
+def test_threads_that_search_first_share_one_recorder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(telemetry, "_recorder", None)
+    gate, found = threading.Barrier(8), list[Recorder]()
+    threads = [threading.Thread(target=lambda: (gate.wait(), found.append(telemetry.current()))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(map(id, found))) == 1
+
+
+def test_a_gap_that_cannot_be_recorded_does_not_stop_the_log() -> None:
+    class Mute(Kept):
+        def append_audit(self, entries: Any) -> None:
+            raise StoreError("permission denied for table audit_trail")
+
+    away = Away()
+    recorder = Recorder(away, capacity=1, interval=0.01)
+    for _ in range(3):
+        recorder.log_search("lost")
+    away.store = kept = Mute()
+    assert recorder.flush()
+    for query in ("after", "and after"):
+        recorder.log_search(query)
+        assert recorder.flush()
+    assert [search.query for search in kept.searches][-2:] == ["after", "and after"]
+    recorder.close()
+
+
+def test_errors_do_not_tell_queries(store: Store) -> None:
+    bad = SearchLog(id="1", at=datetime.min.replace(tzinfo=timezone(timedelta(hours=9))), query="secret name")
+    with pytest.raises(StoreError) as raised:
+        store.add_searches([bad])
+    assert "secret" not in str(raised.value)
+
+
+def test_an_id_with_a_nul_keeps_its_results(store: Store) -> None:
+    store.add_searches([SearchLog(id="a\0b", at=datetime.now(UTC), query="q", results=(Shown("x", 1),))])
+    assert store.searches(["ab"])[0].results == (Shown("x", 1),)
+
 
 class TestRedaction:
     @pytest.mark.parametrize(("rule", "text", "stored"), [
@@ -256,6 +325,13 @@ class TestRedaction:
         ("israeli-id", "תיק של 123456782 נגד", "תיק של [id] נגד"),
         ("israeli-id", "ערר 8011-19 1234567890", "ערר 8011-19 1234567890"),
         ("finnish-id", "henkilö 131052-308T", "henkilö [id]"),
+        ("israeli-id", "ת.ז.-123456782 ו 12345678-2", "ת.ז.-[id] ו [id]"),
+        ("israeli-id", "ID:123456782/ כהן", "ID:[id]/ כהן"),
+        ("israeli-id", "תיק 123456782-05-19", "תיק 123456782-05-19"),
+        ("finnish-id", "131052-308t", "[id]"),
+        ("phone", "נייד 0521234567 או +972521234567", "נייד [phone] או [phone]"),
+        ("phone", "טל-052-1234567 ערר 8011-01-20", "טל-[phone] ערר 8011-01-20"),
+        (names_rule(["דפנה לוי", "משה"]), "לדפנה לוי, ושמדפנה לוי ומשה; משהו", "[name], [name] [name]; משהו"),
         ("us-ssn", "ssn 078-05-1120", "ssn [id]"),
         ("phone", "call 052-123-4567", "call [phone]"),
         (Redaction("case", r"case \d+", "[case]"), "in case 12 of", "in [case] of"),

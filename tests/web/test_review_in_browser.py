@@ -90,6 +90,18 @@ def test_the_pages_fit_and_speak_the_language(page: Any, url: str, width: int, l
     playwright.expect(page.locator("dl")).not_to_contain_text("reviewed" if language != "en" else "סקר")
 
 
+def test_enter_after_a_reason_decides_nothing(page: Any, desk: Desk) -> None:
+    page.fill("input[name=by]", "דפנה")
+    page.fill("input[name=why]", "not relevant")
+    page.press("input[name=why]", "Enter")
+    page.wait_for_timeout(200)
+    assert page.locator("button:visible").count() == 3
+    assert desk.backlog().pending_review == 3
+    page.click("button.reject")
+    playwright.expect(page.locator(".undo")).to_be_visible()
+    assert desk.backlog().rejected == 1
+
+
 def test_an_expert_at_the_keyboard(page: Any, desk: Desk) -> None:
     expect = playwright.expect
     assert page.evaluate("document.dir") == "rtl"

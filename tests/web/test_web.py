@@ -71,7 +71,8 @@ class TestLogging:
     @pytest.mark.parametrize(("body", "message"), [
         (b"{", "not JSON"), (b"\xff", "not JSON"), (b'{"results":[]}', "missing required field `query`"),
         (b'[{"query":"a"},{"query":7}]', r"\[1\]: Expected `str`"), (b'{"query":"a","results":[{}]}', "no document id"),
-        (b'{"query":"a","at":"soon"}', "not a date"), (b"[" + b"[" * 100_000, "not JSON"),
+        (b'{"query":"a","at":"soon"}', "not a date"), (b'{"query":"a","at":"0001-01-01T00:00:00+12:00"}', "not a date"),
+        (b"[" + b"[" * 100_000, "not JSON"),
         (b"[" + b",".join([b'{"query":"q"}'] * 1001) + b"]", "1001 records are more"),
         (b" " * (5 * 2**20), "larger than 4 MiB"),
     ])  # fmt: skip
@@ -79,6 +80,13 @@ class TestLogging:
         answer = client.post("/api/log", content=body)
         assert answer.status_code == 400
         assert re.search(message, answer.json()["error"])
+
+    @pytest.mark.parametrize("sent", [{"rank": 0}, {"rank": 10**12}, {"rank": 10**20}, {"doc_id": ""}, {"log_id": ""},
+                                      {"at": "soon"}])  # fmt: skip
+    def test_feedback_that_cannot_be(self, client: TestClient, sent: dict[str, Any]) -> None:
+        answer = client.post("/api/feedback", json={"log_id": "l0", "doc_id": "a", "kind": "click"} | sent)
+        assert answer.status_code == 400
+        assert answer.json()["error"].startswith("[0]: ")
 
     def test_a_full_queue_is_told(self, store: Store) -> None:
         def down() -> Store:
@@ -180,6 +188,7 @@ class TestReview:
     @pytest.mark.parametrize(("fields", "message"), [
         ({"by": " "}, "say who decides"), ({"action": "reject"}, "say why"),
         ({"item": "gone"}, "no longer in the queue"), ({"doc": []}, "no document would be left"),
+        ({"action": ""}, "approve or reject"), ({"seen": ["a"]}, "have changed since this page was opened"),
     ])  # fmt: skip
     def test_what_cannot_be_done_is_said(self, client: TestClient, desk: Desk, fields: Any, message: str) -> None:
         before = desk.gold_path("gold-set").read_bytes()
@@ -187,6 +196,31 @@ class TestReview:
         answer = client.post("/review", data=form)
         assert message in client.get(answer.headers["location"]).text
         assert desk.gold_path("gold-set").read_bytes() == before
+
+    def test_an_old_page_does_not_undo_what_another_expert_decided(self, client: TestClient, desk: Desk) -> None:
+        decide(client, desk, "g001", "approve", seen=["a", "b"])
+        before = desk.gold_path("gold-set").read_bytes()
+        said = decide(client, desk, "g001", "reject", by="Moshe", why="an old page").headers["location"]
+        assert "decided already (approved), by דפנה" in client.get(said).text
+        assert desk.gold_path("gold-set").read_bytes() == before
+        item = desk.suggest("gold-set", "g003", "z", 3, rationale="on point", by="agent")
+        for action in ("approve", "reject"):
+            client.post("/review", data={"item": item.id, "action": action, "by": "d", "why": "w"})
+        assert desk.store.review_items(ids=[item.id])[0].state == "approved"
+
+    def test_taking_back_needs_a_name(self, client: TestClient, desk: Desk) -> None:
+        decide(client, desk, "g002", "reject", why="not asked")
+        client.post("/review", data={"action": "undo", "item": "gold-set/g002", "by": " "})
+        assert "g002" not in rows(desk)
+
+    def test_a_suggestion_on_a_set_that_is_not_here_is_not_half_accepted(self, desk: Desk) -> None:
+        item = desk.suggest("gold-set", "g003", "z", 3, rationale="on point", by="agent")
+        with pytest.raises(InputError, match="no gold set 'gold-set'"):
+            Desk(store=desk.store).rule_suggestion(item.id, accept=True, by="d")
+        assert desk.store.review_items(ids=[item.id])[0].state == "pending_review"
+
+    def test_the_language_keeps_the_place(self, client: TestClient) -> None:
+        assert 'href="?lang=he&amp;at=1"' in client.get("/review?at=1").text
 
     def test_a_suggestion_waits_and_an_expert_decides(self, client: TestClient, desk: Desk) -> None:
         before = desk.gold_path("gold-set").read_bytes()

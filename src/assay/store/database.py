@@ -60,7 +60,7 @@ def connect(target: str | Path, *, create: bool = True) -> Engine:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StoreUnavailable(f"{url.database}: {error.strerror or error}") from error
-    engine = create_engine(url.set(database=str(path)))
+    engine = create_engine(url.set(database=str(path)), hide_parameters=True)  # errors are shown; queries are not
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine
@@ -76,7 +76,7 @@ def _postgres(url: URL) -> Engine:
         import psycopg  # noqa: F401
     except ImportError as error:
         raise StoreError("PostgreSQL needs psycopg: pip install 'assay[postgres]'") from error
-    return create_engine(url, pool_pre_ping=True, connect_args={"connect_timeout": 10})
+    return create_engine(url, hide_parameters=True, pool_pre_ping=True, connect_args={"connect_timeout": 10})
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:

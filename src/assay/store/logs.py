@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
+import msgspec
 from sqlalchemy import (
     ColumnElement,
     Connection,
@@ -33,6 +34,7 @@ from assay.store.tables import (
     shown_results,
 )
 
+replace = msgspec.structs.replace
 T = TypeVar("T")
 CHUNK = 5000  # below both databases' limits on parameters in one statement
 
@@ -67,6 +69,7 @@ def add_searches(connection: Connection, searches: Sequence[SearchLog]) -> int:
     if not searches:
         return 0
     lock(connection, LOG_LOCK, shared=True)
+    searches = [replace(search, id=clean(search.id)) if "\0" in search.id else search for search in searches]
     rows = [{name: getattr(search, name) for name in _LOG_FIELDS} for search in searches]
     statement = insert_new(connection, search_logs).returning(search_logs.c.id)
     new = set(connection.execute(statement, sorted(rows, key=lambda row: row["id"])).scalars())

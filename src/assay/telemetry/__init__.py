@@ -53,12 +53,12 @@ def configure(store: str | Path = "", *, redactions: Iterable[str | Redaction] =
 
 
 def current() -> Recorder:
-    if _recorder is None:
-        with _lock:
-            missing = _recorder is None
-        if missing:
-            configure()
-    return cast(Recorder, _recorder)
+    global _recorder
+    found = _recorder
+    if found is None:
+        with _lock:  # two threads that search first at the same time share one
+            found = _recorder = _recorder or Recorder(lambda: open_store(default_store()))
+    return found
 
 
 def log_search(query: str, results: Any = (), **fields: Any) -> str:
@@ -82,18 +82,31 @@ def counts() -> Counts:
     return current().counts()
 
 
-def logged(*, recorder: Recorder | None = None, **fields: Any) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def logged(*, recorder: Recorder | None = None, results: Callable[[Any], Any] | None = None,
+           **fields: Any) -> Callable[[Callable[P, R]], Callable[P, R]]:  # fmt: skip
     """Log every call of a search function or method, sync or async: its query, its results, how long it took. The
-    answer and the errors of the function go through untouched; a failed search is logged with its error."""
+    answer and the errors of the function go through untouched; a failed search is logged with its error.
+
+    `results` finds the list in an answer that is not one: `results=lambda answer: answer.hits`. Where there is
+    none the search is logged without results, and counted as unreadable."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         query_of = _query_reader(function)
 
+        def shown_by(answer: Any, target: Recorder) -> Any:
+            try:
+                found = results(answer) if results is not None else answer
+                if found is None or isinstance(found, list | tuple):
+                    return found or ()
+                raise TypeError(f"a search gave {type(found).__name__}, expected a list of results")
+            except Exception as problem:
+                target.count_unreadable(problem)
+                return ()
+
         def record(started: float, args: Any, kwargs: Any, answer: Any, error: str) -> None:
             target = recorder or current()
-            results = answer if isinstance(answer, list | tuple) else ()
-            target.log_search(query_of(args, kwargs), results, millis=(time.perf_counter() - started) * 1000,
-                              error=error, **fields)  # fmt: skip
+            target.log_search(query_of(args, kwargs), shown_by(answer, target) if not error else (), error=error,
+                              millis=(time.perf_counter() - started) * 1000, **fields)  # fmt: skip
 
         if inspect.iscoroutinefunction(function):
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from assay.errors import InputError
 from assay.store import Store
 from assay.store.records import CITATION_SCORE, CLICK_SCORE, VOTE_SCORE, ReviewItem, Ruling, Support
 from assay.telemetry import goldfile
@@ -66,9 +67,12 @@ class Bootstrapped(msgspec.Struct, frozen=True, kw_only=True):
 def bootstrap(store: Store, path: Path, options: Options, *, dry_run: bool = False, wait: float = 5.0,
               now: datetime | None = None) -> Bootstrapped:  # fmt: skip
     """Regenerate the bootstrap rows of a gold set. A dry run changes neither the file nor the store."""
+    if path.suffix != ".jsonl":
+        raise InputError("a gold set from logs is a .jsonl file", where=str(path), hint="Give gold-set.jsonl.")
     if dry_run:
         return _plan(store, path, options, name_of(store, path, claim=False))[0]
     with goldfile.locked(path, wait=wait):
+        goldfile.read_lines(path)  # a file that cannot be read does not become a gold set of the store
         gold = name_of(store, path)
         outcome, lines = _plan(store, path, options, gold)
         changed = goldfile.save(path, lines)

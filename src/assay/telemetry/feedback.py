@@ -14,7 +14,8 @@ from datetime import UTC, datetime, timedelta
 
 from assay.errors import InputError
 from assay.store import Store
-from assay.store.records import Decision
+from assay.store.records import Decision, Feedback, ReviewItem
+from assay.telemetry.normal import row_key
 
 ETA = 1.0
 MAX_WEIGHT = 10.0  # one click far down the list must not outweigh everything else
@@ -32,9 +33,19 @@ def moment(text: str) -> datetime:
         if re.fullmatch(r"\d{4}-\d{2}-\d{2}", text.strip()):
             return datetime.fromisoformat(text.strip()).replace(tzinfo=UTC) + timedelta(days=1, microseconds=-1)
         found = datetime.fromisoformat(text.strip())
-    except ValueError as error:
+        return found.astimezone(UTC) if found.tzinfo is not None else found.replace(tzinfo=UTC)
+    except (ValueError, OverflowError) as error:  # the first and the last hours of the calendar have no UTC
         raise InputError(f"not a date or time: {text!r}", hint="Write 2026-05-31 or 2026-05-31T12:00:00Z.") from error
-    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+
+
+def days_before(now: datetime, days: float) -> datetime:
+    """The moment that many days ago."""
+    try:
+        if days >= 0:
+            return now - timedelta(days=days)
+    except (ValueError, OverflowError):
+        pass
+    raise InputError(f"{days:g} is not an age in days", hint="Give 365, for instance.")
 
 
 def decision_from(
@@ -55,6 +66,17 @@ def decision_from(
     found = resolve(text) if text and resolve is not None else ()
     cited = tuple(dict.fromkeys(doc_id for doc_id in (*cites, *found) if doc_id and doc_id != id))
     return Decision(id=id, at=moment(at), cites=cited, case_id=case_id)
+
+
+def signs_for(store: Store, item: ReviewItem, doc_id: str, limit: int) -> list[Feedback]:
+    """What made a document right for a query: first under the spelling shown, else under any spelling of it."""
+    exact = store.feedback(doc_id=doc_id, query=item.query, limit=limit)
+    if exact or item.kind != "gold_row":
+        return exact
+    given = store.feedback(doc_id=doc_id)
+    same = {search.id for search in store.searches([sign.log_id for sign in given])
+            if row_key(search.query, search.corpus) == item.key}  # fmt: skip
+    return [sign for sign in given if sign.log_id in same][:limit]
 
 
 def infer_relevance_from_citations(store: Store, decisions: Sequence[Decision], *, same_case: bool = False) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -66,21 +67,46 @@ def reject(store: Store, path: Path, ids: Sequence[str], *, by: str, why: str, n
 
 
 def reopen(store: Store, path: Path, id: str, *, by: str, why: str = "", now: datetime | None = None) -> Ruled:
-    """Take a rejection back: the row is in the file again as a bootstrap row, and waits."""
+    """Take a rejection back: the row is in the file again and waits; one that was the chair's is the chair's again."""
+    _say_who(by)
     at = now or datetime.now(UTC)
-    with goldfile.locked(path):
+    with _locked(path):
         lines = goldfile.read_lines(path)
-        items = store.review_items(gold=name_of(store, path), kind="gold_row", state="rejected", limit=EVERYTHING)
+        gold = name_of(store, path, claim=False)
+        items = store.review_items(gold=gold, kind="gold_row", state="rejected", limit=EVERYTHING)
         item = next((item for item in items if item.ref == id), None)
         if item is None or any(row.id == id for row in goldfile.rows(lines)):
             raise InputError(f"row {id!r} is not rejected", where=str(path))
-        row = GoldRow(id=id, query=item.query, practice_area=item.practice_area, corpus=item.corpus,
-                      relevant_case_law_ids=item.doc_ids, source="bootstrap")  # fmt: skip
+        row = _before_rejection(store, item)
+        state: ReviewState = "approved" if row.source == "chair" else "pending_review"
         lines.append(goldfile.row_line(row))
-        ruling = Ruling(item=item, state="pending_review", by=by, at=at, reason=why or "rejection taken back",
+        ruling = Ruling(item=item, state=state, by=by, at=at, reason=why or "rejection taken back",
                         after=msgspec.to_builtins(row))  # fmt: skip
         _record(store, path, [ruling], lines)
-    return Ruled(state="pending_review", ids=(id,), already=(), approval=goldfile.approval(goldfile.rows(lines)))
+    return Ruled(state=state, ids=(id,), already=(), approval=goldfile.approval(goldfile.rows(lines)))
+
+
+def _before_rejection(store: Store, item: ReviewItem) -> GoldRow:
+    """The row as it was, with what an expert had made of it: the audit trail has it."""
+    for entry in store.audit(subject=f"{item.gold}/{item.ref}", action="review.rejected", limit=1):
+        if entry.before and entry.before.get("source") == "chair":
+            return msgspec.convert(entry.before, GoldRow)
+    return GoldRow(id=item.ref, query=item.query, practice_area=item.practice_area, corpus=item.corpus,
+                   relevant_case_law_ids=item.doc_ids, source="bootstrap")  # fmt: skip
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Only a file that is there has rows to decide on; a mistyped one leaves nothing behind."""
+    if not path.exists():
+        raise InputError("no such gold set", where=str(path), hint="Make one with `assay gold bootstrap`.")
+    with goldfile.locked(path):
+        yield
+
+
+def _say_who(by: str) -> None:
+    if not by.strip():
+        raise InputError("say who decides", hint="Give the name with --by.")
 
 
 def _say_why(why: str, what: str) -> None:
@@ -107,10 +133,9 @@ def _corrected(line: Line, correction: Correction) -> Line:
 
 def _rule(store: Store, path: Path, ids: Sequence[str], change: Change, state: ReviewState, by: str, why: str,
           now: datetime | None, also: Sequence[Ruling] = ()) -> Ruled:  # fmt: skip
-    if not by.strip():
-        raise InputError("say who decides", hint="Give the name with --by.")
+    _say_who(by)
     at = now or datetime.now(UTC)
-    with goldfile.locked(path):
+    with _locked(path):
         lines = goldfile.read_lines(path)
         places = {id: _place(lines, path, id) for id in dict.fromkeys(ids)}
         changed = {place: change(lines[place]) for place in places.values()}

@@ -182,7 +182,8 @@ def save(path: Path, lines: Sequence[Line]) -> bool:
 def locked(path: Path, *, wait: float = 5.0) -> Iterator[None]:
     """Be the only writer of a gold set. The lock is a file beside it that goes when its holder does; the kernel frees
     it when a holder is killed."""
-    lock = path.resolve().with_name(f".{path.name}.lock")
+    place = path.resolve()  # two links to one file are one file
+    lock = place.with_name(f".{place.name}.lock")
     deadline = time.monotonic() + wait
     handle = None
     try:
@@ -195,7 +196,7 @@ def locked(path: Path, *, wait: float = 5.0) -> Iterator[None]:
     except OSError as error:
         raise InputError(f"cannot lock: {error.strerror or error}", where=str(lock)) from error
     try:
-        _remove_leftovers(path.resolve())
+        _remove_leftovers(place)
         yield
     finally:
         lock.unlink(missing_ok=True)  # while it is still ours: see _try_lock

@@ -18,14 +18,18 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
+from decimal import Decimal
+from numbers import Real
 from typing import Any
+from uuid import UUID
 
 import msgspec
 
 from assay.store import Store, StoreUnavailable
 from assay.store.records import CLICK_SCORE, VOTE_SCORE, AuditEntry, Feedback, SearchLog, Shown
-from assay.telemetry.redact import Redaction, redact, redactor
+from assay.telemetry.feedback import days_before
+from assay.telemetry.redact import Redaction, redacted, redactor
 
 MAX_SHOWN = 200  # nobody looks further, and a caller that passes a million ids must not pay for them
 MAX_QUERY = 10_000
@@ -62,7 +66,9 @@ class Recorder:
     ) -> None:
         self._open_store, self._capacity, self._batch, self._interval = open_store, capacity, batch, interval
         self._rules = redactor(redactions)
-        self._retention = timedelta(days=retention_days) if retention_days is not None else None
+        self._retention = None
+        if retention_days is not None:
+            self._retention = (now := datetime.now(UTC)) - days_before(now, retention_days)
         self._close_timeout = close_timeout
         self._reset()
         atexit.register(self.close)
@@ -93,7 +99,7 @@ class Recorder:
             record = SearchLog(id=log_id, at=at or datetime.now(UTC), query=str(query)[:MAX_QUERY],
                                millis=_number(millis), results=shown(results), **text)  # fmt: skip
         except Exception as error:
-            self._count_unreadable(error)
+            self.count_unreadable(error)
             return log_id
         self.put(record)
         return log_id
@@ -109,7 +115,7 @@ class Recorder:
             record = Feedback(log_id=str(log_id), doc_id=str(doc_id), kind=kind, relevance_score=score,
                               at=datetime.now(UTC), rank=rank, by=str(by))  # fmt: skip
         except Exception as error:
-            self._count_unreadable(error)
+            self.count_unreadable(error)
             return
         self.put(record)
 
@@ -127,7 +133,7 @@ class Recorder:
             if len(self._queue) >= self._batch and not self._wake.is_set():
                 self._wake.set()
         except Exception as error:
-            self._count_unreadable(error)
+            self.count_unreadable(error)
             return False
         return True
 
@@ -139,7 +145,7 @@ class Recorder:
             _log.warning("the telemetry queue is full: searches are served, and not logged (%s)",
                          self._last_error or "the store is slow")  # fmt: skip
 
-    def _count_unreadable(self, error: Exception) -> None:
+    def count_unreadable(self, error: Exception) -> None:
         with self._lock:
             self._unreadable += 1
             self._last_error = f"{type(error).__name__}: {error}"
@@ -217,18 +223,15 @@ class Recorder:
 
     def _write_batch(self, store: Store, records: Sequence[SearchLog | Feedback]) -> None:
         searches = [
-            self._redacted(record) if self._rules else record for record in records if isinstance(record, SearchLog)
+            redacted(record, self._rules) if self._rules else record
+            for record in records
+            if isinstance(record, SearchLog)
         ]
         if searches:
             store.add_searches(searches)
         feedback = [record for record in records if isinstance(record, Feedback)]
         if feedback:
             store.add_feedback(feedback)
-
-    def _redacted(self, search: SearchLog) -> SearchLog:
-        """An error message may quote the query."""
-        query, error = redact(search.query, self._rules), redact(search.error, self._rules)
-        return msgspec.structs.replace(search, query=query, error=error)
 
     def _wrote(self, count: int) -> None:
         with self._lock:
@@ -256,7 +259,13 @@ class Recorder:
             return
         entry = AuditEntry(id=new_id(), at=datetime.now(UTC), by="telemetry", action="telemetry.dropped",
                            subject="search_logs", reason=self._last_error, after={"dropped": missing})  # fmt: skip
-        store.append_audit([entry])
+        try:
+            store.append_audit([entry])
+        except StoreUnavailable:
+            raise
+        except Exception as error:  # the log goes on, and this is tried again
+            self._last_error = f"{type(error).__name__}: {error}"
+            return
         self._told_dropped += missing
         _log.warning("%d searches were not logged: the queue was full (%s)", missing,
                      self._last_error or "the store is slow")  # fmt: skip
@@ -320,8 +329,8 @@ def shown(results: Sequence[Any]) -> tuple[Shown, ...]:
 
 
 def _shown(item: Any, rank: int) -> Shown:
-    if isinstance(item, str):
-        return Shown(item, rank)
+    if isinstance(item, str | UUID):
+        return Shown(str(item), rank)
     if isinstance(item, tuple) and len(item) == 2:
         return Shown(str(item[0]), rank, _number(item[1]))
     if isinstance(item, Mapping):
@@ -334,4 +343,5 @@ def _shown(item: Any, rank: int) -> Shown:
 
 
 def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) else None
+    """Also of numpy's kinds, and of a database's decimals."""
+    return float(value) if isinstance(value, int | float | Real | Decimal) else None

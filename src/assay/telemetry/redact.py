@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from assay.errors import InputError
+from assay.store.records import SearchLog
 
 
 class Redaction(msgspec.Struct, frozen=True):
@@ -23,10 +24,16 @@ BUILT_IN: Mapping[str, Redaction] = {
     rule.name: rule
     for rule in (
         Redaction("email", r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", "[email]"),
-        Redaction("israeli-id", r"(?<![\d/-])\d{9}(?![\d/-])", "[id]"),
-        Redaction("finnish-id", r"\b\d{6}[-+A-FU-Y]\d{3}[0-9A-FHJ-NPR-Y]\b", "[id]"),
+        # A dash or stroke with a digit beyond it belongs to a case number; with a word beyond it, to the sentence.
+        Redaction("israeli-id", r"(?<!\d)(?<!\d[/-])(?:\d{9}|\d{8}-\d)(?!\d|[/-]\d)", "[id]"),
+        Redaction("finnish-id", r"(?i)\b\d{6}[-+A-FU-Y]\d{3}[0-9A-FHJ-NPR-Y]\b", "[id]"),
         Redaction("us-ssn", r"\b\d{3}-\d{2}-\d{4}\b", "[id]"),
-        Redaction("phone", r"(?<![\d/-])(?:\+\d{1,3}[ -]?)?0?\d{1,3}[ -]\d{3}[ -]?\d{4}(?![\d/-])", "[phone]"),
+        Redaction(
+            "phone",
+            r"(?<!\d)(?<!\d[/-])(?:(?:\+\d{1,3}[ -]?)?0?\d{1,3}[ -]\d{3}[ -]?\d{4}|\+\d{9,14}|0\d{8,9})"
+            r"(?!\d|[/-]\d)",
+            "[phone]",
+        ),
     )
 }
 
@@ -51,12 +58,22 @@ def redactor(rules: Iterable[str | Redaction]) -> Sequence[tuple[re.Pattern[str]
     return compiled
 
 
+_PREFIXES = "(?:[ובכלמשה]{1,3}[-־]?(?=[א-ת]))?"  # and, in, as, to, from, that, the
+
+
 def names_rule(names: Iterable[str], name: str = "name") -> Redaction:
-    """A rule for a list of names, whole words, whatever their case."""
+    """A rule for a list of names, whole words, whatever their case; in Hebrew also with the little words that are
+    written together with a name (לדפנה, ושמדפנה)."""
     listed = sorted({entry.strip() for entry in names if entry.strip()}, key=lambda entry: (-len(entry), entry))
     if not listed:
         raise InputError("a list of names to redact is empty")
-    return Redaction(name, rf"(?i)(?<!\w)(?:{'|'.join(map(re.escape, listed))})(?!\w)", f"[{name}]")
+    return Redaction(name, rf"(?i)(?<!\w){_PREFIXES}(?:{'|'.join(map(re.escape, listed))})(?!\w)", f"[{name}]")
+
+
+def redacted(search: SearchLog, rules: Sequence[tuple[re.Pattern[str], str]]) -> SearchLog:
+    """A search as it may be stored. An error message may quote the query."""
+    query, error = redact(search.query, rules), redact(search.error, rules)
+    return msgspec.structs.replace(search, query=query, error=error)
 
 
 def redact(text: str, rules: Sequence[tuple[re.Pattern[str], str]]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -38,11 +38,11 @@ class _Decision(msgspec.Struct, kw_only=True):
 
 
 class _Feedback(msgspec.Struct, kw_only=True):
-    log_id: str
-    doc_id: str
+    log_id: Annotated[str, msgspec.Meta(min_length=1)]
+    doc_id: Annotated[str, msgspec.Meta(min_length=1)]
     kind: Literal["click", "vote"]
     relevant: bool = True
-    rank: int | None = None
+    rank: Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)] | None = None
     by: str = ""
     at: str = ""
 
@@ -81,8 +81,12 @@ def logged_search(row: Any, where: str) -> SearchLog:
 def feedback_from(row: Any, where: str, now: datetime) -> Feedback:
     sent: _Feedback = _read(row, _Feedback, where)
     score = CLICK_SCORE if sent.kind == "click" else VOTE_SCORE if sent.relevant else 0
+    try:
+        at = moment(sent.at) if sent.at else now
+    except InputError as error:
+        raise InputError(error.message, where=where, hint=error.hint) from error
     return Feedback(log_id=sent.log_id, doc_id=sent.doc_id, kind=sent.kind, relevance_score=score, rank=sent.rank,
-                    by=sent.by, at=moment(sent.at) if sent.at else now)  # fmt: skip
+                    by=sent.by, at=at)  # fmt: skip
 
 
 def decision_row(row: Any, where: str, resolve: Callable[[str], list[str]] | None) -> Decision:

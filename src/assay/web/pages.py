@@ -22,7 +22,7 @@ HERE = Path(__file__).parent
 _pages = Environment(loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined,
                      trim_blocks=True, lstrip_blocks=True)  # fmt: skip
 _pages.filters["day"] = lambda at: f"{at:%Y-%m-%d}" if isinstance(at, datetime) else str(at or "–")[:10]
-_pages.filters["number"] = lambda value: "–" if value is None else f"{value:,.1f}".removesuffix(".0")
+_pages.filters["number"] = lambda value: "–" if value is None else f"{value:,.2f}".rstrip("0").rstrip(".")
 
 
 def dashboard(request: Request) -> Response:
@@ -60,9 +60,8 @@ async def decide(request: Request) -> Response:
     """The expert's word. What cannot be done is said on the same item, and nothing is lost."""
     form = parse_qs((await request.body()).decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=2000)
     given = {name: form.get(name, [""])[0] for name in ("item", "action", "by", "why", "note", "add", "place", "grade")}
-    kept = form.get("doc", [])
     try:
-        query = await run_in_threadpool(_decide, _desk(request), given, kept)
+        query = await run_in_threadpool(_decide, _desk(request), given, form.get("doc", []), form.get("seen"))
     except AssayError as error:
         query = f"?at={_whole(given['place'])}&said={_quoted(str(error))}"
     answer = RedirectResponse(f"/review{query}", status_code=303)
@@ -71,9 +70,11 @@ async def decide(request: Request) -> Response:
     return answer
 
 
-def _decide(desk: Desk, given: dict[str, str], kept: list[str]) -> str:
+def _decide(desk: Desk, given: dict[str, str], kept: list[str], seen: list[str] | None) -> str:
     place = _whole(given["place"])
     action, by, why = given["action"], given["by"], given["why"]
+    if action not in ("approve", "reject", "undo"):
+        raise InputError("say what to do: approve or reject")
     if action == "undo":
         gold, _, ref = given["item"].rpartition("/")
         desk.reopen(desk.gold_path(gold), ref, by=by, why=why)
@@ -82,6 +83,10 @@ def _decide(desk: Desk, given: dict[str, str], kept: list[str]) -> str:
     if not found:
         raise InputError("this item is no longer in the queue")
     item = found[0]
+    if item.state != "pending_review":  # another expert was first, and this page is old
+        raise InputError(f"{item.ref} is decided already ({item.state}), by {item.decided_by}")
+    if seen is not None and tuple(seen) != item.doc_ids:
+        raise InputError(f"the documents of {item.ref} have changed since this page was opened: look again")
     if item.kind == "judgment":
         grade = int(given["grade"]) if given["grade"] in tuple("01234") else None
         desk.rule_suggestion(item.id, accept=action == "approve", by=by, why=why, grade=grade)
