@@ -13,6 +13,7 @@ import msgspec
 
 from assay import formats, workbench
 from assay import gates as policy
+from assay.compare import incomparable
 from assay.desk import Desk
 from assay.errors import InputError, UsageError
 from assay.files import write_atomic
@@ -30,7 +31,8 @@ def verdict(results: dict[str, Any], gates: Sequence[Gate], baseline: Path | Non
     """What the gates say; when they cannot tell, with the shortest list of judgments expected to settle it. No list
     where judging cannot help, as without a baseline; an empty one where only more queries can."""
     then = workbench.read_results(baseline) if baseline is not None and baseline.exists() else None
-    decided = decide(results, gates, then)
+    stale = "; ".join(incomparable(then["receipt"], results["receipt"])) if then is not None else ""
+    decided = decide(results, gates, then, stale=stale)
     found: dict[str, Any] = msgspec.to_builtins(decided)
     open_checks = [check for check in decided.checks if check.status == "inconclusive" and check.value is not None]
     if decided.status == "inconclusive" and open_checks:
@@ -46,8 +48,8 @@ def _settling(check: Check, results: Mapping[str, Any], then: Mapping[str, Any] 
     """The judgments expected to settle one gate: first those that make the sign sure, then, where a share of judged
     hits is demanded, as many as it takes."""
     gate = check.gate
-    if gate.measure in policy.LATENCY:
-        return []
+    if gate.measure in policy.LATENCY or policy.too_few(gate, results):
+        return []  # no judgment makes more queries
     line = policy.measure_line(gate, results)
     inside = {"per_query": policy.members(gate, results)}
     decisions: list[Decision] = []
