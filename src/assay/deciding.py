@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -130,12 +131,14 @@ def next_pairs(
     `threshold`."""
     if second is None and threshold is None:
         raise UsageError("there is nothing to decide", hint="Give a second results file, or --threshold.")
+    if threshold is not None and not math.isfinite(threshold):
+        raise UsageError(f"the threshold must be a number, not {threshold}")
     results = [workbench.read_results(path) for path in (first, second) if path is not None]
-    prints = [item["receipt"]["gold"]["fingerprint"] for item in results]
+    prints = [str(item["receipt"]["gold"]["fingerprint"]) for item in results]
     if len(set(prints)) > 1:
-        raise InputError(
-            "the two files were scored on different gold sets", where=str(second), hint="Score both on the same one."
-        )
+        shown = " and ".join(fingerprint[:12] for fingerprint in prints)
+        raise InputError(f"the two files were scored on different gold sets (fingerprint {shown})", where=str(second),
+                         hint="Score both on the same one.")  # fmt: skip
     decision: dict[str, Any] = msgspec.to_builtins(next_to_judge(*results, measure=measure, threshold=threshold or 0.0))
     return decision | {"systems": len(results)}
 
