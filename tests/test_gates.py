@@ -76,6 +76,25 @@ def test_no_judgment_makes_more_queries() -> None:
     assert deciding.verdict(results([0.2, 0.2], judged=False), [gate], None)["judge_next"] == []
 
 
+def test_judgments_that_bring_the_interval_over_the_bound_are_named() -> None:
+    """P@2 is 0.4, more than 0.3 but not surely; with every second hit unjudged, judging brings it up."""
+    entries = [
+        {"query_id": f"q{n}", "query_text": "", "results": ["a", f"u{n}"], "grades": [int(n % 5 > 0), None],
+         "judged": [1, 1, 1], "metrics": {"p": 0.5 * int(n % 5 > 0)}}
+        for n in range(10)
+    ]  # fmt: skip
+    line = {"key": "p", "measure": "P@2", "cutoff": 2}
+    receipt = {"measures": [line], "counts": {}, "gold": {"fingerprint": "g"}}
+    gate = Gate(measure="P@2", minimum=0.3, significance=0.05)
+    found = deciding.verdict({"per_query": entries, "receipt": receipt}, [gate], None)
+    assert found["status"] == "inconclusive"
+    value, low = 0.4, float(found["checks"][0]["message"].split("the interval ")[1].split()[0])
+    brought = value + sum(pair["change"] for pair in found["judge_next"])
+    assert found["judge_next"]
+    assert brought - (value - low) >= 0.3 - 1e-3  # the interval, moved as far, is clear of the bound
+    assert len(found["judge_next"]) < 10  # and no longer than it takes
+
+
 def _write(folder: Path, engines: str, gold: str = "s", gates: str = "") -> None:
     rows = [{"id": f"g{n}", "query": query, "relevant_case_law_ids": ["a"], "source": "chair"}
             for n, query in enumerate(("gift limit", "lobbying"))]  # fmt: skip

@@ -60,8 +60,9 @@ def _settling(check: Check, results: Mapping[str, Any], then: Mapping[str, Any] 
         if bound is not None and gate.max_drop is None:
             decisions.append(next_to_judge(inside, measure=line["measure"], threshold=bound))
     chosen: dict[tuple[str, str], Pair] = {}
+    clear = policy.margins(gate, results)
     for found in decisions:
-        chosen |= {(pair.query_id, pair.doc_id): pair for pair in _until_told(found, float(check.value or 0))}
+        chosen |= {(pair.query_id, pair.doc_id): pair for pair in _until_told(found, float(check.value or 0), clear)}
     if gate.min_judged is not None:
         ranked = [pair for found in decisions for pair in found.pairs]
         for pair in _to_judged_share(inside["per_query"], line["cutoff"] or 10, gate.min_judged, ranked, chosen):
@@ -69,14 +70,19 @@ def _settling(check: Check, results: Mapping[str, Any], then: Mapping[str, Any] 
     return list(chosen.values())
 
 
-def _until_told(decision: Decision, value: float) -> list[Pair]:
+def _until_told(decision: Decision, value: float, clear: tuple[float, float] = (0.0, 0.0)) -> list[Pair]:
     """The pairs that make the sign sure; and where the value stands on the other side, since a gate counts what is
-    unjudged as not relevant, those that are expected to bring it over."""
+    unjudged as not relevant, those that are expected to bring it over, with the interval too where that must be `clear`
+    of the bound. Where all of them are not expected to clear it, only more queries can."""
     chosen, distance = decision.pairs[: decision.needed], value - decision.threshold
     way = 1 if decision.expected > 0 else -1
     distance += sum(pair.change for pair in chosen)
-    for pair in sorted(decision.pairs[decision.needed :], key=lambda pair: -way * pair.change):
-        if distance * way >= 0 or pair.change * way <= 0:
+    others = sorted(decision.pairs[decision.needed :], key=lambda pair: -way * pair.change)
+    gain = sum(max(way * pair.change, 0.0) for pair in others)
+    wanted = clear[0] if way > 0 else clear[1]
+    wanted = wanted if distance * way + gain >= wanted else 0.0
+    for pair in others:
+        if distance * way >= wanted or pair.change * way <= 0:
             break
         distance += pair.change
         chosen.append(pair)

@@ -191,15 +191,27 @@ def _bounds(gate: Gate, title: str, value: float | None, doubts: list[str], rows
     low = gate.minimum if gate.minimum is not None else -np.inf
     high = min(bound for bound in (gate.maximum, gate.below, np.inf) if bound is not None)
     holds = low - ROUNDING <= value <= high + ROUNDING and (gate.below is None or value < gate.below)
-    if gate.significance is not None and len(rows) > 1:
-        interval = stats.mean_intervals(np.array(rows)[:, None], level=1 - gate.significance)[0]
-        inside = (interval.low is not None and interval.high is not None
-                  and (interval.low < low < interval.high or interval.low < high < interval.high))  # fmt: skip
-        if inside:
-            doubts = [*doubts, f"the interval {interval.low:.3f} to {interval.high:.3f} has the bound inside"]
+    between = _interval(gate, rows)
+    if between is not None and (between[0] < low < between[1] or between[0] < high < between[1]):
+        doubts = [*doubts, f"the interval {between[0]:.4g} to {between[1]:.4g} has the bound inside"]
     if doubts:
         return Check(gate=gate, status="inconclusive", value=value, message=f"{text}; cannot tell: {'; '.join(doubts)}")
     return Check(gate=gate, status="pass" if holds else "fail", value=value, message=text)
+
+
+def _interval(gate: Gate, rows: Sequence[float]) -> tuple[float, float] | None:
+    """The interval that must not have a bound inside, where the gate asks for one."""
+    if gate.significance is None or len(rows) < 2:
+        return None
+    found = stats.mean_intervals(np.array(rows)[:, None], level=1 - gate.significance)[0]
+    return None if found.low is None or found.high is None else (found.low, found.high)
+
+
+def margins(gate: Gate, results: Mapping[str, Any]) -> tuple[float, float]:
+    """How far the value must lie above a bound, and below it, for the interval to be clear of it."""
+    rows = _rows(gate, results, _key(gate, results))
+    between = None if gate.max_drop is not None else _interval(gate, rows)
+    return (0.0, 0.0) if between is None else (float(np.mean(rows)) - between[0], between[1] - float(np.mean(rows)))
 
 
 def _drop(
