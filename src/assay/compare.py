@@ -193,11 +193,12 @@ def _differences(
 def _could_flip(
     measure: str, ids: Sequence[str], lead: float, base: Mapping[str, Any], other: Mapping[str, Any]
 ) -> bool:
-    """Whether grades of unjudged documents could turn the difference around, over the queries compared."""
+    """Whether grades of unjudged documents could turn the difference around, over the queries compared.
+    Questions of a golden set pass or fail, whatever is judged."""
+    if "gates" in base or "gates" in other:
+        return False
     tables = [{entry["query_id"]: entry for entry in item["per_query"]} for item in (base, other)]
     before, after = ([table[query_id] for query_id in ids] for table in tables)
-    if any("grades" not in entry or "judged" not in entry for entry in (*before, *after)):
-        return False  # a golden set: its questions pass or fail
     return could_overturn(measure, after, before, lead) if lead > 0 else could_overturn(measure, before, after, -lead)
 
 
