@@ -13,6 +13,7 @@ import numpy as np
 
 from assay import stats
 from assay.errors import InputError
+from assay.overturn import could_overturn
 
 ALPHA = 0.05
 TIE = 1e-9  # a difference no larger than this is a tie
@@ -36,7 +37,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     p_wilcoxon: float
     p_holm: float
     p_bh: float
-    effect_size: float
+    effect_size: float | None  # None where every query changed by the same amount
     detectable: float | None  # the smallest change that would show; None where no query changed
     wins: int
     ties: int
@@ -81,7 +82,7 @@ def compare(results: Sequence[Mapping[str, Any]], names: Sequence[str], *, force
             raise InputError(f"{names[0]} and {name} have no scored query in common")
         if len(ids) < max(len(base["per_query"]), len(other["per_query"])):
             warnings.append(f"{name}: compared on {len(ids)} queries that both have scored")
-        rows += _differences(name, keys, left, right, base, other)
+        rows += _differences(name, keys, ids, left, right, base, other)
         moved += _moved(name, _headline(keys), ids, left, right, base, other, list(keys))
     return Comparison(
         baseline=names[0],
@@ -149,7 +150,13 @@ def _paired(
 
 
 def _differences(
-    name: str, keys: Mapping[str, str], left: Any, right: Any, base: Mapping[str, Any], other: Mapping[str, Any]
+    name: str,
+    keys: Mapping[str, str],
+    ids: Sequence[str],
+    left: Any,
+    right: Any,
+    base: Mapping[str, Any],
+    other: Mapping[str, Any],
 ) -> list[Difference]:
     moves = right - left
     intervals = stats.mean_intervals(moves)
@@ -171,26 +178,28 @@ def _differences(
             p_wilcoxon=float(tests[2][i]),
             p_holm=1.0,
             p_bh=1.0,
-            effect_size=float(effects[i]),
+            effect_size=float(effects[i]) if np.isfinite(effects[i]) else None,
             detectable=float(detectable[i]) if 1e-12 < detectable[i] < np.inf else None,
             wins=int((moves[:, i] > TIE).sum()),
             ties=int((np.abs(moves[:, i]) <= TIE).sum()),
             losses=int((moves[:, i] < -TIE).sum()),
-            could_flip=_could_flip(measure, float(moves[:, i].mean()), base, other),
+            could_flip=_could_flip(measure, ids, float(moves[:, i].mean()), base, other),
             residuals=_residuals(measure, base, other),
         )
         for i, (key, measure) in enumerate(keys.items())
     ]
 
 
-def _could_flip(measure: str, difference: float, base: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether grades of unjudged documents could turn the difference around: the better one's worst case is below
-    the other's best case."""
-    bounds = [item["receipt"].get("unjudged", {}).get(measure) for item in (base, other)]
-    if None in bounds or difference == 0:
+def _could_flip(
+    measure: str, ids: Sequence[str], lead: float, base: Mapping[str, Any], other: Mapping[str, Any]
+) -> bool:
+    """Whether grades of unjudged documents could turn the difference around, over the queries compared.
+    Questions of a golden set pass or fail, whatever is judged."""
+    if "gates" in base or "gates" in other:
         return False
-    better, worse = (bounds[1], bounds[0]) if difference > 0 else (bounds[0], bounds[1])
-    return bool(better["worst"] is not None and worse["best"] is not None and better["worst"] < worse["best"])
+    tables = [{entry["query_id"]: entry for entry in item["per_query"]} for item in (base, other)]
+    before, after = ([table[query_id] for query_id in ids] for table in tables)
+    return could_overturn(measure, after, before, lead) if lead > 0 else could_overturn(measure, before, after, -lead)
 
 
 def _residuals(measure: str, base: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[float, float] | None:

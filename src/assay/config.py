@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,10 @@ import msgspec
 
 from assay.errors import InputError
 from assay.files import decode, read_bytes
-from assay.gates import Gate
+from assay.gates import Gate, mistake
 
 NAME = "assay.toml"
+NAMED = re.compile(r"\w[\w .+-]*")
 
 
 class GoldConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -65,6 +67,12 @@ def read_config(path: Path) -> Config:
 
 
 def _check_names(config: Config, path: Path) -> None:
+    for kind, names in (("gold", config.gold), ("engines", config.engines)):
+        if not names:
+            raise InputError(f"there is nothing under {kind}", where=str(path), hint=f"Add a table [{kind}.NAME].")
+        if bad := [name for name in names if not NAMED.fullmatch(name)]:
+            raise InputError(f"{bad[0]!r} cannot be a file name", where=f"{path}: {kind}",
+                             hint="Results are kept under it: use letters, digits, spaces and . _ + -")  # fmt: skip
     for name, gold in config.gold.items():
         for engine in gold.engines:
             if engine not in config.engines:
@@ -75,6 +83,8 @@ def _check_names(config: Config, path: Path) -> None:
         if len(given) != 1:
             raise InputError("give exactly one of search_module, engine or run", where=f"{path}: engines.{name}")
     for number, gate in enumerate(config.gates):
+        if wrong := mistake(gate):
+            raise InputError(wrong, where=f"{path}: gates[{number}]", hint="See docs/configuration.md for the keys.")
         for kind, name, known in (("gold set", gate.gold, config.gold), ("engine", gate.engine, config.engines)):
             if name and name not in known:
                 raise InputError(f"unknown {kind} {name!r}", where=f"{path}: gates[{number}]",

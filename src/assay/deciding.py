@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -13,6 +14,7 @@ import msgspec
 
 from assay import formats, workbench
 from assay import gates as policy
+from assay.compare import incomparable
 from assay.desk import Desk
 from assay.errors import InputError, UsageError
 from assay.files import write_atomic
@@ -30,7 +32,8 @@ def verdict(results: dict[str, Any], gates: Sequence[Gate], baseline: Path | Non
     """What the gates say; when they cannot tell, with the shortest list of judgments expected to settle it. No list
     where judging cannot help, as without a baseline; an empty one where only more queries can."""
     then = workbench.read_results(baseline) if baseline is not None and baseline.exists() else None
-    decided = decide(results, gates, then)
+    stale = "; ".join(incomparable(then["receipt"], results["receipt"])) if then is not None else ""
+    decided = decide(results, gates, then, stale=stale)
     found: dict[str, Any] = msgspec.to_builtins(decided)
     open_checks = [check for check in decided.checks if check.status == "inconclusive" and check.value is not None]
     if decided.status == "inconclusive" and open_checks:
@@ -46,8 +49,8 @@ def _settling(check: Check, results: Mapping[str, Any], then: Mapping[str, Any] 
     """The judgments expected to settle one gate: first those that make the sign sure, then, where a share of judged
     hits is demanded, as many as it takes."""
     gate = check.gate
-    if gate.measure in policy.LATENCY:
-        return []
+    if gate.measure in policy.LATENCY or policy.too_few(gate, results):
+        return []  # no judgment makes more queries
     line = policy.measure_line(gate, results)
     inside = {"per_query": policy.members(gate, results)}
     decisions: list[Decision] = []
@@ -57,8 +60,9 @@ def _settling(check: Check, results: Mapping[str, Any], then: Mapping[str, Any] 
         if bound is not None and gate.max_drop is None:
             decisions.append(next_to_judge(inside, measure=line["measure"], threshold=bound))
     chosen: dict[tuple[str, str], Pair] = {}
+    clear = policy.margins(gate, results)
     for found in decisions:
-        chosen |= {(pair.query_id, pair.doc_id): pair for pair in _until_told(found, float(check.value or 0))}
+        chosen |= {(pair.query_id, pair.doc_id): pair for pair in _until_told(found, float(check.value or 0), clear)}
     if gate.min_judged is not None:
         ranked = [pair for found in decisions for pair in found.pairs]
         for pair in _to_judged_share(inside["per_query"], line["cutoff"] or 10, gate.min_judged, ranked, chosen):
@@ -66,14 +70,19 @@ def _settling(check: Check, results: Mapping[str, Any], then: Mapping[str, Any] 
     return list(chosen.values())
 
 
-def _until_told(decision: Decision, value: float) -> list[Pair]:
+def _until_told(decision: Decision, value: float, clear: tuple[float, float] = (0.0, 0.0)) -> list[Pair]:
     """The pairs that make the sign sure; and where the value stands on the other side, since a gate counts what is
-    unjudged as not relevant, those that are expected to bring it over."""
+    unjudged as not relevant, those that are expected to bring it over, with the interval too where that must be `clear`
+    of the bound. Where all of them are not expected to clear it, only more queries can."""
     chosen, distance = decision.pairs[: decision.needed], value - decision.threshold
     way = 1 if decision.expected > 0 else -1
     distance += sum(pair.change for pair in chosen)
-    for pair in sorted(decision.pairs[decision.needed :], key=lambda pair: -way * pair.change):
-        if distance * way >= 0 or pair.change * way <= 0:
+    others = sorted(decision.pairs[decision.needed :], key=lambda pair: -way * pair.change)
+    gain = sum(max(way * pair.change, 0.0) for pair in others)
+    wanted = clear[0] if way > 0 else clear[1]
+    wanted = wanted if distance * way + gain >= wanted else 0.0
+    for pair in others:
+        if distance * way >= wanted or pair.change * way <= 0:
             break
         distance += pair.change
         chosen.append(pair)
@@ -128,12 +137,14 @@ def next_pairs(
     `threshold`."""
     if second is None and threshold is None:
         raise UsageError("there is nothing to decide", hint="Give a second results file, or --threshold.")
+    if threshold is not None and not math.isfinite(threshold):
+        raise UsageError(f"the threshold must be a number, not {threshold}")
     results = [workbench.read_results(path) for path in (first, second) if path is not None]
-    prints = [item["receipt"]["gold"]["fingerprint"] for item in results]
+    prints = [str(item["receipt"]["gold"]["fingerprint"]) for item in results]
     if len(set(prints)) > 1:
-        raise InputError(
-            "the two files were scored on different gold sets", where=str(second), hint="Score both on the same one."
-        )
+        shown = " and ".join(fingerprint[:12] for fingerprint in prints)
+        raise InputError(f"the two files were scored on different gold sets (fingerprint {shown})", where=str(second),
+                         hint="Score both on the same one.")  # fmt: skip
     decision: dict[str, Any] = msgspec.to_builtins(next_to_judge(*results, measure=measure, threshold=threshold or 0.0))
     return decision | {"systems": len(results)}
 

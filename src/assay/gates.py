@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -13,6 +14,9 @@ from assay.errors import InputError
 from assay.measures import parse_measure
 
 Status = Literal["pass", "fail", "inconclusive"]
+BOUNDS = ("minimum", "maximum", "below")
+EVIDENCE = ("min_judged", "min_queries")
+ROUNDING = 1e-9  # a mean of 0.6 can be a little less in floating point
 LATENCY = {"latency_mean": "mean", "latency_p50": "p50", "latency_p95": "p95", "latency_max": "max"}
 
 
@@ -47,9 +51,15 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     fingerprints: dict[str, Any]
 
 
-def decide(results: Mapping[str, Any], gates: Sequence[Gate], baseline: Mapping[str, Any] | None = None) -> Verdict:
-    """Fail when any gate fails or the engine failed on a query; else inconclusive when any cannot be told."""
-    checks = [_check(gate, results, baseline) for gate in gates]
+def decide(
+    results: Mapping[str, Any], gates: Sequence[Gate], baseline: Mapping[str, Any] | None = None, *, stale: str = ""
+) -> Verdict:
+    """Fail when any gate fails or the engine failed on a query; else inconclusive when any cannot be told. `stale` says
+    why the baseline cannot be compared with."""
+    for gate in gates:
+        if wrong := mistake(gate):
+            raise InputError(f"gate on {gate.measure}: {wrong}")
+    checks = [_check(part, results, baseline, stale) for gate in gates for part in _parts(gate)]
     failed = results["receipt"]["counts"].get("n_failed", 0)
     if failed:
         checks.append(Check(gate=Gate(measure="errors", name="engine errors"), status="fail", value=float(failed),
@@ -61,9 +71,45 @@ def decide(results: Mapping[str, Any], gates: Sequence[Gate], baseline: Mapping[
     return Verdict(status=status, checks=checks, fingerprints=prints)
 
 
-def _check(gate: Gate, results: Mapping[str, Any], baseline: Mapping[str, Any] | None) -> Check:
+def mistake(gate: Gate) -> str:
+    """What is wrong with how a gate is written: it would pass, or stay open, whatever the results are."""
+    figures = {name: getattr(gate, name) for name in (*BOUNDS, "max_drop", *EVIDENCE, "significance")}
+    given = {name: value for name, value in figures.items() if value is not None}
+    if bad := [name for name, value in given.items() if not math.isfinite(value)]:
+        return f"{bad[0]} must be a number"
+    if not any(name in given for name in (*BOUNDS, "max_drop", *EVIDENCE)):
+        return f"it demands nothing; give one of {', '.join((*BOUNDS, 'max_drop', *EVIDENCE))}"
+    highest = min((given[name] for name in ("maximum", "below") if name in given), default=math.inf)
+    if given.get("minimum", -math.inf) > highest:
+        return f"nothing is at least {given['minimum']:g} and at most {highest:g}"
+    if not 0 < given.get("significance", 0.5) < 1:
+        return f"significance is a chance between 0 and 1, not {given['significance']:g}"
+    if not 0 <= given.get("min_judged", 0) <= 1:
+        return f"min_judged is a share between 0 and 1, not {given['min_judged']:g}"
+    if given.get("max_drop", 0) < 0:
+        return f"max_drop is how far it may fall, 0 or more, not {given['max_drop']:g}"
+    return ""
+
+
+def _parts(gate: Gate) -> Iterator[Gate]:
+    """A gate with bounds and a greatest drop is two demands, and both must hold."""
+    bounded = any(getattr(gate, name) is not None for name in BOUNDS)
+    if gate.max_drop is None or not bounded:
+        yield gate
+        return
+    yield msgspec.structs.replace(gate, max_drop=None)
+    title = f"{gate.name or f'{gate.measure} {gate.slice}'}, drop"
+    yield msgspec.structs.replace(gate, minimum=None, maximum=None, below=None, name=title)
+
+
+def _check(gate: Gate, results: Mapping[str, Any], baseline: Mapping[str, Any] | None, stale: str) -> Check:
     title = gate.name or f"{gate.measure} {gate.slice}"
     if gate.measure in LATENCY:
+        names = ("max_drop", *EVIDENCE, "significance")
+        foreign = [name for name in names if getattr(gate, name) is not None]
+        if foreign := [*foreign, *(["slice"] if gate.slice != "overall" else [])]:
+            raise InputError(f"gate on {gate.measure}: {foreign[0]} is not for a latency of a graded set",
+                             hint="It is taken over all queries; give a maximum.")  # fmt: skip
         value = (results["receipt"].get("latency_ms") or {}).get(LATENCY[gate.measure])
         return _bounds(gate, title, value, [])
     key = _key(gate, results)
@@ -71,7 +117,7 @@ def _check(gate: Gate, results: Mapping[str, Any], baseline: Mapping[str, Any] |
     value = float(np.mean(rows)) if rows else None
     doubts = list(_doubts(gate, results, len(rows)))
     if gate.max_drop is not None:
-        return _drop(gate, title, results, baseline, key, doubts)
+        return _drop(gate, title, results, baseline, key, doubts, stale)
     return _bounds(gate, title, value, doubts, rows)
 
 
@@ -111,6 +157,11 @@ def _rows(gate: Gate, results: Mapping[str, Any], key: str) -> list[float]:
     return [value for value in values if value is not None]
 
 
+def too_few(gate: Gate, results: Mapping[str, Any]) -> bool:
+    """Whether the gate waits for more queries."""
+    return gate.min_queries is not None and len(_rows(gate, results, _key(gate, results))) < gate.min_queries
+
+
 def _doubts(gate: Gate, results: Mapping[str, Any], n: int) -> list[str]:
     """Why the evidence is too thin to decide."""
     found = []
@@ -136,28 +187,50 @@ def _bounds(gate: Gate, title: str, value: float | None, doubts: list[str], rows
     wanted = [f"at least {gate.minimum:g}" if gate.minimum is not None else "",
               f"at most {gate.maximum:g}" if gate.maximum is not None else "",
               f"below {gate.below:g}" if gate.below is not None else ""]  # fmt: skip
-    text = f"{title}: {value:.4g}, {' and '.join(filter(None, wanted)) or 'no bound'} wanted"
+    text = f"{title}: {value:.4g}, {' and '.join(filter(None, wanted)) or 'enough evidence'} wanted"
     low = gate.minimum if gate.minimum is not None else -np.inf
     high = min(bound for bound in (gate.maximum, gate.below, np.inf) if bound is not None)
-    holds = low <= value <= high and (gate.below is None or value < gate.below)
-    if gate.significance is not None and len(rows) > 1:
-        interval = stats.mean_intervals(np.array(rows)[:, None], level=1 - gate.significance)[0]
-        inside = (interval.low is not None and interval.high is not None
-                  and (interval.low < low < interval.high or interval.low < high < interval.high))  # fmt: skip
-        if inside:
-            doubts = [*doubts, f"the interval {interval.low:.3f} to {interval.high:.3f} has the bound inside"]
+    holds = low - ROUNDING <= value <= high + ROUNDING and (gate.below is None or value < gate.below)
+    between = _interval(gate, rows)
+    if between is not None and (between[0] < low < between[1] or between[0] < high < between[1]):
+        doubts = [*doubts, f"the interval {between[0]:.4g} to {between[1]:.4g} has the bound inside"]
     if doubts:
         return Check(gate=gate, status="inconclusive", value=value, message=f"{text}; cannot tell: {'; '.join(doubts)}")
     return Check(gate=gate, status="pass" if holds else "fail", value=value, message=text)
 
 
+def _interval(gate: Gate, rows: Sequence[float]) -> tuple[float, float] | None:
+    """The interval that must not have a bound inside, where the gate asks for one."""
+    if gate.significance is None or len(rows) < 2:
+        return None
+    found = stats.mean_intervals(np.array(rows)[:, None], level=1 - gate.significance)[0]
+    return None if found.low is None or found.high is None else (found.low, found.high)
+
+
+def margins(gate: Gate, results: Mapping[str, Any]) -> tuple[float, float]:
+    """How far the value must lie above a bound, and below it, for the interval to be clear of it."""
+    rows = _rows(gate, results, _key(gate, results))
+    between = None if gate.max_drop is not None else _interval(gate, rows)
+    return (0.0, 0.0) if between is None else (float(np.mean(rows)) - between[0], between[1] - float(np.mean(rows)))
+
+
 def _drop(
-    gate: Gate, title: str, results: Mapping[str, Any], baseline: Mapping[str, Any] | None, key: str, doubts: list[str]
+    gate: Gate,
+    title: str,
+    results: Mapping[str, Any],
+    baseline: Mapping[str, Any] | None,
+    key: str,
+    doubts: list[str],
+    stale: str,
 ) -> Check:
-    """The fall against the baseline, over the queries both have."""
+    """The fall against the baseline, over the queries both have. A stale baseline tells nothing: its values come from
+    other judgments or other documents."""
     allowed = float(gate.max_drop or 0)
     if baseline is None:
         message = f"{title}: no baseline to compare with; write one with --update-baseline"
+        return Check(gate=gate, status="inconclusive", value=None, message=message)
+    if stale:
+        message = f"{title}: the baseline is stale, {stale}; record it anew with --update-baseline"
         return Check(gate=gate, status="inconclusive", value=None, message=message)
     then = {entry["query_id"]: entry["metrics"].get(key) for entry in baseline["per_query"]}
     pairs = [
@@ -172,7 +245,7 @@ def _drop(
     drop = -float(moves.mean())
     moved = f"{'down' if drop > 0 else 'up'} {abs(drop):.4f}" if round(drop, 4) else "unchanged"
     text = f"{title}: {moved} against the baseline, at most {allowed:g} down allowed"
-    fell = drop > allowed + 1e-12
+    fell = drop > allowed + ROUNDING
     if fell and gate.significance is not None:
         p = float(stats.randomization_test(moves[:, None])[0])
         text += f" (p {p:.3f})"

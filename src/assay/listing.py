@@ -85,12 +85,14 @@ def decision_page(data: Mapping[str, Any], limit: int) -> RenderableType:
     what = "the change" if data["systems"] == 2 else "the distance"
     of = f"of {data['measure']}" + (f" from {data['threshold']:g}" if data["threshold"] else "")
     spread = f"{data['expected']:+.4f} ± {data['deviation']:.4f}"
-    head = Text(
-        f"With all hits judged, {what} {of} is expected at {spread}; its sign is {data['confidence']:.0%} sure."
-    )
+    sure = "more than 99%" if data["confidence"] > 0.99 else f"{data['confidence']:.0%}"
+    head = Text(f"With all hits judged, {what} {of} is expected at {spread}; its sign is {sure} sure.")
     if not data["pairs"]:
         return Group(head, Text("Nothing unjudged could change it.", style="green"))
-    need = f"About {data['needed']} judgments, in this order, would make it {data['level']:.0%} sure."
+    need = f"That is enough: {data['level']:.0%} was asked for. These would narrow it most."
+    if data["needed"]:
+        count = counted(data["needed"], "judgment")
+        need = f"About {count}, in this order, would make it {data['level']:.0%} sure."
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
     for name in ("query", "document", "rank A", "rank B", "narrows by"):
         table.add_column(name)

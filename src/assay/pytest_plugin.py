@@ -31,8 +31,13 @@ class AssayFile(pytest.File):
     def collect(self) -> Iterator[pytest.Item]:
         from assay import runner
         from assay.config import read_config
+        from assay.errors import AssayError
 
-        for outcome in runner.run_all(read_config(self.path), self.path):
+        try:
+            outcomes = runner.run_all(read_config(self.path), self.path)
+        except AssayError as error:
+            raise self.CollectError(str(error)) from error
+        for outcome in outcomes:
             pair = f"{outcome.gold}/{outcome.engine}"
             if outcome.results is None:
                 yield CheckItem.from_parent(self, name=f"{pair}: runs", status="fail", message=outcome.error)

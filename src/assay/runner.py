@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
@@ -64,16 +65,36 @@ def run_all(
             done(outcomes[gold_name, engine_name], len(pairs))
         else:
             waiting.append((gold_name, engine_name))
-    if waiting:
-        with ProcessPoolExecutor(max_workers=min(2, len(waiting)), mp_context=get_context("spawn")) as pool:
-            jobs = {pool.submit(_score, config, folder, home().resolve(), *pair): pair for pair in waiting}
-            for job in as_completed(jobs):
-                outcomes[jobs[job]] = job.result()
-                done(outcomes[jobs[job]], len(pairs))
+    for pair, outcome in _scored(config, folder, waiting):
+        outcomes[pair] = outcome
+        done(outcome, len(pairs))
     finished = [_with_verdict(outcomes[pair], config, file, list(outcomes.values())) for pair in pairs]
     for outcome in finished:
         _save(outcome)
     return finished
+
+
+def _scored(config: Config, folder: Path, waiting: list[tuple[str, str]]) -> Iterator[tuple[tuple[str, str], Outcome]]:
+    """Each pair as it is done. When an engine takes its process down, the pairs that were lost with it are scored one
+    at a time, so that the one to blame is named and the others have their results."""
+    lost: list[tuple[str, str]] = []
+    for group, alone in ((waiting, False), (lost, True)):
+        for part in [[pair] for pair in group] if alone else [group] if group else []:
+            with ProcessPoolExecutor(max_workers=min(2, len(part)), mp_context=get_context("spawn")) as pool:
+                jobs = {pool.submit(_score, config, folder, home().resolve(), *pair): pair for pair in part}
+                for job in as_completed(jobs):
+                    try:
+                        yield jobs[job], job.result()
+                    except BrokenProcessPool:
+                        if alone:
+                            yield jobs[job], _died(*jobs[job])
+                        else:
+                            lost.append(jobs[job])
+
+
+def _died(gold_name: str, engine_name: str) -> Outcome:
+    return Outcome(gold=gold_name, engine=engine_name, results=None, cached=False, error_exit=EngineError.exit_code,
+                   error="the engine ended its process: it crashed, exited, or ran out of memory")  # fmt: skip
 
 
 def exit_code(outcomes: list[Outcome]) -> int:
@@ -190,7 +211,10 @@ def _cached(config: Config, folder: Path, gold_name: str, engine_name: str) -> d
         key = _cache_key(config.gold[gold_name], config.engines[engine_name], folder)
     except (InputError, EngineError):
         return None  # it will be reported when the pair is scored
-    return results if isinstance(results, dict) and results.get("cache_key") == key else None
+    if not isinstance(results, dict) or results.get("cache_key") != key:
+        return None
+    failed = results.get("receipt", {}).get("counts", {}).get("n_failed", 0)
+    return None if failed else results  # a call that failed may succeed now
 
 
 def _cache_key(gold: GoldConfig, engine: EngineConfig, folder: Path) -> str:

@@ -204,12 +204,12 @@ def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
 
 
 def effect_size(differences: Floats) -> Floats:
-    """Cohen's d of paired differences: the mean in units of its own spread; 0 where nothing varies."""
-    if len(differences) < 2:
-        return np.zeros(differences.shape[1])
-    deviations = differences.std(axis=0, ddof=1)
-    zeros = np.zeros_like(deviations)
-    return np.asarray(np.divide(differences.mean(axis=0), deviations, out=zeros, where=deviations > 1e-15))
+    """Cohen's d of paired differences: the mean in units of its own spread. 0 without a difference; NaN where there is
+    one and it does not vary."""
+    means = differences.mean(axis=0)
+    deviations = differences.std(axis=0, ddof=1) if len(differences) > 1 else np.zeros(differences.shape[1])
+    still = np.where(np.abs(means) > 1e-12, np.nan, 0.0)
+    return np.asarray(np.divide(means, deviations, out=still, where=deviations > 1e-12))
 
 
 def detectable_difference(differences: Floats, *, alpha: float = 0.05, power: float = 0.8) -> Floats:

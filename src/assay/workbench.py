@@ -139,7 +139,8 @@ def _against_baseline(scored: Scored, baseline: Path | None, gates: Sequence[Gat
                 if name in then[kind]
             }  # fmt: skip
     if gates:
-        results["verdict"] = msgspec.to_builtins(decide(results, gates, then))
+        stale = results.get("baseline", {}).get("stale", "")
+        results["verdict"] = msgspec.to_builtins(decide(results, gates, then, stale=stale))
     return replace(scored, results=results, warnings=tuple(warnings))
 
 

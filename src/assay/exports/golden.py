@@ -6,7 +6,6 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 from typing import Any
-from xml.sax.saxutils import quoteattr
 
 import msgspec
 
@@ -106,16 +105,16 @@ def junit(results: Mapping[str, Any]) -> str:
         said = str(entry.get("error") or entry.get("reason") or "")
         cases.append(_case(group, entry["query_id"], kind, said, entry.get("latency_ms"), counts))
     figures = " ".join(f'{name}="{counts[kind]}"' for name, kind in TOTALS.items())
-    head = f'<testsuite name={quoteattr(str(results["engine"]))} tests="{len(cases)}" {figures}>'
+    head = f'<testsuite name={page.attribute(str(results["engine"]))} tests="{len(cases)}" {figures}>'
     return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', head, *cases, "</testsuite>"]) + "\n"
 
 
 def _case(group: str, name: str, kind: str, said: str, millis: float | None, counts: dict[str, int]) -> str:
     if kind:
         counts[kind] += 1
-    inner = f"<{kind} message={quoteattr(said)}/>" if kind else ""
+    inner = f"<{kind} message={page.attribute(said)}/>" if kind else ""
     time = f' time="{millis / 1000:.6f}"' if millis is not None else ""
-    return f'<testcase classname="{group}" name={quoteattr(name)}{time}>{inner}</testcase>'
+    return f'<testcase classname="{group}" name={page.attribute(name)}{time}>{inner}</testcase>'
 
 
 def by_question_csv(results: Mapping[str, Any]) -> str:

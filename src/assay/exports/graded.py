@@ -6,12 +6,11 @@ import csv
 import io
 from collections.abc import Mapping
 from typing import Any
-from xml.sax.saxutils import quoteattr
 
 import msgspec
 
 from assay.exports import page
-from assay.types import standing_line
+from assay.types import counted, standing_line
 
 HEADINGS = {"type": "By query type", "topic": "By topic", "category": "By category", "corpus": "By corpus",
             "practice_area": "By practice area", "language": "By language"}  # fmt: skip
@@ -112,6 +111,9 @@ def markdown(results: Results, comparison: Mapping[str, Any] | None = None) -> s
         out += [f"Gold set {note}.", ""]
     if verdict:
         out += [f"- **{check['status'].upper()}** {check['message']}" for check in verdict["checks"]] + [""]
+        out += _settling(verdict)
+    if stale := results.get("baseline", {}).get("stale"):
+        out += [f"**The baseline is stale:** {stale}.", ""]
     out += ["| measure | value | 95% interval |" + (" vs baseline |" if delta else "")]
     out += ["|---|---:|---:|" + ("---:|" if delta else "")]
     for line in lines:
@@ -121,9 +123,26 @@ def markdown(results: Results, comparison: Mapping[str, Any] | None = None) -> s
     if comparison:
         answers = _compared(comparison)["answers"]
         out += ["", *(f"**{answer['text']}.** {answer['change']}" for answer in answers)]
+        out += [line for warning in comparison["warnings"] for line in ("", f"**{warning}**")]
+        if any(row["could_flip"] for row in comparison["differences"] if row["measure"] == comparison["headline"]):
+            out += [
+                "",
+                "Judging the unjudged documents could turn this around; `assay gold next` says which.",
+            ]
         out += ["", f"Against {comparison['baseline']}, queries that moved most ({comparison['headline']}):", ""]
         out += [f"- {row['query_id']} {page.signed(row['value'] - row['baseline'])}" for row in comparison["moved"][:5]]
     return "\n".join(out) + "\n"
+
+
+def _settling(verdict: Mapping[str, Any]) -> list[str]:
+    """What would settle an inconclusive verdict, in one line."""
+    if "judge_next" not in verdict:
+        return []
+    pairs = [f"{pair['query_id']} {pair['doc_id']}" for pair in verdict["judge_next"]]
+    if not pairs:
+        return ["More queries would settle it, not more judgments.", ""]
+    more = f" and {len(pairs) - 5} more" if len(pairs) > 5 else ""
+    return [f"{counted(len(pairs), 'judgment')} would settle it, these first: {', '.join(pairs[:5])}{more}.", ""]
 
 
 def eval_report(results: Results) -> str:
@@ -188,19 +207,19 @@ def junit(results: Results, comparison: Mapping[str, Any] | None = None) -> str:
         name = check["gate"]["name"] or f"{check['gate']['measure']} {check['gate']['slice']}"
         inner = ""
         if check["status"] == "fail":
-            inner = f"<failure message={quoteattr(check['message'])}/>"
+            inner = f"<failure message={page.attribute(check['message'])}/>"
         elif check["status"] == "inconclusive":
-            inner = f"<skipped message={quoteattr(check['message'])}/>"
-        cases.append(f'<testcase classname="gates" name={quoteattr(name)}>{inner}</testcase>')
+            inner = f"<skipped message={page.attribute(check['message'])}/>"
+        cases.append(f'<testcase classname="gates" name={page.attribute(name)}>{inner}</testcase>')
     for entry in results["per_query"]:
-        error = f"<error message={quoteattr(str(entry['error']))}/>" if entry.get("error") else ""
+        error = f"<error message={page.attribute(str(entry['error']))}/>" if entry.get("error") else ""
         seconds = (entry.get("latency_ms") or 0) / 1000
-        cases.append(f"<testcase classname=\"queries\" name={quoteattr(entry['query_id'])} "
+        cases.append(f"<testcase classname=\"queries\" name={page.attribute(entry['query_id'])} "
                      f"time=\"{seconds:.6f}\">{error}</testcase>")  # fmt: skip
     failures = sum(check["status"] == "fail" for check in checks)
     skipped = sum(check["status"] == "inconclusive" for check in checks)
     errors = sum(bool(entry.get("error")) for entry in results["per_query"])
-    head = (f"<testsuite name={quoteattr(str(results['engine']))} tests=\"{len(cases)}\" failures=\"{failures}\" "
+    head = (f"<testsuite name={page.attribute(str(results['engine']))} tests=\"{len(cases)}\" failures=\"{failures}\" "
             f"errors=\"{errors}\" skipped=\"{skipped}\">")  # fmt: skip
     return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', head, *cases, "</testsuite>"]) + "\n"
 

@@ -5,9 +5,11 @@ A drawing holds no text: names and figures are HTML beside it, so that a phone d
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from typing import Any
+from xml.sax.saxutils import quoteattr
 
 import numpy as np
 from markupsafe import Markup
@@ -36,6 +38,13 @@ def span(bounds: Sequence[float | None] | None) -> str:
     return f"{bounds[0]:.3f} to {bounds[1]:.3f}"
 
 
+def brief(bounds: Sequence[float | None] | None) -> str:
+    """An interval for a narrow column."""
+    if not bounds or bounds[0] is None or bounds[1] is None:
+        return "–"
+    return f"{bounds[0]:.2f}–{bounds[1]:.2f}".replace("0.", ".")
+
+
 def percent(value: float | None) -> str:
     return "–" if value is None else f"{value:.1%}"
 
@@ -52,14 +61,22 @@ def grade_class(grade: int | None) -> str:
     return "" if grade is None else f"g{min(max(grade, 0), 2)}"
 
 
+TEX = {**{character: f"\\{character}" for character in "&%$#_{}"}, "\\": r"\textbackslash{}", "~": r"\textasciitilde{}",
+       "^": r"\textasciicircum{}", "–": "--"}  # fmt: skip
+NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
 def tex(text: str) -> str:
-    for character in "&%$#_{}":
-        text = text.replace(character, f"\\{character}")
-    return text.replace("–", "--")
+    return "".join(TEX.get(character, character) for character in text)
+
+
+def attribute(text: str) -> str:
+    """A quoted XML attribute; characters that XML cannot hold, such as those of terminal colours, become �."""
+    return quoteattr(NOT_XML.sub("\ufffd", text))
 
 
 FILTERS = {
-    "dec": decimal, "signed": signed, "span": span, "gradeclass": grade_class, "percent": percent,
+    "dec": decimal, "signed": signed, "span": span, "brief": brief, "gradeclass": grade_class, "percent": percent,
     "percents": percents, "millis": millis, "pvalue": p_value,
 }  # fmt: skip
 

@@ -119,6 +119,9 @@ HEADINGS = {"type": "By query type", "topic": "By topic", "category": "By catego
             "practice_area": "By practice area", "language": "By language"}  # fmt: skip
 
 
+FEW = 10  # a slice with fewer queries is marked
+
+
 def scorecard(results: Mapping[str, Any]) -> RenderableType:
     """The scorecard for a terminal, from a results object (so a saved file shows the same)."""
     receipt = results["receipt"]
@@ -128,6 +131,7 @@ def scorecard(results: Mapping[str, Any]) -> RenderableType:
     table.add_column("n", justify="right", style="dim")
     for line in lines:
         table.add_column(_heading(line), justify="right", no_wrap=True)
+    few = any(n < FEW for kind, parts in receipt["n"].items() if kind != "overall" for n in parts.values())
     _add_row(table, "Overall", receipt["n"]["overall"], results["overall"], lines, style="bold cyan")
     if bounds := results.get("intervals", {}).get("overall"):
         table.add_row("  95% interval", "", *(_span(bounds[line["key"]]) for line in lines), style="dim")
@@ -138,11 +142,13 @@ def scorecard(results: Mapping[str, Any]) -> RenderableType:
         table.add_section()
         table.add_row(Text(HEADINGS.get(kind, f"By {kind}"), style="bold"))
         for name, means in results[key].items():
-            _add_row(table, f"  {name}", receipt["n"][key][name], means, lines)
+            n = receipt["n"][key][name]
+            _add_row(table, f"  {name}{' *' if n < FEW else ''}", n, means, lines)
     gold = receipt["gold"]
     size = f"  ({counted(gold['queries'], 'query')}, {counted(gold['judgments'], 'judgment')})"
     title = Text.assemble((str(results["engine"]), "bold"), " on ", (gold["name"], "bold"), size)
-    return Group(title, Text(), table, *_footnotes(receipt))
+    note = [Text(f"* fewer than {FEW} queries: too few to conclude from.", style="dim")] if few else []
+    return Group(title, Text(), table, *([Text(), *note] if note else []), *_footnotes(receipt))
 
 
 def comparison(results: Mapping[str, Mapping[str, Any]]) -> RenderableType:
@@ -226,11 +232,14 @@ def _footnotes(receipt: Mapping[str, Any]) -> Iterator[Text]:
     yield Text()
     if mrr := next((line for line in receipt["measures"] if line["key"] == "mrr" and line["measure"] != "RR"), None):
         yield Text(f"MRR is {mrr['measure']}: 1/rank of the first hit with grade {mrr['rel']} or more.", style="dim")
+    shown = "nDCG@10" if "nDCG@10" in receipt["unjudged"] else next(iter(receipt["unjudged"]), "")
+    cutoff = next((line["cutoff"] for line in receipt["measures"] if line["measure"] == shown), None)
+    looked_at = f"the top {cutoff}" if cutoff else "all hits"
     for name, values in receipt["unjudged"].items():
-        if values["judged"] is not None and values["judged"] < 1 and name.startswith("nDCG@10"):
+        if values["judged"] is not None and values["judged"] < 1 and name == shown:
             only, worst, best = (decimal(values[key]) for key in ("judged_only", "worst", "best"))
             yield Text(
-                f"{values['judged']:.0%} of the top 10 is judged. {name} counts the rest as not relevant; over judged "
+                f"{values['judged']:.0%} of {looked_at} is judged. {name} counts the rest as not relevant; over judged "
                 f"documents alone it is {only}, and with every possible grade of the rest between {worst} and {best}.",
                 style="dim",
             )

@@ -41,6 +41,9 @@ def _comparison_notes(found: Mapping[str, Any], rows: Sequence[Mapping[str, Any]
     sure = "significant" if head["p_holm"] <= 0.05 else "not significant"
     yield Text(f"{found['headline']} changed by {signed(head['difference'])}: {sure} after Holm's correction over "
                f"{len(found['differences'])} tests (p {p_value(head['p_holm'])}).")  # fmt: skip
+    others = [f"t {p_value(head['p_t'])}", f"Wilcoxon {p_value(head['p_wilcoxon'])}",
+              f"Benjamini–Hochberg {p_value(head['p_bh'])}"]  # fmt: skip
+    yield Text(f"Beside it: {', '.join(others)}; those of every measure are in --json and in the report.", style="dim")
     yield Text(_power(head, found["headline"]), style="dim")
     for row in rows:
         if row["residuals"]:

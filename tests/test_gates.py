@@ -1,0 +1,141 @@
+"""Gates of graded sets: what they demand holds together, and one that is written wrong does not pass quietly."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay import deciding
+from assay.errors import InputError
+from assay.gates import Gate, decide
+from command_line import Assay
+
+
+def results(values: list[float], *, fingerprint: str = "g", judged: bool = True) -> dict[str, Any]:
+    """Queries with one hit in their top 5 for each tenth of P@5 asked for."""
+    entries = [
+        {"query_id": f"q{n}", "query_text": "", "metrics": {"p": value}, "results": ["a", "b"],
+         "grades": [1, None] if not judged else [1, 0], "judged": [1, 0]}
+        for n, value in enumerate(values)
+    ]  # fmt: skip
+    line = {"key": "p", "measure": "P@5", "cutoff": 5}
+    receipt = {"measures": [line], "counts": {}, "gold": {"fingerprint": fingerprint}}
+    return {"timestamp": "2026-01-01", "engine": "e", "overall": {"p": sum(values) / len(values)},
+            "per_query": entries, "receipt": receipt}  # fmt: skip
+
+
+def test_a_minimum_beside_a_greatest_drop_is_not_forgotten() -> None:
+    gate = Gate(measure="P@5", minimum=0.6, max_drop=0.5)
+    found = decide(results([0.2, 0.2]), [gate], results([0.4, 0.4]))
+    assert [check.status for check in found.checks] == ["fail", "pass"]
+    assert found.status == "fail"
+    assert [check.gate.name for check in found.checks] == ["", "P@5 overall, drop"]
+
+
+def test_a_mean_at_the_bound_holds() -> None:
+    values = [0.1, 0.2, 0.3] * 7  # its mean is a little below 0.2 in floating point
+    assert decide(results(values), [Gate(measure="P@5", minimum=0.2, maximum=0.2)]).status == "pass"
+
+
+@pytest.mark.parametrize(
+    ("demand", "said"),
+    [
+        ({}, "demands nothing"),
+        ({"significance": 0.05}, "demands nothing"),
+        ({"minimum": float("nan")}, "must be a number"),
+        ({"minimum": 0.5, "min_judged": 80}, "share between 0 and 1"),
+        ({"minimum": 0.5, "significance": 5}, "chance between 0 and 1"),
+        ({"max_drop": -0.1}, "0 or more"),
+        ({"minimum": 0.9, "maximum": 0.1}, "nothing is at least 0.9"),
+    ],
+)
+def test_a_gate_that_is_written_wrong_is_refused(demand: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        decide(results([0.2]), [Gate(measure="P@5", **demand)])
+
+
+@pytest.mark.parametrize("demand", [{"max_drop": 5.0}, {"maximum": 5.0, "slice": "topic:gifts"}])
+def test_a_latency_takes_a_bound_and_nothing_else(demand: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="is not for a latency"):
+        decide(results([0.2]), [Gate(measure="latency_p95", **demand)])
+
+
+def test_a_stale_baseline_decides_nothing(tmp_path: Path) -> None:
+    (tmp_path / "base.json").write_text(json.dumps(results([0.2, 0.2], fingerprint="old")))
+    found = deciding.verdict(results([0.2, 0.2]), [Gate(measure="P@5", max_drop=0.1)], tmp_path / "base.json")
+    assert found["status"] == "inconclusive"
+    assert "the baseline is stale, scored on different gold sets (fingerprint old and g)" in str(found["checks"])
+    assert "judge_next" not in found  # no judgment makes it fresh
+
+
+def test_no_judgment_makes_more_queries() -> None:
+    gate = Gate(measure="P@5", minimum=0.3, min_queries=50)
+    assert deciding.verdict(results([0.2, 0.2], judged=False), [gate], None)["judge_next"] == []
+
+
+def test_judgments_that_bring_the_interval_over_the_bound_are_named() -> None:
+    """P@2 is 0.4, more than 0.3 but not surely; with every second hit unjudged, judging brings it up."""
+    entries = [
+        {"query_id": f"q{n}", "query_text": "", "results": ["a", f"u{n}"], "grades": [int(n % 5 > 0), None],
+         "judged": [1, 1, 1], "metrics": {"p": 0.5 * int(n % 5 > 0)}}
+        for n in range(10)
+    ]  # fmt: skip
+    line = {"key": "p", "measure": "P@2", "cutoff": 2}
+    receipt = {"measures": [line], "counts": {}, "gold": {"fingerprint": "g"}}
+    gate = Gate(measure="P@2", minimum=0.3, significance=0.05)
+    found = deciding.verdict({"per_query": entries, "receipt": receipt}, [gate], None)
+    assert found["status"] == "inconclusive"
+    value, low = 0.4, float(found["checks"][0]["message"].split("the interval ")[1].split()[0])
+    brought = value + sum(pair["change"] for pair in found["judge_next"])
+    assert found["judge_next"]
+    assert brought - (value - low) >= 0.3 - 1e-3  # the interval, moved as far, is clear of the bound
+    assert len(found["judge_next"]) < 10  # and no longer than it takes
+
+
+def _write(folder: Path, engines: str, gold: str = "s", gates: str = "") -> None:
+    rows = [{"id": f"g{n}", "query": query, "relevant_case_law_ids": ["a"], "source": "chair"}
+            for n, query in enumerate(("gift limit", "lobbying"))]  # fmt: skip
+    (folder / "gold-set.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (folder / "assay.toml").write_text(f'[gold."{gold}"]\npath = "gold-set.jsonl"\n{engines}\n{gates}')
+
+
+def test_a_failed_call_is_asked_again(assay_cli: Assay, tmp_path: Path) -> None:
+    trouble = "if 'gift' in query and os.path.exists('broken'):\n        raise OSError('away')"
+    (tmp_path / "mine.py").write_text(f"import os\ndef search(query, top_k):\n    {trouble}\n    return ['a']\n")
+    _write(tmp_path, '[engines.e]\nsearch_module = "mine"', gates='[[gates]]\nmeasure = "P@5"\nminimum = 0.1')
+    (tmp_path / "broken").touch()
+    assert assay_cli("run").code == 1
+    (tmp_path / "broken").unlink()
+    again = assay_cli("run")
+    assert (again.code, "e on s: scored" in again.err) == (0, True)
+    assert "e on s: unchanged" in assay_cli("run").err
+
+
+def test_an_engine_that_ends_its_process_is_named_and_spares_the_others(assay_cli: Assay, tmp_path: Path) -> None:
+    (tmp_path / "dies.py").write_text("import os\ndef search(query, top_k):\n    os._exit(3)\n")
+    (tmp_path / "lives.py").write_text("def search(query, top_k):\n    return ['a']\n")
+    names = ("dies", "lives")
+    _write(tmp_path, "\n".join(f'[engines.{name}]\nsearch_module = "{name}"' for name in names))
+    found = assay_cli("run")
+    assert found.code == 4
+    assert "dies: the engine ended its process" in found.out
+    assert "lives on s: scored" in found.err
+
+
+@pytest.mark.parametrize(
+    ("gold", "engines", "gates", "said"),
+    [
+        ("../s", '[engines.e]\nengine = "bm25"', "", "cannot be a file name"),
+        ("s", "[engines]", "", "there is nothing under engines"),
+        ("s", '[engines.e]\nengine = "bm25"', '[[gates]]\nmeasure = "P@5"', "gates[0]: it demands nothing"),
+    ],
+)
+def test_a_configuration_that_decides_nothing_is_refused(
+    gold: str, engines: str, gates: str, said: str, assay_cli: Assay, tmp_path: Path
+) -> None:
+    _write(tmp_path, engines, gold, gates)
+    found = assay_cli("run")
+    assert (found.code, said in found.err) == (2, True), found.err
