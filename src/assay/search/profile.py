@@ -101,6 +101,28 @@ FINNISH = Profile(
     ),
 )
 
+# What a score means without the encoder a profile was fitted with: other cosines mean other things, so words decide.
+# Opinions: 105 queries against 40 from elsewhere, AUC .89; the hit model has the mean cosine in its bias. Generic: the
+# 21 sample queries against the same, AUC .82. docs/experiments/08-calibration.md.
+BY_WORDS = {
+    "opinions": Calibration(
+        scope=Logistic(bias=-4.7, weights={"attained": 11.5}),
+        hit=Logistic(bias=-7.0, weights={"ratio": 7.94, "attained": 4.79}),
+    ),
+    "generic": Calibration(scope=Logistic(bias=-2.8, weights={"attained": 14.0})),
+    "finnish": SOFT.calibration,
+    "soft": SOFT.calibration,
+}
+
+
+def with_encoder(profile: Profile, encoder: str) -> Profile:
+    """The profile with another encoder, or with none."""
+    if encoder == profile.encoder:
+        return profile
+    return msgspec.structs.replace(
+        profile, encoder=encoder, dense=profile.dense or 1.0, calibration=BY_WORDS[profile.name]
+    )
+
 
 def choose(language: str, lengths: Sequence[int], *, opinions: bool) -> Profile:
     """Long English texts in a large collection that carries its own questions: opinions. Other English: generic.
