@@ -149,10 +149,12 @@ def search(
     """Search a corpus: hits with calibrated scores, a passage each, and why they are there."""
     from assay import library, listing
 
+    filters = library.Filters(topic=topic, statute=statute, law=law, years=_years(year))
+    if like and query:
+        raise UsageError("give a query or --like, not both")
     if like:
-        data = library.more_like(name, like, top_k=top_k, say=say)
+        data = library.more_like(name, like, top_k=top_k, filters=filters, say=say)
     else:
-        filters = library.Filters(topic=topic, statute=statute, law=law, years=_years(year))
         with progress_bar() as tick:
             data = library.search(name, query, top_k=top_k, filters=filters, tick=tick, say=say)
     emit(data, lambda: listing.search_page(data), json=json)
@@ -164,7 +166,10 @@ def _years(text: str) -> tuple[int, int] | None:
     found = re.fullmatch(r"(\d{4})(?:\s*[-–]\s*(\d{4}))?", text.strip())
     if not found:
         raise UsageError(f"--year {text!r} is not a year or a span such as 2010-2020")
-    return int(found[1]), int(found[2] or found[1])
+    first, last = int(found[1]), int(found[2] or found[1])
+    if first > last:
+        raise UsageError(f"--year {text!r} ends before it begins")
+    return first, last
 
 
 def cite(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -107,8 +108,9 @@ def _build(
     folder = index_folder(corpus, home)
     previous = None if fresh else _readable(folder)
     digests = corpus.frame.select("digest").collect()["digest"].to_list()
-    wanted = (encoder or None) if dense else ""
-    built = indexes.build(zip(corpus.iter(), digests, strict=True), encoder=wanted, previous=previous, tick=tick)
+    built = indexes.build(
+        zip(corpus.iter(), digests, strict=True), encoder=encoder, dense=dense, previous=previous, tick=tick
+    )
     indexes.save(built, folder, corpus.fingerprint)
     old = set(previous.digests) if previous is not None and previous.profile == built.profile else set()
     return built, sum(digest in old for digest in digests)
@@ -131,17 +133,18 @@ def open_engine(
         found = indexes.load(folder, corpus.fingerprint)
     except IndexProblem as problem:
         say(f"{corpus.name}: {problem}; building the index")
-        found, _ = _build(corpus, home, dense=_was_dense(folder), tick=tick)
+        dense, encoder = _as_before(folder)
+        found, _ = _build(corpus, home, dense=dense, encoder=encoder, tick=tick)
     return Engine(found, name=corpus.name, lookup=lru_cache(maxsize=4096)(corpus.get))
 
 
-def _was_dense(folder: Path) -> bool:
-    """Someone who built without the encoder wants it rebuilt so."""
+def _as_before(folder: Path) -> tuple[bool, str]:
+    """(dense, encoder): whoever built without the encoder, or with one of their own, wants it rebuilt so."""
     try:
-        manifest = indexes.read_manifest(folder)
+        profile = indexes.read_manifest(folder).profile
     except IndexProblem:
-        return True
-    return bool(manifest.profile.encoder)
+        return True, ""
+    return bool(profile.encoder), profile.encoder if profile.encoder.startswith(("openai:", "st:")) else ""
 
 
 def search(
@@ -166,12 +169,18 @@ def search(
 
 
 def more_like(
-    name: str, doc_id: str, *, top_k: int = 10, home: Path | None = None, say: Say = lambda t: None
+    name: str,
+    doc_id: str,
+    *,
+    top_k: int = 10,
+    filters: Filters = Filters(),  # noqa: B008 - frozen
+    home: Path | None = None,
+    say: Say = lambda t: None,
 ) -> dict[str, Any]:
     corpus = corpus_named(name, home)
     document = corpus.get(doc_id)
     engine = open_engine(name, home=home, say=say)
-    hits = engine.like(doc_id, top_k)
+    hits = engine.like(doc_id, top_k, allowed=_allowed(corpus, filters) if filters.any() else None)
     shown = [_shown(rank, hit, engine, document.title, corpus) for rank, hit in enumerate(hits, start=1)]
     return {"query": f"like {doc_id}", "corpus": corpus.name, "abstained": False, "hits": shown}
 
@@ -209,13 +218,20 @@ def _allowed(corpus: Corpus, filters: Filters) -> Any:
                 matched |= (found.str.to_lowercase() == value.lower()).to_numpy()
             allowed &= matched
     if filters.statute:
-        holds = pl.Series([any(filters.statute in text for text in texts) for texts in frame["citations"].to_list()])
+        named = _naming(filters.statute)
+        holds = pl.Series([any(map(named, texts)) for texts in frame["citations"].to_list()])
         allowed &= holds.to_numpy()
     if not allowed.any():
         raise InputError(
             "no document of the corpus passes these filters", hint="Check --topic, --law, --statute, --year."
         )
     return allowed
+
+
+def _naming(statute: str) -> Callable[[str], Any]:
+    """Whether a citation names this statute or a part of it: 87103 is in 87103(a), and not in 87103.5 or 187103."""
+    words = r"\s+".join(map(re.escape, statute.split()))
+    return re.compile(rf"(?<![\w.]){words}(?!\w|\.\d)", re.IGNORECASE).search
 
 
 def corpus_rows(home: Path | None = None) -> list[dict[str, Any]]:

@@ -32,7 +32,7 @@ TEXTS = {
 
 
 def test_it_opens_as_it_was_built(tmp_path: Path) -> None:
-    built = index.build([(Document(id=key, text=text, language="en"), key) for key, text in TEXTS.items()], encoder="")
+    built = index.build([(Document(id=key, text=text, language="en"), key) for key, text in TEXTS.items()], dense=False)
     index.save(built, tmp_path / "i", "f")
     opened = index.load(tmp_path / "i", "f")
     assert (opened.ids, opened.profile) == (built.ids, built.profile)

@@ -120,7 +120,7 @@ def test_the_forms_of_the_finnish_thesaurus_are_of_this_thesaurus() -> None:
 
 
 def test_another_encoder_or_none_leaves_the_meaning_of_scores_to_the_words() -> None:
-    bare = Engine(build(act(*SECTIONS), encoder=""))
+    bare = Engine(build(act(*SECTIONS), dense=False))
     assert bare._index.vectors is None
     assert "dense" not in bare._index.profile.calibration.scope.weights
     hits = bare.search("Milloin talousarvio hyväksytään?")

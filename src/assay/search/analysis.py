@@ -34,6 +34,9 @@ HEBREW_ENDINGS = "יות ים ות יה ה ת י".split()
 FINAL_LETTERS = str.maketrans("ךםןףץ", "כמנפצ")
 
 
+# soft hyphens, zero-width and direction marks: seen by nobody, they must not split a word
+UNSEEN = dict.fromkeys([0xAD, 0x200B, 0x200E, 0x200F, *range(0x202A, 0x202F), 0x2060, *range(0x2066, 0x206A), 0xFEFF])
+CODES = {"eng": "en", "english": "en", "fin": "fi", "finnish": "fi", "heb": "he", "iw": "he", "hebrew": "he"}
 WITHOUT_DOTS = str.maketrans("äöåÄÖÅ", "aoaAOA")
 
 
@@ -61,7 +64,7 @@ class English:
     _TOKEN = re.compile(
         r"\d{3,5}(?:\.\d+)?(?:\([a-z0-9]{1,3}\))+|\d+(?:\.\d+)+|\$?\d[\d,]*\d|\d|[^\W\d_]+(?:'[^\W\d_]+)?"
     )
-    _FOLD = str.maketrans({"’": "'", "“": '"', "”": '"', "§": " "})
+    _FOLD = str.maketrans({"’": "'", "“": '"', "”": '"', "§": " "}) | UNSEEN
     _PART = re.compile(r"\([a-z0-9]+\)")
     _CITATION = re.compile(r"\d{4,5}(?:\.\d+)?(?:\(|$)")
 
@@ -98,7 +101,7 @@ class Finnish:
     _WORD = re.compile(r"[^\W\d_]+|\d+[a-z]?")
 
     def words(self, text: str) -> list[str]:
-        folded = unicodedata.normalize("NFC", text).lower().replace("\u00ad", "")
+        folded = unicodedata.normalize("NFC", text).lower().translate(UNSEEN)
         return [word for word in self._WORD.findall(folded) if word not in FINNISH_STOP]
 
     def lemma(self, word: str) -> str:
@@ -143,7 +146,7 @@ class Plain:
         self.language = language
 
     def words(self, text: str) -> list[str]:
-        return self._WORD.findall(unicodedata.normalize("NFKC", text).casefold())
+        return self._WORD.findall(unicodedata.normalize("NFKC", text).translate(UNSEEN).casefold())
 
     def lemma(self, word: str) -> str:
         return word
@@ -169,6 +172,20 @@ def grams(words: Iterable[str], size: int) -> list[str]:
     return found
 
 
+def language_code(stated: str) -> str:
+    """What a record calls its language, as a code of two letters: "EN", "en-US" and "eng" are en."""
+    code = re.split(r"[-_]", stated.strip().lower())[0]
+    return CODES.get(code, code)
+
+
+def is_foreign(text: str, language: str) -> bool:
+    """Whether one letter in a hundred is none of English or Finnish: an importer may have guessed by a word or two."""
+    own = {"en": "", "fi": "äöå"}.get(language)
+    letters = [character for character in text[:200_000].lower() if character.isalpha()]
+    strange = 0 if own is None else sum(character > "\x7f" and character not in own for character in letters)
+    return strange > len(letters) / 100
+
+
 def guess_language(texts: Iterable[str]) -> str:
     """The language of a collection that does not say: by script, then by which stop words it uses most."""
     sample = " ".join(texts)[:200_000].lower()
@@ -183,7 +200,8 @@ def guess_language(texts: Iterable[str]) -> str:
         for language, stop in (("en", ENGLISH_STOP), ("fi", FINNISH_STOP))
     }
     best = max(shares, key=lambda language: shares[language])
-    return best if shares[best] > 0.05 else ""
+    enough = shares[best] > (0.05 if best == "fi" else 0.1)  # "i", "under" and "for" are Scandinavian words, too
+    return best if enough and not is_foreign(sample, best) else ""
 
 
 @lru_cache(maxsize=200_000)
@@ -205,8 +223,11 @@ def _lemma(word: str, language: str) -> str:
     return str(simplemma.lemmatize(word, lang=language)).lower()
 
 
+_HEBREW_MARKS = str.maketrans({"״": '"', "”": '"', "“": '"', "„": '"', "׳": "'", "’": "'", "‘": "'", "־": " "})
+
+
 def _without_points(text: str) -> str:
     """Niqqud and cantillation dropped; quotes, geresh and maqaf made plain."""
-    plain = unicodedata.normalize("NFKD", text)
+    plain = unicodedata.normalize("NFKD", text).translate(UNSEEN)
     plain = "".join(character for character in plain if not unicodedata.combining(character))
-    return plain.replace("״", '"').replace("׳", "'").replace("־", " ").lower()
+    return plain.translate(_HEBREW_MARKS).lower()

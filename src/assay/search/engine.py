@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from assay.search.analysis import grams
+from assay.search.analysis import UNSEEN, grams
 from assay.search.dense import encoder
 from assay.search.index import VIEWS, Index, is_citation
 from assay.search.learned import query_vector
@@ -18,8 +19,10 @@ from assay.search.thesaurus import thesaurus
 from assay.types import Document, Hit, SearchEngine
 
 MAX_QUERY = 20_000  # characters that are read of a query
+MAX_WORDS = 400  # different words of a query that look-alikes, spelling and the passage are sought for
 FEEDBACK_HITS, TEMPERATURE = 8, 0.1
 LIKE_TERMS = 40
+MAX_SPELLED = 40  # unknown words of a query that are read as their neighbours
 MEANT = 0.6  # what a term of the thesaurus counts beside the word itself
 EXPANDED = 0.3  # the question with these terms, by n-grams
 TRANSITIONAL = 0.2  # taken off a transitional provision, unless the question asks for one
@@ -32,6 +35,13 @@ class Hits(list[Hit]):
     """Hits, best first; `abstained` when nothing here answers the question."""
 
     abstained: bool = False
+
+    @classmethod
+    def none(cls) -> Hits:
+        """Nothing was found, so nothing answers."""
+        hits = cls()
+        hits.abstained = True
+        return hits
 
 
 class Engine(SearchEngine):
@@ -47,16 +57,17 @@ class Engine(SearchEngine):
         """The best `top_k` documents with scores in [0, 1]; `allowed` is a boolean mask over rows."""
         text = _printable(query)
         if not text.strip() or top_k < 1:
-            return Hits()
+            return Hits.none()
         words = self._index.analyzer.terms(text) if self._index.profile.kind == "stems" else []
         return self._rank(text, self._signals(text, words), top_k, allowed, explain)
 
-    def like(self, doc_id: str, top_k: int = 10) -> Hits:
+    def like(self, doc_id: str, top_k: int = 10, *, allowed: Any = None) -> Hits:
         """More like this: the document's most telling terms and its own vector as the query."""
         row = self._index.ids.index(doc_id)
         if self._index.profile.kind == "soft":
             document = self._lookup(doc_id) if self._lookup else None
-            found = self.search(f"{document.title} {document.text}"[:2_000] if document else "", top_k + 1)
+            text = f"{document.title} {document.text}"[:2_000] if document else ""
+            found = self.search(text, top_k + 1, allowed=allowed)
         else:
             counted, full = self._index.counts["full"], self._index.fields["full"]
             start, end = counted.offsets[row], counted.offsets[row + 1]
@@ -64,7 +75,7 @@ class Engine(SearchEngine):
             best = np.argsort(-np.log1p(counted.frequencies[start:end]) * full.idf[terms])[:LIKE_TERMS]
             words = [counted.vocabulary[terms[place]] for place in best]
             vector = None if self._index.vectors is None else self._index.vectors[row]
-            found = self._rank("", self._signals("", words, vector), top_k + 1, None, False)
+            found = self._rank("", self._signals("", words, vector), top_k + 1, allowed, False)
         result = Hits([hit for hit in found if hit.doc_id != doc_id][:top_k])
         return result
 
@@ -109,7 +120,7 @@ class Engine(SearchEngine):
 
     def _soft_signals(self, text: str) -> Signals:
         index, language = self._index, self._index.analyzer
-        words = list(dict.fromkeys(language.words(text)))
+        words = list(dict.fromkeys(language.words(text)))[:MAX_WORDS]
         said = thesaurus(language.language)
         terms = said.expand(words) if said else {}
         similar = [self._similar(word, terms.get(word, [])) for word in words]
@@ -209,7 +220,9 @@ class Engine(SearchEngine):
 
     def _spelled(self, words: list[str], full: Bm25) -> list[str]:
         """A word the collection does not have is read as the most frequent one a letter away, when there is one."""
-        return [word if word in full.numbers or not word.isalpha() else _nearest(word, full) for word in words]
+        strange = [word for word in dict.fromkeys(words) if word.isalpha() and not _is_held(word, full)]
+        meant = {word: _nearest(word, full) for word in strange[:MAX_SPELLED]}
+        return [meant.get(word, word) for word in words]
 
     @staticmethod
     def _term(field: Bm25, number: int) -> str:
@@ -229,7 +242,7 @@ class Engine(SearchEngine):
         top = top[np.lexsort((top, -fused[top]))]
         top = top[fused[top] > 0]
         if not len(top):
-            return Hits()
+            return Hits.none()
         head = self._head(signals, top)
         scope = self._index.profile.calibration.scope(head)
         hits = Hits()
@@ -261,20 +274,41 @@ class Engine(SearchEngine):
         return Hit(doc_id=doc_id, score=score, locator=document.locator, title=document.title, text=document.text,
                    explanation=explanation)  # fmt: skip
 
+    def _asked(self, words: Iterable[str]) -> Callable[[str], bool]:
+        """Whether a document's word is one of the question's: what counted in the search counts here."""
+        lemmas = {self._lemma(word) for word in words}
+        index = self._index
+        meant: set[str] = set()
+        if index.words is not None:
+            said = thesaurus(index.analyzer.language)
+            terms = said.expand(list(words)) if said else {}
+            for word in words:
+                numbers, shares = self._similar(word, terms.get(word, []))
+                meant.update(index.words.words[number] for number in numbers[shares > _SHOWN])
+
+        @cache
+        def is_asked(word: str) -> bool:
+            lemma = self._lemma(word)
+            return word in meant or lemma in lemmas or any(_alike(lemma, other) > 0.85 for other in lemmas)
+
+        return is_asked
+
     def snippet(self, query: str, document: Document) -> tuple[str, list[str]]:
         """The passage of a document with most of the query's words, and those words: what a lawyer reads first."""
         language = self._index.analyzer
-        asked = {self._lemma(word) for word in language.words(_printable(query))}
+        words = list(dict.fromkeys(language.words(_printable(query))))[:MAX_WORDS]
+        asked = self._asked(words)
         best, best_score, found = document.text[:SNIPPET], -1.0, []
         for sentence in _sentences(document):
             words = language.words(sentence)
-            held = [word for word in dict.fromkeys(words) if any(_alike(self._lemma(word), a) > 0.85 for a in asked)]
+            held = [word for word in dict.fromkeys(words) if asked(word)]
             score = len({self._lemma(word) for word in held}) / (8 + len(words)) ** 0.5
             if score > best_score:
                 best, best_score, found = sentence, score, held
         return _shorten(best), found
 
 
+_SHOWN = 0.3  # how much a look-alike must count to be shown as a word of the question
 _FINNISH_SECTION = re.compile(r"(\d+)\s?([a-z]?)\s?§(?:\s?:?\w*\s+(\d+)\s+mom)?", re.IGNORECASE)
 _HEBREW_SECTION = re.compile(
     r"(?:^|[^\u05d0-\u05ea])[\u05d5\u05d1\u05dc\u05de\u05e9\u05d4]{0,2}סעי(?:ף|פים)\s+(\d+)([\u05d0-\u05ea]?)"
@@ -319,8 +353,14 @@ def _characters(text: str, size: int) -> list[str]:
 
 
 def _printable(query: str) -> str:
-    """Control characters become spaces; what is beyond any question is cut."""
-    return re.sub(r"[\x00-\x1f\x7f]", " ", query[:MAX_QUERY])
+    """Control characters and bytes that are no text become spaces, unseen ones go; beyond any question it is cut."""
+    return re.sub(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]", " ", query[:MAX_QUERY].translate(UNSEEN))
+
+
+def _is_held(word: str, field: Bm25) -> bool:
+    """Some document has it; an updated index may still list a word whose last document is gone."""
+    number = field.numbers.get(word)
+    return number is not None and int(field.starts[number + 1]) > int(field.starts[number])
 
 
 def _nearest(word: str, field: Bm25) -> str:
@@ -330,7 +370,8 @@ def _nearest(word: str, field: Bm25) -> str:
     for other, number in field.numbers.items():
         if other[0] == word[0] and abs(len(other) - len(word)) <= 1:
             frequency = int(field.starts[number + 1] - field.starts[number])
-            if frequency > max(held, 1) and _one_edit_apart(word, other):
+            first = frequency > held or (frequency == held and other < best)
+            if frequency > 1 and first and _one_edit_apart(word, other):
                 best, held = other, frequency
     return best
 
@@ -358,7 +399,7 @@ def _sentences(document: Document) -> Iterable[str]:
     texts = [document.fields[name] for name in ("conclusion", "question", "summary") if document.fields.get(name)]
     for text in [*texts, document.text[:60_000]]:
         for part in re.split(r"(?<=[.?!;:])\s+|\n{2,}", text):
-            if len(part) > 30:
+            if len(part) > 30 or len(text) <= 60:
                 yield " ".join(part.split())
 
 

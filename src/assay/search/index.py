@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,9 +23,9 @@ from uuid import uuid4
 import msgspec
 import numpy as np
 
-from assay.errors import AssayError, InputError
+from assay.errors import AssayError, EngineError, InputError
 from assay.files import read_json, write_atomic
-from assay.search.analysis import Analyzer, English, analyzer, grams, guess_language
+from assay.search.analysis import Analyzer, English, analyzer, grams, guess_language, is_foreign, language_code
 from assay.search.dense import Floats
 from assay.search.dense import encoder as named_encoder
 from assay.search.learned import LEARNED, document_vectors, word_vectors
@@ -35,6 +37,7 @@ from assay.types import Document
 
 FORMAT = 3
 MANIFEST = "index.json"
+WRITTEN, STALE = "written.txt", 3_600.0  # the end mark of a data folder; seconds after which one without it is given up
 VIEWS = {"main": 1.0, "title": 0.3, "tags": 0.5, "section": 0.3}  # soft views and what each counts
 Tick = Callable[[str, int, int], None]  # (what, done, of)
 
@@ -75,12 +78,12 @@ class Index:
 def build(
     documents: Iterable[tuple[Document, str]],
     *,
-    profile: Profile | None = None,
-    encoder: str | None = None,
+    dense: bool = True,
+    encoder: str = "",
     previous: Index | None = None,
     tick: Tick = lambda what, done, of: None,
 ) -> Index:
-    """An index of (document, digest) pairs; `encoder` in place of the profile's, "" for none. Raises InputError on an
+    """An index of (document, digest) pairs, with the encoder that suits it or another one. Raises InputError on an
     empty corpus."""
     views: list[View] = []
     digests: list[str] = []
@@ -94,9 +97,8 @@ def build(
     if not views:
         raise InputError("the corpus has no documents", hint="Import documents first.")
     language = _language(languages, views)
-    chosen = profile or choose(language, [len(view.body) for view in views], opinions=asked > len(views) / 2)
-    if encoder is not None:
-        chosen = with_encoder(chosen, encoder)
+    chosen = choose(language, [len(view.body) for view in views], opinions=asked > len(views) / 2)
+    chosen = with_encoder(chosen, encoder if dense else "") if encoder or not dense else chosen
     usable = previous if previous is not None and previous.profile == chosen else None
     if chosen.kind == "soft":
         return _build_soft(chosen, views, digests, usable, tick)
@@ -104,10 +106,12 @@ def build(
 
 
 def _language(stated: Sequence[str], views: Sequence[View]) -> str:
-    known = [language for language in stated if language]
+    known = Counter(language_code(language) for language in stated if language.strip())
+    sample = [f"{view.title} {view.body}"[:2_000] for view in views[:200]]
     if known:
-        return max(set(known), key=known.count)
-    return guess_language(f"{view.title} {view.body}"[:2_000] for view in views[:200])
+        most = min(known, key=lambda code: (-known[code], code))
+        return guess_language(sample) if is_foreign(" ".join(sample), most) else most
+    return guess_language(sample)
 
 
 def _build_stems(profile: Profile, views: list[View], digests: list[str], previous: Index | None, tick: Tick) -> Index:
@@ -159,9 +163,16 @@ def _vectors(
         done += number
         tick("encoding", done, len(fresh))
 
+    if not fresh and kept is not None:
+        return np.asarray(kept[np.array(reuse, np.int64)])
     encoded = named_encoder(profile.encoder).documents([views[row].dense for row in fresh], tock)
     if kept is None:
         return encoded
+    if encoded.shape[1] != kept.shape[1]:
+        raise EngineError(
+            f"{profile.encoder} gives {encoded.shape[1]} numbers a text, before {kept.shape[1]}: another model; "
+            "`assay index NAME --fresh` encodes everything again"
+        )
     vectors = np.zeros((len(views), kept.shape[1]), np.float32)
     old = np.array([row for row in range(len(views)) if reuse[row] >= 0], np.int64)
     vectors[old] = kept[np.array([reuse[row] for row in old], np.int64)]
@@ -182,7 +193,7 @@ def _build_soft(profile: Profile, views: list[View], digests: list[str], previou
     counts: dict[str, Counts] = {}
     fields: dict[str, Bm25] = {}
     for name, view_texts in texts.items():
-        if not any(text.strip() for text in view_texts):
+        if name != "main" and not any(text.strip() for text in view_texts):
             continue
         shared = Counts(list(vocabulary), np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.uint16))
         counts[name] = count_terms(view_texts, language.words, shared)
@@ -252,10 +263,22 @@ def save(index: Index, folder: Path, corpus_fingerprint: str) -> None:
         raise InputError(f"cannot write the index: {message}", where=str(folder), hint="Is the disk full?") from error
     manifest = _Manifest(format=FORMAT, corpus=corpus_fingerprint, profile=index.profile, documents=len(index),
                          data=data, files=files)  # fmt: skip
-    write_atomic(folder / MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=1))
+    try:
+        write_atomic(folder / MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=1))
+    except BaseException:
+        shutil.rmtree(folder / data, ignore_errors=True)
+        raise
     for old in folder.glob("data-*"):
-        if old.name != data:
+        if old.name != data and _is_done_with(old):
             shutil.rmtree(old, ignore_errors=True)
+
+
+def _is_done_with(folder: Path) -> bool:
+    """What another process writes now is left alone: it has no end mark yet and is young."""
+    try:
+        return (folder / WRITTEN).exists() or time.time() - folder.stat().st_mtime > STALE
+    except OSError:
+        return False
 
 
 def _write_files(index: Index, folder: Path) -> dict[str, _File]:
@@ -269,6 +292,7 @@ def _write_files(index: Index, folder: Path) -> dict[str, _File]:
         with path.open("rb+") as stream:
             os.fsync(stream.fileno())
         files[path.name] = _File(path.stat().st_size, _checksum(path))
+    (folder / WRITTEN).touch()
     return files
 
 
@@ -303,8 +327,15 @@ def load(folder: Path, corpus_fingerprint: str | None = None) -> Index:
     data = folder / manifest.data
     for name, expected in manifest.files.items():
         path = data / name
-        if not path.exists() or path.stat().st_size != expected.bytes or _checksum(path) != expected.crc32:
+        if not _is_as_written(path, expected):
             raise IndexProblem(f"the index is damaged: {name} is not what was written")
+    try:
+        return _opened(data, manifest)
+    except (OSError, ValueError, KeyError, msgspec.MsgspecError) as error:
+        raise IndexProblem(f"the index is damaged: {error}") from error
+
+
+def _opened(data: Path, manifest: _Manifest) -> Index:
     arrays = {
         name.removesuffix(".npy"): np.load(data / name, mmap_mode="r", allow_pickle=False)
         for name in manifest.files
@@ -372,6 +403,13 @@ def _assemble(profile: Profile, arrays: dict[str, Any], lists: dict[str, list[st
         transitional=arrays.get("transitional", np.empty(0, np.bool_)),
         word_vectors=arrays.get("word_vectors"),
     )
+
+
+def _is_as_written(path: Path, expected: _File) -> bool:
+    try:
+        return path.stat().st_size == expected.bytes and _checksum(path) == expected.crc32
+    except OSError:
+        return False
 
 
 def _checksum(path: Path) -> int:
