@@ -19,14 +19,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import mmh3
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from assay.search.analysis import analyzer
-from assay.search.static import SEED
+from assay.search.static import places
 from assay.search.thesaurus import thesaurus
 
 SIZE, HIDDEN = 192, 48
@@ -106,7 +105,7 @@ class Data:
 class Model(nn.Module):
     def __init__(self, vectors: np.ndarray, words: Sequence[str]) -> None:
         super().__init__()
-        rows = [_places(word, len(vectors)) for word in words]
+        rows = [places(word, NGRAMS, len(vectors)) for word in words]
         self.vectors = nn.Parameter(torch.tensor(vectors))
         self.register_buffer("start", torch.tensor(vectors))
         self.register_buffer("rows", torch.tensor([number for row in rows for number in row]))
@@ -128,13 +127,6 @@ class Model(nn.Module):
 
     def moved(self) -> Tensor:
         return ((self.vectors - self.start) ** 2).sum(1).mean() / (self.start**2).sum(1).mean()
-
-
-def _places(word: str, size: int) -> list[int]:
-    marked = f"<{word}>"
-    grams = [marked, *(marked[at : at + n] for n in NGRAMS for at in range(len(marked) - n + 1))]
-    hashes = [np.frombuffer(mmh3.hash_bytes(gram.encode(), SEED, x64arch=True), np.uint32)[:2] for gram in grams]
-    return [int(number) % size for pair in hashes for number in pair]
 
 
 def train(model: Model, data: Data, steps: int, device: str) -> None:

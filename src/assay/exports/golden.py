@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from assay.exports import page
+from assay.figures import decimal, signed
 from assay.golden_report import failed_entries, is_variant
 from assay.types import standing_line
 
@@ -55,9 +56,9 @@ def html(results: Mapping[str, Any]) -> str:
 def _rate(key: str, value: float, bounds: Sequence[float | None], delta: float | None) -> dict[str, Any]:
     """One row of the rates: a share in percent, with its change in points; MRR as it is."""
     share = key != "mrr_at_k"
-    change = "" if delta is None else page.signed(100 * delta, 1) if share else page.signed(delta)
+    change = "" if delta is None else signed(100 * delta, 1) if share else signed(delta)
     return {"title": RATES[key], "value": value, "bounds": bounds, "mark": page.range_mark(value, bounds),
-            "text": page.percent(value) if share else page.decimal(value), "change": change,
+            "text": page.percent(value) if share else decimal(value), "change": change,
             "between": page.percents(bounds) if share else page.span(bounds)}  # fmt: skip
 
 
@@ -131,7 +132,7 @@ def by_question_csv(results: Mapping[str, Any]) -> str:
 def latex(results: Mapping[str, Any]) -> str:
     overall, bounds = results["overall"], results.get("intervals", {}).get("overall", {})
     rows = [
-        f"{title} & {page.decimal(overall[key])} & {page.span(bounds.get(key))} \\\\"
+        f"{title} & {decimal(overall[key])} & {page.span(bounds.get(key))} \\\\"
         for key, title in RATES.items()
         if overall.get(key) is not None
     ]

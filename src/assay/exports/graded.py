@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from assay.exports import page
+from assay.figures import decimal, p_value, signed
 from assay.types import counted, standing_line
 
 HEADINGS = {"type": "By query type", "topic": "By topic", "category": "By category", "corpus": "By corpus",
@@ -87,10 +88,10 @@ def _answer(row: Mapping[str, Any], before: str, tests: int) -> dict[str, str]:
         text = f"No proven difference between {row['system']} and {before}"
     else:
         text = f"{row['system']} is {'better' if row['difference'] > 0 else 'worse'} than {before}"
-    between = f"{page.signed(row['low'])} to {page.signed(row['high'])}"
-    change = (f"{row['measure']} {page.decimal(row['baseline'])} → {page.decimal(row['value'])} "
-              f"({page.signed(row['difference'])}; 95% interval {between}; "
-              f"p {page.p_value(row['p_holm'])} after correction over {tests} tests). {row['wins']} queries better, "
+    between = f"{signed(row['low'])} to {signed(row['high'])}"
+    change = (f"{row['measure']} {decimal(row['baseline'])} → {decimal(row['value'])} "
+              f"({signed(row['difference'])}; 95% interval {between}; "
+              f"p {p_value(row['p_holm'])} after correction over {tests} tests). {row['wins']} queries better, "
               f"{row['ties']} the same, {row['losses']} worse.")  # fmt: skip
     status = ("pass" if row["difference"] > 0 else "fail") if sure else "inconclusive"
     return {"text": text, "change": change, "status": status}
@@ -117,9 +118,9 @@ def markdown(results: Results, comparison: Mapping[str, Any] | None = None) -> s
     out += ["| measure | value | 95% interval |" + (" vs baseline |" if delta else "")]
     out += ["|---|---:|---:|" + ("---:|" if delta else "")]
     for line in lines:
-        row = f"| {_title(line)} | {page.decimal(results['overall'][line['key']])} "
+        row = f"| {_title(line)} | {decimal(results['overall'][line['key']])} "
         row += f"| {page.span(results['intervals']['overall'][line['key']])} |"
-        out.append(row + (f" {page.signed(delta.get(line['key']))} |" if delta else ""))
+        out.append(row + (f" {signed(delta.get(line['key']))} |" if delta else ""))
     if comparison:
         answers = _compared(comparison)["answers"]
         out += ["", *(f"**{answer['text']}.** {answer['change']}" for answer in answers)]
@@ -130,7 +131,7 @@ def markdown(results: Results, comparison: Mapping[str, Any] | None = None) -> s
                 "Judging the unjudged documents could turn this around; `assay gold next` says which.",
             ]
         out += ["", f"Against {comparison['baseline']}, queries that moved most ({comparison['headline']}):", ""]
-        out += [f"- {row['query_id']} {page.signed(row['value'] - row['baseline'])}" for row in comparison["moved"][:5]]
+        out += [f"- {row['query_id']} {signed(row['value'] - row['baseline'])}" for row in comparison["moved"][:5]]
     return "\n".join(out) + "\n"
 
 
@@ -188,7 +189,7 @@ def _measure_table(
     out = ["| | n | " + " | ".join(map(_title, lines)) + " |", "|---|---:|" + "---:|" * len(lines)]
     for name, n, means, delta in rows:
         cells = [
-            page.decimal(means[line["key"]]) + (f" ({page.signed(delta[line['key']])})" if line["key"] in delta else "")
+            decimal(means[line["key"]]) + (f" ({signed(delta[line['key']])})" if line["key"] in delta else "")
             for line in lines
         ]
         label = name.replace("|", "\\|").replace("\n", " ")
@@ -242,7 +243,7 @@ def by_query_csv(results: Results, comparison: Mapping[str, Any] | None = None) 
 def latex(results: Results, comparison: Mapping[str, Any] | None = None) -> str:
     lines = results["receipt"]["measures"]
     rows = [
-        f"{page.tex(_title(line))} & {page.decimal(results['overall'][line['key']])} & "
+        f"{page.tex(_title(line))} & {decimal(results['overall'][line['key']])} & "
         f"{page.tex(page.span(results['intervals']['overall'][line['key']]))} \\\\"
         for line in lines
     ]

@@ -14,22 +14,9 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 from markupsafe import Markup
 
+from assay.figures import decimal, p_value, signed
+
 BARS = 24
-
-
-def decimal(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
-
-
-def signed(value: float | None, digits: int = 3) -> str:
-    """With its sign; what rounds to nothing has none."""
-    if value is None:
-        return "–"
-    return f"{value:+.{digits}f}" if round(value, digits) else f"{0:.{digits}f}"
-
-
-def p_value(value: float) -> str:
-    return f"{value:.3f}" if value >= 0.0005 else "<0.001"
 
 
 def span(bounds: Sequence[float | None] | None) -> str:

@@ -16,9 +16,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from assay.figures import decimal, signed
 from assay.measures import MEASURES, Measure, parse_measure, result_key
 from assay.report.comparing import comparison_table
-from assay.report.figures import decimal, signed
 from assay.report.verdicts import golden_card, verdict_lines
 from assay.types import ASKED, Finding, GoldSet, Run, ScoreSheet, Slice, counted, standing_line
 

@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from assay.report.figures import p_value, short, signed
+from assay.figures import p_value, short, signed
 
 
 def comparison_table(found: Mapping[str, Any]) -> RenderableType:

@@ -10,8 +10,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from assay.figures import short
 from assay.golden_report import failed_entries
-from assay.report.figures import short
 from assay.types import counted, standing_line
 
 

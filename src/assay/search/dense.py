@@ -16,10 +16,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from assay.errors import EngineError, InputError
+from assay.search.lexical import Floats
 from assay.search.static import StaticEncoder
 from assay.search.views import Parts
-
-Floats = np.ndarray[Any, np.dtype[np.float32]]
 
 # what ships: minilm-l6 is all-MiniLM-L6-v2 (Apache-2.0), int8; opinions-en-1 is the same fine-tuned on opinions' own
 # questions (docs/experiments/02-encoder.md)

@@ -16,6 +16,7 @@ from assay.search.learned import query_vector
 from assay.search.lexical import Array, Bm25, Floats
 from assay.search.soft import Doubles
 from assay.search.thesaurus import thesaurus
+from assay.search.views import ASKS_WHEN
 from assay.types import Document, Hit, SearchEngine
 
 MAX_QUERY = 20_000  # characters that are read of a query
@@ -25,8 +26,7 @@ LIKE_TERMS = 40
 MAX_SPELLED = 40  # unknown words of a query that are read as their neighbours
 MEANT = 0.6  # what a term of the thesaurus counts beside the word itself
 EXPANDED = 0.3  # the question with these terms, by n-grams
-TRANSITIONAL = 0.2  # taken off a transitional provision, unless the question asks for one
-ASKS_WHEN = re.compile(r"siirtym|voimaan|kumot|transition|into force|הורא\w+ מעבר|תחולה|תחיל", re.IGNORECASE)
+LATER = 0.2  # taken off a transitional provision, unless the question asks for one
 SNIPPET = 280
 Signals = dict[str, Any]
 
@@ -76,8 +76,7 @@ class Engine(SearchEngine):
             words = [counted.vocabulary[terms[place]] for place in best]
             vector = None if self._index.vectors is None else self._index.vectors[row]
             found = self._rank("", self._signals("", words, vector), top_k + 1, allowed, False)
-        result = Hits([hit for hit in found if hit.doc_id != doc_id][:top_k])
-        return result
+        return Hits([hit for hit in found if hit.doc_id != doc_id][:top_k])
 
     # ── signals ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -104,7 +103,7 @@ class Engine(SearchEngine):
             signals["dense"] = index.vectors @ query
             if profile.feedback:
                 signals["feedback"] = _feedback(index.vectors, to_best(first) + np.float32(0.5) * signals["dense"])
-        cited = [number for number in full.query(words) if is_citation(self._term(full, number))]
+        cited = [full.numbers[word] for word in dict.fromkeys(words) if word in full.numbers and is_citation(word)]
         if cited:
             share = np.zeros(len(index), np.float32)
             for number in cited:
@@ -139,7 +138,7 @@ class Engine(SearchEngine):
             signals["dense"] = index.vectors @ self._query_vector(text, similar)
             signals["fused"] = signals["fused"] + index.profile.dense * signals["dense"]
         if index.transitional.any() and not ASKS_WHEN.search(text):
-            signals["fused"] = signals["fused"] * np.where(index.transitional, 1 - TRANSITIONAL, 1.0)
+            signals["fused"] = signals["fused"] * np.where(index.transitional, 1 - LATER, 1.0)
         named = sections_named(text)
         if named and index.sections:
             signals["citation"] = np.array([_is_named(section, named) for section in index.sections])
@@ -223,13 +222,6 @@ class Engine(SearchEngine):
         strange = [word for word in dict.fromkeys(words) if word.isalpha() and not _is_held(word, full)]
         meant = {word: _nearest(word, full) for word in strange[:MAX_SPELLED]}
         return [meant.get(word, word) for word in words]
-
-    @staticmethod
-    def _term(field: Bm25, number: int) -> str:
-        if not hasattr(field, "_names"):
-            object.__setattr__(field, "_names", list(field.numbers))
-        names: list[str] = field._names  # type: ignore[attr-defined]
-        return names[number]
 
     # ── ranking ──────────────────────────────────────────────────────────────────────────────────────────────────────
 

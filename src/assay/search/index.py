@@ -26,10 +26,9 @@ import numpy as np
 from assay.errors import AssayError, EngineError, InputError
 from assay.files import read_json, write_atomic
 from assay.search.analysis import Analyzer, English, analyzer, grams, guess_language, is_foreign, language_code
-from assay.search.dense import Floats
 from assay.search.dense import encoder as named_encoder
 from assay.search.learned import LEARNED, document_vectors, word_vectors
-from assay.search.lexical import Array, Bm25, Counts, bm25, count_terms
+from assay.search.lexical import Array, Bm25, Counts, Floats, bm25, count_terms
 from assay.search.profile import Profile, choose, with_encoder
 from assay.search.soft import Lookalikes, SoftView, lookalikes
 from assay.search.views import View, section_texts, view_of

@@ -11,14 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from assay.search.lexical import Array, Counts
+from assay.search.lexical import Array, Counts, Floats
 from assay.search.soft import Doubles, Lookalikes
 
 LEARNED = "learned"
 SIZE = 100
 ROUNDS = 3
 CHUNK = 200_000  # entries multiplied at a time
-Floats = np.ndarray[Any, np.dtype[np.float32]]
 
 
 def word_vectors(counts: Counts, words: Lookalikes) -> Floats:

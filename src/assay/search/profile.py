@@ -91,10 +91,9 @@ SOFT = Profile(
         scope=Logistic(bias=-3.0, weights={"coverage": 4.7, "attained": 0.4, "dense": 3.65}), power=0.3
     ),
 )
-
-FINNISH = Profile(
+FINNISH = msgspec.structs.replace(
+    SOFT,
     name="finnish",
-    kind="soft",
     language="fi",
     encoder="static-fi-1",
     dense=2.0,

@@ -10,15 +10,15 @@ import json
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib import resources
-from typing import Any
+from math import erf
 
 import mmh3
 import numpy as np
 
 from assay.search.analysis import analyzer
+from assay.search.lexical import Floats
 from assay.search.views import Parts
 
-Floats = np.ndarray[Any, np.dtype[np.float32]]
 SEED = 2166136261
 CACHE = 50_000
 
@@ -53,23 +53,20 @@ class StaticEncoder:
         return np.asarray(vectors / (np.linalg.norm(vectors, axis=1, keepdims=True) + 1e-9), np.float32)
 
     def _weighted(self, word: str) -> Floats:
-        numbers = [number for gram in self._grams(word) for number in self._places(gram)]
+        numbers = places(word, self._sizes, len(self._rows))
         vector = (self._rows[numbers].astype(np.float32) * self._scale[numbers]).mean(axis=0)
         inner = self._inner @ (vector / (np.linalg.norm(vector) + 1e-9)) + self._bias
         weight = np.clip(self._outer @ _gelu(inner) + self._offset, -3.0, 3.0)
         return np.asarray(np.exp(weight) * vector, np.float32)
 
-    def _grams(self, word: str) -> list[str]:
-        marked = f"<{word}>"
-        cut = [marked[at : at + size] for size in self._sizes for at in range(len(marked) - size + 1)]
-        return [marked, *cut]
 
-    def _places(self, gram: str) -> list[int]:
-        found = np.frombuffer(mmh3.hash_bytes(gram.encode(), SEED, x64arch=True), np.uint32)
-        return [int(found[0]) % len(self._rows), int(found[1]) % len(self._rows)]
+def places(word: str, sizes: Sequence[int], rows: int) -> list[int]:
+    """The rows of a word: two for the word itself and for each of its n-grams, by their hash."""
+    marked = f"<{word}>"
+    grams = [marked, *(marked[at : at + size] for size in sizes for at in range(len(marked) - size + 1))]
+    hashes = [np.frombuffer(mmh3.hash_bytes(gram.encode(), SEED, x64arch=True), np.uint32)[:2] for gram in grams]
+    return [int(number) % rows for pair in hashes for number in pair]
 
 
 def _gelu(values: Floats) -> Floats:
-    from math import erf
-
     return np.array([value * 0.5 * (1 + erf(value / 2**0.5)) for value in values], np.float32)

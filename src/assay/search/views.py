@@ -9,9 +9,12 @@ import msgspec
 
 from assay.types import Document
 
+# titles of provisions that say from when on an act applies
 TRANSITIONAL = re.compile(
     r"siirtymäsään|voimaantulo|kumottav|transitional|entry into force|commencement|הוראות? מעבר|הוראת מעבר|^תחילה", re.I
 )
+# a question about these
+ASKS_WHEN = re.compile(r"siirtym|voimaan|kumot|transition|into force|הורא\w+ מעבר|תחולה|תחיל", re.I)
 SHORT_FIELDS = ("question", "question_synthetic", "conclusion", "conclusion_synthetic", "summary")
 
 
