@@ -39,8 +39,13 @@ def test_compare_shows_the_paired_difference(assay_cli: Assay) -> None:
     assert assay_cli("compare", "random.json", "bm25.json", "--json").json
 
 
-REPORTS = {"report.html": "bm25 on dataset", "report.md": "bm25 on dataset", "report.xml": "<testcase", "report.csv": "q001,",
-           "report.tex": "0.929"}  # fmt: skip
+REPORTS = {
+    "report.html": "bm25 on dataset",
+    "report.md": "bm25 on dataset",
+    "report.xml": "<testcase",
+    "report.csv": "q001,",
+    "report.tex": "0.929",
+}
 
 
 @pytest.mark.parametrize("name", REPORTS)
