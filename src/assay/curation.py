@@ -24,7 +24,7 @@ def validate_gold(dataset: Path, *, corpus: Path | None = None) -> tuple[GoldSet
     findings = validate(gold, rubric, {document.id for document in known} if corpus else None)
     if any(query.checks for query in gold.queries):
         places = [golden.document_fields(document) for document in known] if corpus else None
-        findings += golden.check_expectations(gold, places)
+        findings += golden.check_expectations(gold, places, file=str(dataset))
     return gold, sorted(findings, key=lambda finding: finding.level != "error")
 
 

@@ -189,7 +189,7 @@ def _score_golden(
 ) -> Scored:
     """Pass or fail for every question of a golden set."""
     known = _known_places(asked)
-    wrong = golden.check_expectations(gold, known.values() if known else None)
+    wrong = golden.check_expectations(gold, known.values() if known else None, file=str(dataset))
     for finding in wrong:
         say(f"{finding.level}: {finding.where}: {finding.message}")
     then = _golden_baseline(asked.baseline)

@@ -130,6 +130,46 @@ def test_what_is_odd_in_a_set_is_told_without_a_corpus(assay_cli: Assay, files: 
     assert scored.json["per_query"][0]["owner"] == "Liisa", "what is not known is kept"
 
 
+@pytest.mark.parametrize(
+    ("change", "where", "what"),
+    [
+        ({"expected_any": [{"section": "110–112 §"}]}, "$[1].expected_any[0].section (m2)", "is not one section"),
+        ({"expected_none": [{"section": "110 § 3 mom.", "moment": 2}]}, "$[1].expected_none[0].moment (m2)", "'110 §"),
+        ({"confusion": [" "]}, "$[1].confusion[0] (m2)", "no part of a place is stated"),
+        ({"evidence": ["!"]}, "$[1].evidence (m2)", "'!' is not a term"),
+        ({"id": "m1"}, "$[1].id", "comes twice"),
+        ({"k": "five"}, "$[1].k (m2)", "expected a whole number, got a string"),
+    ],
+)
+def test_a_mistake_in_a_set_names_file_and_place_and_nothing_is_written(
+    assay_cli: Assay, files: Path, change: dict[str, Any], where: str, what: str
+) -> None:
+    (files / "bad.json").write_text(json.dumps([QUESTIONS[0], QUESTIONS[1] | change]), encoding="utf-8")
+    before = sorted(files.iterdir())
+    for command in (("score", "--run", "all.json", "--output", "o.json", "--report", "r.md", "--dataset"),
+                    ("gold", "validate")):  # fmt: skip
+        found = assay_cli(*command, "bad.json")
+        assert found.code == 2
+        assert f"bad.json: {where}: " in found.err
+        assert what in found.err
+        assert "\n  " in found.err, "what to do"
+    assert sorted(files.iterdir()) == before
+
+
+def test_a_citation_will_do_for_a_section(assay_cli: Assay, files: Path) -> None:
+    cited = [
+        QUESTIONS[0] | {"expected_any": [{"section": "110(4)"}]},
+        QUESTIONS[1] | {"expected_any": [{"section": "14 § 1 mom."}]},
+        QUESTIONS[2] | {"expected_any": [{"section": "Kuntalaki 118 §"}]},
+    ]
+    (files / "cited.json").write_text(json.dumps(cited), encoding="utf-8")
+    answers = _answers("m1", "m2", "s1")
+    answers["results"][2]["hits"][0]["law"] = "Kuntalaki (410/2015)"
+    (files / "run.json").write_text(json.dumps(answers), encoding="utf-8")
+    found = assay_cli("score", "--dataset", "cited.json", "--run", "run.json", "--json").json
+    assert found["overall"]["pass_rate_total"] == 1
+
+
 def _run(assay_cli: Assay, files: Path, gates: str) -> Any:
     head = '[gold.kunta]\npath = "gold.json"\n[engines.saved]\nrun = "none.json"\n'
     (files / "assay.toml").write_text(head + gates, encoding="utf-8")

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.errors import InputError
 from assay.formats import golden_json
+from assay.golden import checks_of
 from assay.golden.places import (
     EXPECTATION_KEYS,
     Place,
@@ -18,10 +22,11 @@ from assay.golden.places import (
     normal_section,
     parse_node_id,
     place_of,
+    unreadable,
 )
 from assay.types import Document, Hit, Locator
 
-from .helpers import hit
+from .helpers import hit, question
 
 NODE = "410/2015:fin@20230780:110a:2"
 
@@ -134,6 +139,7 @@ def test_pages_tables_and_rows() -> None:
     found = Hit(
         doc_id="lapua:p15:t1", locator=Locator(doc_id="lapua", page=15, table="Tuloslaskelma 2023", row="Vuosikate")
     )
+    assert place_of({"page": "s. 15"}) == place_of({"page": 15})
     assert matches(place_of({"doc_id": "lapua", "page": "15", "table_id": "tuloslaskelma 2023"}), hit_place(found))
     assert matches(place_of({"doc_id": "lapua:p15:t1", "row": "vuosikate"}), hit_place(found))
     assert not matches(place_of({"doc_id": "lapua", "page": 16}), hit_place(found))
@@ -183,3 +189,48 @@ def test_a_number_after_the_section_sign_is_the_moment(written: str) -> None:
 def test_a_section_alone_takes_any_moment(written: str) -> None:
     wanted = place_of({"section": written})
     assert (wanted.section, wanted.moment) == ("110a", "")
+
+
+@pytest.mark.parametrize(
+    ("written", "parts"),
+    [
+        ("110a(3)", {"section": "110a", "moment": "3"}),
+        ("110 a § 3 mom.", {"section": "110a", "moment": "3"}),
+        ("110.3 §", {"section": "110", "moment": "3"}),
+        ("110 § 3 mom. 2 kohta", {"section": "110", "moment": "3"}),
+        ("Kuntalaki 110 a §", {"section": "110a", "law": "Kuntalaki"}),
+        ("Kuntalain 110 a §:n 3 momentti", {"section": "110a", "moment": "3", "law": "Kuntalaki"}),
+        ("Kuntalaki (410/2015) 110 a", {"section": "110a", "law": "Kuntalaki", "law_id": "410/2015"}),
+        ("410/2015 110 §", {"section": "110", "law": "410/2015"}),
+        ("OYL 5:21.2 §", {"law": "OYL", "chapter": "5", "section": "21", "moment": "2"}),
+        ("חוק התכנון והבניה סעיף 197(א)", {"law": "חוק התכנון והבניה", "section": "197", "moment": "א"}),
+        ("Government Code section 87103(a)", {"law": "government code", "section": "87103", "moment": "a"}),
+        ("18702.2", {"section": "18702.2"}),
+        ("liite 1", {"section": "liite1"}),
+    ],
+)
+def test_a_citation_written_as_the_section_is_taken_apart(written: str, parts: dict[str, str]) -> None:
+    assert place_of({"section": written}) == place_of(parts)
+    assert unreadable({"section": written}) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("parts", "key"),
+    [
+        ({"section": "110–112 §"}, "section"),
+        ({"section": "110, 111"}, "section"),
+        ({"section": "110 ja 111 §"}, "section"),
+        ({"section": "110 tai 111"}, "section"),
+        ({"section": "110 3"}, "section"),
+        ({"section": "3 mom."}, "section"),
+        ({"section": "momentti 3"}, "section"),
+        ({"section": "§"}, "section"),
+        ({"section": "110 §", "moment": "2 ja 3"}, "moment"),
+        ({"section": "110 § 3 mom.", "moment": 2}, "moment"),
+        ({"law": "Kuntalaki 110 §"}, "law"),
+    ],
+)
+def test_a_place_that_nothing_could_meet_is_refused(parts: dict[str, Any], key: str) -> None:
+    with pytest.raises(InputError, match=rf"q: expected_any\[0\]\.{key}: ") as caught:
+        checks_of(question(expected_any=[parts]))
+    assert "several are several expectations" in str(caught.value)

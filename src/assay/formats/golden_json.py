@@ -11,7 +11,7 @@ from msgspec import UNSET, UnsetType
 
 from assay.errors import InputError
 from assay.files import read_strict_json, write_atomic
-from assay.formats.schema import describe, expect, record, text_of, unique, unknown_keys
+from assay.formats.schema import describe, expect, id_of, record, text_of, unique, unknown_keys
 from assay.types import GoldSet, Query
 
 CHECKS = ("expected_any", "expected_none", "evidence", "must_abstain", "test_type", "confusion")
@@ -22,6 +22,9 @@ PARTS = (
     "law_name", "law_names", "statute", "doc_id", "node_id", "document_id", "opinion_id", "id", "page", "table",
     "table_id", "row", "version", "finlex_version",
 )  # fmt: skip
+
+MAX_K = 10_000
+SHAPE = "A question is {id, query, expected_any: [{section, moment, …}], …}: see docs/golden.md."
 
 
 class _Question(msgspec.Struct):
@@ -36,7 +39,7 @@ class _Question(msgspec.Struct):
     notes: str = ""
     expected_any: list[dict[str, Any]] = []
     expected_none: list[dict[str, Any]] = []
-    evidence: list[str] | str = []
+    evidence: list[str | int | float] | str = []
     must_abstain: bool = False
     test_type: str = ""
     confusion: list[dict[str, Any] | str] | str | bool = False
@@ -48,7 +51,11 @@ def read_gold(path: Path) -> GoldSet:
     queries = []
     for index, raw in enumerate(rows):
         at = f"$[{index}]"
-        query = _read_question(expect(raw, dict, path, at, "an object"), path, at)
+        try:
+            query = _read_question(expect(raw, dict, path, at, "an object"), path, at)
+        except InputError as error:
+            name = f" ({raw['id']})" if isinstance(raw, dict) and isinstance(raw.get("id"), str) else ""
+            raise InputError(error.message, where=error.where + name, hint=error.hint or SHAPE) from error
         unique(query.id, seen, path, f"{at}.id", "question id")
         queries.append(query)
     if not queries:
@@ -60,8 +67,10 @@ def _read_question(raw: dict[str, Any], path: Path, at: str) -> Query:
     raw = {key: value for key, value in raw.items() if value is not None}  # null says what leaving the key out says
     row = record(raw, _Question, path, at)
     text_of(row.query, path, f"{at}.query")
-    if row.k is not UNSET and row.k < 1:
-        raise InputError(f"k is {row.k}, expected at least 1", where=f"{path}: {at}.k")
+    id_of(row.id.strip(), path, f"{at}.id")
+    if row.k is not UNSET and not 1 <= row.k <= MAX_K:
+        raise InputError(f"k is {row.k}, expected 1 to {MAX_K:,}", where=f"{path}: {at}.k",
+                         hint="It is how many hits are looked at; 5 where it is left out.")  # fmt: skip
     for name in ("expected_any", "expected_none", "confusion"):
         for index, parts in enumerate(raw[name] if isinstance(raw.get(name), list) else ()):
             _check_place(parts, path, f"{at}.{name}[{index}]")

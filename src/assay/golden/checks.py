@@ -25,12 +25,15 @@ from assay.golden.places import (
     matches,
     place_of,
     same_law,
+    unreadable,
 )
 from assay.golden.words import contains_term, has_words
 from assay.types import GoldSet, Hit, Query, QueryResult, Run
 
 DEFAULT_K = 5
 DEFAULT_MIN_SCORE = 0.60
+
+READABLE = "State one place: section '110 a', moment '3', law 'Kuntalaki'; several are several expectations."
 
 FAILURES = {
     "error": "the engine failed: {error}",
@@ -147,12 +150,16 @@ def checks_of(query: Query, *, k: int | None = None, min_score: float | None = N
 
 
 def _places(query: Query, check: str, stated: Sequence[Mapping[str, Any]]) -> tuple[Place, ...]:
-    """A place that states nothing would never be met, and as a negative or a trap never fail."""
-    places = tuple(place_of(parts) for parts in stated)
-    if NOWHERE in places:
-        at = f"{query.id}: {check}[{places.index(NOWHERE)}]"
-        raise InputError("no part of a place is stated", where=at, hint="Is a section or a law left blank?")
-    return places
+    """A place that states nothing, or what cannot be read, would never be met, and as a negative or a trap never
+    fail."""
+    for number, parts in enumerate(stated):
+        key, why = unreadable(parts)
+        if key:
+            raise InputError(why, where=f"{query.id}: {check}[{number}].{key}", hint=READABLE)
+        if place_of(parts) == NOWHERE:
+            raise InputError("no part of a place is stated", where=f"{query.id}: {check}[{number}]",
+                             hint="Is a section or a law left blank?")  # fmt: skip
+    return tuple(place_of(parts) for parts in stated)
 
 
 def _terms(query: Query, check: str, stated: Any) -> tuple[str, ...]:

@@ -15,19 +15,25 @@ KNOWN_KEYS = EXPECTATION_KEYS | {"evidence", "note", "notes", "section_title"}
 
 
 def check_expectations(
-    gold: GoldSet, known_locators: Iterable[Mapping[str, Any] | Locator] | None = None
+    gold: GoldSet, known_locators: Iterable[Mapping[str, Any] | Locator] | None = None, *, file: str = ""
 ) -> list[Finding]:
     """What a person should look at. `known_locators` are the places of the corpus, as mappings (law, section, moment,
     doc_id, page, table, and `text` to check evidence) or Locators; without them only the set itself is looked at.
 
-    A question none of whose expected places exists can never pass: an error. One wrong place among more is a flag."""
+    A question none of whose expected places exists can never pass: an error. One wrong place among more is a flag.
+    What cannot be read at all raises InputError, with the place in `file`, from which the set was read."""
     corpus = _Corpus(known_locators) if known_locators is not None else None
     known = set(gold.query_ids)
-    own = [query for query in gold.queries if query.extra.get("parent") not in known]  # variants expect what parents do
-    try:
-        return [finding for query in own for finding in _findings(query, corpus)]
-    except InputError as error:
-        raise InputError(error.message, where=f"{gold.name}: {error.where}", hint=error.hint) from error
+    found: list[Finding] = []
+    for number, query in enumerate(gold.queries):
+        if query.extra.get("parent") in known:
+            continue  # variants expect what their parents do
+        try:
+            found += _findings(query, corpus)
+        except InputError as error:
+            at = f"{file or gold.name}: $[{number}].{error.where.removeprefix(f'{query.id}: ')} ({query.id})"
+            raise InputError(error.message, where=at, hint=error.hint) from error
+    return found
 
 
 class _Corpus:

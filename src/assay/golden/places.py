@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import date
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -42,13 +42,27 @@ EXPECTATION_KEYS = frozenset(
 )
 
 SECTION = re.compile(r"\d+[a-zåäö]*")
-CHAPTERED = re.compile(r"(\d+[a-z]?)(?::|luku|luvun)(\d+[a-zåäö]*)")  # '5:21' and '5 luku 21 §'
 CHAPTER = re.compile(r"(\d+[a-z]?)(?:l|luku)?\.?")
 ACT_NUMBER = re.compile(r"(?<!\d)(\d{1,4})[/_-](\d{4})(?!\d)")
-SECTION_WORDS = re.compile(r"^(?:section|sec\.?|s\.|pykälä|§)|(?:§|pykälä).*$")
 MOMENT = re.compile(r"\(?(?:mom[^\W\d]*\.?)?(\d+)\.?\)?(?:mom\w*\.?)?")
-# '110 § 3 mom.' written whole as the section; a number after the sign is the moment too
-MOMENT_IN_SECTION = re.compile(r"(\d+)\.?mom|(?<=[\da-zåäö])§[^\d§]*(\d+)\)?\.?$")
+GENITIVES = (("lain", "laki"), ("kaaren", "kaari"), ("asetuksen", "asetus"))
+
+# A section as people write it, in lower case with single spaces: '110a', '§ 110 a', '5:21', '5 luku 21 §', '110a(3)',
+# '110 a §:n 3 mom.', '110.3 §', 'kuntalaki (410/2015) 110 a §'. An item of a moment is read over.
+CITED = re.compile(
+    r"(?:(?P<law>[^§]*?[^§\s,:])[\s,:]+)??"
+    r"(?:(?P<chapter>\d+ ?[a-z]?) ?(?::|luku\w*|luvu\w*) ?)?"
+    r"(?P<before>§+|pykälä\w*|section|sec\.?|s\.|\bs|סעיף)? ?"
+    r"0*(?P<section>\d+(?:\.\d+)*(?: ?[^\W\d_](?![^\W\d_])|[^\W\d_]{2,3}(?![^\W\d_]))?\d*)"
+    r"(?P<sign> ?(?:§+|pykälä\w*)(?: ?: ?\w+)?)?"
+    r"(?:(?P<parts>(?: ?\([^()]+\))+)|[ ,]*(?:mom\w*\.? )?(?P<moment>\d+)\.? ?(?P<word>mom\w*)?)?\.?"
+    r"(?:[ ,]*\d+\.? ?(?:koh\w*|k\.?))?[.: ]*"
+)
+A_LAW = re.compile(r"\d{1,4}/\d{4}\)?$|(?:laki|lain|laissa|kaari|kaaren|asetus|asetuksen|act|code)$|^חוק|^פקודת")
+LONGEST = 300  # characters that are read of a section; a law with a long name is shorter
+SEVERAL = re.compile(r"\d+\w*\s*(?:[,–-]|/|ja |tai |and |or |to )\s*\d")
+STRANGE = re.compile(rf"{SEVERAL.pattern}|§|\bmom|\bluku|\bluvu|pykälä|^\d+\w* ")
+PAGE = re.compile(r"(?:s|p|sivu|page)\.?(\d+)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,11 +93,42 @@ NOWHERE = Place()
 # ── normal forms ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
+class Cited(NamedTuple):
+    """What a section written as text says."""
+
+    section: str
+    moment: str = ""
+    chapter: str = ""
+    law: str = ""
+
+
+def read_section(value: Any) -> Cited | None:
+    """'Kuntalaki 110 a § 3 mom.' taken apart; a label of another kind ('liite 1', 'IV') as it is. None where it looks
+    like a section and cannot be read: '110–112 §', '110 3'."""
+    return _read_section(" ".join(str(_whole(value))[:LONGEST].split()).casefold())
+
+
+@lru_cache(maxsize=100_000)
+def _read_section(text: str) -> Cited | None:
+    found = CITED.fullmatch(text)
+    if not found:
+        return None if STRANGE.search(text) else Cited("".join(text.split()).strip("."))
+    law, sign, moment = found["law"] or "", found["sign"], found["moment"]
+    if law and not (A_LAW.search(law) or ((sign or found["before"]) and not re.match(r"[\d(]|mom|luku|luvu", law))):
+        return None if STRANGE.search(text) else Cited("".join(text.split()))
+    if moment and not (sign or found["word"]):
+        return None  # '110 3' might be anything
+    section = "".join(found["section"].split())
+    parts = re.findall(r"\(([^()]+)\)", found["parts"] or "")
+    if sign and not found["before"] and re.fullmatch(r"\d+\.\d+", section):
+        section, _, moment = section.partition(".")  # 110.3 § is how lawyers write the third moment
+    return Cited(section, normal_moment(moment or "".join(parts)), normal_chapter(found["chapter"]), law)
+
+
 def normal_section(value: Any) -> str:
     """'110 A §', '110 a' and '110a' are '110a'; 110 and 110.0 are '110'."""
-    text = _squeezed(value)
-    text = SECTION_WORDS.sub("", text).strip(".:") or text
-    return text.lstrip("0") or text
+    cited = read_section(value) if value is not None else None
+    return cited.section if cited else _squeezed(value)
 
 
 def normal_chapter(value: Any) -> str:
@@ -98,6 +143,13 @@ def normal_moment(value: Any) -> str:
     text = _squeezed(value)
     found = MOMENT.fullmatch(text)
     return found[1].lstrip("0") or "0" if found else text
+
+
+def normal_page(value: Any) -> str:
+    """5, '5', 's. 5' and 'page 5' are '5'."""
+    text = _squeezed(value)
+    found = PAGE.fullmatch(text)
+    return found[1] if found else text
 
 
 def normal_date(value: Any) -> str:
@@ -124,17 +176,19 @@ def normal_laws(values: Iterable[Any]) -> tuple[frozenset[str], frozenset[str]]:
         text = " ".join(str(value).casefold().split())
         numbers.update(f"{int(number)}/{year}" for number, year in ACT_NUMBER.findall(text))
         name = ACT_NUMBER.sub("", text).removeprefix("fi:act:").strip(" ()_-:,")
+        for genitive, nominative in GENITIVES:
+            name = name.removesuffix(genitive) + nominative if name.endswith(genitive) else name
         if name:
             names.add(name)
     return frozenset(numbers), frozenset(names)
 
 
 def _squeezed(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return "".join(str(value).split()).casefold()
+    return "" if value is None else "".join(str(_whole(value)).split()).casefold()
+
+
+def _whole(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 # ── from what a file or an engine says to a Place ────────────────────────────────────────────────────────────────────
@@ -145,17 +199,16 @@ def place_of(parts: Mapping[str, Any] | Locator) -> Place:
     raw: Mapping[str, Any] = msgspec.to_builtins(parts) if isinstance(parts, Locator) else parts
     if not raw:
         return NOWHERE
-    numbers, names = normal_laws(_values(raw, LAW_KEYS))
-    section = _section(raw)
-    both = CHAPTERED.fullmatch(section)
+    cited = _section(raw)
+    numbers, names = normal_laws((*_values(raw, LAW_KEYS), *([cited.law] if cited.law else [])))
     return Place(
         doc_ids=frozenset(str(value) for value in _values(raw, DOC_KEYS)),
         act_numbers=numbers,
         law_names=names,
-        chapter=both[1] if both else normal_chapter(raw.get("chapter")),
-        section=both[2] if both else section,
-        moment=normal_moment(raw.get("moment")) or _moment_in_section(raw),
-        page=_squeezed(raw.get("page", raw.get("page_num"))),
+        chapter=cited.chapter or normal_chapter(raw.get("chapter")),
+        section=cited.section,
+        moment=normal_moment(raw.get("moment")) or cited.moment,
+        page=normal_page(raw.get("page", raw.get("page_num"))),
         table=_squeezed(next(_values(raw, TABLE_KEYS), None)),
         row=_squeezed(raw.get("row")),
         version=normal_version(next(_values(raw, VERSION_KEYS), None)),
@@ -170,17 +223,36 @@ def _values(raw: Mapping[str, Any], keys: Iterable[str]) -> Any:
         yield from (item for item in (value if isinstance(value, list | tuple) else (value,)) if item not in (None, ""))
 
 
-def _section(raw: Mapping[str, Any]) -> str:
+def _section(raw: Mapping[str, Any]) -> Cited:
     """The fullest form wins: the number 110 beside the suffix a, or beside the id 110a, is section 110a."""
-    forms = [form for form in (normal_section(raw.get(key)) for key in SECTION_KEYS) if form]
+    stated = [raw[key] for key in SECTION_KEYS if raw.get(key) not in (None, "")]
+    forms = [read_section(value) or Cited(_squeezed(value)) for value in stated]
     suffix = _squeezed(raw.get("section_suffix"))
-    plain = [form + suffix if form.isdigit() else form for form in forms if SECTION.fullmatch(form)]
-    return max(plain, key=len) if plain else (forms[0] if forms else "")
+    plain = [
+        form._replace(section=form.section + suffix) if form.section.isdigit() else form
+        for form in forms
+        if SECTION.fullmatch(form.section)
+    ]
+    return max(plain, key=lambda form: len(form.section)) if plain else (forms[0] if forms else Cited(""))
 
 
-def _moment_in_section(raw: Mapping[str, Any]) -> str:
-    found = (MOMENT_IN_SECTION.search(_squeezed(raw.get(key))) for key in SECTION_KEYS)
-    return next((match[1] or match[2] for match in found if match), "")
+def unreadable(parts: Mapping[str, Any]) -> tuple[str, str]:
+    """(key, why) of what an expectation states and nothing can meet; empty where all can be read."""
+    moment = normal_moment(parts.get("moment"))
+    for key in SECTION_KEYS:
+        if (value := parts.get(key)) in (None, ""):
+            continue
+        cited = read_section(value)
+        if cited is None:
+            return key, f"{value!r} is not one section"
+        if moment and cited.moment not in ("", moment):
+            return "moment", f"{parts['moment']!r} is not the moment in {value!r}"
+    if SEVERAL.match(str(parts.get("moment") or "").casefold()):
+        return "moment", f"{parts['moment']!r} is not one moment"
+    for key in LAW_KEYS:
+        if "§" in str(parts.get(key) or ""):
+            return key, f"{parts[key]!r} is more than a law"
+    return "", ""
 
 
 def parse_node_id(node_id: str) -> dict[str, str]:
