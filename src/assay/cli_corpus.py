@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -143,13 +144,14 @@ def search(
     statute: Annotated[str, typer.Option(help="Only documents that cite this.")] = "",
     law: Annotated[str, typer.Option(help="Only this act.")] = "",
     year: Annotated[str, typer.Option(help="2015 or 2010-2020.")] = "",
+    as_of: Annotated[str, typer.Option(help="Only what was in force on this day, YYYY-MM-DD.")] = "",
     like: Annotated[str, typer.Option(help="More like this document.")] = "",
     json: Json = False,
 ) -> None:
     """Search a corpus: hits with calibrated scores, a passage each, and why they are there."""
     from assay import library, listing
 
-    filters = library.Filters(topic=topic, statute=statute, law=law, years=_years(year))
+    filters = library.Filters(topic=topic, statute=statute, law=law, years=_years(year), as_of=_day(as_of))
     if like and query:
         raise UsageError("give a query or --like, not both")
     if like:
@@ -170,6 +172,13 @@ def _years(text: str) -> tuple[int, int] | None:
     if first > last:
         raise UsageError(f"--year {text!r} ends before it begins")
     return first, last
+
+
+def _day(text: str) -> str:
+    try:
+        return date.fromisoformat(text).isoformat() if text else ""
+    except ValueError:
+        raise UsageError(f"--as-of {text!r} is not a date", hint="Write it as YYYY-MM-DD.") from None
 
 
 def cite(

@@ -147,6 +147,7 @@ FINNISH_FAILURES = {
 
 FINNISH_FINDINGS = {
     "no-such-place": "kohtaa ei ole aineistossa",
+    "not-in-force": "kohta ei ollut voimassa {tail}",
     "no-such-evidence": "kohdan tekstissä ei ole vaadittua termiä",
     "unknown-key": "tuntemattomia avaimia, joita ei katsota: {tail}",
     "nothing-expected": "mitään ei odoteta, joten kysymys ei voi läpäistä",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 from zipfile import is_zipfile
@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
+from assay import golden
 from assay.corpus import Corpus, cite, import_corpus, list_corpora, open_corpus, workspace
 from assay.corpus.frozen import freeze, open_frozen
 from assay.corpus.quality import check, stats
@@ -53,9 +54,10 @@ class Filters:
     statute: str = ""
     law: str = ""
     years: tuple[int, int] | None = None
+    as_of: str = ""  # what was in force on this day
 
     def any(self) -> bool:
-        return bool(self.topic or self.statute or self.law or self.years)
+        return bool(self.topic or self.statute or self.law or self.years or self.as_of)
 
 
 def corpus_named(name: str, home: Path | None = None) -> Corpus:
@@ -135,7 +137,8 @@ def open_engine(
         say(f"{corpus.name}: {problem}; building the index")
         dense, encoder = _as_before(folder)
         found, _ = _build(corpus, home, dense=dense, encoder=encoder, tick=tick)
-    return Engine(found, name=corpus.name, lookup=lru_cache(maxsize=4096)(corpus.get))
+    return Engine(found, name=corpus.name, lookup=lru_cache(maxsize=4096)(corpus.get),
+                  in_force=lru_cache(maxsize=64)(partial(in_force, corpus)))  # fmt: skip
 
 
 def _as_before(folder: Path) -> tuple[bool, str]:
@@ -221,11 +224,25 @@ def _allowed(corpus: Corpus, filters: Filters) -> Any:
         named = _naming(filters.statute)
         holds = pl.Series([any(map(named, texts)) for texts in frame["citations"].to_list()])
         allowed &= holds.to_numpy()
+    if filters.as_of:
+        allowed &= in_force(corpus, filters.as_of)
     if not allowed.any():
         raise InputError(
-            "no document of the corpus passes these filters", hint="Check --topic, --law, --statute, --year."
+            "no document of the corpus passes these filters", hint="Check --topic, --law, --statute, --year, --as-of."
         )
     return allowed
+
+
+def in_force(corpus: Corpus, as_of: str) -> Any:
+    """Which rows were in force on a day: of several versions of a place, the last one that had begun. What does not
+    say when it began or ended is not left out."""
+    day = golden.normal_date(as_of)
+    within = pl.col("metadata").str.json_path_match("$.chapter")
+    place = [pl.col(f"locator.{part}") for part in ("doc_id", "section", "moment")]
+    rows = corpus.frame.select("valid_from", "valid_to", within, *place).collect().rows()
+    versions = [((chapter, law, section, moment) if section else None, begins, ends)
+                for begins, ends, chapter, law, section, moment in rows]  # fmt: skip
+    return np.array([golden.holds_on(day, *period) for period in golden.validity(versions)], bool)
 
 
 def _naming(statute: str) -> Callable[[str], Any]:

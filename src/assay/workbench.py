@@ -248,7 +248,8 @@ def _golden_answers(
 def _known_places(asked: _Asked) -> dict[str, Any]:
     """What every document of the corpus is, so that a hit with only an id can be placed."""
     source = _corpus_of(asked.engine, asked.corpus)
-    return {document.id: golden.document_fields(document) for document in library.documents(source)} if source else {}
+    documents = library.documents(source) if source else ()
+    return golden.close_versions({document.id: golden.document_fields(document) for document in documents})
 
 
 def _corpus_of(engine: str | None, corpus: Path | None) -> Path | None:

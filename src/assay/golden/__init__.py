@@ -9,7 +9,20 @@ check_expectations(gold, known_locators)    what to mend in the set before a run
 from assay.golden.checks import DEFAULT_K, DEFAULT_MIN_SCORE, Outcome, check, check_all, checks_of, results_of
 from assay.golden.expectations import check_expectations
 from assay.golden.gates import DEFAULT_POLICY, evaluate_gates, is_golden_measure
-from assay.golden.places import Locate, Place, document_fields, hit_place, label, matches, normal_section, place_of
+from assay.golden.places import (
+    Locate,
+    Place,
+    close_versions,
+    document_fields,
+    hit_place,
+    holds_on,
+    label,
+    matches,
+    normal_date,
+    normal_section,
+    place_of,
+    validity,
+)
 from assay.golden.robustness import robustness
 from assay.golden.suite import evaluate_golden
 from assay.golden.summary import results, summarize
@@ -26,18 +39,22 @@ __all__ = [
     "check_all",
     "check_expectations",
     "checks_of",
+    "close_versions",
     "contains_term",
     "document_fields",
     "evaluate_gates",
     "evaluate_golden",
     "hit_place",
+    "holds_on",
     "is_golden_measure",
     "label",
     "matches",
+    "normal_date",
     "normal_section",
     "place_of",
     "results",
     "results_of",
     "robustness",
     "summarize",
+    "validity",
 ]

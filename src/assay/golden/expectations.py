@@ -7,10 +7,11 @@ from typing import Any
 
 from assay.errors import InputError
 from assay.golden.checks import checks_of
-from assay.golden.places import EXPECTATION_KEYS, Place, label, matches, place_of
+from assay.golden.places import EXPECTATION_KEYS, Place, in_force, label, matches, place_of
 from assay.golden.words import contains_term
 from assay.types import Finding, GoldSet, Locator, Query
 
+NO_SUCH_PLACE = ("no-such-place", "is not in the corpus")
 KNOWN_KEYS = EXPECTATION_KEYS | {"evidence", "note", "notes", "section_title"}
 
 
@@ -88,13 +89,13 @@ def _stated(query: Query) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 def _against_corpus(query: Query, expected: list[Mapping[str, Any]], corpus: _Corpus) -> Iterator[Finding]:
     checks = checks_of(query)
-    found = [corpus.at(place) for place in checks.expected]
+    every = [corpus.at(place) for place in checks.expected]
+    found = [[there for there in at if not checks.as_of or in_force(there[0], checks.as_of)] for at in every]
     for number, (parts, there) in enumerate(zip(expected, found, strict=True)):
         if not there:
             level = "flag" if any(found) else "error"
-            yield _finding(
-                level, "no-such-place", query, f"expected_any[{number}]: {label(parts)} is not in the corpus"
-            )
+            code, lacks = ("not-in-force", f"was not in force on {checks.as_of}") if every[number] else NO_SUCH_PLACE
+            yield _finding(level, code, query, f"expected_any[{number}]: {label(parts)} {lacks}")
         terms = (*checks.evidence, *checks.evidence_of[number])
         texts = [text for _, text in there if text]
         missing = [term for term in terms if texts and not any(contains_term(text, term) for text in texts)]

@@ -7,9 +7,9 @@ stands in many ways (section_num with section_suffix, section_id, a Locator, a n
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Set
 from dataclasses import dataclass, fields, replace
-from datetime import date
+from datetime import date, timedelta
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -358,8 +358,45 @@ def _same_chapter(wanted: Place, got: Place) -> bool:
 
 def in_force(place: Place, as_of: str) -> bool:
     """Whether the version at `place` was in force on the day. Only what is known can refute it."""
-    day = normal_date(as_of)
-    return not ((place.valid_from and day < place.valid_from) or (place.valid_to and day > place.valid_to))
+    return holds_on(normal_date(as_of), place.valid_from, place.valid_to)
+
+
+def holds_on(day: str, valid_from: str, valid_to: str) -> bool:
+    """ISO dates; of a date that is a year alone, the whole year counts."""
+    return not (day[: len(valid_from)] < valid_from or (valid_to and day[: len(valid_to)] > valid_to))
+
+
+def validity(versions: Iterable[tuple[Hashable, Any, Any]]) -> list[tuple[str, str]]:
+    """(valid_from, valid_to) of each (place, valid_from, valid_to) in ISO dates. A version that does not say when it
+    ends has ended the day before the next version of its place began; None is no place."""
+    read = [(place, normal_date(begins), normal_date(ends)) for place, begins, ends in versions]
+    starts: dict[Hashable, set[str]] = {}
+    for place, begins, _ in read:
+        if place is not None and begins:
+            starts.setdefault(place, set()).add(begins)
+    return [(begins, ends or _day_before(starts.get(place, set()), begins)) for place, begins, ends in read]
+
+
+def _day_before(starts: Set[str], begins: str) -> str:
+    following = min((start for start in starts if start > begins), default="")
+    try:
+        return (date.fromisoformat(following) - timedelta(days=1)).isoformat()
+    except ValueError:
+        return ""  # none follows, or it tells only the year
+
+
+def close_versions(known: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The fields of documents, by id, with the end of each version where the next one tells it."""
+    keys = []
+    for parts in known.values():
+        place = place_of(parts)
+        law = place.act_numbers or place.law_names
+        key = (law, place.chapter, place.section, place.moment) if law and place.section else None
+        keys.append((key, parts.get("valid_from"), parts.get("valid_to")))
+    return {
+        name: {**parts, "valid_from": begins, "valid_to": ends}
+        for (name, parts), (begins, ends) in zip(known.items(), validity(keys), strict=True)
+    }
 
 
 def is_near(wanted: Place, got: Place) -> bool:

@@ -45,17 +45,30 @@ class Hits(list[Hit]):
 
 
 class Engine(SearchEngine):
-    """The engine on one index. `lookup` gives the document of an id, for titles, texts and snippets."""
+    """The engine on one index. `lookup` gives the document of an id, for titles, texts and snippets; `in_force` the
+    mask over rows of what was in force on a day."""
 
-    def __init__(self, index: Index, name: str = "assay", lookup: Callable[[str], Document] | None = None) -> None:
-        self._index, self._name, self._lookup = index, name, lookup
+    def __init__(
+        self,
+        index: Index,
+        name: str = "assay",
+        lookup: Callable[[str], Document] | None = None,
+        in_force: Callable[[str], Any] | None = None,
+    ) -> None:
+        self._index, self._name, self._lookup, self._in_force = index, name, lookup, in_force
 
     def name(self) -> str:
         return self._name
 
-    def search(self, query: str, top_k: int = 20, *, allowed: Any = None, explain: bool = False) -> Hits:
-        """The best `top_k` documents with scores in [0, 1]; `allowed` is a boolean mask over rows."""
+    def search(
+        self, query: str, top_k: int = 20, *, allowed: Any = None, explain: bool = False, as_of: str = ""
+    ) -> Hits:
+        """The best `top_k` documents with scores in [0, 1]; `allowed` is a boolean mask over rows, `as_of` a day: what
+        was not in force then is left out."""
         text = _printable(query)
+        if as_of and self._in_force is not None:
+            valid = self._in_force(as_of)
+            allowed = valid if allowed is None else allowed & valid
         if not text.strip() or top_k < 1:
             return Hits.none()
         words = self._index.analyzer.terms(text) if self._index.profile.kind == "stems" else []
