@@ -6,6 +6,7 @@ Works on results objects (what `assay score` writes), so that a run of last year
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 from typing import Any
 
 import msgspec
@@ -14,6 +15,7 @@ import numpy as np
 from assay import stats
 from assay.errors import InputError
 from assay.overturn import could_overturn
+from assay.types import is_variant
 
 ALPHA = 0.05
 TIE = 1e-9  # a difference no larger than this is a tie
@@ -65,18 +67,22 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     differences: list[Difference]
     moved: list[Moved]
     warnings: list[str]
+    variants: list[Difference] = []  # perturbed questions apart, each question by the mean of its variants
 
 
 def compare(results: Sequence[Mapping[str, Any]], names: Sequence[str], *, force: bool = False) -> Comparison:
-    """Compare each results object with the first. Raises InputError on other gold sets or corpora unless forced."""
+    """Compare each results object with the first. Raises InputError on other gold sets or corpora unless forced.
+    Perturbed questions beside their parents are in `variants` alone."""
     warnings = _incomparable(results, names)
     if warnings and not force:
         raise InputError(warnings[0], hint="Score both on the same gold set, or give --force to compare anyway.")
-    base, others = results[0], list(zip(results[1:], names[1:], strict=True))
     keys = _shared_keys(results)
+    base, *others = map(_questions, results)
+    varied, *others_varied = (_variants(item, list(keys)) for item in results)
     rows: list[Difference] = []
+    apart: list[Difference] = []
     moved: list[Moved] = []
-    for other, name in others:
+    for other, other_varied, name in zip(others, others_varied, names[1:], strict=True):
         ids, left, right = _paired(base, other, list(keys))
         if not ids:
             raise InputError(f"{names[0]} and {name} have no scored query in common")
@@ -84,14 +90,37 @@ def compare(results: Sequence[Mapping[str, Any]], names: Sequence[str], *, force
             warnings.append(f"{name}: compared on {len(ids)} queries that both have scored")
         rows += _differences(name, keys, ids, left, right, base, other)
         moved += _moved(name, _headline(keys), ids, left, right, base, other, list(keys))
+        ids, left, right = _paired(varied, other_varied, list(keys))
+        apart += _differences(name, keys, ids, left, right, varied, other_varied) if ids else []
     return Comparison(
         baseline=names[0],
-        systems=[name for _, name in others],
+        systems=list(names[1:]),
         headline=keys[_headline(keys)],
         differences=_corrected(rows),
         moved=moved,
         warnings=warnings,
+        variants=_corrected(apart),
     )
+
+
+def _questions(results: Mapping[str, Any]) -> dict[str, Any]:
+    """The results without perturbed variants of questions that stand there too."""
+    known = {entry["query_id"] for entry in results["per_query"]}
+    return {**results, "per_query": [entry for entry in results["per_query"] if not is_variant(entry, known)]}
+
+
+def _variants(results: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+    """One entry a question, with the means over its variants: variants of one question are not independent."""
+    known = {entry["query_id"] for entry in results["per_query"]}
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for entry in results["per_query"]:
+        if is_variant(entry, known) and None not in [entry["metrics"][key] for key in keys]:
+            groups.setdefault(entry["parent"], []).append(entry)
+    means = [
+        {"query_id": parent, "metrics": {key: fmean(entry["metrics"][key] for entry in group) for key in keys}}
+        for parent, group in groups.items()
+    ]
+    return {**results, "per_query": means}
 
 
 def incomparable(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:

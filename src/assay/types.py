@@ -7,7 +7,7 @@ interned once, so that sixty queries and ten million rows take the same path.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
@@ -392,6 +392,16 @@ class ResultsFile(msgspec.Struct, kw_only=True, omit_defaults=True):
     baseline: dict[str, Any] = {}
     verdict: dict[str, Any] = {}
     recorded: dict[str, Any] = {}
+
+
+def is_variant(entry: Mapping[str, Any], known: Container[str]) -> bool:
+    """A perturbed question beside its parent; on its own it is a question like any."""
+    return bool(entry.get("perturbation")) and entry.get("parent") in known
+
+
+def by_need(entry: Mapping[str, Any]) -> tuple[bool, str, str]:
+    """The order of golden questions everywhere: MUST first, then by category and id."""
+    return not entry.get("must"), entry.get("category") or "", entry["query_id"]
 
 
 # ── the engine interface ─────────────────────────────────────────────────────────────────────────────────────────────

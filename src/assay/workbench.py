@@ -19,12 +19,13 @@ from assay.engines.module import load_engine
 from assay.engines.running import ask_all, run_engine, stdout_to_stderr
 from assay.errors import InputError, UsageError
 from assay.evaluation import evaluate, unjudged
-from assay.exports import export
+from assay.exports import export, export_golden
 from assay.files import read_json, refuse_unwritable, sha256_of, write_atomic
 from assay.fingerprints import git_state, gold_fingerprint, versions
 from assay.formats import results_json
 from assay.formats.schema import record
 from assay.gates import Gate, decide
+from assay.golden_report import changes
 from assay.measures import BINARY_SUITE, GRADED_SUITE, parse_measures
 from assay.types import (
     GoldSet,
@@ -389,15 +390,25 @@ def golden_gates(results: dict[str, Any], policy: Sequence[Any], baseline: Path 
     return golden.evaluate_gates(results, _golden_baseline(baseline), rows)
 
 
-def report_file(results: Path, output: Path, *, against: Path | None = None) -> None:
+def report_file(results: Path, output: Path, *, against: Path | None = None, language: str = "en") -> None:
     """Write a report in the format of the output's ending; `against` adds the comparison with another results file."""
     refuse_unwritable(output)
     scored = read_results(results)
-    if "gates" in scored and against is not None:
-        raise UsageError("a report of golden results has no comparison", where=str(results),
-                         hint="assay compare has it; or score with --baseline to see the change.")  # fmt: skip
+    if language != "en" and not ("gates" in scored and output.suffix == ".md"):
+        raise UsageError(f"this report is not written in language {language!r}", where=str(output),
+                         hint="The Markdown report of a golden set is, others are in English.")  # fmt: skip
+    if "gates" in scored and (against is not None or language != "en"):
+        changed = _golden_changes(against, results, scored) if against is not None else None
+        write_atomic(output, export_golden(scored, output.suffix, changed, language))
+        return
     found = msgspec.to_builtins(compare_results([against, results])) if against else None
     write_atomic(output, export(scored, output.suffix, found))
+
+
+def _golden_changes(against: Path, path: Path, scored: dict[str, Any]) -> dict[str, Any]:
+    """What broke and what was repaired. A set may have grown since: it is compared on what both have, and said."""
+    compared = compare_results([against, path], force=True)
+    return changes(read_results(against), scored, name=compared.baseline, warnings=compared.warnings)
 
 
 # ── explain ──────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -223,3 +223,81 @@ def test_two_results_are_compared_by_what_passed(assay_cli: Assay, files: Path) 
     found = assay_cli("compare", "all-scored.json", "none-scored.json", "--json").json
     assert [(row["measure"], row["difference"], row["losses"]) for row in found["differences"]] == [("pass", -1, 3)]
     assert assay_cli("explain", "none-scored.json", "m1").code == 0
+
+
+def test_variants_are_compared_apart_from_the_questions(assay_cli: Assay, files: Path) -> None:
+    assay_cli("gold", "perturb", "gold.json", "-o", "varied.json", "--kind", "case", "--kind", "typo-dropped")
+    variants = json.loads((files / "varied.json").read_text(encoding="utf-8"))[3:]
+    right = _answers("m1", "m2", "s1")["results"]
+    for name, answered in (("a", False), ("b", True)):
+        hits = {row["id"]: row["hits"] for row in right}
+        rows = [{"id": q["id"], "hits": hits[q["parent"]] if answered else []} for q in variants]
+        questions = _answers("m1", "m2", "s1" if answered else "")["results"]
+        (files / "run.json").write_text(json.dumps({"results": [*questions, *rows]}), encoding="utf-8")
+        assay_cli("score", "--dataset", "varied.json", "--run", "run.json", "--output", f"{name}.json")
+    found = assay_cli("compare", "a.json", "b.json", "--json").json
+    rows = [[(row["n"], row["baseline"], row["value"], row["wins"]) for row in found[key]]
+            for key in ("differences", "variants")]  # fmt: skip
+    assert rows == [[(3, 2 / 3, 1, 1)], [(3, 0, 1, 3)]], "variants of one question count once"
+    assert [row["query_id"] for row in found["moved"]] == ["s1"]
+    assert found["warnings"] == []
+    assert "pass of variants" in assay_cli("compare", "a.json", "b.json").out
+    assay_cli("report", "b.json", "--against", "a.json", "-o", "r.md")
+    assert "- Perturbed variants apart: 0 broke, 6 repaired" in (files / "r.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def scored(assay_cli: Assay, files: Path) -> Path:
+    """Before, only m2 passes; after, only m1 and s1 do."""
+    for name, found in (("before", ["m2"]), ("after", ["m1", "s1"])):
+        (files / "run.json").write_text(json.dumps(_answers(*found)), encoding="utf-8")
+        assay_cli("score", "--dataset", "gold.json", "--run", "run.json", "--output", f"{name}.json")
+    return files
+
+
+def test_a_report_tells_what_broke_and_what_was_repaired(assay_cli: Assay, scored: Path) -> None:
+    assert assay_cli("report", "after.json", "--against", "before.json", "-o", "r.md").code == 0
+    text = (scored / "r.md").read_text(encoding="utf-8")
+    changes = text.partition("## Changes from before")[2].partition("## Measures")[0]
+    broke, repaired = changes.split("### Broke (MUST first): 1")[1].split("### Repaired (MUST first): 2")
+    assert "**m2** [MUST] Kuka päättää lainanotosta?" in broke
+    assert "Why: 14 § is not in the top 5" in broke
+    assert "rank 1, score 0.900 → not among the hits" in broke
+    assert repaired.index("**m1** [MUST]") < repaired.index("**s1** [SHOULD]"), "MUST first"
+    assert "It failed because: 118 § is not in the top 5" in repaired
+    assert "- PASS rate (TOTAL): 33.3% → 66.7% (+33.3 points)" in changes
+    finnish = assay_cli("report", "after.json", "--against", "before.json", "-o", "fi.md", "--language", "fi")
+    assert finnish.code == 0
+    assert "### Rikkoutui (MUST ensin): 1" in (scored / "fi.md").read_text(encoding="utf-8")
+    assert assay_cli("report", "after.json", "--against", "before.json", "-o", "r.html").code == 0
+    page = (scored / "r.html").read_text(encoding="utf-8")
+    places = [page.index(part) for part in ("Changes from before", "<h3>Broke", ">m2<", "<h3>Repaired", ">m1<", ">s1<")]
+    assert places == sorted(places)
+
+
+def test_a_set_that_has_grown_is_compared_on_what_both_have(assay_cli: Assay, scored: Path) -> None:
+    more = [*QUESTIONS, QUESTIONS[2] | {"id": "s2"}]
+    (scored / "more.json").write_text(json.dumps(more), encoding="utf-8")
+    assay_cli("score", "--dataset", "more.json", "--run", "all.json", "--output", "grown.json")
+    assert assay_cli("report", "grown.json", "--against", "before.json", "-o", "r.md").code == 0
+    text = (scored / "r.md").read_text(encoding="utf-8")
+    assert "scored on different gold sets" in text
+    assert "Only in one of the two, or not answered: s2" in text
+    assert "### Repaired (MUST first): 2" in text
+
+
+@pytest.mark.parametrize(
+    ("args", "what"),
+    [
+        (("--against", "before.json", "-o", "r.csv"), "a .csv report has no comparison"),
+        (("--against", "gold.json", "-o", "r.md"), "gold.json"),
+        (("--against", "absent.json", "-o", "r.md"), "absent.json"),
+        (("-o", "r.html", "--language", "fi"), "not written in language 'fi'"),
+        (("-o", "r.md", "--language", "sv"), "unknown report language 'sv'"),
+    ],
+)
+def test_a_report_that_cannot_be_is_refused(assay_cli: Assay, scored: Path, args: tuple[str, ...], what: str) -> None:
+    before = sorted(scored.iterdir())
+    found = assay_cli("report", "after.json", *args)
+    assert (found.code, what in found.err) == (2, True)
+    assert sorted(scored.iterdir()) == before

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from assay.errors import InputError
+from assay.errors import InputError, UsageError
 from assay.exports import golden, graded
 from assay.exports.graded import eval_report
 from assay.golden_report import markdown
 
-__all__ = ["FORMATS", "eval_report", "export"]
+__all__ = ["FORMATS", "eval_report", "export", "export_golden"]
 
 Results = Mapping[str, Any]
 
@@ -37,3 +37,12 @@ def export(results: Results, suffix: str, comparison: Mapping[str, Any] | None =
     if "gates" in results:
         return GOLDEN_FORMATS[suffix](results)
     return FORMATS[suffix](results, comparison)
+
+
+def export_golden(results: Results, suffix: str, changed: Mapping[str, Any] | None, language: str = "en") -> str:
+    """A golden report, with what `golden_report.changes` says against other results."""
+    if suffix == ".md":
+        return markdown(results, language=language, changed=changed)
+    if suffix == ".html":
+        return golden.html(results, changed)
+    raise UsageError(f"a {suffix} report has no comparison", hint="Write .md or .html, or leave --against out.")

@@ -11,8 +11,8 @@ import msgspec
 
 from assay.exports import page
 from assay.figures import decimal, signed
-from assay.golden_report import failed_entries, is_variant
-from assay.types import standing_line
+from assay.golden_report import failed_entries
+from assay.types import is_variant, standing_line
 
 RATES = {
     "pass_rate_total": "passed", "pass_rate_must": "MUST", "pass_rate_should": "SHOULD", "top1_rate": "first hit right",
@@ -26,7 +26,8 @@ SLICES = {"category": "By category", "test_type": "By test type", "language": "B
           "perturbation": "By perturbation"}  # fmt: skip
 
 
-def html(results: Mapping[str, Any]) -> str:
+def html(results: Mapping[str, Any], changed: Mapping[str, Any] | None = None) -> str:
+    """`changed` is what `golden_report.changes` says against other results."""
     receipt, overall = results["receipt"], results["overall"]
     bounds, counts = (results.get(name, {}).get("overall", {}) for name in ("intervals", "n"))
     delta, stale = ((results.get("baseline") or {}).get(name) for name in ("delta", "stale"))
@@ -48,7 +49,8 @@ def html(results: Mapping[str, Any]) -> str:
         variants=int(overall.get("n_variants") or 0), findings=receipt.get("findings", ()),
         slices=[(SLICES[kind], results[f"by_{kind}"]) for kind in shown],
         robustness=_drawn(results.get("robustness")), latency=page.latency(results["per_query"]),
-        questions=[*map(_question, _failed_first(results))],
+        questions=[*map(_question, _failed_first(results))], changed=changed,
+        moved=[(RATES[key], *pair) for key, pair in changed["figures"].items()] if changed else [],
         receipt_json=msgspec.json.format(msgspec.json.encode(receipt), indent=2).decode(),
     )  # fmt: skip
 

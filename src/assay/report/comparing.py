@@ -21,7 +21,10 @@ def comparison_table(found: Mapping[str, Any]) -> RenderableType:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
         for name in ("measure", "n", found["baseline"], system, "change", "95% interval", "p", "p Holm", "d", "w/t/l"):
             table.add_column(name, justify="left" if name == "measure" else "right", no_wrap=True)
-        for row in rows:
+        apart = [
+            {**row, "measure": f"{row['measure']} of variants"} for row in found["variants"] if row["system"] == system
+        ]
+        for row in [*rows, *apart]:
             style = ("green" if row["difference"] > 0 else "red") if row["p_holm"] <= 0.05 else ""
             flip = " *" if row["could_flip"] else ""
             table.add_row(
@@ -32,6 +35,11 @@ def comparison_table(found: Mapping[str, Any]) -> RenderableType:
             )  # fmt: skip
         parts += [Text.assemble((system, "bold"), " against ", (found["baseline"], "bold")), Text(), table, Text()]
         parts += _comparison_notes(found, rows)
+        if apart:
+            parts += [
+                Text("Variants are compared apart, each question by the mean of its variants.", style="dim"),
+                Text(),
+            ]
         parts += _moved_table(found, system)
     return Group(*parts)
 

@@ -1,11 +1,9 @@
-"""The golden suite's report as Markdown, in English or Finnish, from a results object: a saved file gives the same."""
+"""The words of the report in English and Finnish, and figures, places and reasons put into them."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
-
-from assay.errors import UsageError
 
 LANGUAGES = ("en", "fi")
 
@@ -76,6 +74,17 @@ WORDS: dict[str, tuple[str, str]] = {
     "fragile": (
         "Questions that break most often (variants broken): {names}.",
         "Herkimmin rikkoutuvat kysymykset (rikkoutuneita muunnelmia): {names}.",
+    ),
+    "changes": ("Changes from {name}", "Muutokset: {name}"),
+    "differ": ("{notes}", "Ajot on pisteytetty eri kysymyksillä tai eri aineistolla, tai kysymyksiä puuttuu"),
+    "broke": ("Broke (MUST first)", "Rikkoutui (MUST ensin)"),
+    "repaired": ("Repaired (MUST first)", "Korjaantui (MUST ensin)"),
+    "was": ("It failed because", "Aiempi syy"),
+    "both_fail": ("Failing in both: {n}", "Epäonnistui kummassakin: {n}"),
+    "not_compared": ("Only in one of the two, or not answered: {names}", "Vain toisessa tai ilman vastausta: {names}"),
+    "variants_changed": (
+        "Perturbed variants apart: {broke} broke, {repaired} repaired",
+        "Muunnelmat erikseen: {broke} rikkoutui, {repaired} korjaantui",
     ),
     "failed_variants": ("Failed variants", "Epäonnistuneet muunnelmat"),
 }
@@ -155,31 +164,12 @@ FINNISH_FINDINGS = {
     "no-law": "confusion on tosi, mutta kaikki odotukset eivät nimeä lakia, joten mikään laki ei ole väärä",
 }
 
-
-def markdown(
-    results: Mapping[str, Any],
-    *,
-    language: str = "en",
-    gates: Sequence[Mapping[str, Any]] | None = None,
-    robustness: Mapping[str, Any] | None = None,
-) -> str:
-    """The whole report. `gates` and `robustness` are those in the results unless given."""
-    if language not in LANGUAGES:
-        raise UsageError(f"unknown report language {language!r}", hint=f"Known: {', '.join(LANGUAGES)}.")
-    say = _Words(language)
-    checks = results.get("gates", ()) if gates is None else gates
-    lines = [*_head(results, checks, say), *_findings(results, say), *_measures(results, say), *_gates(checks, say)]
-    costs = robustness or results.get("robustness")
-    kinds = ("by_category", "by_test_type", "by_language", *(() if costs else ("by_perturbation",)))
-    for kind in kinds:
-        lines += _slice(results, kind, say)
-    if costs:
-        lines += _robustness(costs, say)
-    lines += _failures(results, say)
-    return "\n".join(lines).rstrip() + "\n"
+COUNTS = ("total", "n_failed", "n_variants")
+LAW_KEYS = ("law", "law_id", "law_key", "law_name", "law_names", "statute")
+DOC_KEYS = ("doc_id", "node_id", "document_id", "opinion_id", "id")
 
 
-class _Words:
+class Words:
     """Words and numbers in one language."""
 
     def __init__(self, language: str) -> None:
@@ -241,7 +231,7 @@ class _Words:
             FINNISH_FAILURES[kind]
             .format(
                 error=entry.get("error"),
-                negative=_place(entry["hits"][at - 1], self) if at else "",
+                negative=place_text(entry["hits"][at - 1], self) if at else "",
                 negative_rank=at,
                 rank=entry.get("expected_rank"),
                 score=self.number("score", entry.get("expected_score")),
@@ -257,199 +247,41 @@ class _Words:
         )
 
 
-COUNTS = ("total", "n_failed", "n_variants")
-LAW_KEYS = ("law", "law_id", "law_key", "law_name", "law_names", "statute")
-DOC_KEYS = ("doc_id", "node_id", "document_id", "opinion_id", "id")
-
-
 def _listed(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else [value] if value else []
 
 
-def failed_entries(results: Mapping[str, Any], *, variants: bool = False) -> list[Mapping[str, Any]]:
-    """The questions that failed, MUST first, then by category and id; with `variants` the perturbed ones instead."""
-    entries = results["per_query"]
-    known = {entry["query_id"] for entry in entries}
-    failed = [entry for entry in entries if not entry["passed"] and variants == is_variant(entry, known)]
-    return sorted(failed, key=lambda entry: (not entry["must"], entry.get("category") or "", entry["query_id"]))
-
-
-def is_variant(entry: Mapping[str, Any], known: Container[str]) -> bool:
-    """A perturbed question beside its parent; on its own it is a question like any."""
-    return bool(entry.get("perturbation")) and entry.get("parent") in known
-
-
-# ── parts ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _head(results: Mapping[str, Any], gates: Sequence[Mapping[str, Any]], say: _Words) -> Iterator[str]:
-    entries = results["per_query"]
-    yield f"# {say('title')}"
-    yield ""
-    if gates:
-        yield f"**{_verdict(gates, say)}**"
-        yield ""
-    gold = results.get("receipt", {}).get("gold", {}).get("name", "")
-    for key, value in (("engine", results.get("engine")), ("set", gold), ("time", results.get("timestamp"))):
-        if value:
-            yield f"- {say(key)}: {value}"
-    variants = int(results["overall"].get("n_variants") or 0)
-    total = len(entries) - variants
-    passed = total - len(failed_entries(results))
-    yield f"- {say('questions')}: {total}, {passed} {say('passed')}"
-    if variants:
-        yield f"- {say('variants', n=variants)}"
-
-
-def _verdict(gates: Sequence[Mapping[str, Any]], say: _Words) -> str:
-    names = {
-        status: ", ".join(_gate_name(gate, say) for gate in gates if gate["status"] == status)
-        for status in ("fail", "pass", "skipped")
-    }
-    words = (
-        say("verdict_fail", names=names["fail"])
-        if names["fail"]
-        else say("verdict_pass" if names["pass"] else "verdict_none")
-    )
-    return f"{words} ({say('not_measured', names=names['skipped'])})" if names["skipped"] else words
-
-
-def _findings(results: Mapping[str, Any], say: _Words) -> Iterator[str]:
-    """What was found in the set before the run."""
-    found = results.get("receipt", {}).get("findings", ())
-    if found:
-        yield from _section(say("findings"), [f"- {item['where']}: {_inline(say.finding(item))}" for item in found])
-
-
-def _measures(results: Mapping[str, Any], say: _Words) -> Iterator[str]:
-    figures = results["overall"]
-    intervals = results.get("intervals", {}).get("overall", {})
-    n = results.get("n", {}).get("overall", {})
-    delta = results.get("baseline", {}).get("delta", {})
-    rows = []
-    for name in MEASURES:
-        if figures.get(name) is not None and name not in COUNTS:
-            row = [say.measure(name), say.number(name, figures[name]), _bounds(name, intervals.get(name), say)]
-            row += [say.change(name, delta.get(name), "+")] if delta else []
-            rows.append([*row, n.get(name, "")])
-    head = [say("measure"), say("value"), say("interval"), *([say("delta")] if delta else []), "n"]
-    yield from _section(say("measures"), _table(head, rows))
-
-
-def _bounds(name: str, bounds: Sequence[float | None] | None, say: _Words) -> str:
-    if not bounds or bounds[0] is None or bounds[1] is None:
-        return ""
-    return f"{say.number(name, bounds[0])} – {say.number(name, bounds[1])}"
-
-
-def _slice(results: Mapping[str, Any], kind: str, say: _Words) -> Iterator[str]:
-    if not results.get(kind):
-        return
-    intervals = results.get("intervals", {}).get(kind, {})
-    rows = []
-    for name, figures in results[kind].items():
-        bounds = intervals.get(name, {}).get("pass_rate_total")
-        rate = say.number("pass_rate_total", figures["pass_rate_total"])
-        must = say.number("pass_rate_must", figures.get("pass_rate_must"))
-        mrr = say.number("mrr_at_k", figures.get("mrr_at_k"))
-        rows.append([name, figures["total"], rate, _bounds("pass_rate_total", bounds, say), must, mrr])
-    head = [say("name"), "n", say("rate"), say("interval"), "MUST", "MRR@k"]
-    yield from _section(say(kind), _table(head, rows))
-
-
-def _gates(gates: Sequence[Mapping[str, Any]], say: _Words) -> Iterator[str]:
-    if not gates:
-        return
-    rows = []
-    for gate in gates:
-        value = say.number(gate["measure"], gate["value"])
-        rows.append([_gate_name(gate, say), _gate_measure(gate, say), value, say.limit(gate), say(gate["status"])])
-    head = [say("gate"), say("measure"), say("value"), say("limit"), say("status")]
-    yield from _section(say("gates"), _table(head, rows))
-
-
-def _gate_name(gate: Mapping[str, Any], say: _Words) -> str:
-    """The name it was given; a gate without one is called by its measure."""
-    name = str(gate["name"])
-    if name == "calls":
-        return say("calls")
-    return _gate_measure(gate, say) if name.startswith(gate["measure"]) else name
-
-
-def _gate_measure(gate: Mapping[str, Any], say: _Words) -> str:
-    kind, _, name = str(gate.get("slice") or "").partition(":")
-    title = say(kind) if kind in WORDS else kind
-    return say.measure(gate["measure"]) + (f" ({title}: {name})" if kind else "")
-
-
-def _robustness(robustness: Mapping[str, Any], say: _Words) -> Iterator[str]:
-    named = [(say.perturbation(name), row) for name, row in robustness["by_perturbation"].items()]
-    rows = [
-        [name, part["n"], say.number("rate", part["pass_rate"]), _bounds("rate", (part["low"], part["high"]), say),
-         say.number("rate", part["parent_pass_rate"]), say.change("rate", part["drop"])]
-        for name, part in [*named, (say("every"), robustness["overall"])]
-    ]  # fmt: skip
-    head = [say("perturbation"), "n", say("rate"), say("interval"), say("parent"), say("drop")]
-    yield from _section(say("robustness"), _table(head, rows))
-    families, broken = robustness["by_family"], robustness["broken_by_parent"]
-    worst = [
-        f"{say.perturbation(name)} {say.change('rate', families[name]['drop'])}"
-        for name in robustness["worst_families"]
-    ]
-    fragile = [f"{name} ({broken[name]})" for name in robustness["worst_parents"]]
-    for key, names in (("worst", worst), ("fragile", fragile)):
-        if names:
-            yield ""
-            yield say(key, names=", ".join(names).removesuffix("."))  # '%-yks.' ends the sentence too
-
-
-def _failures(results: Mapping[str, Any], say: _Words) -> Iterator[str]:
-    failed = failed_entries(results)
-    yield from _section(f"{say('failures')}: {len(failed)}", () if failed else [say("no_failures")])
-    for entry in failed:
-        yield f"- **{entry['id']}** [{'MUST' if entry['must'] else 'SHOULD'}] {_inline(entry['query'])}"
-        yield f"  - {say('why')}: {say.failure(entry)}"
-        yield f"  - {say('expected')}: {_expected(entry, say)}"
-        yield f"  - {say('instead')}: {_hit(entry['hits'][0], say) if entry['hits'] else say('nothing')}"
-        if entry.get("expected_any"):
-            yield f"  - {say('stood')}: {_stood(entry, say)}"
-    if broken := failed_entries(results, variants=True):
-        yield from _section(f"{say('failed_variants')}: {len(broken)}", ())
-        for entry in broken:
-            yield f"- **{entry['id']}** {_inline(entry['query'])}: {say.failure(entry)}"
-
-
-def _expected(entry: Mapping[str, Any], say: _Words) -> str:
-    parts = [_place(place, say) for place in entry.get("expected_any") or ()]
-    parts += [f"{say('not')} {_place(place, say)}" for place in entry.get("expected_none") or ()]
+def expected_text(entry: Mapping[str, Any], say: Words) -> str:
+    parts = [place_text(place, say) for place in entry.get("expected_any") or ()]
+    parts += [f"{say('not')} {place_text(place, say)}" for place in entry.get("expected_none") or ()]
     traps = _listed(entry.get("confusion"))
     laws = [trap if isinstance(trap, Mapping) else {"law": trap} for trap in traps if trap is not True]
-    parts += [say("not_on_top", place=_place(law, say)) for law in laws]
+    parts += [say("not_on_top", place=place_text(law, say)) for law in laws]
     parts += [say("no_other_law")] if True in traps else []
     if entry.get("must_abstain"):
         parts.append(say("abstain"))
     return "; ".join(parts) or say("nothing")
 
 
-def _stood(entry: Mapping[str, Any], say: _Words) -> str:
+def stood_text(entry: Mapping[str, Any], say: Words) -> str:
     if entry.get("expected_rank") is None:
         return say("not_returned")
     score = say.number("score", entry.get("expected_score"))
     return f"{say('rank')} {entry['expected_rank']}, {say('score')} {score}"
 
 
-def _hit(hit: Mapping[str, Any], say: _Words) -> str:
+def hit_text(hit: Mapping[str, Any], say: Words) -> str:
     title = hit.get("section_title") or hit.get("title") or ""
-    place = _place(
+    place = place_text(
         {key: value for key, value in hit.items() if key not in ("chapter", "version", "finlex_version")}, say
     )
-    if place.casefold() in _inline(title).casefold():
+    if place.casefold() in inline(title).casefold():
         place = ""  # the title of a hit may cite the place itself
-    name = f"{place} {_inline(title)}".strip() if title and title not in place else place
+    name = f"{place} {inline(title)}".strip() if title and title not in place else place
     return f"{name} ({say('score')} {say.number('score', hit.get('score'))})"
 
 
-def _place(parts: Mapping[str, Any], say: _Words) -> str:
+def place_text(parts: Mapping[str, Any], say: Words) -> str:
     """A place as it was written, in the order people cite it."""
     section = _part(parts, "section_id", "section_num", "section")
     suffix = parts.get("section_suffix") or ""
@@ -457,14 +289,14 @@ def _place(parts: Mapping[str, Any], say: _Words) -> str:
     words = [
         source,
         _about(parts, "chapter", "{} luku"),
-        f"{section}{suffix if section.isdigit() else ''}{'' if '§' in section else ' §'}" if section else "",
+        f"{section}{suffix if section.isdigit() else ''}{' §' if section[-1].isalnum() else ''}" if section else "",
         _about(parts, "moment", "{}" if "mom" in str(parts.get("moment")).casefold() else "{} mom."),
         _about(parts, "page", say("page") + " {}"),
         _part(parts, "table", "table_id"),
         _about(parts, "row", say("row") + " {}"),
         f"({version})" if (version := _part(parts, "version", "finlex_version")) else "",
     ]
-    return _inline(" ".join(word for word in words if word)) or "?"
+    return inline(" ".join(word for word in words if word)) or "?"
 
 
 def _part(parts: Mapping[str, Any], *keys: str) -> str:
@@ -478,23 +310,6 @@ def _about(parts: Mapping[str, Any], key: str, words: str) -> str:
     return words.format(value) if (value := _part(parts, key)) else ""
 
 
-# ── Markdown ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
-    yield ""
-    yield f"## {title}"
-    yield ""
-    yield from lines
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[str]:
-    yield f"| {' | '.join(head)} |"
-    yield "|" + "---|" * len(head)
-    for row in rows:
-        yield f"| {' | '.join(_inline(cell).replace('|', chr(92) + '|') for cell in row)} |"
-
-
-def _inline(text: Any) -> str:
+def inline(text: Any) -> str:
     """One line of text, whatever the question or the title holds."""
     return " ".join(str(text).split())
