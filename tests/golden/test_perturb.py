@@ -49,6 +49,17 @@ def test_hebrew_has_its_own() -> None:
     assert "compound-split" not in found
 
 
+def test_a_hebrew_word_keeps_its_own_first_letter() -> None:
+    texts = {_variants("היטל השבחה", seed)["he-prefix"] for seed in range(30)}
+    assert all("היטל" in text and "השבחה" in text for text in texts), "a prefix is added, ה is no prefix here"
+    assert any("לההשבחה" not in text and "ההשבחה" in text for text in texts)
+
+
+def test_what_has_no_words_is_not_said_aloud_and_capitals_stay() -> None:
+    assert "colloquial" not in {q.extra.get("perturbation") for q in perturb(_gold("?", FI)).queries if "q0" in q.id}
+    assert "KUNTA" in _variants("KUNTA")["colloquial"]
+
+
 @pytest.mark.parametrize(("text", "language"), [(FI, "fi"), (HE, "he"), (EN, "en")])
 def test_the_language_is_told_by_the_text(text: str, language: str) -> None:
     assert language_of(text) == language

@@ -125,7 +125,7 @@ def _changes(changed: Mapping[str, Any] | None, say: Words) -> Iterator[str]:
     if changed["variants"]:
         yield f"- {say('variants_changed', **changed['variants'])}"
     for kind, entries in (("broke", changed["broke"]), ("repaired", changed["repaired"])):
-        yield from ("", f"### {say(kind)}: {len(entries)}", "")
+        yield from ("", f"### {say(kind)}: {len(entries)}", *([""] if entries else []))
         for before, after in entries:
             told = before if kind == "repaired" else after
             yield f"- **{after['id']}** [{'MUST' if after['must'] else 'SHOULD'}] {inline(after['query'])}"

@@ -156,7 +156,7 @@ FINNISH_FAILURES = {
 
 FINNISH_FINDINGS = {
     "no-such-place": "kohtaa ei ole aineistossa",
-    "not-in-force": "kohta ei ollut voimassa {tail}",
+    "not-in-force": "kohta ei ollut kysymyksen päivänä voimassa",
     "no-such-evidence": "kohdan tekstissä ei ole vaadittua termiä",
     "unknown-key": "tuntemattomia avaimia, joita ei katsota: {tail}",
     "nothing-expected": "mitään ei odoteta, joten kysymys ei voi läpäistä",

@@ -269,7 +269,8 @@ def _colloquial(text: str, rng: random.Random, data: Material) -> str:
         if changed:
             break
     templates = data.colloquial.get("templates", ())
-    return rng.choice(templates).format(q=plain[:1].lower() + plain[1:]) if templates else text
+    begun = plain if plain[1:2].isupper() else plain[:1].lower() + plain[1:]  # KUNTA stays so
+    return rng.choice(templates).format(q=begun) if templates and WORD.search(plain) else text
 
 
 # ── noise ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -291,10 +292,11 @@ FINALS = str.maketrans("ךםןףץ", "כמנפצ")
 
 
 def _prefix(text: str, rng: random.Random, data: Material) -> str:
-    """A prefix letter written onto a word, or taken off one that has it."""
+    """A prefix letter written onto a word, or taken off before the article: any other first letter may be the
+    word's own, as in השבחה."""
 
     def edit(word: str) -> str:
-        if word[0] in data.prefixes and len(word) > MIN_PART + 1 and rng.random() < 0.5:
+        if word[0] in data.prefixes and word[1] == "ה" and len(word) > MIN_PART + 1 and rng.random() < 0.5:
             return word[1:]
         return rng.choice([prefix for prefix in data.prefixes if prefix != word[0]]) + word
 
