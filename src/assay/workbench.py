@@ -424,8 +424,9 @@ def explain(
     if entry is None:
         known = ", ".join(entry.query_id for entry in entries.per_query[:5])
         raise InputError(f"no query {query_id!r}", where=str(results_file), hint=f"It has {known}, …")
-    derived = [line for line in entries.receipt["measures"] if line["key"] != PASS["key"]]  # passing is told in words
-    return msgspec.to_builtins(entry), derived
+    if "gates" in results:  # passing is told in words, from all that a golden entry holds
+        return next(dict(raw) for raw in results["per_query"] if raw["query_id"] == query_id), []
+    return msgspec.to_builtins(entry), list(entries.receipt["measures"])
 
 
 # ── demo ─────────────────────────────────────────────────────────────────────────────────────────────────────────────

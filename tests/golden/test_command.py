@@ -222,7 +222,16 @@ def test_two_results_are_compared_by_what_passed(assay_cli: Assay, files: Path) 
         assay_cli("score", "--dataset", "gold.json", "--run", f"{name}.json", "--output", f"{name}-scored.json")
     found = assay_cli("compare", "all-scored.json", "none-scored.json", "--json").json
     assert [(row["measure"], row["difference"], row["losses"]) for row in found["differences"]] == [("pass", -1, 3)]
-    assert assay_cli("explain", "none-scored.json", "m1").code == 0
+    told = assay_cli("explain", "none-scored.json", "m1").out
+    assert "m1 [MUST]  Mitä osia talousarviossa on?" in told
+    assert "FAILED  110 § 4 mom. is not in the top 5; 7 § 1 mom. came first" in told
+    assert "the top 5, with a score of at least 0.6" in told
+    assert "log2" not in told, "nothing is summed where a question passes or fails"
+    passed = assay_cli("explain", "all-scored.json", "m1")
+    assert "expected" in passed.out.splitlines()[-1]
+    assert assay_cli("explain", "all-scored.json", "m1", "--json").json["expected_any"] == [
+        {"section": "110", "moment": "4"}
+    ]
 
 
 def test_variants_are_compared_apart_from_the_questions(assay_cli: Assay, files: Path) -> None:

@@ -28,8 +28,11 @@ __all__ = [
     "MEASURES",
     "PERTURBATIONS",
     "WORDS",
+    "Words",
     "changes",
+    "expected_text",
     "failed_entries",
+    "hit_text",
     "markdown",
 ]
 

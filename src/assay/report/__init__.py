@@ -19,7 +19,7 @@ from rich.text import Text
 from assay.figures import decimal, signed
 from assay.measures import MEASURES, Measure, parse_measure, result_key
 from assay.report.comparing import comparison_table
-from assay.report.verdicts import golden_card, verdict_lines
+from assay.report.verdicts import golden_card, golden_explanation, verdict_lines
 from assay.types import ASKED, Finding, GoldSet, Run, ScoreSheet, Slice, counted, standing_line
 
 __all__ = ["baseline_line", "comparison", "comparison_table", "explanation", "findings_table", "golden_card",
@@ -307,7 +307,9 @@ def stats_table(stats: Mapping[str, Any]) -> RenderableType:
 
 
 def explanation(entry: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]) -> RenderableType:
-    """The sum behind every number of one query, rank by rank."""
+    """The sum behind every number of one query, rank by rank; of a golden question why it passed or failed."""
+    if "passed" in entry:
+        return golden_explanation(entry)
     grades, judged = entry["grades"], entry["judged"]
     deepest = max([line["cutoff"] or len(grades) for line in lines], default=10)
     parts: list[RenderableType] = [Text.assemble((entry["query_id"], "bold"), "  ", entry["query_text"]), Text()]

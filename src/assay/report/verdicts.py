@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.figures import short
-from assay.golden_report import failed_entries
+from assay.golden_report import Words, expected_text, failed_entries, hit_text
 from assay.types import counted, standing_line
 
 
@@ -57,6 +57,31 @@ def golden_card(results: Mapping[str, Any]) -> RenderableType:
     note = standing_line(gold)
     parts: list[RenderableType] = [Text(f"Gold set {note}.", style="yellow")] if note else []
     return Group(head, Text(), table, *parts, Text(), gates, *_robustness(results.get("robustness")), *heading)
+
+
+def golden_explanation(entry: Mapping[str, Any]) -> RenderableType:
+    """One question of a golden set: what it asked for, and every hit with whether it was that."""
+    say = Words("en")
+    verdict = Text("PASSED" if entry["passed"] else "FAILED", style="bold green" if entry["passed"] else "bold red")
+    stated = {
+        "expected": expected_text(entry, say),
+        "looked at": f"the top {entry['k']}, with a score of at least {entry['min_score']:g}",
+        "evidence": ", ".join(map(str, entry["evidence"])) if isinstance(entry.get("evidence"), list) else
+        entry.get("evidence"), "as of": entry.get("as_of"),
+    }  # fmt: skip
+    asked = Table(box=None, pad_edge=False, show_header=False)
+    for name, value in stated.items():
+        if value:
+            asked.add_row(Text(name, style="dim"), str(value))
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
+    for name in ("rank", "hit", "what it is"):
+        table.add_column(name, justify="right" if name == "rank" else "left")
+    for rank, hit in enumerate(entry["hits"][: max(entry["k"], 20)], start=1):
+        style = "dim" if rank > entry["k"] else {"expected": "green"}.get(hit.get("match", ""), "")
+        table.add_row(str(rank), hit_text(hit, say), str(hit.get("match") or ""), style=style)
+    need = " [MUST]" if entry.get("must") else ""
+    head = Text.assemble((entry["query_id"], "bold"), f"{need}  {entry['query_text']}")
+    return Group(head, Text(), Text.assemble(verdict, f"  {entry.get('reason') or ''}"), Text(), asked, Text(), table)
 
 
 def _robustness(found: Mapping[str, Any] | None) -> Iterator[RenderableType]:
