@@ -196,6 +196,8 @@ def _score_golden(
     then = _golden_baseline(asked.baseline)
     name, answers = _golden_answers(gold, asked, progress, say)
     warnings = list(_golden_warnings(gold, answers, str(asked.run_file or name)))
+    if not known and not any(hit.text for answer in answers for hit in answer.hits):
+        warnings += _unseen_evidence(gold)
     found = golden.evaluate_golden(
         gold, answers, locate=known.get if known else None, k=asked.k, min_score=asked.min_score, baseline=then
     )
@@ -229,6 +231,14 @@ def _golden_warnings(gold: GoldSet, answers: Sequence[QueryResult], source: str)
         yield f"{missing} of {len(asked)} questions are missing from the run and count as not passed"
     if extra := len(set(answered) - asked):
         yield f"{extra} questions of the run are not in the gold set and were ignored"
+
+
+def _unseen_evidence(gold: GoldSet) -> Iterable[str]:
+    """No hit has a text, and no corpus gives it one."""
+    asked = sum(bool(checks.evidence or any(checks.evidence_of)) for checks in map(golden.checks_of, gold.queries))
+    if asked:
+        who = "1 question asks" if asked == 1 else f"{asked} questions ask"
+        yield f"{who} for evidence, and the hits have no text to find it in; give --corpus"
 
 
 def _golden_answers(

@@ -170,6 +170,13 @@ def test_a_citation_will_do_for_a_section(assay_cli: Assay, files: Path) -> None
     assert found["overall"]["pass_rate_total"] == 1
 
 
+def test_evidence_without_a_text_is_warned_of(assay_cli: Assay, files: Path) -> None:
+    (files / "gold.json").write_text(json.dumps([QUESTIONS[0] | {"evidence": "talousarvio"}]), encoding="utf-8")
+    found = assay_cli("score", "--dataset", "gold.json", "--run", "all.json", "--json")
+    assert found.json["per_query"][0]["failure"] == "evidence"
+    assert "1 question asks for evidence, and the hits have no text to find it in; give --corpus" in found.err
+
+
 def _run(assay_cli: Assay, files: Path, gates: str) -> Any:
     head = '[gold.kunta]\npath = "gold.json"\n[engines.saved]\nrun = "none.json"\n'
     (files / "assay.toml").write_text(head + gates, encoding="utf-8")

@@ -223,6 +223,8 @@ def test_a_citation_written_as_the_section_is_taken_apart(written: str, parts: d
         ({"section": "110 tai 111"}, "section"),
         ({"section": "110 3"}, "section"),
         ({"section": "3 mom."}, "section"),
+        ({"section": "110a.3"}, "section"),
+        ({"section": "Kuntalaki"}, "section"),
         ({"section": "momentti 3"}, "section"),
         ({"section": "§"}, "section"),
         ({"section": "110 §", "moment": "2 ja 3"}, "moment"),

@@ -61,7 +61,9 @@ CITED = re.compile(
 A_LAW = re.compile(r"\d{1,4}/\d{4}\)?$|(?:laki|lain|laissa|kaari|kaaren|asetus|asetuksen|act|code)$|^חוק|^פקודת")
 LONGEST = 300  # characters that are read of a section; a law with a long name is shorter
 SEVERAL = re.compile(r"\d+\w*\s*(?:[,–-]|/|ja |tai |and |or |to )\s*\d")
-STRANGE = re.compile(rf"{SEVERAL.pattern}|§|\bmom|\bluku|\bluvu|pykälä|^\d+\w* ")
+STRANGE = re.compile(
+    rf"{SEVERAL.pattern}|§|\bmom|\bluku|\bluvu|pykälä|^\d+\w* |^\d+[a-z]\.\d|(?:laki|lain|kaari|asetus)$"
+)
 PAGE = re.compile(r"(?:s|p|sivu|page)\.?(\d+)")
 
 
