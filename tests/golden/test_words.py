@@ -53,6 +53,7 @@ tax: taxes
 תכנית: תכניות שבתכניות
 היתר: ההיתר היתרים בהיתרו
 רשות: הרשויות
+פיצויים: הפיצוי פיצויי
 ועדה: הוועדה ועדת
 """
 
@@ -63,7 +64,7 @@ DIFFERENT = [
     ("tulos", "tulon"), ("tulo", "tulos"), ("tulo", "tuloksen"), ("tulo", "tulokseen"), ("laki", "lakka"),
     ("laina", "lain"), ("johtaa", "johtaja"), ("toimia", "toimivallan"), ("alijäämä", "alijäämäinen"),
     ("fact", "factor"), ("count", "county"), ("public", "publication"), ("conversation", "conversion"),
-    ("disclosure", "disclosed"), ("law", "lawn"), ("השבחה", "שבח"), ("שבח", "השבחה"), ("היתר", "יתר"),
+    ("disclosure", "disclosed"), ("law", "lawn"), ("השבחה", "שבח"), ("שבח", "השבחה"), ("היתר", "יתר"), ("ועדה", "המועד"), ("חוב", "חובה"),
 ]  # fmt: skip
 
 

@@ -52,7 +52,7 @@ GENITIVES = (("lain", "laki"), ("kaaren", "kaari"), ("asetuksen", "asetus"))
 CITED = re.compile(
     r"(?:(?P<law>[^§]*?[^§\s,:])[\s,:]+)??"
     r"(?:(?P<chapter>\d+ ?[a-z]?) ?(?::|luku\w*|luvu\w*) ?)?"
-    r"(?P<before>§+|pykälä\w*|section|sec\.?|s\.|\bs|סעיף)? ?"
+    r"(?P<before>§+|pykälä\w*|section|sec\.?|s\.|s(?= )|סעיף)? ?"
     r"0*(?P<section>\d+(?:\.\d+)*(?: ?[^\W\d_](?![^\W\d_])|[^\W\d_]{2,3}(?![^\W\d_]))?\d*)"
     r"(?P<sign> ?(?:§+|pykälä\w*)(?: ?: ?\w+)?)?"
     r"(?:(?P<parts>(?: ?\([^()]+\))+)|[ ,]*(?:mom\w*\.? )?(?P<moment>\d+)\.? ?(?P<word>mom\w*)?)?\.?"
