@@ -299,6 +299,7 @@ def test_a_set_that_has_grown_is_compared_on_what_both_have(assay_cli: Assay, sc
     text = (scored / "r.md").read_text(encoding="utf-8")
     assert "scored on different gold sets" in text
     assert "Only in one of the two, or not answered: s2" in text
+    assert "- PASS rate (TOTAL): 33.3% → 100.0% (+66.7 points)" in text, "over the questions that both have"
     assert "### Repaired (MUST first): 2" in text
 
 

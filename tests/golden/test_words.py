@@ -64,7 +64,8 @@ DIFFERENT = [
     ("tulos", "tulon"), ("tulo", "tulos"), ("tulo", "tuloksen"), ("tulo", "tulokseen"), ("laki", "lakka"),
     ("laina", "lain"), ("johtaa", "johtaja"), ("toimia", "toimivallan"), ("alijäämä", "alijäämäinen"),
     ("fact", "factor"), ("count", "county"), ("public", "publication"), ("conversation", "conversion"),
-    ("disclosure", "disclosed"), ("law", "lawn"), ("השבחה", "שבח"), ("שבח", "השבחה"), ("היתר", "יתר"), ("ועדה", "המועד"), ("חוב", "חובה"),
+    ("disclosure", "disclosed"), ("law", "lawn"), ("השבחה", "שבח"), ("שבח", "השבחה"), ("היתר", "יתר"),
+    ("ועדה", "המועד"), ("חוב", "חובה"),
 ]  # fmt: skip
 
 
