@@ -237,11 +237,13 @@ def in_force(corpus: Corpus, as_of: str) -> Any:
     """Which rows were in force on a day: of several versions of a place, the last one that had begun. What does not
     say when it began or ended is not left out."""
     day = golden.normal_date(as_of)
-    within = pl.col("metadata").str.json_path_match("$.chapter")
+    said = [pl.col("metadata").str.json_path_match(f"$.{key}").alias(key) for key in ("law_id", "law", "chapter")]
     place = [pl.col(f"locator.{part}") for part in ("doc_id", "section", "moment")]
-    rows = corpus.frame.select("valid_from", "valid_to", within, *place).collect().rows()
-    versions = [((chapter, law, section, moment) if section else None, begins, ends)
-                for begins, ends, chapter, law, section, moment in rows]  # fmt: skip
+    rows = corpus.frame.select("valid_from", "valid_to", *said, *place).collect().rows()
+    versions = [
+        ((number or law or source, chapter, section, moment) if section else None, begins, ends)
+        for begins, ends, number, law, chapter, source, section, moment in rows
+    ]
     return np.array([golden.holds_on(day, *period) for period in golden.validity(versions)], bool)
 
 

@@ -76,6 +76,20 @@ def test_another_systems_old_version_fails_also_where_only_the_next_one_tells_it
         assert found.json["per_query"][0]["failure"] == failure
 
 
+def test_lines_of_json_may_leave_dates_out(assay_cli: Assay, tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [
+        {"id": "first", "text": "Officials and their travel."},
+        {"id": "old", "law": "Gift Act", "section": "5", "text": "Gifts over $50 are reported.", "date": "2001-01-01"},
+        {"id": "new", "law": "Gift Act", "section": "5", "text": "Gifts over $90 are reported.", "date": "2020-01-01"},
+        {"id": "gone", "text": "Gifts were free once.", "valid_to": "2010-12-31"},
+    ]
+    (tmp_path / "c.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    assay_cli("corpus", "import", "jsonl", "c.jsonl", "--name", "c")
+    for day, expected in (("2005-01-01", {"old", "gone"}), ("2015-01-01", {"old"}), ("2021-01-01", {"new"})):
+        hits = assay_cli("search", "c", "gifts", "--as-of", day, "--json").json["hits"]
+        assert {hit["doc_id"] for hit in hits} - {"first"} == expected
+
+
 def test_a_version_ends_when_the_next_begins() -> None:
     periods = validity([("a", "1.5.2015", ""), ("a", "2020-01-01", None), ("b", "2015", ""), (None, "2015-05-01", "")])
     assert periods == [("2015-05-01", "2019-12-31"), ("2020-01-01", ""), ("2015", ""), ("2015-05-01", "")]

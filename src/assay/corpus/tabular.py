@@ -55,20 +55,22 @@ def units(source: str, options: Options) -> list[Unit]:
 
 def read(source: str, unit: Unit, options: Options) -> Iterator[Placed | Problem]:
     path = path_of(source, unit)
-    mapping: dict[str, str] | None = None
+    mappings: dict[tuple[str, ...], dict[str, str]] = {}  # by columns: a line of JSON may leave out what it lacks
     readers = {".csv": _read_csv, ".tsv": _read_csv, ".parquet": _read_parquet}
     for where, row in readers.get(path.suffix.lower(), _read_jsonl)(path, options):
         if isinstance(row, Problem):
             yield row
             continue
-        if mapping is None or not mapping.get("id") or mapping["id"] not in row:
-            mapping = field_mapping(row, options)
-        made = document(row, mapping, options, where)
+        columns = tuple(row)
+        if columns not in mappings:
+            mappings[columns] = field_mapping(row, options, first=not mappings)
+        made = document(row, mappings[columns], options, where)
         yield made if isinstance(made, Problem) else (where, made)
 
 
-def field_mapping(row: Mapping[str, Any], options: Options) -> dict[str, str]:
-    """target -> column: what the options say, and well-known column names for the rest."""
+def field_mapping(row: Mapping[str, Any], options: Options, *, first: bool = True) -> dict[str, str]:
+    """target -> column: what the options say, and well-known column names for the rest. The text may be missing from
+    a later row."""
     given = dict(options.get("map") or {})
     for target, column in given.items():
         if target not in (*TEXTS, *PLACES, "citations", "aliases") and not target.startswith(("fields.", "metadata.")):
@@ -76,7 +78,7 @@ def field_mapping(row: Mapping[str, Any], options: Options) -> dict[str, str]:
                 f"a mapping to {target!r}, which a document does not have",
                 hint=f"Known: {', '.join((*TEXTS, *PLACES, 'citations', 'aliases'))}, fields.NAME, metadata.NAME.",
             )
-        if column not in row and target in ("id", "text"):
+        if column not in row and (target == "id" or (first and target == "text")):
             raise InputError(f"no column {column!r} to take the {target} from", hint=f"Columns: {', '.join(row)}.")
     taken = set(given.values())
     for target, names in OTHER_NAMES.items():

@@ -105,7 +105,8 @@ GOLDEN_ROWS = {
     "pass_rate_total": "passed", "pass_rate_must": "MUST", "pass_rate_should": "SHOULD", "top1_rate": "first hit right",
     "mrr_at_k": "MRR@k", "recall_at_k": "Recall@k", "near_miss_rate": "near misses",
     "confusion_rate": "wrong law on top",
-    "negative_violation_rate": "negatives violated", "correct_abstention_rate": "right abstentions",
+    "negative_violation_rate": "negatives violated", "negative_in_top_k_rate": "negatives in the top k",
+    "correct_abstention_rate": "right abstentions", "wrong_version_rate": "wrong version",
     "avg_top1_score": "mean top score", "avg_latency_ms": "mean latency",
 }  # fmt: skip
 
