@@ -317,6 +317,17 @@ class TestReview:
         assert '<html lang="fi" dir="ltr">' in client.get("/?lang=fi").text
         assert '<html lang="fi" dir="ltr">' in client.get("/").text, "the choice is remembered"
 
+    def test_the_history_speaks_the_language(self, client: TestClient, desk: Desk) -> None:
+        decide(client, desk, "g001", "approve")
+        decide(client, desk, "g002", "reject", why="overruled")
+        client.post("/review", data={"action": "undo", "item": "gold-set/g002", "by": "דפנה"})
+        decide(client, desk, "g003", "approve", note="n")
+        desk.purge(older_than_days=1000)
+        page = client.get("/?lang=he").text
+        for said in ("נקרא ואושר", "הדחייה בוטלה", "תוקן בעמוד הסקירה", "overruled", "חיפושים ישנים נמחקו", "הוחזר לתור"):
+            assert said in page
+        assert not re.search("read and approved|taken back|corrected on|review\\.|purged", page)
+
     def test_the_name_is_remembered(self, client: TestClient, desk: Desk) -> None:
         decide(client, desk, "g001", "approve")
         assert 'name="by" value="דפנה"' in client.get("/review").text
