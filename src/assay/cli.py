@@ -28,7 +28,8 @@ app.add_typer(cli_corpus.app, name="corpus")
 app.add_typer(cli_desk.app, name="logs")
 for command in (cli_corpus.index, cli_corpus.search, cli_corpus.cite, cli_desk.backlog, cli_desk.serve, cli_desk.mcp):
     app.command()(command)
-for gold_command in (cli_desk.bootstrap, cli_desk.promote, cli_desk.correct, cli_desk.reject, cli_desk.reopen):
+for gold_command in (cli_desk.bootstrap, cli_desk.promote, cli_desk.correct, cli_desk.reject, cli_desk.reopen,
+                     cli_desk.withdraw):  # fmt: skip
     cli_gold.app.command()(gold_command)
 
 

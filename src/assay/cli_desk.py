@@ -145,6 +145,18 @@ def reopen(
         _say_ruled(desk.reopen(gold, id, by=by, why=why))
 
 
+def withdraw(
+    gold: Annotated[str, typer.Argument(help="The gold set: its file, or its name in the store.")],
+    by: By,
+    why: Why = "",
+    gone: Annotated[bool, typer.Option(help="The file is gone for good: all that waits for it leaves.")] = False,
+    store: StoreUrl = "",
+) -> None:
+    """Take out of the queue what waits for a row that has left the gold set."""
+    with _desk(store, False, gold=[Path(gold)] if Path(gold).is_file() else ()) as desk:
+        say(f"{desk.withdraw(gold, by=by, why=why, gone=gone)} withdrawn")
+
+
 def correct(
     id: Annotated[str, typer.Argument(help="A row of the gold set.")],
     by: By,
@@ -211,6 +223,9 @@ def backlog(
         found, problems = desk.check_backlog(limits, gold=gold)
         data = msgspec.to_builtins(found)
         emit(data, lambda: listing.key_values(data), json=json)
+        if strays := desk.strays():
+            say(f"warning: {len(strays)} of these have no row in a gold set that is here; see assay gold withdraw",
+                style="yellow")  # fmt: skip
         for problem in problems:
             say(problem, style="red")
         if problems and webhook:

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from assay import formats, golden, library
-from assay.errors import InputError, UsageError
+from assay.errors import AssayError, InputError, UsageError
 from assay.files import move_into_place, scratch_beside
 from assay.fingerprints import gold_fingerprint
 from assay.judging import rubric as rubrics
 from assay.judging.perturb import perturb
 from assay.judging.validate import validate
-from assay.types import JUDGMENT_TEXT_COLUMNS, Finding, GoldSet, Query
+from assay.types import JUDGMENT_TEXT_COLUMNS, Finding, GoldSet, Query, standing
 
 
 def validate_gold(dataset: Path, *, corpus: Path | None = None) -> tuple[GoldSet, list[Finding]]:
@@ -55,6 +55,23 @@ def gold_stats(dataset: Path) -> dict[str, Any]:
         },
         "fingerprint": gold_fingerprint(gold),
     }  # fmt: skip
+
+
+def describe(name: str, path: Path) -> dict[str, Any]:
+    """One line of a list of gold sets; what cannot be read is in the list too."""
+    try:
+        gold = formats.read_gold(path)
+    except AssayError as error:
+        return {"name": name, "path": str(path), "error": str(error)}
+    approved, total = gold.approved_rows, len(gold.queries)
+    return {
+        "name": name,
+        "path": str(path),
+        "queries": total,
+        "judgments": gold.judgments.height,
+        "status": standing(approved, total) if gold.from_logs else gold.status or "unknown",
+        "approved_share": approved / max(total, 1) if gold.from_logs else None,
+    }
 
 
 def convert_gold(

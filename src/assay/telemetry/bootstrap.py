@@ -15,7 +15,7 @@ import msgspec
 
 from assay.errors import InputError
 from assay.store import Store
-from assay.store.records import CITATION_SCORE, CLICK_SCORE, VOTE_SCORE, ReviewItem, Ruling, Support
+from assay.store.records import CITATION_SCORE, CLICK_SCORE, LOST, VOTE_SCORE, ReviewItem, Ruling, Support
 from assay.telemetry import goldfile
 from assay.telemetry.feedback import ETA, position_weight
 from assay.telemetry.goldfile import Approval, GoldRow, Line
@@ -212,7 +212,8 @@ def _new_lines(groups: Iterable[Group], taken: set[str], issued: Mapping[str, st
 
 
 def sync_review(store: Store, gold: str, lines: Sequence[Line], *, now: datetime) -> None:
-    """Make the review queue say what the file says: bootstrap rows wait, rows made `chair` by hand are approved."""
+    """Make the review queue say what the file says: bootstrap rows wait, rows made `chair` by hand are approved, and
+    what waited for a row that is gone is withdrawn."""
     waiting = [row for row in goldfile.rows(lines) if row.source == "bootstrap"]
     keys = {row.key for row in waiting}  # a query with a row of its own was not the one that became the chair's
     chair = {row.id: row for row in goldfile.rows(lines) if row.source == "chair"}
@@ -224,7 +225,12 @@ def sync_review(store: Store, gold: str, lines: Sequence[Line], *, now: datetime
     ]  # fmt: skip
     if by_hand:
         store.rule(by_hand)
-    store.sync_gold_rows([item_of(row, gold, now) for row in waiting], gold=gold)
+    store.sync_gold_rows([item_of(row, gold, now) for row in waiting], gold=gold, at=now)
+    ids = {row.id for row in goldfile.rows(lines)}
+    suggested = store.review_items(gold=gold, kind="judgment", state="pending_review", limit=EVERYTHING)
+    lost = [item for item in suggested if item.ref not in ids]
+    if lost:
+        store.withdraw(lost, by="bootstrap", at=now, reason=LOST)
 
 
 def item_of(row: GoldRow, gold: str, now: datetime) -> ReviewItem:

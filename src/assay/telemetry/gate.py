@@ -145,9 +145,11 @@ def _rule(store: Store, path: Path, ids: Sequence[str], change: Change, state: R
         kept = [line for line in new if line is not None]
         gold = name_of(store, path)
         queued = _queued(store, gold)
-        rulings = [
-            _ruling(_item(queued, lines[place], gold, at), lines[place], changed[place], state, by, why, at)
-            for id, place in places.items() if id not in already
+        waiting = {item.id for item in queued.values() if item.state == "pending_review"}
+        items = {id: _item(queued, lines[place], gold, at) for id, place in places.items()}
+        rulings = [  # a row that was made the chair's by hand may still wait in the queue
+            _ruling(items[id], lines[place], changed[place], state, by, why, at)
+            for id, place in places.items() if id not in already or items[id].id in waiting
         ]  # fmt: skip
         if rulings or also:
             rulings += also

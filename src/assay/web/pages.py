@@ -36,6 +36,7 @@ def dashboard(request: Request) -> Response:
         "dashboard.html",
         backlog=found,
         shares=shares,
+        strays=len(desk.strays()),
         gold_sets=desk.gold_list(),
         runs=desk.runs(limit=8).items,
         audit=desk.store.audit(limit=8),
@@ -153,6 +154,8 @@ def _decide(desk: Desk, given: Given) -> str:
         raise Refused("decided", ref=item.ref, by=item.decided_by)
     if given.seen is not None and given.seen != item.doc_ids:
         raise Refused("changed", ref=item.ref)
+    if given.action == "approve" and item.id in {lost.id for lost in desk.strays(item.gold)}:
+        raise Refused("lost", ref=item.ref)
     return (_decide_judgment if item.kind == "judgment" else _decide_row)(desk, item, given)
 
 
@@ -169,7 +172,7 @@ def _decide_row(desk: Desk, item: Any, given: Given) -> str:
     if given.action == "reject":
         if not given.why.strip():
             raise Refused("reason")
-        desk.reject(desk.gold_path(item.gold), [item.ref], by=given.by, why=given.why)
+        desk.reject_item(item, by=given.by, why=given.why)
         return f"?at={given.place}&rejected={_quoted(f'{item.gold}/{item.ref}')}"
     path = desk.gold_path(item.gold)
     if not given.kept and not added:
