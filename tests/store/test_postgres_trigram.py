@@ -1,6 +1,6 @@
 """Trigrams inside PostgreSQL. The server that comes as a Python package has no pg_trgm, so this needs one of Debian's
 (`apt-get install postgresql`, which has it); it is started on its own folder and touches no other. Where that server
-has pgvector too, all three ways of searching are fused; $ASSAY_TEST_POSTGRES is the folder of another server's programs.
+has pgvector too, all three ways of searching are fused; $ASSAY_TEST_POSTGRES names another server's folder of programs.
 """
 
 from __future__ import annotations

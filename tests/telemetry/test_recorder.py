@@ -184,6 +184,23 @@ def test_what_is_queued_is_written_at_exit(tmp_path: Path) -> None:
     store.close()
 
 
+def test_no_two_ids_are_the_same() -> None:
+    """Neither in workers that were forked from one program, nor in programs that seed their random numbers alike."""
+    program = """
+import os, random
+from assay.telemetry.recorder import new_id
+children = [os.fork() for _ in range(2)]  # four processes
+random.seed(7)
+os.write(1, (" ".join(new_id() for _ in range(500)) + "\\n").encode())
+for child in children:
+    if child:
+        os.waitpid(child, 0)
+"""
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    assert len(said) == 2000
+    assert len({id[12:] for id in said}) == 2000
+
+
 def test_a_forked_worker_logs_for_itself(tmp_path: Path) -> None:
     """As a web server with worker processes does: loaded once, then forked."""
     code = """
