@@ -1,4 +1,4 @@
-"""Logs, the expert's gate, the backlog and the servers: `logs`, `gold bootstrap`, `backlog`, `serve`, `mcp`."""
+"""Logs, the expert's gate, the backlog, the servers and the doctor: `logs`, `gold bootstrap`, `backlog`, `serve`, …"""
 
 from __future__ import annotations
 
@@ -240,6 +240,34 @@ def _tell(desk: Desk, webhook: str, found: Any, problems: list[str]) -> None:
         desk.tell(webhook, found, problems)
     except AssayError as error:
         say(f"warning: {error}", style="yellow")
+
+
+def doctor(
+    probe: Annotated[bool, typer.Option(help="Every configured engine answers one query.")] = False,
+    config: Annotated[Path | None, typer.Option(help="The configuration.")] = None,
+    store: StoreUrl = "",
+    json: Json = False,
+) -> None:
+    """Is everything well? Environment, extras, store, corpora and indexes, engines, gold, in one screen."""
+    from assay import doctor as physician
+    from assay import listing
+
+    found = physician.examine(store, config=config, probe=probe)
+    emit(found, lambda: listing.checkup(found), json=json)
+    if found["status"] != "ok":
+        sys.exit(4)
+
+
+def plugins(json: Json = False) -> None:
+    """What is plugged in: importers, formats, engines, measures, and whether each loads."""
+    from assay import doctor as physician
+    from assay import listing
+
+    found = physician.plugins()
+    columns = ("kind", "name", "origin", "module", "status")
+    emit(found, lambda: listing.plain_table(found, columns), json=json)
+    if any(one["status"].startswith("failed") for one in found):
+        sys.exit(4)
 
 
 def serve(

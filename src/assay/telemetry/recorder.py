@@ -319,8 +319,8 @@ class Recorder:
 
 
 def new_id() -> str:
-    """Sorts by time, so that a database appends; 48 random bits beside the millisecond, so that no two are the same. Not
-    from the system: asking it lets go of the interpreter, and the caller would wait until the writer gives it back."""
+    """Sorts by time, so that a database appends; 48 random bits beside the millisecond, so that no two are the same.
+    Not from the system: asking it lets go of the interpreter, and the caller waits until the writer gives it back."""
     return f"{time.time_ns() // 1_000_000:012x}{_dice.getrandbits(48):012x}"
 
 
