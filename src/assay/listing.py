@@ -47,7 +47,7 @@ def checkup(data: Mapping[str, Any]) -> RenderableType:
         if not isinstance(part, dict):
             continue
         status = part.get("status", "ok")
-        inner: dict[str, Any] = next((part[key] for key in ("corpora", "engines") if isinstance(part.get(key), dict)), {})
+        inner: dict[str, Any] = part.get("corpora") or (part.get("engines") if name == "engines" else None) or {}
         said = {key: value for key, value in part.items() if key != "status" and value is not inner}
         style = "red" if status == "failed" else "green"
         table.add_row(Text(name.replace("halacha_", ""), style="bold"), Text(status, style=style), _in_words(said))
