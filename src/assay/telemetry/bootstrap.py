@@ -182,9 +182,10 @@ def merge(old: Sequence[Line], groups: Sequence[Group], issued: Mapping[str, str
             lines.append(line)
             taken |= {row.id} if row is not None else set()
         elif row.key in wanted and row.id not in taken:
-            lines.append(goldfile.row_line(_regenerated(wanted.pop(row.key), row.id, row.note)))
+            like = line if line.raw.endswith(b"\n") else old[0]
+            lines.append(goldfile.row_line(_regenerated(wanted.pop(row.key), row.id, row.note), like))
             taken.add(row.id)
-    return lines + _new_lines(wanted.values(), taken, issued)
+    return lines + _new_lines(wanted.values(), taken, issued, old[0] if old else None)
 
 
 def _regenerated(group: Group, id: str, note: str = "") -> GoldRow:
@@ -193,7 +194,7 @@ def _regenerated(group: Group, id: str, note: str = "") -> GoldRow:
                    relevant_case_law_ids=group.doc_ids, source="bootstrap", note=note)  # fmt: skip
 
 
-def _new_lines(groups: Iterable[Group], taken: set[str], issued: Mapping[str, str]) -> list[Line]:
+def _new_lines(groups: Iterable[Group], taken: set[str], issued: Mapping[str, str], like: Line | None) -> list[Line]:
     number = goldfile.highest_number([*taken, *issued.values()])
     lines = []
     for group in groups:
@@ -202,7 +203,7 @@ def _new_lines(groups: Iterable[Group], taken: set[str], issued: Mapping[str, st
             number += 1
             id = goldfile.numbered(number)
         taken.add(id)
-        lines.append(goldfile.row_line(_regenerated(group, id)))
+        lines.append(goldfile.row_line(_regenerated(group, id), like))
     return sorted(
         lines, key=lambda line: (goldfile.highest_number([line.row.id]), line.row.id) if line.row else (0, "")
     )

@@ -99,8 +99,10 @@ def _row(values: dict[str, Any]) -> GoldRow:
     )  # fmt: skip
 
 
-def row_line(row: GoldRow) -> Line:
-    return Line(msgspec.json.encode(row) + b"\n", row)
+def row_line(row: GoldRow, like: Line | None = None) -> Line:
+    """A row as a line, with the line end of another."""
+    crlf = like is not None and like.raw.endswith(b"\r\n")
+    return Line(msgspec.json.encode(row) + (b"\r\n" if crlf else b"\n"), row)
 
 
 def edited_line(line: Line, **changes: Any) -> Line:
@@ -115,9 +117,10 @@ def edited_line(line: Line, **changes: Any) -> Line:
 def assemble(lines: Sequence[Line]) -> bytes:
     """The file. A last line that had no line end gets one as soon as another follows."""
     parts = [line.raw for line in lines]
+    end = b"\r\n" if parts and parts[0].endswith(b"\r\n") else b"\n"
     for index, raw in enumerate(parts[:-1]):
         if not raw.endswith((b"\n", b"\r")):
-            parts[index] = raw + b"\n"
+            parts[index] = raw + end
     return b"".join(parts)
 
 
