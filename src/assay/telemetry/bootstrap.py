@@ -176,16 +176,16 @@ def merge(old: Sequence[Line], groups: Sequence[Group], issued: Mapping[str, str
     settled = {row.key for row in theirs} | reworded | set(rejected)
     wanted = {group.key: group for group in groups if group.key not in settled}
     lines: list[Line] = []
+    end = goldfile.line_end(old)
     for line in old:
         row = line.row
         if row is None or not line.is_bootstrap or (corpora and row.corpus not in corpora):
             lines.append(line)
             taken |= {row.id} if row is not None else set()
         elif row.key in wanted and row.id not in taken:
-            like = line if line.raw.endswith(b"\n") else old[0]
-            lines.append(goldfile.row_line(_regenerated(wanted.pop(row.key), row.id, row.note), like))
+            lines.append(goldfile.row_line(_regenerated(wanted.pop(row.key), row.id, row.note), end))
             taken.add(row.id)
-    return lines + _new_lines(wanted.values(), taken, issued, old[0] if old else None)
+    return lines + _new_lines(wanted.values(), taken, issued, end)
 
 
 def _regenerated(group: Group, id: str, note: str = "") -> GoldRow:
@@ -194,7 +194,7 @@ def _regenerated(group: Group, id: str, note: str = "") -> GoldRow:
                    relevant_case_law_ids=group.doc_ids, source="bootstrap", note=note)  # fmt: skip
 
 
-def _new_lines(groups: Iterable[Group], taken: set[str], issued: Mapping[str, str], like: Line | None) -> list[Line]:
+def _new_lines(groups: Iterable[Group], taken: set[str], issued: Mapping[str, str], end: bytes) -> list[Line]:
     number = goldfile.highest_number([*taken, *issued.values()])
     lines = []
     for group in groups:
@@ -203,7 +203,7 @@ def _new_lines(groups: Iterable[Group], taken: set[str], issued: Mapping[str, st
             number += 1
             id = goldfile.numbered(number)
         taken.add(id)
-        lines.append(goldfile.row_line(_regenerated(group, id), like))
+        lines.append(goldfile.row_line(_regenerated(group, id), end))
     return sorted(
         lines, key=lambda line: (goldfile.highest_number([line.row.id]), line.row.id) if line.row else (0, "")
     )

@@ -79,7 +79,7 @@ def reopen(store: Store, path: Path, id: str, *, by: str, why: str = "", now: da
             raise InputError(f"row {id!r} is not rejected", where=str(path))
         row = _before_rejection(store, item)
         state: ReviewState = "approved" if row.source == "chair" else "pending_review"
-        lines.append(goldfile.row_line(row, lines[0] if lines else None))
+        lines.append(goldfile.row_line(row, goldfile.line_end(lines)))
         ruling = Ruling(item=item, state=state, by=by, at=at, reason=why or "rejection taken back",
                         after=msgspec.to_builtins(row))  # fmt: skip
         _record(store, path, [ruling], lines)

@@ -99,10 +99,14 @@ def _row(values: dict[str, Any]) -> GoldRow:
     )  # fmt: skip
 
 
-def row_line(row: GoldRow, like: Line | None = None) -> Line:
-    """A row as a line, with the line end of another."""
-    crlf = like is not None and like.raw.endswith(b"\r\n")
-    return Line(msgspec.json.encode(row) + (b"\r\n" if crlf else b"\n"), row)
+def row_line(row: GoldRow, end: bytes = b"\n") -> Line:
+    return Line(msgspec.json.encode(row) + end, row)
+
+
+def line_end(lines: Sequence[Line]) -> bytes:
+    """How the lines of a file end: as on Windows when all do."""
+    ended = [line.raw for line in lines if line.raw.endswith(b"\n")]
+    return b"\r\n" if ended and all(raw.endswith(b"\r\n") for raw in ended) else b"\n"
 
 
 def edited_line(line: Line, **changes: Any) -> Line:
@@ -117,7 +121,7 @@ def edited_line(line: Line, **changes: Any) -> Line:
 def assemble(lines: Sequence[Line]) -> bytes:
     """The file. A last line that had no line end gets one as soon as another follows."""
     parts = [line.raw for line in lines]
-    end = b"\r\n" if parts and parts[0].endswith(b"\r\n") else b"\n"
+    end = line_end(lines)
     for index, raw in enumerate(parts[:-1]):
         if not raw.endswith((b"\n", b"\r")):
             parts[index] = raw + end
