@@ -145,7 +145,8 @@ def _rule(store: Store, path: Path, ids: Sequence[str], change: Change, state: R
         kept = [line for line in new if line is not None]
         gold = name_of(store, path)
         queued = _queued(store, gold)
-        waiting = {item.id for item in queued.values() if item.state == "pending_review"}
+        theirs = {row.key for row in goldfile.rows(lines) if row.source == "bootstrap"}  # these wait for themselves
+        waiting = {item.id for item in queued.values() if item.state == "pending_review" and item.key not in theirs}
         items = {id: _item(queued, lines[place], gold, at) for id, place in places.items()}
         rulings = [  # a row that was made the chair's by hand may still wait in the queue
             _ruling(items[id], lines[place], changed[place], state, by, why, at)
