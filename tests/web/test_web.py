@@ -6,6 +6,7 @@ import html
 import json
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -246,6 +247,19 @@ class TestReview:
         for action in ("approve", "reject"):
             client.post("/review", data={"item": item.id, "action": action, "by": "d", "why": "w"})
         assert desk.store.review_items(ids=[item.id])[0].state == "approved"
+
+    def test_of_experts_who_press_at_once_one_decides(self, client: TestClient, desk: Desk) -> None:
+        item = refs(desk)["g001"]
+
+        def press(n: int) -> int:
+            form = {"item": item, "action": "approve", "by": f"e{n}", "doc": ["a", "b"], "add": f"d{n}", "why": "w"}
+            return client.post("/review", data=form).status_code
+
+        with ThreadPoolExecutor(8) as experts:
+            codes = sorted(experts.map(press, range(8)))
+        assert codes == [303] + [400] * 7
+        (entry,) = desk.store.audit()
+        assert rows(desk)["g001"]["relevant_case_law_ids"] == ["a", "b", f"d{entry.by[1:]}"]
 
     def test_taking_back_needs_a_name(self, client: TestClient, desk: Desk) -> None:
         decide(client, desk, "g002", "reject", why="not asked")

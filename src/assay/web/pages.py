@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -137,7 +138,15 @@ def _refused_page(request: Request, given: Given, error: AssayError) -> Response
     return _render(request, "refused.html", status, said=said, given=given, query=query, again=False)
 
 
+_one_at_a_time = threading.Lock()  # of two experts who press at once, the second hears what the first decided
+
+
 def _decide(desk: Desk, given: Given) -> str:
+    with _one_at_a_time:
+        return _decided(desk, given)
+
+
+def _decided(desk: Desk, given: Given) -> str:
     if given.action not in ("approve", "reject", "undo"):
         raise Refused("action")
     if not given.by.strip():
