@@ -223,7 +223,7 @@ def backlog(
         found, problems = desk.check_backlog(limits, gold=gold)
         data = msgspec.to_builtins(found)
         emit(data, lambda: listing.key_values(data), json=json)
-        if strays := desk.strays():
+        if not gold and (strays := desk.strays()):
             say(f"warning: {len(strays)} of these have no row in a gold set that is here; see assay gold withdraw",
                 style="yellow")  # fmt: skip
         for problem in problems:
