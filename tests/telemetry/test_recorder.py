@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import secrets
 import subprocess
 import sys
 import threading
@@ -217,6 +218,17 @@ telemetry.log_search("parent again")
     store = open_store(database)
     assert store.health()["rows"]["search_logs"] == 3
     store.close()
+
+
+def test_what_the_store_can_never_take_does_not_hold_up_the_rest(recorder: Recorder, store: Store) -> None:
+    """PostgreSQL has a limit on what an index holds, and says so as it says that it is away."""
+    noise = "".join(secrets.token_hex(32) for _ in range(2000))
+    recorder.log_search("before", id=7)  # type: ignore[arg-type]
+    recorder.log_search("too long", ["a"], corpus=noise, case_id=noise)
+    recorder.log_search("after", [noise])
+    recorder.log_search("last", id="last")
+    assert recorder.flush(20), recorder.counts()
+    assert [search.query for search in store.searches(["7", "last"])] == ["before", "last"]
 
 
 def test_old_searches_are_forgotten(store_url: str, store: Store) -> None:

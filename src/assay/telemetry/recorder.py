@@ -98,7 +98,8 @@ class Recorder:
         log_id = id or new_id()
         try:
             text = {name: "" if value is None else str(value) for name, value in fields.items()}
-            record = SearchLog(id=log_id, at=at or datetime.now(UTC), query=str(query)[:MAX_QUERY],
+            asked = "" if query is None else str(query)[:MAX_QUERY]
+            record = SearchLog(id=str(log_id), at=at or datetime.now(UTC), query=asked,
                                millis=_number(millis), results=shown(results), **text)  # fmt: skip
         except Exception as error:
             self.count_unreadable(error)
