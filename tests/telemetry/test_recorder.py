@@ -365,11 +365,18 @@ class TestRedaction:
         ("phone", "call 052-123-4567", "call [phone]"),
         (Redaction("case", r"case \d+", "[case]"), "in case 12 of", "in [case] of"),
         (names_rule(["דפנה לוי", "Cohen"]), "COHEN and דפנה לוי, not Cohenson", "[name] and [name], not Cohenson"),
+        (names_rule(["Dafna  Levi", "Levi"]), "dafna-levi, Dafna\u00a0 Levi", "[name], [name]"),
+        (names_rule(["דפנה לוי"]), "ודפנה־לוי ולדפנה  לוי", "[name] [name]"),
         (Redaction("back", r"(x)", r"\1"), "x", r"\1"),
         (r"file=תיק \d+", "ראו תיק 12 וגם", "ראו [file] וגם"),
     ])  # fmt: skip
     def test_rules(self, rule: str | Redaction, text: str, stored: str) -> None:
         assert redact(text, redactor([rule])) == stored
+
+    @pytest.mark.parametrize("rule", ["=x", "case=", "nix", "case=("])
+    def test_a_rule_that_is_none(self, rule: str) -> None:
+        with pytest.raises(InputError, match="redaction rule"):
+            redactor([rule])
 
     def test_the_store_never_sees_it(self, tmp_path: Path) -> None:
         made = Recorder(lambda: open_store(tmp_path / "a.db"), redactions=["israeli-id"], interval=0.01)
