@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -58,15 +59,21 @@ def gold_stats(dataset: Path) -> dict[str, Any]:
 
 
 def describe(name: str, path: Path) -> dict[str, Any]:
-    """One line of a list of gold sets; what cannot be read is in the list too."""
+    """One line of a list of gold sets; what cannot be read is in the list too. A file is read again when it changes."""
     try:
-        gold = formats.read_gold(path)
-    except AssayError as error:
+        is_file = path.is_file()  # of a folder the time says nothing
+        status = (path.stat().st_mtime_ns, path.stat().st_size) if is_file else (0, 0)
+        facts = _facts(path, *status) if is_file else _facts.__wrapped__(path, *status)
+    except (AssayError, OSError) as error:
         return {"name": name, "path": str(path), "error": str(error)}
+    return {"name": name, "path": str(path), **facts}
+
+
+@functools.lru_cache(maxsize=64)
+def _facts(path: Path, _changed: int, _size: int) -> dict[str, Any]:
+    gold = formats.read_gold(path)
     approved, total = gold.approved_rows, len(gold.queries)
     return {
-        "name": name,
-        "path": str(path),
         "queries": total,
         "judgments": gold.judgments.height,
         "status": standing(approved, total) if gold.from_logs else gold.status or "unknown",

@@ -152,12 +152,13 @@ class Desk:
         return gate.reject(self.store, gold, ids, by=by, why=why, now=self.clock())
 
     def reject_item(self, item: ReviewItem, *, by: str, why: str) -> None:
-        """The same for a row in the queue. One that has left its gold set, or whose file is not here, is turned down in
-        the record alone."""
-        if any(item.id == lost.id for lost in self.strays(item.gold)):
-            self.store.rule([Ruling(item=item, state="rejected", by=by, at=self.clock(), reason=why)])
-        else:
+        """The same for a row in the queue. One that is no longer in a file here is turned down in the record alone."""
+        try:
             self.reject(self.gold_path(item.gold), [item.ref], by=by, why=why)
+        except InputError:
+            if item not in self.strays(item.gold):
+                raise
+            self.store.rule([Ruling(item=item, state="rejected", by=by, at=self.clock(), reason=why)])
 
     def reopen(self, gold: Path, id: str, *, by: str, why: str = "") -> Ruled:
         return gate.reopen(self.store, gold, id, by=by, why=why, now=self.clock())

@@ -163,9 +163,12 @@ def _decided(desk: Desk, given: Given) -> str:
         raise Refused("decided", ref=item.ref, by=item.decided_by)
     if given.seen is not None and given.seen != item.doc_ids:
         raise Refused("changed", ref=item.ref)
-    if given.action == "approve" and item.id in {lost.id for lost in desk.strays(item.gold)}:
-        raise Refused("lost", ref=item.ref)
-    return (_decide_judgment if item.kind == "judgment" else _decide_row)(desk, item, given)
+    try:
+        return (_decide_judgment if item.kind == "judgment" else _decide_row)(desk, item, given)
+    except InputError as error:
+        if isinstance(error, Refused) or item not in desk.strays(item.gold):
+            raise
+        raise Refused("lost", ref=item.ref) from error
 
 
 def _decide_judgment(desk: Desk, item: Any, given: Given) -> str:
