@@ -13,9 +13,8 @@ from typing import Any
 import msgspec
 
 from assay import __version__, curation, formats, health, telemetry, workbench
-from assay.backlog import Backlog, Limits, breaches, metric, notify
+from assay.backlog import Backlog, Limits, breaches, notify
 from assay.backlog import backlog as backlog_of
-from assay.backlog import prometheus as backlog_metrics
 from assay.compare import Comparison, compare
 from assay.config import NAME as CONFIG_NAME
 from assay.config import Config, read_config
@@ -24,7 +23,7 @@ from assay.corpus.resolve import cite
 from assay.errors import InputError
 from assay.files import iter_json_lines
 from assay.judging.next import next_to_judge as pairs_to_judge
-from assay.store import NoStore, Store, StoreError, open_store
+from assay.store import NoStore, Store, open_store
 from assay.store.records import (
     LOST,
     AuditEntry,
@@ -166,14 +165,9 @@ class Desk:
     def withdraw(self, gold: str, *, by: str, why: str = "", gone: bool = False) -> int:
         """What waits for a row that has left the gold set leaves the queue; the audit trail keeps it. Of a set whose
         file cannot be found from here, all that waits, and only when it is said to be `gone`."""
-        name = self._stored_name(gold)
-        if not name or not by.strip():
+        if not gold or not by.strip():
             raise InputError("say which gold set, and who withdraws")
-        here = any(name == name_of(self.store, path, claim=False) for path in self.gold_sets.values() if path.exists())
-        if not here and not gone:
-            raise InputError(f"the file of gold set {name!r} cannot be found from here",
-                             hint="Put it back, or say with --gone that it is gone for good.")  # fmt: skip
-        lost = health.strays(self.store, self.gold_sets, gold=name)
+        lost = health.strays_of(self.store, self.gold_sets, self._stored_name(gold), gone=gone)
         return self.store.withdraw(lost, by=by, at=self.clock(), reason=why or LOST)
 
     def strays(self, gold: str = "") -> list[ReviewItem]:
@@ -362,17 +356,7 @@ class Desk:
 
     def prometheus(self) -> str:
         """The metrics page. When the store is down it says so, and still reports what telemetry knows."""
-        try:
-            text, up = backlog_metrics(self.backlog()), 1
-        except StoreError:
-            text, up = "", 0
-        text += metric("assay_store_up", "Whether the store answers.", [("", up)])
-        if self.recorder is not None:
-            counts = self.recorder.counts()
-            for name in ("accepted", "written", "dropped", "lost", "unreadable"):
-                text += metric(f"assay_telemetry_{name}_total", f"Searches {name} since the start.",
-                                       [("", getattr(counts, name))], "counter")  # fmt: skip
-        return text
+        return health.prometheus(self.backlog, self.recorder.counts() if self.recorder is not None else None)
 
     # ── search and evaluation ────────────────────────────────────────────────────────────────────────────────────────
 
