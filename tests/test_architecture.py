@@ -33,8 +33,8 @@ EXCEPTIONS = {
     "backlog": {"store"},  # what waits is counted there
 }
 # The verbs: together they know all.
-SERVICES = {"workbench", "curation", "library", "runner", "desk", "deciding", "reports", "health"}
-COMMAND_LINE = {"cli", "cli_gold", "cli_corpus", "cli_desk", "terminal"}
+SERVICES = {"workbench", "curation", "library", "runner", "desk", "deciding", "reports", "health", "doctor"}
+COMMAND_LINE = {"__main__", "cli", "cli_gold", "cli_corpus", "cli_desk", "terminal"}
 ADAPTERS = COMMAND_LINE | {"mcp", "web", "pytest_plugin"}
 FOR_ADAPTERS = {"types", "errors", "config", "report", "listing"}  # beside the verbs: settings in, tables out
 

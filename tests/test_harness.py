@@ -6,6 +6,7 @@ import json
 from math import log2
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -87,6 +88,17 @@ def test_a_report_is_a_results_file(assay_cli: Assay, gold: Path) -> None:
     assert "1 / 2" in assay_cli("explain", found, "g001").out
     done = assay_cli("score", "--dataset", gold, "--run", found, "--report", "one.md")
     assert (done.code, Path("one.md").read_text().startswith("# Evaluation of")) == (0, True)
+
+
+@pytest.mark.parametrize("ending", ["html", "md", "xml", "csv", "tex"])
+def test_every_report_says_how_far_the_set_is_approved(assay_cli: Assay, gold: Path, ending: str) -> None:
+    done = assay_cli("score", "--dataset", gold, "--search-module", "production.py", "--output", "results.json")
+    assert "provisional (bootstrap-only): 0 of 3 rows approved (0%)" in done.out
+    assert assay_cli("report", "results.json", "-o", f"report.{ending}").code == 0
+    text = Path(f"report.{ending}").read_text(encoding="utf-8")
+    assert "provisional (bootstrap-only): 0 of 3 rows approved (0" in text
+    if ending == "xml":
+        assert ElementTree.fromstring(text).tag == "testsuite"
 
 
 def test_the_baseline_and_the_change_against_it(assay_cli: Assay, gold: Path, tmp_path: Path) -> None:

@@ -26,9 +26,11 @@ app = typer.Typer(
 app.add_typer(cli_gold.app, name="gold")
 app.add_typer(cli_corpus.app, name="corpus")
 app.add_typer(cli_desk.app, name="logs")
-for command in (cli_corpus.index, cli_corpus.search, cli_corpus.cite, cli_desk.backlog, cli_desk.serve, cli_desk.mcp):
+for command in (cli_corpus.index, cli_corpus.search, cli_corpus.cite, cli_desk.backlog, cli_desk.serve, cli_desk.mcp,
+                cli_desk.doctor, cli_desk.plugins):  # fmt: skip
     app.command()(command)
-for gold_command in (cli_desk.bootstrap, cli_desk.promote, cli_desk.correct, cli_desk.reject, cli_desk.reopen):
+for gold_command in (cli_desk.bootstrap, cli_desk.promote, cli_desk.correct, cli_desk.reject, cli_desk.reopen,
+                     cli_desk.withdraw):  # fmt: skip
     cli_gold.app.command()(gold_command)
 
 

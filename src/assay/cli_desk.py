@@ -1,4 +1,4 @@
-"""Logs, the expert's gate, the backlog and the servers: `logs`, `gold bootstrap`, `backlog`, `serve`, `mcp`."""
+"""Logs, the expert's gate, the backlog, the servers and the doctor: `logs`, `gold bootstrap`, `backlog`, `serve`, …"""
 
 from __future__ import annotations
 
@@ -145,6 +145,18 @@ def reopen(
         _say_ruled(desk.reopen(gold, id, by=by, why=why))
 
 
+def withdraw(
+    gold: Annotated[str, typer.Argument(help="The gold set: its file, or its name in the store.")],
+    by: By,
+    why: Why = "",
+    gone: Annotated[bool, typer.Option(help="The file is gone for good: all that waits for it leaves.")] = False,
+    store: StoreUrl = "",
+) -> None:
+    """Take out of the queue what waits for a row that has left the gold set."""
+    with _desk(store, False, gold=[Path(gold)] if Path(gold).is_file() else ()) as desk:
+        say(f"{desk.withdraw(gold, by=by, why=why, gone=gone)} withdrawn")
+
+
 def correct(
     id: Annotated[str, typer.Argument(help="A row of the gold set.")],
     by: By,
@@ -211,6 +223,9 @@ def backlog(
         found, problems = desk.check_backlog(limits, gold=gold)
         data = msgspec.to_builtins(found)
         emit(data, lambda: listing.key_values(data), json=json)
+        if not gold and (strays := desk.strays()):
+            say(f"warning: {len(strays)} of these have no row in a gold set that is here; see assay gold withdraw",
+                style="yellow")  # fmt: skip
         for problem in problems:
             say(problem, style="red")
         if problems and webhook:
@@ -225,6 +240,34 @@ def _tell(desk: Desk, webhook: str, found: Any, problems: list[str]) -> None:
         desk.tell(webhook, found, problems)
     except AssayError as error:
         say(f"warning: {error}", style="yellow")
+
+
+def doctor(
+    probe: Annotated[bool, typer.Option(help="Every configured engine answers one query.")] = False,
+    config: Annotated[Path | None, typer.Option(help="The configuration.")] = None,
+    store: StoreUrl = "",
+    json: Json = False,
+) -> None:
+    """Is everything well? Environment, extras, store, corpora and indexes, engines, gold, in one screen."""
+    from assay import doctor as physician
+    from assay import listing
+
+    found = physician.examine(store, config=config, probe=probe)
+    emit(found, lambda: listing.checkup(found), json=json)
+    if found["status"] != "ok":
+        sys.exit(4)
+
+
+def plugins(json: Json = False) -> None:
+    """What is plugged in: importers, formats, engines, measures, and whether each loads."""
+    from assay import doctor as physician
+    from assay import listing
+
+    found = physician.plugins()
+    columns = ("kind", "name", "origin", "module", "status")
+    emit(found, lambda: listing.plain_table(found, columns), json=json)
+    if any(one["status"].startswith("failed") for one in found):
+        sys.exit(4)
 
 
 def serve(

@@ -98,6 +98,33 @@ def next_(
 
 
 @app.command()
+def pool(
+    results: Annotated[list[Path], typer.Argument(help="Results files on one gold set.")],
+    depth: Annotated[int, typer.Option(min=1, help="How deep to look into each run.")] = 10,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the pairs as .csv or .json.")] = None,
+    queue: Annotated[Path | None, typer.Option(help="Put the pairs in the review queue of this gold set.")] = None,
+    store: cli_desk.StoreUrl = "",
+    json: Json = False,
+) -> None:
+    """Pool the top of several runs: the unjudged pairs to judge so that all of them are scored alike."""
+    from assay import deciding, listing, workbench
+    from assay.desk import open_desk
+
+    workbench.refuse_outputs(output)
+    data = deciding.pool_pairs(results, depth=depth)
+    if output is not None:
+        deciding.write_pairs(data, output, source="gold pool")
+        say(f"{len(data['pairs'])} pairs written to {output}")
+    if queue is not None:
+        with open_desk(store, gold=[queue]) as desk:
+            new = deciding.queue_pairs(desk, queue, data["pairs"], source="gold pool")
+        say(f"{new} new pairs wait for review; `assay serve --gold {queue}` shows them")
+    emit(data, lambda: listing.plain_table(data["pairs"], ("query_id", "doc_id", "runs")), json=json)
+    if output is None and queue is None:
+        say(f"{len(data['pairs'])} unjudged pairs; --output or --queue gives them to a judge")
+
+
+@app.command()
 def perturb(
     source: Annotated[Path, typer.Argument(help="A golden set.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the set with its variants goes.")],

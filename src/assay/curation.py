@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from assay import formats, golden, library
-from assay.errors import InputError, UsageError
+from assay.errors import AssayError, InputError, UsageError
 from assay.files import move_into_place, scratch_beside
 from assay.fingerprints import gold_fingerprint
 from assay.judging import rubric as rubrics
 from assay.judging.perturb import perturb
 from assay.judging.validate import validate
-from assay.types import JUDGMENT_TEXT_COLUMNS, Finding, GoldSet, Query
+from assay.types import JUDGMENT_TEXT_COLUMNS, Finding, GoldSet, Query, standing
 
 
 def validate_gold(dataset: Path, *, corpus: Path | None = None) -> tuple[GoldSet, list[Finding]]:
@@ -55,6 +56,29 @@ def gold_stats(dataset: Path) -> dict[str, Any]:
         },
         "fingerprint": gold_fingerprint(gold),
     }  # fmt: skip
+
+
+def describe(name: str, path: Path) -> dict[str, Any]:
+    """One line of a list of gold sets; what cannot be read is in the list too. A file is read again when it changes."""
+    try:
+        is_file = path.is_file()  # of a folder the time says nothing
+        status = (path.stat().st_mtime_ns, path.stat().st_size) if is_file else (0, 0)
+        facts = _facts(path, *status) if is_file else _facts.__wrapped__(path, *status)
+    except (AssayError, OSError) as error:
+        return {"name": name, "path": str(path), "error": str(error)}
+    return {"name": name, "path": str(path), **facts}
+
+
+@functools.lru_cache(maxsize=64)
+def _facts(path: Path, _changed: int, _size: int) -> dict[str, Any]:
+    gold = formats.read_gold(path)
+    approved, total = gold.approved_rows, len(gold.queries)
+    return {
+        "queries": total,
+        "judgments": gold.judgments.height,
+        "status": standing(approved, total) if gold.from_logs else gold.status or "unknown",
+        "approved_share": approved / max(total, 1) if gold.from_logs else None,
+    }
 
 
 def convert_gold(

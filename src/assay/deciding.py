@@ -149,7 +149,29 @@ def next_pairs(
     return decision | {"systems": len(results)}
 
 
-def write_pairs(decision: Mapping[str, Any], output: Path) -> None:
+def pool_pairs(paths: Sequence[Path], *, depth: int = 10) -> dict[str, Any]:
+    """Pooling, as in TREC: the unjudged documents in the top `depth` of any run, so that none of them is scored on what
+    only the others found. In the order of queries and ids, which tells a judge nothing of ranks."""
+    results = [workbench.read_results(path) for path in paths]
+    prints = {str(item["receipt"]["gold"]["fingerprint"]) for item in results}
+    if len(prints) > 1:
+        raise InputError("the runs were scored on different gold sets", where=", ".join(map(str, paths)),
+                         hint="Score all on the same one.")  # fmt: skip
+    pairs: dict[tuple[str, str], dict[str, Any]] = {}
+    places = {entry["query_id"]: place for place, entry in enumerate(results[0]["per_query"])}
+    for item in results:
+        if any("grades" not in entry for entry in item["per_query"]):
+            raise InputError("there are no grades to give on these results", hint="Golden sets have expectations.")
+        for entry in item["per_query"]:
+            top = zip(entry["results"][:depth], entry["grades"], strict=False)
+            for doc_id in (doc_id for doc_id, grade in top if grade is None):
+                blank = {"query_id": entry["query_id"], "query_text": entry["query_text"], "doc_id": doc_id, "runs": 0}
+                pairs.setdefault((entry["query_id"], doc_id), blank)["runs"] += 1
+    ordered = sorted(pairs, key=lambda pair: (places.get(pair[0], len(places)), pair))
+    return {"depth": depth, "runs": [str(item["engine"]) for item in results], "pairs": [pairs[key] for key in ordered]}
+
+
+def write_pairs(decision: Mapping[str, Any], output: Path, *, source: str = ASKED) -> None:
     """The pairs as CSV for a judge's spreadsheet (fill in grade and rationale), or as JSON for programs. `source` tells
     later calls which judgments were asked for."""
     if output.suffix == ".json":
@@ -162,12 +184,12 @@ def write_pairs(decision: Mapping[str, Any], output: Path) -> None:
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(["query_id", "query", "doc_id", "grade", "rationale", "source", "narrowing"])
     for pair in decision["pairs"]:
-        narrowing = f"{pair['narrowing']:.6f}"
-        writer.writerow([pair["query_id"], pair["query_text"], pair["doc_id"], "", "", ASKED, narrowing])
+        narrowing = f"{pair['narrowing']:.6f}" if "narrowing" in pair else ""
+        writer.writerow([pair["query_id"], pair["query_text"], pair["doc_id"], "", "", source, narrowing])
     write_atomic(output, stream.getvalue())
 
 
-def queue_pairs(desk: Desk, gold: Path, pairs: Sequence[Mapping[str, Any]]) -> int:
+def queue_pairs(desk: Desk, gold: Path, pairs: Sequence[Mapping[str, Any]], *, source: str = ASKED) -> int:
     """Put pairs before the expert, the most useful first; the grade is the expert's to give. Returns how many are
     new: a pair that waits already, or was decided, is not asked twice."""
     queries = {query.id: query for query in formats.read_gold(gold).queries}
@@ -183,15 +205,15 @@ def queue_pairs(desk: Desk, gold: Path, pairs: Sequence[Mapping[str, Any]]) -> i
                 id=new_id(),
                 gold=name,
                 kind="judgment",
-                key=f"{query.id}\t{pair['doc_id']}\t{ASKED}",
+                key=f"{query.id}\t{pair['doc_id']}\t{source}",
                 ref=query.id,
                 query=query.text,
                 corpus=query.corpus,
                 practice_area=query.topic,
                 created_at=now + timedelta(microseconds=place),
                 doc_ids=(pair["doc_id"],),
-                suggested_by=ASKED,
-                rationale=f"its grade takes away {pair['narrowing']:.1%} of the doubt",
+                suggested_by=source,
+                rationale=f"its grade takes away {pair['narrowing']:.1%} of the doubt" if "narrowing" in pair else "",
             )
         )
     return desk.store.add_review_items(items)

@@ -12,20 +12,20 @@ from typing import Any
 
 import msgspec
 
-from assay import __version__, formats, health, telemetry, workbench
-from assay.backlog import Backlog, Limits, breaches, metric, notify
+from assay import __version__, curation, formats, health, telemetry, workbench
+from assay.backlog import Backlog, Limits, breaches, notify
 from assay.backlog import backlog as backlog_of
-from assay.backlog import prometheus as backlog_metrics
 from assay.compare import Comparison, compare
 from assay.config import NAME as CONFIG_NAME
 from assay.config import Config, read_config
 from assay.corpus.disk import list_corpora, open_corpus, workspace
 from assay.corpus.resolve import cite
-from assay.errors import AssayError, InputError
+from assay.errors import InputError
 from assay.files import iter_json_lines
 from assay.judging.next import next_to_judge as pairs_to_judge
-from assay.store import NoStore, Store, StoreError, open_store
+from assay.store import NoStore, Store, open_store
 from assay.store.records import (
+    LOST,
     AuditEntry,
     Purged,
     ReviewItem,
@@ -44,7 +44,7 @@ from assay.telemetry.identity import known_sets, name_of
 from assay.telemetry.recorder import Recorder, new_id
 from assay.telemetry.redact import Redaction, redacted, redactor
 from assay.telemetry.wire import decision_row, feedback_from, logged_search, search_from
-from assay.types import Document, GoldSet, Hit, standing
+from assay.types import Document, GoldSet, Hit
 
 __all__ = ["Correction", "Desk", "Imported", "Inferred", "Limits", "NoStore", "Page", "open_desk", "search_from"]
 
@@ -150,8 +150,29 @@ class Desk:
     def reject(self, gold: Path, ids: Sequence[str], *, by: str, why: str) -> Ruled:
         return gate.reject(self.store, gold, ids, by=by, why=why, now=self.clock())
 
+    def reject_item(self, item: ReviewItem, *, by: str, why: str) -> None:
+        """The same for a row in the queue. One that is no longer in a file here is turned down in the record alone."""
+        try:
+            self.reject(self.gold_path(item.gold), [item.ref], by=by, why=why)
+        except InputError:
+            if item not in self.strays(item.gold):
+                raise
+            self.store.rule([Ruling(item=item, state="rejected", by=by, at=self.clock(), reason=why)])
+
     def reopen(self, gold: Path, id: str, *, by: str, why: str = "") -> Ruled:
         return gate.reopen(self.store, gold, id, by=by, why=why, now=self.clock())
+
+    def withdraw(self, gold: str, *, by: str, why: str = "", gone: bool = False) -> int:
+        """What waits for a row that has left the gold set leaves the queue; the audit trail keeps it. Of a set whose
+        file cannot be found from here, all that waits, and only when it is said to be `gone`."""
+        if not gold or not by.strip():
+            raise InputError("say which gold set, and who withdraws")
+        lost = health.strays_of(self.store, self.gold_sets, self._stored_name(gold), gone=gone)
+        return self.store.withdraw(lost, by=by, at=self.clock(), reason=why or LOST)
+
+    def strays(self, gold: str = "") -> list[ReviewItem]:
+        """What waits and cannot be approved: its row has left the gold set, or the file is not here."""
+        return health.strays(self.store, self.gold_sets, gold=gold)
 
     def publish(self, gold: Path, *, by: str, why: str = "in the committed baseline") -> int:
         """Approved rows become published: call it when a baseline on this gold set is committed."""
@@ -187,7 +208,7 @@ class Desk:
         return gold
 
     def gold_list(self) -> list[dict[str, Any]]:
-        return [_described(name, path) for name, path in self.gold_sets.items()]
+        return [curation.describe(name, path) for name, path in self.gold_sets.items()]
 
     # ── the queue ────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -307,13 +328,10 @@ class Desk:
         """Tell a webhook what is over its limit."""
         notify(webhook, found, problems)
 
-    def check_backlog(self, limits: Limits, *, gold: str = "", webhook: str = "") -> tuple[Backlog, list[str]]:
-        """The backlog and what is over its limit; a webhook hears of it."""
+    def check_backlog(self, limits: Limits, *, gold: str = "") -> tuple[Backlog, list[str]]:
+        """The backlog and what is over its limit."""
         found = self.backlog(gold=gold)
-        problems = breaches(found, limits)
-        if problems and webhook:
-            notify(webhook, found, problems)
-        return found, problems
+        return found, breaches(found, limits)
 
     def metrics(self, *, gold: str = "") -> dict[str, Any]:
         """The backlog in full, and as the block of six that the specification names."""
@@ -323,17 +341,12 @@ class Desk:
     def diagnostics(self, *, probe: bool = False) -> dict[str, Any]:
         """Is everything well? Store, indexes, engines, telemetry, backlog. A part that fails is named, and does not
         hide the others. With `probe`, every engine answers one query."""
-        parts: dict[str, Any] = {}
-        looks: dict[str, Callable[[], dict[str, Any]]] = {
+        parts = health.look({
             "store": lambda: health.store_health(self.store),
             "index": lambda: health.index_health(self.home),
             "engines": lambda: health.engine_health(self.config, probe),
-        }
-        for name, look in looks.items():
-            try:
-                parts[name] = look()
-            except AssayError as error:
-                parts[name] = {"status": "failed", "error": str(error)}
+            "gold": lambda: health.gold_health(self.store, self.gold_sets),
+        })  # fmt: skip
         if self.recorder is not None:
             parts["telemetry"] = msgspec.to_builtins(self.recorder.counts())
         if parts["store"]["status"] == "ok":
@@ -343,17 +356,7 @@ class Desk:
 
     def prometheus(self) -> str:
         """The metrics page. When the store is down it says so, and still reports what telemetry knows."""
-        try:
-            text, up = backlog_metrics(self.backlog()), 1
-        except StoreError:
-            text, up = "", 0
-        text += metric("assay_store_up", "Whether the store answers.", [("", up)])
-        if self.recorder is not None:
-            counts = self.recorder.counts()
-            for name in ("accepted", "written", "dropped", "lost", "unreadable"):
-                text += metric(f"assay_telemetry_{name}_total", f"Searches {name} since the start.",
-                                       [("", getattr(counts, name))], "counter")  # fmt: skip
-        return text
+        return health.prometheus(self.backlog, self.recorder.counts() if self.recorder is not None else None)
 
     # ── search and evaluation ────────────────────────────────────────────────────────────────────────────────────────
 
@@ -468,22 +471,6 @@ def halacha_backlog(found: Mapping[str, Any]) -> dict[str, Any]:
 def _page(found: Sequence[Any], offset: int, limit: int) -> Page:
     more = len(found) > limit
     return Page(items=list(found[:limit]), offset=offset, next_offset=offset + limit if more else None)
-
-
-def _described(name: str, path: Path) -> dict[str, Any]:
-    try:
-        gold = formats.read_gold(path)
-    except AssayError as error:
-        return {"name": name, "path": str(path), "error": str(error)}
-    approved, total = gold.approved_rows, len(gold.queries)
-    return {
-        "name": name,
-        "path": str(path),
-        "queries": total,
-        "judgments": gold.judgments.height,
-        "status": standing(approved, total) if gold.from_logs else gold.status or "unknown",
-        "approved_share": approved / max(total, 1) if gold.from_logs else None,
-    }
 
 
 def _engine_arguments(config: Config | None, name: str) -> dict[str, Any]:

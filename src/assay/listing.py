@@ -40,6 +40,30 @@ def _figure(value: Any) -> str:
     return f"{value:,.3f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
 
 
+def checkup(data: Mapping[str, Any]) -> RenderableType:
+    """Every part in a line or two; corpora and engines in a line each."""
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for name, part in data.items():
+        if not isinstance(part, dict):
+            continue
+        status = part.get("status", "ok")
+        inner: dict[str, Any] = part.get("corpora") or (part.get("engines") if name == "engines" else None) or {}
+        said = {key: value for key, value in part.items() if key != "status" and value is not inner}
+        style = "red" if status == "failed" else "green"
+        table.add_row(Text(name.replace("halacha_", ""), style="bold"), Text(status, style=style), _in_words(said))
+        for one, about in inner.items():
+            table.add_row("", "", Text.assemble((one, "bold"), ": ", _in_words(about)))
+    return table
+
+
+def _in_words(part: Mapping[str, Any]) -> str:
+    flat: dict[str, Any] = {}
+    for key, value in part.items():
+        flat |= value if isinstance(value, dict) else {key: value}
+    shown = (f"{key.replace('_', ' ')} {_figure(value)}" for key, value in flat.items() if key != "fingerprint")
+    return ", ".join(shown) or "–"
+
+
 def import_summary(data: Mapping[str, Any]) -> RenderableType:
     done = "unchanged" if data["unchanged"] else "imported"
     cited = ", ".join(f"{name} {count:,}" for name, count in data["citations"].items())

@@ -95,6 +95,41 @@ def test_it_comes_back_after_a_broken_connection(url: str) -> None:
     assert made.search("gift", 1)
 
 
+@pytest.fixture
+def large(postgres_url: str) -> str:
+    """12,000 documents with the indexes that docs/logs-to-gold.md names."""
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        for statement in (
+            "CREATE EXTENSION vector",
+            "CREATE TABLE case_law AS SELECT 'd' || n AS id, 'word' || n % 3000 || ' ' || md5(n::text) AS body, "
+            "n % 2 AS open, ARRAY[sin(n), cos(n), sin(2 * n), cos(3 * n)]::vector(4) AS embedding "
+            "FROM generate_series(1, 12000) n",
+            "CREATE INDEX by_words ON case_law USING gin (to_tsvector('simple', body))",
+            "CREATE INDEX by_vector ON case_law USING hnsw (embedding vector_cosine_ops)",
+            "ANALYZE case_law",
+        ):
+            connection.execute(statement)
+    return postgres_url
+
+
+def test_indexes_are_used_and_give_all_that_is_asked_for(large: str) -> None:
+    def made(**more: Any) -> PostgresEngine:
+        settings = Settings(url=large, table="case_law", text="body", vector="embedding", **more)
+        return PostgresEngine(settings, embed=lambda query: [0.1, 0.9, 0.3, 0.2])
+
+    plans = made().plans("word17")
+    assert "Index Scan on by_words" in plans["full_text"]
+    assert "Index Scan using by_vector" in plans["vector"]
+    assert len(made(full_text_weight=0, depth=300).search("x", 300)) == 300, "the index stops at 40 by itself"
+    hits = made(full_text_weight=0, where="open = 1").search("x", 100)
+    assert len(hits) == 100, "the condition does not eat what the index found"
+    own = made(query="SELECT id FROM case_law WHERE to_tsvector('simple', body) @@ to_tsquery('simple', %(query)s)")
+    assert "by_words" in own.plans("word17")["query"]
+    assert len(own.search("word17", 9)) == 4
+    with pytest.raises(EngineError, match="does not exist"):
+        engine(large, table="nowhere").plans("gift")
+
+
 def test_errors(url: str) -> None:
     with pytest.raises(EngineError, match="does not exist"):
         engine(url, table="nowhere").search("gift")
@@ -105,6 +140,6 @@ def test_errors(url: str) -> None:
 
 
 def test_fusion() -> None:
-    hits = fuse({"x": [("a", 2.0), ("b", 1.0)], "y": [("b", 9.0)]}, {"x": 1.0, "y": 0.5}, 60)
+    hits = fuse({"x": [("a", 2.0, "A"), ("b", 1.0, None)], "y": [("b", 9.0, None)]}, {"x": 1.0, "y": 0.5}, 60)
     assert [(hit.doc_id, round(hit.score or 0, 6)) for hit in hits] == [
         ("b", round(1 / 62 + 0.5 / 61, 6)), ("a", round(1 / 61, 6))]  # fmt: skip

@@ -1,5 +1,7 @@
 """Trigrams inside PostgreSQL. The server that comes as a Python package has no pg_trgm, so this needs one of Debian's
-(`apt-get install postgresql`, which has it); it is started on its own folder and touches no other."""
+(`apt-get install postgresql`, which has it); it is started on its own folder and touches no other. Where that server
+has pgvector too, all three ways of searching are fused; $ASSAY_TEST_POSTGRES names another server's folder of programs.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +31,8 @@ ROWS = [
 
 def tools() -> Path | None:
     """The newest PostgreSQL of the machine that has pg_trgm."""
+    if named := os.environ.get("ASSAY_TEST_POSTGRES"):
+        return Path(named)
     for folder in sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: -float(path.parent.name)):
         if Path(f"/usr/share/postgresql/{folder.parent.name}/extension/pg_trgm.control").exists():
             return folder
@@ -94,6 +98,36 @@ def test_words_and_trigrams_are_fused(url: str) -> None:
     assert best.score == pytest.approx(1 / 61 + 0.5 / 61)
     words = PostgresEngine(Settings(url=url, table="case_law", text="body", config="english", trigram_weight=0))
     assert set(words.search("gift tickets", 3)[0].explanation) == {"full_text"}
+
+
+def test_an_index_is_used(url: str) -> None:
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("INSERT INTO case_law SELECT 'd' || n, md5(n::text) || ' ' || md5((n * 7)::text) "
+                           "FROM generate_series(1, 12000) n")  # fmt: skip
+        connection.execute("CREATE INDEX by_trigram ON case_law USING gin (body gin_trgm_ops)")
+        connection.execute("ANALYZE case_law")
+    made = PostgresEngine(Settings(url=url, table="case_law", text="body"))
+    assert "Index Scan on by_trigram" in made.plans("commisioner")["trigram"]
+    assert made.search("commisioner", 3)[0].doc_id == "b"
+
+
+def test_words_vectors_and_trigrams_are_fused(url: str) -> None:
+    with psycopg.connect(url, autocommit=True) as connection:
+        if not connection.execute("SELECT 1 FROM pg_available_extensions WHERE name = 'vector'").fetchall():
+            pytest.skip("needs pgvector beside pg_trgm on one server")
+        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+        connection.execute("ALTER TABLE case_law ADD embedding vector(2)")
+        connection.execute("UPDATE case_law SET embedding = CASE id WHEN 'b' THEN '[1,0.2]' ELSE '[0,1]' END::vector")
+    settings = Settings(url=url, table="case_law", text="body", config="english", vector="embedding")
+    made = PostgresEngine(settings, embed=lambda query: [1.0, 0.0])
+    hits = {hit.doc_id: hit for hit in made.search("gift tickts", 3)}
+    assert made.missing == {}
+    assert {id: set(hit.explanation) for id, hit in hits.items()} == {
+        "c": {"full_text", "vector", "trigram"}, "b": {"vector"}, "a": {"vector"}}  # fmt: skip
+    ranks = {way: part["rank"] for way, part in hits["c"].explanation.items()}
+    assert ranks == {"full_text": 1, "vector": 3, "trigram": 1}
+    assert hits["c"].score == pytest.approx(1 / 61 + 1 / 63 + 0.5 / 61)
+    assert list(hits) == ["c", "b", "a"]
 
 
 def test_assay_score_on_the_production_path(url: str, assay_cli: Assay) -> None:

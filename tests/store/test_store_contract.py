@@ -157,23 +157,35 @@ class TestPurge:
 
 class TestReview:
     def test_waiting_rows_are_exactly_those_given(self, store: Store) -> None:
-        assert store.sync_gold_rows([item("k1"), item("k2")], gold="gold-set") == 2
-        assert store.sync_gold_rows([item("k2", id="other", doc_ids=("z",)), item("k3")], gold="gold-set") == 1
+        assert store.sync_gold_rows([item("k1"), item("k2")], gold="gold-set", at=NOW) == 2
+        assert store.sync_gold_rows([item("k2", id="other", doc_ids=("z",)), item("k3")], gold="gold-set", at=NOW) == 1
         assert [(one.key, one.id, one.doc_ids) for one in store.review_items()] == [
             ("k2", "i-k2", ("z",)), ("k3", "i-k3", ("a", "b"))]  # fmt: skip
         assert store.issued_ids("gold-set") == {"k1": "g-k1", "k2": "g-k2", "k3": "g-k3"}
 
+    def test_what_is_withdrawn_is_in_the_audit_trail(self, store: Store) -> None:
+        store.sync_gold_rows([item("k1"), item("k2")], gold="gold-set", at=NOW)
+        store.sync_gold_rows([item("k2")], gold="gold-set", at=NOW)
+        store.rule([ruling(item("k2"))])
+        waiting = item("k3", kind="judgment")
+        store.add_review_items([waiting])
+        assert store.withdraw([item("k2"), waiting, item("nowhere")], by="d", at=NOW, reason="moved") == 1
+        assert [(one.key, one.state) for one in store.review_items()] == [("k2", "approved")]
+        gone = store.audit(action="review.withdrawn")
+        assert {(entry.by, entry.subject) for entry in gone} == {("bootstrap", "gold-set/g-k1"), ("d", "gold-set/g-k3")}
+        assert all(entry.before and entry.before["query"] for entry in gone)
+
     def test_decided_rows_stay_and_other_sets_too(self, store: Store) -> None:
-        store.sync_gold_rows([item("k1")], gold="gold-set")
-        store.sync_gold_rows([item("k1", id="x", gold="other")], gold="other")
+        store.sync_gold_rows([item("k1")], gold="gold-set", at=NOW)
+        store.sync_gold_rows([item("k1", id="x", gold="other")], gold="other", at=NOW)
         store.rule([ruling(item("k1"), "rejected")])
-        store.sync_gold_rows([], gold="gold-set")
+        store.sync_gold_rows([], gold="gold-set", at=NOW)
         assert [(one.gold, one.state) for one in store.review_items()] == [
             ("gold-set", "rejected"), ("other", "pending_review")]  # fmt: skip
 
     def test_an_approved_row_that_is_asked_for_again_waits_again(self, store: Store) -> None:
         store.rule([ruling(item("k1"))])
-        store.sync_gold_rows([item("k1")], gold="gold-set")
+        store.sync_gold_rows([item("k1")], gold="gold-set", at=NOW)
         assert [one.state for one in store.review_items()] == ["pending_review"]
 
     def test_ruling_records_who_when_why_and_the_vote(self, store: Store) -> None:

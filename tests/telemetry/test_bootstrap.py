@@ -109,6 +109,17 @@ def test_lines_that_are_not_ours_are_kept_byte_for_byte(logged: Store, gold: Pat
     assert gold.read_bytes() == before
 
 
+def test_a_file_with_windows_line_ends_keeps_them(logged: Store, gold: Path) -> None:
+    bootstrap(logged, gold, Options())
+    gold.write_bytes(gold.read_bytes().replace(b"\n", b"\r\n").removesuffix(b"\r\n"))
+    log(logged, "another", "p1", corpus="internal_decisions")
+    done = bootstrap(logged, gold, Options())
+    assert (done.added, done.updated) == (1, 0)
+    data = gold.read_bytes()
+    assert data.count(b"\r\n") == data.count(b"\n") == 3
+    assert not bootstrap(logged, gold, Options()).changed
+
+
 def test_ids_stay_with_their_query(logged: Store, gold: Path) -> None:
     bootstrap(logged, gold, Options())
     ids = {row["query"]: row["id"] for row in rows(gold)}

@@ -153,6 +153,16 @@ def test_file_and_record_change_together(store: Store, gold: Path, monkeypatch: 
     assert states(store)["g001"] == "pending_review"
 
 
+def test_a_row_made_the_chairs_by_hand_is_approved_when_the_expert_says_so(store: Store, gold: Path) -> None:
+    text = gold.read_text()
+    gold.write_text(text.replace("bootstrap", "chair", 1))
+    done = gate.promote(store, gold, ["g001"], by="Dafna")
+    assert (done.ids, done.already, states(store)["g001"]) == ((), ("g001",), "approved")
+    assert gold.read_text() == text.replace("bootstrap", "chair", 1)
+    assert gate.promote(store, gold, ["g001"], by="Dafna").already == ("g001",)
+    assert len(store.audit()) == 1
+
+
 def test_taking_back_says_who(store: Store, gold: Path) -> None:
     gate.reject(store, gold, ["g002"], by="Dafna", why="nobody asks this")
     with pytest.raises(InputError, match="say who decides"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import secrets
 import subprocess
 import sys
 import threading
@@ -184,6 +185,23 @@ def test_what_is_queued_is_written_at_exit(tmp_path: Path) -> None:
     store.close()
 
 
+def test_no_two_ids_are_the_same() -> None:
+    """Neither in workers that were forked from one program, nor in programs that seed their random numbers alike."""
+    program = """
+import os, random
+from assay.telemetry.recorder import new_id
+children = [os.fork() for _ in range(2)]  # four processes
+random.seed(7)
+os.write(1, (" ".join(new_id() for _ in range(500)) + "\\n").encode())
+for child in children:
+    if child:
+        os.waitpid(child, 0)
+"""
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    assert len(said) == 2000
+    assert len({id[12:] for id in said}) == 2000
+
+
 def test_a_forked_worker_logs_for_itself(tmp_path: Path) -> None:
     """As a web server with worker processes does: loaded once, then forked."""
     code = """
@@ -200,6 +218,17 @@ telemetry.log_search("parent again")
     store = open_store(database)
     assert store.health()["rows"]["search_logs"] == 3
     store.close()
+
+
+def test_what_the_store_can_never_take_does_not_hold_up_the_rest(recorder: Recorder, store: Store) -> None:
+    """PostgreSQL has a limit on what an index holds, and says so as it says that it is away."""
+    noise = "".join(secrets.token_hex(32) for _ in range(2000))
+    recorder.log_search("before", id=7)  # type: ignore[arg-type]
+    recorder.log_search("too long", ["a"], corpus=noise, case_id=noise)
+    recorder.log_search("after", [noise])
+    recorder.log_search("last", id="last")
+    assert recorder.flush(20), recorder.counts()
+    assert [search.query for search in store.searches(["7", "last"])] == ["before", "last"]
 
 
 def test_old_searches_are_forgotten(store_url: str, store: Store) -> None:
@@ -336,11 +365,18 @@ class TestRedaction:
         ("phone", "call 052-123-4567", "call [phone]"),
         (Redaction("case", r"case \d+", "[case]"), "in case 12 of", "in [case] of"),
         (names_rule(["דפנה לוי", "Cohen"]), "COHEN and דפנה לוי, not Cohenson", "[name] and [name], not Cohenson"),
+        (names_rule(["Dafna  Levi", "Levi"]), "dafna-levi, Dafna\u00a0 Levi", "[name], [name]"),
+        (names_rule(["דפנה לוי"]), "ודפנה־לוי ולדפנה  לוי", "[name] [name]"),
         (Redaction("back", r"(x)", r"\1"), "x", r"\1"),
         (r"file=תיק \d+", "ראו תיק 12 וגם", "ראו [file] וגם"),
     ])  # fmt: skip
     def test_rules(self, rule: str | Redaction, text: str, stored: str) -> None:
         assert redact(text, redactor([rule])) == stored
+
+    @pytest.mark.parametrize("rule", ["=x", "case=", "nix", "case=("])
+    def test_a_rule_that_is_none(self, rule: str) -> None:
+        with pytest.raises(InputError, match="redaction rule"):
+            redactor([rule])
 
     def test_the_store_never_sees_it(self, tmp_path: Path) -> None:
         made = Recorder(lambda: open_store(tmp_path / "a.db"), redactions=["israeli-id"], interval=0.01)

@@ -10,8 +10,8 @@ from pathlib import Path
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "simulate_logs.py"
 
 
-def test_the_simulation_holds() -> None:
-    arguments = ["--searches", "3000", "--queries", "150", "--decisions", "60", "--kills", "6"]
+def test_the_simulation_holds(store_url: str) -> None:
+    arguments = ["--store", store_url, "--searches", "3000", "--queries", "150", "--decisions", "60", "--kills", "6"]
     done = subprocess.run([sys.executable, str(SCRIPT), *arguments], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)

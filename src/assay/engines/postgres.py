@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -21,13 +21,14 @@ from assay.errors import EngineError, InputError
 from assay.types import Hit, SearchEngine
 
 _log = logging.getLogger("assay.engines")
+T = TypeVar("T")
 Embed = Callable[[str], Sequence[float]]
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where the documents are. `config` is a text-search configuration of the database ("simple", "english", …);
     `tsvector` a stored column of words, where there is one; `vector` a pgvector column, used when there is an embedder;
-    `where` a condition on the rows.
+    `trigram` the column that trigrams look at, by default the text; `where` a condition on the rows.
 
     `query` replaces all of it: one SELECT with %(query)s and %(top_k)s that returns id and, optionally, score, the best
     first.
@@ -40,6 +41,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     title: str = ""
     vector: str = ""
     tsvector: str = ""
+    trigram: str = ""
     config: str = "simple"
     where: str = ""
     query: str = ""
@@ -62,6 +64,7 @@ class PostgresEngine(SearchEngine):
         self._psycopg, self._settings, self._embed = psycopg, settings, embed
         self._open: list[Any] = []  # the connection, once there is one; closed with the engine
         weakref.finalize(self, _close, self._open)
+        self._extensions: dict[str, str] = {}
         self._ways: dict[str, tuple[str, float]] | None = None
         self.missing: dict[str, str] = {}
 
@@ -69,41 +72,46 @@ class PostgresEngine(SearchEngine):
         return f"postgres:{self._settings.table or 'query'}"
 
     def search(self, query: str, top_k: int = 20) -> list[Hit]:
+        return self._asked(lambda: self._search(query, top_k))
+
+    def plans(self, query: str) -> dict[str, str]:
+        """How the database would go about each way of searching: whether it uses your indexes."""
+
+        def work() -> dict[str, str]:
+            own = self._settings.query
+            ways = {"query": (own, 1.0)} if own else self._available()
+            values = self._values(query, self._settings.depth)
+            return {way: "\n".join(line for (line,) in self._rows(f"EXPLAIN {statement}", values))
+                    for way, (statement, _) in ways.items()}  # fmt: skip
+
+        return self._asked(work)
+
+    def _asked(self, work: Callable[[], T]) -> T:
         try:
-            return self._search(query, top_k)
-        except self._psycopg.OperationalError:
-            _close(self._open)  # the server may have closed an idle connection: once more on a new one
             try:
-                return self._search(query, top_k)
-            except self._psycopg.Error as error:
-                raise EngineError(f"{self.name()}: {_first_line(error)}") from error
+                return work()
+            except self._psycopg.OperationalError:
+                _close(self._open)  # the server may have closed an idle connection: once more on a new one
+                return work()
         except self._psycopg.Error as error:
             raise EngineError(f"{self.name()}: {_first_line(error)}") from error
 
     def _search(self, query: str, top_k: int) -> list[Hit]:
-        query = query.replace("\0", "")
-        if self._settings.query:
-            return self._own_query(query, top_k)
+        settings = self._settings
+        if settings.query:
+            return [Hit(doc_id=str(row[0]), score=float(row[1]) if len(row) > 1 and row[1] is not None else None)
+                    for row in self._rows(settings.query, self._values(query, top_k))[:top_k]]  # fmt: skip
         ways = self._available()
-        settings = self._settings
-        values: dict[str, Any] = {"query": query, "depth": max(settings.depth, top_k), "config": settings.config}
-        if "vector" in ways and self._embed is not None:
-            values["vector"] = f"[{','.join(map(repr, map(float, self._embed(query))))}]"
+        values = self._values(query, top_k)
         ranked = {way: self._rows(statement, values) for way, (statement, _) in ways.items()}
-        return self._titled(fuse(ranked, {way: weight for way, (_, weight) in ways.items()}, settings.rrf_k)[:top_k])
+        return fuse(ranked, {way: weight for way, (_, weight) in ways.items()}, settings.rrf_k)[:top_k]
 
-    def _own_query(self, query: str, top_k: int) -> list[Hit]:
-        rows = self._rows(self._settings.query, {"query": query, "top_k": top_k})
-        return [Hit(doc_id=str(row[0]), score=float(row[1]) if len(row) > 1 and row[1] is not None else None)
-                for row in rows[:top_k]]  # fmt: skip
-
-    def _titled(self, hits: list[Hit]) -> list[Hit]:
-        settings = self._settings
-        if not settings.title or not hits:
-            return hits
-        statement = _quoted("SELECT {id}::text, {title} FROM {table} WHERE {id}::text = ANY(%(ids)s)", settings)
-        titles = dict(self._rows(statement, {"ids": [hit.doc_id for hit in hits]}))
-        return [msgspec.structs.replace(hit, title=titles.get(hit.doc_id) or "") for hit in hits]
+    def _values(self, query: str, top_k: int) -> dict[str, Any]:
+        query = query.replace("\0", "")
+        values: dict[str, Any] = {"query": query, "depth": max(self._settings.depth, top_k), "top_k": top_k}
+        if self._ways and "vector" in self._ways and self._embed is not None:
+            values["vector"] = f"[{','.join(map(repr, map(float, self._embed(query))))}]"
+        return values
 
     # ── what the database can do ─────────────────────────────────────────────────────────────────────────────────────
 
@@ -112,7 +120,8 @@ class PostgresEngine(SearchEngine):
         if self._ways is not None:
             return self._ways
         settings = self._settings
-        extensions = {row[0] for row in self._rows("SELECT extname FROM pg_extension", {})}
+        self._connect()
+        extensions = self._extensions
         wanted = {
             "full_text": (FULL_TEXT, settings.full_text_weight, ""),
             "vector": (VECTOR, settings.vector_weight if settings.vector else 0.0, self._why_no_vectors(extensions)),
@@ -128,60 +137,92 @@ class PostgresEngine(SearchEngine):
             raise EngineError(f"{self.name()}: no way of searching is left: {'; '.join(self.missing.values())}")
         return self._ways
 
-    def _why_no_vectors(self, extensions: set[str]) -> str:
+    def _why_no_vectors(self, extensions: dict[str, str]) -> str:
         if "vector" not in extensions:
             return "the extension vector (pgvector) is not installed in this database"
         return "" if self._embed is not None else "there is no embedder for queries"
 
     def _rows(self, statement: str, values: dict[str, Any]) -> list[tuple[Any, ...]]:
-        if not self._open:
-            connection = self._psycopg.connect(self._settings.url, autocommit=True, connect_timeout=10)
-            self._open.append(connection)
-            connection.execute(f"SET statement_timeout = {int(self._settings.timeout_s * 1000)}")
+        self._connect()
         found: list[tuple[Any, ...]] = self._open[0].execute(statement, values).fetchall()
         return found
 
+    def _connect(self) -> None:
+        """An approximate index gives no more than its own depth: it must be as deep as ours."""
+        if self._open:
+            return
+        settings = self._settings
+        connection = self._psycopg.connect(settings.url, autocommit=True, connect_timeout=10)
+        self._open.append(connection)
+        self._extensions = dict(connection.execute("SELECT extname, extversion FROM pg_extension").fetchall())
+        options = {"statement_timeout": str(int(settings.timeout_s * 1000))}
+        if "vector" in self._extensions:
+            options["hnsw.ef_search"] = str(min(max(settings.depth, 40), 1000))
+            if _version(self._extensions["vector"]) >= (0, 8):  # goes on until enough rows meet the condition
+                options |= {"hnsw.iterative_scan": "strict_order", "ivfflat.iterative_scan": "relaxed_order"}
+        if "pg_trgm" in self._extensions:
+            options["pg_trgm.word_similarity_threshold"] = str(SIMILAR)
+        for name, value in options.items():
+            connection.execute("SELECT set_config(%s, %s, false)", (name, value))
 
+
+SIMILAR = 0.3  # of the query's trigrams; the operator's own threshold, 0.6, misses inflected Hebrew
+# Conditions and orders are written as the indexes know them: GIN on to_tsvector(CONFIG, text) or on a stored tsvector;
+# GIN or GiST with trigram operators; HNSW or IVFFlat with vector_cosine_ops, which no second sort key may follow.
 # Any word of the query may match, as in every engine that ranks: the database's own operator would want all of them.
 FULL_TEXT = """
 WITH words AS (
-  SELECT string_agg(quote_literal(lexeme), ' | ')::tsquery AS wanted
-  FROM unnest(to_tsvector(%(config)s::regconfig, %(query)s))
-), texts AS (
-  SELECT {id}::text AS id, {words} AS words FROM {table} {where}
+  SELECT string_agg(quote_literal(lexeme), ' | ')::tsquery AS wanted FROM unnest(to_tsvector({config}, %(query)s))
 )
-SELECT texts.id, ts_rank_cd(texts.words, wanted, 1) AS score FROM texts, words WHERE texts.words @@ wanted
-ORDER BY score DESC, id LIMIT %(depth)s"""
-WORDS = "to_tsvector(%(config)s::regconfig, coalesce({text}, ''))"
+SELECT {id}::text AS id, ts_rank_cd({words}, wanted, 1) AS score, {title} FROM {table}, words
+{where_and} {words} @@ wanted ORDER BY score DESC, id LIMIT %(depth)s"""
 VECTOR = """
-SELECT {id}::text AS id, 1 - ({vector} <=> %(vector)s::vector) AS score FROM {table} {where_and} {vector} IS NOT NULL
-ORDER BY {vector} <=> %(vector)s::vector, {id} LIMIT %(depth)s"""
+WITH nearest AS MATERIALIZED (
+  SELECT {id}::text AS id, {vector} <=> %(vector)s::vector AS distance, {title} AS title FROM {table}
+  {where_and} {vector} IS NOT NULL ORDER BY {vector} <=> %(vector)s::vector LIMIT %(depth)s
+)
+SELECT id, 1 - distance, title FROM nearest ORDER BY distance, id"""
 TRIGRAM = """
-SELECT {id}::text AS id, word_similarity(%(query)s, {text}) AS score FROM {table} {where_and}
-word_similarity(%(query)s, {text}) > 0.3 ORDER BY score DESC, {id} LIMIT %(depth)s"""
+SELECT {id}::text AS id, word_similarity(%(query)s, {trigram}) AS score, {title} FROM {table}
+{where_and} %(query)s <%% {trigram} ORDER BY score DESC, id LIMIT %(depth)s"""
+
+
+def _version(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split(".") if part.isdigit())
 
 
 def _quoted(statement: str, settings: Settings) -> str:
-    """Names as identifiers, so that a name can be anything and means nothing else. `where` is the team's own SQL."""
-    names = {name: ".".join(f'"{part.replace(chr(34), chr(34) * 2)}"' for part in getattr(settings, name).split("."))
-             for name in ("id", "text", "title", "vector", "table", "tsvector")}  # fmt: skip
-    words = names["tsvector"] if settings.tsvector else WORDS.format(**names)
-    condition = f"WHERE ({settings.where})" if settings.where else ""
+    """Names as identifiers, so that a name can be anything and means nothing else. `where` is the team's own SQL. The
+    configuration is a constant, since an index on to_tsvector is found by it."""
+    config = f"'{settings.config.replace(chr(39), chr(39) * 2).replace('%', '%%')}'::regconfig"
+    text = _name(settings.text)
     return statement.format(
-        **names, words=words, where=condition, where_and=f"{condition} AND" if condition else "WHERE"
-    )
+        id=_name(settings.id), table=_name(settings.table), vector=_name(settings.vector), config=config,
+        trigram=_name(settings.trigram) if settings.trigram else text,
+        title=_name(settings.title) if settings.title else "''",
+        words=_name(settings.tsvector) if settings.tsvector else f"to_tsvector({config}, {text})",
+        where_and=f"WHERE ({settings.where}) AND" if settings.where else "WHERE",
+    )  # fmt: skip
+
+
+def _name(name: str) -> str:
+    """A dot parts schema and table."""
+    return ".".join(f'"{part.replace(chr(34), chr(34) * 2).replace("%", "%%")}"' for part in name.split("."))
 
 
 def fuse(ranked: dict[str, list[tuple[Any, ...]]], weights: dict[str, float], k: int) -> list[Hit]:
-    """Reciprocal rank fusion: weight / (k + rank), summed; ties by id, so that the order is always the same."""
+    """Reciprocal rank fusion: weight / (k + rank), summed; ties by id, so that the order is always the same. Rows are
+    (id, score, title), the best first."""
     scores: dict[str, float] = {}
     parts: dict[str, dict[str, Any]] = {}
+    titles: dict[str, str] = {}
     for way, rows in ranked.items():
-        for rank, (doc_id, score) in enumerate(rows, start=1):
+        for rank, (doc_id, score, title) in enumerate(rows, start=1):
             scores[doc_id] = scores.get(doc_id, 0.0) + weights[way] / (k + rank)
             parts.setdefault(doc_id, {})[way] = {"rank": rank, "score": float(score)}
+            titles[doc_id] = title or ""
     ordered = sorted(scores, key=lambda doc_id: (-scores[doc_id], doc_id))
-    return [Hit(doc_id=doc_id, score=scores[doc_id], explanation=parts[doc_id]) for doc_id in ordered]
+    return [Hit(doc_id=id, score=scores[id], title=titles[id], explanation=parts[id]) for id in ordered]
 
 
 def _close(connections: list[Any]) -> None:

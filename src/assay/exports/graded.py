@@ -222,6 +222,9 @@ def junit(results: Results, comparison: Mapping[str, Any] | None = None) -> str:
     errors = sum(bool(entry.get("error")) for entry in results["per_query"])
     head = (f"<testsuite name={page.attribute(str(results['engine']))} tests=\"{len(cases)}\" failures=\"{failures}\" "
             f"errors=\"{errors}\" skipped=\"{skipped}\">")  # fmt: skip
+    note = standing_line(results["receipt"]["gold"])
+    if note:
+        cases.insert(0, f'<properties><property name="gold set" value={page.attribute(note)}/></properties>')
     return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', head, *cases, "</testsuite>"]) + "\n"
 
 
@@ -229,14 +232,14 @@ def by_query_csv(results: Results, comparison: Mapping[str, Any] | None = None) 
     keys = [line["key"] for line in results["receipt"]["measures"]]
     stream = io.StringIO(newline="")
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(
-        ["query_id", "query_text", "query_type", "query_topic", "num_results", *keys, "judged@10", "reason"]
-    )
+    note = [text] if (text := standing_line(results["receipt"]["gold"])) else []  # a column where rows are approved
+    last = ["judged@10", "reason", *["gold_set" for _ in note]]
+    writer.writerow(["query_id", "query_text", "query_type", "query_topic", "num_results", *keys, *last])
     for entry in results["per_query"]:
         values = ["" if entry["metrics"][key] is None else repr(entry["metrics"][key]) for key in keys]
         fixed = [entry.get(name, "") for name in ("query_id", "query_text", "query_type", "query_topic", "num_results")]
         share = judged_at_10(entry)
-        writer.writerow([*fixed, *values, "" if share is None else repr(share), entry.get("reason", "")])
+        writer.writerow([*fixed, *values, "" if share is None else repr(share), entry.get("reason", ""), *note])
     return stream.getvalue()
 
 
@@ -250,6 +253,8 @@ def latex(results: Results, comparison: Mapping[str, Any] | None = None) -> str:
     caption = (
         f"{results['engine']} on {results['receipt']['gold']['name']} ({results['receipt']['n']['overall']} queries)"
     )
+    if note := standing_line(results["receipt"]["gold"]):
+        caption += f"; gold set {note}"
     head = ["\\begin{table}", "\\centering", "\\begin{tabular}{lrr}", "\\hline", "Measure & Mean & 95\\% interval \\\\",
             "\\hline"]  # fmt: skip
     return "\n".join(

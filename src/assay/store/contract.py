@@ -88,9 +88,12 @@ class Store(Protocol):
 
     def votes(self, gold: str, *, query_id: str = "") -> list[Vote]: ...
 
-    def sync_gold_rows(self, items: Sequence[ReviewItem], *, gold: str) -> int:
+    def sync_gold_rows(self, items: Sequence[ReviewItem], *, gold: str, at: datetime) -> int:
         """Make the gold rows that wait for review be exactly these, and remember their ids, the latest of each; a
-        rejected row stays rejected. Returns how many are new."""
+        rejected row stays rejected; one that waited and is not among them is withdrawn. Returns how many are new."""
+
+    def withdraw(self, items: Sequence[ReviewItem], *, by: str, at: datetime, reason: str) -> int:
+        """Take items that wait out of the queue; each is kept in the audit trail. One that is decided stays."""
 
     def gold_name(self, identity: str, names: Sequence[str], *, gone: Callable[[str], bool], claim: bool = True) -> str:
         """The name that the history of one gold set is kept under, always the same for the same identity: the first of

@@ -157,6 +157,8 @@ def _translated(engine: Engine, error: exc.DBAPIError) -> StoreError | InputErro
                        hint="Check --store and $ASSAY_STORE; a new database is made with createdb.")  # fmt: skip
     message = f"{address(engine)}: {first}"
     gone = isinstance(error, exc.OperationalError | exc.InterfaceError) or error.connection_invalidated
+    if (getattr(error.orig, "sqlstate", None) or "").startswith("54"):  # too large for the server, and always will be
+        gone = False
     return StoreUnavailable(message) if gone else StoreError(message)
 
 

@@ -12,6 +12,7 @@ ReviewState = Literal["pending_review", "approved", "rejected", "published"]
 ReviewKind = Literal["gold_row", "judgment"]
 
 REVIEW_STATES: tuple[ReviewState, ...] = ("pending_review", "approved", "rejected", "published")
+LOST = "its row is no longer in the gold set"  # why what waited is withdrawn
 CITATION_SCORE = 3  # a decision relied on it
 VOTE_SCORE = 2  # a person said it is right
 CLICK_SCORE = 1  # a person opened it

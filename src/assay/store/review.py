@@ -13,7 +13,7 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 from assay.store.contract import StoreConflict
 from assay.store.database import NAMES_LOCK, lock
 from assay.store.logs import chunks, insert_new, insert_new_or_change
-from assay.store.records import AuditEntry, ReviewItem, ReviewState, Ruling, RunRecord, Vote
+from assay.store.records import LOST, AuditEntry, ReviewItem, ReviewState, Ruling, RunRecord, Vote
 from assay.store.tables import audit_trail, gold_sets, issued_ids, judgments, review_items, runs
 
 _CONTENT = ("ref", "query", "corpus", "practice_area", "doc_ids")  # what a new bootstrap may change on a waiting row
@@ -35,13 +35,29 @@ def add_items(connection: Connection, items: Sequence[ReviewItem]) -> int:
     return len(connection.execute(statement, [_row(item) for item in items]).all()) if items else 0
 
 
-def sync_gold_rows(connection: Connection, items: Sequence[ReviewItem], gold: str) -> int:
+def withdraw(connection: Connection, items: Sequence[ReviewItem], by: str, at: datetime, reason: str) -> int:
+    waits = review_items.c.state == "pending_review"
+    gone = {
+        id
+        for ids in chunks([item.id for item in items])
+        for id in connection.execute(
+            delete(review_items).where(review_items.c.id.in_(ids), waits).returning(review_items.c.id)
+        ).scalars()
+    }
+    append_audit(connection, [
+        AuditEntry(id=secrets.token_hex(12), at=at, by=by, action="review.withdrawn", subject=f"{item.gold}/{item.ref}",
+                   reason=reason, before=msgspec.to_builtins(item))
+        for item in items if item.id in gone
+    ])  # fmt: skip
+    return len(gone)
+
+
+def sync_gold_rows(connection: Connection, items: Sequence[ReviewItem], gold: str, at: datetime) -> int:
     here = (review_items.c.gold == gold, review_items.c.kind == "gold_row")
     old = {item.key: item for item in map(_item, connection.execute(select(review_items).where(*here)).mappings())}
     keys = {item.key for item in items}
-    gone = [item.id for item in old.values() if item.state == "pending_review" and item.key not in keys]
-    for ids in chunks(gone):
-        connection.execute(delete(review_items).where(review_items.c.id.in_(ids)))
+    gone = [item for item in old.values() if item.state == "pending_review" and item.key not in keys]
+    withdraw(connection, gone, "bootstrap", at, LOST)
     new = [item for item in items if item.key not in old]
     add_items(connection, new)
     for item in items:

@@ -79,8 +79,11 @@ class SqlStore:
     def votes(self, gold: str, *, query_id: str = "") -> list[Vote]:
         return read(self._engine, lambda connection: review.votes(connection, gold, query_id))
 
-    def sync_gold_rows(self, items: Sequence[ReviewItem], *, gold: str) -> int:
-        return write(self._engine, lambda connection: review.sync_gold_rows(connection, items, gold))
+    def sync_gold_rows(self, items: Sequence[ReviewItem], *, gold: str, at: datetime) -> int:
+        return write(self._engine, lambda connection: review.sync_gold_rows(connection, items, gold, at))
+
+    def withdraw(self, items: Sequence[ReviewItem], *, by: str, at: datetime, reason: str) -> int:
+        return write(self._engine, lambda connection: review.withdraw(connection, items, by, at, reason))
 
     def gold_name(self, identity: str, names: Sequence[str], *, gone: Callable[[str], bool], claim: bool = True) -> str:
         known = read(self._engine, review.names)

@@ -15,7 +15,7 @@ import msgspec
 
 from assay.errors import InputError
 from assay.store import Store
-from assay.store.records import CITATION_SCORE, CLICK_SCORE, VOTE_SCORE, ReviewItem, Ruling, Support
+from assay.store.records import CITATION_SCORE, CLICK_SCORE, LOST, VOTE_SCORE, ReviewItem, Ruling, Support
 from assay.telemetry import goldfile
 from assay.telemetry.feedback import ETA, position_weight
 from assay.telemetry.goldfile import Approval, GoldRow, Line
@@ -176,15 +176,16 @@ def merge(old: Sequence[Line], groups: Sequence[Group], issued: Mapping[str, str
     settled = {row.key for row in theirs} | reworded | set(rejected)
     wanted = {group.key: group for group in groups if group.key not in settled}
     lines: list[Line] = []
+    end = goldfile.line_end(old)
     for line in old:
         row = line.row
         if row is None or not line.is_bootstrap or (corpora and row.corpus not in corpora):
             lines.append(line)
             taken |= {row.id} if row is not None else set()
         elif row.key in wanted and row.id not in taken:
-            lines.append(goldfile.row_line(_regenerated(wanted.pop(row.key), row.id, row.note)))
+            lines.append(goldfile.row_line(_regenerated(wanted.pop(row.key), row.id, row.note), end))
             taken.add(row.id)
-    return lines + _new_lines(wanted.values(), taken, issued)
+    return lines + _new_lines(wanted.values(), taken, issued, end)
 
 
 def _regenerated(group: Group, id: str, note: str = "") -> GoldRow:
@@ -193,7 +194,7 @@ def _regenerated(group: Group, id: str, note: str = "") -> GoldRow:
                    relevant_case_law_ids=group.doc_ids, source="bootstrap", note=note)  # fmt: skip
 
 
-def _new_lines(groups: Iterable[Group], taken: set[str], issued: Mapping[str, str]) -> list[Line]:
+def _new_lines(groups: Iterable[Group], taken: set[str], issued: Mapping[str, str], end: bytes) -> list[Line]:
     number = goldfile.highest_number([*taken, *issued.values()])
     lines = []
     for group in groups:
@@ -202,7 +203,7 @@ def _new_lines(groups: Iterable[Group], taken: set[str], issued: Mapping[str, st
             number += 1
             id = goldfile.numbered(number)
         taken.add(id)
-        lines.append(goldfile.row_line(_regenerated(group, id)))
+        lines.append(goldfile.row_line(_regenerated(group, id), end))
     return sorted(
         lines, key=lambda line: (goldfile.highest_number([line.row.id]), line.row.id) if line.row else (0, "")
     )
@@ -212,7 +213,8 @@ def _new_lines(groups: Iterable[Group], taken: set[str], issued: Mapping[str, st
 
 
 def sync_review(store: Store, gold: str, lines: Sequence[Line], *, now: datetime) -> None:
-    """Make the review queue say what the file says: bootstrap rows wait, rows made `chair` by hand are approved."""
+    """Make the review queue say what the file says: bootstrap rows wait, rows made `chair` by hand are approved, and
+    what waited for a row that is gone is withdrawn."""
     waiting = [row for row in goldfile.rows(lines) if row.source == "bootstrap"]
     keys = {row.key for row in waiting}  # a query with a row of its own was not the one that became the chair's
     chair = {row.id: row for row in goldfile.rows(lines) if row.source == "chair"}
@@ -224,7 +226,12 @@ def sync_review(store: Store, gold: str, lines: Sequence[Line], *, now: datetime
     ]  # fmt: skip
     if by_hand:
         store.rule(by_hand)
-    store.sync_gold_rows([item_of(row, gold, now) for row in waiting], gold=gold)
+    store.sync_gold_rows([item_of(row, gold, now) for row in waiting], gold=gold, at=now)
+    ids = {row.id for row in goldfile.rows(lines)}
+    suggested = store.review_items(gold=gold, kind="judgment", state="pending_review", limit=EVERYTHING)
+    lost = [item for item in suggested if item.ref not in ids]
+    if lost:
+        store.withdraw(lost, by="bootstrap", at=now, reason=LOST)
 
 
 def item_of(row: GoldRow, gold: str, now: datetime) -> ReviewItem:

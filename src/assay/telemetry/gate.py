@@ -79,7 +79,7 @@ def reopen(store: Store, path: Path, id: str, *, by: str, why: str = "", now: da
             raise InputError(f"row {id!r} is not rejected", where=str(path))
         row = _before_rejection(store, item)
         state: ReviewState = "approved" if row.source == "chair" else "pending_review"
-        lines.append(goldfile.row_line(row))
+        lines.append(goldfile.row_line(row, goldfile.line_end(lines)))
         ruling = Ruling(item=item, state=state, by=by, at=at, reason=why or "rejection taken back",
                         after=msgspec.to_builtins(row))  # fmt: skip
         _record(store, path, [ruling], lines)
@@ -145,9 +145,12 @@ def _rule(store: Store, path: Path, ids: Sequence[str], change: Change, state: R
         kept = [line for line in new if line is not None]
         gold = name_of(store, path)
         queued = _queued(store, gold)
-        rulings = [
-            _ruling(_item(queued, lines[place], gold, at), lines[place], changed[place], state, by, why, at)
-            for id, place in places.items() if id not in already
+        theirs = {row.key for row in goldfile.rows(lines) if row.source == "bootstrap"}  # these wait for themselves
+        waiting = {item.id for item in queued.values() if item.state == "pending_review" and item.key not in theirs}
+        items = {id: _item(queued, lines[place], gold, at) for id, place in places.items()}
+        rulings = [  # a row that was made the chair's by hand may still wait in the queue
+            _ruling(items[id], lines[place], changed[place], state, by, why, at)
+            for id, place in places.items() if id not in already or items[id].id in waiting
         ]  # fmt: skip
         if rulings or also:
             rulings += also

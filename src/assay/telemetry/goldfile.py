@@ -99,8 +99,14 @@ def _row(values: dict[str, Any]) -> GoldRow:
     )  # fmt: skip
 
 
-def row_line(row: GoldRow) -> Line:
-    return Line(msgspec.json.encode(row) + b"\n", row)
+def row_line(row: GoldRow, end: bytes = b"\n") -> Line:
+    return Line(msgspec.json.encode(row) + end, row)
+
+
+def line_end(lines: Sequence[Line]) -> bytes:
+    """How the lines of a file end: as on Windows when all do."""
+    ended = [line.raw for line in lines if line.raw.endswith(b"\n")]
+    return b"\r\n" if ended and all(raw.endswith(b"\r\n") for raw in ended) else b"\n"
 
 
 def edited_line(line: Line, **changes: Any) -> Line:
@@ -115,9 +121,10 @@ def edited_line(line: Line, **changes: Any) -> Line:
 def assemble(lines: Sequence[Line]) -> bytes:
     """The file. A last line that had no line end gets one as soon as another follows."""
     parts = [line.raw for line in lines]
+    end = line_end(lines)
     for index, raw in enumerate(parts[:-1]):
         if not raw.endswith((b"\n", b"\r")):
-            parts[index] = raw + b"\n"
+            parts[index] = raw + end
     return b"".join(parts)
 
 

@@ -13,7 +13,7 @@ import atexit
 import logging
 import math
 import os
-import secrets
+import random
 import threading
 import time
 from collections import deque
@@ -36,6 +36,8 @@ MAX_QUERY = 10_000
 PIECE = 16  # records written before callers get a chance: about a millisecond of the interpreter
 ASIDE = 0.001  # seconds
 _log = logging.getLogger("assay.telemetry")
+_dice = random.Random()  # our own: a program that seeds the common one must not repeat ids, nor a forked child
+os.register_at_fork(after_in_child=_dice.seed)
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,7 +98,8 @@ class Recorder:
         log_id = id or new_id()
         try:
             text = {name: "" if value is None else str(value) for name, value in fields.items()}
-            record = SearchLog(id=log_id, at=at or datetime.now(UTC), query=str(query)[:MAX_QUERY],
+            asked = "" if query is None else str(query)[:MAX_QUERY]
+            record = SearchLog(id=str(log_id), at=at or datetime.now(UTC), query=asked,
                                millis=_number(millis), results=shown(results), **text)  # fmt: skip
         except Exception as error:
             self.count_unreadable(error)
@@ -317,8 +320,9 @@ class Recorder:
 
 
 def new_id() -> str:
-    """Sorts by time, so that a database appends; 48 random bits beside the millisecond, so that no two are the same."""
-    return f"{time.time_ns() // 1_000_000:012x}{secrets.token_hex(6)}"
+    """Sorts by time, so that a database appends; 48 random bits beside the millisecond, so that no two are the same.
+    Not from the system: asking it lets go of the interpreter, and the caller waits until the writer gives it back."""
+    return f"{time.time_ns() // 1_000_000:012x}{_dice.getrandbits(48):012x}"
 
 
 def shown(results: Sequence[Any]) -> tuple[Shown, ...]:

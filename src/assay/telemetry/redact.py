@@ -45,6 +45,8 @@ def redactor(rules: Iterable[str | Redaction]) -> Sequence[tuple[re.Pattern[str]
     for rule in rules:
         if isinstance(rule, str) and "=" in rule:
             name, _, pattern = rule.partition("=")
+            if not name.strip() or not pattern:
+                raise InputError(f"redaction rule {rule!r} has no name or no pattern", hint="Write NAME=PATTERN.")
             rule = Redaction(name.strip(), pattern)
         elif isinstance(rule, str):
             if rule not in BUILT_IN:
@@ -62,12 +64,13 @@ _PREFIXES = "(?:[ובכלמשה]{1,3}[-־]?(?=[א-ת]))?"  # and, in, as, to, fr
 
 
 def names_rule(names: Iterable[str], name: str = "name") -> Redaction:
-    """A rule for a list of names, whole words, whatever their case; in Hebrew also with the little words that are
-    written together with a name (לדפנה, ושמדפנה)."""
-    listed = sorted({entry.strip() for entry in names if entry.strip()}, key=lambda entry: (-len(entry), entry))
+    """A rule for a list of names, whole words, whatever their case and however many spaces or a dash part them; in
+    Hebrew also with the little words that are written together with a name (לדפנה, ושמדפנה)."""
+    listed = sorted({" ".join(name.split()) for name in names if name.strip()}, key=lambda name: (-len(name), name))
     if not listed:
         raise InputError("a list of names to redact is empty")
-    return Redaction(name, rf"(?i)(?<!\w){_PREFIXES}(?:{'|'.join(map(re.escape, listed))})(?!\w)", f"[{name}]")
+    written = "|".join(r"[\s־-]+".join(map(re.escape, entry.split())) for entry in listed)
+    return Redaction(name, rf"(?i)(?<!\w){_PREFIXES}(?:{written})(?!\w)", f"[{name}]")
 
 
 def redacted(search: SearchLog, rules: Sequence[tuple[re.Pattern[str], str]]) -> SearchLog:

@@ -68,15 +68,20 @@ def _json(value: Any, status: int = 200) -> Response:
     return Response(msgspec.json.encode(value), status_code=status, media_type="application/json")
 
 
-async def _rows(request: Request) -> list[Any]:
-    """The body as a list of objects, read no further than the limit."""
-    body = b""
+async def body_of(request: Request) -> bytes:
+    """The body, read no further than the limit."""
+    body = bytearray()
     async for part in request.stream():
         body += part
         if len(body) > MAX_BODY:
             raise InputError(f"the body is larger than {MAX_BODY // 2**20} MiB", hint="Send less at a time.")
+    return bytes(body)
+
+
+async def _rows(request: Request) -> list[Any]:
+    """The body as a list of objects."""
     try:
-        sent = msgspec.json.decode(body)
+        sent = msgspec.json.decode(await body_of(request))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"not JSON: {error}") from error
     rows = sent if isinstance(sent, list) else [sent]

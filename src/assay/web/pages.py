@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from starlette.staticfiles import StaticFiles
 
 from assay.desk import Correction, Desk
 from assay.errors import AssayError, InputError
+from assay.web.api import body_of
 from assay.web.words import RIGHT_TO_LEFT, WORDS, language_of
 
 HERE = Path(__file__).parent
@@ -34,6 +37,7 @@ def dashboard(request: Request) -> Response:
         "dashboard.html",
         backlog=found,
         shares=shares,
+        strays=len(desk.strays()),
         gold_sets=desk.gold_list(),
         runs=desk.runs(limit=8).items,
         audit=desk.store.audit(limit=8),
@@ -43,78 +47,173 @@ def dashboard(request: Request) -> Response:
 
 def review(request: Request) -> Response:
     """One item at a time; `?at=N` is its place in the queue."""
-    desk = _desk(request)
     place = _whole(request.query_params.get("at", "0"))
-    page = desk.queue(limit=1, offset=place)
+    page = _desk(request).queue(limit=1, offset=place)
     if not page.items and place:
         return RedirectResponse("/review", status_code=303)
-    item = page.items[0] if page.items else None
+    rejected = request.query_params.get("rejected", "")
+    return _review_page(request, page.items[0] if page.items else None, place, last_rejected=rejected)
+
+
+def _review_page(request: Request, item: Any, place: int, *, status: int = 200, said: str = "",
+                 given: Given | None = None, last_rejected: str = "") -> Response:  # fmt: skip
+    """The item, as it is in the store or as the expert has filled it in."""
+    desk = _desk(request)
+    pending = desk.backlog().pending_review
     return _render(
-        request, "review.html", item=item, place=place, pending=desk.backlog().pending_review,
-        more=page.next_offset is not None, documents=desk.evidence(item) if item else [],
-        last_rejected=request.query_params.get("rejected", ""), said=request.query_params.get("said", ""),
+        request, "review.html", status, item=item, place=place, pending=pending, more=place + 1 < pending,
+        documents=desk.evidence(item) if item else [], last_rejected=last_rejected, said=said, given=given,
     )  # fmt: skip
 
 
+@dataclass(frozen=True, kw_only=True)
+class Given:
+    """What an expert sent. When it is refused it comes back with the page, filled in: nobody types twice."""
+
+    item: str
+    action: str
+    by: str
+    why: str
+    note: str
+    add: str
+    grade: str
+    place: int
+    kept: tuple[str, ...]
+    seen: tuple[str, ...] | None
+
+    def ticked(self, doc_id: str) -> bool:
+        """A document that the expert has not seen yet is ticked, as on a new page."""
+        return doc_id in self.kept or (self.seen is not None and doc_id not in self.seen)
+
+
+class Refused(InputError):
+    """What an expert cannot do, by its key in `words.toml`: it is said in the language of the page."""
+
+    def __init__(self, key: str, **values: str) -> None:
+        self.key, self.values = key, values
+        super().__init__(self.said(WORDS["en"]))
+
+    def said(self, words: dict[str, str]) -> str:
+        return words[f"refused {self.key}"].format(**self.values)
+
+
 async def decide(request: Request) -> Response:
-    """The expert's word. What cannot be done is said on the same item, and nothing is lost."""
-    form = parse_qs((await request.body()).decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=2000)
-    given = {name: form.get(name, [""])[0] for name in ("item", "action", "by", "why", "note", "add", "place", "grade")}
+    """The expert's word. What cannot be done is said beside what the expert had filled in."""
+    given = _given(await body_of(request))
     try:
-        query = await run_in_threadpool(_decide, _desk(request), given, form.get("doc", []), form.get("seen"))
+        query = await run_in_threadpool(_decide, _desk(request), given)
+        answer: Response = RedirectResponse(f"/review{query}", status_code=303)
     except AssayError as error:
-        query = f"?at={_whole(given['place'])}&said={_quoted(str(error))}"
-    answer = RedirectResponse(f"/review{query}", status_code=303)
-    if given["by"].strip():
-        answer.set_cookie("assay_by", _quoted(given["by"].strip()), max_age=31536000, httponly=True, samesite="strict")
+        answer = await run_in_threadpool(_refused_page, request, given, error)
+    if given.by.strip():
+        answer.set_cookie("assay_by", _quoted(given.by.strip()), max_age=31536000, httponly=True, samesite="strict")
     return answer
 
 
-def _decide(desk: Desk, given: dict[str, str], kept: list[str], seen: list[str] | None) -> str:
-    place = _whole(given["place"])
-    action, by, why = given["action"], given["by"], given["why"]
-    if action not in ("approve", "reject", "undo"):
-        raise InputError("say what to do: approve or reject")
-    if action == "undo":
-        gold, _, ref = given["item"].rpartition("/")
-        desk.reopen(desk.gold_path(gold), ref, by=by, why=why)
-        return f"?at={place}"
-    found = desk.store.review_items(ids=[given["item"]])
+def _given(body: bytes) -> Given:
+    try:
+        form = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=10_000)
+    except ValueError as error:
+        raise InputError(f"this form cannot be read: {error}") from error
+    one = {name: form.get(name, [""])[0] for name in ("item", "action", "by", "why", "note", "add", "grade")}
+    seen = tuple(form["seen"]) if "seen" in form else None
+    return Given(**one, place=_whole(form.get("place", [""])[0]), kept=tuple(form.get("doc", ())), seen=seen)
+
+
+def _refused_page(request: Request, given: Given, error: AssayError) -> Response:
+    said = error.said(_words(request)[1]) if isinstance(error, Refused) else str(error)
+    status = 400 if isinstance(error, InputError) else 503
+    desk = _desk(request)
+    try:
+        if given.action == "undo":
+            items = desk.queue(limit=1, offset=given.place).items
+            return _review_page(request, items[0] if items else None, given.place, status=status, said=said,
+                                last_rejected=given.item)  # fmt: skip
+        found = desk.store.review_items(ids=[given.item])
+        if found and found[0].state == "pending_review":
+            return _review_page(request, found[0], given.place, status=status, said=said, given=given)
+    except AssayError:  # the store is away: the page does without it
+        return _render(request, "refused.html", 503, said=said, given=given, query="", again=True)
+    query = found[0].query if found else ""
+    return _render(request, "refused.html", status, said=said, given=given, query=query, again=False)
+
+
+_one_at_a_time = threading.Lock()  # of two experts who press at once, the second hears what the first decided
+
+
+def _decide(desk: Desk, given: Given) -> str:
+    with _one_at_a_time:
+        return _decided(desk, given)
+
+
+def _decided(desk: Desk, given: Given) -> str:
+    if given.action not in ("approve", "reject", "undo"):
+        raise Refused("action")
+    if not given.by.strip():
+        raise Refused("name")
+    if given.action == "undo":
+        gold, _, ref = given.item.rpartition("/")
+        desk.reopen(desk.gold_path(gold), ref, by=given.by, why=given.why)
+        return f"?at={given.place}"
+    found = desk.store.review_items(ids=[given.item])
     if not found:
-        raise InputError("this item is no longer in the queue")
+        raise Refused("gone")
     item = found[0]
     if item.state != "pending_review":  # another expert was first, and this page is old
-        raise InputError(f"{item.ref} is decided already ({item.state}), by {item.decided_by}")
-    if seen is not None and tuple(seen) != item.doc_ids:
-        raise InputError(f"the documents of {item.ref} have changed since this page was opened: look again")
-    if item.kind == "judgment":
-        grade = int(given["grade"]) if given["grade"] in tuple("01234") else None
-        desk.rule_suggestion(item.id, accept=action == "approve", by=by, why=why, grade=grade)
-        return f"?at={place}"
+        raise Refused("decided", ref=item.ref, by=item.decided_by)
+    if given.seen is not None and given.seen != item.doc_ids:
+        raise Refused("changed", ref=item.ref)
+    try:
+        return (_decide_judgment if item.kind == "judgment" else _decide_row)(desk, item, given)
+    except InputError as error:
+        if isinstance(error, Refused) or item not in desk.strays(item.gold):
+            raise
+        raise Refused("lost", ref=item.ref) from error
+
+
+def _decide_judgment(desk: Desk, item: Any, given: Given) -> str:
+    grade = int(given.grade) if given.grade in tuple("01234") else None
+    if given.action == "approve" and item.grade is None and grade is None:
+        raise Refused("grade")
+    desk.rule_suggestion(item.id, accept=given.action == "approve", by=given.by, why=given.why, grade=grade)
+    return f"?at={given.place}"
+
+
+def _decide_row(desk: Desk, item: Any, given: Given) -> str:
+    added = tuple(line.strip() for line in given.add.splitlines() if line.strip())
+    if given.action == "reject":
+        if not given.why.strip():
+            raise Refused("reason")
+        desk.reject_item(item, by=given.by, why=given.why)
+        return f"?at={given.place}&rejected={_quoted(f'{item.gold}/{item.ref}')}"
     path = desk.gold_path(item.gold)
-    added = tuple(line.strip() for line in given["add"].splitlines() if line.strip())
-    if action == "reject":
-        desk.reject(path, [item.ref], by=by, why=why)
-        return f"?at={place}&rejected={_quoted(f'{item.gold}/{item.ref}')}"
-    if added or tuple(kept) != item.doc_ids or given["note"]:
-        correction = Correction(relevant=tuple(kept), add=added, note=given["note"] or None)
-        desk.correct(path, item.ref, correction, by=by, why=why or "corrected on the review page")
+    if not given.kept and not added:
+        raise Refused("documents")
+    if added or given.kept != item.doc_ids or given.note:
+        correction = Correction(relevant=given.kept, add=added, note=given.note or None)
+        desk.correct(path, item.ref, correction, by=given.by, why=given.why or "corrected on the review page")
     else:
-        desk.promote(path, [item.ref], by=by, why=why)
-    return f"?at={place}"
+        desk.promote(path, [item.ref], by=given.by, why=given.why)
+    return f"?at={given.place}"
 
 
 def error_page(request: Request, message: str, status: int) -> Response:
     return _render(request, "error.html", status, message=message)
 
 
-def _render(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
+def _words(request: Request) -> tuple[str, dict[str, str]]:
+    """The language of the reader, and its words."""
     asked = request.query_params.get("lang", "") or request.cookies.get("assay_lang", "")
     language = language_of(asked, request.headers.get("accept-language", ""))
-    words = WORDS["en"] | WORDS[language]
+    return language, WORDS["en"] | WORDS[language]
+
+
+def _render(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
+    language, words = _words(request)
+    given = values.get("given")
     html = _pages.get_template(template).render(
         t=words, lang=language, dir="rtl" if language in RIGHT_TO_LEFT else "ltr", languages=list(WORDS),
-        path=request.url.path, by=unquote(request.cookies.get("assay_by", "")), **values,
+        path=request.url.path, by=given.by if given else unquote(request.cookies.get("assay_by", "")), **values,
     )  # fmt: skip
     answer = HTMLResponse(html, status_code=status)
     if request.query_params.get("lang"):
