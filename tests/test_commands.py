@@ -203,6 +203,10 @@ def test_results_on_another_corpus_are_not_compared_unless_told(assay_cli: Assay
     assert refused.code == 2
     assert "a and b: searched different corpora (fingerprint " in refused.err
     assert "searched different corpora" in assay_cli("compare", "a.json", "b.json", "--force").out
+    report = ("report", "b.json", "--against", "a.json", "-o", "b.md")
+    assert assay_cli(*report).err == refused.err
+    assert assay_cli(*report, "--force").code == 0
+    assert "**a and b: searched different corpora (fingerprint " in (tmp_path / "b.md").read_text()
     again = assay_cli("score", "--dataset", SAMPLE, "--engine", "bm25", "--corpus", CORPUS, "--baseline", "b.json")
     assert "the baseline is stale: searched different corpora" in again.err
 

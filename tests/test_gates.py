@@ -129,6 +129,7 @@ def test_an_engine_that_ends_its_process_is_named_and_spares_the_others(assay_cl
     ("gold", "engines", "gates", "said"),
     [
         ("../s", '[engines.e]\nengine = "bm25"', "", "cannot be a file name"),
+        ("s--t", '[engines.e]\nengine = "bm25"', "", "'s--t' cannot be a file name"),  # s--t on e, or s on t--e?
         ("s", "[engines]", "", "there is nothing under engines"),
         ("s", '[engines.e]\nengine = "bm25"', '[[gates]]\nmeasure = "P@5"', "gates[0]: it demands nothing"),
     ],

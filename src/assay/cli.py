@@ -198,11 +198,12 @@ def report(
     results: Annotated[Path, typer.Argument(help="A results file written by assay score.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="report.html, .md, .xml (JUnit), .csv or .tex")],
     against: Annotated[Path | None, typer.Option(help="Another results file to compare with.")] = None,
+    force: Annotated[bool, typer.Option(help="Compare even on different gold sets or corpora.")] = False,
 ) -> None:
     """Write a report for people or programs; the ending of the output picks the format."""
     from assay import workbench
 
-    workbench.report_file(results, output, against=against)
+    workbench.report_file(results, output, against=against, force=force)
     say(f"report written to {output}")
 
 

@@ -14,7 +14,7 @@ from assay.files import decode, read_bytes
 from assay.gates import Gate, mistake
 
 NAME = "assay.toml"
-NAMED = re.compile(r"\w[\w .+-]*")
+NAMED = re.compile(r"\w(?:[\w .+]|-(?!-))*")  # results are kept as GOLD--ENGINE.json: no name has two dashes
 
 
 class GoldConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -62,8 +62,13 @@ def read_config(path: Path) -> Config:
     return msgspec.structs.replace(
         config,
         gold={name: _absolute(gold, folder, "path", "baseline") for name, gold in config.gold.items()},
-        engines={name: _absolute(engine, folder, "corpus", "run") for name, engine in config.engines.items()},
+        engines={name: _absolute(engine, folder, *_files(engine, folder)) for name, engine in config.engines.items()},
     )
+
+
+def _files(engine: EngineConfig, folder: Path) -> tuple[str, ...]:
+    """The keys that name files: a corpus that is none is one of the workspace, by its name."""
+    return ("corpus", "run") if (folder / (engine.corpus or "")).exists() else ("run",)
 
 
 def _check_names(config: Config, path: Path) -> None:
@@ -72,7 +77,7 @@ def _check_names(config: Config, path: Path) -> None:
             raise InputError(f"there is nothing under {kind}", where=str(path), hint=f"Add a table [{kind}.NAME].")
         if bad := [name for name in names if not NAMED.fullmatch(name)]:
             raise InputError(f"{bad[0]!r} cannot be a file name", where=f"{path}: {kind}",
-                             hint="Results are kept under it: use letters, digits, spaces and . _ + -")  # fmt: skip
+                             hint="Results are kept as GOLD--ENGINE.json: use letters, digits, spaces and . _ + and single dashes.")  # fmt: skip
     for name, gold in config.gold.items():
         for engine in gold.engines:
             if engine not in config.engines:

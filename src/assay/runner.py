@@ -224,8 +224,9 @@ def _cache_key(gold: GoldConfig, engine: EngineConfig, folder: Path) -> str:
     parts.append(gold_fingerprint(formats.read_gold(Path(gold.path), gold.format)))
     parts.append(sha256_of(Path(gold.path)))  # topics and types shape the slices
     parts += [
-        sha256_of(Path(path)) for path in (engine.corpus, engine.run, gold.baseline) if path and Path(path).exists()
-    ]
+        sha256_of(folder / path) for path in (engine.corpus, engine.run, gold.baseline)
+        if path and (folder / path).exists()
+    ]  # fmt: skip
     named = [name for name in (engine.engine, engine.corpus) if name]
     for name in (str(folder / name) if (folder / name).is_file() else name for name in named):
         if library.is_corpus(name):

@@ -92,6 +92,8 @@ def score(
     if sum(source is not None for source in (search_module, engine, run_file)) != 1:
         raise UsageError("give exactly one of --search-module, --engine or --run")
     refuse_output(output, dataset, run_file, corpus)
+    if corpus is not None:
+        library.require_corpus(corpus)
     gold = formats.read_gold(dataset)
     if any(query.checks for query in gold.queries):
         asked = _Asked(search_module, engine, corpus, run_file, top_k, k, min_score, baseline)
@@ -388,14 +390,15 @@ def golden_gates(results: dict[str, Any], policy: Sequence[Any], baseline: Path 
     return golden.evaluate_gates(results, _golden_baseline(baseline), rows)
 
 
-def report_file(results: Path, output: Path, *, against: Path | None = None) -> None:
-    """Write a report in the format of the output's ending; `against` adds the comparison with another results file."""
+def report_file(results: Path, output: Path, *, against: Path | None = None, force: bool = False) -> None:
+    """Write a report in the format of the output's ending; `against` adds the comparison with another results file, and
+    `force` lets that be one on another gold set or corpus."""
     refuse_unwritable(output)
     scored = read_results(results)
     if "gates" in scored and against is not None:
         raise UsageError("a report of golden results has no comparison", where=str(results),
                          hint="assay compare has it; or score with --baseline to see the change.")  # fmt: skip
-    found = msgspec.to_builtins(compare_results([against, results])) if against else None
+    found = msgspec.to_builtins(compare_results([against, results], force=force)) if against else None
     write_atomic(output, export(scored, output.suffix, found))
 
 
