@@ -11,7 +11,7 @@ import typer
 from assay import cli_desk
 from assay.terminal import Json, emit, say
 
-app = typer.Typer(help="Gold sets: validate, look at, convert, perturb.", no_args_is_help=True)
+app = typer.Typer(help="Gold sets: validate, look at, convert, judge, perturb.", no_args_is_help=True)
 
 GoldFile = Annotated[Path, typer.Argument(help="The gold set.")]
 
@@ -95,6 +95,34 @@ def next_(
             new = deciding.queue_pairs(desk, queue, data["pairs"][:limit])
         say(f"{new} new pairs wait for review; `assay serve --gold {queue}` shows them")
     emit(data, lambda: listing.decision_page(data, limit), json=json)
+
+
+@app.command()
+def merge(
+    dataset: GoldFile,
+    judgments: Annotated[
+        list[Path] | None, typer.Argument(help="CSV files of `gold next`, filled in; none: the review page's votes.")
+    ] = None,
+    by: Annotated[str, typer.Option(help="Who judged, where a file does not say.", show_default="you")] = "",
+    replace: Annotated[bool, typer.Option(help="A new grade takes the place of a known one, and names it.")] = False,
+    store: cli_desk.StoreUrl = "",
+    json: Json = False,
+) -> None:
+    """Bring what was judged into the gold set: new pairs are added, disagreements are reported."""
+    from assay import deciding, listing, reports
+    from assay.desk import open_desk
+
+    if judgments:
+        data = deciding.merge_judgments(dataset, judgments, by=reports.who_records(by), replace=replace)
+    else:
+        with open_desk(store, create=False) as desk:
+            data = deciding.merge_votes(desk, dataset, replace=replace)
+    emit(data, lambda: listing.key_values({**data, "conflicts": len(data["conflicts"])}), json=json)
+    for conflict in data["conflicts"]:
+        say(f"conflict: {conflict}", style="yellow")
+    if data["conflicts"]:
+        say("nothing was written for these; correct the file, or let the new grades stand with --replace")
+        sys.exit(1)
 
 
 @app.command()

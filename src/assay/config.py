@@ -77,7 +77,7 @@ def _check_names(config: Config, path: Path) -> None:
             raise InputError(f"there is nothing under {kind}", where=str(path), hint=f"Add a table [{kind}.NAME].")
         if bad := [name for name in names if not NAMED.fullmatch(name)]:
             raise InputError(f"{bad[0]!r} cannot be a file name", where=f"{path}: {kind}",
-                             hint="Results are kept as GOLD--ENGINE.json: use letters, digits, spaces and . _ + and single dashes.")  # fmt: skip
+                             hint="Use letters, digits, spaces, . _ + and single dashes.")  # fmt: skip
     for name, gold in config.gold.items():
         for engine in gold.engines:
             if engine not in config.engines:

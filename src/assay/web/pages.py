@@ -52,6 +52,7 @@ def review(request: Request) -> Response:
     return _render(
         request, "review.html", item=item, place=place, pending=desk.backlog().pending_review,
         more=page.next_offset is not None, documents=desk.evidence(item) if item else [],
+        grades=range(desk.top_grade(item) + 1) if item and item.kind == "judgment" and item.grade is None else (),
         last_rejected=request.query_params.get("rejected", ""), said=request.query_params.get("said", ""),
     )  # fmt: skip
 
@@ -88,7 +89,7 @@ def _decide(desk: Desk, given: dict[str, str], kept: list[str], seen: list[str] 
     if seen is not None and tuple(seen) != item.doc_ids:
         raise InputError(f"the documents of {item.ref} have changed since this page was opened: look again")
     if item.kind == "judgment":
-        grade = int(given["grade"]) if given["grade"] in tuple("01234") else None
+        grade = int(given["grade"]) if given["grade"] in tuple("0123456789") else None
         desk.rule_suggestion(item.id, accept=action == "approve", by=by, why=why, grade=grade)
         return f"?at={place}"
     path = desk.gold_path(item.gold)
