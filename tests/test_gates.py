@@ -71,6 +71,33 @@ def test_a_stale_baseline_decides_nothing(tmp_path: Path) -> None:
     assert "judge_next" not in found  # no judgment makes it fresh
 
 
+@pytest.mark.parametrize(
+    ("moves", "significance", "status"),
+    [
+        ([0.3, -0.3] * 5, None, "pass"),  # up and down evenly: by the value alone it holds, however wide
+        ([0.3, -0.3] * 5, 0.05, "inconclusive"),
+        ([0.01, -0.01] * 5, 0.05, "pass"),
+        ([-0.3, -0.2] * 5, 0.05, "fail"),
+        ([-0.3, 0.2] * 5, None, "fail"),
+        ([-0.3, 0.2] * 5, 0.05, "inconclusive"),
+        ([0.0] * 10, 0.05, "pass"),  # nothing changed: nothing fell
+        ([-0.1], 0.05, "inconclusive"),  # one query has no interval
+        ([-0.1], None, "fail"),
+    ],
+)
+def test_a_drop_is_told_by_its_value_or_with_significance_by_its_interval(
+    moves: list[float], significance: float | None, status: str
+) -> None:
+    gate = Gate(measure="P@5", max_drop=0.02, significance=significance)
+    found = decide(results([0.5 + move for move in moves]), [gate], results([0.5] * len(moves)))
+    assert found.status == status
+    assert len(moves) == 1 or "against the baseline (95% interval " in found.checks[0].message
+
+
+def test_one_query_has_no_interval_to_be_significant_by() -> None:
+    assert decide(results([0.9]), [Gate(measure="P@5", minimum=0.5, significance=0.05)]).status == "inconclusive"
+
+
 def test_no_judgment_makes_more_queries() -> None:
     gate = Gate(measure="P@5", minimum=0.3, min_queries=50)
     assert deciding.verdict(results([0.2, 0.2], judged=False), [gate], None)["judge_next"] == []

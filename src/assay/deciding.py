@@ -64,7 +64,7 @@ def _settling(check: Check, results: Mapping[str, Any], then: Mapping[str, Any] 
         if bound is not None and gate.max_drop is None:
             decisions.append(next_to_judge(inside, measure=line["measure"], threshold=bound))
     chosen: dict[tuple[str, str], Pair] = {}
-    clear = policy.margins(gate, results)
+    clear = policy.margins(gate, results, then)
     for found in decisions:
         chosen |= {(pair.query_id, pair.doc_id): pair for pair in _until_told(found, float(check.value or 0), clear)}
     if gate.min_judged is not None:
