@@ -65,7 +65,7 @@ def test_only_what_was_judged_changes_in_the_file(assay_cli: Assay, tmp_path: Pa
     assert (done["added"], done["without_grade"]) == (1, 1)
     after = gold.read_text().splitlines()
     assert [line for line in after if line not in before] == [
-        "            },", '               "opinion_id": "d9",', '               "score": 1,', 
+        "            },", '               "opinion_id": "d9",', '               "score": 1,',
         '               "rationale": "",', '               "judge": "Ben",', '               "at": "2026-01-02"',
     ]  # fmt: skip
 
