@@ -153,7 +153,11 @@ def run(
             tick("scoring", len(seen), total)
             say(f"{outcome.engine} on {outcome.gold}: {outcome.state}")
 
-        outcomes = runner.run_all(settings, config, fresh=fresh, done=done)
+        try:
+            outcomes = runner.run_all(settings, config, fresh=fresh, done=done)
+        except KeyboardInterrupt:
+            say("interrupted; what was scored is kept, and not run again")
+            sys.exit(130)
     data = [{"gold": o.gold, "engine": o.engine, "cached": o.cached, "error": o.error,
              "overall": o.results and o.results["overall"], "verdict": o.results and o.results.get("verdict")}
             for o in outcomes]  # fmt: skip

@@ -33,6 +33,7 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     corpus: str | None = None
     run: str | None = None
     top_k: int = 20
+    timeout: float | None = None  # seconds for all its queries
 
 
 class GateConfig(Gate, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -87,6 +88,8 @@ def _check_names(config: Config, path: Path) -> None:
         given = [key for key in ("search_module", "engine", "run") if getattr(engine_config, key)]
         if len(given) != 1:
             raise InputError("give exactly one of search_module, engine or run", where=f"{path}: engines.{name}")
+        if engine_config.timeout is not None and not engine_config.timeout > 0:
+            raise InputError("the timeout is a number of seconds above 0", where=f"{path}: engines.{name}")
     for number, gate in enumerate(config.gates):
         if wrong := mistake(gate):
             raise InputError(wrong, where=f"{path}: gates[{number}]", hint="See docs/configuration.md for the keys.")

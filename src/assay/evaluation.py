@@ -66,7 +66,7 @@ def evaluate(run: Run | Scored, gold: GoldSet | Qrels, measures: Iterable[str | 
 def _judged_at_10(prepared: _Prepared) -> np.ndarray[Any, np.dtype[np.float64]]:
     found = np.bincount(prepared.hit_query[prepared.hit_rank <= 10], minlength=len(prepared.queries))
     looked_at = np.minimum(prepared.returned, 10).astype(np.float64)
-    return np.divide(found, looked_at, out=np.full(len(found), np.nan), where=looked_at > 0)
+    return np.where(looked_at > 0, found / np.maximum(looked_at, 1), np.nan)
 
 
 @dataclass(frozen=True, kw_only=True)

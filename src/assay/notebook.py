@@ -22,8 +22,8 @@ class NotebookSheet(ScoreSheet):
         rows = "".join(map(self._row, self.slices))
         few = any(part.n < stats.SMALL for part in self.slices)
         note = f"<br>* fewer than {stats.SMALL} queries: too few to conclude from." if few else ""
-        return (f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-                f"<small>In small type: 95% intervals. An unjudged hit counts as not relevant.{note}</small>")  # fmt: skip
+        rules = f"<small>In small type: 95% intervals. An unjudged hit counts as not relevant.{note}</small>"
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{rules}"
 
     def _row(self, part: Slice) -> str:
         inside = np.array([part.kind == "overall" or getattr(query, part.kind) == part.name for query in self.queries])
