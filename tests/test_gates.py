@@ -57,6 +57,21 @@ def test_a_gate_that_is_written_wrong_is_refused(demand: dict[str, Any], said: s
         decide(results([0.2]), [Gate(measure="P@5", **demand)])
 
 
+@pytest.mark.parametrize("kind", ["type", "topic", "category", "corpus", "language"])
+def test_a_gate_on_every_slice_that_the_results_have(kind: str, assay_cli: Assay, tmp_path: Path) -> None:
+    (tmp_path / "gold.csv").write_text(f"query_id,query,{kind},doc_id,grade\nq1,x,one,a,1\nq2,y,two,a,1\n")
+    (tmp_path / "mine.py").write_text("def search(query, top_k):\n    return ['a'] if query == 'x' else ['b']\n")
+    head = (
+        '[gold.s]\npath = "gold.csv"\nmeasures = ["P@1"]\n[engines.e]\nsearch_module = "mine"\n'
+        '[[gates]]\nmeasure = "P@1"\nminimum = 1\n'
+    )
+    for name, code in (("one", 0), ("two", 1), ("three", 2)):
+        (tmp_path / "assay.toml").write_text(f'{head}slice = "{kind}:{name}"\n')
+        found = assay_cli("run")
+        assert found.code == code, found.err
+    assert f"There are {kind}:one, {kind}:two." in found.err
+
+
 @pytest.mark.parametrize("demand", [{"max_drop": 5.0}, {"maximum": 5.0, "slice": "topic:gifts"}])
 def test_a_latency_takes_a_bound_and_nothing_else(demand: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="is not for a latency"):
@@ -157,6 +172,10 @@ def test_an_engine_that_ends_its_process_is_named_and_spares_the_others(assay_cl
     [
         ("../s", '[engines.e]\nengine = "bm25"', "", "cannot be a file name"),
         ("s--t", '[engines.e]\nengine = "bm25"', "", "'s--t' cannot be a file name"),  # s--t on e, or s on t--e?
+        ("s", '[engines.e]\nengin = "bm25"', "", "engines[...]: there is no key engin\n  Did you mean engine?"),
+        ("s", '[engines.e]\nengine = "bm25"\ntimeout = 0', "", "engines.e: the timeout is a number of seconds"),
+        ("s", '[engines.e]\nengine = "bm25"', "[[gates]]\nminimum = 1", "gates[0]: table missing required key measure"),
+        ("s", '[engines.e]\nengine = "bm25"', '[[gates]]\nmeasure = "P@5"\nminium = 1', "Did you mean minimum?"),
         ("s", "[engines]", "", "there is nothing under engines"),
         ("s", '[engines.e]\nengine = "bm25"', '[[gates]]\nmeasure = "P@5"', "gates[0]: it demands nothing"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 import tomllib
 from pathlib import Path
@@ -19,7 +20,6 @@ NAMED = re.compile(r"\w(?:[\w .+]|-(?!-))*")  # results are kept as GOLD--ENGINE
 
 class GoldConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     path: str
-    format: str | None = None
     baseline: str | None = None
     measures: tuple[str, ...] = ()
     engines: tuple[str, ...] = ()  # empty: every engine
@@ -57,7 +57,8 @@ def read_config(path: Path) -> Config:
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"not valid TOML: {error}", where=str(path)) from error
     except msgspec.ValidationError as error:
-        raise InputError(str(error), where=str(path), hint="See docs/configuration.md for the keys.") from error
+        message, hint = _in_words(str(error))
+        raise InputError(message, where=str(path), hint=hint) from error
     _check_names(config, path)
     folder = path.resolve().parent
     return msgspec.structs.replace(
@@ -70,6 +71,22 @@ def read_config(path: Path) -> Config:
 def _files(engine: EngineConfig, folder: Path) -> tuple[str, ...]:
     """The keys that name files: a corpus that is none is one of the workspace, by its name."""
     return ("corpus", "run") if (folder / (engine.corpus or "")).exists() else ("run",)
+
+
+def _in_words(error: str) -> tuple[str, str]:
+    """msgspec's complaint with the key as the file has it, and the key that was probably meant."""
+    message, _, place = error.rstrip("`").partition(" - at `$.")
+    at = f"{place}: " if place else ""
+    if (unknown := re.fullmatch(r"Object contains unknown field `(.*)`?", message)) is None:
+        return f"{at}{message.replace('`', '').replace('Object', 'table').replace('field', 'key')}", KEYS
+    name = unknown[1].rstrip("`")
+    keys = next((kind.__struct_fields__ for start, kind in TABLES if place.startswith(start)), Config.__struct_fields__)
+    near = difflib.get_close_matches(name, keys, n=1)
+    return f"{at}there is no key {name}", f"Did you mean {near[0]}?" if near else KEYS
+
+
+KEYS = "See docs/configuration.md for the keys."
+TABLES = (("gates", GateConfig), ("gold", GoldConfig), ("engines", EngineConfig))
 
 
 def _check_names(config: Config, path: Path) -> None:
@@ -92,7 +109,7 @@ def _check_names(config: Config, path: Path) -> None:
             raise InputError("the timeout is a number of seconds above 0", where=f"{path}: engines.{name}")
     for number, gate in enumerate(config.gates):
         if wrong := mistake(gate):
-            raise InputError(wrong, where=f"{path}: gates[{number}]", hint="See docs/configuration.md for the keys.")
+            raise InputError(wrong, where=f"{path}: gates[{number}]", hint=KEYS)
         for kind, name, known in (("gold set", gate.gold, config.gold), ("engine", gate.engine, config.engines)):
             if name and name not in known:
                 raise InputError(f"unknown {kind} {name!r}", where=f"{path}: gates[{number}]",

@@ -16,6 +16,7 @@ from assay.measures import parse_measure
 Status = Literal["pass", "fail", "inconclusive"]
 BOUNDS = ("minimum", "maximum", "below")
 EVIDENCE = ("min_judged", "min_queries")
+SLICES = ("type", "topic", "category", "corpus", "practice_area", "language")
 ROUNDING = 1e-9  # a mean of 0.6 can be a little less in floating point
 LATENCY = {"latency_mean": "mean", "latency_p50": "p50", "latency_p95": "p95", "latency_max": "max"}
 
@@ -126,10 +127,15 @@ def _key(gate: Gate, results: Mapping[str, Any]) -> str:
     keys |= {line["measure"]: line["key"] for line in results["receipt"]["measures"]}
     if gate.measure in keys:
         return keys[gate.measure]
-    text = str(parse_measure(gate.measure))
+    known = (
+        f"They have {', '.join(dict.fromkeys((*keys.values(), *LATENCY)))}; `measures` of the gold set asks for more."
+    )
+    try:
+        text = str(parse_measure(gate.measure))
+    except InputError as error:
+        raise InputError(f"gate on {gate.measure}: {error.message}", hint=known) from error
     if text not in keys:
-        raise InputError(f"gate on {gate.measure}: the results do not have it",
-                         hint=f"They have {', '.join(dict.fromkeys(keys))}; ask for more with -m.")  # fmt: skip
+        raise InputError(f"gate on {gate.measure}: the results do not have it", hint=known)
     return keys[text]
 
 
@@ -145,10 +151,13 @@ def members(gate: Gate, results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     entries: list[Mapping[str, Any]] = results["per_query"]
     if gate.slice == "overall":
         return entries
-    kind, colon, name = gate.slice.partition(":")
-    found = [entry for entry in entries if str(entry.get(f"query_{kind}", entry.get(kind, ""))) == name]
-    if not colon or not found:
-        raise InputError(f"gate on slice {gate.slice!r}: no query is in it", hint="Write it like topic:lobbying.")
+    kind, _, name = gate.slice.partition(":")
+    found = [entry for entry in entries if name and str(entry.get(f"query_{kind}", "")) == name]
+    if not found:
+        known = dict.fromkeys(f"{kind}:{entry[f'query_{kind}']}" for kind in SLICES for entry in entries
+                              if entry.get(f"query_{kind}"))  # fmt: skip
+        raise InputError(f"gate on slice {gate.slice!r}: no query is in it",
+                         hint=f"There are {', '.join(list(known)[:20]) or 'no slices in this set'}.")  # fmt: skip
     return found
 
 
@@ -190,7 +199,7 @@ def _bounds(gate: Gate, title: str, value: float | None, doubts: list[str], rows
     low = gate.minimum if gate.minimum is not None else -np.inf
     high = min(bound for bound in (gate.maximum, gate.below, np.inf) if bound is not None)
     holds = low - ROUNDING <= value <= high + ROUNDING and (gate.below is None or value < gate.below)
-    spread = _spread(gate, rows)
+    spread = " ms" if gate.measure in LATENCY else _spread(gate, rows)
     text = f"{title}: {value:.4g}{spread}, {' and '.join(filter(None, wanted)) or 'enough evidence'} wanted"
     return _decided(gate, value, text, holds, [*doubts, *_unsure(gate, rows, (low, high))])
 
@@ -259,7 +268,11 @@ def _drop(
     moves = _moves(gate, results, baseline, key) if baseline is not None else []
     missing = "no query in common with the baseline" if not moves else ""
     missing = f"the baseline is stale, {stale}; record it anew with --update-baseline" if stale else missing
-    missing = "no baseline to compare with; write one with --update-baseline" if baseline is None else missing
+    missing = (
+        "no baseline to compare with; write one with assay score --update-baseline, and name it in assay.toml"
+        if baseline is None
+        else missing
+    )
     if missing:
         return Check(gate=gate, status="inconclusive", value=None, message=f"{title}: {missing}")
     allowed, change = float(gate.max_drop or 0), float(np.mean(moves))

@@ -280,7 +280,7 @@ def _cache_key(gold: GoldConfig, engine: EngineConfig, folder: Path) -> str:
     """Everything the results depend on: the gold set, the engine's settings, its corpus and its source. Modules and
     frozen corpora are found from `folder`, that of the configuration."""
     parts: list[Any] = [__version__, msgspec.to_builtins(engine), gold.measures, gold.baseline]
-    parts.append(gold_fingerprint(formats.read_gold(Path(gold.path), gold.format)))
+    parts.append(gold_fingerprint(formats.read_gold(Path(gold.path))))
     parts.append(sha256_of(Path(gold.path)))  # topics and types shape the slices
     parts += [
         sha256_of(folder / path) for path in (engine.corpus, engine.run, gold.baseline)

@@ -347,7 +347,9 @@ class QueryEntry(msgspec.Struct, kw_only=True, omit_defaults=True):
     query_text: str = ""
     query_type: str = ""
     query_topic: str = ""
+    query_category: str = ""
     query_corpus: str = ""
+    query_language: str = ""
     query_practice_area: str = ""
     num_results: int = 0
     results: list[str]

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from assay.exports import page
-from assay.figures import decimal, p_value, signed
+from assay.figures import change_span, decimal, p_value, signed
 from assay.types import counted, standing_line
 
 HEADINGS = {"type": "By query type", "topic": "By topic", "category": "By category", "corpus": "By corpus",
@@ -88,11 +88,11 @@ def _answer(row: Mapping[str, Any], before: str, tests: int) -> dict[str, str]:
         text = f"No proven difference between {row['system']} and {before}"
     else:
         text = f"{row['system']} is {'better' if row['difference'] > 0 else 'worse'} than {before}"
-    between = f"{signed(row['low'])} to {signed(row['high'])}"
+    between = change_span(row["low"], row["high"])
     change = (f"{row['measure']} {decimal(row['baseline'])} → {decimal(row['value'])} "
               f"({signed(row['difference'])}; 95% interval {between}; "
-              f"p {p_value(row['p_holm'])} after correction over {tests} tests). {row['wins']} queries better, "
-              f"{row['ties']} the same, {row['losses']} worse.")  # fmt: skip
+              f"p {p_value(row['p_holm'])} after correction over {tests} tests). "
+              f"{counted(row['wins'], 'query')} better, {row['ties']} the same, {row['losses']} worse.")  # fmt: skip
     status = ("pass" if row["difference"] > 0 else "fail") if sure else "inconclusive"
     return {"text": text, "change": change, "status": status}
 

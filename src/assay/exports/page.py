@@ -14,7 +14,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 from markupsafe import Markup
 
-from assay.figures import decimal, p_value, signed
+from assay.figures import change_span, decimal, p_value, signed
 
 BARS = 24
 
@@ -64,7 +64,7 @@ def attribute(text: str) -> str:
 
 FILTERS = {
     "dec": decimal, "signed": signed, "span": span, "brief": brief, "gradeclass": grade_class, "percent": percent,
-    "percents": percents, "millis": millis, "pvalue": p_value,
+    "percents": percents, "millis": millis, "pvalue": p_value, "changespan": change_span,
 }  # fmt: skip
 
 
