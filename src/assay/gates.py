@@ -267,7 +267,8 @@ def _drop(
     other judgments or other documents."""
     moves = _moves(gate, results, baseline, key) if baseline is not None else []
     missing = "no query in common with the baseline" if not moves else ""
-    missing = f"the baseline is stale, {stale}; record it anew with --update-baseline" if stale else missing
+    anew = "assay score --update-baseline (--run BASELINE scores its own answers again)"
+    missing = f"the baseline is stale, {stale}; record it anew with {anew}" if stale else missing
     missing = (
         "no baseline to compare with; write one with assay score --update-baseline, and name it in assay.toml"
         if baseline is None

@@ -285,7 +285,7 @@ def score_run(run: Run, gold: GoldSet, measures: Sequence[str], *, inputs: dict[
         "latency_ms": latency(run),
         "top_k": run.environment.get("top_k"),
         "gold": _gold_card(gold),
-        "corpus_fingerprint": hashes.get("corpus", {}).get("sha256"),
+        "corpus_fingerprint": hashes.get("corpus", {}).get("sha256") or run.environment.get("corpus_fingerprint"),
         "inputs": hashes,
         "versions": versions(),
         "git": git_state(),
