@@ -130,7 +130,7 @@ def test_judgments_that_bring_the_interval_over_the_bound_are_named() -> None:
     gate = Gate(measure="P@2", minimum=0.3, significance=0.05)
     found = deciding.verdict({"per_query": entries, "receipt": receipt}, [gate], None)
     assert found["status"] == "inconclusive"
-    value, low = 0.4, float(found["checks"][0]["message"].split("the interval ")[1].split()[0])
+    value, low = 0.4, float(found["checks"][0]["message"].split("95% interval ")[1].split()[0])
     brought = value + sum(pair["change"] for pair in found["judge_next"])
     assert found["judge_next"]
     assert brought - (value - low) >= 0.3 - 1e-3  # the interval, moved as far, is clear of the bound

@@ -395,6 +395,9 @@ def report_file(results: Path, output: Path, *, against: Path | None = None, for
     `force` lets that be one on another gold set or corpus."""
     refuse_unwritable(output)
     scored = read_results(results)
+    if against is not None and output.suffix in (".csv", ".xml"):
+        raise UsageError(f"a {output.suffix} report has no comparison", where=str(output),
+                         hint="Leave --against out, or write .html, .md or .tex.")  # fmt: skip
     if "gates" in scored and against is not None:
         raise UsageError("a report of golden results has no comparison", where=str(results),
                          hint="assay compare has it; or score with --baseline to see the change.")  # fmt: skip

@@ -49,12 +49,17 @@ def grade_class(grade: int | None) -> str:
 
 
 TEX = {**{character: f"\\{character}" for character in "&%$#_{}"}, "\\": r"\textbackslash{}", "~": r"\textasciitilde{}",
-       "^": r"\textasciicircum{}", "–": "--"}  # fmt: skip
+       "^": r"\textasciicircum{}", "–": "--", "<": r"\textless{}", ">": r"\textgreater{}"}  # fmt: skip
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def tex(text: str) -> str:
     return "".join(TEX.get(character, character) for character in text)
+
+
+def marked(text: str) -> str:
+    """Text inside Markdown: what an id or a name holds is shown, not obeyed."""
+    return re.sub(r"([\\`*\[\]|])", r"\\\1", text.replace("\n", " ")).replace("&", "&amp;").replace("<", "&lt;")
 
 
 def attribute(text: str) -> str:
