@@ -143,3 +143,28 @@ def test_a_gold_set_as_csv_takes_them_and_one_that_cannot_says_what_to_do(assay_
     assert "d9,0,no,Ben," in (tmp_path / "gold.csv").read_text()
     refused = assay_cli("gold", "merge", "gold.jsonl", "p.csv")
     assert (refused.code, "assay gold convert gold.jsonl dataset.json" in refused.err) == (2, True)
+
+
+def test_a_baseline_is_brought_along_by_its_own_answers(assay_cli: Assay, tmp_path: Path) -> None:
+    _dataset(tmp_path)
+    for name, answers in (("old", ["d0", "d1"]), ("new", ["d2", "d0"])):
+        entries = [{"query_id": f"q{n}", "results": answers} for n in range(4)]
+        (tmp_path / f"{name}.json").write_text(json.dumps({"engine": name, "per_query": entries}))
+    (tmp_path / "assay.toml").write_text(
+        '[gold.s]\npath = "dataset.json"\nbaseline = "baseline.json"\n[engines.e]\nrun = "new.json"\n'
+        '[[gates]]\nmeasure = "nDCG@10"\nmax_drop = 0.05\nmin_judged = 0.9\n'
+    )
+    record = ("--baseline", "baseline.json", "--update-baseline", "--by", "Ada", "--why", "first")
+    assert assay_cli("score", "--dataset", "dataset.json", "--run", "old.json", *record).code == 0
+    asked = assay_cli("run", "--json")
+    pairs = asked.json[0]["verdict"]["judge_next"]
+    assert (asked.code, {pair["doc_id"] for pair in pairs}) == (3, {"d1", "d2"})
+    grades = {"d1": 0, "d2": 2}
+    rows = [f"{pair['query_id']},{pair['doc_id']},{grades[pair['doc_id']]},,Ada,\n" for pair in pairs]
+    (tmp_path / "p.csv").write_text(CSV + "".join(rows))
+    assert assay_cli("gold", "merge", "dataset.json", "p.csv").code == 0
+    stale = assay_cli("run", "--json")
+    assert (stale.code, "the baseline is stale" in stale.out) == (3, True)
+    assert assay_cli("score", "--dataset", "dataset.json", "--run", "baseline.json", *record).code == 0
+    found = assay_cli("run", "--json")
+    assert found.code == 0, found.out
