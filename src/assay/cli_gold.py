@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from assay import cli_desk
+from assay.errors import UsageError
 from assay.terminal import Json, emit, say
 
 app = typer.Typer(help="Gold sets: validate, look at, convert, judge, perturb.", no_args_is_help=True)
@@ -110,13 +111,17 @@ def merge(
 ) -> None:
     """Bring what was judged into the gold set: new pairs are added, disagreements are reported."""
     from assay import deciding, listing, reports
-    from assay.desk import open_desk
+    from assay.desk import NoStore, open_desk
 
     if judgments:
         data = deciding.merge_judgments(dataset, judgments, by=reports.who_records(by), replace=replace)
     else:
-        with open_desk(store, create=False) as desk:
-            data = deciding.merge_votes(desk, dataset, replace=replace)
+        try:
+            with open_desk(store, create=False) as desk:
+                data = deciding.merge_votes(desk, dataset, replace=replace)
+        except NoStore as error:
+            raise UsageError("nobody has voted on a review page here, and no file of judgments is given",
+                             hint="assay gold next writes one to fill in.") from error  # fmt: skip
     emit(data, lambda: listing.key_values({**data, "conflicts": len(data["conflicts"])}), json=json)
     for conflict in data["conflicts"]:
         say(f"conflict: {conflict}", style="yellow")

@@ -107,7 +107,7 @@ def test_a_row_that_cannot_be_stops_everything(rows: str, said: str, assay_cli: 
 
 def test_votes_of_the_review_page(assay_cli: Assay, tmp_path: Path) -> None:
     gold = _dataset(tmp_path)
-    assert assay_cli("gold", "merge", "dataset.json").code == 2  # nobody has judged anything: there is no store
+    assert "nobody has voted on a review page here" in assay_cli("gold", "merge", "dataset.json").err
     (tmp_path / "run.json").write_text(json.dumps({"per_query": [{"query_id": "q0", "results": ["d0", "d1", "d2"]}]}))
     assert assay_cli("score", "--dataset", gold, "--run", "run.json", "--output", "r.json").code == 0
     queued = assay_cli("gold", "next", "r.json", "--threshold", 0.5, "--queue", "dataset.json")
