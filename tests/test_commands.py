@@ -203,8 +203,14 @@ def test_results_on_another_corpus_are_not_compared_unless_told(assay_cli: Assay
     assert refused.code == 2
     assert "a and b: searched different corpora (fingerprint " in refused.err
     assert "searched different corpora" in assay_cli("compare", "a.json", "b.json", "--force").out
+    report = ("report", "b.json", "--against", "a.json", "-o", "b.md")
+    assert assay_cli(*report).err == refused.err
+    assert assay_cli(*report, "--force").code == 0
+    assert "**a and b: searched different corpora (fingerprint " in (tmp_path / "b.md").read_text()
     again = assay_cli("score", "--dataset", SAMPLE, "--engine", "bm25", "--corpus", CORPUS, "--baseline", "b.json")
     assert "the baseline is stale: searched different corpora" in again.err
+    assert assay_cli("score", "--dataset", SAMPLE, "--run", "b.json", "--output", "b2.json").code == 0
+    assert "searched different corpora" in assay_cli("compare", "a.json", "b2.json").err  # saved answers say of what
 
 
 def test_an_unchanged_pair_is_not_run_again_and_the_change_against_the_baseline_is_printed(

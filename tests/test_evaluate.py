@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from math import log2
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay import evaluation, runs
+from assay import evaluation, runs, stats
 from assay.errors import InputError
 from assay.evaluation import evaluate, unjudged
 from assay.runs import run_from_results, run_from_scores
@@ -342,7 +343,17 @@ def test_small_blocks_and_chunks_give_the_same_values(judged: Qrels, scored: Sco
 def test_a_sheet_is_a_frame_and_a_table() -> None:
     sheet = evaluate({"q1": {"a": 2.0}}, {"q1": {"a": 1}, "q2": {"b": 0}}, ["P@1"])
     assert sheet.to_frame()["P@1"].to_list() == [1.0, None]
-    assert "<td>1.000</td>" in sheet._repr_html_()
+    assert "<tr><td>overall *</td><td>1</td><td>100%</td><td>1.000</td></tr>" in sheet._repr_html_()
+
+
+def test_a_notebook_shows_intervals_n_and_the_judged_share() -> None:
+    run = {f"q{n}": {"a": 2.0, "b": float(n % 3), "c": 0.5, "d": 0.1} for n in range(12)}
+    sheet = evaluate(run, {f"q{n}": {"b": 2, "c": 0} for n in range(12)}, ["nDCG@10", "RR(rel=2)"])
+    low, high = (f"{bound:.3f}" for bound in astuple(stats.mean_intervals(sheet.values)[0])[:2])
+    shown = sheet._repr_html_()
+    assert "<th>n</th><th>judged@10</th><th>nDCG@10</th><th>RR(rel=2)</th>" in shown
+    assert f"<td>12</td><td>50%</td><td>{sheet.overall.means['nDCG@10']:.3f}<br><small>{low} to {high}</small>" in shown
+    assert "fewer than" not in shown
 
 
 @given(qrels(), scores())

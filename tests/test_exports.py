@@ -62,6 +62,20 @@ def test_a_comparison_has_all_its_tests(assay_cli: Assay, tmp_path: Path, scored
     assert "p BH</th>" in (tmp_path / "r.html").read_text()
     assert assay_cli("report", "b.json", "--against", "a.json", "-o", "r.md").code == 0
     assert "could turn this around; `assay gold next` says which" in (tmp_path / "r.md").read_text()
+    assert assay_cli("report", "b.json", "--against", "a.json", "-o", "r.tex").code == 0
+    assert r"nDCG@10 & 0.668 & " in (tmp_path / "r.tex").read_text()
+    assert r"& 0.001 \\" in (tmp_path / "r.tex").read_text()
+    assert assay_cli("report", "b.json", "--against", "a.json", "-o", "r.csv").code == 2  # it would leave it out
+
+
+def test_ids_and_names_are_shown_and_not_obeyed(scored: dict[str, Any]) -> None:
+    scored["engine"] = "my|engine <b>*"
+    scored["verdict"] = {"status": "inconclusive", "checks": [], "judge_next": [{"query_id": "q1", "doc_id": "[a](b)"}]}
+    text = export(scored, ".md")
+    assert "my\\|engine &lt;b>\\* on dataset" in text
+    assert r"these first: q1 \[a\](b)." in text
+    scored["per_query"][0]["query_text"] = "מהו היטל?"
+    assert "<bdi>מהו היטל?</bdi>" in export(scored, ".html")  # its question mark stays at its end
 
 
 def test_what_is_unjudged_is_said_for_other_measures_too(assay_cli: Assay) -> None:

@@ -57,6 +57,21 @@ def test_a_gate_that_is_written_wrong_is_refused(demand: dict[str, Any], said: s
         decide(results([0.2]), [Gate(measure="P@5", **demand)])
 
 
+@pytest.mark.parametrize("kind", ["type", "topic", "category", "corpus", "language"])
+def test_a_gate_on_every_slice_that_the_results_have(kind: str, assay_cli: Assay, tmp_path: Path) -> None:
+    (tmp_path / "gold.csv").write_text(f"query_id,query,{kind},doc_id,grade\nq1,x,one,a,1\nq2,y,two,a,1\n")
+    (tmp_path / "mine.py").write_text("def search(query, top_k):\n    return ['a'] if query == 'x' else ['b']\n")
+    head = (
+        '[gold.s]\npath = "gold.csv"\nmeasures = ["P@1"]\n[engines.e]\nsearch_module = "mine"\n'
+        '[[gates]]\nmeasure = "P@1"\nminimum = 1\n'
+    )
+    for name, code in (("one", 0), ("two", 1), ("three", 2)):
+        (tmp_path / "assay.toml").write_text(f'{head}slice = "{kind}:{name}"\n')
+        found = assay_cli("run")
+        assert found.code == code, found.err
+    assert f"There are {kind}:one, {kind}:two." in found.err
+
+
 @pytest.mark.parametrize("demand", [{"max_drop": 5.0}, {"maximum": 5.0, "slice": "topic:gifts"}])
 def test_a_latency_takes_a_bound_and_nothing_else(demand: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="is not for a latency"):
@@ -69,6 +84,33 @@ def test_a_stale_baseline_decides_nothing(tmp_path: Path) -> None:
     assert found["status"] == "inconclusive"
     assert "the baseline is stale, scored on different gold sets (fingerprint old and g)" in str(found["checks"])
     assert "judge_next" not in found  # no judgment makes it fresh
+
+
+@pytest.mark.parametrize(
+    ("moves", "significance", "status"),
+    [
+        ([0.3, -0.3] * 5, None, "pass"),  # up and down evenly: by the value alone it holds, however wide
+        ([0.3, -0.3] * 5, 0.05, "inconclusive"),
+        ([0.01, -0.01] * 5, 0.05, "pass"),
+        ([-0.3, -0.2] * 5, 0.05, "fail"),
+        ([-0.3, 0.2] * 5, None, "fail"),
+        ([-0.3, 0.2] * 5, 0.05, "inconclusive"),
+        ([0.0] * 10, 0.05, "pass"),  # nothing changed: nothing fell
+        ([-0.1], 0.05, "inconclusive"),  # one query has no interval
+        ([-0.1], None, "fail"),
+    ],
+)
+def test_a_drop_is_told_by_its_value_or_with_significance_by_its_interval(
+    moves: list[float], significance: float | None, status: str
+) -> None:
+    gate = Gate(measure="P@5", max_drop=0.02, significance=significance)
+    found = decide(results([0.5 + move for move in moves]), [gate], results([0.5] * len(moves)))
+    assert found.status == status
+    assert len(moves) == 1 or "against the baseline (95% interval " in found.checks[0].message
+
+
+def test_one_query_has_no_interval_to_be_significant_by() -> None:
+    assert decide(results([0.9]), [Gate(measure="P@5", minimum=0.5, significance=0.05)]).status == "inconclusive"
 
 
 def test_no_judgment_makes_more_queries() -> None:
@@ -88,7 +130,7 @@ def test_judgments_that_bring_the_interval_over_the_bound_are_named() -> None:
     gate = Gate(measure="P@2", minimum=0.3, significance=0.05)
     found = deciding.verdict({"per_query": entries, "receipt": receipt}, [gate], None)
     assert found["status"] == "inconclusive"
-    value, low = 0.4, float(found["checks"][0]["message"].split("the interval ")[1].split()[0])
+    value, low = 0.4, float(found["checks"][0]["message"].split("95% interval ")[1].split()[0])
     brought = value + sum(pair["change"] for pair in found["judge_next"])
     assert found["judge_next"]
     assert brought - (value - low) >= 0.3 - 1e-3  # the interval, moved as far, is clear of the bound
@@ -129,6 +171,11 @@ def test_an_engine_that_ends_its_process_is_named_and_spares_the_others(assay_cl
     ("gold", "engines", "gates", "said"),
     [
         ("../s", '[engines.e]\nengine = "bm25"', "", "cannot be a file name"),
+        ("s--t", '[engines.e]\nengine = "bm25"', "", "'s--t' cannot be a file name"),  # s--t on e, or s on t--e?
+        ("s", '[engines.e]\nengin = "bm25"', "", "engines[...]: there is no key engin\n  Did you mean engine?"),
+        ("s", '[engines.e]\nengine = "bm25"\ntimeout = 0', "", "engines.e: the timeout is a number of seconds"),
+        ("s", '[engines.e]\nengine = "bm25"', "[[gates]]\nminimum = 1", "gates[0]: table missing required key measure"),
+        ("s", '[engines.e]\nengine = "bm25"', '[[gates]]\nmeasure = "P@5"\nminium = 1', "Did you mean minimum?"),
         ("s", "[engines]", "", "there is nothing under engines"),
         ("s", '[engines.e]\nengine = "bm25"', '[[gates]]\nmeasure = "P@5"', "gates[0]: it demands nothing"),
     ],

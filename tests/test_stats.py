@@ -29,8 +29,19 @@ def test_wilcoxon_agrees_with_scipy(values: np.ndarray) -> None:
     if len(moved) < 5:
         return
     exact = len(np.unique(np.abs(moved))) == len(moved) == len(values)
-    expected = scipy.stats.wilcoxon(values[:, 0], method="exact" if exact else "approx", correction=False).pvalue
+    if len(moved) <= 13:
+        ranks = np.sign(moved) * scipy.stats.rankdata(np.abs(moved))
+        every = {"permutation_type": "samples", "n_resamples": np.inf, "vectorized": True}
+        expected = scipy.stats.permutation_test((ranks,), np.sum, **every).pvalue
+    else:
+        expected = scipy.stats.wilcoxon(values[:, 0], method="exact" if exact else "approx", correction=False).pvalue
     assert stats.wilcoxon_test(values)[0] == pytest.approx(min(expected, 1.0), abs=1e-9)
+
+
+def test_a_tie_is_a_tie_whatever_the_last_bit_says() -> None:
+    before = np.array([0.2, 0.4, 0.6, 0.0, 0.2, 0.4] * 4)
+    moved = np.tile([[0.2], [-0.2], [0.2]], (8, 1))
+    assert stats.wilcoxon_test((before[:, None] + moved) - before[:, None])[0] == stats.wilcoxon_test(moved)[0]
 
 
 def test_randomization_agrees_with_scipy() -> None:

@@ -155,7 +155,11 @@ def run(
             tick("scoring", len(seen), total)
             say(f"{outcome.engine} on {outcome.gold}: {outcome.state}")
 
-        outcomes = runner.run_all(settings, config, fresh=fresh, done=done)
+        try:
+            outcomes = runner.run_all(settings, config, fresh=fresh, done=done)
+        except KeyboardInterrupt:
+            say("interrupted; what was scored is kept, and not run again")
+            sys.exit(130)
     data = [{"gold": o.gold, "engine": o.engine, "cached": o.cached, "error": o.error,
              "overall": o.results and o.results["overall"], "verdict": o.results and o.results.get("verdict")}
             for o in outcomes]  # fmt: skip
@@ -201,11 +205,12 @@ def report(
     output: Annotated[Path, typer.Option("--output", "-o", help="report.html, .md, .xml (JUnit), .csv or .tex")],
     against: Annotated[Path | None, typer.Option(help="Another results file to compare with.")] = None,
     language: Annotated[str, typer.Option(help="Golden sets in Markdown: en or fi.")] = "en",
+    force: Annotated[bool, typer.Option(help="Compare even on different gold sets or corpora.")] = False,
 ) -> None:
     """Write a report for people or programs; the ending of the output picks the format."""
     from assay import workbench
 
-    workbench.report_file(results, output, against=against, language=language)
+    workbench.report_file(results, output, against=against, language=language, force=force)
     say(f"report written to {output}")
 
 

@@ -9,9 +9,10 @@ from typing import Annotated
 import typer
 
 from assay import cli_desk
+from assay.errors import UsageError
 from assay.terminal import Json, emit, say
 
-app = typer.Typer(help="Gold sets: validate, look at, convert, perturb.", no_args_is_help=True)
+app = typer.Typer(help="Gold sets: validate, look at, convert, judge, perturb.", no_args_is_help=True)
 
 GoldFile = Annotated[Path, typer.Argument(help="The gold set.")]
 
@@ -122,6 +123,38 @@ def pool(
     emit(data, lambda: listing.plain_table(data["pairs"], ("query_id", "doc_id", "runs")), json=json)
     if output is None and queue is None:
         say(f"{len(data['pairs'])} unjudged pairs; --output or --queue gives them to a judge")
+
+
+@app.command()
+def merge(
+    dataset: GoldFile,
+    judgments: Annotated[
+        list[Path] | None, typer.Argument(help="CSV files of `gold next`, filled in; none: the review page's votes.")
+    ] = None,
+    by: Annotated[str, typer.Option(help="Who judged, where a file does not say.", show_default="you")] = "",
+    replace: Annotated[bool, typer.Option(help="A new grade takes the place of a known one, and names it.")] = False,
+    store: cli_desk.StoreUrl = "",
+    json: Json = False,
+) -> None:
+    """Bring what was judged into the gold set: new pairs are added, disagreements are reported."""
+    from assay import deciding, listing, reports
+    from assay.desk import NoStore, open_desk
+
+    if judgments:
+        data = deciding.merge_judgments(dataset, judgments, by=reports.who_records(by), replace=replace)
+    else:
+        try:
+            with open_desk(store, create=False) as desk:
+                data = deciding.merge_votes(desk, dataset, replace=replace)
+        except NoStore as error:
+            raise UsageError("nobody has voted on a review page here, and no file of judgments is given",
+                             hint="assay gold next writes one to fill in.") from error  # fmt: skip
+    emit(data, lambda: listing.key_values({**data, "conflicts": len(data["conflicts"])}), json=json)
+    for conflict in data["conflicts"]:
+        say(f"conflict: {conflict}", style="yellow")
+    if data["conflicts"]:
+        say("nothing was written for these; correct the file, or let the new grades stand with --replace")
+        sys.exit(1)
 
 
 @app.command()

@@ -15,7 +15,7 @@ import numpy as np
 from assay import stats
 from assay.errors import InputError
 from assay.overturn import could_overturn
-from assay.types import is_variant
+from assay.types import counted, is_variant
 
 ALPHA = 0.05
 TIE = 1e-9  # a difference no larger than this is a tie
@@ -87,7 +87,7 @@ def compare(results: Sequence[Mapping[str, Any]], names: Sequence[str], *, force
         if not ids:
             raise InputError(f"{names[0]} and {name} have no scored query in common")
         if len(ids) < max(len(base["per_query"]), len(other["per_query"])):
-            warnings.append(f"{name}: compared on {len(ids)} queries that both have scored")
+            warnings.append(f"{name}: compared on {counted(len(ids), 'query')} that both have scored")
         rows += _differences(name, keys, ids, left, right, base, other)
         moved += _moved(name, _headline(keys), ids, left, right, base, other, list(keys))
         ids, left, right = _paired(varied, other_varied, list(keys))

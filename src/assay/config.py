@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 import tomllib
 from pathlib import Path
@@ -14,12 +15,11 @@ from assay.files import decode, read_bytes
 from assay.gates import Gate, mistake
 
 NAME = "assay.toml"
-NAMED = re.compile(r"\w[\w .+-]*")
+NAMED = re.compile(r"\w(?:[\w .+]|-(?!-))*")  # results are kept as GOLD--ENGINE.json: no name has two dashes
 
 
 class GoldConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     path: str
-    format: str | None = None
     baseline: str | None = None
     measures: tuple[str, ...] = ()
     engines: tuple[str, ...] = ()  # empty: every engine
@@ -33,6 +33,7 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     corpus: str | None = None
     run: str | None = None
     top_k: int = 20
+    timeout: float | None = None  # seconds for all its queries
 
 
 class GateConfig(Gate, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -56,14 +57,36 @@ def read_config(path: Path) -> Config:
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"not valid TOML: {error}", where=str(path)) from error
     except msgspec.ValidationError as error:
-        raise InputError(str(error), where=str(path), hint="See docs/configuration.md for the keys.") from error
+        message, hint = _in_words(str(error))
+        raise InputError(message, where=str(path), hint=hint) from error
     _check_names(config, path)
     folder = path.resolve().parent
     return msgspec.structs.replace(
         config,
         gold={name: _absolute(gold, folder, "path", "baseline") for name, gold in config.gold.items()},
-        engines={name: _absolute(engine, folder, "corpus", "run") for name, engine in config.engines.items()},
+        engines={name: _absolute(engine, folder, *_files(engine, folder)) for name, engine in config.engines.items()},
     )
+
+
+def _files(engine: EngineConfig, folder: Path) -> tuple[str, ...]:
+    """The keys that name files: a corpus that is none is one of the workspace, by its name."""
+    return ("corpus", "run") if (folder / (engine.corpus or "")).exists() else ("run",)
+
+
+def _in_words(error: str) -> tuple[str, str]:
+    """msgspec's complaint with the key as the file has it, and the key that was probably meant."""
+    message, _, place = error.rstrip("`").partition(" - at `$.")
+    at = f"{place}: " if place else ""
+    if (unknown := re.fullmatch(r"Object contains unknown field `(.*)`?", message)) is None:
+        return f"{at}{message.replace('`', '').replace('Object', 'table').replace('field', 'key')}", KEYS
+    name = unknown[1].rstrip("`")
+    keys = next((kind.__struct_fields__ for start, kind in TABLES if place.startswith(start)), Config.__struct_fields__)
+    near = difflib.get_close_matches(name, keys, n=1)
+    return f"{at}there is no key {name}", f"Did you mean {near[0]}?" if near else KEYS
+
+
+KEYS = "See docs/configuration.md for the keys."
+TABLES = (("gates", GateConfig), ("gold", GoldConfig), ("engines", EngineConfig))
 
 
 def _check_names(config: Config, path: Path) -> None:
@@ -72,7 +95,7 @@ def _check_names(config: Config, path: Path) -> None:
             raise InputError(f"there is nothing under {kind}", where=str(path), hint=f"Add a table [{kind}.NAME].")
         if bad := [name for name in names if not NAMED.fullmatch(name)]:
             raise InputError(f"{bad[0]!r} cannot be a file name", where=f"{path}: {kind}",
-                             hint="Results are kept under it: use letters, digits, spaces and . _ + -")  # fmt: skip
+                             hint="Use letters, digits, spaces, . _ + and single dashes.")  # fmt: skip
     for name, gold in config.gold.items():
         for engine in gold.engines:
             if engine not in config.engines:
@@ -82,9 +105,11 @@ def _check_names(config: Config, path: Path) -> None:
         given = [key for key in ("search_module", "engine", "run") if getattr(engine_config, key)]
         if len(given) != 1:
             raise InputError("give exactly one of search_module, engine or run", where=f"{path}: engines.{name}")
+        if engine_config.timeout is not None and not engine_config.timeout > 0:
+            raise InputError("the timeout is a number of seconds above 0", where=f"{path}: engines.{name}")
     for number, gate in enumerate(config.gates):
         if wrong := mistake(gate):
-            raise InputError(wrong, where=f"{path}: gates[{number}]", hint="See docs/configuration.md for the keys.")
+            raise InputError(wrong, where=f"{path}: gates[{number}]", hint=KEYS)
         for kind, name, known in (("gold set", gate.gold, config.gold), ("engine", gate.engine, config.engines)):
             if name and name not in known:
                 raise InputError(f"unknown {kind} {name!r}", where=f"{path}: gates[{number}]",

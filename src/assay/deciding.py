@@ -1,4 +1,5 @@
-"""The verbs of a decision: what the gates say, and what to judge to be sure. Part of the service layer."""
+"""The verbs of a decision: what the gates say, what to judge to be sure, and what was judged. Part of the service
+layer."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import csv
 import io
 import math
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,15 @@ from assay.compare import incomparable
 from assay.desk import Desk
 from assay.errors import InputError, UsageError
 from assay.files import write_atomic
+from assay.formats import csv_gold
 from assay.gates import Check, Gate, decide
+from assay.judging.merge import merge
 from assay.judging.next import Decision, Pair, next_to_judge
 from assay.store.records import ReviewItem
+from assay.telemetry import goldfile
 from assay.telemetry.identity import name_of
 from assay.telemetry.recorder import new_id
-from assay.types import ASKED
+from assay.types import ASKED, GoldSet, Judgment
 
 # ── the verdict ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -60,7 +64,7 @@ def _settling(check: Check, results: Mapping[str, Any], then: Mapping[str, Any] 
         if bound is not None and gate.max_drop is None:
             decisions.append(next_to_judge(inside, measure=line["measure"], threshold=bound))
     chosen: dict[tuple[str, str], Pair] = {}
-    clear = policy.margins(gate, results)
+    clear = policy.margins(gate, results, then)
     for found in decisions:
         chosen |= {(pair.query_id, pair.doc_id): pair for pair in _until_told(found, float(check.value or 0), clear)}
     if gate.min_judged is not None:
@@ -217,3 +221,53 @@ def queue_pairs(desk: Desk, gold: Path, pairs: Sequence[Mapping[str, Any]], *, s
             )
         )
     return desk.store.add_review_items(items)
+
+
+# ── what was judged ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def merge_judgments(gold: Path, files: Sequence[Path], *, by: str = "", replace: bool = False) -> dict[str, Any]:
+    """Bring filled-in CSV files into the gold set. `by` judged where a row does not say who, and now where it does not
+    say when. A row that cannot be of this set stops everything."""
+    given, blank = list[Judgment](), 0
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    found = formats.read_gold(gold)
+    for path in files:
+        rows, empty = csv_gold.read_judgments(path)
+        if wrong := [(where, problem) for where, one in rows if (problem := _stray(found, one))]:
+            raise InputError(wrong[0][1], where=wrong[0][0], hint="Nothing was changed. Is it the set that was scored?")
+        given += [msgspec.structs.replace(one, judge=one.judge or by, at=one.at or now) for _, one in rows]
+        blank += empty
+    return _merged(gold, given, replace) | {"without_grade": blank}
+
+
+def merge_votes(desk: Desk, gold: Path, *, replace: bool = False) -> dict[str, Any]:
+    """Bring the votes of the review page into the gold set. One that cannot be of this set any more is reported."""
+    found = formats.read_gold(gold)
+    fields = ("query_id", "doc_id", "grade", "rationale", "judge", "source", "rubric")
+    given = [
+        Judgment(at=vote.at.isoformat(timespec="seconds"), **{name: getattr(vote, name) for name in fields})
+        for vote in desk.store.votes(name_of(desk.store, gold, claim=False))
+    ]
+    strays = [f"the vote of {one.judge}: {problem}" for one in given if (problem := _stray(found, one))]
+    data = _merged(gold, [one for one in given if not _stray(found, one)], replace)
+    return data | {"conflicts": [*data["conflicts"], *strays]}
+
+
+def _merged(path: Path, given: Sequence[Judgment], replace: bool) -> dict[str, Any]:
+    """All that is new, in one step."""
+    with goldfile.locked(path):
+        known = {(one.query_id, one.doc_id): one for one in formats.read_gold(path).iter_judgments()}
+        merged = merge(known, given, replace=replace)
+        if merged.new:
+            formats.add_judgments(path, merged.new)
+    return {"gold": str(path), "added": len(merged.new), "already": merged.already, "conflicts": merged.conflicts}
+
+
+def _stray(gold: GoldSet, one: Judgment) -> str:
+    """Why a judgment cannot be of this set; empty when it can."""
+    if one.query_id not in gold.query_ids:
+        return f"no query {one.query_id!r} in the gold set {gold.name!r}"
+    if gold.top_grade and not 0 <= one.grade <= gold.top_grade:
+        return f"grade {one.grade} of {one.doc_id} on query {one.query_id}: the scale is 0 to {gold.top_grade}"
+    return ""

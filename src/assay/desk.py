@@ -50,6 +50,7 @@ __all__ = ["Correction", "Desk", "Imported", "Inferred", "Limits", "NoStore", "P
 
 SearchCorpus = Callable[[str, str, int], Sequence[Hit]]  # (corpus, query, k) -> hits
 MAX_PAGE = 200
+TOP_GRADE = 4  # of sets whose format does not say
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
@@ -214,11 +215,12 @@ class Desk:
 
     def suggest(self, gold: str, query_id: str, doc_id: str, grade: int, *, rationale: str, by: str) -> ReviewItem:
         """Put a judgment before the expert. It is never in a gold set until an expert says so."""
-        query = next((query for query in self._read_gold(gold).queries if query.id == query_id), None)
+        found = self._read_gold(gold)
+        query = next((query for query in found.queries if query.id == query_id), None)
         if query is None:
             raise InputError(f"no query {query_id!r} in gold set {gold!r}")
-        if not 0 <= grade <= 4 or not by.strip() or not doc_id.strip():
-            raise InputError("a suggestion needs a document, a grade from 0 to 4, and who makes it")
+        if not 0 <= grade <= (top := found.top_grade or TOP_GRADE) or not by.strip() or not doc_id.strip():
+            raise InputError(f"a suggestion needs a document, a grade from 0 to {top}, and who makes it")
         item = ReviewItem(
             id=new_id(), gold=name_of(self.store, self.gold_path(gold)), kind="judgment",
             key=f"{query_id}\t{doc_id}\t{by}", ref=query_id, query=query.text, created_at=self.clock(),
@@ -241,8 +243,8 @@ class Desk:
         if not by.strip():
             raise InputError("say who decides")
         final = item.grade if item.grade is not None else grade
-        if accept and (final is None or not 0 <= final <= 4):
-            raise InputError("give the document a grade from 0 to 4")
+        if accept and (final is None or not 0 <= final <= self.top_grade(item)):
+            raise InputError(f"give the document a grade from 0 to {self.top_grade(item)}")
         why = why or (item.rationale if item.grade is not None else "") or ("accepted" if accept else "not accepted")
         source = item.suggested_by if item.grade is None else f"suggested by {item.suggested_by}"
         vote = Vote(id=new_id(), gold=item.gold, query_id=item.ref, doc_id=item.doc_ids[0], grade=final or 0,
@@ -257,6 +259,10 @@ class Desk:
         else:
             self.store.rule([ruling])
         return self.store.review_items(ids=[item_id])[0]
+
+    def top_grade(self, item: ReviewItem) -> int:
+        """The highest grade on the scale of the item's gold set."""
+        return self._read_gold(item.gold).top_grade or TOP_GRADE
 
     def queue(self, *, gold: str = "", state: str = "pending_review", kind: str = "", limit: int = 50,
               offset: int = 0) -> Page:  # fmt: skip
@@ -402,9 +408,8 @@ class Desk:
         if len(runs) < 2:
             raise InputError("give at least two runs to compare")
         names = [run.engine for run in runs]
-        return compare(
-            [run.results for run in runs], names if len(set(names)) == len(names) else list(run_ids), force=force
-        )
+        unique = names if len(set(names)) == len(names) else list(run_ids)
+        return compare([run.results for run in runs], unique, force=force)
 
     def explain(self, run_id: str, query_id: str) -> dict[str, Any]:
         """The entry of one query of a run: its ranking with grades, its values, and how each measure is computed."""

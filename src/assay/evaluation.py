@@ -21,6 +21,7 @@ from assay.measures import (
     parse_measures,
     rbp_residual,
 )
+from assay.notebook import NotebookSheet
 from assay.runs import pair_keys, query_chunks
 from assay.types import GoldSet, Query, Run, ScoreSheet, Slice, judgment_frame
 
@@ -51,14 +52,21 @@ def evaluate(run: Run | Scored, gold: GoldSet | Qrels, measures: Iterable[str | 
         for column, measure in enumerate(wanted):
             values[rows, column] = MEASURES[measure.name].compute(hits, measure)
     values[~prepared.scorable] = np.nan
-    return ScoreSheet(
+    return NotebookSheet(
         measures=tuple(map(str, wanted)),
         queries=prepared.queries,
         values=values,
+        judged=_judged_at_10(prepared),
         reasons=prepared.reasons,
         slices=slices_of(prepared.queries, tuple(map(str, wanted)), values),
         counts=prepared.counts,
     )
+
+
+def _judged_at_10(prepared: _Prepared) -> np.ndarray[Any, np.dtype[np.float64]]:
+    found = np.bincount(prepared.hit_query[prepared.hit_rank <= 10], minlength=len(prepared.queries))
+    looked_at = np.minimum(prepared.returned, 10).astype(np.float64)
+    return np.where(looked_at > 0, found / np.maximum(looked_at, 1), np.nan)
 
 
 @dataclass(frozen=True, kw_only=True)

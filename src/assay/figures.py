@@ -14,6 +14,11 @@ def signed(value: float | None, digits: int = 3) -> str:
     return f"{value:+.{digits}f}" if round(value, digits) else f"{0:.{digits}f}"
 
 
+def change_span(low: float | None, high: float | None) -> str:
+    """The interval of a change."""
+    return "too few" if low is None or high is None else f"{signed(low)} to {signed(high)}"
+
+
 def p_value(value: float) -> str:
     """A p-value is never nothing."""
     return f"{value:.3f}" if value >= 0.0005 else "<0.001"

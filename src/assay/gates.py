@@ -16,6 +16,7 @@ from assay.measures import parse_measure
 Status = Literal["pass", "fail", "inconclusive"]
 BOUNDS = ("minimum", "maximum", "below")
 EVIDENCE = ("min_judged", "min_queries")
+SLICES = ("type", "topic", "category", "corpus", "practice_area", "language")
 ROUNDING = 1e-9  # a mean of 0.6 can be a little less in floating point
 LATENCY = {"latency_mean": "mean", "latency_p50": "p50", "latency_p95": "p95", "latency_max": "max"}
 
@@ -32,7 +33,7 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     max_drop: float | None = None
     min_judged: float | None = None
     min_queries: int | None = None
-    significance: float | None = None  # a drop counts only when p is at most this; a rise demanded must reach it
+    significance: float | None = None  # a bound or allowance inside the interval at this level decides nothing
     name: str = ""
 
 
@@ -126,10 +127,15 @@ def _key(gate: Gate, results: Mapping[str, Any]) -> str:
     keys |= {line["measure"]: line["key"] for line in results["receipt"]["measures"]}
     if gate.measure in keys:
         return keys[gate.measure]
-    text = str(parse_measure(gate.measure))
+    known = (
+        f"They have {', '.join(dict.fromkeys((*keys.values(), *LATENCY)))}; `measures` of the gold set asks for more."
+    )
+    try:
+        text = str(parse_measure(gate.measure))
+    except InputError as error:
+        raise InputError(f"gate on {gate.measure}: {error.message}", hint=known) from error
     if text not in keys:
-        raise InputError(f"gate on {gate.measure}: the results do not have it",
-                         hint=f"They have {', '.join(dict.fromkeys(keys))}; ask for more with -m.")  # fmt: skip
+        raise InputError(f"gate on {gate.measure}: the results do not have it", hint=known)
     return keys[text]
 
 
@@ -145,10 +151,13 @@ def members(gate: Gate, results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     entries: list[Mapping[str, Any]] = results["per_query"]
     if gate.slice == "overall":
         return entries
-    kind, colon, name = gate.slice.partition(":")
-    found = [entry for entry in entries if str(entry.get(f"query_{kind}", entry.get(kind, ""))) == name]
-    if not colon or not found:
-        raise InputError(f"gate on slice {gate.slice!r}: no query is in it", hint="Write it like topic:lobbying.")
+    kind, _, name = gate.slice.partition(":")
+    found = [entry for entry in entries if name and str(entry.get(f"query_{kind}", "")) == name]
+    if not found:
+        known = dict.fromkeys(f"{kind}:{entry[f'query_{kind}']}" for kind in SLICES for entry in entries
+                              if entry.get(f"query_{kind}"))  # fmt: skip
+        raise InputError(f"gate on slice {gate.slice!r}: no query is in it",
+                         hint=f"There are {', '.join(list(known)[:20]) or 'no slices in this set'}.")  # fmt: skip
     return found
 
 
@@ -187,31 +196,62 @@ def _bounds(gate: Gate, title: str, value: float | None, doubts: list[str], rows
     wanted = [f"at least {gate.minimum:g}" if gate.minimum is not None else "",
               f"at most {gate.maximum:g}" if gate.maximum is not None else "",
               f"below {gate.below:g}" if gate.below is not None else ""]  # fmt: skip
-    text = f"{title}: {value:.4g}, {' and '.join(filter(None, wanted)) or 'enough evidence'} wanted"
     low = gate.minimum if gate.minimum is not None else -np.inf
     high = min(bound for bound in (gate.maximum, gate.below, np.inf) if bound is not None)
     holds = low - ROUNDING <= value <= high + ROUNDING and (gate.below is None or value < gate.below)
-    between = _interval(gate, rows)
-    if between is not None and (between[0] < low < between[1] or between[0] < high < between[1]):
-        doubts = [*doubts, f"the interval {between[0]:.4g} to {between[1]:.4g} has the bound inside"]
+    spread = " ms" if gate.measure in LATENCY else _spread(gate, rows)
+    text = f"{title}: {value:.4g}{spread}, {' and '.join(filter(None, wanted)) or 'enough evidence'} wanted"
+    return _decided(gate, value, text, holds, [*doubts, *_unsure(gate, rows, (low, high))])
+
+
+def _decided(gate: Gate, value: float, text: str, holds: bool, doubts: Sequence[str]) -> Check:
     if doubts:
         return Check(gate=gate, status="inconclusive", value=value, message=f"{text}; cannot tell: {'; '.join(doubts)}")
     return Check(gate=gate, status="pass" if holds else "fail", value=value, message=text)
 
 
 def _interval(gate: Gate, rows: Sequence[float]) -> tuple[float, float] | None:
-    """The interval that must not have a bound inside, where the gate asks for one."""
-    if gate.significance is None or len(rows) < 2:
-        return None
-    found = stats.mean_intervals(np.array(rows)[:, None], level=1 - gate.significance)[0]
+    """The interval of the mean at the gate's level; there is none with fewer than two queries."""
+    found = stats.mean_intervals(np.array(rows, np.float64).reshape(-1, 1), level=1 - (gate.significance or 0.05))[0]
     return None if found.low is None or found.high is None else (found.low, found.high)
 
 
-def margins(gate: Gate, results: Mapping[str, Any]) -> tuple[float, float]:
+def _spread(gate: Gate, rows: Sequence[float]) -> str:
+    """How sure a figure is, for the message. A latency has no rows."""
+    between = _interval(gate, rows)
+    if between is None:
+        return ""
+    return f" ({100 * (1 - (gate.significance or 0.05)):g}% interval {between[0]:.4g} to {between[1]:.4g})"
+
+
+def _unsure(gate: Gate, rows: Sequence[float], bounds: Sequence[float]) -> Iterator[str]:
+    """Why a gate that asks for significance cannot be told: a bound is inside the interval, or there is none."""
+    if gate.significance is None:
+        return
+    between = _interval(gate, rows)
+    if between is None:
+        yield f"{len(rows)} queries give no interval"
+    elif any(between[0] + ROUNDING < bound < between[1] - ROUNDING for bound in bounds):
+        yield "the bound is inside the interval"
+
+
+def margins(gate: Gate, results: Mapping[str, Any], baseline: Mapping[str, Any] | None = None) -> tuple[float, float]:
     """How far the value must lie above a bound, and below it, for the interval to be clear of it."""
-    rows = _rows(gate, results, _key(gate, results))
-    between = None if gate.max_drop is not None else _interval(gate, rows)
+    key = _key(gate, results)
+    is_drop = gate.max_drop is not None and baseline is not None
+    rows = _moves(gate, results, baseline or {}, key) if is_drop else _rows(gate, results, key)
+    between = _interval(gate, rows) if gate.significance is not None else None
     return (0.0, 0.0) if between is None else (float(np.mean(rows)) - between[0], between[1] - float(np.mean(rows)))
+
+
+def _moves(gate: Gate, results: Mapping[str, Any], baseline: Mapping[str, Any], key: str) -> list[float]:
+    """The change of each query that both have."""
+    then = {entry["query_id"]: entry["metrics"].get(key) for entry in baseline["per_query"]}
+    return [
+        now - before
+        for entry in members(gate, results)
+        if (now := entry["metrics"][key]) is not None and (before := then.get(entry["query_id"])) is not None
+    ]
 
 
 def _drop(
@@ -225,32 +265,18 @@ def _drop(
 ) -> Check:
     """The fall against the baseline, over the queries both have. A stale baseline tells nothing: its values come from
     other judgments or other documents."""
-    allowed = float(gate.max_drop or 0)
-    if baseline is None:
-        message = f"{title}: no baseline to compare with; write one with --update-baseline"
-        return Check(gate=gate, status="inconclusive", value=None, message=message)
-    if stale:
-        message = f"{title}: the baseline is stale, {stale}; record it anew with --update-baseline"
-        return Check(gate=gate, status="inconclusive", value=None, message=message)
-    then = {entry["query_id"]: entry["metrics"].get(key) for entry in baseline["per_query"]}
-    pairs = [
-        (entry["metrics"][key], then[entry["query_id"]])
-        for entry in members(gate, results)
-        if entry["metrics"][key] is not None and then.get(entry["query_id"]) is not None
-    ]
-    if not pairs:
-        message = f"{title}: no query in common with the baseline"
-        return Check(gate=gate, status="inconclusive", value=None, message=message)
-    moves = np.array([now - before for now, before in pairs])
-    drop = -float(moves.mean())
-    moved = f"{'down' if drop > 0 else 'up'} {abs(drop):.4f}" if round(drop, 4) else "unchanged"
-    text = f"{title}: {moved} against the baseline, at most {allowed:g} down allowed"
-    fell = drop > allowed + ROUNDING
-    if fell and gate.significance is not None:
-        p = float(stats.randomization_test(moves[:, None])[0])
-        text += f" (p {p:.3f})"
-        if p > gate.significance:
-            doubts = [*doubts, f"the drop is not significant at {gate.significance:g}"]
-    if doubts:
-        return Check(gate=gate, status="inconclusive", value=-drop, message=f"{text}; cannot tell: {'; '.join(doubts)}")
-    return Check(gate=gate, status="fail" if fell else "pass", value=-drop, message=text)
+    moves = _moves(gate, results, baseline, key) if baseline is not None else []
+    missing = "no query in common with the baseline" if not moves else ""
+    anew = "assay score --update-baseline (--run BASELINE scores its own answers again)"
+    missing = f"the baseline is stale, {stale}; record it anew with {anew}" if stale else missing
+    missing = (
+        "no baseline to compare with; write one with assay score --update-baseline, and name it in assay.toml"
+        if baseline is None
+        else missing
+    )
+    if missing:
+        return Check(gate=gate, status="inconclusive", value=None, message=f"{title}: {missing}")
+    allowed, change = float(gate.max_drop or 0), float(np.mean(moves))
+    moved = f"{'down' if change < 0 else 'up'} {abs(change):.4f}" if round(change, 4) else "unchanged"
+    text = f"{title}: {moved} against the baseline{_spread(gate, moves)}, at most {allowed:g} down allowed"
+    return _decided(gate, change, text, change >= -allowed - ROUNDING, [*doubts, *_unsure(gate, moves, [-allowed])])

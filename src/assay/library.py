@@ -39,6 +39,7 @@ __all__ = [
     "is_corpus",
     "more_like",
     "open_engine",
+    "require_corpus",
     "search",
     "stats",
 ]
@@ -67,6 +68,14 @@ def corpus_named(name: str, home: Path | None = None) -> Corpus:
 
 def is_corpus(name: str, home: Path | None = None) -> bool:
     return name in list_corpora(home) or _is_frozen(name)
+
+
+def require_corpus(corpus: Path) -> None:
+    """Say what was looked for, and where, when there is neither a corpus nor a file of this name."""
+    if not corpus.exists() and not is_corpus(str(corpus)):
+        known = ", ".join(list_corpora()) or "none"
+        raise InputError(f"there is no corpus {str(corpus)!r} in the workspace {workspace().resolve()}, and no file or "
+                         f"folder {corpus.absolute()}", hint=f"Imported corpora: {known}.")  # fmt: skip
 
 
 def _is_frozen(name: str) -> bool:
@@ -267,10 +276,9 @@ def corpus_rows(home: Path | None = None) -> list[dict[str, Any]]:
 
 def documents(corpus: Path) -> list[Document]:
     """A corpus by name, or a JSONL file, or a folder of opinion files `{year}/*.json`."""
+    require_corpus(corpus)
     if is_corpus(str(corpus)):
         return list(corpus_named(str(corpus)).iter())
-    if not corpus.exists():
-        raise InputError("no such file or folder", where=str(corpus), hint="Check the path given to --corpus.")
     if corpus.is_file():
         return read_documents(corpus)
     found = [_opinion(path) for path in sorted(corpus.rglob("*.json"))]

@@ -49,7 +49,7 @@ def who_records(by: str) -> str:
     try:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):
-        raise UsageError("nobody is named for the baseline", hint="Say who records it with --by NAME.") from None
+        raise UsageError("nobody is named", hint="Say who with --by NAME.") from None
 
 
 def update_baseline(results: dict[str, Any], path: Path, *, by: str, why: str) -> dict[str, Any]:

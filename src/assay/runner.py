@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import math
 import os
+import signal
+import threading
+import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +27,7 @@ from assay.files import read_json, sha256_of, write_atomic
 from assay.fingerprints import gold_fingerprint, module_fingerprint
 from assay.gates import Gate
 
+WORKERS = 2  # engines may be heavy
 VERDICT_EXIT = {"pass": 0, "fail": 1, "inconclusive": 3}
 
 
@@ -53,8 +59,8 @@ def run_all(
     fresh: bool = False,
     done: Callable[[Outcome, int], None] = lambda outcome, total: None,
 ) -> list[Outcome]:
-    """Score every pair of the configuration read from `file`; unchanged pairs come from the cache. Two processes, since
-    engines may be heavy. `done` hears of each pair, and how many there are."""
+    """Score every pair of the configuration read from `file`; unchanged pairs come from the cache. `done`
+    hears of each pair, and how many there are."""
     pairs, folder = list(_pairs(config)), file.resolve().parent
     outcomes: dict[tuple[str, str], Outcome] = {}
     waiting = []
@@ -67,34 +73,84 @@ def run_all(
             waiting.append((gold_name, engine_name))
     for pair, outcome in _scored(config, folder, waiting):
         outcomes[pair] = outcome
+        _keep(outcome)  # whatever comes after, it need not be run again
         done(outcome, len(pairs))
     finished = [_with_verdict(outcomes[pair], config, file, list(outcomes.values())) for pair in pairs]
     for outcome in finished:
-        _save(outcome)
+        _keep(outcome)
+        _report(outcome)
     return finished
 
 
 def _scored(config: Config, folder: Path, waiting: list[tuple[str, str]]) -> Iterator[tuple[tuple[str, str], Outcome]]:
-    """Each pair as it is done. When an engine takes its process down, the pairs that were lost with it are scored one
-    at a time, so that the one to blame is named and the others have their results."""
-    lost: list[tuple[str, str]] = []
-    for group, alone in ((waiting, False), (lost, True)):
-        for part in [[pair] for pair in group] if alone else [group] if group else []:
-            with ProcessPoolExecutor(max_workers=min(2, len(part)), mp_context=get_context("spawn")) as pool:
-                jobs = {pool.submit(_score, config, folder, home().resolve(), *pair): pair for pair in part}
-                for job in as_completed(jobs):
-                    try:
-                        yield jobs[job], job.result()
-                    except BrokenProcessPool:
-                        if alone:
-                            yield jobs[job], _died(*jobs[job])
-                        else:
-                            lost.append(jobs[job])
+    """Each pair as it is done, every one in a process of its own: an engine that crashes, hangs or leaves something
+    behind is named, and the others have their results."""
+    context, queue, running = get_context("spawn"), list(waiting), dict[Any, _Job]()
+    try:
+        while queue or running:
+            while queue and len(running) < WORKERS:
+                pair = queue.pop(0)
+                answer, sending = context.Pipe(duplex=False)
+                process = context.Process(target=_work, args=(sending, config, folder, home().resolve(), *pair))
+                process.start()
+                sending.close()  # the worker has it: when it ends, there is nothing more to wait for
+                seconds = config.engines[pair[1]].timeout
+                running[answer] = _Job(pair, process, time.monotonic() + seconds if seconds else math.inf)
+            next_limit = min(job.limit for job in running.values())
+            ready = wait(list(running), None if next_limit == math.inf else max(next_limit - time.monotonic(), 0))
+            late = [answer for answer, job in running.items() if answer not in ready and job.limit <= time.monotonic()]
+            for answer in (*ready, *late):
+                job = running.pop(answer)
+                yield job.pair, _received(answer, job, config.engines[job.pair[1]].timeout if answer in late else None)
+    finally:
+        for job in running.values():
+            _stop(job)
 
 
-def _died(gold_name: str, engine_name: str) -> Outcome:
-    return Outcome(gold=gold_name, engine=engine_name, results=None, cached=False, error_exit=EngineError.exit_code,
-                   error="the engine ended its process: it crashed, exited, or ran out of memory")  # fmt: skip
+@dataclass(frozen=True)
+class _Job:
+    pair: tuple[str, str]
+    process: BaseProcess
+    limit: float
+
+
+def _received(answer: Any, job: _Job, over: float | None) -> Outcome:
+    """What a worker sent, or why it sent nothing."""
+    error = "the engine ended its process: it crashed, exited, or ran out of memory"
+    if over is not None:
+        error = f"the engine was not done after {over:g} s, the timeout in the configuration"
+    else:
+        with contextlib.suppress(EOFError):
+            found: Outcome = answer.recv()
+            job.process.join()
+            return found
+    _stop(job)
+    return _failed(*job.pair, error, EngineError.exit_code)
+
+
+def _stop(job: _Job) -> None:
+    job.process.kill()  # an engine may not listen to less
+    job.process.join()
+
+
+def _work(sending: Any, config: Config, folder: Path, workspace: Path, gold_name: str, engine_name: str) -> None:
+    """In a worker process. It goes when the command does, however that ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the command hears of it, and stops the workers
+    threading.Thread(target=_leave_with, args=(parent_process(),), daemon=True).start()
+    try:
+        outcome = _score(config, folder, workspace, gold_name, engine_name)
+    except Exception as error:
+        outcome = _failed(gold_name, engine_name, f"something went wrong: {type(error).__name__}: {error}", 4)
+    sending.send(outcome)
+
+
+def _leave_with(parent: Any) -> None:
+    wait([parent.sentinel])
+    os._exit(1)
+
+
+def _failed(gold_name: str, engine_name: str, error: str, error_exit: int) -> Outcome:
+    return Outcome(gold=gold_name, engine=engine_name, results=None, cached=False, error=error, error_exit=error_exit)
 
 
 def exit_code(outcomes: list[Outcome]) -> int:
@@ -131,8 +187,7 @@ def _score(config: Config, folder: Path, workspace: Path, gold_name: str, engine
             baseline=Path(gold.baseline) if gold.baseline else None,
         )
     except AssayError as error:
-        return Outcome(gold=gold_name, engine=engine_name, results=None, cached=False, error=str(error),
-                       error_exit=error.exit_code)  # fmt: skip
+        return _failed(gold_name, engine_name, str(error), error.exit_code)
     results = scored.results | {"cache_key": _cache_key(gold, engine, folder)}
     return Outcome(gold=gold_name, engine=engine_name, results=results, cached=False)
 
@@ -176,10 +231,14 @@ def _path(gold_name: str, engine_name: str) -> Path:
     return home() / "results" / f"{gold_name}--{engine_name}.json"
 
 
-def _save(outcome: Outcome) -> None:
+def _keep(outcome: Outcome) -> None:
+    if outcome.results is not None:
+        write_atomic(_path(outcome.gold, outcome.engine), workbench.encode(outcome.results))
+
+
+def _report(outcome: Outcome) -> None:
     if outcome.results is not None:
         path = _path(outcome.gold, outcome.engine)
-        write_atomic(path, workbench.encode(outcome.results))
         if is_golden(outcome.results):
             reports.write_reports(outcome.results, path.with_suffix(".md"))
         write_atomic(path.with_suffix(".html"), export(outcome.results, ".html"))
@@ -221,11 +280,12 @@ def _cache_key(gold: GoldConfig, engine: EngineConfig, folder: Path) -> str:
     """Everything the results depend on: the gold set, the engine's settings, its corpus and its source. Modules and
     frozen corpora are found from `folder`, that of the configuration."""
     parts: list[Any] = [__version__, msgspec.to_builtins(engine), gold.measures, gold.baseline]
-    parts.append(gold_fingerprint(formats.read_gold(Path(gold.path), gold.format)))
+    parts.append(gold_fingerprint(formats.read_gold(Path(gold.path))))
     parts.append(sha256_of(Path(gold.path)))  # topics and types shape the slices
     parts += [
-        sha256_of(Path(path)) for path in (engine.corpus, engine.run, gold.baseline) if path and Path(path).exists()
-    ]
+        sha256_of(folder / path) for path in (engine.corpus, engine.run, gold.baseline)
+        if path and (folder / path).exists()
+    ]  # fmt: skip
     named = [name for name in (engine.engine, engine.corpus) if name]
     for name in (str(folder / name) if (folder / name).is_file() else name for name in named):
         if library.is_corpus(name):

@@ -10,7 +10,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from html import escape
 from typing import Any, Literal
 
 import msgspec
@@ -297,12 +296,14 @@ class Slice:
 class ScoreSheet:
     """Every value by query and measure, and the means by slice.
 
-    `values[i, j]` is measure j on query i; NaN where there is no value, and then `reasons[i]` says why.
+    `values[i, j]` is measure j on query i; NaN where there is no value, and then `reasons[i]` says why. `judged[i]` is
+    the judged share of its top 10; NaN where nothing was returned.
     """
 
     measures: tuple[str, ...]
     queries: tuple[Query, ...]
     values: np.ndarray[Any, np.dtype[np.float64]]
+    judged: np.ndarray[Any, np.dtype[np.float64]]
     reasons: tuple[str, ...]
     slices: tuple[Slice, ...]
     counts: Mapping[str, int]
@@ -326,15 +327,6 @@ class ScoreSheet:
         frame = pl.DataFrame(columns | {"reason": list(self.reasons)})
         return frame.with_columns(pl.col(name).fill_nan(None) for name in self.measures)
 
-    def _repr_html_(self) -> str:
-        """The means by slice, for notebooks."""
-        head = "".join(f"<th>{name}</th>" for name in ("slice", "n", *self.measures))
-        rows = ""
-        for part in self.slices:
-            cells = "".join("<td>–</td>" if mean is None else f"<td>{mean:.3f}</td>" for mean in part.means.values())
-            rows += f"<tr><td>{escape(f'{part.kind} {part.name}'.strip())}</td><td>{part.n}</td>{cells}</tr>"
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-
     @property
     def overall(self) -> Slice:
         return self.slices[0]
@@ -355,7 +347,9 @@ class QueryEntry(msgspec.Struct, kw_only=True, omit_defaults=True):
     query_text: str = ""
     query_type: str = ""
     query_topic: str = ""
+    query_category: str = ""
     query_corpus: str = ""
+    query_language: str = ""
     query_practice_area: str = ""
     num_results: int = 0
     results: list[str]

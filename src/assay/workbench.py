@@ -93,6 +93,8 @@ def score(
     if sum(source is not None for source in (search_module, engine, run_file)) != 1:
         raise UsageError("give exactly one of --search-module, --engine or --run")
     refuse_output(output, dataset, run_file, corpus)
+    if corpus is not None:
+        library.require_corpus(corpus)
     gold = formats.read_gold(dataset)
     if any(query.checks for query in gold.queries):
         asked = _Asked(search_module, engine, corpus, run_file, top_k, k, min_score, baseline)
@@ -295,7 +297,7 @@ def score_run(run: Run, gold: GoldSet, measures: Sequence[str], *, inputs: dict[
         "latency_ms": latency(run),
         "top_k": run.environment.get("top_k"),
         "gold": _gold_card(gold),
-        "corpus_fingerprint": hashes.get("corpus", {}).get("sha256"),
+        "corpus_fingerprint": hashes.get("corpus", {}).get("sha256") or run.environment.get("corpus_fingerprint"),
         "inputs": hashes,
         "versions": versions(),
         "git": git_state(),
@@ -400,10 +402,16 @@ def golden_gates(results: dict[str, Any], policy: Sequence[Any], baseline: Path 
     return golden.evaluate_gates(results, _golden_baseline(baseline), rows)
 
 
-def report_file(results: Path, output: Path, *, against: Path | None = None, language: str = "en") -> None:
-    """Write a report in the format of the output's ending; `against` adds the comparison with another results file."""
+def report_file(
+    results: Path, output: Path, *, against: Path | None = None, language: str = "en", force: bool = False
+) -> None:
+    """Write a report in the format of the output's ending; `against` adds the comparison with another results file, and
+    `force` lets that be one on another gold set or corpus."""
     refuse_unwritable(output)
     scored = read_results(results)
+    if against is not None and output.suffix in (".csv", ".xml"):
+        raise UsageError(f"a {output.suffix} report has no comparison", where=str(output),
+                         hint="Leave --against out, or write .html, .md or .tex.")  # fmt: skip
     if language != "en" and not ("gates" in scored and output.suffix == ".md"):
         raise UsageError(f"this report is not written in language {language!r}", where=str(output),
                          hint="The Markdown report of a golden set is, others are in English.")  # fmt: skip
@@ -411,7 +419,7 @@ def report_file(results: Path, output: Path, *, against: Path | None = None, lan
         changed = _golden_changes(against, results, scored) if against is not None else None
         write_atomic(output, export_golden(scored, output.suffix, changed, language))
         return
-    found = msgspec.to_builtins(compare_results([against, results])) if against else None
+    found = msgspec.to_builtins(compare_results([against, results], force=force)) if against else None
     write_atomic(output, export(scored, output.suffix, found))
 
 

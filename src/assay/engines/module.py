@@ -34,7 +34,8 @@ def engine_name(engine: Any) -> str:
         text = name() if callable(name) else name
     except (Exception, SystemExit) as error:
         raise EngineError(f"{type(engine).__name__}.name() failed: {_say(error)}") from error
-    return text if isinstance(text, str) and text and is_text(text) else type(engine).__name__
+    plain = engine.__name__ if isinstance(engine, ModuleType) else type(engine).__name__
+    return text if isinstance(text, str) and text and is_text(text) else plain
 
 
 def is_text(value: str) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from assay.exports import page
-from assay.figures import decimal, p_value, signed
+from assay.figures import change_span, decimal, p_value, signed
 from assay.types import counted, standing_line
 
 HEADINGS = {"type": "By query type", "topic": "By topic", "category": "By category", "corpus": "By corpus",
@@ -88,11 +88,11 @@ def _answer(row: Mapping[str, Any], before: str, tests: int) -> dict[str, str]:
         text = f"No proven difference between {row['system']} and {before}"
     else:
         text = f"{row['system']} is {'better' if row['difference'] > 0 else 'worse'} than {before}"
-    between = f"{signed(row['low'])} to {signed(row['high'])}"
+    between = change_span(row["low"], row["high"])
     change = (f"{row['measure']} {decimal(row['baseline'])} → {decimal(row['value'])} "
               f"({signed(row['difference'])}; 95% interval {between}; "
-              f"p {p_value(row['p_holm'])} after correction over {tests} tests). {row['wins']} queries better, "
-              f"{row['ties']} the same, {row['losses']} worse.")  # fmt: skip
+              f"p {p_value(row['p_holm'])} after correction over {tests} tests). "
+              f"{counted(row['wins'], 'query')} better, {row['ties']} the same, {row['losses']} worse.")  # fmt: skip
     status = ("pass" if row["difference"] > 0 else "fail") if sure else "inconclusive"
     return {"text": text, "change": change, "status": status}
 
@@ -106,12 +106,14 @@ def markdown(results: Results, comparison: Mapping[str, Any] | None = None) -> s
     delta = results.get("baseline", {}).get("delta", {})
     verdict = results.get("verdict")
     out = [f"### {verdict['status'].upper()}: " if verdict else "### "]
-    out[0] += f"{results['engine']} on {receipt['gold']['name']}"
+    out[0] += page.marked(f"{results['engine']} on {receipt['gold']['name']}")
     out += ["", f"{receipt['counts']['n_scored']} of {receipt['counts']['n_expected']} queries scored.", ""]
     if note := standing_line(receipt["gold"]):
         out += [f"Gold set {note}.", ""]
     if verdict:
-        out += [f"- **{check['status'].upper()}** {check['message']}" for check in verdict["checks"]] + [""]
+        out += [f"- **{check['status'].upper()}** {page.marked(check['message'])}" for check in verdict["checks"]] + [
+            ""
+        ]
         out += _settling(verdict)
     if stale := results.get("baseline", {}).get("stale"):
         out += [f"**The baseline is stale:** {stale}.", ""]
@@ -123,15 +125,17 @@ def markdown(results: Results, comparison: Mapping[str, Any] | None = None) -> s
         out.append(row + (f" {signed(delta.get(line['key']))} |" if delta else ""))
     if comparison:
         answers = _compared(comparison)["answers"]
-        out += ["", *(f"**{answer['text']}.** {answer['change']}" for answer in answers)]
-        out += [line for warning in comparison["warnings"] for line in ("", f"**{warning}**")]
+        out += ["", *(f"**{page.marked(answer['text'])}.** {answer['change']}" for answer in answers)]
+        out += [line for warning in comparison["warnings"] for line in ("", f"**{page.marked(warning)}**")]
         if any(row["could_flip"] for row in comparison["differences"] if row["measure"] == comparison["headline"]):
             out += [
                 "",
                 "Judging the unjudged documents could turn this around; `assay gold next` says which.",
             ]
-        out += ["", f"Against {comparison['baseline']}, queries that moved most ({comparison['headline']}):", ""]
-        out += [f"- {row['query_id']} {signed(row['value'] - row['baseline'])}" for row in comparison["moved"][:5]]
+        before = page.marked(comparison["baseline"])
+        out += ["", f"Against {before}, queries that moved most ({comparison['headline']}):", ""]
+        out += [f"- {page.marked(row['query_id'])} {signed(row['value'] - row['baseline'])}"
+                for row in comparison["moved"][:5]]  # fmt: skip
     return "\n".join(out) + "\n"
 
 
@@ -139,7 +143,7 @@ def _settling(verdict: Mapping[str, Any]) -> list[str]:
     """What would settle an inconclusive verdict, in one line."""
     if "judge_next" not in verdict:
         return []
-    pairs = [f"{pair['query_id']} {pair['doc_id']}" for pair in verdict["judge_next"]]
+    pairs = [page.marked(f"{pair['query_id']} {pair['doc_id']}") for pair in verdict["judge_next"]]
     if not pairs:
         return ["More queries would settle it, not more judgments.", ""]
     more = f" and {len(pairs) - 5} more" if len(pairs) > 5 else ""
@@ -192,8 +196,7 @@ def _measure_table(
             decimal(means[line["key"]]) + (f" ({signed(delta[line['key']])})" if line["key"] in delta else "")
             for line in lines
         ]
-        label = name.replace("|", "\\|").replace("\n", " ")
-        out.append(f"| {label} | {n} | " + " | ".join(cells) + " |")
+        out.append(f"| {page.marked(name)} | {n} | " + " | ".join(cells) + " |")
     return out
 
 
@@ -244,19 +247,25 @@ def by_query_csv(results: Results, comparison: Mapping[str, Any] | None = None) 
 
 
 def latex(results: Results, comparison: Mapping[str, Any] | None = None) -> str:
-    lines = results["receipt"]["measures"]
-    rows = [
-        f"{page.tex(_title(line))} & {decimal(results['overall'][line['key']])} & "
-        f"{page.tex(page.span(results['intervals']['overall'][line['key']]))} \\\\"
-        for line in lines
-    ]
-    caption = (
-        f"{results['engine']} on {results['receipt']['gold']['name']} ({results['receipt']['n']['overall']} queries)"
-    )
+    gold, n = results["receipt"]["gold"]["name"], results["receipt"]["n"]["overall"]
+    names: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+    if comparison:
+        names = ("Measure", "Before", "Now", "Change", "95% interval", "p (Holm)")
+        rows = [
+            (_title(row), decimal(row["baseline"]), decimal(row["value"]), signed(row["difference"]),
+             change_span(row["low"], row["high"]), p_value(row["p_holm"]))
+            for row in comparison["differences"]
+        ]  # fmt: skip
+        caption = f"{results['engine']} against {comparison['baseline']} on {gold} ({n} queries)"
+    else:
+        names, caption = ("Measure", "Mean", "95% interval"), f"{results['engine']} on {gold} ({n} queries)"
+        means, bounds = results["overall"], results["intervals"]["overall"]
+        lines = results["receipt"]["measures"]
+        rows = [(_title(line), decimal(means[line["key"]]), page.span(bounds[line["key"]])) for line in lines]
     if note := standing_line(results["receipt"]["gold"]):
         caption += f"; gold set {note}"
-    head = ["\\begin{table}", "\\centering", "\\begin{tabular}{lrr}", "\\hline", "Measure & Mean & 95\\% interval \\\\",
-            "\\hline"]  # fmt: skip
-    return "\n".join(
-        [*head, *rows, "\\hline", "\\end{tabular}", f"\\caption{{{page.tex(caption)}}}", "\\end{table}", ""]
-    )
+    body = [" & ".join(map(page.tex, row)) + r" \\" for row in (names, *rows)]
+    head = [r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{l{'r' * (len(names) - 1)}}}", r"\hline"]
+    tail = [r"\hline", r"\end{tabular}", rf"\caption{{{page.tex(caption)}}}", r"\end{table}", ""]
+    return "\n".join([*head, body[0], r"\hline", *body[1:], *tail])

@@ -14,7 +14,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 from markupsafe import Markup
 
-from assay.figures import decimal, p_value, signed
+from assay.figures import change_span, decimal, p_value, signed
 
 BARS = 24
 
@@ -49,12 +49,17 @@ def grade_class(grade: int | None) -> str:
 
 
 TEX = {**{character: f"\\{character}" for character in "&%$#_{}"}, "\\": r"\textbackslash{}", "~": r"\textasciitilde{}",
-       "^": r"\textasciicircum{}", "–": "--"}  # fmt: skip
+       "^": r"\textasciicircum{}", "–": "--", "<": r"\textless{}", ">": r"\textgreater{}"}  # fmt: skip
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def tex(text: str) -> str:
     return "".join(TEX.get(character, character) for character in text)
+
+
+def marked(text: str) -> str:
+    """Text inside Markdown: what an id or a name holds is shown, not obeyed."""
+    return re.sub(r"([\\`*\[\]|])", r"\\\1", text.replace("\n", " ")).replace("&", "&amp;").replace("<", "&lt;")
 
 
 def attribute(text: str) -> str:
@@ -64,7 +69,7 @@ def attribute(text: str) -> str:
 
 FILTERS = {
     "dec": decimal, "signed": signed, "span": span, "brief": brief, "gradeclass": grade_class, "percent": percent,
-    "percents": percents, "millis": millis, "pvalue": p_value,
+    "percents": percents, "millis": millis, "pvalue": p_value, "changespan": change_span,
 }  # fmt: skip
 
 

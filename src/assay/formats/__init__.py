@@ -5,12 +5,13 @@ A new format is one module with `read_gold`/`write_gold` or `read_run`, and one 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from assay.errors import InputError
-from assay.types import GoldSet, Run
+from assay.types import GoldSet, Judgment, Run
 
 GOLD_FORMATS = {
     "json": "assay.formats.dataset_json",
@@ -51,6 +52,15 @@ def write_gold(gold: GoldSet, path: Path, format: str | None = None) -> list[Pat
     name = _known(format, GOLD_FORMATS) if format else format_of_name(path)
     written: list[Path] = import_module(GOLD_FORMATS[name]).write_gold(gold, path)
     return written
+
+
+def add_judgments(path: Path, judgments: Sequence[Judgment]) -> None:
+    """Write more judgments into a gold set, in a format that keeps who made them and when."""
+    module = import_module(GOLD_FORMATS[detect_gold(path)])
+    if not hasattr(module, "add_judgments"):
+        raise InputError("this format does not keep a grade 0, or who judged and when", where=str(path),
+                         hint=f"Make a dataset.json of it first: assay gold convert {path} dataset.json")  # fmt: skip
+    module.add_judgments(path, judgments)
 
 
 def read_run(path: Path | str, format: str | None = None) -> Run:

@@ -31,7 +31,7 @@ def read_gold(path: Path) -> GoldSet:
     folder, qrels = (path.parent.parent, path) if path.is_file() else (path, _qrels_of(path))
     queries: list[Query] = []
     seen: set[str] = set()
-    for number, raw in iter_json_lines(folder / "queries.jsonl"):
+    for number, raw in iter_json_lines(folder / "queries.jsonl", strict=True):
         at = f"line {number}"
         row = record(expect(raw, dict, folder / "queries.jsonl", at, "an object"), _Query, folder / "queries.jsonl", at)
         unique(row._id, seen, folder / "queries.jsonl", at, "query id")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +23,47 @@ QUERY_COLUMNS = ("type", "topic", "issue", "category", "language", "corpus", "no
 
 
 def read_gold(path: Path) -> GoldSet:
+    queries: dict[str, Query] = {}
+    judgments: dict[tuple[str, str], Judgment] = {}
+    for where, row in _rows(path):
+        _read_row(row, queries, judgments, where, path)
+    if not queries:
+        raise InputError("there are no rows below the header", where=str(path))
+    return GoldSet(name=path.stem, queries=tuple(queries.values()), judgments=judgments_to_frame(judgments.values()))
+
+
+def read_judgments(path: Path) -> tuple[list[tuple[str, Judgment]], int]:
+    """The judgments that a person filled in, each with where it stands, and how many rows have no grade yet."""
+    found: dict[tuple[str, str], tuple[str, Judgment]] = {}
+    rows = 0
+    for where, row in _rows(path):
+        rows += 1
+        values = {key: (value or "").strip() for key, value in row.items() if key is not None}
+        if not values["grade"]:
+            continue
+        pair = (values["query_id"], values["doc_id"])
+        if not all(pair) or None in row or pair in found:
+            problem = "this pair is graded twice" if pair in found else "the row has no query_id, no doc_id or too much"
+            raise InputError(problem, where=where, hint="Nothing was changed.")
+        text = {name: values[name] for name in JUDGMENT_TEXT_COLUMNS if values.get(name)}
+        grade = grade_of(values["grade"], where)
+        found[pair] = (where, Judgment(query_id=pair[0], doc_id=pair[1], grade=grade, **text))
+    return list(found.values()), rows - len(found)
+
+
+def add_judgments(path: Path, judgments: Sequence[Judgment]) -> None:
+    """Append judgments, or put one in the place of another on the same pair."""
+    gold = read_gold(path)
+    rows = {(row.query_id, row.doc_id): row for row in (*gold.iter_judgments(), *judgments)}
+    write_gold(replace(gold, judgments=judgments_to_frame(rows.values())), path)
+
+
+def _rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
+    """Each row with where it stands. Spreadsheets separate by commas, semicolons or tabs, as their language has it."""
     refuse_long_lines(path)
-    reader = csv.DictReader(io.StringIO(decode(read_bytes(path), path), newline=""), strict=True)
+    text = decode(read_bytes(path), path)
+    mark = max(",;\t", key=text.partition("\n")[0].count)
+    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True, delimiter=mark)
     try:
         names = list(reader.fieldnames or ())
     except csv.Error as error:
@@ -34,16 +75,11 @@ def read_gold(path: Path) -> GoldSet:
     if missing:
         raise InputError(f"the column {missing[0]} is missing", where=f"{path}:1",
                          hint=f"Expected a header with {', '.join(REQUIRED)} and optionally query.")  # fmt: skip
-    queries: dict[str, Query] = {}
-    judgments: dict[tuple[str, str], Judgment] = {}
     try:
         for row in reader:
-            _read_row(row, queries, judgments, f"{path}:{reader.line_num}", path)
+            yield f"{path}:{reader.line_num}", row
     except csv.Error as error:
         raise InputError(f"not valid CSV: {error}", where=f"{path}:{reader.line_num}") from error
-    if not queries:
-        raise InputError("there are no rows below the header", where=str(path))
-    return GoldSet(name=path.stem, queries=tuple(queries.values()), judgments=judgments_to_frame(judgments.values()))
 
 
 def _read_row(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from assay.errors import InputError
-from assay.files import read_strict_json, write_atomic
+from assay.files import decode, read_bytes, read_strict_json, write_atomic
 from assay.formats.schema import expect, record, text_of, unique, unknown_keys
 from assay.types import GoldSet, Issue, Judgment, Query, Topic, judgments_to_frame
 
@@ -128,16 +131,35 @@ def _read_query(raw: dict[str, Any], taxonomy: dict[str, Topic], path: Path, at:
     return query, judgments
 
 
+def _judgment_object(judgment: Judgment) -> dict[str, Any]:
+    row: dict[str, Any] = {"opinion_id": judgment.doc_id, "score": judgment.grade, "rationale": judgment.rationale}
+    row |= {key: getattr(judgment, key) for key in ("judge", "source", "rubric", "at", "supersedes")
+            if getattr(judgment, key)}  # fmt: skip
+    return row | (msgspec.json.decode(judgment.extra) if judgment.extra else {})
+
+
+def add_judgments(path: Path, judgments: Sequence[Judgment]) -> None:
+    """Append judgments, or put one in the place of another on the same pair. Everything else stays as it is written, so
+    that the difference shows what was judged and nothing more."""
+    text = decode(read_bytes(path), path)
+    data = json.loads(text)
+    rows = {query["id"]: query.setdefault("relevance_judgments", []) for query in data["queries"]}
+    for judgment in judgments:
+        places = [place for place, row in enumerate(rows[judgment.query_id]) if row["opinion_id"] == judgment.doc_id]
+        place = places[0] if places else len(rows[judgment.query_id])
+        rows[judgment.query_id][place : place + 1] = [_judgment_object(judgment)]
+    indent = re.search(r"\n([ \t]+)", text)
+    written = json.dumps(data, indent=indent[1] if indent else None, ensure_ascii="\\u" in text)
+    write_atomic(path, written + text[len(text.rstrip()) :])
+
+
 def write_gold(gold: GoldSet, path: Path) -> list[Path]:
     graded: dict[str, list[dict[str, Any]]] = {query.id: [] for query in gold.queries}
     for judgment in gold.iter_judgments():
         if judgment.grade > MAX_SCORE or judgment.grade < 0:
             raise InputError(f"grade {judgment.grade} on query {judgment.query_id!r} does not fit the scale 0 to 2 of "
                              "dataset.json", hint="Write to trec, beir or csv instead.")  # fmt: skip
-        row: dict[str, Any] = {"opinion_id": judgment.doc_id, "score": judgment.grade, "rationale": judgment.rationale}
-        row |= {key: getattr(judgment, key) for key in ("judge", "source", "rubric", "at", "supersedes")
-                if getattr(judgment, key)}  # fmt: skip
-        graded[judgment.query_id].append(row | (msgspec.json.decode(judgment.extra) if judgment.extra else {}))
+        graded[judgment.query_id].append(_judgment_object(judgment))
     data: dict[str, Any] = {
         "version": gold.version or "1.0",
         "created_at": gold.created_at,

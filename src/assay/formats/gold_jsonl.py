@@ -27,7 +27,7 @@ def read_gold(path: Path) -> GoldSet:
     seen: set[str] = set()
     queries: list[Query] = []
     judgments: list[Judgment] = []
-    for number, raw in iter_json_lines(path, comments=True):
+    for number, raw in iter_json_lines(path, comments=True, strict=True):
         at = f"line {number}"
         row = record(expect(raw, dict, path, at, "an object"), _Row, path, at)
         text_of(row.query, path, f"{at} query")

@@ -19,8 +19,10 @@ OWN_FIELDS = ("doc_id", "score", "title", "text", "match")
 
 def read_run(path: Path) -> Run:
     """The ranked ids by query. Hits may be strings, or objects with an id (`doc_id`, `id`, `opinion_id`, `node_id`)."""
-    engine, results = read_results(path)
-    return run_from_results(engine, results)
+    data, results = _read(path)
+    receipt = data.get("receipt")
+    searched = receipt.get("corpus_fingerprint") if isinstance(receipt, dict) else None
+    return run_from_results(_engine(data, path), results, **({"corpus_fingerprint": searched} if searched else {}))
 
 
 def read_results(path: Path) -> tuple[str, list[QueryResult]]:
@@ -28,7 +30,12 @@ def read_results(path: Path) -> tuple[str, list[QueryResult]]:
 
     Reads `per_query` of a results file and `results` of the golden suite's runner. A hit listed twice stays twice, so
     that ranks are those of the file."""
-    data = expect(read_json(path), dict, path, "$", "an object")
+    data, results = _read(path)
+    return _engine(data, path), results
+
+
+def _read(path: Path) -> tuple[dict[str, Any], list[QueryResult]]:
+    data: dict[str, Any] = expect(read_json(path), dict, path, "$", "an object")
     key = "per_query" if "per_query" in data else "results"
     if key not in data:
         raise InputError("the key per_query is missing", where=f"{path}: $", hint="Is this a results file?")
@@ -39,7 +46,7 @@ def read_results(path: Path) -> tuple[str, list[QueryResult]]:
         result = _read_result(expect(raw, dict, path, at, "an object"), path, at)
         unique(result.query_id, seen, path, at, "query")
         results.append(result)
-    return _engine(data, path), results
+    return data, results
 
 
 def _engine(data: dict[str, Any], path: Path) -> str:

@@ -28,7 +28,7 @@ def record(value: Any, kind: type[T], path: Path, at: str, hint: str = "") -> T:
 
 
 def unknown_keys(value: Mapping[str, Any], kind: type[msgspec.Struct]) -> dict[str, Any]:
-    known = {field.encode_name for field in msgspec.structs.fields(kind)}
+    known = kind.__struct_encode_fields__
     return {key: item for key, item in value.items() if key not in known}
 
 

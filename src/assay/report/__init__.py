@@ -30,6 +30,7 @@ TIE_POLICY = {
     "score": "score descending, then document id descending (as trec_eval); a repeated document keeps its first place",
 }
 UNJUDGED_POLICY = "an unjudged document counts as not relevant; judged-only values and bounds stand beside"
+OTHER_SLICES = ("category", "corpus", "language")  # said of a query that has them
 MISSING_POLICY = (
     "a query missing from the run scores 0; a failed query has no score; a query without relevant documents is a "
     "negative test and not ranked"
@@ -72,7 +73,7 @@ def _per_query(sheet: ScoreSheet, run: Run, gold: GoldSet, keys: Mapping[str, st
             "query_text": query.text,
             "query_type": query.type,
             "query_topic": query.topic,
-            **({"query_corpus": query.corpus} if query.corpus else {}),
+            **{f"query_{kind}": value for kind in OTHER_SLICES if (value := getattr(query, kind))},
             **({"query_practice_area": query.topic} if gold.from_logs else {}),
             "num_results": len(doc_ids),
             "results": doc_ids,

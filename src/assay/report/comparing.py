@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from assay.figures import p_value, short, signed
+from assay.figures import change_span, p_value, short, signed
 
 
 def comparison_table(found: Mapping[str, Any]) -> RenderableType:
@@ -29,7 +29,7 @@ def comparison_table(found: Mapping[str, Any]) -> RenderableType:
             flip = " *" if row["could_flip"] else ""
             table.add_row(
                 row["measure"] + flip, str(row["n"]), f"{row['baseline']:.3f}", f"{row['value']:.3f}",
-                signed(row["difference"]), f"{signed(row['low'])} to {signed(row['high'])}",
+                signed(row["difference"]), change_span(row["low"], row["high"]),
                 p_value(row["p_randomization"]), p_value(row["p_holm"]), signed(row["effect_size"], 2),
                 f"{row['wins']}/{row['ties']}/{row['losses']}", style=style,
             )  # fmt: skip
@@ -65,6 +65,8 @@ def _comparison_notes(found: Mapping[str, Any], rows: Sequence[Mapping[str, Any]
 
 
 def _power(row: Mapping[str, Any], measure: str) -> str:
+    if row["n"] == 1:
+        return "One query cannot show whether a change is more than chance."
     if row["detectable"] is None:
         seen = "No query changed" if not row["difference"] else "Every query changed by the same amount"
         return f"{seen} in {measure}, so what change {row['n']} queries could show cannot be estimated."

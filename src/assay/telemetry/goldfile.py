@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from assay.errors import InputError
-from assay.files import decode, write_atomic
+from assay.files import decode, refuse_repeated_keys, write_atomic
 from assay.telemetry.normal import row_key
 from assay.types import standing
 
@@ -81,6 +81,7 @@ def _line(raw: bytes, path: Path, number: int) -> Line:
         values = msgspec.json.decode(text)
         if not isinstance(values, dict):
             raise msgspec.ValidationError(f"expected an object, got {type(values).__name__}")
+        refuse_repeated_keys(text.decode(), values, path, number)  # rewriting the line would lose one of the two
         return Line(raw, _row(values))
     except (msgspec.MsgspecError, RecursionError) as error:
         hint = "Correct the line, or make it a comment with #. Nothing was changed."

@@ -62,7 +62,9 @@ def _review_page(request: Request, item: Any, place: int, *, status: int = 200, 
     pending = desk.backlog().pending_review
     return _render(
         request, "review.html", status, item=item, place=place, pending=pending, more=place + 1 < pending,
-        documents=desk.evidence(item) if item else [], last_rejected=last_rejected, said=said, given=given,
+        documents=desk.evidence(item) if item else [],
+        grades=range(desk.top_grade(item) + 1) if item and item.kind == "judgment" and item.grade is None else (),
+        last_rejected=last_rejected, said=said, given=given,
     )  # fmt: skip
 
 
@@ -172,7 +174,7 @@ def _decided(desk: Desk, given: Given) -> str:
 
 
 def _decide_judgment(desk: Desk, item: Any, given: Given) -> str:
-    grade = int(given.grade) if given.grade in tuple("01234") else None
+    grade = int(given.grade) if given.grade in tuple("0123456789") else None
     if given.action == "approve" and item.grade is None and grade is None:
         raise Refused("grade")
     desk.rule_suggestion(item.id, accept=given.action == "approve", by=given.by, why=given.why, grade=grade)
