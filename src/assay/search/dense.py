@@ -22,7 +22,7 @@ from assay.search.views import Parts
 
 # what ships: minilm-l6 is all-MiniLM-L6-v2 (Apache-2.0), int8; opinions-en-1 is the same fine-tuned on opinions' own
 # questions (docs/experiments/02-encoder.md)
-SHIPPED = ("minilm-l6", "opinions-en-1", "static-fi-1")
+SHIPPED = ("minilm-l6", "opinions-en-1", "static-fi-1", "static-he-1")
 QUERY_TOKENS = 128
 CITED_TOKENS = 24
 

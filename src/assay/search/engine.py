@@ -23,6 +23,8 @@ MAX_QUERY = 20_000  # characters that are read of a query
 MAX_WORDS = 400  # different words of a query that look-alikes, spelling and the passage are sought for
 FEEDBACK_HITS, TEMPERATURE = 8, 0.1
 LIKE_TERMS = 40
+FIRST_HITS = 10  # that are looked at to see whether they are of one act
+USUAL_ACT = 0.65  # their share where there is only one act to be of
 MAX_SPELLED = 40  # unknown words of a query that are read as their neighbours
 MEANT = 0.6  # what a term of the thesaurus counts beside the word itself
 EXPANDED = 0.3  # the question with these terms, by n-grams
@@ -242,7 +244,7 @@ class Engine(SearchEngine):
         fused = signals["fused"]
         if allowed is not None:
             fused = np.where(allowed, fused, -1.0)
-        size = min(max(top_k, 3), len(fused))
+        size = min(max(top_k, FIRST_HITS), len(fused))
         top = np.argpartition(-fused, size - 1)[:size]
         top = top[np.lexsort((top, -fused[top]))]
         top = top[fused[top] > 0]
@@ -263,6 +265,8 @@ class Engine(SearchEngine):
         head = {name: float(values[top[0]]) for name, values in signals.items()}
         if "coverage" in signals:
             head["coverage"] = float(signals["coverage"][top[:3]].max())
+            first = self._index.act_of[top[:FIRST_HITS]]
+            head["one_act"] = float(np.bincount(first).max()) / len(first) if len(self._index.acts) > 1 else USUAL_ACT
         if "citation" in signals and self._index.sections and not signals["citation"].any():
             return {}  # the question names a section that is not here
         return head
@@ -339,9 +343,9 @@ def to_best(scores: Any) -> Any:
 
 
 def _spread(scores: Any) -> Any:
-    """From 0 for the middle document to 1 for the best."""
+    """From 0 for the middle document and all behind it to 1 for the best."""
     middle = np.median(scores)
-    return (scores - middle) / max(float(scores.max() - middle), 1e-9)
+    return np.maximum(scores - middle, 0) / max(float(scores.max() - middle), 1e-9)
 
 
 def _feedback(vectors: Floats, first: Floats) -> Any:

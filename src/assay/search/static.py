@@ -1,7 +1,7 @@
 """A static encoder: a word is the mean of its n-grams' vectors, a text the weighted sum of its words. No network.
 
-static-fi-1 starts from the floret vectors of spacy-fi-experimental-web-md 0.15 (MIT), cut to 192 numbers, trained
-further on questions to statutes; how is in training/README.md. Weights are int8 rows with one scale each.
+static-fi-1 starts from the floret vectors of spacy-fi-experimental-web-md 0.15 (MIT), static-he-1 from what 73 statutes
+say; both are trained on questions to statutes, as training/README.md tells. Weights are int8 rows with one scale each.
 """
 
 from __future__ import annotations
