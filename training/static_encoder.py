@@ -5,8 +5,9 @@
 
 The corpus is one that `assay corpus import` made. VECTORS is the file vocab/vectors of the package
 spacy-fi-experimental-web-md 0.15 (MIT); without it the vectors begin with what the corpus itself says (latent semantic
-analysis). Four kinds of pairs: questions written for moments (questions-LANGUAGE), section titles, tags, and passages
-in which terms were replaced by what the thesaurus has for them. Needs torch and scipy; one thread is fastest.
+analysis). Four kinds of pairs: questions written for moments (questions-LANGUAGE), as they are and carelessly typed;
+section titles; tags; passages in which terms were replaced by what the thesaurus has for them. Needs torch and scipy;
+one thread is fastest.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import logging
 import math
 import random
 import re
+from collections import Counter
 from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
@@ -30,7 +32,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from assay.corpus import open_corpus
-from assay.search.analysis import Analyzer, analyzer
+from assay.search.analysis import Analyzer, analyzer, without_dots
 from assay.search.static import places
 from assay.search.thesaurus import thesaurus
 from assay.search.views import view_of
@@ -42,6 +44,7 @@ SCALE = 20.0
 RATE, GATE_RATE = 1.5e-3, 3e-3  # for vectors of length 1 on average
 ANCHOR = 0.01  # how much the vectors are held to where they began
 WRITTEN = 8.0  # a question written for a moment is drawn this many times as often as another pair
+COMMON = 150  # words that stand in questions of every kind
 LONGEST = 120  # words of a moment
 Words = list[int]
 log = logging.getLogger("static")
@@ -70,11 +73,13 @@ class Data:
             said += [self._reworded(view.body) for _ in range(2)]
             self.pairs += [Pair(words, number, False) for words in said if words]
         place = {document.id: number for number, document in enumerate(documents)}
-        for path in sorted(questions.glob("*.jsonl")):
-            for line in path.open(encoding="utf-8"):
-                item = json.loads(line)
-                asked = [self._of(text) for text in item["questions"]]
-                self.pairs += [Pair(words, place[item["id"]], True) for words in asked if words]
+        lines = [line for path in sorted(questions.glob("*.jsonl")) for line in path.open(encoding="utf-8")]
+        written = [(place[item["id"]], text) for item in map(json.loads, lines) for text in item["questions"]]
+        often = Counter(word for _, text in written for word in language.words(text)).most_common(COMMON)
+        common = [word for word, _ in often]
+        for number, text in written:
+            said = [self._of(text), self._of(self._carelessly(text, common))]
+            self.pairs += [Pair(words, number, True) for words in said if words]
         self.words = list(self._numbers)
         laws = np.array([views[pair.moment].act for pair in self.pairs])
         self.by_law = [np.flatnonzero(laws == law) for law in np.unique(laws)]
@@ -100,6 +105,21 @@ class Data:
             known = self._variants.get(self._language.lemma(word))
             said.append(self._random.choice(known) if known and self._random.random() < 0.7 else word)
         return self._of(" ".join(said))
+
+    def _carelessly(self, text: str, common: Sequence[str]) -> str:
+        """The question as it may be typed: slips in some words, and up to four more words that say nothing."""
+        words = [self._slip(w) if self._random.random() < 0.25 else w for w in self._language.words(text)]
+        return " ".join(words + self._random.choices(common, k=self._random.randint(0, 4)))
+
+    def _slip(self, word: str) -> str:
+        at = self._random.randrange(len(word))
+        slips = (
+            word[:at] + word[at + 1 :],
+            word[:at] + word[at] + word[at:],
+            word[:at] + word[at + 1 : at + 2] + word[at] + word[at + 2 :],
+            without_dots(word),
+        )
+        return self._random.choice(slips) or word
 
     def _reworded(self, text: str) -> Words:
         clauses = [words for part in re.split(r"[.;:]\s", text) if len(words := self._language.words(part)) >= 4]

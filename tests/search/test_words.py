@@ -7,12 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay import library
 from assay.search.analysis import analyzer
 from assay.search.dense import encoder
 from assay.search.engine import Engine
-from assay.search.index import build
-from assay.search.profile import FINNISH, SOFT
+from assay.search.index import build, load, save
+from assay.search.profile import FINNISH, HEBREW, SOFT
 from assay.search.thesaurus import thesaurus
 from assay.types import Document, Locator
 
@@ -42,6 +41,13 @@ SECTIONS = (
         "Alijäämän kattamisen siirtymäsäännökset",
         "Alijäämän kattamista koskevaa säännöstä sovelletaan ensi kerran 2015.",
     ),
+)
+
+
+SWEDISH = act(
+    *(("", text) for text in ("fågeln hunden huset", "fågeln hunden trädgården", "hunden huset trädgården")),
+    *(("", text) for text in ("skatten inkomsten taxeringen", "skatten taxeringen besväret", "inkomsten besväret")),
+    language="sv",
 )
 
 
@@ -96,20 +102,36 @@ def test_the_static_encoder_gives_unit_vectors_that_know_meaning() -> None:
 
 
 def test_vectors_are_learned_from_a_collection_without_an_encoder() -> None:
-    texts = ["חתול כלב בית", "חתול כלב גינה", "כלב בית גינה", "מס הכנסה שומה", "מס שומה ערר", "הכנסה שומה ערר"]
-    documents = act(*(("", text) for text in texts), language="he")
-    first, second = build(documents), build(documents)
+    first, second = build(SWEDISH), build(SWEDISH)
     assert first.profile.encoder == SOFT.encoder == "learned"
     assert first.vectors is not None
     assert second.vectors is not None
     assert np.array_equal(first.vectors, second.vectors)
     assert first.vectors[0] @ first.vectors[1] > 0.5 > first.vectors[0] @ first.vectors[3]
-    found = Engine(first).search("חתול", 4)
+    found = Engine(first).search("fågeln", 4)
     assert {hit.doc_id for hit in found[:3]} == {"a:1", "a:2", "a:3"}  # the third never says it
 
 
-def test_an_index_with_learned_vectors_comes_back_as_it_was(home: Path) -> None:
-    assert library.open_engine("precedents", home=home)._index.word_vectors is not None
+def test_an_index_with_learned_vectors_comes_back_as_it_was(tmp_path: Path) -> None:
+    built = build(SWEDISH)
+    save(built, tmp_path / "index", "corpus")
+    opened = load(tmp_path / "index", "corpus")
+    assert built.word_vectors is not None
+    assert opened.word_vectors is not None
+    assert np.array_equal(built.word_vectors, opened.word_vectors)
+
+
+def test_hebrew_has_an_encoder_of_its_own() -> None:
+    vectors = encoder("static-he-1").queries(["פיטורים", "פיצויי פיטורין", "היטל השבחה"])
+    assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2]
+    assert build(act(("מס", "מס הכנסה"), ("ערר", "ערר על שומה"), language="he")).profile == HEBREW
+
+
+def test_hits_from_many_acts_speak_against_an_answer() -> None:
+    """In Hebrew the first hits on a question that is answered are mostly of one act."""
+    scope = HEBREW.calibration.scope
+    known = {"coverage": 0.4, "dense": 0.5}
+    assert scope({**known, "one_act": 1.0}) > HEBREW.calibration.abstain > scope({**known, "one_act": 0.3})
 
 
 def test_the_forms_of_the_finnish_thesaurus_are_of_this_thesaurus() -> None:

@@ -23,7 +23,10 @@ FINNISH_STOP = frozenset(
     "ja tai on ei se ne kun jos että mitä mikä mitkä miten missä milloin kuka kenen voiko saako pitääkö onko pitää "
     "olla sen sitä siitä siihen sille kuinka mihin mistä jotka joka jonka jota sekä kuin myös ovat tämä tämän tätä "
     "jossa josta joita mutta vaan niin hän he me te minä sinä voi saa tulee täytyy sanoo laki lain laissa mukaan "
-    "koskee koskeva koskevat koskien liittyen liittyy".split()
+    "koskee koskeva koskevat koskien liittyen liittyy "
+    # the same in spoken language, and words that only fill a sentence
+    "onks saaks voiks pitääks oisko mites mitäs kuis et ku ni sit sitten siis hei no joo ihan oikeesti oikeasti niinku "
+    "tota tuota kai muuten nyt kyllä kyl joku jotain mä sä".split()
 )
 HEBREW_STOP = frozenset(
     "של את על עם או אם כי לא גם כל הוא היא הם זה זו אשר מה מי איך מתי האם יש אין אל בין לפי כדי כמה איזה היה "

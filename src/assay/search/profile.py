@@ -104,10 +104,10 @@ HEBREW = msgspec.structs.replace(
     name="hebrew",
     language="he",
     encoder="static-he-1",
-    dense=3.0,
+    dense=2.0,
     # `one_act`: the first hits on a question from outside are of all kinds of acts
     calibration=Calibration(
-        scope=Logistic(bias=-4.3, weights={"coverage": 1.75, "dense": 2.5, "one_act": 3.7}), power=0.3
+        scope=Logistic(bias=-4.0, weights={"coverage": 1.9, "dense": 2.5, "one_act": 3.1}), power=0.3
     ),
 )
 
