@@ -34,7 +34,7 @@ from assay.search.soft import Lookalikes, SoftView, lookalikes
 from assay.search.views import View, section_texts, view_of
 from assay.types import Document
 
-FORMAT = 3
+FORMAT = 4
 MANIFEST = "index.json"
 WRITTEN, STALE = "written.txt", 3_600.0  # the end mark of a data folder; seconds after which one without it is given up
 VIEWS = {"main": 1.0, "title": 0.3, "tags": 0.5, "section": 0.3}  # soft views and what each counts
