@@ -65,7 +65,7 @@ def test_a_damaged_index_is_found_and_built_again(tmp_path: Path, damage: str) -
     elif damage == "manifest":
         manifest.write_text(manifest.read_text()[:40])
     else:
-        manifest.write_text(manifest.read_text().replace('"format": 3', '"format": 999'))
+        manifest.write_text(manifest.read_text().replace(f'"format": {index.FORMAT}', '"format": 999'))
     with pytest.raises(IndexProblem):
         index.load(folder)
     said: list[str] = []
