@@ -84,7 +84,7 @@ def score(
     report: Annotated[
         Path | None, typer.Option(help="A folder for eval-report-DATE.json and .md, or one file name.md.")
     ] = None,
-    language: Annotated[str, typer.Option(help="The report's language: en or fi.")] = "en",
+    language: Annotated[str, typer.Option(help="The report's language: en, or fi for golden sets.")] = "en",
     json: Json = False,
 ) -> None:
     """Score an engine, or saved results, against a gold set."""
@@ -92,7 +92,9 @@ def score(
     from assay import reports, workbench
 
     if report is not None:
-        reports.check_report(report, language, dataset, run, corpus, output)
+        reports.check_report(report, dataset, run, corpus, output)
+    if language != "en":
+        reports.check_language(language, dataset)
     if update_baseline:
         baseline, by = baseline or dataset.with_name("baseline.json"), reports.who_records(by)
         workbench.refuse_outputs(baseline)
