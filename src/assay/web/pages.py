@@ -60,7 +60,7 @@ def _review_page(request: Request, item: Any, place: int, *, status: int = 200, 
     """The item, as it is in the store or as the expert has filled it in."""
     desk = _desk(request)
     pending = desk.backlog().pending_review
-    grades, note = (), ""
+    grades, note = tuple[int, ...](), ""
     if item and item.kind == "judgment":
         try:
             grades = tuple(range(desk.top_grade(item) + 1)) if item.grade is None else ()
