@@ -18,7 +18,7 @@ from assay.terminal import show as show_
 app = typer.Typer(
     name="assay",
     help="Know whether legal search works: score engines against gold sets, with numbers you can check.",
-    epilog="Exit codes: 0 done, 1 a gate or check failed, 2 bad input, 3 inconclusive, 4 an engine or Assay itself failed.",
+    epilog="Exit codes: 0 done, 1 a gate or check failed, 2 bad input, 3 inconclusive, 4 an engine or Assay failed.",
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,

@@ -289,7 +289,9 @@ def test_a_report_tells_what_broke_and_what_was_repaired(assay_cli: Assay, score
     assert "### Rikkoutui (MUST ensin): 1" in (scored / "fi.md").read_text(encoding="utf-8")
     assert assay_cli("report", "after.json", "--against", "before.json", "-o", "r.html").code == 0
     page = (scored / "r.html").read_text(encoding="utf-8")
-    places = [page.index(part) for part in ("Changes from before", "<h3>Broke", ">m2<", "<h3>Repaired", ">m1<", ">s1<")]
+    places = [
+        page.index(part) for part in ("Changes from <bdi>before", "<h3>Broke", ">m2<", "<h3>Repaired", ">m1<", ">s1<")
+    ]
     assert places == sorted(places)
 
 
