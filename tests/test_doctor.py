@@ -49,6 +49,16 @@ def test_store_corpora_and_gold_in_one_screen(assay_cli: Assay) -> None:
     assert "1 withdrawn" in assay_cli("gold", "withdraw", "gold-set", "--by", "D", "--gone").err
 
 
+def test_an_index_that_lacks_a_file_is_damaged(assay_cli: Assay) -> None:
+    Path("docs.jsonl").write_text('{"id":"a","title":"A","text":"about q"}\n')
+    assert assay_cli("corpus", "import", "jsonl", "docs.jsonl", "--name", "docs").code == 0
+    assert assay_cli("index", "docs", "--no-dense").code == 0
+    assert assay_cli("doctor", "--json").json["index"]["corpora"]["docs"]["index"] == "ready"
+    next(Path(".assay/indexes/docs").rglob("ids.txt")).unlink()
+    done = assay_cli("doctor", "--json")
+    assert (done.code, "ids.txt" in done.json["index"]["corpora"]["docs"]["index"]) == (4, True)
+
+
 @pytest.mark.parametrize(("toml", "options", "part", "message"), [
     ("", ("--store", "mistyped.db"), "store", "there is no store here"),
     ("", ("--store", "postgresql://127.0.0.1:1/x"), "store", "127.0.0.1"),

@@ -90,6 +90,28 @@ def test_a_report_is_a_results_file(assay_cli: Assay, gold: Path) -> None:
     assert (done.code, Path("one.md").read_text().startswith("# Evaluation of")) == (0, True)
 
 
+def test_a_comparison_says_how_far_the_set_is_approved(assay_cli: Assay, gold: Path) -> None:
+    for name in ("a.json", "b.json"):
+        assay_cli("score", "--dataset", gold, "--search-module", "production.py", "--output", name)
+    assert (
+        "Gold set provisional (bootstrap-only): 0 of 3 rows approved (0%)."
+        in assay_cli("compare", "a.json", "b.json").out
+    )
+    assert "provisional" in assay_cli("compare", "a.json", "b.json", "--json").json["gold_status"]
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    (("--report", "r.md", "--language", "fi"), "the report on a graded set is not written in language 'fi'"),
+    (("--report", "r.md", "--language", "sv"), "no report in language 'sv'"),
+    (("--k", "3"), "for golden sets"), (("--min-score", "0.5"), "for golden sets"),
+])  # fmt: skip
+def test_what_a_graded_set_does_not_have_is_refused(
+    assay_cli: Assay, gold: Path, options: tuple[str, ...], message: str
+) -> None:
+    done = assay_cli("score", "--dataset", gold, "--search-module", "production.py", *options)
+    assert (done.code, message in done.err, Path("r.md").exists()) == (2, True, False)
+
+
 @pytest.mark.parametrize("ending", ["html", "md", "xml", "csv", "tex"])
 def test_every_report_says_how_far_the_set_is_approved(assay_cli: Assay, gold: Path, ending: str) -> None:
     done = assay_cli("score", "--dataset", gold, "--search-module", "production.py", "--output", "results.json")

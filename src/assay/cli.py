@@ -18,6 +18,7 @@ from assay.terminal import show as show_
 app = typer.Typer(
     name="assay",
     help="Know whether legal search works: score engines against gold sets, with numbers you can check.",
+    epilog="Exit codes: 0 done, 1 a gate or check failed, 2 bad input, 3 inconclusive, 4 an engine or Assay failed.",
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
@@ -84,7 +85,7 @@ def score(
     report: Annotated[
         Path | None, typer.Option(help="A folder for eval-report-DATE.json and .md, or one file name.md.")
     ] = None,
-    language: Annotated[str, typer.Option(help="The report's language: en or fi.")] = "en",
+    language: Annotated[str, typer.Option(help="The report's language: en, or fi for golden sets.")] = "en",
     json: Json = False,
 ) -> None:
     """Score an engine, or saved results, against a gold set."""
@@ -92,7 +93,9 @@ def score(
     from assay import reports, workbench
 
     if report is not None:
-        reports.check_report(report, language, dataset, run, corpus, output)
+        reports.check_report(report, dataset, run, corpus, output)
+    if language != "en":
+        reports.check_language(language, dataset)
     if update_baseline:
         baseline, by = baseline or dataset.with_name("baseline.json"), reports.who_records(by)
         workbench.refuse_outputs(baseline)

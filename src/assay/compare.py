@@ -15,7 +15,7 @@ import numpy as np
 from assay import stats
 from assay.errors import InputError
 from assay.overturn import could_overturn
-from assay.types import counted, is_variant
+from assay.types import counted, is_variant, standing_line
 
 ALPHA = 0.05
 TIE = 1e-9  # a difference no larger than this is a tie
@@ -67,6 +67,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     differences: list[Difference]
     moved: list[Moved]
     warnings: list[str]
+    gold_status: str = ""  # how far the gold set is approved; empty for a set that has no rows to approve
     variants: list[Difference] = []  # perturbed questions apart, each question by the mean of its variants
 
 
@@ -99,6 +100,7 @@ def compare(results: Sequence[Mapping[str, Any]], names: Sequence[str], *, force
         differences=_corrected(rows),
         moved=moved,
         warnings=warnings,
+        gold_status=_gold_status(results),
         variants=_corrected(apart),
     )
 
@@ -144,6 +146,11 @@ def _incomparable(results: Sequence[Mapping[str, Any]], names: Sequence[str]) ->
         for other, name in zip(results[1:], names[1:], strict=True)
         for difference in incomparable(results[0].get("receipt", {}), other.get("receipt", {}))
     ]
+
+
+def _gold_status(results: Sequence[Mapping[str, Any]]) -> str:
+    cards = [item["receipt"].get("gold", {}) for item in results]
+    return "; ".join(dict.fromkeys(filter(None, (standing_line(card) for card in cards if "queries" in card))))
 
 
 def _shared_keys(results: Sequence[Mapping[str, Any]]) -> dict[str, str]:

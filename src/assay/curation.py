@@ -85,7 +85,7 @@ def convert_gold(
     source: Path, target: Path, *, source_format: str | None = None, target_format: str | None = None
 ) -> tuple[list[Path], list[str]]:
     """Write `source` in another format; return the files written and, honestly, what that format could not hold."""
-    gold = formats.read_gold(source, source_format)
+    gold = _readable(source, source_format)
     if target_format is not None and target_format not in formats.GOLD_FORMATS:
         raise InputError(f"unknown format {target_format!r}", hint=f"Known: {', '.join(formats.GOLD_FORMATS)}.")
     name = target_format or formats.format_of_name(target)
@@ -102,6 +102,14 @@ def convert_gold(
                 f"{name} cannot hold this set: {error.message}", where=str(source), hint=error.hint
             ) from error
         return [move_into_place(path, target.parent / path.relative_to(scratch)) for path in written], lost
+
+
+def _readable(source: Path, format: str | None = None) -> GoldSet:
+    """A gold set to write again: an expectation that cannot be read is refused, and not copied."""
+    gold = formats.read_gold(source, format)
+    if any(query.checks for query in gold.queries):
+        golden.check_expectations(gold, file=str(source))
+    return gold
 
 
 def _lost(before: GoldSet, after: GoldSet) -> Iterable[str]:
@@ -142,7 +150,7 @@ def perturb_gold(
     parents: bool = True,
 ) -> tuple[int, int]:
     """Write adversarial variants of a gold set; returns how many questions and how many variants the file has."""
-    gold = formats.read_gold(source)
+    gold = _readable(source)
     if output.exists() and output.samefile(source):
         raise UsageError("the output would overwrite an input", where=str(output), hint="Give another file name.")
     varied = perturb(gold, kinds=kinds, seed=seed, language=language, parents=parents)

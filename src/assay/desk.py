@@ -264,6 +264,10 @@ class Desk:
         """The highest grade on the scale of the item's gold set."""
         return self._read_gold(item.gold).top_grade or TOP_GRADE
 
+    def is_changed_by(self, item: ReviewItem) -> bool:
+        """Whether accepting an item changes the gold set itself; else it is a vote, which `gold merge` brings in."""
+        return self.gold_path(item.gold).suffix == ".jsonl"
+
     def queue(self, *, gold: str = "", state: str = "pending_review", kind: str = "", limit: int = 50,
               offset: int = 0) -> Page:  # fmt: skip
         limit = min(max(limit, 1), MAX_PAGE)

@@ -96,10 +96,16 @@ def index_health(home: Path | None) -> dict[str, Any]:
 
 
 def _index_state(corpus: Corpus, home: Path | None) -> str:
+    """What is there and how large it is; every byte is checked when the index is opened."""
+    folder = library.index_folder(corpus, home)
     try:
-        manifest = indexes.read_manifest(library.index_folder(corpus, home))
+        manifest = indexes.read_manifest(folder)
     except indexes.IndexProblem as problem:
         return str(problem)
+    for name, written in manifest.files.items():
+        path = folder / manifest.data / name
+        if not path.is_file() or path.stat().st_size != written.bytes:
+            return f"the index is damaged: {name} is not what was written; the next search builds it again"
     return "ready" if manifest.corpus == corpus.fingerprint else "the corpus has changed since the index was built"
 
 

@@ -109,6 +109,7 @@ class RunComparison(Answer):
     differences: list[dict[str, Any]] = Field(description="By measure: values, difference, interval, p-values, wins.")
     moved: list[dict[str, Any]] = Field(description="The queries that moved most, and what entered and left.")
     warnings: list[str]
+    gold_status: str = Field("", description="How far the gold set is approved; empty where that is not recorded.")
     variants: list[dict[str, Any]] = Field([], description="The same for perturbed variants of golden questions.")
 
 

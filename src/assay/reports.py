@@ -7,17 +7,24 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from assay import exports, golden_report
+from assay import exports, formats, golden_report
 from assay.errors import UsageError
 from assay.files import write_atomic
 from assay.fingerprints import git_state
 from assay.workbench import encode, refuse_output
 
 
-def check_report(target: Path, language: str, *inputs: Path | None) -> None:
-    """Before an engine runs for an hour: could the report be written there, and would it spare the inputs?"""
+def check_language(language: str, dataset: Path) -> None:
+    """Before an engine runs for an hour: is there a report in this language on this gold set?"""
     if language not in golden_report.LANGUAGES:
         raise UsageError(f"no report in language {language!r}", hint=f"Known: {', '.join(golden_report.LANGUAGES)}.")
+    if language != "en" and not any(query.checks for query in formats.read_gold(dataset).queries):
+        raise UsageError(f"the report on a graded set is not written in language {language!r}", where=str(dataset),
+                         hint="That of a golden set is; leave --language out.")  # fmt: skip
+
+
+def check_report(target: Path, *inputs: Path | None) -> None:
+    """Before an engine runs for an hour: could the report be written there, and would it spare the inputs?"""
     if target.suffix == ".md":
         refuse_output(target, *inputs)
     elif target.exists() and not target.is_dir():
@@ -30,7 +37,7 @@ def check_report(target: Path, language: str, *inputs: Path | None) -> None:
 def write_reports(results: dict[str, Any], target: Path, *, language: str = "en") -> list[Path]:
     """A name that ends in .md is one Markdown report. Anything else is a folder, which gets eval-report-DATE.json (the
     results file) and eval-report-DATE.md; a second run on the same day replaces the first."""
-    check_report(target, language)
+    check_report(target)
     text = golden_report.markdown(results, language=language) if "gates" in results else exports.eval_report(results)
     if target.suffix == ".md":
         write_atomic(target, text)

@@ -97,11 +97,15 @@ def score(
         library.require_corpus(corpus)
     gold = formats.read_gold(dataset)
     if any(query.checks for query in gold.queries):
+        if measures:
+            raise UsageError("a golden set has measures of its own", where=str(dataset), hint="Leave --measure out.")
         asked = _Asked(search_module, engine, corpus, run_file, top_k, k, min_score, baseline)
         golden_scored = _score_golden(gold, dataset, asked, progress, say)
         if output is not None:
             write_atomic(output, encode(golden_scored.results))
         return golden_scored
+    if k is not None or min_score is not None:
+        raise UsageError("--k and --min-score are for golden sets; this one is graded", where=str(dataset))
     if not gold.judgments.height:
         raise InputError("there are no graded judgments to score against", where=str(dataset))
     wanted = tuple(map(str, parse_measures(measures))) or default_measures(gold)

@@ -67,7 +67,7 @@ def test_every_report_of_a_failing_set_with_a_baseline(assay_cli: Assay, files: 
     page = (files / name).read_text(encoding="utf-8")
     if name == "r.html":
         table = page.partition('id="queries"')[2]
-        places = [table.index(f"<b>{question}</b>") for question in ("m2", "m1", "s1")]
+        places = [table.index(f"<b><bdi>{question}</bdi></b>") for question in ("m2", "m1", "s1")]
         assert places == sorted(places), "MUST first, then by category"
         assert "(-100.0)" in page, "the change from the baseline"
     elif name == "r.xml":
@@ -147,12 +147,14 @@ def test_a_mistake_in_a_set_names_file_and_place_and_nothing_is_written(
     (files / "bad.json").write_text(json.dumps([QUESTIONS[0], QUESTIONS[1] | change]), encoding="utf-8")
     before = sorted(files.iterdir())
     for command in (("score", "--run", "all.json", "--output", "o.json", "--report", "r.md", "--dataset"),
+                    ("gold", "perturb", "--output", "o.json"),
                     ("gold", "validate")):  # fmt: skip
         found = assay_cli(*command, "bad.json")
         assert found.code == 2
         assert f"bad.json: {where}: " in found.err
         assert what in found.err
         assert "\n  " in found.err, "what to do"
+    assert what in assay_cli("gold", "convert", "bad.json", "o.csv").err
     assert sorted(files.iterdir()) == before
 
 
@@ -287,7 +289,9 @@ def test_a_report_tells_what_broke_and_what_was_repaired(assay_cli: Assay, score
     assert "### Rikkoutui (MUST ensin): 1" in (scored / "fi.md").read_text(encoding="utf-8")
     assert assay_cli("report", "after.json", "--against", "before.json", "-o", "r.html").code == 0
     page = (scored / "r.html").read_text(encoding="utf-8")
-    places = [page.index(part) for part in ("Changes from before", "<h3>Broke", ">m2<", "<h3>Repaired", ">m1<", ">s1<")]
+    places = [
+        page.index(part) for part in ("Changes from <bdi>before", "<h3>Broke", ">m2<", "<h3>Repaired", ">m1<", ">s1<")
+    ]
     assert places == sorted(places)
 
 

@@ -273,6 +273,19 @@ class TestReview:
             Desk(store=desk.store).rule_suggestion(item.id, accept=True, by="d")
         assert desk.store.review_items(ids=[item.id])[0].state == "pending_review"
 
+    def test_a_pair_of_a_set_that_is_not_here_can_be_skipped_or_turned_down(self, desk: Desk, tmp_path: Path) -> None:
+        other = tmp_path / "graded.csv"
+        other.write_text("query_id,query,doc_id,grade\nq1,one,a,1\n")
+        queue_pairs(desk, other, [{"query_id": "q1", "doc_id": "z"}])
+        (item,) = desk.queue(kind="judgment").items
+        here = TestClient(create_app(Desk(store=desk.store, gold_sets={"graded": other})))
+        assert "keeps the grade as your vote" in here.get("/review?at=3").text
+        away = TestClient(create_app(Desk(store=desk.store)))
+        page = away.get("/review?at=3")
+        assert (page.status_code, "the set is not here" in page.text) == (200, True)
+        away.post("/review", data={"item": item.id, "action": "reject", "by": "d"})
+        assert desk.store.review_items(ids=[item.id])[0].state == "rejected"
+
     def test_the_language_keeps_the_place(self, client: TestClient) -> None:
         assert 'href="?lang=he&amp;at=1"' in client.get("/review?at=1").text
 

@@ -61,6 +61,7 @@ CITED = re.compile(
 A_LAW = re.compile(r"\d{1,4}/\d{4}\)?$|(?:laki|lain|laissa|kaari|kaaren|asetus|asetuksen|act|code)$|^חוק|^פקודת")
 LONGEST = 300  # characters that are read of a section; a law with a long name is shorter
 SEVERAL = re.compile(r"\d+\w*\s*(?:[,–-]|/|ja |tai |and |or |to )\s*\d")
+LISTED = re.compile(r"§|\d\s*[a-zåäö]?\s*(?:[,–-]|ja|tai|sekä|and|or|to)$")  # 'kuntalain 110 a ja' before 111 is no law
 STRANGE = re.compile(
     rf"{SEVERAL.pattern}|§|\bmom|\bluku|\bluvu|pykälä|^\d+\w* |^\d+[a-z]\.\d|(?:laki|lain|kaari|asetus)$"
 )
@@ -118,6 +119,8 @@ def _read_section(text: str) -> Cited | None:
     law, sign, moment = found["law"] or "", found["sign"], found["moment"]
     if law and not (A_LAW.search(law) or ((sign or found["before"]) and not re.match(r"[\d(]|mom|luku|luvu", law))):
         return None if STRANGE.search(text) else Cited("".join(text.split()))
+    if LISTED.search(law):
+        return None
     if moment and not (sign or found["word"]):
         return None  # '110 3' might be anything
     section = "".join(found["section"].split())

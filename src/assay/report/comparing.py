@@ -16,6 +16,8 @@ from assay.figures import change_span, p_value, short, signed
 def comparison_table(found: Mapping[str, Any]) -> RenderableType:
     """Is B better than A: by measure, then the queries that moved most."""
     parts: list[RenderableType] = [Text(warning, style="yellow") for warning in found["warnings"]]
+    if found["gold_status"]:
+        parts += [Text(f"Gold set {found['gold_status']}.", style="yellow"), Text()]
     for system in found["systems"]:
         rows = [row for row in found["differences"] if row["system"] == system]
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")

@@ -111,6 +111,13 @@ GOLDEN_ROWS = {
 }  # fmt: skip
 
 
+def _next_command(gate: Mapping[str, Any]) -> str:
+    """What writes the judgments for a gate that cannot be told."""
+    bound = next((gate[name] for name in ("minimum", "maximum", "below") if gate[name] is not None), None)
+    what = f"RESULTS --threshold {bound:g}" if bound is not None else "BASELINE RESULTS"
+    return f"assay gold next {what} --measure '{gate['measure']}' -o pairs.csv"
+
+
 def verdict_lines(verdict: Mapping[str, Any]) -> RenderableType:
     """The verdict on top, then every gate with what it found."""
     styles = {"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow"}
@@ -122,6 +129,8 @@ def verdict_lines(verdict: Mapping[str, Any]) -> RenderableType:
         shown = ", ".join(f"{pair['query_id']} {pair['doc_id']}" for pair in pairs[:5])
         more = f" and {len(pairs) - 5} more" if len(pairs) > 5 else ""
         parts.append(Text(f"Judgments that would settle it ({len(pairs)}), these first: {shown}{more}", style="yellow"))
+        asked = next(check["gate"] for check in verdict["checks"] if check["status"] == "inconclusive")
+        parts.append(Text(f"A list to fill in: {_next_command(asked)}", style="yellow"))
     elif "judge_next" in verdict:
         parts.append(Text("More queries would settle it, not more judgments.", style="yellow"))
     return Group(*parts)

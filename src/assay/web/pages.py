@@ -60,10 +60,16 @@ def _review_page(request: Request, item: Any, place: int, *, status: int = 200, 
     """The item, as it is in the store or as the expert has filled it in."""
     desk = _desk(request)
     pending = desk.backlog().pending_review
+    grades, note = tuple[int, ...](), ""
+    if item and item.kind == "judgment":
+        try:
+            grades = tuple(range(desk.top_grade(item) + 1)) if item.grade is None else ()
+            note = "accept_note" if desk.is_changed_by(item) else "vote_note"
+        except InputError as error:  # its gold set is not here: it can be skipped or turned down
+            said = said or _in_words(request, _lost(desk, item, error))
     return _render(
         request, "review.html", status, item=item, place=place, pending=pending, more=place + 1 < pending,
-        documents=desk.evidence(item) if item else [],
-        grades=range(desk.top_grade(item) + 1) if item and item.kind == "judgment" and item.grade is None else (),
+        documents=desk.evidence(item) if item else [], grades=grades, note=note,
         last_rejected=last_rejected, said=said, given=given,
     )  # fmt: skip
 
@@ -123,7 +129,7 @@ def _given(body: bytes) -> Given:
 
 
 def _refused_page(request: Request, given: Given, error: AssayError) -> Response:
-    said = error.said(_words(request)[1]) if isinstance(error, Refused) else str(error)
+    said = _in_words(request, error)
     status = 400 if isinstance(error, InputError) else 503
     desk = _desk(request)
     try:
@@ -138,6 +144,15 @@ def _refused_page(request: Request, given: Given, error: AssayError) -> Response
         return _render(request, "refused.html", 503, said=said, given=given, query="", again=True)
     query = found[0].query if found else ""
     return _render(request, "refused.html", status, said=said, given=given, query=query, again=False)
+
+
+def _in_words(request: Request, error: AssayError) -> str:
+    return error.said(_words(request)[1]) if isinstance(error, Refused) else str(error)
+
+
+def _lost(desk: Desk, item: Any, error: InputError) -> InputError:
+    """What failed, in the expert's words where the item has lost its row."""
+    return Refused("lost", ref=item.ref) if not isinstance(error, Refused) and item in desk.strays(item.gold) else error
 
 
 _one_at_a_time = threading.Lock()  # of two experts who press at once, the second hears what the first decided
@@ -168,9 +183,7 @@ def _decided(desk: Desk, given: Given) -> str:
     try:
         return (_decide_judgment if item.kind == "judgment" else _decide_row)(desk, item, given)
     except InputError as error:
-        if isinstance(error, Refused) or item not in desk.strays(item.gold):
-            raise
-        raise Refused("lost", ref=item.ref) from error
+        raise _lost(desk, item, error) from error
 
 
 def _decide_judgment(desk: Desk, item: Any, given: Given) -> str:
