@@ -89,7 +89,7 @@ def document_page(data: Mapping[str, Any]) -> RenderableType:
 def search_page(data: Mapping[str, Any]) -> RenderableType:
     """Hits for a lawyer: score, title, the passage with the asked words marked, and what put it there."""
     parts: list[RenderableType] = []
-    if data["abstained"]:
+    if data["abstained"] and data["hits"]:
         parts += [Text("Nothing here seems to answer this question; the nearest are below.", style="yellow"), Text()]
     for hit in data["hits"]:
         head = Text.assemble(
@@ -97,10 +97,11 @@ def search_page(data: Mapping[str, Any]) -> RenderableType:
         )
         snippet = Text("    " + hit["snippet"])
         snippet.highlight_words(hit["words"], style="underline", case_sensitive=False)
-        why = [f"words: {', '.join(hit['words'][:8])}"] if hit["words"] else []
+        why = [hit["doc_id"]]
+        why += [f"words: {', '.join(hit['words'][:8])}"] if hit["words"] else []
         why += [f"citations: {', '.join(hit['citations'])}"] if hit.get("citations") else []
         why += [f"{name} {value:.2f}" for name, value in hit["signals"].items() if name not in ("fused",) and value]
-        parts += [head, snippet, Text(f"    {hit['doc_id']} · {' · '.join(why)}", style="dim"), Text()]
+        parts += [head, snippet, Text(f"    {' · '.join(why)}", style="dim"), Text()]
     return Group(*parts) if parts else Text("nothing found", style="yellow")
 
 

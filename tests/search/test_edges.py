@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from assay import library
 from assay.corpus import import_corpus
 from assay.errors import EngineError, InputError
+from assay.listing import search_page
 from assay.search import dense, index
 from assay.search.analysis import analyzer, guess_language, language_code
 from assay.search.profile import FINNISH, OPINIONS, with_encoder
@@ -65,6 +67,12 @@ def test_a_long_query_of_strange_words_is_answered_soon(home: Path, name: str) -
 def test_nothing_found_is_an_abstention(home: Path) -> None:
     assert library.search("act", "laki", home=home)["abstained"]
     assert library.open_engine("act", home=home).search("\x01").abstained
+
+
+def test_nothing_is_not_called_the_nearest(home: Path) -> None:
+    console = Console(file=io.StringIO(), record=True)
+    console.print(search_page(library.search("act", "🎉", home=home)))
+    assert console.export_text().strip() == "nothing found"
 
 
 def test_like_keeps_to_the_filters(home: Path) -> None:

@@ -149,3 +149,74 @@ def test_another_encoder_or_none_leaves_the_meaning_of_scores_to_the_words() -> 
     assert hits[0].doc_id == "a:1"
     assert not hits.abstained
     assert build(act(*SECTIONS), encoder="static-fi-1").profile == FINNISH
+
+
+MORE = (
+    ("Kokouksen koollekutsuminen", "Puheenjohtaja kutsuu valtuuston koolle 4 päivää ennen kokousta."),
+    ("Sähköinen kokous", "Toimielimen kokous voidaan pitää sähköisesti, jos kaikilla on näkö- ja ääniyhteys."),
+    ("Sähköinen kokous ja päätöksenteko", "Sähköinen kokous on suljettu. Sähköinen kokous pidetään sähköisesti."),
+)
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("4 §", "a:4"),  # not the one that says "4 päivää"
+        ("2 §:n 1 momentti", "a:2"),
+        ("Mitä 3 §:ssä sanotaan kokouksesta ja valtuuston puheenjohtajasta?", "a:3"),
+        ("sähköinen kokous", "a:7"),  # its title, and nothing more
+        ("näköyhteys", "a:7"),
+        ("tietoverkko", "a:3"),
+        ("pöytäkirja", "a:3"),
+    ],
+)
+def test_what_is_named_comes_first_and_is_answered(query: str, found: str) -> None:
+    hits = Engine(build(act(*SECTIONS, *MORE))).search(query)
+    assert hits[0].doc_id == found
+    scores = [hit.score or 0.0 for hit in hits]
+    assert scores[0] >= 0.6 or "sanotaan" in query
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_a_section_belongs_to_the_act_that_is_named() -> None:
+    texts = ("Hallitus vastaa kirjanpidosta ja tilikaudesta.", "Valtuusto päättää kunnan hallinnosta.")
+    both = [
+        (
+            Document(id=f"{law} {number}", text=text, language="fi", locator=Locator(doc_id=law, section=number),
+                     metadata={"law": law}),
+            f"{law} {number}",
+        )
+        for law in ("Kirjanpitolaki", "Kuntalaki")
+        for number, text in zip("12", texts, strict=True)
+    ]  # fmt: skip
+    engine = Engine(build(both))
+    assert engine.search("Kirjanpitolaki 2 §")[0].doc_id == "Kirjanpitolaki 2"
+    assert engine.search("Mitä kuntalain 1 §:ssä sanotaan kirjanpidosta?")[0].doc_id == "Kuntalaki 1"
+    assert engine.search("Rikoslain 21 §").abstained
+
+
+def test_hebrew_sections_with_several_letters_and_a_subsection() -> None:
+    texts = {"46טז2": "הרשות תפרסם הודעה.", "46ט": "השר ימנה ועדה.", "5": "בעל רישיון ישלם אגרה."}
+    engine = Engine(build([
+        (Document(id=number, text=text, language="he", locator=Locator(doc_id="a", section=number)), number)
+        for number, text in texts.items()
+    ]))  # fmt: skip
+    for number in texts:
+        assert engine.search(f"סעיף {number}")[0].doc_id == number
+
+
+def test_a_collection_without_sections_may_be_asked_about_one() -> None:
+    texts = ("Tuomio koski vuokralain 5 §:n tulkintaa vuokran korotuksesta.", "Syytetty varasti polkupyörän.")
+    engine = Engine(build([(Document(id=text[:6], text=text, language="fi"), text) for text in texts]))
+    hits = engine.search("Miten vuokralain 5 §:ää tulkitaan vuokran korotuksesta?")
+    assert hits[0].doc_id == "Tuomio"
+    assert not hits.abstained
+
+
+def test_a_hebrew_form_the_index_does_not_have_is_the_same_word() -> None:
+    texts = ("העתירה עוסקת במגפת הקורונה ובפרסום פרוטוקולים.", "הנאשם הורשע בגניבת קטנוע.", "הטיסה התעכבה שעות רבות.")
+    engine = Engine(build([(Document(id=str(n), text=text, language="he"), text) for n, text in enumerate(texts)]))
+    hits = engine.search("קורונה")
+    assert hits[0].doc_id == "0"
+    assert not hits.abstained
+    assert engine.search("valtuusto").abstained

@@ -28,6 +28,10 @@ USUAL_ACT = 0.65  # their share where there is only one act to be of
 MAX_SPELLED = 40  # unknown words of a query that are read as their neighbours
 MEANT = 0.6  # what a term of the thesaurus counts beside the word itself
 EXPANDED = 0.3  # the question with these terms, by n-grams
+TITLED = 0.5  # for the document whose title is the question
+HELD = 1.0  # for the only document that has the one word asked for; the more have it, the less
+NAMED = 4.0  # for the section that is all that is asked for: more than all other signals together
+FOUND = 0.6  # what it means at least that the title, word or section asked for is here
 LATER = 0.2  # taken off a transitional provision, unless the question asks for one
 SNIPPET = 280
 Signals = dict[str, Any]
@@ -81,7 +85,7 @@ class Engine(SearchEngine):
         row = self._index.ids.index(doc_id)
         if self._index.profile.kind == "soft":
             document = self._lookup(doc_id) if self._lookup else None
-            text = f"{document.title} {document.text}"[:2_000] if document else ""
+            text = without_sections(f"{document.title} {document.text}"[:2_000]) if document else ""
             found = self.search(text, top_k + 1, allowed=allowed)
         else:
             counted, full = self._index.counts["full"], self._index.fields["full"]
@@ -154,11 +158,41 @@ class Engine(SearchEngine):
             signals["fused"] = signals["fused"] + index.profile.dense * signals["dense"]
         if index.transitional.any() and not ASKS_WHEN.search(text):
             signals["fused"] = signals["fused"] * np.where(index.transitional, 1 - LATER, 1.0)
+        signals["named"] = self._named(words)
         named = sections_named(text)
-        if named and index.sections:
+        if named and any(index.sections):
             signals["citation"] = np.array([_is_named(section, named) for section in index.sections])
             signals["fused"] = signals["fused"] + index.profile.citation * signals["citation"]
+            signals["named"] = NAMED * signals["citation"] * self._acts_named(text)[index.act_of]
+        signals["fused"] = signals["fused"] + signals["named"]
         return signals
+
+    def _named(self, words: list[str]) -> Doubles:
+        """Documents that the question names rather than asks for: by their title, or by one word that they hold. What
+        only sounds like it comes after."""
+        index, named = self._index, np.zeros(len(self._index))
+        assert index.words is not None
+        if not words:
+            return named
+        forms = [index.words.same(word) for word in words]
+        if len(words) == 1:
+            view = index.soft["main"]
+            frequency = view.frequency(forms[0])
+            named += HELD * (frequency > 0) * view.idf(frequency) / view.idf(named)
+        if title := index.soft.get("title"):
+            held = np.logical_and.reduce([title.frequency(pair) > 0 for pair in forms])
+            named += TITLED * (held & (title.different == len(words)))
+        return named
+
+    def _acts_named(self, text: str) -> Any:
+        """The acts whose name fits best what the question says beside a section: nothing else, or the name in full."""
+        rest = self._lemmas(without_sections(text))
+        names = [self._lemmas(act) for act in self._index.acts]
+        fit = np.array([max(_within(rest, name), _within(name, rest) if name else 0.0) for name in names])
+        return (fit > _SAME_ACT) & (fit == fit.max())
+
+    def _lemmas(self, text: str) -> list[str]:
+        return list(dict.fromkeys(self._lemma(word) for word in self._index.analyzer.words(text)))[:MAX_WORDS]
 
     def _similar(self, word: str, terms: list[tuple[str, ...]]) -> tuple[Array, Doubles]:
         """The index words a word of the question stands for: those that look like it, and the terms it may mean."""
@@ -212,9 +246,9 @@ class Engine(SearchEngine):
     def _act_prior(self, words: list[str], frequencies: list[Doubles], strength: float = 30.0) -> Doubles:
         """Which act the question is about: how much more often its words stand there than on average, and whether
         the act's own name has them."""
-        index, language = self._index, self._index.analyzer
+        index = self._index
         sizes = np.bincount(index.act_of, minlength=len(index.acts))
-        names = [{self._lemma(word) for word in language.words(act)} for act in index.acts]
+        names = [self._lemmas(act) for act in index.acts]
         score = np.zeros(len(index.acts))
         for word, frequency in zip(words, frequencies, strict=True):
             held = np.minimum(1.0, frequency)
@@ -252,6 +286,8 @@ class Engine(SearchEngine):
             return Hits.none()
         head = self._head(signals, top)
         scope = self._index.profile.calibration.scope(head)
+        if head.get("named"):
+            scope = max(scope, FOUND)
         hits = Hits()
         for row in top[:top_k]:
             explanation = {name: round(float(values[row]), 4) for name, values in signals.items()} if explain else {}
@@ -267,6 +303,8 @@ class Engine(SearchEngine):
             head["coverage"] = float(signals["coverage"][top[:3]].max())
             first = self._index.act_of[top[:FIRST_HITS]]
             head["one_act"] = float(np.bincount(first).max()) / len(first) if len(self._index.acts) > 1 else USUAL_ACT
+            if not head["coverage"] and not head["named"]:
+                return {}  # no word of the question is here: what the encoder hears is chance
         if "citation" in signals and self._index.sections and not signals["citation"].any():
             return {}  # the question names a section that is not here
         return head
@@ -317,17 +355,24 @@ class Engine(SearchEngine):
         return _shorten(best), found
 
 
+_SAME_ACT = 0.6  # how alike a word and one of an act's name must be
 _SHOWN = 0.3  # how much a look-alike must count to be shown as a word of the question
-_FINNISH_SECTION = re.compile(r"(\d+)\s?([a-z]?)\s?§(?:\s?:?\w*\s+(\d+)\s+mom)?", re.IGNORECASE)
+_FINNISH_SECTION = re.compile(r"(\d+)\s?([a-z]?)\s?§(?::?\w*)(?:\s+(\d+)\s+mom\w*)?", re.IGNORECASE)
 _HEBREW_SECTION = re.compile(
-    r"(?:^|[^\u05d0-\u05ea])[\u05d5\u05d1\u05dc\u05de\u05e9\u05d4]{0,2}סעי(?:ף|פים)\s+(\d+)([\u05d0-\u05ea]?)"
+    r"(?:^|[^\u05d0-\u05ea])[\u05d5\u05d1\u05dc\u05de\u05e9\u05d4]{0,2}סעי(?:ף|פים)\s+"
+    r"(\d+[\u05d0-\u05ea]{0,3}\d*)(?:\(([\u05d0-\u05ea]\d?|\d+)\))?"
 )
 
 
 def sections_named(text: str) -> list[tuple[str, str]]:
     """(section, moment) of each section the question names: "110 a §:n 3 momentti", "סעיף 197"."""
     found = [(f"{m[1]}{m[2].lower()}", m[3] or "") for m in _FINNISH_SECTION.finditer(text)]
-    return found + [(f"{m[1]}{m[2]}", "") for m in _HEBREW_SECTION.finditer(text)]
+    found += [(m[1], m[2] or "") for m in _HEBREW_SECTION.finditer(text)]
+    return list(dict.fromkeys(found))
+
+
+def without_sections(text: str) -> str:
+    return _HEBREW_SECTION.sub(" ", _FINNISH_SECTION.sub(" ", text))
 
 
 def _is_named(section: str, named: list[tuple[str, str]]) -> float:
@@ -402,6 +447,11 @@ def _alike(a: str, b: str) -> float:
         return 1.0
     common = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
     return common / max(len(a), len(b)) if common >= 4 else 0.0
+
+
+def _within(words: list[str], others: list[str]) -> float:
+    """How well the worst of these words is matched by one of the others."""
+    return min((max((_alike(word, other) for other in others), default=0.0) for word in words), default=1.0)
 
 
 def _sentences(document: Document) -> Iterable[str]:

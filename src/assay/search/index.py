@@ -30,11 +30,11 @@ from assay.search.dense import encoder as named_encoder
 from assay.search.learned import LEARNED, document_vectors, word_vectors
 from assay.search.lexical import Array, Bm25, Counts, Floats, bm25, count_terms
 from assay.search.profile import Profile, choose, with_encoder
-from assay.search.soft import Lookalikes, SoftView, lookalikes
+from assay.search.soft import Lookalikes, SoftView, lookalikes, unseen
 from assay.search.views import View, section_texts, view_of
 from assay.types import Document
 
-FORMAT = 4
+FORMAT = 5
 MANIFEST = "index.json"
 WRITTEN, STALE = "written.txt", 3_600.0  # the end mark of a data folder; seconds after which one without it is given up
 VIEWS = {"main": 1.0, "title": 0.3, "tags": 0.5, "section": 0.3}  # soft views and what each counts
@@ -392,7 +392,14 @@ def _assemble(profile: Profile, arrays: dict[str, Any], lists: dict[str, list[st
         fields=fields,
         counts=counts,
         soft={name: SoftView(counted) for name, counted in counts.items()} if soft else {},
-        words=Lookalikes(lists["words"], lists["lemmas"], lists["grams"], arrays["gram.starts"], arrays["gram.holders"])
+        words=Lookalikes(
+            lists["words"],
+            lists["lemmas"],
+            lists["grams"],
+            arrays["gram.starts"],
+            arrays["gram.holders"],
+            unseen(analyzer(profile.language)),
+        )
         if soft
         else None,
         vectors=arrays.get("vectors"),

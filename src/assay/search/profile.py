@@ -97,6 +97,7 @@ FINNISH = msgspec.structs.replace(
     language="fi",
     encoder="static-fi-1",
     dense=3.0,
+    citation=3.0,
     calibration=Calibration(scope=Logistic(bias=-4.0, weights={"attained": 4.3, "dense": 10.6}), power=0.3),
 )
 HEBREW = msgspec.structs.replace(
@@ -105,6 +106,7 @@ HEBREW = msgspec.structs.replace(
     language="he",
     encoder="static-he-1",
     dense=2.0,
+    citation=3.0,
     # `one_act`: the first hits on a question from outside are of all kinds of acts
     calibration=Calibration(
         scope=Logistic(bias=-4.0, weights={"coverage": 1.9, "dense": 2.5, "one_act": 3.1}), power=0.3

@@ -7,7 +7,7 @@ word's frequency in a document is the sum of likeness squared over its look-alik
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,10 +23,20 @@ K1, B = 1.2, 0.6
 
 
 class Lookalikes:
-    """Which index words look like a given one. `lemmas` and the gram lists are stored, so that opening is fast."""
+    """Which index words look like a given one. `lemmas` and the gram lists are stored, so that opening is fast;
+    `unseen` gives the lemma of a word the index does not have."""
 
-    def __init__(self, words: list[str], lemmas: list[str], grams: list[str], starts: Array, holders: Array) -> None:
+    def __init__(
+        self,
+        words: list[str],
+        lemmas: list[str],
+        grams: list[str],
+        starts: Array,
+        holders: Array,
+        unseen: Callable[[str], str],
+    ) -> None:
         self.words, self.lemmas, self.grams, self.starts, self.holders = words, lemmas, grams, starts, holders
+        self._lemma_of = unseen
         self._number = {gram: number for number, gram in enumerate(grams)}
         size = max(1, len(words))
         self._idf = np.log1p(size / np.maximum(np.diff(starts), 1))
@@ -39,9 +49,14 @@ class Lookalikes:
         self._cache: dict[str, tuple[Array, Doubles]] = {}
 
     def lemma(self, word: str) -> str:
-        """As it was found when the index was built; a word the index does not have is its own. No dictionary is
-        loaded to search: its look-alikes stand for it."""
-        return self._lemma.get(word, word)
+        """As it was found when the index was built, or by rules. No dictionary is loaded to search: the look-alikes of
+        a word stand for it."""
+        return self._lemma[word] if word in self._lemma else self._lemma_of(word)
+
+    def same(self, word: str) -> tuple[Array, Doubles]:
+        """The numbers of the word's own forms."""
+        numbers = np.array(self._by_lemma.get(self.lemma(word), []), np.int64)
+        return numbers, np.ones(len(numbers))
 
     def similar(self, word: str) -> tuple[Array, Doubles]:
         """The numbers of the words that look like this one, and how much each counts."""
@@ -76,7 +91,12 @@ def lookalikes(words: list[str], analyzer: Analyzer) -> Lookalikes:
     starts = np.zeros(len(holders) + 1, np.int64)
     np.cumsum([len(numbers) for numbers in holders.values()], out=starts[1:])
     flat = np.fromiter((n for numbers in holders.values() for n in numbers), np.int32, int(starts[-1]))
-    return Lookalikes(words, lemmas, list(holders), starts, flat)
+    return Lookalikes(words, lemmas, list(holders), starts, flat, unseen(analyzer))
+
+
+def unseen(analyzer: Analyzer) -> Callable[[str], str]:
+    """How the lemma of a word outside the index is found; the Finnish dictionary takes seconds to load."""
+    return str if analyzer.language == "fi" else analyzer.lemma
 
 
 def word_grams(word: str, lemma: str) -> set[str]:
@@ -93,6 +113,7 @@ class SoftView:
     def __init__(self, counts: Counts) -> None:
         self.counts = counts
         self.documents = counts.documents
+        self.different = np.diff(counts.offsets)  # words of each text
         row = np.repeat(np.arange(counts.documents), np.diff(counts.offsets))
         lengths = np.bincount(row, weights=counts.frequencies, minlength=counts.documents)
         average = float(lengths[lengths > 0].mean()) if (lengths > 0).any() else 1.0
