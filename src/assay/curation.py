@@ -61,16 +61,22 @@ def gold_stats(dataset: Path) -> dict[str, Any]:
 def describe(name: str, path: Path) -> dict[str, Any]:
     """One line of a list of gold sets; what cannot be read is in the list too. A file is read again when it changes."""
     try:
-        is_file = path.is_file()  # of a folder the time says nothing
-        status = (path.stat().st_mtime_ns, path.stat().st_size) if is_file else (0, 0)
-        facts = _facts(path, *status) if is_file else _facts.__wrapped__(path, *status)
+        if path.is_file():  # the time of a folder says nothing of the files in it
+            status = path.stat()
+            facts = _known_facts(path, status.st_mtime_ns, status.st_size)
+        else:
+            facts = _facts(path)
     except (AssayError, OSError) as error:
         return {"name": name, "path": str(path), "error": str(error)}
     return {"name": name, "path": str(path), **facts}
 
 
 @functools.lru_cache(maxsize=64)
-def _facts(path: Path, _changed: int, _size: int) -> dict[str, Any]:
+def _known_facts(path: Path, _changed: int, _size: int) -> dict[str, Any]:
+    return _facts(path)
+
+
+def _facts(path: Path) -> dict[str, Any]:
     gold = formats.read_gold(path)
     approved, total = gold.approved_rows, len(gold.queries)
     return {

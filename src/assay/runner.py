@@ -140,7 +140,8 @@ def _work(sending: Any, config: Config, folder: Path, workspace: Path, gold_name
     try:
         outcome = _score(config, folder, workspace, gold_name, engine_name)
     except Exception as error:
-        outcome = _failed(gold_name, engine_name, f"something went wrong: {type(error).__name__}: {error}", 4)
+        outcome = _failed(gold_name, engine_name, f"something went wrong: {type(error).__name__}: {error}",
+                          AssayError.exit_code)  # fmt: skip
     sending.send(outcome)
 
 

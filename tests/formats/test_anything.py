@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from assay import read_gold, read_run
 from assay.errors import InputError
+from assay.types import GoldSet, Run
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**30), 10**30) | st.floats(allow_nan=False, allow_infinity=False)
@@ -71,7 +72,7 @@ def test_any_json_value_anywhere(
     path = tmp_path_factory.getbasetemp() / name
     path.write_text(json.dumps(value))
     with suppress(InputError):
-        read(path)
+        assert isinstance(read(path), GoldSet | Run)
 
 
 WORDS = st.sampled_from(
@@ -86,4 +87,4 @@ def test_any_text_or_bytes(name: str, words: list[str], tail: bytes, tmp_path_fa
     path: Path = tmp_path_factory.getbasetemp() / name
     path.write_bytes("".join(words).encode() + tail)
     with suppress(InputError):
-        read_run(path) if name == "x.run" else read_gold(path)
+        assert isinstance(read_run(path) if name == "x.run" else read_gold(path), GoldSet | Run)

@@ -87,6 +87,7 @@ SOFT = Profile(
     language="",
     encoder="learned",
     dense=0.3,
+    citation=3.0,
     calibration=Calibration(
         scope=Logistic(bias=-3.0, weights={"coverage": 4.7, "attained": 0.4, "dense": 3.65}), power=0.3
     ),
@@ -97,7 +98,6 @@ FINNISH = msgspec.structs.replace(
     language="fi",
     encoder="static-fi-1",
     dense=3.0,
-    citation=3.0,
     calibration=Calibration(scope=Logistic(bias=-4.0, weights={"attained": 4.3, "dense": 10.6}), power=0.3),
 )
 HEBREW = msgspec.structs.replace(
@@ -106,7 +106,6 @@ HEBREW = msgspec.structs.replace(
     language="he",
     encoder="static-he-1",
     dense=2.0,
-    citation=3.0,
     # `one_act`: the first hits on a question from outside are of all kinds of acts
     calibration=Calibration(
         scope=Logistic(bias=-4.0, weights={"coverage": 1.9, "dense": 2.5, "one_act": 3.1}), power=0.3
