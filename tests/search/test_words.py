@@ -220,3 +220,10 @@ def test_a_hebrew_form_the_index_does_not_have_is_the_same_word() -> None:
     assert hits[0].doc_id == "0"
     assert not hits.abstained
     assert engine.search("valtuusto").abstained
+
+
+def test_a_repealed_provision_comes_after_those_in_force() -> None:
+    """It keeps its section's title, and says nothing."""
+    sections = (("שומת ההשבחה", "(3) (בוטלה);"), ("שומת ההשבחה", "השומה תיערך ליום תחילת התכנית."))
+    found = Engine(build(act(*sections, language="he"))).search("שומת ההשבחה", 2)
+    assert [hit.doc_id for hit in found] == ["a:2", "a:1"]

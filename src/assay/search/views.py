@@ -13,8 +13,10 @@ from assay.types import Document
 TRANSITIONAL = re.compile(
     r"siirtymäsään|voimaantulo|kumottav|transitional|entry into force|commencement|הוראות? מעבר|הוראת מעבר|^תחילה", re.I
 )
+# the text of a provision that is no more: "(3) (repealed);", "2 momentti on kumottu L:lla 21.5.2021/419."
+REPEALED = re.compile(r"\W*(?:\w{1,3}\W+)?(?:repealed|בוטל\w?)\W*|.{0,20} on kumottu\b.{0,40}", re.I)
 # a question about these
-ASKS_WHEN = re.compile(r"siirtym|voimaan|kumot|transition|into force|הורא\w+ מעבר|תחולה|תחיל", re.I)
+ASKS_WHEN = re.compile(r"siirtym|voimaan|kumot|transition|into force|repeal|הורא\w+ מעבר|תחולה|תחיל|בוטל", re.I)
 SHORT_FIELDS = ("question", "question_synthetic", "conclusion", "conclusion_synthetic", "summary")
 
 
@@ -35,7 +37,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     group: str  # the section this moment belongs to, or nothing
     section: str  # "110a:3": what a question may name
     act: str
-    transitional: bool  # says from when on the act applies, not what it says
+    transitional: bool  # says from when on the act applies, or that it does no more, not what it says
     dense: Parts  # what the encoder reads
 
 
@@ -57,7 +59,7 @@ def view_of(document: Document) -> View:
         group=group,
         section=f"{locator.section}:{locator.moment or ''}" if group and locator else "",
         act=str(metadata.get("law") or (locator.doc_id if group and locator else "") or ""),
-        transitional=bool(group and TRANSITIONAL.search(title)),
+        transitional=bool(group and (TRANSITIONAL.search(title) or REPEALED.fullmatch(document.text))),
         dense=_dense_parts(document, title, body),
     )
 
