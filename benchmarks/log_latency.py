@@ -1,5 +1,5 @@
-"""What logging a search costs the caller while the store is being written: percentiles of `log_search`, beside those of
-doing nothing at the same moments, which is the machine's own noise.
+"""What logging a search costs the caller while the store is being written: percentiles of
+`log_search`, beside those of doing nothing at the same moments, which is the machine's own noise.
 
     python benchmarks/log_latency.py [--store URL] [--rate 500] [--seconds 20] [--threads 4]
 """
@@ -29,7 +29,9 @@ def calls(recorder: Recorder | None, rate: float, seconds: float) -> list[float]
             time.sleep(wait)
         began = time.perf_counter()
         if recorder is not None:
-            recorder.log_search(f"היטל השבחה {n}", DOCUMENTS, corpus="precedent_library", millis=12.5)
+            recorder.log_search(
+                f"היטל השבחה {n}", DOCUMENTS, corpus="precedent_library", millis=12.5
+            )
         spent.append((time.perf_counter() - began) * 1000)
     return spent
 
@@ -37,8 +39,10 @@ def calls(recorder: Recorder | None, rate: float, seconds: float) -> list[float]
 def measured(recorder: Recorder | None, arguments: argparse.Namespace) -> np.ndarray:
     found: list[float] = []
     share = arguments.rate / arguments.threads
-    workers = [threading.Thread(target=lambda: found.extend(calls(recorder, share, arguments.seconds)))
-               for _ in range(arguments.threads)]  # fmt: skip
+    workers = [
+        threading.Thread(target=lambda: found.extend(calls(recorder, share, arguments.seconds)))
+        for _ in range(arguments.threads)
+    ]
     for worker in workers:
         worker.start()
     for worker in workers:
@@ -53,9 +57,15 @@ def show(name: str, millis: np.ndarray) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--store", default="", help="a store URL; by default an SQLite file that goes afterwards")
-    parser.add_argument("--rate", type=float, default=500, help="searches a second, all threads together")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--store", default="", help="a store URL; by default an SQLite file that goes afterwards"
+    )
+    parser.add_argument(
+        "--rate", type=float, default=500, help="searches a second, all threads together"
+    )
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--threads", type=int, default=4, help="threads that search")
     arguments = parser.parse_args()

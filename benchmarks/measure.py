@@ -1,7 +1,8 @@
-"""One measurement in its own process: `measure.py TASK PEER FOLDER` prints {seconds, peak_mb, check} as JSON.
+"""One measurement in its own process: `measure.py TASK PEER FOLDER` prints {seconds, peak_mb,
+check} as JSON.
 
-`check` is the sum of all values of all measures, so that a peer that is fast and different does not go unnoticed.
-"""
+`check` is the sum of all values of all measures, so that a peer that is fast and different does not
+go unnoticed."""
 
 from __future__ import annotations
 
@@ -30,11 +31,18 @@ def make(folder: Path) -> None:
             scores = np.sort(rng.choice(2**24, DEPTH, replace=False))[::-1] / 1024
             run.writelines(
                 f"q{query} Q0 doc-{document:07d} {rank} {score} bench\n"
-                for rank, (document, score) in enumerate(zip(documents, scores, strict=False), start=1)
+                for rank, (document, score) in enumerate(
+                    zip(documents, scores, strict=False), start=1
+                )
             )
-            judged = [*rng.choice(documents[:DEPTH], JUDGED_HITS, replace=False), *documents[DEPTH:]]
+            judged = [
+                *rng.choice(documents[:DEPTH], JUDGED_HITS, replace=False),
+                *documents[DEPTH:],
+            ]
             grades = rng.integers(0, 3, len(judged))
-            qrels.writelines(f"q{query} 0 doc-{d:07d} {g}\n" for d, g in zip(judged, grades, strict=True))
+            qrels.writelines(
+                f"q{query} 0 doc-{d:07d} {g}\n" for d, g in zip(judged, grades, strict=True)
+            )
 
 
 def dicts(folder: Path) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
@@ -68,7 +76,8 @@ def memory_pytrec_eval(folder: Path) -> Callable[[], Any]:
 
     qrels, run = dicts(folder)
     return lambda: sum(
-        sum(values.values()) for values in pytrec_eval.RelevanceEvaluator(qrels, TREC).evaluate(run).values()
+        sum(values.values())
+        for values in pytrec_eval.RelevanceEvaluator(qrels, TREC).evaluate(run).values()
     )
 
 
@@ -88,13 +97,17 @@ def memory_ranx(folder: Path) -> Callable[[], Any]:
 
     qrels, run = (kind(values) for kind, values in zip((Qrels, Run), dicts(folder), strict=True))
     evaluate(qrels, run, RANX)  # compiles
-    return lambda: sum(float(v.sum()) for v in evaluate(qrels, run, RANX, return_mean=False).values())
+    return lambda: sum(
+        float(v.sum()) for v in evaluate(qrels, run, RANX, return_mean=False).values()
+    )
 
 
 def files_assay(folder: Path) -> Callable[[], Any]:
     from assay import evaluate, read_gold, read_run
 
-    return lambda: evaluate(read_run(folder / "run.trec"), read_gold(folder / "qrels.trec"), ASSAY).values.sum()
+    return lambda: evaluate(
+        read_run(folder / "run.trec"), read_gold(folder / "qrels.trec"), ASSAY
+    ).values.sum()
 
 
 def files_ir_measures(folder: Path) -> Callable[[], Any]:
@@ -111,7 +124,7 @@ def files_ir_measures(folder: Path) -> Callable[[], Any]:
     )
 
 
-# ── search: one stemmed full-text field, and the whole pipeline, on real opinions ────────────────────────────────────
+# ── search: one stemmed full-text field, and the whole pipeline, on real opinions ─────────────────
 
 
 def opinions(folder: Path) -> tuple[list[str], list[str]]:
@@ -124,13 +137,16 @@ def opinions(folder: Path) -> tuple[list[str], list[str]]:
     if not unpacked.exists():
         with tarfile.open(data / "opinions.tar.xz") as archive:
             archive.extractall(folder, filter="data")
-    texts = [json.loads(path.read_bytes())["content"]["full_text"] or "" for path in sorted(unpacked.rglob("*.json"))]
+    texts = [
+        json.loads(path.read_bytes())["content"]["full_text"] or ""
+        for path in sorted(unpacked.rglob("*.json"))
+    ]
     queries = json.loads((data / "dataset-dev.json").read_bytes())["queries"]
     return texts, [query["text"] for query in queries]
 
 
 def search_assay(folder: Path) -> Callable[[], Any]:
-    from assay.search.analysis import analyzer
+    from assay.language.analysis import analyzer
     from assay.search.lexical import bm25, count_terms
 
     texts, queries = opinions(folder)
@@ -146,7 +162,10 @@ def search_bm25s(folder: Path) -> Callable[[], Any]:
     texts, queries = opinions(folder)
     stemmer = Stemmer.Stemmer("english")
     index = bm25s.BM25(k1=2.5, b=0.9)
-    index.index(bm25s.tokenize(texts, stopwords="en", stemmer=stemmer, show_progress=False), show_progress=False)
+    index.index(
+        bm25s.tokenize(texts, stopwords="en", stemmer=stemmer, show_progress=False),
+        show_progress=False,
+    )
 
     def ask(text: str) -> Any:
         tokens = bm25s.tokenize([text], stopwords="en", stemmer=stemmer, show_progress=False)

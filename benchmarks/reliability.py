@@ -1,11 +1,11 @@
-"""The reliability of scores: of hits with a score of .8, are 80% relevant? Cross-validated over queries.
+"""The reliability of scores: of hits with a score of .8, are 80% relevant? Cross-validated over
+queries.
 
     python benchmarks/reliability.py CORPUS GOLD [GOLD …] [--judgments MORE.jsonl] [--svg FILE]
 
-CORPUS is indexed; the gold sets are graded. Every judged hit in the top 100 counts, relevant from grade 1 on. The hit
-model is fitted anew on ten elevenths of the queries, each gold set weighing the same, and read off on the rest.
-Needs scikit-learn.
-"""
+CORPUS is indexed; the gold sets are graded. Every judged hit in the top 100 counts, relevant from
+grade 1 on. The hit model is fitted anew on ten elevenths of the queries, each gold set weighing the
+same, and read off on the rest. Needs scikit-learn."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
-from assay import library, read_gold
+from assay import read_gold
 from assay.search.engine import Engine
+from assay.workbench import corpora
 
 DEPTH, FOLDS, BINS = 100, 11, 10
 
@@ -47,7 +48,9 @@ def graded(engine: Engine, golds: Sequence[Path], more: Path | None) -> Hits:
     for place, path in enumerate(golds):
         gold = read_gold(path)
         given: dict[str, dict[str, int]] = {}
-        for query_id, doc_id, grade in gold.judgments.select("query_id", "doc_id", "grade").iter_rows():
+        for query_id, doc_id, grade in gold.judgments.select(
+            "query_id", "doc_id", "grade"
+        ).iter_rows():
             given.setdefault(query_id, {})[doc_id] = grade
         for asked in gold.queries:
             grades = added.get(asked.id, {}) | given.get(asked.id, {})
@@ -72,7 +75,9 @@ def cross_validated(hits: Hits) -> np.ndarray:
     predicted = np.zeros(len(folds))
     for held in range(FOLDS):
         fitted = folds != held
-        model = LogisticRegression(C=100).fit(hits.signals[fitted], hits.relevant[fitted], weight[fitted])
+        model = LogisticRegression(C=100).fit(
+            hits.signals[fitted], hits.relevant[fitted], weight[fitted]
+        )
         predicted[~fitted] = model.predict_proba(hits.signals[~fitted])[:, 1]
     whole = LogisticRegression(C=100).fit(hits.signals, hits.relevant, weight)
     say(f"fitted on all: {whole.intercept_.round(2)} {whole.coef_.round(2)}")
@@ -89,11 +94,17 @@ def curve(predicted: np.ndarray, relevant: np.ndarray) -> list[tuple[int, float,
     ]
 
 
-def report(name: str, predicted: np.ndarray, relevant: np.ndarray) -> list[tuple[int, float, float]]:
+def report(
+    name: str, predicted: np.ndarray, relevant: np.ndarray
+) -> list[tuple[int, float, float]]:
     points = curve(predicted, relevant)
     error = sum(count * abs(said - true) for count, said, true in points) / len(relevant)
-    say(f"\n{name}: {len(relevant)} hits, {relevant.mean():.1%} relevant; expected calibration error {error:.3f},")
-    say(f"Brier {brier_score_loss(relevant, predicted):.3f}, AUC {roc_auc_score(relevant, predicted):.3f}")
+    say(
+        f"\n{name}: {len(relevant)} hits, {relevant.mean():.1%} relevant; expected calibration error {error:.3f},"
+    )
+    say(
+        f"Brier {brier_score_loss(relevant, predicted):.3f}, AUC {roc_auc_score(relevant, predicted):.3f}"
+    )
     say("| hits | predicted | relevant |\n|---|---|---|")
     for count, said, true in points:
         say(f"| {count} | {said:.2f} | {true:.2f} |")
@@ -103,9 +114,15 @@ def report(name: str, predicted: np.ndarray, relevant: np.ndarray) -> list[tuple
 def drawn(points: list[tuple[int, float, float]]) -> str:
     """The curve as SVG; the area of a dot is the number of its hits."""
     most = max(count for count, _, _ in points)
-    place = [(40 + 300 * said, 320 - 300 * true, 3 + 9 * (count / most) ** 0.5) for count, said, true in points]
+    place = [
+        (40 + 300 * said, 320 - 300 * true, 3 + 9 * (count / most) ** 0.5)
+        for count, said, true in points
+    ]
     line = " ".join(f"{x:.0f},{y:.0f}" for x, y, _ in place)
-    dots = "".join(f'<circle cx="{x:.0f}" cy="{y:.0f}" r="{r:.1f}" fill="#2b6cb0" opacity=".75"/>' for x, y, r in place)
+    dots = "".join(
+        f'<circle cx="{x:.0f}" cy="{y:.0f}" r="{r:.1f}" fill="#2b6cb0" opacity=".75"/>'
+        for x, y, r in place
+    )
     ticks = "".join(
         f'<text x="{40 + 300 * t:.0f}" y="338" text-anchor="middle">{t}</text>'
         f'<text x="34" y="{324 - 300 * t:.0f}" text-anchor="end">{t}</text>'
@@ -123,13 +140,17 @@ def drawn(points: list[tuple[int, float, float]]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("corpus")
     parser.add_argument("golds", type=Path, nargs="+")
-    parser.add_argument("--judgments", type=Path, help="more judgments for the gold sets, one a line")
+    parser.add_argument(
+        "--judgments", type=Path, help="more judgments for the gold sets, one a line"
+    )
     parser.add_argument("--svg", type=Path)
     args = parser.parse_args()
-    engine = library.open_engine(args.corpus)
+    engine = corpora.open_engine(args.corpus)
     hits = graded(engine, args.golds, args.judgments)
     predicted = cross_validated(hits)
     for place, path in enumerate(args.golds):

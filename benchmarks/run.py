@@ -1,8 +1,8 @@
 """`make bench`: Assay and its peers on the same data, on this machine, in this run. Prints ratios.
 
-Every measurement runs in its own process, three times; the best time and its peak memory count. Peers are fed what
-they are fastest with: dicts for pytrec_eval and ir_measures, ranx's own objects after a warm-up call.
-"""
+Every measurement runs in its own process, three times; the best time and its peak memory count.
+Peers are fed what they are fastest with: dicts for pytrec_eval and ir_measures, ranx's own objects
+after a warm-up call."""
 
 from __future__ import annotations
 
@@ -21,10 +21,15 @@ QUERIES, DEPTH = 5_000, 1_000
 
 TASKS: dict[str, list[tuple[str, float | None, float | None]]] = {
     # (peer, wanted speed ratio, wanted share of its memory)
-    "memory": [("assay-columns", None, None), ("assay-dicts", None, None), ("pytrec_eval", 5, None),
-               ("ir_measures", 5, None), ("ranx", 3, None)],
+    "memory": [
+        ("assay-columns", None, None),
+        ("assay-dicts", None, None),
+        ("pytrec_eval", 5, None),
+        ("ir_measures", 5, None),
+        ("ranx", 3, None),
+    ],
     "files": [("assay", None, None), ("ir_measures", 8, 0.25)],
-}  # fmt: skip
+}
 TITLES = {
     "memory": f"In memory: {QUERIES:,} queries x {DEPTH:,} hits, seven measures, values by query",
     "files": f"From TREC files: {QUERIES * DEPTH:,} lines, seven measures, values by query",
@@ -36,10 +41,14 @@ def measure(task: str, peer: str, folder: Path, repeats: int = 3) -> dict[str, A
     runs = []
     for _ in range(repeats):
         done = subprocess.run(
-            [sys.executable, str(HERE / "measure.py"), task, peer, str(folder)], capture_output=True, text=True
+            [sys.executable, str(HERE / "measure.py"), task, peer, str(folder)],
+            capture_output=True,
+            text=True,
         )
         if done.returncode:
-            return {"error": done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "failed"}
+            return {
+                "error": done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "failed"
+            }
         runs.append(json.loads(done.stdout.splitlines()[-1]))
     return min(runs, key=lambda run: float(run["seconds"]))
 
@@ -47,12 +56,24 @@ def measure(task: str, peer: str, folder: Path, repeats: int = 3) -> dict[str, A
 def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        say(f"Python {platform.python_version()}, {os.cpu_count()} cores; " + ", ".join(
-            f"{package} {metadata.version(package)}"
-            for package in ("assay", "numpy", "polars", "pytrec-eval-terrier", "ir-measures", "ranx")
-        ))  # fmt: skip
+        say(
+            f"Python {platform.python_version()}, {os.cpu_count()} cores; "
+            + ", ".join(
+                f"{package} {metadata.version(package)}"
+                for package in (
+                    "assay",
+                    "numpy",
+                    "polars",
+                    "pytrec-eval-terrier",
+                    "ir-measures",
+                    "ranx",
+                )
+            )
+        )
         say("Making the data")
-        subprocess.run([sys.executable, str(HERE / "measure.py"), "make", "data", str(folder)], check=True)
+        subprocess.run(
+            [sys.executable, str(HERE / "measure.py"), "make", "data", str(folder)], check=True
+        )
         for task, peers in TASKS.items():
             say(f"\n{TITLES[task]}")
             rows = {peer: measure(task, peer, folder) for peer, _, _ in peers}
@@ -62,7 +83,9 @@ def main() -> None:
         show_cold_starts(folder)
 
 
-def show(rows: dict[str, dict[str, Any]], peers: list[tuple[str, float | None, float | None]]) -> None:
+def show(
+    rows: dict[str, dict[str, Any]], peers: list[tuple[str, float | None, float | None]]
+) -> None:
     ours = rows[peers[0][0]]
     say(f"{'':16}{'seconds':>9}{'peak MB':>9}  ratio to {peers[0][0]}")
     for peer, wanted, share in peers:
@@ -75,7 +98,9 @@ def show(rows: dict[str, dict[str, Any]], peers: list[tuple[str, float | None, f
         if wanted:
             text += f"  (wanted {wanted:g}x)"
         if share:
-            text += f"; our memory is {ours['peak_mb'] / row['peak_mb']:.0%} of it (wanted {share:.0%})"
+            text += (
+                f"; our memory is {ours['peak_mb'] / row['peak_mb']:.0%} of it (wanted {share:.0%})"
+            )
         agree = abs(row["check"] - ours["check"]) < 1e-9
         text += "" if agree else f"  DIFFERENT VALUES: {row['check']} against {ours['check']}"
         say(f"{peer:16}{row['seconds']:>9.2f}{row['peak_mb']:>9.0f}  {text}")
@@ -84,17 +109,25 @@ def show(rows: dict[str, dict[str, Any]], peers: list[tuple[str, float | None, f
 def show_search(folder: Path) -> None:
     """One stemmed full-text field of 14,096 opinions; only where the data is."""
     if not os.environ.get("ASSAY_DATA"):
-        say("\nSearch: set ASSAY_DATA to the folder that holds fppc/ to measure it on real opinions")
+        say(
+            "\nSearch: set ASSAY_DATA to the folder that holds fppc/ to measure it on real opinions"
+        )
         return
     say("\nSearch: one stemmed full-text field, 14,096 opinions, median of 33 queries")
     rows = {peer: measure("search", peer, folder, repeats=1) for peer in ("assay", "bm25s")}
     for peer, row in rows.items():
         say(
             f"{peer:16}"
-            + (f"{row['check']:>9.2f} ms{row['peak_mb']:>9.0f} MB" if "check" in row else f"  {row['error']}")
+            + (
+                f"{row['check']:>9.2f} ms{row['peak_mb']:>9.0f} MB"
+                if "check" in row
+                else f"  {row['error']}"
+            )
         )
     if all("check" in row for row in rows.values()):
-        say(f"{'':16}assay takes {rows['assay']['check'] / rows['bm25s']['check']:.1f}x of bm25s (wanted at most 2x)")
+        say(
+            f"{'':16}assay takes {rows['assay']['check'] / rows['bm25s']['check']:.1f}x of bm25s (wanted at most 2x)"
+        )
 
 
 def show_cold_starts(folder: Path) -> None:
@@ -104,7 +137,18 @@ def show_cold_starts(folder: Path) -> None:
     assay = str(Path(sys.executable).with_name("assay"))
     saved = folder / "bm25.json"
     dataset, corpus = str(samples / "dataset.json"), str(samples / "corpus.jsonl")
-    prepare = [assay, "score", "--dataset", dataset, "--engine", "bm25", "--corpus", corpus, "--output", str(saved)]
+    prepare = [
+        assay,
+        "score",
+        "--dataset",
+        dataset,
+        "--engine",
+        "bm25",
+        "--corpus",
+        corpus,
+        "--output",
+        str(saved),
+    ]
     subprocess.run(prepare, check=True, capture_output=True)
     commands = {
         "assay --help": ([assay, "--help"], 0.3),

@@ -1,14 +1,13 @@
-"""How many judgments does a decision take? Hide the grades of a fully judged set, judge in three orders, and stop each
-by the same rule: when `next_to_judge` is 95% sure of the sign.
+"""How many judgments does a decision take? Hide the grades of a fully judged set, judge in three
+orders, and stop each by the same rule: when `next_to_judge` is 95% sure of the sign.
 
     python benchmarks/simulate_judging.py                       # the table in docs/comparing.md, some 30 minutes
     python benchmarks/simulate_judging.py --repeats 10          # quicker, wider intervals
     python benchmarks/simulate_judging.py --results a.json b.json [--gold-share 0.3]   # on your own results files
 
-Orders: `next` is what `assay gold next` gives; `pool` is depth-k pooling (every query's rank 1 of each system, then
-every rank 2, …); `random` takes any hit of the two top tens. An error is a decision whose sign is not that of the fully
-judged set.
-"""
+Orders: `next` is what `assay gold next` gives; `pool` is depth-k pooling (every query's rank 1 of
+each system, then every rank 2, …); `random` takes any hit of the two top tens. An error is a
+decision whose sign is not that of the fully judged set."""
 
 from __future__ import annotations
 
@@ -23,12 +22,16 @@ from typing import Any
 
 import numpy as np
 
-from assay import stats
+from assay.evaluation import statistics
 from assay.judging.next import next_to_judge, standing
 
 DEPTH, BATCH, SURE = 10, 5, 0.95
 QUERIES, DOCUMENTS = 40, 60
-GAPS = {"small": 0.08, "middle": 0.16, "large": 0.3}  # how much more of a grade the better system sees
+GAPS = {
+    "small": 0.08,
+    "middle": 0.16,
+    "large": 0.3,
+}  # how much more of a grade the better system sees
 RATES = (0.2, 0.4, 0.6)  # how much of the two top tens an earlier engine's pool has judged
 ORDERS = ("next", "pool", "random")
 Pair = tuple[int, str]
@@ -41,15 +44,27 @@ class World:
     grades: list[dict[str, int]]
     runs: tuple[list[list[str]], ...]
 
-    def results(self, system: int, known: set[Pair], asked: set[Pair] = frozenset()) -> dict[str, Any]:
-        """A results object as `assay score` writes it when only `known` is judged, `asked` of it on request."""
+    def results(
+        self, system: int, known: set[Pair], asked: set[Pair] = frozenset()
+    ) -> dict[str, Any]:
+        """A results object as `assay score` writes it when only `known` is judged, `asked` of it on
+        request."""
         entries = []
         for query, (grades, ranking) in enumerate(zip(self.grades, self.runs[system], strict=True)):
-            judged = sorted((grade for doc, grade in grades.items() if (query, doc) in known), reverse=True)
+            judged = sorted(
+                (grade for doc, grade in grades.items() if (query, doc) in known), reverse=True
+            )
             shown = [grades[doc] if (query, doc) in known else None for doc in ranking]
             on_request = [doc for doc in ranking if (query, doc) in asked]
-            entries.append({"query_id": str(query), "results": ranking, "grades": shown, "judged": judged,
-                            "asked": on_request})  # fmt: skip
+            entries.append(
+                {
+                    "query_id": str(query),
+                    "results": ranking,
+                    "grades": shown,
+                    "judged": judged,
+                    "asked": on_request,
+                }
+            )
         return {"per_query": entries}
 
     def everything(self) -> set[Pair]:
@@ -57,21 +72,33 @@ class World:
 
     def pool(self, systems: int) -> list[Pair]:
         """Depth-k pooling over the top tens: rank by rank, query by query."""
-        spots = [(rank, query, system) for rank in range(DEPTH) for query in range(len(self.grades))
-                 for system in range(systems)]  # fmt: skip
-        return list(dict.fromkeys((query, self.runs[system][query][rank]) for rank, query, system in spots
-                                  if rank < len(self.runs[system][query])))  # fmt: skip
+        spots = [
+            (rank, query, system)
+            for rank in range(DEPTH)
+            for query in range(len(self.grades))
+            for system in range(systems)
+        ]
+        return list(
+            dict.fromkeys(
+                (query, self.runs[system][query][rank])
+                for rank, query, system in spots
+                if rank < len(self.runs[system][query])
+            )
+        )
 
 
 def synthetic(rng: np.random.Generator, gap: float) -> tuple[World, list[list[str]]]:
-    """Two systems that see the grades through noise, partly the same noise, and an earlier, weaker one."""
+    """Two systems that see the grades through noise, partly the same noise, and an earlier, weaker
+    one."""
     rate = rng.beta(1.5, 5, QUERIES)[:, None]
     relevant = rng.random((QUERIES, DOCUMENTS)) < rate
     relevant[np.arange(QUERIES), rng.integers(0, DOCUMENTS, QUERIES)] = True
     grades = np.where(relevant, rng.choice([1, 2], (QUERIES, DOCUMENTS), p=[0.6, 0.4]), 0)
     shared = rng.normal(0, 0.8, grades.shape)
     sides = (1.0, 1.0 + gap) if rng.random() < 0.5 else (1.0 + gap, 1.0)
-    scores = [quality * grades + shared + rng.normal(0, 0.7, grades.shape) for quality in (*sides, 0.8)]
+    scores = [
+        quality * grades + shared + rng.normal(0, 0.7, grades.shape) for quality in (*sides, 0.8)
+    ]
     orders = [np.argsort(-score, axis=1) for score in scores]
     runs = [[[f"d{doc}" for doc in row[:20]] for row in order] for order in orders]
     by_query = [{f"d{doc}": int(grade) for doc, grade in enumerate(row)} for row in grades]
@@ -79,8 +106,9 @@ def synthetic(rng: np.random.Generator, gap: float) -> tuple[World, list[list[st
 
 
 def pooled_before(world: World, earlier: list[list[str]], rate: float) -> set[Pair]:
-    """What an earlier engine's pool judged: to the depth where `rate` of the hits of both are covered, and at least one
-    relevant document a query, since a query without one is in no gold set."""
+    """What an earlier engine's pool judged: to the depth where `rate` of the hits of both are
+    covered, and at least one relevant document a query, since a query without one is in no gold
+    set."""
     hits = set(world.pool(2))
     known: set[Pair] = set()
     for depth in range(len(earlier[0])):
@@ -94,9 +122,14 @@ def pooled_before(world: World, earlier: list[list[str]], rate: float) -> set[Pa
 
 
 def judgments_to_decide(
-    world: World, known: set[Pair], order: str, rng: np.random.Generator, threshold: float | None = None
+    world: World,
+    known: set[Pair],
+    order: str,
+    rng: np.random.Generator,
+    threshold: float | None = None,
 ) -> tuple[int, float]:
-    """Judge in this order until the sign is 95% sure: how many judgments, and the difference believed then."""
+    """Judge in this order until the sign is 95% sure: how many judgments, and the difference
+    believed then."""
     systems = 2 if threshold is None else 1
     known, asked = set(known), set[Pair]()
     queue = [pair for pair in world.pool(systems) if pair not in known]
@@ -127,7 +160,9 @@ def one(kind: str, gap: float, rate: float, seed: int) -> dict[str, Any]:
     world, earlier = synthetic(rng, gap)
     known = pooled_before(world, earlier, rate)
     whole, threshold = world.everything(), None
-    if kind == "gate":  # the bound lies a part of the gap from what A reaches when all its hits are judged
+    if (
+        kind == "gate"
+    ):  # the bound lies a part of the gap from what A reaches when all its hits are judged
         whole = known | set(world.pool(1))
         reached = standing(world.results(0, whole)).expected
         threshold = reached + rng.choice([-1, 1]) * gap / 5
@@ -141,21 +176,25 @@ def _outcomes(
 ) -> dict[str, Any]:
     found = {}
     for order in ORDERS:
-        count, believed = judgments_to_decide(world, known, order, np.random.default_rng(seed), threshold)
+        count, believed = judgments_to_decide(
+            world, known, order, np.random.default_rng(seed), threshold
+        )
         found[order] = (count, (believed > 0) == (truth > 0))
     return found
 
 
 def row(label: str, outcomes: list[dict[str, Any]]) -> str:
     """A line of the table: mean judgments with 95% intervals, wrong decisions, and the saving."""
-    counts = {order: np.array([outcome[order][0] for outcome in outcomes], float) for order in ORDERS}
+    counts = {
+        order: np.array([outcome[order][0] for outcome in outcomes], float) for order in ORDERS
+    }
     cells = [label, f"{np.mean([abs(outcome['truth']) for outcome in outcomes]):.3f}"]
     for order in ORDERS:
-        interval = stats.mean_intervals(counts[order][:, None])[0]
+        interval = statistics.mean_intervals(counts[order][:, None])[0]
         cells.append(f"{counts[order].mean():.0f} ({interval.low:.0f}–{interval.high:.0f})")
     for order in ("pool", "random"):
         total = np.stack([counts["next"], counts[order]], axis=1)
-        means = stats.bootstrap_means(total)
+        means = statistics.bootstrap_means(total)
         ratio = means[:, 0] / np.maximum(means[:, 1], 1e-9)
         low, high = np.quantile(ratio, [0.025, 0.975])
         cells.append(f"{total[:, 0].sum() / max(total[:, 1].sum(), 1):.2f} ({low:.2f}–{high:.2f})")
@@ -164,13 +203,20 @@ def row(label: str, outcomes: list[dict[str, Any]]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-HEAD = ("| set | true distance | next | pool | random | next : pool | next : random | wrong (next / pool / random) |\n"
-        "|---|---|---|---|---|---|---|---|")  # fmt: skip
+HEAD = (
+    "| set | true distance | next | pool | random | next : pool | next : random | wrong (next / pool / random) |\n"
+    "|---|---|---|---|---|---|---|---|"
+)
 
 
-def tables(repeats: int, workers: int, say: Callable[[str], None]) -> Iterator[list[dict[str, Any]]]:
+def tables(
+    repeats: int, workers: int, say: Callable[[str], None]
+) -> Iterator[list[dict[str, Any]]]:
     with ProcessPoolExecutor(workers) as pool:
-        for kind, title in (("better", "Which of A and B is better"), ("gate", "Does A reach the bound")):
+        for kind, title in (
+            ("better", "Which of A and B is better"),
+            ("gate", "Does A reach the bound"),
+        ):
             say(f"\n{title}\n\n{HEAD}")
             every = []
             for gap_name, gap in GAPS.items():
@@ -184,9 +230,17 @@ def tables(repeats: int, workers: int, say: Callable[[str], None]) -> Iterator[l
 
 
 def from_results(paths: list[Path], share: float, repeats: int) -> list[dict[str, Any]]:
-    """Two real results files: unjudged hits are taken out of both lists, then grades are hidden at random."""
-    entries = [{entry["query_id"]: entry for entry in json.loads(path.read_text())["per_query"]} for path in paths]
-    ids = [query for query, entry in entries[0].items() if query in entries[1] and max(entry["judged"], default=0) > 0]
+    """Two real results files: unjudged hits are taken out of both lists, then grades are hidden at
+    random."""
+    entries = [
+        {entry["query_id"]: entry for entry in json.loads(path.read_text())["per_query"]}
+        for path in paths
+    ]
+    ids = [
+        query
+        for query, entry in entries[0].items()
+        if query in entries[1] and max(entry["judged"], default=0) > 0
+    ]
     grades: list[dict[str, int]] = []
     runs: tuple[list[list[str]], ...] = ([], [])
     for query in ids:
@@ -202,7 +256,9 @@ def from_results(paths: list[Path], share: float, repeats: int) -> list[dict[str
                 rest.remove(grade)
         grades.append(known | {f"not-returned-{i}": max(grade, 0) for i, grade in enumerate(rest)})
     world = World(grades, runs)
-    truth = standing(world.results(0, world.everything()), world.results(1, world.everything())).expected
+    truth = standing(
+        world.results(0, world.everything()), world.results(1, world.everything())
+    ).expected
     found = []
     for seed in range(repeats):
         rng = np.random.default_rng(seed)
@@ -220,15 +276,24 @@ def _say(text: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--repeats", type=int, default=60)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--results", type=Path, nargs=2)
-    parser.add_argument("--gold-share", type=float, default=0.3, help="with --results: how many grades are known")
+    parser.add_argument(
+        "--gold-share", type=float, default=0.3, help="with --results: how many grades are known"
+    )
     asked = parser.parse_args()
     if asked.results:
         _say(HEAD)
-        _say(row(f"{asked.gold_share:.0%} known", from_results(asked.results, asked.gold_share, asked.repeats)))
+        _say(
+            row(
+                f"{asked.gold_share:.0%} known",
+                from_results(asked.results, asked.gold_share, asked.repeats),
+            )
+        )
         return
     for _ in tables(asked.repeats, asked.workers, _say):
         pass

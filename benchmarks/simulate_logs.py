@@ -1,6 +1,7 @@
-"""A year of a legal search service, simulated: searches in Hebrew and English, decisions that cite what was found, and
-the gold set that comes out. Measures the loading, the bootstrap and its repetition, then kills the bootstrap at random
-moments and checks that the gold set is always the old file or the new one.
+"""A year of a legal search service, simulated: searches in Hebrew and English, decisions that cite
+what was found, and the gold set that comes out. Measures the loading, the bootstrap and its
+repetition, then kills the bootstrap at random moments and checks that the gold set is always the
+old file or the new one.
 
     python benchmarks/simulate_logs.py                      200,000 searches, 5,000 queries, 2,000 decisions, 50 kills
     python benchmarks/simulate_logs.py --store postgresql://…
@@ -23,10 +24,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from assay.review import rulings
+from assay.review.bootstrap import Options, bootstrap
 from assay.store import Store, open_store
 from assay.store.records import Decision, SearchLog, Shown
-from assay.telemetry import gate
-from assay.telemetry.bootstrap import Options, bootstrap
 from assay.telemetry.feedback import infer_relevance_from_citations
 
 START = datetime(2025, 6, 1, tzinfo=UTC)
@@ -34,9 +35,13 @@ YEAR = timedelta(days=365)
 TOPICS = 60
 DOCS_PER_TOPIC = 50
 HEBREW = """היטל השבחה|מועד קובע|תב"ע|פטור|שומה מכרעת|דירת מגורים|ועדת ערר|מימוש זכויות|הקלה|שווי
-חוכר לדורות|תכנית מתאר|פיצויים|ירידת ערך|שימוש חורג|זכויות בנייה|תשלום ביתר|ריבית""".replace("\n", "|").split("|")
+חוכר לדורות|תכנית מתאר|פיצויים|ירידת ערך|שימוש חורג|זכויות בנייה|תשלום ביתר|ריבית""".replace(
+    "\n", "|"
+).split("|")
 ENGLISH = """conflict of interest|materiality|gift limit|campaign funds|lobbyist|disclosure|recusal|real property
-source of income|public generally|honoraria|revolving door|mass mailing""".replace("\n", "|").split("|")
+source of income|public generally|honoraria|revolving door|mass mailing""".replace("\n", "|").split(
+    "|"
+)
 SPELLINGS: tuple[Callable[[str], str], ...] = (
     str,
     str,
@@ -62,26 +67,45 @@ def make_queries(count: int, dice: random.Random) -> list[tuple[str, int, str, s
     return list(made.values())
 
 
-def searches(count: int, queries: Sequence[tuple[str, int, str, str]], dice: random.Random) -> Iterator[SearchLog]:
-    """Few queries are asked often and many seldom, as in every log; most results belong to the topic."""
+def searches(
+    count: int, queries: Sequence[tuple[str, int, str, str]], dice: random.Random
+) -> Iterator[SearchLog]:
+    """Few queries are asked often and many seldom, as in every log; most results belong to the
+    topic."""
     weights = [1 / (rank + 10) for rank in range(len(queries))]
     chosen = dice.choices(queries, weights, k=count - len(queries)) + list(queries)
     dice.shuffle(chosen)
     for n, (text, topic, corpus, area) in enumerate(chosen):
         at = START + YEAR * (n / count)
         topics = [topic if dice.random() < 0.8 else dice.randrange(TOPICS) for _ in range(10)]
-        docs = dict.fromkeys(f"{corpus[0]}-{t:02d}-{int(dice.random() ** 2 * DOCS_PER_TOPIC):02d}" for t in topics)
+        docs = dict.fromkeys(
+            f"{corpus[0]}-{t:02d}-{int(dice.random() ** 2 * DOCS_PER_TOPIC):02d}" for t in topics
+        )
         results = tuple(Shown(doc, rank, 1 / rank) for rank, doc in enumerate(docs, start=1))
-        yield SearchLog(id=f"{n:09d}", at=at, query=dice.choice(SPELLINGS)(text), corpus=corpus, practice_area=area,
-                        engine="simulated", results=results)  # fmt: skip
+        yield SearchLog(
+            id=f"{n:09d}",
+            at=at,
+            query=dice.choice(SPELLINGS)(text),
+            corpus=corpus,
+            practice_area=area,
+            engine="simulated",
+            results=results,
+        )
 
 
 def decisions(count: int, dice: random.Random) -> list[Decision]:
     made = []
     for n in range(count):
         topic, kind = dice.randrange(TOPICS), dice.choice("pi")
-        cites = {f"{kind}-{topic:02d}-{dice.randrange(DOCS_PER_TOPIC):02d}" for _ in range(dice.randint(2, 8))}
-        made.append(Decision(id=f"decision-{n:05d}", at=START + YEAR * dice.random(), cites=tuple(sorted(cites))))
+        cites = {
+            f"{kind}-{topic:02d}-{dice.randrange(DOCS_PER_TOPIC):02d}"
+            for _ in range(dice.randint(2, 8))
+        }
+        made.append(
+            Decision(
+                id=f"decision-{n:05d}", at=START + YEAR * dice.random(), cites=tuple(sorted(cites))
+            )
+        )
     return made
 
 
@@ -125,8 +149,8 @@ def wait_for_writing(gold: Path, process: Any) -> None:
 
 
 def kill_often(target: str, gold: Path, old: bytes, new: bytes, kills: int) -> dict[str, int]:
-    """Half of the kills at any moment, half as soon as the new file is being written beside the old one. The first run
-    is timed, not killed."""
+    """Half of the kills at any moment, half as soon as the new file is being written beside the old
+    one. The first run is timed, not killed."""
     context, dice = multiprocessing.get_context("fork"), random.Random(7)
     outcome = {"kills": kills, "old_file": 0, "new_file": 0, "neither": 0}
     seconds = 0.0
@@ -152,13 +176,23 @@ def kill_often(target: str, gold: Path, old: bytes, new: bytes, kills: int) -> d
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name, default in (("searches", 200_000), ("queries", 5_000), ("decisions", 2_000), ("kills", 50), ("seed", 1)):
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    for name, default in (
+        ("searches", 200_000),
+        ("queries", 5_000),
+        ("decisions", 2_000),
+        ("kills", 50),
+        ("seed", 1),
+    ):
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--store", default="", help="a path or URL; by default a new SQLite file")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        found = simulate(args, args.store or str(Path(folder) / "assay.db"), Path(folder) / "gold-set.jsonl")
+        found = simulate(
+            args, args.store or str(Path(folder) / "assay.db"), Path(folder) / "gold-set.jsonl"
+        )
     print(json.dumps(found, indent=2))  # noqa: T201
     return 0 if not found["killed"]["neither"] and found["second_run_changes"] == 0 else 1
 
@@ -169,7 +203,7 @@ def simulate(args: argparse.Namespace, target: str, gold: Path) -> dict[str, Any
     first = time.perf_counter()
     done = bootstrap(store, gold, Options(min_support=2))
     found["bootstrap_s"] = time.perf_counter() - first
-    gate.promote(store, gold, [f"g{n:03d}" for n in range(1, 1 + done.added // 10)], by="chair")
+    rulings.promote(store, gold, [f"g{n:03d}" for n in range(1, 1 + done.added // 10)], by="chair")
     old = gold.read_bytes()
     bootstrap(store, gold, Options(min_support=1))
     new = gold.read_bytes()

@@ -1,11 +1,12 @@
-"""Do 95% intervals cover the truth 95 times in 100, and do tests cry wolf 5 times in 100? On simulated gold sets.
+"""Do 95% intervals cover the truth 95 times in 100, and do tests cry wolf 5 times in 100? On
+simulated gold sets.
 
     python benchmarks/simulate_statistics.py           # the tables in docs/comparing.md, a minute or two
 
-Distributions: `skewed` is Beta(1, 2), like nDCG of a middling engine; `reciprocal rank` takes 1, 1/2, 1/3, 1/5, .1, 0;
-`precision@10` takes tenths, with queries of different difficulty; `rate` is 0 or 1. Differences of two engines:
-`smooth` is Laplace; `mostly ties` is 0 for six queries in ten; `one-sided tail` is skewed around a mean of 0.
-"""
+Distributions: `skewed` is Beta(1, 2), like nDCG of a middling engine; `reciprocal rank` takes 1,
+1/2, 1/3, 1/5, .1, 0; `precision@10` takes tenths, with queries of different difficulty; `rate` is 0
+or 1. Differences of two engines: `smooth` is Laplace; `mostly ties` is 0 for six queries in ten;
+`one-sided tail` is skewed around a mean of 0."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from assay import stats
+from assay.evaluation import statistics
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Draw = Callable[[np.random.Generator, tuple[int, int]], Floats]
@@ -37,18 +38,22 @@ NO_DIFFERENCE: dict[str, Draw] = {
 }
 SIZES = (12, 20, 33, 65, 200)
 TESTS: dict[str, Callable[[Floats], Floats]] = {
-    "randomization": lambda values: stats.randomization_test(values, samples=2_000),
-    "t": stats.t_test,
-    "Wilcoxon": stats.wilcoxon_test,
+    "randomization": lambda values: statistics.randomization_test(values, samples=2_000),
+    "t": statistics.t_test,
+    "Wilcoxon": statistics.wilcoxon_test,
 }
 
 
 def coverage(name: str, n: int, repeats: int) -> float:
     """The share of simulated sets of `n` queries whose 95% interval holds the true mean."""
     draw, mean = MEANS[name]
-    found = stats.mean_intervals(draw(np.random.default_rng([n, len(name)]), (n, repeats)), samples=2_000)
+    found = statistics.mean_intervals(
+        draw(np.random.default_rng([n, len(name)]), (n, repeats)), samples=2_000
+    )
     inside = [
-        one.low - 1e-9 <= mean <= one.high + 1e-9 for one in found if one.low is not None and one.high is not None
+        one.low - 1e-9 <= mean <= one.high + 1e-9
+        for one in found
+        if one.low is not None and one.high is not None
     ]
     return float(np.mean(inside))
 
@@ -70,7 +75,9 @@ def main(repeats: int = 4_000) -> None:
     say(f"\n| p <= 0.05 without a difference | {head} |\n|{rule}\n")
     for test in TESTS:
         for name in NO_DIFFERENCE:
-            say(f"| {test}, {name} | {' | '.join(f'{size(name, test, n, repeats):.1%}' for n in SIZES)} |\n")
+            say(
+                f"| {test}, {name} | {' | '.join(f'{size(name, test, n, repeats):.1%}' for n in SIZES)} |\n"
+            )
             sys.stdout.flush()
 
 

@@ -15,31 +15,43 @@ import assay.cli
 from command_line import Assay, Outcome
 
 settings.register_profile(
-    "fast", max_examples=60, deadline=None, derandomize=True, database=None,
+    "fast",
+    max_examples=60,
+    deadline=None,
+    derandomize=True,
+    database=None,
     suppress_health_check=[HealthCheck.too_slow],
-)  # fmt: skip
-settings.register_profile("long", parent=settings.get_profile("fast"), max_examples=3000, derandomize=False)
+)
+settings.register_profile(
+    "long", parent=settings.get_profile("fast"), max_examples=3000, derandomize=False
+)
 settings.load_profile("fast")
 
 
 LIBRARY = Path(pytest.__file__)
-LIBRARIES = {LIBRARY.parents[1], Path(os.__file__).parent, Path(assay.cli.__file__).parent}
+LIBRARIES = {LIBRARY.parents[1], Path(os.__file__).parent, Path(assay.cli.__file__).parents[1]}
 
 
 @pytest.fixture
 def imports_restored() -> Iterator[None]:
-    """Engine modules of one test are not seen by the next. Libraries stay: loaded twice, they are not the same."""
+    """Engine modules of one test are not seen by the next. Libraries stay: loaded twice, they are
+    not the same."""
     path, modules = list(sys.path), set(sys.modules)
     yield
     sys.path[:] = path
     for name in set(sys.modules) - modules:
-        if not LIBRARIES & set(Path(getattr(sys.modules[name], "__file__", None) or LIBRARY).parents):
+        if not LIBRARIES & set(
+            Path(getattr(sys.modules[name], "__file__", None) or LIBRARY).parents
+        ):
             del sys.modules[name]
 
 
 @pytest.fixture
 def assay_cli(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path, imports_restored: None
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    imports_restored: None,
 ) -> Assay:
     """Run `assay ARGS` in a fresh current folder, through the same `main` as the command.
 

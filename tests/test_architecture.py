@@ -11,7 +11,8 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "assay"
 
-# What a part may import beside `types` and `errors`. A part that is not listed may import `figures`, `files`,
+# What a part may import beside `types` and `errors`. A part that is not listed may import
+# `figures`, `files`,
 # `runs` and `measures`, and nothing of its own layer.
 LOWEST = {
     "types": set[str](),
@@ -35,10 +36,26 @@ EXCEPTIONS = {
     "backlog": {"store"},  # what waits is counted there
 }
 # The verbs: together they know all.
-SERVICES = {"workbench", "curation", "library", "runner", "desk", "deciding", "reports", "health", "doctor"}
+SERVICES = {
+    "workbench",
+    "curation",
+    "library",
+    "runner",
+    "desk",
+    "deciding",
+    "reports",
+    "health",
+    "doctor",
+}
 COMMAND_LINE = {"__main__", "cli", "cli_gold", "cli_corpus", "cli_desk", "terminal"}
 ADAPTERS = COMMAND_LINE | {"mcp", "web", "pytest_plugin"}
-FOR_ADAPTERS = {"types", "errors", "config", "report", "listing"}  # beside the verbs: settings in, tables out
+FOR_ADAPTERS = {
+    "types",
+    "errors",
+    "config",
+    "report",
+    "listing",
+}  # beside the verbs: settings in, tables out
 
 
 def parts() -> dict[str, list[Path]]:
@@ -80,26 +97,41 @@ def test_a_part_imports_only_what_its_layer_allows(part: str) -> None:
     if part in SERVICES:
         allowed = set(parts()) - ADAPTERS
     elif part in ADAPTERS:
-        allowed = FOR_ADAPTERS | SERVICES | (COMMAND_LINE | {"mcp", "web"} if part in COMMAND_LINE else set())
+        allowed = (
+            FOR_ADAPTERS
+            | SERVICES
+            | (COMMAND_LINE | {"mcp", "web"} if part in COMMAND_LINE else set())
+        )
     else:
         allowed = LOWEST.get(part, MIDDLE | EXCEPTIONS.get(part, set()))
-    assert imports_of(part) <= allowed, f"{part} may not import {sorted(imports_of(part) - allowed)}"
+    assert imports_of(part) <= allowed, (
+        f"{part} may not import {sorted(imports_of(part) - allowed)}"
+    )
 
 
 def test_every_exception_is_used() -> None:
     """An exception that nobody needs any more is taken out of the table."""
     here = parts()
-    unused = {(part, name) for part, names in EXCEPTIONS.items() if part in here for name in names - imports_of(part)}
+    unused = {
+        (part, name)
+        for part, names in EXCEPTIONS.items()
+        if part in here
+        for name in names - imports_of(part)
+    }
     assert not unused
 
 
 def test_there_are_no_cycles_between_modules() -> None:
     modules = {
-        ".".join(["assay", *path.relative_to(SOURCE).with_suffix("").parts]).removesuffix(".__init__"): path
+        ".".join(["assay", *path.relative_to(SOURCE).with_suffix("").parts]).removesuffix(
+            ".__init__"
+        ): path
         for path in SOURCE.rglob("*.py")
     }
     del modules["assay"]  # imports nothing by itself; loads on first use
-    graph = {name: set(imported_modules(path)) & set(modules) - {name} for name, path in modules.items()}
+    graph = {
+        name: set(imported_modules(path)) & set(modules) - {name} for name, path in modules.items()
+    }
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
@@ -107,10 +139,18 @@ def test_there_are_no_cycles_between_modules() -> None:
 
 
 def test_there_is_no_part_called_utils() -> None:
-    assert not {path.stem for path in SOURCE.rglob("*.py")} & {"utils", "util", "helpers", "common", "misc"}
+    assert not {path.stem for path in SOURCE.rglob("*.py")} & {
+        "utils",
+        "util",
+        "helpers",
+        "common",
+        "misc",
+    }
 
 
-@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
+@pytest.mark.parametrize(
+    "path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE))
+)
 def test_files_and_functions_stay_small(path: Path) -> None:
     """A file has at most 500 lines, a function at most 60."""
     text = path.read_text(encoding="utf-8")

@@ -12,9 +12,9 @@ import msgspec
 import pytest
 
 from assay import __version__, evaluate
+from assay.core.types import ResultsFile
+from assay.evaluation.measures import MEASURES
 from assay.judging import rubric
-from assay.measures import MEASURES
-from assay.types import ResultsFile
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -32,17 +32,23 @@ def without_timing(text: str) -> str:
 def test_readme_shows_the_real_scorecard() -> None:
     shown = next(block for block in blocks("") if block.startswith("$ assay score"))
     command, _, expected = shown.partition("\n")
-    done = subprocess.run([ASSAY, *command.split()[2:]], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [ASSAY, *command.split()[2:]], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     assert without_timing(done.stdout) == without_timing(expected)
 
 
 def test_readme_engine_scores(tmp_path: Path) -> None:
     """The ten-line engine of the README runs as printed, with the command printed under it."""
-    (tmp_path / "my_engine.py").write_text(next(block for block in blocks("python") if "class MyEngine" in block))
+    (tmp_path / "my_engine.py").write_text(
+        next(block for block in blocks("python") if "class MyEngine" in block)
+    )
     (tmp_path / "samples").symlink_to(ROOT / "samples")
     command = re.search(r"assay (score --search-module my_engine.*)", README)
     assert command
-    done = subprocess.run([ASSAY, *command[1].split()], cwd=tmp_path, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [ASSAY, *command[1].split()], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
     assert "MyEngine on dataset" in done.stdout
     assert (tmp_path / "results.json").exists()
 
@@ -55,9 +61,14 @@ def test_readme_python_example() -> None:
     assert sheet == sheet
     shown = re.search(r"# (\{.*\})", code)
     assert shown
-    expected = {key: float(value) for key, value in re.findall(r"'([^']+)': ([0-9.]+?)(?:\.\.\.)?[,}]", shown[1])}
+    expected = {
+        key: float(value)
+        for key, value in re.findall(r"'([^']+)': ([0-9.]+?)(?:\.\.\.)?[,}]", shown[1])
+    }
     actual = evaluate(
-        {"q1": {"A-19-112": 3.2, "81-027": 2.9}}, {"q1": {"81-027": 2, "A-06-119": 1}}, list(expected)
+        {"q1": {"A-19-112": 3.2, "81-027": 2.9}},
+        {"q1": {"81-027": 2, "A-06-119": 1}},
+        list(expected),
     ).overall.means
     assert actual == pytest.approx(expected, abs=1e-3)
 
@@ -71,7 +82,9 @@ def test_every_measure_is_documented(name: str) -> None:
     assert f"| `{name}` |" in (ROOT / "docs" / "measures.md").read_text()
 
 
-@pytest.mark.parametrize("page", [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md"], ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    "page", [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md"], ids=lambda p: p.name
+)
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
         if not target.startswith("http"):
@@ -105,5 +118,9 @@ def test_readme_commands_run(section: str, tmp_path: Path, monkeypatch: pytest.M
     commands = re.findall(r"^    assay (.+?)(?:\s+#.*)?$", text, flags=re.MULTILINE)
     assert len(commands) >= 3
     for command in commands:
-        done = subprocess.run([ASSAY, *shlex.split(command)], cwd=tmp_path, capture_output=True, text=True)
-        assert done.returncode in (0, 1), done.stderr  # 1: a gate of the sample set failed, which is its point
+        done = subprocess.run(
+            [ASSAY, *shlex.split(command)], cwd=tmp_path, capture_output=True, text=True
+        )
+        assert done.returncode in (0, 1), (
+            done.stderr
+        )  # 1: a gate of the sample set failed, which is its point

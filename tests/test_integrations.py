@@ -33,16 +33,31 @@ def configure(folder: Path, gate: str) -> None:
 
 def shell(folder: Path, command: str, **more: str) -> int:
     path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    source = {"PYTHONPATH": str(ROOT / "src"), "PATH": path, "GITHUB_STEP_SUMMARY": str(folder / "summary.md")}
-    done = subprocess.run(["bash", "-eo", "pipefail", "-c", command], cwd=folder, env=os.environ | source | more,
-                          capture_output=True, text=True)  # fmt: skip
+    source = {
+        "PYTHONPATH": str(ROOT / "src"),
+        "PATH": path,
+        "GITHUB_STEP_SUMMARY": str(folder / "summary.md"),
+    }
+    done = subprocess.run(
+        ["bash", "-eo", "pipefail", "-c", command],
+        cwd=folder,
+        env=os.environ | source | more,
+        capture_output=True,
+        text=True,
+    )
     print(done.stdout, done.stderr)  # noqa: T201 shown when the test fails
     return done.returncode
 
 
-@pytest.mark.parametrize(("gate", "code"), [
-    ("minimum = 0.1", 0), ("minimum = 0.9", 1), ("minimum = 0.66\nsignificance = 0.05", 0), ("minimum = 0.1\nx = 1", 2),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("gate", "code"),
+    [
+        ("minimum = 0.1", 0),
+        ("minimum = 0.9", 1),
+        ("minimum = 0.66\nsignificance = 0.05", 0),
+        ("minimum = 0.1\nx = 1", 2),
+    ],
+)
 def test_the_github_action_fails_when_a_gate_does_and_not_when_it_cannot_tell(
     gate: str, code: int, project: Path
 ) -> None:
@@ -60,7 +75,9 @@ def test_the_gitlab_job_leaves_a_junit_report(minimum: float, code: int, project
     job = yaml.safe_load((ROOT / "integrations" / "gitlab-ci.yml").read_text())["assay"]
     configure(project, f"minimum = {minimum}")
     commands = [line for line in job["script"] if not line.startswith("pip")]
-    command = " && ".join(commands).replace("pytest", f"{sys.executable} -m pytest -p no:cacheprovider")
+    command = " && ".join(commands).replace(
+        "pytest", f"{sys.executable} -m pytest -p no:cacheprovider"
+    )
     assert shell(project, command) == code
     assert "<testsuite" in (project / job["artifacts"]["reports"]["junit"]).read_text()
     assert (project / job["artifacts"]["paths"][0]).is_dir()

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from assay import read_gold
+from assay.core.types import GoldSet
 from assay.formats.dataset_json import QUERY_TYPES
-from assay.types import GoldSet
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 HEBREW = re.compile("[\u0590-\u05ff]")
@@ -39,7 +39,7 @@ def english() -> GoldSet:
     return read_gold(SAMPLES / "en" / "dataset.json")
 
 
-# ── English ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── English ───────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_there_are_at_least_60_opinions_with_unique_ids() -> None:
@@ -58,8 +58,10 @@ def test_every_judged_and_example_opinion_exists() -> None:
     judged = {judgment.doc_id for judgment in english().iter_judgments()}
     examples = {
         doc_id
-        for topic in english().taxonomy.values() for issue in topic.issues for doc_id in issue.example_opinion_ids
-    }  # fmt: skip
+        for topic in english().taxonomy.values()
+        for issue in topic.issues
+        for doc_id in issue.example_opinion_ids
+    }
     assert judged | examples <= set(opinions())
 
 
@@ -76,7 +78,14 @@ def test_every_query_is_graded_in_earnest() -> None:
 
 
 FIELDS = {
-    "sections": ["question", "question_synthetic", "conclusion", "conclusion_synthetic", "facts", "analysis"],
+    "sections": [
+        "question",
+        "question_synthetic",
+        "conclusion",
+        "conclusion_synthetic",
+        "facts",
+        "analysis",
+    ],
     "content": ["full_text"],
     "embedding": ["qa_text", "summary"],
     "citations": ["government_code", "prior_opinions"],
@@ -86,14 +95,19 @@ FIELDS = {
 }
 
 
-@pytest.mark.parametrize(("group", "field"), [(group, field) for group in FIELDS for field in FIELDS[group]])
-def test_every_field_of_the_spec_s_table_is_there_and_somewhere_filled(group: str, field: str) -> None:
+@pytest.mark.parametrize(
+    ("group", "field"), [(group, field) for group in FIELDS for field in FIELDS[group]]
+)
+def test_every_field_of_the_spec_s_table_is_there_and_somewhere_filled(
+    group: str, field: str
+) -> None:
     values = [opinion[group][field] for opinion in opinions().values()]
     assert any(values)
 
 
 def test_coverage_is_like_the_real_corpus() -> None:
-    """Every opinion has text and a quality score; about two thirds have standard sections; some scans are poor."""
+    """Every opinion has text and a quality score; about two thirds have standard sections; some
+    scans are poor."""
     total = len(opinions())
     every = opinions().values()
     assert all(opinion["content"]["full_text"].strip() for opinion in every)
@@ -107,7 +121,11 @@ def test_coverage_is_like_the_real_corpus() -> None:
 
 
 def test_prior_opinions_that_look_like_ours_exist() -> None:
-    cited = {doc_id for opinion in opinions().values() for doc_id in opinion["citations"]["prior_opinions"]}
+    cited = {
+        doc_id
+        for opinion in opinions().values()
+        for doc_id in opinion["citations"]["prior_opinions"]
+    }
     assert len(cited & set(opinions())) >= 5
 
 
@@ -117,7 +135,7 @@ def test_the_jsonl_corpus_is_the_opinions() -> None:
     assert len(rows) == len(opinions())
 
 
-# ── Finnish ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── Finnish ───────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_the_finnish_act_has_at_least_80_moments_with_unique_nodes() -> None:
@@ -129,7 +147,10 @@ def test_the_finnish_act_has_at_least_80_moments_with_unique_nodes() -> None:
 
 
 def test_every_expected_finnish_place_exists() -> None:
-    known = {(row["section_id"].replace(" ", "").lower(), row["moment"]) for row in lines("fi/saaristokuntalaki.jsonl")}
+    known = {
+        (row["section_id"].replace(" ", "").lower(), row["moment"])
+        for row in lines("fi/saaristokuntalaki.jsonl")
+    }
     sections = {section for section, _ in known}
     for query in read_gold(SAMPLES / "fi" / "questions_golden.json").queries:
         for place in query.checks.get("expected_any", []):
@@ -139,7 +160,7 @@ def test_every_expected_finnish_place_exists() -> None:
             assert section in sections, (query.id, place)
 
 
-# ── Hebrew ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── Hebrew ────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_there_are_at_least_40_hebrew_precedents_with_unique_ids() -> None:

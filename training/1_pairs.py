@@ -1,10 +1,10 @@
 """Step 1: query-like texts made from opinions, and for each the opinions to compare it with.
 
-    python 1_pairs.py --opinions OPINIONS --judged dataset-dev.json judgments-dev-pooled.jsonl --out RUN
+    python 1_pairs.py --opinions OPINIONS --judged dataset-dev.json judgments-dev-pooled.jsonl --out
+    RUN
 
-Writes RUN/texts.json (ids, queries, the texts of every opinion) and RUN/pairs.npz. No judgment is read for its grade:
-the files under --judged say only which opinions to leave out.
-"""
+Writes RUN/texts.json (ids, queries, the texts of every opinion) and RUN/pairs.npz. No judgment is
+read for its grade: the files under --judged say only which opinions to leave out."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ log = logging.getLogger("pairs")
 
 
 class QueryMaker:
-    """The three kinds of query: 0 a question, 1 a few sentences of facts, 2 keywords with a section."""
+    """The three kinds of query: 0 a question, 1 a few sentences of facts, 2 keywords with a
+    section."""
 
     def __init__(self, counts: Counts, seed: int = SEED) -> None:
         self._random = random.Random(seed)
@@ -39,7 +40,11 @@ class QueryMaker:
         weights = idf(counts.frequency, n)
         self._idf = {term: float(weights[column]) for term, column in counts.vocabulary.items()}
         self._unseen = float(idf(0, n))
-        self.kinds: tuple[Callable[[Opinion], str], ...] = (self.question, self.facts, self.keywords)
+        self.kinds: tuple[Callable[[Opinion], str], ...] = (
+            self.question,
+            self.facts,
+            self.keywords,
+        )
 
     def question(self, opinion: Opinion) -> str:
         synthetic = opinion.question_synthetic
@@ -62,7 +67,9 @@ class QueryMaker:
 
     def keywords(self, opinion: Opinion) -> str:
         concluded = opinion.conclusion or opinion.conclusion_synthetic
-        words = self._telling_words(clean(f"{opinion.question_synthetic} {opinion.question[:500]} {concluded[:500]}"))
+        words = self._telling_words(
+            clean(f"{opinion.question_synthetic} {opinion.question[:500]} {concluded[:500]}")
+        )
         if len(words) < 4:
             return ""
         n = self._random.randint(4, 7)
@@ -93,7 +100,9 @@ def _sentences(text: str) -> list[str]:
     return [sentence for sentence in _SENTENCE_END.split(clean(text)) if len(sentence) > 25]
 
 
-def make_pairs(opinions: Sequence[Opinion], out_of_bounds: list[bool]) -> tuple[list[str], dict[str, np.ndarray]]:
+def make_pairs(
+    opinions: Sequence[Opinion], out_of_bounds: list[bool]
+) -> tuple[list[str], dict[str, np.ndarray]]:
     counts = count_terms(opinions)
     bm25, cited, links = Bm25(counts), citation_matrix(opinions), citation_links(opinions)
     maker, excluded = QueryMaker(counts), np.array(out_of_bounds)
@@ -116,7 +125,11 @@ def make_pairs(opinions: Sequence[Opinion], out_of_bounds: list[bool]) -> tuple[
             log.info("%d opinions, %d queries", row, len(texts))
     starts = np.cumsum([0, *(len(found) for found in candidates)])
     arrays = {"doc": np.array(sources, np.int32), "kind": np.array(kinds, np.int8), "start": starts}
-    return texts, arrays | {"cand": np.concatenate(candidates), "alike": np.concatenate(grades), "excluded": excluded}
+    return texts, arrays | {
+        "cand": np.concatenate(candidates),
+        "alike": np.concatenate(grades),
+        "excluded": excluded,
+    }
 
 
 def _best(scores: Floats, excluded: np.ndarray, row: int) -> np.ndarray:
@@ -128,9 +141,17 @@ def _best(scores: Floats, excluded: np.ndarray, row: int) -> np.ndarray:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--opinions", type=Path, required=True, help="folder with YEAR/NAME.json")
-    parser.add_argument("--judged", type=Path, nargs="+", required=True, help="gold sets whose opinions are held out")
+    parser.add_argument(
+        "--judged",
+        type=Path,
+        nargs="+",
+        required=True,
+        help="gold sets whose opinions are held out",
+    )
     parser.add_argument("--out", type=Path, required=True, help="folder of this training run")
     args = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
@@ -139,7 +160,11 @@ def main() -> None:
     log.info("%d opinions, %d held out", len(opinions), sum(excluded))
     texts, arrays = make_pairs(opinions, excluded)
     args.out.mkdir(parents=True, exist_ok=True)
-    stored = {"ids": [o.id for o in opinions], "queries": texts, "parts": [document_parts(o) for o in opinions]}
+    stored = {
+        "ids": [o.id for o in opinions],
+        "queries": texts,
+        "parts": [document_parts(o) for o in opinions],
+    }
     (args.out / "texts.json").write_text(json.dumps(stored, ensure_ascii=False), encoding="utf-8")
     np.savez_compressed(args.out / "pairs.npz", **arrays)
     log.info("%d queries from %d opinions", len(texts), len(set(arrays["doc"].tolist())))

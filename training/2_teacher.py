@@ -2,9 +2,8 @@
 
     python 2_teacher.py --opinions OPINIONS --base MINILM --tokenizer tokenizer.json --run RUN
 
-Reads step 1's files in RUN; writes RUN/lsa.npy, RUN/citations.npz and RUN/first.npy. With --cpu-only the encoder is
-left out.
-"""
+Reads step 1's files in RUN; writes RUN/lsa.npy, RUN/citations.npz and RUN/first.npy. With
+--cpu-only the encoder is left out."""
 
 from __future__ import annotations
 
@@ -36,7 +35,8 @@ def write_vectors(folder: Path, run: Path) -> None:
 
 
 def draw(pairs: Pairs, query: int) -> tuple[list[Tokens], np.ndarray, np.ndarray]:
-    """Two of the ten best candidates and seven of the rest; three times in ten one is the query's own opinion."""
+    """Two of the ten best candidates and seven of the rest; three times in ten one is the query's
+    own opinion."""
     rng, span = pairs.rng, pairs.span(query)
     grades = pairs.alike[span]
     order = np.argsort(-grades)
@@ -49,10 +49,13 @@ def draw(pairs: Pairs, query: int) -> tuple[list[Tokens], np.ndarray, np.ndarray
     return views, rows, grade
 
 
-def list_loss(scores: Tensor, teacher: Tensor, rows: Tensor, sources: Tensor, base: Tensor) -> Tensor:
+def list_loss(
+    scores: Tensor, teacher: Tensor, rows: Tensor, sources: Tensor, base: Tensor
+) -> Tensor:
     """KL over each query's own list, plus half a contrastive loss against the rest of the batch.
 
-    scores: queries x (queries * LIST). The positive is the teacher's best; near opinions are no negatives."""
+    scores: queries x (queries * LIST). The positive is the teacher's best; near opinions are no
+    negatives."""
     n = len(scores)
     places = torch.arange(n, device=scores.device)
     own = scores.view(n, n, LIST)[places, places]
@@ -75,8 +78,15 @@ def train_first(pairs: Pairs, args: argparse.Namespace) -> np.ndarray:
     vectors = base.cpu().numpy()
     for query in range(len(pairs.doc)):
         span = pairs.span(query)
-        pairs.alike[span] += 0.5 * np.maximum(0, vectors[pairs.cand[span]] @ vectors[pairs.doc[query]])
-    optimiser, batches, begun, step = Optimiser(model, args.rate), pairs.batches(BATCH), time.monotonic(), 0
+        pairs.alike[span] += 0.5 * np.maximum(
+            0, vectors[pairs.cand[span]] @ vectors[pairs.doc[query]]
+        )
+    optimiser, batches, begun, step = (
+        Optimiser(model, args.rate),
+        pairs.batches(BATCH),
+        time.monotonic(),
+        0,
+    )
     while (progress := (time.monotonic() - begun) / args.seconds) < 1:
         queries = next(batches)
         drawn = [draw(pairs, query) for query in queries]
@@ -93,19 +103,29 @@ def train_first(pairs: Pairs, args: argparse.Namespace) -> np.ndarray:
             log.info("step %d, %.0f%%, loss %.4f", step, 100 * progress, loss.item())
     documents = embed_all(model, pairs.texts.index, device).cpu().numpy()
     asked = embed_all(model, [pairs.texts.queries[query] for query in pairs.validation], device)
-    log.info("%d steps, agreement with its teacher %.4f", step, agreement(pairs, documents, asked.cpu().numpy()))
+    log.info(
+        "%d steps, agreement with its teacher %.4f",
+        step,
+        agreement(pairs, documents, asked.cpu().numpy()),
+    )
     return documents
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--opinions", type=Path, required=True)
     parser.add_argument("--base", type=Path, required=True, help="folder of all-MiniLM-L6-v2")
     parser.add_argument("--tokenizer", type=Path, required=True)
     parser.add_argument("--run", type=Path, required=True, help="folder of step 1")
     parser.add_argument("--seconds", type=float, default=330, help="training time")
-    parser.add_argument("--rate", type=float, default=1e-4, help="learning rate (README: what is not on record)")
-    parser.add_argument("--scale", type=float, default=20.0, help="of the cosine (README: what is not on record)")
+    parser.add_argument(
+        "--rate", type=float, default=1e-4, help="learning rate (README: what is not on record)"
+    )
+    parser.add_argument(
+        "--scale", type=float, default=20.0, help="of the cosine (README: what is not on record)"
+    )
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--cpu-only", action="store_true", help="LSA and citations only")
     args = parser.parse_args()
@@ -116,7 +136,11 @@ def main() -> None:
         return
     torch.manual_seed(0)
     torch.backends.cuda.matmul.allow_tf32 = True
-    pairs = Pairs(args.run / "pairs.npz", Texts(args.run / "texts.json", args.tokenizer), np.random.default_rng(0))
+    pairs = Pairs(
+        args.run / "pairs.npz",
+        Texts(args.run / "texts.json", args.tokenizer),
+        np.random.default_rng(0),
+    )
     np.save(args.run / "first.npy", train_first(pairs, args))
 
 

@@ -1,4 +1,5 @@
-"""Step 3: the encoder that ships. Every query is compared with every document of its batch, as the teacher does.
+"""Step 3: the encoder that ships. Every query is compared with every document of its batch, as the
+teacher does.
 
     python 3_train.py --base MINILM --tokenizer tokenizer.json --run RUN
 
@@ -36,7 +37,9 @@ class Teacher:
     def __init__(self, run: Path, device: str) -> None:
         self._lsa = torch.from_numpy(np.load(run / "lsa.npy")).to(device)
         self._first = torch.from_numpy(np.load(run / "first.npy")).to(device)
-        self._cited = torch.from_numpy(sp.load_npz(run / "citations.npz").toarray().astype(np.float32)).to(device)
+        self._cited = torch.from_numpy(
+            sp.load_npz(run / "citations.npz").toarray().astype(np.float32)
+        ).to(device)
 
     def __call__(self, rows: Tensor, others: Tensor) -> Tensor:
         alike = self._lsa[rows] @ self._lsa[others].T
@@ -45,7 +48,8 @@ class Teacher:
 
 
 def regrade(pairs: Pairs, teacher: Teacher, device: str) -> None:
-    """Order the candidates by the teacher plus half of step 1's similarity: for what is drawn, not for the target."""
+    """Order the candidates by the teacher plus half of step 1's similarity: for what is drawn, not
+    for the target."""
     for query in range(len(pairs.doc)):
         span = pairs.span(query)
         source = torch.tensor([pairs.doc[query]], device=device)
@@ -54,10 +58,13 @@ def regrade(pairs: Pairs, teacher: Teacher, device: str) -> None:
 
 
 def draw(pairs: Pairs, query: int) -> tuple[list[Tokens], np.ndarray]:
-    """One of the 8 best, one of the next 22, two of the rest; one time in four the last is the query's own opinion."""
+    """One of the 8 best, one of the next 22, two of the rest; one time in four the last is the
+    query's own opinion."""
     rng, span = pairs.rng, pairs.span(query)
     order = np.argsort(-pairs.alike[span])
-    chosen = np.concatenate([rng.choice(order[:8], 1), rng.choice(order[8:30], 1), rng.choice(order[30:], LIST - 2)])
+    chosen = np.concatenate(
+        [rng.choice(order[:8], 1), rng.choice(order[8:30], 1), rng.choice(order[30:], LIST - 2)]
+    )
     rows = pairs.cand[span][chosen].copy()
     views = [pairs.view(row, 0.9) for row in rows]
     if rng.random() < 0.25 and len(own := pairs.own_view(query)) > 20:
@@ -65,7 +72,9 @@ def draw(pairs: Pairs, query: int) -> tuple[list[Tokens], np.ndarray]:
     return views, rows
 
 
-def batch_loss(model: BertModel, pairs: Pairs, teacher: Teacher, queries: np.ndarray, device: str) -> Tensor:
+def batch_loss(
+    model: BertModel, pairs: Pairs, teacher: Teacher, queries: np.ndarray, device: str
+) -> Tensor:
     drawn = [draw(pairs, query) for query in queries]
     sources = torch.from_numpy(pairs.doc[queries]).to(device)
     rows = torch.from_numpy(np.concatenate([item[1] for item in drawn])).to(device)
@@ -76,13 +85,20 @@ def batch_loss(model: BertModel, pairs: Pairs, teacher: Teacher, queries: np.nda
     with half_precision(device):
         asked = embed(model, [pairs.texts.queries[query] for query in queries], device)
         found = embed(model, [view for item in drawn for view in item[0]], device)
-    return functional.kl_div(functional.log_softmax(asked @ found.T * SCALE, 1), target, reduction="batchmean")
+    return functional.kl_div(
+        functional.log_softmax(asked @ found.T * SCALE, 1), target, reduction="batchmean"
+    )
 
 
 def train(pairs: Pairs, teacher: Teacher, args: argparse.Namespace) -> BertModel:
     model, device = make_model(args.base).to(args.device), args.device
     model.train()
-    optimiser, batches, begun, step = Optimiser(model, RATE), pairs.batches(BATCH), time.monotonic(), 0
+    optimiser, batches, begun, step = (
+        Optimiser(model, RATE),
+        pairs.batches(BATCH),
+        time.monotonic(),
+        0,
+    )
     while (progress := (time.monotonic() - begun) / args.seconds) < 1:
         loss = batch_loss(model, pairs, teacher, next(batches), device)
         optimiser.step(loss, progress)
@@ -91,22 +107,34 @@ def train(pairs: Pairs, teacher: Teacher, args: argparse.Namespace) -> BertModel
             log.info("step %d, %.0f%%, loss %.4f", step, 100 * progress, loss.item())
     documents = embed_all(model, pairs.texts.index, device).cpu().numpy()
     asked = embed_all(model, [pairs.texts.queries[query] for query in pairs.validation], device)
-    log.info("%d steps, agreement with the teacher %.4f", step, agreement(pairs, documents, asked.cpu().numpy()))
+    log.info(
+        "%d steps, agreement with the teacher %.4f",
+        step,
+        agreement(pairs, documents, asked.cpu().numpy()),
+    )
     return model
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--base", type=Path, required=True, help="folder of all-MiniLM-L6-v2")
     parser.add_argument("--tokenizer", type=Path, required=True)
     parser.add_argument("--run", type=Path, required=True, help="folder of steps 1 and 2")
-    parser.add_argument("--seconds", type=float, default=330, help="training time; 330 on one H200 made the weights")
+    parser.add_argument(
+        "--seconds", type=float, default=330, help="training time; 330 on one H200 made the weights"
+    )
     parser.add_argument("--device", default="cuda")
     args = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
     torch.manual_seed(0)
     torch.backends.cuda.matmul.allow_tf32 = True
-    pairs = Pairs(args.run / "pairs.npz", Texts(args.run / "texts.json", args.tokenizer), np.random.default_rng(0))
+    pairs = Pairs(
+        args.run / "pairs.npz",
+        Texts(args.run / "texts.json", args.tokenizer),
+        np.random.default_rng(0),
+    )
     teacher = Teacher(args.run, args.device)
     regrade(pairs, teacher, args.device)
     log.info("%d training queries, %d for validation", len(pairs.training), len(pairs.validation))

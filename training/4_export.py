@@ -30,7 +30,9 @@ class Pooled(nn.Module):
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         kinds = torch.zeros_like(input_ids)
-        states = self.model(input_ids=input_ids, attention_mask=attention_mask, token_type_ids=kinds).last_hidden_state
+        states = self.model(
+            input_ids=input_ids, attention_mask=attention_mask, token_type_ids=kinds
+        ).last_hidden_state
         mask = attention_mask.unsqueeze(-1).float()
         mean = (states * mask).sum(1) / mask.sum(1)
         return mean / mean.norm(dim=1, keepdim=True)
@@ -69,7 +71,9 @@ def cosine(path: Path, model: Pooled) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--base", type=Path, required=True, help="folder of all-MiniLM-L6-v2")
     parser.add_argument("--run", type=Path, required=True, help="folder of step 3")
     parser.add_argument("--out", type=Path, required=True, help="the ONNX file to write")
@@ -80,9 +84,14 @@ def main() -> None:
     model = Pooled(bert).eval()
     whole = args.run / "encoder.fp32.onnx"
     export(model, whole)
-    # one scale a column, and seven bits: without VNNI the eighth bit overflows (cosine .956 instead of .991)
-    quantize_dynamic(whole, args.out, weight_type=QuantType.QInt8, per_channel=True, reduce_range=True)
-    log.info("cosine to the model: fp32 %.4f, int8 %.4f", cosine(whole, model), cosine(args.out, model))
+    # one scale a column, and seven bits: without VNNI the eighth bit overflows (cosine .956 instead
+    # of .991)
+    quantize_dynamic(
+        whole, args.out, weight_type=QuantType.QInt8, per_channel=True, reduce_range=True
+    )
+    log.info(
+        "cosine to the model: fp32 %.4f, int8 %.4f", cosine(whole, model), cosine(args.out, model)
+    )
 
 
 if __name__ == "__main__":

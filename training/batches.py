@@ -15,8 +15,15 @@ VALIDATION_QUERIES = 600
 class Pairs:
     def __init__(self, path: Path, texts: Texts, rng: np.random.Generator) -> None:
         with np.load(path) as stored:
-            self.doc, self.kind, self.start = stored["doc"].astype(np.int64), stored["kind"], stored["start"]
-            self.cand, self.alike = stored["cand"].astype(np.int64), stored["alike"].astype(np.float32)
+            self.doc, self.kind, self.start = (
+                stored["doc"].astype(np.int64),
+                stored["kind"],
+                stored["start"],
+            )
+            self.cand, self.alike = (
+                stored["cand"].astype(np.int64),
+                stored["alike"].astype(np.float32),
+            )
         self.texts, self.rng = texts, rng
         sources = rng.permutation(np.unique(self.doc))
         # a tenth at most, so that a small sample still trains
@@ -37,7 +44,8 @@ class Pairs:
                 yield order[at : at + size]
 
     def view(self, opinion: int, index_share: float) -> Tokens:
-        """Mostly what will be indexed, now and then the facts or the analysis, so that these are known too."""
+        """Mostly what will be indexed, now and then the facts or the analysis, so that these are
+        known too."""
         if self.rng.random() < index_share:
             return self.texts.index[opinion]
         return (facts_view if self.rng.random() < 0.5 else analysis_view)(self.texts.parts[opinion])
@@ -48,13 +56,16 @@ class Pairs:
 
 
 def agreement(pairs: Pairs, documents: np.ndarray, queries: np.ndarray) -> float:
-    """nDCG@10 of the encoder's order of the candidates of unseen queries; the gain is the teacher's score above its
-    median. `queries` holds the vectors of pairs.validation."""
+    """nDCG@10 of the encoder's order of the candidates of unseen queries; the gain is the teacher's
+    score above its median. `queries` holds the vectors of pairs.validation."""
     discount, values = 1 / np.log2(np.arange(2, 12)), []
     for vector, query in zip(queries, pairs.validation, strict=True):
         span = pairs.span(query)
         gain = np.maximum(0, pairs.alike[span] - np.median(pairs.alike[span]))
         found = gain[np.argsort(-(documents[pairs.cand[span]] @ vector))[:10]]
         ideal = np.sort(gain)[::-1][:10]
-        values.append((found * discount[: len(found)]).sum() / max(1e-9, (ideal * discount[: len(ideal)]).sum()))
+        values.append(
+            (found * discount[: len(found)]).sum()
+            / max(1e-9, (ideal * discount[: len(ideal)]).sum())
+        )
     return float(np.mean(values)) if values else float("nan")

@@ -29,14 +29,23 @@ _CONFIG = (
 
 
 def make_model(folder: Path, *, attention: str | None = None) -> BertModel:
-    """The start: all-MiniLM-L6-v2 (config.json, model.safetensors), six layers. Word embeddings stay as they are."""
+    """The start: all-MiniLM-L6-v2 (config.json, model.safetensors), six layers. Word embeddings
+    stay as they are."""
     given = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     config = BertConfig(**{key: given[key] for key in _CONFIG if key in given})
     if attention:
         config._attn_implementation = attention
     model = BertModel(config, add_pooling_layer=False)
-    state = {key: value for key, value in load_file(folder / "model.safetensors").items() if "pooler" not in key}
-    missing = [key for key in model.load_state_dict(state, strict=False).missing_keys if "position_ids" not in key]
+    state = {
+        key: value
+        for key, value in load_file(folder / "model.safetensors").items()
+        if "pooler" not in key
+    }
+    missing = [
+        key
+        for key in model.load_state_dict(state, strict=False).missing_keys
+        if "position_ids" not in key
+    ]
     if missing:
         raise SystemExit(f"{folder}/model.safetensors lacks {missing[:5]}")
     model.embeddings.word_embeddings.weight.requires_grad_(False)
@@ -57,12 +66,16 @@ class Texts:
         self.index = [index_view(parts) for parts in self.parts]
 
     def _ids(self, texts: Iterable[str]) -> list[Tokens]:
-        return [item.ids for item in self._tokenizer.encode_batch(list(texts), add_special_tokens=False)]
+        return [
+            item.ids for item in self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
+        ]
 
 
 def index_view(parts: Parts) -> Tokens:
     """What is encoded when an opinion is indexed."""
-    tokens = parts[ASKED][:80] + parts[QUESTION][: 90 if parts[ASKED] else 120] + parts[CONCLUSION][:90]
+    tokens = (
+        parts[ASKED][:80] + parts[QUESTION][: 90 if parts[ASKED] else 120] + parts[CONCLUSION][:90]
+    )
     if len(tokens) < 60:
         tokens = tokens + parts[SUMMARY][:60] + parts[BODY][:160] + parts[ANALYSIS][:100]
     return tokens[:230] + parts[CITED][:24]
@@ -80,7 +93,8 @@ def conclusion_view(parts: Parts) -> Tokens:
     return parts[CONCLUSION][:120] + parts[FACTS][:80]
 
 
-# views of a query's own opinion that do not repeat the query: by kind of query (question, facts, keywords)
+# views of a query's own opinion that do not repeat the query: by kind of query (question, facts,
+# keywords)
 OWN_VIEWS = (
     (conclusion_view, facts_view, analysis_view),
     (index_view, analysis_view),
@@ -102,7 +116,9 @@ def pad(sequences: Sequence[Tokens], device: str) -> tuple[Tensor, Tensor]:
 def embed(model: BertModel, sequences: Sequence[Tokens], device: str) -> Tensor:
     """Mean of the token states, unit length."""
     ids, mask = pad(sequences, device)
-    states = model(input_ids=ids, attention_mask=mask, token_type_ids=torch.zeros_like(ids)).last_hidden_state
+    states = model(
+        input_ids=ids, attention_mask=mask, token_type_ids=torch.zeros_like(ids)
+    ).last_hidden_state
     mean = (states * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
     return functional.normalize(mean.float(), dim=1)
 
@@ -114,7 +130,9 @@ def half_precision(device: str) -> AbstractContextManager[Any]:
 
 
 @torch.no_grad()
-def embed_all(model: BertModel, sequences: Sequence[Tokens], device: str, batch: int = 512) -> Tensor:
+def embed_all(
+    model: BertModel, sequences: Sequence[Tokens], device: str, batch: int = 512
+) -> Tensor:
     model.eval()
     order = np.argsort([len(tokens) for tokens in sequences])
     vectors = torch.zeros(len(sequences), model.config.hidden_size, device=device)
@@ -128,7 +146,8 @@ def embed_all(model: BertModel, sequences: Sequence[Tokens], device: str, batch:
 
 
 class Optimiser:
-    """AdamW, warm-up over 6% of the run, cosine to 2%, gradients clipped at 1. Progress is a share of the time."""
+    """AdamW, warm-up over 6% of the run, cosine to 2%, gradients clipped at 1. Progress is a share
+    of the time."""
 
     def __init__(self, model: nn.Module, rate: float) -> None:
         self._model, self._rate = model, rate

@@ -11,12 +11,16 @@ from importlib import resources
 
 from simplemma.strategies.dictionaries.dictionary_factory import DefaultDictionaryFactory
 
-from assay.search.analysis import analyzer
+from assay.language.analysis import analyzer
 
 
 def main() -> None:
     language = analyzer("fi")
-    lines = (resources.files("assay.search") / "data" / "fi.tsv").read_text(encoding="utf-8").splitlines()[1:]
+    lines = (
+        (resources.files("assay.search") / "data" / "fi.tsv")
+        .read_text(encoding="utf-8")
+        .splitlines()[1:]
+    )
     said = [part for line in lines for column in line.split("\t")[1:] for part in column.split(";")]
     lemmas = {language.lemma(word) for phrase in said for word in language.words(phrase)}
     forms: dict[str, set[str]] = defaultdict(set)
@@ -26,7 +30,9 @@ def main() -> None:
     for phrase in said:
         for word in language.words(phrase):
             forms[language.lemma(word)].add(word)
-    sys.stdout.writelines("\t".join([lemma, *sorted(forms[lemma])]) + "\n" for lemma in sorted(forms))
+    sys.stdout.writelines(
+        "\t".join([lemma, *sorted(forms[lemma])]) + "\n" for lemma in sorted(forms)
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""Opinions as the training sees them: reading, judged ids, index terms, and the texts an encoder gets."""
+"""Opinions as the training sees them: reading, judged ids, index terms, and the texts an encoder
+gets."""
 
 from __future__ import annotations
 
@@ -20,7 +21,9 @@ STOP = frozenset(
 )
 _FOLD = str.maketrans({"’": "'", "“": '"', "”": '"', "§": " "})
 # 87103(a)(1) | 18702.2 | $1,500 | 7 | word
-_TOKEN = re.compile(r"\d{3,5}(?:\.\d+)?(?:\([a-z0-9]{1,3}\))+|\d+(?:\.\d+)+|\$?\d[\d,]*\d|\d|[a-z]+(?:'[a-z]+)?")
+_TOKEN = re.compile(
+    r"\d{3,5}(?:\.\d+)?(?:\([a-z0-9]{1,3}\))+|\d+(?:\.\d+)+|\$?\d[\d,]*\d|\d|[a-z]+(?:'[a-z]+)?"
+)
 _SUBDIVISION = re.compile(r"\([a-z0-9]+\)")
 _STEMMER = Stemmer.Stemmer("english", 0)
 _STEMS: dict[str, str] = {}
@@ -78,28 +81,39 @@ def _opinion(path: Path) -> Opinion:
 
 
 def read_judged(paths: Iterable[Path]) -> set[str]:
-    """Opinion ids in gold sets: a .json with queries and relevance_judgments, or a .jsonl with one judgment a line."""
+    """Opinion ids in gold sets: a .json with queries and relevance_judgments, or a .jsonl with one
+    judgment a line."""
     judged: set[str] = set()
     for path in paths:
         text = path.read_text(encoding="utf-8")
         if path.suffix == ".jsonl":
-            judged.update(json.loads(line)["opinion_id"] for line in text.splitlines() if line.strip())
+            judged.update(
+                json.loads(line)["opinion_id"] for line in text.splitlines() if line.strip()
+            )
         else:
             queries = json.loads(text)["queries"]
-            judged.update(item["opinion_id"] for query in queries for item in query["relevance_judgments"])
+            judged.update(
+                item["opinion_id"] for query in queries for item in query["relevance_judgments"]
+            )
     return judged
 
 
 def held_out(opinions: Sequence[Opinion], judged: set[str]) -> list[bool]:
-    """Judged opinions, by id or by file name, and the ones without an id: they never train anything."""
+    """Judged opinions, by id or by file name, and the ones without an id: they never train
+    anything."""
     names = {name for opinion in opinions for name in (opinion.id, opinion.file)}
     if unknown := sorted(judged - names):
-        raise SystemExit(f"judged, but not among the opinions: {unknown[:10]}. They could not be held out.")
-    return [opinion.id in judged or opinion.file in judged or not opinion.named for opinion in opinions]
+        raise SystemExit(
+            f"judged, but not among the opinions: {unknown[:10]}. They could not be held out."
+        )
+    return [
+        opinion.id in judged or opinion.file in judged or not opinion.named for opinion in opinions
+    ]
 
 
 def terms(text: str) -> list[str]:
-    """Index terms: stems, and sections with their parents: 87103(a)(1) -> 87103, 87103(a), 87103(a)(1)."""
+    """Index terms: stems, and sections with their parents: 87103(a)(1) -> 87103, 87103(a),
+    87103(a)(1)."""
     found: list[str] = []
     for token in _TOKEN.findall(text.lower().translate(_FOLD)):
         if token[0].isalpha():

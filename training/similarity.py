@@ -1,4 +1,5 @@
-"""How alike two opinions are, from their text and citations alone: BM25, LSA, shared citations, links."""
+"""How alike two opinions are, from their text and citations alone: BM25, LSA, shared citations,
+links."""
 
 from __future__ import annotations
 
@@ -36,7 +37,9 @@ def count_terms(opinions: Sequence[Opinion]) -> Counts:
         values.extend(found.values())
         starts.append(len(columns))
     shape = (len(opinions), len(vocabulary))
-    matrix = sp.csr_matrix((np.array(values, np.float32), np.array(columns, np.int32), np.array(starts)), shape=shape)
+    matrix = sp.csr_matrix(
+        (np.array(values, np.float32), np.array(columns, np.int32), np.array(starts)), shape=shape
+    )
     return Counts(vocabulary, matrix, np.bincount(matrix.indices, minlength=len(vocabulary)))
 
 
@@ -74,7 +77,8 @@ class Bm25:
         return self.score(Counter(known))
 
     def like(self, row: int, most: int = 60) -> Floats:
-        """More like this: an opinion's 60 heaviest terms as the query, on a scale where the opinion itself has 1."""
+        """More like this: an opinion's 60 heaviest terms as the query, on a scale where the opinion
+        itself has 1."""
         span = slice(self.by_opinion.indptr[row], self.by_opinion.indptr[row + 1])
         found, weight = self.by_opinion.indices[span], self.by_opinion.data[span]
         weight = weight * self.telling[found]
@@ -101,7 +105,8 @@ def citation_matrix(opinions: Sequence[Opinion]) -> Any:
 
 
 def citation_links(opinions: Sequence[Opinion]) -> list[set[int]]:
-    """Which opinions cite each other, in either direction. Letters before the number (A-, I-) are ignored."""
+    """Which opinions cite each other, in either direction. Letters before the number (A-, I-) are
+    ignored."""
     places: dict[str, int] = {}
     for row, opinion in enumerate(opinions):
         places.setdefault(_number(opinion.id), row)
@@ -125,10 +130,16 @@ def lsa(counts: Counts) -> Floats:
     keep = (counts.frequency >= 4) & (counts.frequency < 0.4 * n)
     matrix = counts.matrix.copy()
     matrix.data = 1 + np.log(matrix.data)
-    matrix = (matrix @ sp.diags(np.log((n + 1) / (counts.frequency + 1)) * keep)).tocsr().astype(np.float32)
+    matrix = (
+        (matrix @ sp.diags(np.log((n + 1) / (counts.frequency + 1)) * keep))
+        .tocsr()
+        .astype(np.float32)
+    )
     matrix.eliminate_zeros()
     dimensions = min(LSA_DIMENSIONS, min(matrix.shape) - 1)
-    u, s, _ = randomized_svd(_unit_rows(matrix).astype(np.float32), dimensions, n_iter=2, random_state=0)
+    u, s, _ = randomized_svd(
+        _unit_rows(matrix).astype(np.float32), dimensions, n_iter=2, random_state=0
+    )
     vectors = u * s
     return (vectors / (np.linalg.norm(vectors, axis=1, keepdims=True) + 1e-9)).astype(np.float32)
 

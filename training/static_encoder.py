@@ -1,14 +1,16 @@
-"""A static encoder: n-gram vectors trained so that a question lies beside the moment that answers it.
+"""A static encoder: n-gram vectors trained so that a question lies beside the moment that answers
+it.
 
-    python static_encoder.py --language fi --corpus laws --vectors VECTORS --out src/assay/search/weights
-    python static_encoder.py --language he --corpus israel --size 128 --out src/assay/search/weights
+    python static_encoder.py --language fi --corpus laws --vectors VECTORS --out
+    src/assay/search/weights python static_encoder.py --language he --corpus israel --size 128 --out
+    src/assay/search/weights
 
 The corpus is one that `assay corpus import` made. VECTORS is the file vocab/vectors of the package
-spacy-fi-experimental-web-md 0.15 (MIT); without it the vectors begin with what the corpus itself says (latent semantic
-analysis). Four kinds of pairs: questions written for moments (questions-LANGUAGE), as they are and carelessly typed;
-section titles; tags; passages in which terms were replaced by what the thesaurus has for them. Needs torch and scipy;
-one thread is fastest.
-"""
+spacy-fi-experimental-web-md 0.15 (MIT); without it the vectors begin with what the corpus itself
+says (latent semantic analysis). Four kinds of pairs: questions written for moments
+(questions-LANGUAGE), as they are and carelessly typed; section titles; tags; passages in which
+terms were replaced by what the thesaurus has for them. Needs torch and scipy; one thread is
+fastest."""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from assay.corpus import open_corpus
-from assay.search.analysis import Analyzer, analyzer, without_dots
+from assay.language.analysis import Analyzer, analyzer, without_dots
 from assay.search.static import places
 from assay.search.thesaurus import thesaurus
 from assay.search.views import view_of
@@ -65,17 +67,33 @@ class Data:
         documents = list(open_corpus(None, corpus).iter())
         views = [view_of(document) for document in documents]
         section: dict[str, int] = {}
-        self.section = np.array([section.setdefault(view.group or view.id, len(section)) for view in views])
+        self.section = np.array(
+            [section.setdefault(view.group or view.id, len(section)) for view in views]
+        )
         self.moments = [self._of(f"{view.title} {view.body}") for view in views]
         self.pairs: list[Pair] = []
         for number, view in enumerate(views):
-            said = [self._of(view.title), self._of(view.tags), self._replaced(language.words(view.title))]
+            said = [
+                self._of(view.title),
+                self._of(view.tags),
+                self._replaced(language.words(view.title)),
+            ]
             said += [self._reworded(view.body) for _ in range(2)]
             self.pairs += [Pair(words, number, False) for words in said if words]
         place = {document.id: number for number, document in enumerate(documents)}
-        lines = [line for path in sorted(questions.glob("*.jsonl")) for line in path.open(encoding="utf-8")]
-        written = [(place[item["id"]], text) for item in map(json.loads, lines) for text in item["questions"]]
-        often = Counter(word for _, text in written for word in language.words(text)).most_common(COMMON)
+        lines = [
+            line
+            for path in sorted(questions.glob("*.jsonl"))
+            for line in path.open(encoding="utf-8")
+        ]
+        written = [
+            (place[item["id"]], text)
+            for item in map(json.loads, lines)
+            for text in item["questions"]
+        ]
+        often = Counter(word for _, text in written for word in language.words(text)).most_common(
+            COMMON
+        )
         common = [word for word, _ in often]
         for number, text in written:
             said = [self._of(text), self._of(self._carelessly(text, common))]
@@ -103,12 +121,17 @@ class Data:
         said = []
         for word in words:
             known = self._variants.get(self._language.lemma(word))
-            said.append(self._random.choice(known) if known and self._random.random() < 0.7 else word)
+            said.append(
+                self._random.choice(known) if known and self._random.random() < 0.7 else word
+            )
         return self._of(" ".join(said))
 
     def _carelessly(self, text: str, common: Sequence[str]) -> str:
-        """The question as it may be typed: slips in some words, and up to four more words that say nothing."""
-        words = [self._slip(w) if self._random.random() < 0.25 else w for w in self._language.words(text)]
+        """The question as it may be typed: slips in some words, and up to four more words that say
+        nothing."""
+        words = [
+            self._slip(w) if self._random.random() < 0.25 else w for w in self._language.words(text)
+        ]
         return " ".join(words + self._random.choices(common, k=self._random.randint(0, 4)))
 
     def _slip(self, word: str) -> str:
@@ -122,7 +145,11 @@ class Data:
         return self._random.choice(slips) or word
 
     def _reworded(self, text: str) -> Words:
-        clauses = [words for part in re.split(r"[.;:]\s", text) if len(words := self._language.words(part)) >= 4]
+        clauses = [
+            words
+            for part in re.split(r"[.;:]\s", text)
+            if len(words := self._language.words(part)) >= 4
+        ]
         if not clauses:
             return []
         words = self._random.choice(clauses)
@@ -131,20 +158,29 @@ class Data:
 
 
 def learned(data: Data, language: Analyzer, size: int) -> np.ndarray:
-    """Vectors from the texts alone: words by the moments and sections they stand in, n-grams by their words."""
+    """Vectors from the texts alone: words by the moments and sections they stand in, n-grams by
+    their words."""
     lemma: dict[str, int] = {}
     of = np.array([lemma.setdefault(language.lemma(word), len(lemma)) for word in data.words])
-    texts = _bags([[int(of[word]) for word in words] for words in data.moments], len(lemma)).minimum(1)
-    sections = sparse.csr_matrix((np.ones(len(data.section), np.float32), (data.section, np.arange(len(data.section)))))
+    texts = _bags(
+        [[int(of[word]) for word in words] for words in data.moments], len(lemma)
+    ).minimum(1)
+    sections = sparse.csr_matrix(
+        (np.ones(len(data.section), np.float32), (data.section, np.arange(len(data.section))))
+    )
     counts = sparse.vstack([texts, sections @ texts]).tocsr().log1p()
     held = np.bincount(counts.indices, minlength=len(lemma))
-    rarity = np.where(held > 1, np.log1p(counts.shape[0] / np.maximum(held, 1)), 0).astype(np.float32)
+    rarity = np.where(held > 1, np.log1p(counts.shape[0] / np.maximum(held, 1)), 0).astype(
+        np.float32
+    )
     _, strength, basis = svds(counts @ sparse.diags(rarity), k=size, random_state=0)
     vectors = (basis.T * np.sqrt(strength))[of]
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True) + 1e-6
     known = held[of] > 1
     share = _grams(
-        [word for word, is_known in zip(data.words, known, strict=True) if is_known], language.language, ROWS
+        [word for word, is_known in zip(data.words, known, strict=True) if is_known],
+        language.language,
+        ROWS,
     )
     share.data[:] = 1
     summed = share.T @ vectors[known] / np.maximum(np.asarray(share.sum(0)).T, 1)
@@ -162,11 +198,14 @@ def _grams(words: Sequence[str], language: str, rows: int) -> Any:
 def _bags(texts: Sequence[Words], words: int) -> Any:
     starts = np.cumsum([0, *map(len, texts)])
     flat = np.fromiter(chain(*texts), np.int32, int(starts[-1]))
-    return sparse.csr_matrix((np.ones(len(flat), np.float32), flat, starts), shape=(len(texts), words))
+    return sparse.csr_matrix(
+        (np.ones(len(flat), np.float32), flat, starts), shape=(len(texts), words)
+    )
 
 
 class Times(torch.autograd.Function):
-    """A fixed sparse matrix times a dense one: several times as fast as torch's own bags on a CPU."""
+    """A fixed sparse matrix times a dense one: several times as fast as torch's own bags on a
+    CPU."""
 
     @staticmethod
     def forward(ctx: Any, matrix: Any, dense: Tensor) -> Tensor:
@@ -184,7 +223,9 @@ class Model(nn.Module):
         self.vectors = nn.Parameter(torch.tensor(vectors))
         self.start = torch.tensor(vectors)
         self.grams = _grams(words, language, len(vectors))
-        self.gate = nn.Sequential(nn.Linear(vectors.shape[1], HIDDEN), nn.GELU(), nn.Linear(HIDDEN, 1))
+        self.gate = nn.Sequential(
+            nn.Linear(vectors.shape[1], HIDDEN), nn.GELU(), nn.Linear(HIDDEN, 1)
+        )
         nn.init.zeros_(self.gate[2].weight)
         nn.init.zeros_(self.gate[2].bias)
 
@@ -192,7 +233,10 @@ class Model(nn.Module):
         used = np.unique(np.fromiter(chain(*chain(*batches)), np.int64))
         vectors = Times.apply(self.grams[used], self.vectors)
         weights = torch.exp(self.gate(functional.normalize(vectors, dim=1)).clamp(-3, 3))
-        texts = (_bags([np.searchsorted(used, words).tolist() for words in batch], len(used)) for batch in batches)
+        texts = (
+            _bags([np.searchsorted(used, words).tolist() for words in batch], len(used))
+            for batch in batches
+        )
         return [functional.normalize(Times.apply(bags, vectors * weights), dim=1) for bags in texts]
 
     def moved(self) -> Tensor:
@@ -200,7 +244,8 @@ class Model(nn.Module):
 
 
 def train(model: Model, data: Data, steps: int, batch: int, same_law: float) -> None:
-    """`same_law`: the share of a batch that comes from one act, whose moments are hardest to tell apart."""
+    """`same_law`: the share of a batch that comes from one act, whose moments are hardest to tell
+    apart."""
     rng = np.random.default_rng(0)
     groups: list[dict[str, Any]] = [
         {"params": [model.vectors], "lr": RATE},
@@ -220,7 +265,9 @@ def train(model: Model, data: Data, steps: int, batch: int, same_law: float) -> 
     for step in range(steps):
         for group, rate in zip(optimiser.param_groups, rates, strict=True):
             progress = step / steps
-            group["lr"] = rate * min(1, progress / 0.05) * max(0.02, 0.5 * (1 + math.cos(math.pi * progress)))
+            group["lr"] = (
+                rate * min(1, progress / 0.05) * max(0.02, 0.5 * (1 + math.cos(math.pi * progress)))
+            )
         near = drawn(data.by_law[rng.choice(len(law_chance), p=law_chance)], int(batch * same_law))
         numbers = dict.fromkeys(near + drawn(np.arange(len(chance)), batch - len(near)))
         pairs = [data.pairs[number] for number in numbers]
@@ -230,7 +277,9 @@ def train(model: Model, data: Data, steps: int, batch: int, same_law: float) -> 
         )
         scores = (asked @ found.T * SCALE).masked_fill(_not_negative(pairs, data.section), -1e4)
         target = torch.arange(len(pairs))
-        loss = functional.cross_entropy(scores, target) + 0.5 * functional.cross_entropy(scores.T, target)
+        loss = functional.cross_entropy(scores, target) + 0.5 * functional.cross_entropy(
+            scores.T, target
+        )
         loss = loss + ANCHOR * model.moved()
         optimiser.zero_grad()
         loss.backward()
@@ -240,7 +289,8 @@ def train(model: Model, data: Data, steps: int, batch: int, same_law: float) -> 
 
 
 def _not_negative(drawn: Sequence[Pair], section: np.ndarray) -> Tensor:
-    """Another moment of the same section is no negative, unless both questions were written for their moment."""
+    """Another moment of the same section is no negative, unless both questions were written for
+    their moment."""
     moment = np.array([pair.moment for pair in drawn])
     written = np.array([pair.written for pair in drawn])
     same = section[moment][:, None] == section[moment][None]
@@ -267,11 +317,15 @@ def write(model: Model, folder: Path, language: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--language", choices=NGRAMS, required=True)
     parser.add_argument("--corpus", required=True)
     parser.add_argument("--vectors", type=Path)
-    parser.add_argument("--questions", type=Path, help="default: questions-LANGUAGE beside this file")
+    parser.add_argument(
+        "--questions", type=Path, help="default: questions-LANGUAGE beside this file"
+    )
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--size", type=int, default=192)
     parser.add_argument("--steps", type=int, default=800)
@@ -282,7 +336,11 @@ def main() -> None:
     torch.manual_seed(0)
     torch.set_num_threads(1)
     language = analyzer(args.language)
-    data = Data(language, args.corpus, args.questions or Path(__file__).parent / f"questions-{args.language}")
+    data = Data(
+        language,
+        args.corpus,
+        args.questions or Path(__file__).parent / f"questions-{args.language}",
+    )
     log.info("%d words, %d moments, %d pairs", len(data.words), len(data.moments), len(data.pairs))
     if args.vectors:
         given = np.load(args.vectors).astype(np.float32)

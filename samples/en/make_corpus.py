@@ -22,7 +22,9 @@ def line(opinion):
 
 
 def main():
-    opinions = [json.loads(p.read_text(encoding="utf-8")) for p in (HERE / "opinions").glob("*/*.json")]
+    opinions = [
+        json.loads(p.read_text(encoding="utf-8")) for p in (HERE / "opinions").glob("*/*.json")
+    ]
     opinions.sort(key=lambda o: (o["year"], o["id"]))
     with open(HERE / "corpus.jsonl", "w", encoding="utf-8", newline="\n") as out:
         for opinion in opinions:

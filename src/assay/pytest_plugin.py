@@ -1,4 +1,5 @@
-"""`pytest --assay [assay.toml]`: every gate and every MUST question of the configured sets is a test."""
+"""`pytest --assay [assay.toml]`: every gate and every MUST question of the configured sets is a
+test."""
 
 from __future__ import annotations
 
@@ -11,7 +12,13 @@ import pytest
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("assay")
-    group.addoption("--assay", metavar="CONFIG", nargs="?", const="assay.toml", help="run the gold sets of assay.toml")
+    group.addoption(
+        "--assay",
+        metavar="CONFIG",
+        nargs="?",
+        const="assay.toml",
+        help="run the gold sets of assay.toml",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -29,25 +36,30 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 class AssayFile(pytest.File):
     def collect(self) -> Iterator[pytest.Item]:
-        from assay import runner
-        from assay.config import read_config
-        from assay.errors import AssayError
+        from assay.core.errors import AssayError
+        from assay.workbench import run
+        from assay.workbench.config import read_config
 
         try:
-            outcomes = runner.run_all(read_config(self.path), self.path)
+            outcomes = run.run_all(read_config(self.path), self.path)
         except AssayError as error:
             raise self.CollectError(str(error)) from error
         for outcome in outcomes:
             pair = f"{outcome.gold}/{outcome.engine}"
             if outcome.results is None:
-                yield CheckItem.from_parent(self, name=f"{pair}: runs", status="fail", message=outcome.error)
+                yield CheckItem.from_parent(
+                    self, name=f"{pair}: runs", status="fail", message=outcome.error
+                )
                 continue
-            for name, status, message in runner.checks_of(outcome.results):
-                yield CheckItem.from_parent(self, name=f"{pair}: {name}", status=status, message=message)
+            for name, status, message in run.checks_of(outcome.results):
+                yield CheckItem.from_parent(
+                    self, name=f"{pair}: {name}", status=status, message=message
+                )
 
 
 class CheckItem(pytest.Item):
-    """One gate or MUST question: fails with its message, an inconclusive gate is skipped with the reason."""
+    """One gate or MUST question: fails with its message, an inconclusive gate is skipped with the
+    reason."""
 
     def __init__(self, *, status: str, message: str, **kwargs: Any) -> None:
         super().__init__(**kwargs)

@@ -1,4 +1,5 @@
-"""Tiny sources for the corpus tests: opinions in the layout of the specification, and a PDF writer."""
+"""Tiny sources for the corpus tests: opinions in the layout of the specification, and a PDF
+writer."""
 
 from __future__ import annotations
 
@@ -17,14 +18,24 @@ def opinion(number: str, text: str = "", **parts: Any) -> dict[str, Any]:
     return {
         "id": number,
         "year": 1990,
-        "source_metadata": {"title_raw": parts.pop("title", f"Smith, Jane Year: 1990 Advice Letter # {number}")},
-        "content": {"full_text": text or f"{LETTERHEAD}Our File No. {number}\n\nDear Ms. Smith:\n\nYou may vote."},
+        "source_metadata": {
+            "title_raw": parts.pop("title", f"Smith, Jane Year: 1990 Advice Letter # {number}")
+        },
+        "content": {
+            "full_text": text
+            or f"{LETTERHEAD}Our File No. {number}\n\nDear Ms. Smith:\n\nYou may vote."
+        },
         "parsed": {
             "date": "1990-05-01",
             "requestor_name": parts.pop("name", "Smith"),
             "document_type": "advice_letter",
         },
-        "sections": {"question": "May she vote?", "conclusion": None, "facts": "", "analysis": None},
+        "sections": {
+            "question": "May she vote?",
+            "conclusion": None,
+            "facts": "",
+            "analysis": None,
+        },
         "citations": {
             "government_code": [],
             "regulations": [],
@@ -47,9 +58,7 @@ def write_opinions(folder: Path, records: Iterable[dict[str, Any]]) -> Path:
 
 
 def letter(number: str, to: str, body: str = "You may vote.") -> str:
-    return (
-        f"{LETTERHEAD}May 1, 1990\n\n{to}\nCity Hall\n\nRe: Your Request\nOur File No. {number}\n\nDear {to}:\n\n{body}"
-    )
+    return f"{LETTERHEAD}May 1, 1990\n\n{to}\nCity Hall\n\nRe: Your Request\nOur File No. {number}\n\nDear {to}:\n\n{body}"
 
 
 def write_lines(path: Path, records: Iterable[dict[str, Any]]) -> Path:
@@ -58,8 +67,12 @@ def write_lines(path: Path, records: Iterable[dict[str, Any]]) -> Path:
 
 
 def pdf_with_text(lines: Iterable[tuple[float, float, str]], *, extra: bytes = b"") -> bytes:
-    """One page with texts at places (x from the left, y from the bottom), in a font every reader has."""
-    shown = b"".join(b"BT /F1 10 Tf %.1f %.1f Td (%s) Tj ET\n" % (x, y, text.encode("cp1252")) for x, y, text in lines)
+    """One page with texts at places (x from the left, y from the bottom), in a font every reader
+    has."""
+    shown = b"".join(
+        b"BT /F1 10 Tf %.1f %.1f Td (%s) Tj ET\n" % (x, y, text.encode("cp1252"))
+        for x, y, text in lines
+    )
     return _pdf(shown + extra)
 
 
@@ -99,5 +112,9 @@ def _pdf(content: bytes, *, image: bytes = b"", trailer: bytes = b"") -> bytes:
         body += b"%d 0 obj\n%s\nendobj\n" % (number, item)
     table = b"".join(b"%010d 00000 n \n" % place for place in places)
     size = len(objects) + 1
-    end = b"trailer << /Size %d /Root 1 0 R %s >>\nstartxref\n%d\n%%%%EOF" % (size, trailer, len(body))
+    end = b"trailer << /Size %d /Root 1 0 R %s >>\nstartxref\n%d\n%%%%EOF" % (
+        size,
+        trailer,
+        len(body),
+    )
     return body + b"xref\n0 %d\n0000000000 65535 f \n" % size + table + end

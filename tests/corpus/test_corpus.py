@@ -12,17 +12,22 @@ from corpus_sources import opinion, write_lines, write_opinions
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.core.errors import InputError
+from assay.core.types import Document, Locator
 from assay.corpus import freeze, import_corpus, list_corpora, open_corpus, open_frozen
 from assay.corpus.disk import document_frame, documents_of
-from assay.corpus.locators import format_locator, parse_locator
-from assay.errors import InputError
-from assay.types import Document, Locator
+from assay.law.locators import format_locator, parse_locator
 
-FIVE = [{"id": f"d{n}", "title": f"Title {n}", "text": f"text number {n}", "year": 2000 + n} for n in range(5)]
+FIVE = [
+    {"id": f"d{n}", "title": f"Title {n}", "text": f"text number {n}", "year": 2000 + n}
+    for n in range(5)
+]
 
 
 def imported(tmp_path: Path, records: list[dict[str, object]], name: str = "c") -> Path:
-    import_corpus("jsonl", write_lines(tmp_path / "source.jsonl", records), name=name, home=tmp_path)
+    import_corpus(
+        "jsonl", write_lines(tmp_path / "source.jsonl", records), name=name, home=tmp_path
+    )
     return tmp_path
 
 
@@ -31,19 +36,28 @@ def test_documents_come_back_as_they_were_read(tmp_path: Path) -> None:
     assert len(corpus) == 5
     assert corpus.get("d3").text == "text number 3"
     assert corpus.get("d3").metadata == {"year": 2003}
-    assert [document.id for document in corpus.iter()] == corpus.ids == ["d0", "d1", "d2", "d3", "d4"]
+    assert (
+        [document.id for document in corpus.iter()] == corpus.ids == ["d0", "d1", "d2", "d3", "d4"]
+    )
     assert "d9" not in corpus
     with pytest.raises(InputError, match="no document 'd9'"):
         corpus.get("d9")
-    assert corpus.frame.filter(pl.col("year") > 2002).select("id").collect()["id"].to_list() == ["d3", "d4"]
+    assert corpus.frame.filter(pl.col("year") > 2002).select("id").collect()["id"].to_list() == [
+        "d3",
+        "d4",
+    ]
     assert list_corpora(tmp_path) == ["c"]
 
 
 def test_the_fingerprint_is_of_the_content_alone(tmp_path: Path) -> None:
     first = import_corpus("jsonl", write_lines(tmp_path / "a.jsonl", FIVE), name="a", home=tmp_path)
-    shuffled = import_corpus("jsonl", write_lines(tmp_path / "b.jsonl", FIVE[::-1]), name="b", home=tmp_path)
+    shuffled = import_corpus(
+        "jsonl", write_lines(tmp_path / "b.jsonl", FIVE[::-1]), name="b", home=tmp_path
+    )
     changed = [*FIVE[:4], {**FIVE[4], "text": "other"}]
-    other = import_corpus("jsonl", write_lines(tmp_path / "d.jsonl", changed), name="d", home=tmp_path)
+    other = import_corpus(
+        "jsonl", write_lines(tmp_path / "d.jsonl", changed), name="d", home=tmp_path
+    )
     assert first.fingerprint == shuffled.fingerprint != other.fingerprint
     assert first.fingerprint.startswith("sha256:")
 
@@ -67,7 +81,12 @@ def test_helpers_read_the_same_as_one_process(tmp_path: Path) -> None:
     alone = import_corpus("fppc", source, name="alone", home=tmp_path, jobs=1)
     stages: list[tuple[str, int, int]] = []
     shared = import_corpus(
-        "fppc", source, name="shared", home=tmp_path, jobs=2, progress=lambda *step: stages.append(step)
+        "fppc",
+        source,
+        name="shared",
+        home=tmp_path,
+        jobs=2,
+        progress=lambda *step: stages.append(step),
     )
     assert alone.fingerprint == shared.fingerprint
     assert alone.documents == shared.documents == 599
@@ -104,9 +123,13 @@ def test_a_killed_import_changes_nothing_and_is_taken_up(tmp_path: Path) -> None
     assert not (home / "corpora/c/building").exists()
 
 
-def test_of_two_documents_with_one_id_the_first_is_kept_and_the_other_reported(tmp_path: Path) -> None:
+def test_of_two_documents_with_one_id_the_first_is_kept_and_the_other_reported(
+    tmp_path: Path,
+) -> None:
     twice = [*FIVE, {**FIVE[0]}, {**FIVE[1], "text": "another text; § 5"}]
-    report = import_corpus("jsonl", write_lines(tmp_path / "s.jsonl", twice), name="c", home=tmp_path)
+    report = import_corpus(
+        "jsonl", write_lines(tmp_path / "s.jsonl", twice), name="c", home=tmp_path
+    )
     assert report.problems == {"duplicate": 1, "duplicate-id": 1}
     corpus = open_corpus(tmp_path, "c")
     assert len(corpus) == 5
@@ -179,7 +202,7 @@ def test_a_damaged_frozen_file_is_refused(tmp_path: Path) -> None:
         open_frozen(tmp_path / "none", home=tmp_path)
 
 
-# ── what is written reads back ───────────────────────────────────────────────────────────────────────────────────────
+# ── what is written reads back ────────────────────────────────────────────────────────────────────
 
 texts = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20)
 locators = st.builds(
@@ -193,7 +216,8 @@ locators = st.builds(
     version=st.none() | texts,
 )
 plain = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | texts, lambda inner: st.lists(inner, max_size=3)
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | texts,
+    lambda inner: st.lists(inner, max_size=3),
 )
 documents = st.builds(
     Document,
@@ -220,7 +244,10 @@ def test_any_locator_round_trips(locator: Locator) -> None:
 
 
 def test_a_locator_is_one_readable_line() -> None:
-    assert format_locator(Locator(doc_id="410/2015", section="110a", moment="2")) == "410/2015?section=110a&moment=2"
+    assert (
+        format_locator(Locator(doc_id="410/2015", section="110a", moment="2"))
+        == "410/2015?section=110a&moment=2"
+    )
     with pytest.raises(InputError, match="not a locator"):
         parse_locator("410/2015?paragraph=2")
     with pytest.raises(InputError, match="not a locator"):

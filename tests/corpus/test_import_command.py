@@ -18,11 +18,14 @@ def source(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("kind", "option", "message"), [
-    ("jsonl", ("--option", "langauge=he"), "Known: map, language, encoding, delimiter."),
-    ("finlex", ("--option", "language=fi"), "The importer 'finlex' has no options."),
-    ("fppc", ("--map", "id=number"), "unknown option 'map' for the importer 'fppc'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "option", "message"),
+    [
+        ("jsonl", ("--option", "langauge=he"), "Known: map, language, encoding, delimiter."),
+        ("finlex", ("--option", "language=fi"), "The importer 'finlex' has no options."),
+        ("fppc", ("--map", "id=number"), "unknown option 'map' for the importer 'fppc'"),
+    ],
+)
 def test_an_unknown_option_is_refused(
     assay_cli: Assay, source: Path, kind: str, option: tuple[str, ...], message: str
 ) -> None:
@@ -33,7 +36,10 @@ def test_an_unknown_option_is_refused(
 
 
 def test_one_document_is_one(assay_cli: Assay, source: Path) -> None:
-    assert "c: 1 document imported" in assay_cli("corpus", "import", "jsonl", source, "--name", "c").out
+    assert (
+        "c: 1 document imported"
+        in assay_cli("corpus", "import", "jsonl", source, "--name", "c").out
+    )
 
 
 def test_the_check_fails_on_records_that_could_not_be_read(assay_cli: Assay, source: Path) -> None:
@@ -41,7 +47,8 @@ def test_the_check_fails_on_records_that_could_not_be_read(assay_cli: Assay, sou
     imported = assay_cli("corpus", "import", "jsonl", source, "--name", "c")
     assert imported.code == 0
     assert (
-        "duplicate-id: cases.jsonl:4: the id 'b' was read before with other content, from cases.jsonl:2" in imported.err
+        "duplicate-id: cases.jsonl:4: the id 'b' was read before with other content, from cases.jsonl:2"
+        in imported.err
     )
     done = assay_cli("corpus", "check", "c")
     assert done.code == 1
@@ -49,7 +56,11 @@ def test_the_check_fails_on_records_that_could_not_be_read(assay_cli: Assay, sou
     source.write_text(GOOD + GOOD)
     assay_cli("corpus", "import", "jsonl", source, "--name", "c")
     done = assay_cli("corpus", "check", "c", "--json")
-    assert (done.code, done.json[0]["code"], done.json[0]["where"]) == (0, "duplicate", "cases.jsonl:2")
+    assert (done.code, done.json[0]["code"], done.json[0]["where"]) == (
+        0,
+        "duplicate",
+        "cases.jsonl:2",
+    )
 
 
 @pytest.mark.parametrize("name", ["a b", "a/b", ".a", "", "a\tb", "-a", "a:b"])

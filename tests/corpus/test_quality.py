@@ -15,10 +15,19 @@ WORDS = [f"word{n}" for n in range(400)]
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Corpus:
-    poor = {**opinion("90-003", letter("A-90-003", "Mr. Doe")), "extraction": {"quality_score": 0.3}}
-    empty = {**opinion("90-004"), "content": {"full_text": ""}, "classification": {"topic_primary": None}}
+    poor = {
+        **opinion("90-003", letter("A-90-003", "Mr. Doe")),
+        "extraction": {"quality_score": 0.3},
+    }
+    empty = {
+        **opinion("90-004"),
+        "content": {"full_text": ""},
+        "classification": {"topic_primary": None},
+    }
     records = [
-        opinion("90-001", letter("A-90-001", "Ms. Roe", "See the Poe Advice Letter, No. A-88-777.")),
+        opinion(
+            "90-001", letter("A-90-001", "Ms. Roe", "See the Poe Advice Letter, No. A-88-777.")
+        ),
         opinion("90-002", letter("A-90-002", "Ms. Roe"), sections={"conclusion": "No."}),
         poor,
         empty,

@@ -1,4 +1,5 @@
-"""Real public records, where they are at hand: ASSAY_DATA names the folder with fppc/, finlex/, municipal/, israel/."""
+"""Real public records, where they are at hand: ASSAY_DATA names the folder with fppc/, finlex/,
+municipal/, israel/."""
 
 from __future__ import annotations
 
@@ -13,7 +14,9 @@ from assay.corpus import Corpus, cite, import_corpus, open_corpus
 DATA = Path(os.environ.get("ASSAY_DATA", ""))
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not os.environ.get("ASSAY_DATA"), reason="set ASSAY_DATA to the folder of real data"),
+    pytest.mark.skipif(
+        not os.environ.get("ASSAY_DATA"), reason="set ASSAY_DATA to the folder of real data"
+    ),
 ]
 
 

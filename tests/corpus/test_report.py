@@ -8,8 +8,8 @@ import msgspec
 import pytest
 from corpus_sources import encrypted_pdf, pdf_with_image, pdf_with_text
 
+from assay.core.errors import InputError
 from assay.corpus import Corpus, import_corpus, open_corpus
-from assay.errors import InputError
 
 PARSED = {
     "city": "satama",
@@ -25,7 +25,10 @@ PARSED = {
                     "tables": [
                         {
                             "title": "Tuloslaskelma",
-                            "rows": [{"cells": ["Toimintakate", "-45", 12]}, {"cells": ["Vuosikate", None]}],
+                            "rows": [
+                                {"cells": ["Toimintakate", "-45", 12]},
+                                {"cells": ["Vuosikate", None]},
+                            ],
                         }
                     ],
                     "subsections": [{"title": "Riskit", "paragraphs": ["Riskejä on."]}],
@@ -55,7 +58,11 @@ STATEMENT = [
         )
         for x, text in zip((60, 358 - 5.0 * len(row[1]), 478 - 5.0 * len(row[2])), row, strict=True)
     ),
-    (60, 560, "Toimintakate osoittaa verorahoituksen osuuden toiminnan kuluista, ja se on kunnassa"),
+    (
+        60,
+        560,
+        "Toimintakate osoittaa verorahoituksen osuuden toiminnan kuluista, ja se on kunnassa",
+    ),
     (60, 546, "aina negatiivinen, koska toiminnan tuotot kattavat vain osan kuluista joka vuosi."),
 ]
 
@@ -87,7 +94,7 @@ def test_json_that_is_no_report_is_named(tmp_path: Path, content: str) -> None:
         load(path, tmp_path)
 
 
-# ── PDF ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── PDF ───────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.fixture
@@ -115,7 +122,11 @@ def test_aligned_figures_become_a_table_with_rows_and_columns(tmp_path: Path) ->
 @pytest.mark.usefixtures("pdf")
 def test_a_page_of_prose_has_no_table(tmp_path: Path) -> None:
     lines = [
-        (60, 780 - 14 * n, f"Vuonna 20{n:02d} kunnan tulos oli {n} miljoonaa euroa ja se parani {n} prosenttia.")
+        (
+            60,
+            780 - 14 * n,
+            f"Vuonna 20{n:02d} kunnan tulos oli {n} miljoonaa euroa ja se parani {n} prosenttia.",
+        )
         for n in range(10, 40)
     ]
     path = tmp_path / "prose.pdf"
@@ -130,7 +141,11 @@ def test_rulings_that_cross_make_a_table_of_words(tmp_path: Path) -> None:
         ("Vesi riittää", "Katkokset", "ei yhtään"),
         ("Tie kestää", "Kuopat", "kolme"),
     ]
-    texts = [(60 + 150 * i, 700 - 30 * n, text) for n, row in enumerate(rows) for i, text in enumerate(row)]
+    texts = [
+        (60 + 150 * i, 700 - 30 * n, text)
+        for n, row in enumerate(rows)
+        for i, text in enumerate(row)
+    ]
     across = b"".join(b"55 %d m 500 %d l S\n" % (y, y) for y in (720, 690, 660, 630))
     down = b"".join(b"%d 720 m %d 630 l S\n" % (x, x) for x in (55, 205, 355, 500))
     path = tmp_path / "goals.pdf"
@@ -148,7 +163,9 @@ def test_rulings_that_cross_make_a_table_of_words(tmp_path: Path) -> None:
         (b"%PDF-1.4 and then nothing", "not a readable PDF"),
     ],
 )
-def test_a_pdf_that_cannot_be_read_is_named_and_the_rest_imported(tmp_path: Path, data: bytes, message: str) -> None:
+def test_a_pdf_that_cannot_be_read_is_named_and_the_rest_imported(
+    tmp_path: Path, data: bytes, message: str
+) -> None:
     folder = tmp_path / "s"
     folder.mkdir()
     (folder / "bad.pdf").write_bytes(data)
@@ -162,7 +179,9 @@ def test_a_pdf_that_cannot_be_read_is_named_and_the_rest_imported(tmp_path: Path
     assert message in problem.reason
 
 
-def test_without_the_extra_a_pdf_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_extra_a_pdf_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(__import__("sys").modules, "pypdfium2", None)
     (tmp_path / "r.pdf").write_bytes(pdf_with_text(STATEMENT))
     with pytest.raises(InputError) as missing:

@@ -39,19 +39,26 @@ def outcome(text: str, corpus: Corpus) -> tuple[str, tuple[str, ...]]:
         ("01-018A", "No. I-01-018a"),
     ],
 )
-def test_every_shape_of_an_id_is_found_by_its_number(tmp_path: Path, doc_id: str, cited: str) -> None:
+def test_every_shape_of_an_id_is_found_by_its_number(
+    tmp_path: Path, doc_id: str, cited: str
+) -> None:
     corpus = opinions(tmp_path, {**opinion(doc_id, "no heading"), "file": "x"})
     assert outcome(cited, corpus) == ("resolved", (doc_id,))
 
 
 def test_the_number_in_the_heading_is_what_a_letter_is_cited_by(tmp_path: Path) -> None:
-    corpus = opinions(tmp_path, opinion("UNK-91-10313", letter("I-91-506", "Mr. Pardee"), year=1991, title="a scan"))
+    corpus = opinions(
+        tmp_path,
+        opinion("UNK-91-10313", letter("I-91-506", "Mr. Pardee"), year=1991, title="a scan"),
+    )
     assert outcome("Pardee Advice Letter, No. I-91-506", corpus) == ("resolved", ("UNK-91-10313",))
 
 
 def test_the_answer_is_meant_and_not_the_request(tmp_path: Path) -> None:
     request = "CITY OF X\nApril 2, 1990\n\nPublic Integrity Commission\nCastellan\n\nDear Commissioners:\n\nMay I vote?"
-    corpus = opinions(tmp_path, opinion("90284", request), opinion("90-284", letter("A-90-284", "Mr. Knox")))
+    corpus = opinions(
+        tmp_path, opinion("90284", request), opinion("90-284", letter("A-90-284", "Mr. Knox"))
+    )
     assert outcome("No. A-90-284", corpus) == ("resolved", ("90-284",))
     alone = opinions(tmp_path / "alone", opinion("90284", request))
     (found,) = cite("No. A-90-284", alone)
@@ -62,8 +69,12 @@ def test_the_answer_is_meant_and_not_the_request(tmp_path: Path) -> None:
 def test_the_addressee_finds_a_letter_whose_number_is_one_digit_off(tmp_path: Path) -> None:
     corpus = opinions(
         tmp_path,
-        opinion("90-213", letter("A-90-213", "Mr. Jones"), name="Jones", title="Jones, Ann Year: 1990"),
-        opinion("90-231", letter("A-90-231", "Ms. Walsh"), name="Walsh", title="Walsh, Ida Year: 1990"),
+        opinion(
+            "90-213", letter("A-90-213", "Mr. Jones"), name="Jones", title="Jones, Ann Year: 1990"
+        ),
+        opinion(
+            "90-231", letter("A-90-231", "Ms. Walsh"), name="Walsh", title="Walsh, Ida Year: 1990"
+        ),
     )
     assert outcome("Walsh Advice Letter, No. A-90-213", corpus) == ("resolved", ("90-231",))
     assert outcome("Walsh Advice Letter, No. A-91-231", corpus) == ("resolved", ("90-231",))
@@ -95,7 +106,10 @@ def test_a_reported_opinion_is_found_by_page_or_by_name_and_year(tmp_path: Path)
         opinion("75134", "1 FPPC OPINIONS 71\n" + caption.format("Thomas W. Oglesby"), year=1975),
         opinion("75138", caption.format("Tom Thorner").replace("083", "089"), year=1975),
         *(
-            opinion(f"90-10{n}", letter(f"A-90-10{n}", "Ms. Roe", "In re Thorner (1975) 1 FPPC Ops. 198."))
+            opinion(
+                f"90-10{n}",
+                letter(f"A-90-10{n}", "Ms. Roe", "In re Thorner (1975) 1 FPPC Ops. 198."),
+            )
             for n in range(5)
         ),
     )
@@ -110,7 +124,10 @@ def test_statutes_that_are_no_documents_still_group_those_who_cite_them(tmp_path
     corpus = opinions(
         tmp_path,
         opinion("90-001", letter("A-90-001", "Ms. Roe", "Section 1090 applies.")),
-        opinion("90-002", letter("A-90-002", "Mr. Doe", "Under Government Code section 1090 it does not.")),
+        opinion(
+            "90-002",
+            letter("A-90-002", "Mr. Doe", "Under Government Code section 1090 it does not."),
+        ),
     )
     assert corpus.citing("Gov. Code § 1090") == ["90-001", "90-002"]
     assert outcome("Gov. Code § 1090", corpus) == ("no-document", ())
@@ -118,7 +135,9 @@ def test_statutes_that_are_no_documents_still_group_those_who_cite_them(tmp_path
 
 def test_a_letter_does_not_cite_itself(tmp_path: Path) -> None:
     both = letter("A-90-001 and A-90-002", "Ms. Roe", "File No. A-90-001\nPage 2\n")
-    corpus = opinions(tmp_path, opinion("90-001", both, cites=["A-90-001", "A-90-002"]), opinion("90-002", both))
+    corpus = opinions(
+        tmp_path, opinion("90-001", both, cites=["A-90-001", "A-90-002"]), opinion("90-002", both)
+    )
     assert corpus.cites("90-001") == []
     assert set(corpus.citations_of("90-001")["status"]) == {"self"}
 
@@ -131,7 +150,7 @@ def test_the_sample_opinions_resolve_whole(tmp_path: Path) -> None:
     assert "A-19-112" in corpus.cited_by("A-97-208")
 
 
-# ── laws ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── laws ──────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.fixture
@@ -140,11 +159,21 @@ def finnish(tmp_path: Path) -> Corpus:
     source = tmp_path / "laws"
     source.mkdir()
     (source / "satamakuntalaki-9002-2032.jsonl").write_bytes((DATA / "act.jsonl").read_bytes())
-    base = {"law": "Laki laivoista ja laitureista", "law_id": "77/2031", "section_id": "1", "moment": "1"}
+    base = {
+        "law": "Laki laivoista ja laitureista",
+        "law_id": "77/2031",
+        "section_id": "1",
+        "moment": "1",
+    }
     write_lines(
         source / "laivalaki-77-2031.jsonl",
         [
-            {**base, "node_id": "77/2031:1l:1:1", "chapter": "1 luku", "text": "Katso tämän luvun 2 §."},
+            {
+                **base,
+                "node_id": "77/2031:1l:1:1",
+                "chapter": "1 luku",
+                "text": "Katso tämän luvun 2 §.",
+            },
             {
                 **base,
                 "node_id": "77/2031:1l:2:1",
@@ -152,7 +181,12 @@ def finnish(tmp_path: Path) -> Corpus:
                 "section_id": "2",
                 "text": "Katso 1 §:n 1 momentti.",
             },
-            {**base, "node_id": "77/2031:2l:1:1", "chapter": "2 luku", "text": "Kuten satamakuntalain 110 a §:ssä."},
+            {
+                **base,
+                "node_id": "77/2031:2l:1:1",
+                "chapter": "2 luku",
+                "text": "Kuten satamakuntalain 110 a §:ssä.",
+            },
         ],
     )
     import_corpus("finlex", source, name="c", home=tmp_path)
@@ -183,7 +217,9 @@ def test_a_section_without_a_moment_is_all_its_moments(finnish: Corpus) -> None:
         ("kuntalain 1 §", "missing", "'kuntalaki' is not in the corpus"),
     ],
 )
-def test_a_citation_that_names_no_document_says_why(finnish: Corpus, text: str, status: str, reason: str) -> None:
+def test_a_citation_that_names_no_document_says_why(
+    finnish: Corpus, text: str, status: str, reason: str
+) -> None:
     (found,) = cite(text, finnish)
     assert found.status == status
     assert reason in found.reason
@@ -192,7 +228,10 @@ def test_a_citation_that_names_no_document_says_why(finnish: Corpus, text: str, 
 def test_inside_a_law_what_is_left_out_is_the_law_itself(finnish: Corpus) -> None:
     assert finnish.cites("77/2031:1l:1:1") == ["77/2031:1l:2:1"]
     assert finnish.cites("77/2031:1l:2:1") == ["77/2031:1l:1:1"]
-    assert set(finnish.cites("77/2031:2l:1:1")) == {"9002/2032:fin@20340051:110a:1", "9002/2032:fin@20340051:110a:2"}
+    assert set(finnish.cites("77/2031:2l:1:1")) == {
+        "9002/2032:fin@20340051:110a:1",
+        "9002/2032:fin@20340051:110a:2",
+    }
 
 
 def test_a_hebrew_law_is_found_in_either_spelling(tmp_path: Path) -> None:
@@ -201,9 +240,16 @@ def test_a_hebrew_law_is_found_in_either_spelling(tmp_path: Path) -> None:
     five = ("resolved", ("900001:schedule-3:4:5",))
     assert outcome("סעיף 4(5) לתוספת השלישית", corpus) == five
     assert outcome("סעיף 4(5) לתוספת השלישית לחוק הגשרים והמעבריים", corpus) == five
-    assert outcome('לפי סעיף 2א(ב) לחוק הגשרים והמעברים, התשצ"א-2031', corpus) == ("resolved", ("900001:2א",))
+    assert outcome('לפי סעיף 2א(ב) לחוק הגשרים והמעברים, התשצ"א-2031', corpus) == (
+        "resolved",
+        ("900001:2א",),
+    )
 
 
 def test_without_a_corpus_a_citation_is_parsed_and_no_more() -> None:
     (found,) = cite("kuntalain 110 §:n 3 momentti")
-    assert (found.citation.normal, found.status, found.targets) == ("kuntalaki 110 § 3 mom.", "no-document", ())
+    assert (found.citation.normal, found.status, found.targets) == (
+        "kuntalaki 110 § 3 mom.",
+        "no-document",
+        (),
+    )

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 from corpus_sources import letter, opinion, write_lines, write_opinions
 
+from assay.core.errors import InputError
 from assay.corpus import Corpus, import_corpus, open_corpus
-from assay.errors import InputError
 
 DATA = Path(__file__).parent / "data"
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -20,7 +20,7 @@ def load(kind: str, source: Path, home: Path, **options: object) -> Corpus:
     return open_corpus(home, "c")
 
 
-# ── opinions ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── opinions ──────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_an_opinion_has_all_fields_of_the_table(tmp_path: Path) -> None:
@@ -38,7 +38,9 @@ def test_an_opinion_has_all_fields_of_the_table(tmp_path: Path) -> None:
 
 def test_an_opinion_without_an_id_is_named_by_its_file(tmp_path: Path) -> None:
     nameless = {**opinion("x"), "id": None, "file": "None"}
-    source = write_opinions(tmp_path / "s", [{**nameless, "year": 2021}, {**nameless, "year": 2022}])
+    source = write_opinions(
+        tmp_path / "s", [{**nameless, "year": 2021}, {**nameless, "year": 2022}]
+    )
     assert load("fppc", source, tmp_path).ids == ["None", "2022/None"]
 
 
@@ -61,10 +63,12 @@ def test_what_is_no_opinion_is_reported_with_its_file(tmp_path: Path) -> None:
     }
 
 
-# ── acts ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── acts ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_an_act_in_finlex_shape_has_the_sections_and_moments_of_the_moment_lines(tmp_path: Path) -> None:
+def test_an_act_in_finlex_shape_has_the_sections_and_moments_of_the_moment_lines(
+    tmp_path: Path,
+) -> None:
     act = load("akn", DATA / "act.xml", tmp_path)
     lines = load("finlex", DATA / "act.jsonl", tmp_path / "other")
     assert act.ids == lines.ids
@@ -81,7 +85,15 @@ def test_an_act_in_finlex_shape_has_the_sections_and_moments_of_the_moment_lines
         ]
 
     assert places(act) == places(lines)
-    assert [section for section, *_ in places(act)] == ["1", "110", "110", "110", "110a", "110a", "111"]
+    assert [section for section, *_ in places(act)] == [
+        "1",
+        "110",
+        "110",
+        "110",
+        "110a",
+        "110a",
+        "111",
+    ]
 
 
 def test_an_act_keeps_its_parts_dates_and_versions(tmp_path: Path) -> None:
@@ -89,8 +101,16 @@ def test_an_act_keeps_its_parts_dates_and_versions(tmp_path: Path) -> None:
     winter = corpus.get("9002/2032:fin@20340051:110a:2")
     assert winter.title == "Satamakuntalaki 110a § 2 mom. – Talvilaituri"
     assert winter.language == "fi"
-    assert (winter.valid_from, corpus.get("9002/2032:fin@20340051:1:1").valid_from) == ("2034-02-01", "2032-05-01")
-    expected = {"part": "I OSA", "part_title": "YLEISET SÄÄNNÖKSET", "chapter": "1 luku", "amended_by": "51/2034"}
+    assert (winter.valid_from, corpus.get("9002/2032:fin@20340051:1:1").valid_from) == (
+        "2034-02-01",
+        "2032-05-01",
+    )
+    expected = {
+        "part": "I OSA",
+        "part_title": "YLEISET SÄÄNNÖKSET",
+        "chapter": "1 luku",
+        "amended_by": "51/2034",
+    }
     assert {key: winter.metadata[key] for key in expected} == expected
     assert winter.metadata["eId"] == "part_1__chp_1__sec_110a__subsec_2v20340051"
 
@@ -105,7 +125,12 @@ def test_references_of_an_act_lead_to_the_elements_they_name(tmp_path: Path) -> 
 
 def test_a_hebrew_law_has_its_sections_and_schedules(tmp_path: Path) -> None:
     corpus = load("akn", DATA / "law_he.xml", tmp_path)
-    assert corpus.ids == ["900001:1:גשר", "900001:2א", "900001:schedule-3:4:1", "900001:schedule-3:4:5"]
+    assert corpus.ids == [
+        "900001:1:גשר",
+        "900001:2א",
+        "900001:schedule-3:4:1",
+        "900001:schedule-3:4:5",
+    ]
     five = corpus.get("900001:schedule-3:4:5")
     assert five.title.endswith("סעיף 4(5) לתוספת השלישית – שומה")
     assert five.locator is not None
@@ -131,11 +156,17 @@ OUTSIDE = """<?xml version="1.0"?>
         (OUTSIDE, "refused-xml", "DOCTYPE"),
         ("<akomaNtoso><act>", "bad-xml", "not well-formed"),
         ("<html/>", "bad-record", "not an Akoma Ntoso act"),
-        ("<akomaNtoso>" + "<a>" * 300 + "</a>" * 300 + "</akomaNtoso>", "refused-xml", "nested deeper"),
+        (
+            "<akomaNtoso>" + "<a>" * 300 + "</a>" * 300 + "</akomaNtoso>",
+            "refused-xml",
+            "nested deeper",
+        ),
         ("<akomaNtoso><act><body/></act></akomaNtoso>", "no-text", "no section"),
     ],
 )
-def test_bad_xml_is_reported_and_the_good_act_imported(tmp_path: Path, xml: str, code: str, reason: str) -> None:
+def test_bad_xml_is_reported_and_the_good_act_imported(
+    tmp_path: Path, xml: str, code: str, reason: str
+) -> None:
     folder = tmp_path / "s"
     folder.mkdir()
     (folder / "act.xml").write_bytes((DATA / "act.xml").read_bytes())
@@ -157,13 +188,19 @@ def test_moment_lines_that_do_not_fit_are_reported(tmp_path: Path) -> None:
     assert [problem.where.rpartition(":")[2] for problem in corpus.problems()] == ["8", "9"]
 
 
-# ── tables and rows ──────────────────────────────────────────────────────────────────────────────────────────────────
+# ── tables and rows ───────────────────────────────────────────────────────────────────────────────
 
 ROWS = [
     {"no": "7", "heading": "Seven", "body": "text of seven", "topic": "x"},
     {"no": "8", "heading": "Eight", "body": "eight", "topic": "y"},
 ]
-MAP = {"id": "no", "title": "heading", "text": "body", "fields.topic": "topic", "metadata.kind": "topic"}
+MAP = {
+    "id": "no",
+    "title": "heading",
+    "text": "body",
+    "fields.topic": "topic",
+    "metadata.kind": "topic",
+}
 
 
 @pytest.mark.parametrize("suffix", ["jsonl", "csv", "tsv", "parquet"])
@@ -176,7 +213,11 @@ def test_a_table_is_read_by_its_mapping(tmp_path: Path, suffix: str) -> None:
     else:
         pl.DataFrame(ROWS).write_csv(path, separator="\t" if suffix == "tsv" else ",")
     corpus = load(
-        "jsonl" if suffix == "jsonl" else suffix.replace("tsv", "csv"), path, tmp_path, map=MAP, language="en"
+        "jsonl" if suffix == "jsonl" else suffix.replace("tsv", "csv"),
+        path,
+        tmp_path,
+        map=MAP,
+        language="en",
     )
     seven = corpus.get("7")
     assert (seven.title, seven.text, seven.language) == ("Seven", "text of seven", "en")
@@ -236,9 +277,17 @@ def test_postgres_needs_a_query_and_an_address_that_answers(tmp_path: Path) -> N
     pytest.importorskip("psycopg", reason="needs the extra: pip install 'assay[postgres]'")
     with pytest.raises(InputError, match="PostgreSQL"):
         import_corpus(
-            "postgres", "postgresql://u:secret@localhost:1/x", name="c", home=tmp_path, options={"query": "SELECT 1"}
+            "postgres",
+            "postgresql://u:secret@localhost:1/x",
+            name="c",
+            home=tmp_path,
+            options={"query": "SELECT 1"},
         )
-    assert not any("secret" in path.read_text(errors="replace") for path in tmp_path.rglob("*") if path.is_file())
+    assert not any(
+        "secret" in path.read_text(errors="replace")
+        for path in tmp_path.rglob("*")
+        if path.is_file()
+    )
 
 
 @pytest.mark.parametrize("kind", ["fppc", "akn", "finlex", "report", "jsonl"])
@@ -250,8 +299,10 @@ def test_an_empty_folder_or_a_missing_one_is_named(tmp_path: Path, kind: str) ->
         import_corpus(kind, tmp_path / "none", name="c", home=tmp_path)
 
 
-def test_an_overlong_line_is_skipped_without_being_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("assay.corpus.jsonl.MAX_LINE_BYTES", 2**20)
+def test_an_overlong_line_is_skipped_without_being_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("assay.corpus.importers.jsonl.MAX_LINE_BYTES", 2**20)
     source = tmp_path / "s.jsonl"
     with source.open("wb") as stream:
         stream.write(b'{"id": "a", "text": "x"}\n{"id": "b", "text": "')

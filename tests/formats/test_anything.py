@@ -1,4 +1,5 @@
-"""Whatever stands in a file, it is read or refused with an InputError; no other exception escapes a reader."""
+"""Whatever stands in a file, it is read or refused with an InputError; no other exception escapes a
+reader."""
 
 from __future__ import annotations
 
@@ -14,35 +15,100 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay import read_gold, read_run
-from assay.errors import InputError
-from assay.types import GoldSet, Run
+from assay.core.errors import InputError
+from assay.core.types import GoldSet, Run
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-(10**30), 10**30) | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(max_size=8) | st.sampled_from(["", "q1", "2", "\x00", "a\tb", "[/b]", "٣", "²"]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**30), 10**30)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=8)
+    | st.sampled_from(["", "q1", "2", "\x00", "a\tb", "[/b]", "٣", "²"]),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
     max_leaves=5,
-)  # fmt: skip
+)
 
 DATASET: dict[str, Any] = {
-    "version": "1", "rubric": "fppc-relevance-1", "status": "approved",
-    "taxonomy": {"t": {"name": "T", "description": "d", "issues": [
-        {"id": "i", "name": "I", "description": "d", "key_statutes": ["1"], "example_opinion_ids": ["A"]}]}},
-    "queries": [{"id": "q1", "text": "x", "type": "keyword", "topic": "t", "issue": "i", "notes": "n",
-                 "relevance_judgments": [{"opinion_id": "A", "score": 2, "rationale": "r", "judge": "j"}]}],
-}  # fmt: skip
-GOLDEN = [{"id": "1", "query": "x", "category": "c", "must": True, "k": 5, "min_score": 0.5, "as_of": "2020-01-01",
-           "expected_any": [{"section": "1", "moment": "2"}], "expected_none": [{"doc_id": "d"}]}]  # fmt: skip
-LINE = {"id": "a", "query": "x", "practice_area": "p", "corpus": "c", "relevant_case_law_ids": ["1"], "source": "chair"}
-RESULTS = {"engine": "e", "per_query": [{"query_id": "q1", "results": ["a", {"doc_id": "b", "score": 1.0}],
-                                         "latency_ms": 1.0, "error": None}]}  # fmt: skip
+    "version": "1",
+    "rubric": "fppc-relevance-1",
+    "status": "approved",
+    "taxonomy": {
+        "t": {
+            "name": "T",
+            "description": "d",
+            "issues": [
+                {
+                    "id": "i",
+                    "name": "I",
+                    "description": "d",
+                    "key_statutes": ["1"],
+                    "example_opinion_ids": ["A"],
+                }
+            ],
+        }
+    },
+    "queries": [
+        {
+            "id": "q1",
+            "text": "x",
+            "type": "keyword",
+            "topic": "t",
+            "issue": "i",
+            "notes": "n",
+            "relevance_judgments": [
+                {"opinion_id": "A", "score": 2, "rationale": "r", "judge": "j"}
+            ],
+        }
+    ],
+}
+GOLDEN = [
+    {
+        "id": "1",
+        "query": "x",
+        "category": "c",
+        "must": True,
+        "k": 5,
+        "min_score": 0.5,
+        "as_of": "2020-01-01",
+        "expected_any": [{"section": "1", "moment": "2"}],
+        "expected_none": [{"doc_id": "d"}],
+    }
+]
+LINE = {
+    "id": "a",
+    "query": "x",
+    "practice_area": "p",
+    "corpus": "c",
+    "relevant_case_law_ids": ["1"],
+    "source": "chair",
+}
+RESULTS = {
+    "engine": "e",
+    "per_query": [
+        {
+            "query_id": "q1",
+            "results": ["a", {"doc_id": "b", "score": 1.0}],
+            "latency_ms": 1.0,
+            "error": None,
+        }
+    ],
+}
 BEIR = {"q1": {"a": 1.0, "b": 2}, "q2": {}}
 
 
 def places(value: Any, here: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """The path of every value inside a JSON value, itself included."""
     yield here
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    inner = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     for key, item in inner:
         yield from places(item, (*here, key))
 
@@ -60,12 +126,21 @@ def replaced(value: Any, place: tuple[Any, ...], by: Any) -> Any:
 
 @pytest.mark.parametrize(
     ("name", "example", "read"),
-    [("dataset.json", DATASET, read_gold), ("golden.json", GOLDEN, read_gold), ("gold-set.jsonl", LINE, read_gold),
-     ("results.json", RESULTS, read_run), ("beir.json", BEIR, read_run)],
-)  # fmt: skip
+    [
+        ("dataset.json", DATASET, read_gold),
+        ("golden.json", GOLDEN, read_gold),
+        ("gold-set.jsonl", LINE, read_gold),
+        ("results.json", RESULTS, read_run),
+        ("beir.json", BEIR, read_run),
+    ],
+)
 @given(data=st.data())
 def test_any_json_value_anywhere(
-    name: str, example: Any, read: Any, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+    name: str,
+    example: Any,
+    read: Any,
+    data: st.DataObject,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     place = data.draw(st.sampled_from(list(places(example))))
     value = replaced(example, place, data.draw(JSON))
@@ -76,14 +151,45 @@ def test_any_json_value_anywhere(
 
 
 WORDS = st.sampled_from(
-    ["q1", "q2", "0", "Q0", "A", "B", "1", "2.5", "-1", "--1", "nan", "inf", "1e999", "²", "99999999999", "é", "תקדים",
-     " ", "  ", "\t", "\n", "\n", "\r\n", "#", ",", '"', "\x00", "\ufeff", "query_id,query,doc_id,grade\n"]
-)  # fmt: skip
+    [
+        "q1",
+        "q2",
+        "0",
+        "Q0",
+        "A",
+        "B",
+        "1",
+        "2.5",
+        "-1",
+        "--1",
+        "nan",
+        "inf",
+        "1e999",
+        "²",
+        "99999999999",
+        "é",
+        "תקדים",
+        " ",
+        "  ",
+        "\t",
+        "\n",
+        "\n",
+        "\r\n",
+        "#",
+        ",",
+        '"',
+        "\x00",
+        "\ufeff",
+        "query_id,query,doc_id,grade\n",
+    ]
+)
 
 
 @pytest.mark.parametrize("name", ["x.run", "x.qrels", "x.csv", "x.jsonl", "x.json"])
 @given(words=st.lists(WORDS, max_size=30), tail=st.binary(max_size=4))
-def test_any_text_or_bytes(name: str, words: list[str], tail: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_any_text_or_bytes(
+    name: str, words: list[str], tail: bytes, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     path: Path = tmp_path_factory.getbasetemp() / name
     path.write_bytes("".join(words).encode() + tail)
     with suppress(InputError):

@@ -1,4 +1,5 @@
-"""Gold sets in and out: every format round-trips what it can hold, and conversion says what it cannot."""
+"""Gold sets in and out: every format round-trips what it can hold, and conversion says what it
+cannot."""
 
 from __future__ import annotations
 
@@ -10,15 +11,18 @@ import msgspec
 import pytest
 
 from assay import read_gold
-from assay.errors import InputError
+from assay.core.errors import InputError
+from assay.core.types import GoldSet
 from assay.formats import write_gold
-from assay.types import GoldSet
 from command_line import Assay
 
 
 def content(gold: GoldSet) -> dict[str, Any]:
     """Everything a set holds, whatever the order of its columns."""
-    held = {key: getattr(gold, key) for key in ("version", "created_at", "description", "rubric", "status", "extra")}
+    held = {
+        key: getattr(gold, key)
+        for key in ("version", "created_at", "description", "rubric", "status", "extra")
+    }
     held["taxonomy"] = msgspec.to_builtins(dict(gold.taxonomy))
     return held | {"queries": list(gold.queries), "judgments": list(gold.iter_judgments())}
 
@@ -29,7 +33,7 @@ def round_trip(path: Path, target: Path, format: str | None = None) -> tuple[Gol
     return before, read_gold(target, format)
 
 
-# ── one example of each format, with keys that Assay does not know ───────────────────────────────────────────────────
+# ── one example of each format, with keys that Assay does not know ────────────────────────────────
 
 DATASET = {
     "version": "2.1",
@@ -40,39 +44,107 @@ DATASET = {
     "licence": {"name": "CC0"},
     "taxonomy": {
         "gifts": {
-            "name": "Gifts", "description": "Gifts to officials", "colour": "red",
-            "issues": [{"id": "limits", "name": "Limits", "description": "How much", "key_statutes": ["89503"],
-                        "example_opinion_ids": ["A-1"], "weight": 3}],
+            "name": "Gifts",
+            "description": "Gifts to officials",
+            "colour": "red",
+            "issues": [
+                {
+                    "id": "limits",
+                    "name": "Limits",
+                    "description": "How much",
+                    "key_statutes": ["89503"],
+                    "example_opinion_ids": ["A-1"],
+                    "weight": 3,
+                }
+            ],
         },
         "empty": {"name": "Empty", "description": "", "issues": []},
     },
     "queries": [
-        {"id": "q1", "text": "lahjan arvo \u05de\u05ea\u05e0\u05d4", "type": "keyword", "topic": "gifts",
-         "issue": "limits", "notes": "tests a word", "reviewed_by": ["anna"],
-         "relevance_judgments": [
-             {"opinion_id": "A 1/§", "score": 2, "rationale": "same test", "judge": "anna", "source": "pool",
-              "rubric": "fppc-relevance-1", "at": "2026-01-01", "confidence": 0.9},
-             {"opinion_id": "A-2", "score": 0, "rationale": ""}]},
-        {"id": "q2", "text": "no judgments yet", "type": "", "topic": "", "issue": "", "notes": "",
-         "relevance_judgments": []},
+        {
+            "id": "q1",
+            "text": "lahjan arvo \u05de\u05ea\u05e0\u05d4",
+            "type": "keyword",
+            "topic": "gifts",
+            "issue": "limits",
+            "notes": "tests a word",
+            "reviewed_by": ["anna"],
+            "relevance_judgments": [
+                {
+                    "opinion_id": "A 1/§",
+                    "score": 2,
+                    "rationale": "same test",
+                    "judge": "anna",
+                    "source": "pool",
+                    "rubric": "fppc-relevance-1",
+                    "at": "2026-01-01",
+                    "confidence": 0.9,
+                },
+                {"opinion_id": "A-2", "score": 0, "rationale": ""},
+            ],
+        },
+        {
+            "id": "q2",
+            "text": "no judgments yet",
+            "type": "",
+            "topic": "",
+            "issue": "",
+            "notes": "",
+            "relevance_judgments": [],
+        },
     ],
-}  # fmt: skip
+}
 
 GOLDEN = [
-    {"id": "1", "category": "quorum", "must": True, "query": "Milloin valtuusto on päätösvaltainen?",
-     "expected_any": [{"section_num": 103, "moment": "2"}, {"section_num": "110a"}], "k": 5, "min_score": 0.4,
-     "reviewer": "matti"},
-    {"id": "2", "must": False, "query": "Onko tätä laissa?", "must_abstain": True, "as_of": "2020-01-01",
-     "language": "fi", "notes": "kumottu"},
-    {"id": "3", "query": "x", "expected_any": [{"doc_id": "a"}], "expected_none": [{"doc_id": "b"}], "min_score": 0},
-]  # fmt: skip
+    {
+        "id": "1",
+        "category": "quorum",
+        "must": True,
+        "query": "Milloin valtuusto on päätösvaltainen?",
+        "expected_any": [{"section_num": 103, "moment": "2"}, {"section_num": "110a"}],
+        "k": 5,
+        "min_score": 0.4,
+        "reviewer": "matti",
+    },
+    {
+        "id": "2",
+        "must": False,
+        "query": "Onko tätä laissa?",
+        "must_abstain": True,
+        "as_of": "2020-01-01",
+        "language": "fi",
+        "notes": "kumottu",
+    },
+    {
+        "id": "3",
+        "query": "x",
+        "expected_any": [{"doc_id": "a"}],
+        "expected_none": [{"doc_id": "b"}],
+        "min_score": 0,
+    },
+]
 
 JSONL = [
-    {"id": "a", "query": "לשון הרע", "practice_area": "נזיקין", "corpus": "precedents",
-     "relevant_case_law_ids": ["רע״א 1/20", "b"], "source": "chair", "note": "חשוב", "clicks": 12},
-    {"id": "b", "query": "nothing right", "practice_area": "", "corpus": "", "relevant_case_law_ids": [],
-     "source": "logs", "note": ""},
-]  # fmt: skip
+    {
+        "id": "a",
+        "query": "לשון הרע",
+        "practice_area": "נזיקין",
+        "corpus": "precedents",
+        "relevant_case_law_ids": ["רע״א 1/20", "b"],
+        "source": "chair",
+        "note": "חשוב",
+        "clicks": 12,
+    },
+    {
+        "id": "b",
+        "query": "nothing right",
+        "practice_area": "",
+        "corpus": "",
+        "relevant_case_law_ids": [],
+        "source": "logs",
+        "note": "",
+    },
+]
 
 CSV = (
     "query_id,query,topic,doc_id,grade,rationale\n"
@@ -83,7 +155,9 @@ CSV = (
 
 
 def write_lines(path: Path, rows: list[Any]) -> Path:
-    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    path.write_text(
+        "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8"
+    )
     return path
 
 
@@ -111,17 +185,26 @@ def test_a_json_array_is_read_as_a_golden_list(tmp_path: Path) -> None:
 
 
 def test_gold_set_jsonl_round_trips_with_every_unknown_key(tmp_path: Path) -> None:
-    before, after = round_trip(write_lines(tmp_path / "gold-set.jsonl", JSONL), tmp_path / "out.jsonl")
+    before, after = round_trip(
+        write_lines(tmp_path / "gold-set.jsonl", JSONL), tmp_path / "out.jsonl"
+    )
     assert content(after) == content(before)
     assert [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()] == JSONL
 
 
-def test_gold_set_jsonl_is_binary_and_approved_only_when_all_is_from_the_chair(tmp_path: Path) -> None:
+def test_gold_set_jsonl_is_binary_and_approved_only_when_all_is_from_the_chair(
+    tmp_path: Path,
+) -> None:
     gold = read_gold(write_lines(tmp_path / "mixed.jsonl", JSONL))
     assert [(row.doc_id, row.grade, row.source) for row in gold.iter_judgments()] == [
-        ("רע״א 1/20", 1, "chair"), ("b", 1, "chair"),
-    ]  # fmt: skip
-    assert (gold.queries[0].topic, gold.queries[0].corpus, gold.status) == ("נזיקין", "precedents", "provisional")
+        ("רע״א 1/20", 1, "chair"),
+        ("b", 1, "chair"),
+    ]
+    assert (gold.queries[0].topic, gold.queries[0].corpus, gold.status) == (
+        "נזיקין",
+        "precedents",
+        "provisional",
+    )
     assert read_gold(write_lines(tmp_path / "chair.jsonl", JSONL[:1])).status == "approved"
 
 
@@ -131,8 +214,9 @@ def test_csv_round_trips_quotes_line_breaks_and_queries_without_judgments(tmp_pa
     assert content(after) == content(before)
     assert [query.id for query in after.queries] == ["q1", "q2"]
     assert [(row.doc_id, row.grade, row.rationale) for row in after.iter_judgments()] == [
-        ("A 1", 2, 'says "yes"\nand more'), ("A-2", -1, ""),
-    ]  # fmt: skip
+        ("A 1", 2, 'says "yes"\nand more'),
+        ("A-2", -1, ""),
+    ]
 
 
 def test_csv_from_a_spreadsheet_is_read(tmp_path: Path) -> None:
@@ -148,15 +232,25 @@ def test_csv_with_a_grade_but_no_document_is_refused(tmp_path: Path) -> None:
 
 
 def test_trec_qrels_round_trip_with_the_topics_beside(tmp_path: Path) -> None:
-    (tmp_path / "gold.qrels").write_text("# made by hand\nq1 0 A-1 2\nq1\t0\tA-2\t-1\r\nkysymys-ä 0 חוק 1  \n", "utf-8")
-    (tmp_path / "gold.topics.tsv").write_text("q1\tgift\tlimit\nkysymys-ä\tlahja\nq3\tunjudged\n", "utf-8")
+    (tmp_path / "gold.qrels").write_text(
+        "# made by hand\nq1 0 A-1 2\nq1\t0\tA-2\t-1\r\nkysymys-ä 0 חוק 1  \n", "utf-8"
+    )
+    (tmp_path / "gold.topics.tsv").write_text(
+        "q1\tgift\tlimit\nkysymys-ä\tlahja\nq3\tunjudged\n", "utf-8"
+    )
     before, after = round_trip(tmp_path / "gold.qrels", tmp_path / "out.qrels")
     assert content(after) == content(before) | {"queries": content(after)["queries"]}
     assert [query.id for query in before.queries] == ["q1", "kysymys-ä", "q3"]
-    assert [query.text.split() for query in after.queries] == [["gift", "limit"], ["lahja"], ["unjudged"]]
+    assert [query.text.split() for query in after.queries] == [
+        ["gift", "limit"],
+        ["lahja"],
+        ["unjudged"],
+    ]
     assert [(row.query_id, row.doc_id, row.grade) for row in after.iter_judgments()] == [
-        ("q1", "A-1", 2), ("q1", "A-2", -1), ("kysymys-ä", "חוק", 1),
-    ]  # fmt: skip
+        ("q1", "A-1", 2),
+        ("q1", "A-2", -1),
+        ("kysymys-ä", "חוק", 1),
+    ]
 
 
 def test_trec_qrels_without_topics_have_queries_without_text(tmp_path: Path) -> None:
@@ -167,17 +261,25 @@ def test_trec_qrels_without_topics_have_queries_without_text(tmp_path: Path) -> 
 
 def test_tab_separated_qrels_may_have_ids_with_spaces(tmp_path: Path) -> None:
     (tmp_path / "tabs.qrels").write_text("q 1\t0\tSection 110 a\t2\n")
-    assert [(row.query_id, row.doc_id) for row in read_gold(tmp_path / "tabs.qrels").iter_judgments()] == [
-        ("q 1", "Section 110 a")
-    ]
+    assert [
+        (row.query_id, row.doc_id) for row in read_gold(tmp_path / "tabs.qrels").iter_judgments()
+    ] == [("q 1", "Section 110 a")]
 
 
 def beir(folder: Path) -> Path:
     (folder / "qrels").mkdir(parents=True)
-    rows = [{"_id": "q 1", "text": "lahja", "metadata": {"topic": "gifts", "type": "keyword", "year": 2020}},
-            {"_id": "q2", "text": "", "metadata": {}}]  # fmt: skip
+    rows = [
+        {
+            "_id": "q 1",
+            "text": "lahja",
+            "metadata": {"topic": "gifts", "type": "keyword", "year": 2020},
+        },
+        {"_id": "q2", "text": "", "metadata": {}},
+    ]
     write_lines(folder / "queries.jsonl", rows)
-    (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq 1\tA 1\t2\nq 1\tB\t0\n")
+    (folder / "qrels" / "test.tsv").write_text(
+        "query-id\tcorpus-id\tscore\nq 1\tA 1\t2\nq 1\tB\t0\n"
+    )
     return folder
 
 
@@ -191,7 +293,9 @@ def test_beir_folder_round_trips_with_metadata(tmp_path: Path) -> None:
 def test_beir_split_is_picked_by_its_file(tmp_path: Path) -> None:
     folder = beir(tmp_path / "set")
     (folder / "qrels" / "train.tsv").write_text("query-id\tcorpus-id\tscore\nq2\tC\t1\n")
-    assert [row.doc_id for row in read_gold(folder / "qrels" / "train.tsv", "beir").iter_judgments()] == ["C"]
+    assert [
+        row.doc_id for row in read_gold(folder / "qrels" / "train.tsv", "beir").iter_judgments()
+    ] == ["C"]
     assert [row.doc_id for row in read_gold(folder).iter_judgments()] == ["A 1", "B"]
 
 
@@ -202,27 +306,41 @@ def test_beir_keeps_unknown_keys_of_a_query(tmp_path: Path) -> None:
     assert after.queries[0].extra == {"origin": "forum"}
 
 
-# ── conversion ───────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── conversion ────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.fixture
 def dataset(tmp_path: Path) -> Path:
-    (tmp_path / "dataset.json").write_text(json.dumps(DATASET, ensure_ascii=False).replace("A 1/§", "A-1"), "utf-8")
+    (tmp_path / "dataset.json").write_text(
+        json.dumps(DATASET, ensure_ascii=False).replace("A 1/§", "A-1"), "utf-8"
+    )
     return tmp_path / "dataset.json"
 
 
 LOST = {
     "copy.json": [],
     "gold.csv": ["extra of 1 queries", "taxonomy", "version", "status", "rubric"],
-    "gold.qrels": ["type of 1 queries", "topic of 1 queries", "rationale of 1 judgments", "judge of 1 judgments",
-                   "taxonomy"],
+    "gold.qrels": [
+        "type of 1 queries",
+        "topic of 1 queries",
+        "rationale of 1 judgments",
+        "judge of 1 judgments",
+        "taxonomy",
+    ],
     "folder": ["rationale of 1 judgments", "taxonomy", "description"],
-    "gold.jsonl": ["type of 1 queries", "grade of 2 judgments", "rationale of 1 judgments", "taxonomy"],
-}  # fmt: skip
+    "gold.jsonl": [
+        "type of 1 queries",
+        "grade of 2 judgments",
+        "rationale of 1 judgments",
+        "taxonomy",
+    ],
+}
 
 
 @pytest.mark.parametrize("target", LOST)
-def test_conversion_reports_exactly_what_the_format_cannot_hold(target: str, dataset: Path, assay_cli: Assay) -> None:
+def test_conversion_reports_exactly_what_the_format_cannot_hold(
+    target: str, dataset: Path, assay_cli: Assay
+) -> None:
     outcome = assay_cli("gold", "convert", dataset, f"new/{target}")
     assert outcome.code == 0, outcome.err
     assert outcome.out.splitlines()
@@ -231,9 +349,14 @@ def test_conversion_reports_exactly_what_the_format_cannot_hold(target: str, dat
     assert ("nothing lost" in outcome.err) is (not LOST[target])
 
 
-def test_conversion_leaves_no_other_file_behind(dataset: Path, tmp_path: Path, assay_cli: Assay) -> None:
+def test_conversion_leaves_no_other_file_behind(
+    dataset: Path, tmp_path: Path, assay_cli: Assay
+) -> None:
     assay_cli("gold", "convert", dataset, "new/gold.qrels")
-    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["gold.qrels", "gold.topics.tsv"]
+    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == [
+        "gold.qrels",
+        "gold.topics.tsv",
+    ]
 
 
 @pytest.mark.parametrize("target", ["copy.json", "gold.csv", "gold.qrels", "folder"])
@@ -241,12 +364,17 @@ def test_the_fingerprint_is_the_same_in_every_format_that_keeps_queries_and_grad
     target: str, dataset: Path, assay_cli: Assay
 ) -> None:
     assay_cli("gold", "convert", dataset, target)
-    prints = {assay_cli("gold", "stats", name, "--json").json["fingerprint"] for name in (dataset, target)}
+    prints = {
+        assay_cli("gold", "stats", name, "--json").json["fingerprint"] for name in (dataset, target)
+    }
     assert len(prints) == 1
 
 
-def test_graded_judgments_become_expectations_of_a_golden_list(dataset: Path, tmp_path: Path, assay_cli: Assay) -> None:
-    """The documents of the best grade the query has. A query without any cannot be asked of a golden list."""
+def test_graded_judgments_become_expectations_of_a_golden_list(
+    dataset: Path, tmp_path: Path, assay_cli: Assay
+) -> None:
+    """The documents of the best grade the query has. A query without any cannot be asked of a
+    golden list."""
     data = json.loads(dataset.read_text("utf-8"))
     dataset.write_text(json.dumps(data | {"queries": data["queries"][:1]}))
     assert assay_cli("gold", "convert", dataset, "golden.json", "--to", "golden").code == 0

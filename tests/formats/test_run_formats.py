@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay import read_run
+from assay.core.types import Run
 from assay.formats import trec
-from assay.types import Run
 from random_data import Scores, as_run, scores
 
 
@@ -25,19 +25,36 @@ def read(folder: Path, name: str, content: str | bytes) -> Run:
     return read_run(folder / name)
 
 
-# ── results JSON ─────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── results JSON ──────────────────────────────────────────────────────────────────────────────────
 
 
 def test_results_of_another_scorer_need_no_receipt(tmp_path: Path) -> None:
     """The keys of the suite's own scorer; metrics and whatever else it wrote are not looked at."""
-    entry = {"query_id": "q1", "query_text": "x", "query_type": "keyword", "num_results": 2, "results": ["b", "a"],
-             "metrics": {"mrr": 1.0}}  # fmt: skip
-    run = read(tmp_path, "theirs.json", json.dumps({"timestamp": "", "engine": "Theirs", "per_query": [entry]}))
+    entry = {
+        "query_id": "q1",
+        "query_text": "x",
+        "query_type": "keyword",
+        "num_results": 2,
+        "results": ["b", "a"],
+        "metrics": {"mrr": 1.0},
+    }
+    run = read(
+        tmp_path,
+        "theirs.json",
+        json.dumps({"timestamp": "", "engine": "Theirs", "per_query": [entry]}),
+    )
     assert (run.engine, run.order, ranking(run)) == ("Theirs", "engine", {"q1": ["b", "a"]})
 
 
 @pytest.mark.parametrize(
-    "hit", ["a", {"doc_id": "a"}, {"id": "a", "score": 1.5}, {"opinion_id": "a"}, {"node_id": "a", "title": "A"}]
+    "hit",
+    [
+        "a",
+        {"doc_id": "a"},
+        {"id": "a", "score": 1.5},
+        {"opinion_id": "a"},
+        {"node_id": "a", "title": "A"},
+    ],
 )
 def test_hits_may_be_ids_or_objects(hit: Any, tmp_path: Path) -> None:
     run = read(tmp_path, "r.json", json.dumps({"per_query": [{"query_id": "q", "results": [hit]}]}))
@@ -55,7 +72,7 @@ def test_duplicates_in_results_keep_the_first_place(tmp_path: Path) -> None:
     assert (ranking(run), run.counts["duplicates"]) == ({"q": ["a", "b"]}, 1)
 
 
-# ── TREC ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── TREC ──────────────────────────────────────────────────────────────────────────────────────────
 
 PLAIN = "q1 Q0 a 1 3.0 tag\nq1 Q0 b 2 2.0 tag\nq2 Q0 a 1 1.0 tag\n"
 
@@ -89,8 +106,11 @@ def test_a_trec_run_is_read_however_it_was_written(how: str, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("how", WRITTEN)
 @pytest.mark.parametrize("size", [1, 7, 20, 33])
-def test_block_boundaries_change_nothing(how: str, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file is read in blocks of whole lines; here a block is smaller than a line, or about one."""
+def test_block_boundaries_change_nothing(
+    how: str, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file is read in blocks of whole lines; here a block is smaller than a line, or about
+    one."""
     monkeypatch.setattr(trec, "BLOCK_BYTES", size)
     run = read(tmp_path, "x.run", WRITTEN[how])
     assert ranking(run) == {"q1": ["a", "b"], "q2": ["a"]}
@@ -98,7 +118,18 @@ def test_block_boundaries_change_nothing(how: str, size: int, tmp_path: Path, mo
 
 
 def test_ids_in_any_script_and_with_quotes_are_kept(tmp_path: Path) -> None:
-    ids = ["תקדים-7", "hyväksymispäivä", '"quoted"', "a,b", "§110a", "#hash", "null", "NaN", "007", "🏛"]
+    ids = [
+        "תקדים-7",
+        "hyväksymispäivä",
+        '"quoted"',
+        "a,b",
+        "§110a",
+        "#hash",
+        "null",
+        "NaN",
+        "007",
+        "🏛",
+    ]
     lines = "".join(f"שאלה Q0 {doc_id} 0 {100 - rank} tag\n" for rank, doc_id in enumerate(ids))
     assert ranking(read(tmp_path, "x.run", lines)) == {"שאלה": ids}
 
@@ -120,17 +151,23 @@ def test_ties_and_duplicates_of_a_trec_run_are_counted(tmp_path: Path) -> None:
 
 def test_a_written_run_reads_back_in_the_same_order(tmp_path: Path) -> None:
     """The engine's order is written as scores, since readers order by score."""
-    first = read(tmp_path, "r.json", '{"engine": "my engine", "per_query": [{"query_id": "q", "results": ["b", "a"]}]}')
+    first = read(
+        tmp_path,
+        "r.json",
+        '{"engine": "my engine", "per_query": [{"query_id": "q", "results": ["b", "a"]}]}',
+    )
     trec.write_run(first, tmp_path / "out.run")
     again = read_run(tmp_path / "out.run")
     assert (ranking(again), again.engine) == ({"q": ["b", "a"]}, "my_engine")
 
 
-# ── BEIR ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── BEIR ──────────────────────────────────────────────────────────────────────────────────────────
 
 
 @given(scores())
-def test_beir_results_are_ranked_by_score_then_id(tmp_path_factory: pytest.TempPathFactory, scored: Scores) -> None:
+def test_beir_results_are_ranked_by_score_then_id(
+    tmp_path_factory: pytest.TempPathFactory, scored: Scores
+) -> None:
     path = tmp_path_factory.getbasetemp() / "beir.json"
     path.write_text(json.dumps(scored))
     expected = {
@@ -145,8 +182,14 @@ def test_a_trec_run_and_beir_json_of_the_same_scores_rank_the_same(
     tmp_path_factory: pytest.TempPathFactory, scored: Scores, block: int
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "same.run"
-    path.write_text("".join(f"{query_id}\tQ0\t{doc_id}\t0\t{score}\tt\n" for query_id, hits in scored.items()
-                            for doc_id, score in hits.items()), encoding="utf-8")  # fmt: skip
+    path.write_text(
+        "".join(
+            f"{query_id}\tQ0\t{doc_id}\t0\t{score}\tt\n"
+            for query_id, hits in scored.items()
+            for doc_id, score in hits.items()
+        ),
+        encoding="utf-8",
+    )
     if not scored:
         return
     with pytest.MonkeyPatch.context() as patch:

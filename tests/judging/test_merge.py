@@ -1,4 +1,5 @@
-"""From an inconclusive gate to a decision: pairs are asked for, judged by people, and brought back."""
+"""From an inconclusive gate to a decision: pairs are asked for, judged by people, and brought
+back."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from assay.desk import open_desk
+from assay.workbench.desk import open_desk
 from command_line import Assay, Outcome
 
 GATE = '[[gates]]\nmeasure = "P@5"\nminimum = 0.5\nmin_judged = 1.0\n'
@@ -18,8 +19,14 @@ CSV = "query_id,doc_id,grade,rationale,judge,at\n"
 
 
 def _dataset(folder: Path, *, indent: int = 1) -> Path:
-    queries = [{"id": f"q{n}", "text": f"question {n}", "relevance_judgments": [
-        {"opinion_id": "d0", "score": 2, "rationale": "päätös"}]} for n in range(4)]  # fmt: skip
+    queries = [
+        {
+            "id": f"q{n}",
+            "text": f"question {n}",
+            "relevance_judgments": [{"opinion_id": "d0", "score": 2, "rationale": "päätös"}],
+        }
+        for n in range(4)
+    ]
     path = folder / "dataset.json"
     path.write_text(json.dumps({"queries": queries}, indent=indent, ensure_ascii=False) + "\n")
     return path
@@ -27,30 +34,55 @@ def _dataset(folder: Path, *, indent: int = 1) -> Path:
 
 def _judged(path: Path) -> dict[tuple[str, str], dict[str, Any]]:
     data = json.loads(path.read_text())
-    return {(query["id"], row["opinion_id"]): row for query in data["queries"] for row in query["relevance_judgments"]}
+    return {
+        (query["id"], row["opinion_id"]): row
+        for query in data["queries"]
+        for row in query["relevance_judgments"]
+    }
 
 
-def test_an_inconclusive_gate_is_decided_by_what_was_asked_for(assay_cli: Assay, tmp_path: Path) -> None:
+def test_an_inconclusive_gate_is_decided_by_what_was_asked_for(
+    assay_cli: Assay, tmp_path: Path
+) -> None:
     gold = _dataset(tmp_path)
-    (tmp_path / "mine.py").write_text("def search(query, top_k):\n    return [f'd{n}' for n in range(5)]\n")
+    (tmp_path / "mine.py").write_text(
+        "def search(query, top_k):\n    return [f'd{n}' for n in range(5)]\n"
+    )
     (tmp_path / "assay.toml").write_text(
         f'[gold.s]\npath = "dataset.json"\n[engines.e]\nsearch_module = "mine"\n{GATE}'
     )
     first = assay_cli("run", "--json")
     assert (first.code, len(first.json[0]["verdict"]["judge_next"])) == (3, 16)
-    asked = assay_cli("gold", "next", ".assay/results/s--e.json", "--measure", "P@5", "--threshold", 0.5, "-o", "p.csv")
+    asked = assay_cli(
+        "gold",
+        "next",
+        ".assay/results/s--e.json",
+        "--measure",
+        "P@5",
+        "--threshold",
+        0.5,
+        "-o",
+        "p.csv",
+    )
     assert asked.code == 0, asked.err
     rows = list(csv.DictReader((tmp_path / "p.csv").read_text().splitlines()))
     for row in rows:
         row |= {"grade": "1" if row["doc_id"] in ("d1", "d2", "d3") else "0", "rationale": "luettu"}
-    with (tmp_path / "filled.csv").open("w", encoding="utf-8-sig", newline="") as stream:  # as a Finnish Excel saves it
+    with (tmp_path / "filled.csv").open(
+        "w", encoding="utf-8-sig", newline=""
+    ) as stream:  # as a Finnish Excel saves it
         writer = csv.DictWriter(stream, list(rows[0]), delimiter=";")
         writer.writeheader()
         writer.writerows(rows)
     merged = assay_cli("gold", "merge", "dataset.json", "filled.csv", "--by", "Anna", "--json")
     assert (merged.code, merged.json["added"]) == (0, 16), merged.err
     row = _judged(gold)["q0", "d1"]
-    assert (row["score"], row["judge"], row["source"], row["rationale"]) == (1, "Anna", "gold next", "luettu")
+    assert (row["score"], row["judge"], row["source"], row["rationale"]) == (
+        1,
+        "Anna",
+        "gold next",
+        "luettu",
+    )
     assert row["at"].startswith(f"{datetime.now(UTC):%Y-}")
     again = assay_cli("run", "--json")
     assert (again.code, again.json[0]["verdict"]["status"]) == (0, "pass")
@@ -65,9 +97,13 @@ def test_only_what_was_judged_changes_in_the_file(assay_cli: Assay, tmp_path: Pa
     assert (done["added"], done["without_grade"]) == (1, 1)
     after = gold.read_text().splitlines()
     assert [line for line in after if line not in before] == [
-        "            },", '               "opinion_id": "d9",', '               "score": 1,',
-        '               "rationale": "",', '               "judge": "Ben",', '               "at": "2026-01-02"',
-    ]  # fmt: skip
+        "            },",
+        '               "opinion_id": "d9",',
+        '               "score": 1,',
+        '               "rationale": "",',
+        '               "judge": "Ben",',
+        '               "at": "2026-01-02"',
+    ]
 
 
 def _merge(assay_cli: Assay, folder: Path, rows: str, *options: str) -> Outcome:
@@ -97,7 +133,9 @@ def test_a_disagreement_is_reported_and_the_rest_is_kept(assay_cli: Assay, tmp_p
         ("q0,d1,1,,,\nq0,,2,,,\n", "p.csv:3: the row has no query_id, no doc_id"),
     ],
 )
-def test_a_row_that_cannot_be_stops_everything(rows: str, said: str, assay_cli: Assay, tmp_path: Path) -> None:
+def test_a_row_that_cannot_be_stops_everything(
+    rows: str, said: str, assay_cli: Assay, tmp_path: Path
+) -> None:
     gold = _dataset(tmp_path)
     before = gold.read_bytes()
     found = _merge(assay_cli, tmp_path, rows)
@@ -107,9 +145,15 @@ def test_a_row_that_cannot_be_stops_everything(rows: str, said: str, assay_cli: 
 
 def test_votes_of_the_review_page(assay_cli: Assay, tmp_path: Path) -> None:
     gold = _dataset(tmp_path)
-    assert "nobody has voted on a review page here" in assay_cli("gold", "merge", "dataset.json").err
-    (tmp_path / "run.json").write_text(json.dumps({"per_query": [{"query_id": "q0", "results": ["d0", "d1", "d2"]}]}))
-    assert assay_cli("score", "--dataset", gold, "--run", "run.json", "--output", "r.json").code == 0
+    assert (
+        "nobody has voted on a review page here" in assay_cli("gold", "merge", "dataset.json").err
+    )
+    (tmp_path / "run.json").write_text(
+        json.dumps({"per_query": [{"query_id": "q0", "results": ["d0", "d1", "d2"]}]})
+    )
+    assert (
+        assay_cli("score", "--dataset", gold, "--run", "run.json", "--output", "r.json").code == 0
+    )
     queued = assay_cli("gold", "next", "r.json", "--threshold", 0.5, "--queue", "dataset.json")
     assert "2 new pairs wait for review" in queued.err
     with open_desk(gold=[gold]) as desk:
@@ -120,21 +164,29 @@ def test_votes_of_the_review_page(assay_cli: Assay, tmp_path: Path) -> None:
     assert assay_cli("gold", "merge", "dataset.json", "--json").json["added"] == 2
     rows = [_judged(gold)["q0", doc] for doc in ("d1", "d2")]
     assert sorted(row["score"] for row in rows) == [0, 1]
-    assert {(row["judge"], row["source"], row["rationale"]) for row in rows} == {("Ada", "gold next", "read it")}
+    assert {(row["judge"], row["source"], row["rationale"]) for row in rows} == {
+        ("Ada", "gold next", "read it")
+    }
     assert assay_cli("gold", "merge", "dataset.json", "--json").json["already"] == 2
 
 
-def test_judges_who_agree_are_both_named_and_those_who_do_not_are_asked(assay_cli: Assay, tmp_path: Path) -> None:
+def test_judges_who_agree_are_both_named_and_those_who_do_not_are_asked(
+    assay_cli: Assay, tmp_path: Path
+) -> None:
     gold = _dataset(tmp_path)
     for name, grade in (("ada", 2), ("ben", 1)):
-        (tmp_path / f"{name}.csv").write_text(CSV + f"q0,d1,1,{name} read it,{name},\nq0,d2,{grade},,{name},\n")
+        (tmp_path / f"{name}.csv").write_text(
+            CSV + f"q0,d1,1,{name} read it,{name},\nq0,d2,{grade},,{name},\n"
+        )
     found = assay_cli("gold", "merge", "dataset.json", "ada.csv", "ben.csv")
     assert (found.code, "q0 d2: grade 2 by ada" in found.err) == (1, True)
     assert _judged(gold)["q0", "d1"]["judge"] == "ada, ben"
     assert ("q0", "d2") not in _judged(gold)
 
 
-def test_a_gold_set_as_csv_takes_them_and_one_that_cannot_says_what_to_do(assay_cli: Assay, tmp_path: Path) -> None:
+def test_a_gold_set_as_csv_takes_them_and_one_that_cannot_says_what_to_do(
+    assay_cli: Assay, tmp_path: Path
+) -> None:
     _dataset(tmp_path)
     (tmp_path / "p.csv").write_text(CSV + "q1,d9,0,no,Ben,2026-01-02\n")
     for name in ("gold.csv", "gold.jsonl"):
@@ -160,11 +212,15 @@ def test_a_baseline_is_brought_along_by_its_own_answers(assay_cli: Assay, tmp_pa
     pairs = asked.json[0]["verdict"]["judge_next"]
     assert (asked.code, {pair["doc_id"] for pair in pairs}) == (3, {"d1", "d2"})
     grades = {"d1": 0, "d2": 2}
-    rows = [f"{pair['query_id']},{pair['doc_id']},{grades[pair['doc_id']]},,Ada,\n" for pair in pairs]
+    rows = [
+        f"{pair['query_id']},{pair['doc_id']},{grades[pair['doc_id']]},,Ada,\n" for pair in pairs
+    ]
     (tmp_path / "p.csv").write_text(CSV + "".join(rows))
     assert assay_cli("gold", "merge", "dataset.json", "p.csv").code == 0
     stale = assay_cli("run", "--json")
     assert (stale.code, "the baseline is stale" in stale.out) == (3, True)
-    assert assay_cli("score", "--dataset", "dataset.json", "--run", "baseline.json", *record).code == 0
+    assert (
+        assay_cli("score", "--dataset", "dataset.json", "--run", "baseline.json", *record).code == 0
+    )
     found = assay_cli("run", "--json")
     assert found.code == 0, found.out

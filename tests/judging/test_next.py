@@ -1,4 +1,5 @@
-"""What to judge next: the pair that matters comes first, for any measure, and judging it settles the decision."""
+"""What to judge next: the pair that matters comes first, for any measure, and judging it settles
+the decision."""
 
 from __future__ import annotations
 
@@ -8,21 +9,30 @@ from typing import Any
 
 import pytest
 
+from assay.evaluation.measures import MEASURES
 from assay.judging.next import next_to_judge, standing
-from assay.measures import MEASURES
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
-def results(*rankings: str, grades: dict[str, int], judged: tuple[int, ...] = (2, 1)) -> dict[str, Any]:
-    """One query a ranking; a document is a letter, the same letter has the same grade in every query."""
+def results(
+    *rankings: str, grades: dict[str, int], judged: tuple[int, ...] = (2, 1)
+) -> dict[str, Any]:
+    """One query a ranking; a document is a letter, the same letter has the same grade in every
+    query."""
     return {
         "per_query": [
-            {"query_id": f"q{number}", "query_text": "", "results": list(ranking), "judged": sorted(judged)[::-1],
-             "grades": [grades.get(doc) for doc in ranking], "metrics": {}}
+            {
+                "query_id": f"q{number}",
+                "query_text": "",
+                "results": list(ranking),
+                "judged": sorted(judged)[::-1],
+                "grades": [grades.get(doc) for doc in ranking],
+                "metrics": {},
+            }
             for number, ranking in enumerate(rankings)
         ]
-    }  # fmt: skip
+    }
 
 
 def test_the_hit_that_only_one_system_puts_on_top_comes_first() -> None:
@@ -36,31 +46,42 @@ def test_the_hit_that_only_one_system_puts_on_top_comes_first() -> None:
 
 def test_a_hit_at_the_same_place_in_both_does_not_matter() -> None:
     grades = {"a": 2, "b": 1}
-    decision = next_to_judge(results("xab", grades=grades), results("xba", grades=grades), measure="P@3")
+    decision = next_to_judge(
+        results("xab", grades=grades), results("xba", grades=grades), measure="P@3"
+    )
     assert not decision.pairs
     assert decision.expected == pytest.approx(0)
 
 
 def test_with_everything_judged_the_decision_is_the_measure() -> None:
     grades = {"a": 2, "b": 1, "c": 0}
-    stand = standing(results("cab", grades=grades), results("abc", grades=grades), measure="RR(rel=2)")
+    stand = standing(
+        results("cab", grades=grades), results("abc", grades=grades), measure="RR(rel=2)"
+    )
     assert (stand.expected, stand.deviation, stand.confidence) == (0.5, 0.0, 1.0)
 
 
 @pytest.mark.parametrize("name", [name for name in MEASURES if name not in ("Judged",)])
 def test_any_measure_can_be_decided_by(name: str) -> None:
     measure = f"{name}@1" if MEASURES[name].cutoff != "none" else name
-    decision = next_to_judge(results("xab", "yab", grades={"a": 2, "b": 1}), measure=measure, threshold=0.5)
+    decision = next_to_judge(
+        results("xab", "yab", grades={"a": 2, "b": 1}), measure=measure, threshold=0.5
+    )
     if name != "Bpref":  # blind to what is unjudged until it is judged not relevant
         assert decision.deviation > 0
     assert {pair.doc_id for pair in decision.pairs} <= {"x", "y"}
 
 
 def test_hits_judged_on_request_teach_what_the_rest_is_worth() -> None:
-    """Ten good hits known before say little for the unjudged; ten poor ones judged on request say they are poor."""
+    """Ten good hits known before say little for the unjudged; ten poor ones judged on request say
+    they are poor."""
     before = results(*["gx"] * 10, grades={"g": 2})
-    asked = {"per_query": [entry | {"results": ["g", "p", "x"], "grades": [2, 0, None], "asked": ["p"]}
-                           for entry in before["per_query"]]}  # fmt: skip
+    asked = {
+        "per_query": [
+            entry | {"results": ["g", "p", "x"], "grades": [2, 0, None], "asked": ["p"]}
+            for entry in before["per_query"]
+        ]
+    }
     unasked = {"per_query": [{**entry, "asked": []} for entry in asked["per_query"]]}
     hopeful, sober = (standing(item, measure="P(rel=1)@3").expected for item in (unasked, asked))
     assert sober < hopeful
@@ -68,7 +89,8 @@ def test_hits_judged_on_request_teach_what_the_rest_is_worth() -> None:
 
 @pytest.mark.slow
 def test_it_decides_with_clearly_fewer_judgments_than_pooling_and_random_order() -> None:
-    """The table in docs/comparing.md in small: all gaps and both kinds of decision, with some repeats each."""
+    """The table in docs/comparing.md in small: all gaps and both kinds of decision, with some
+    repeats each."""
     sys.path.insert(0, str(BENCHMARKS))
     try:
         import simulate_judging
@@ -80,7 +102,9 @@ def test_it_decides_with_clearly_fewer_judgments_than_pooling_and_random_order()
         for gap in simulate_judging.GAPS.values()
         for seed in range(6)
     ]
-    total = {order: sum(outcome[order][0] for outcome in outcomes) for order in simulate_judging.ORDERS}
+    total = {
+        order: sum(outcome[order][0] for outcome in outcomes) for order in simulate_judging.ORDERS
+    }
     right = sum(outcome["next"][1] for outcome in outcomes) / len(outcomes)
     assert total["next"] < 0.85 * total["pool"]
     assert total["next"] < 0.7 * total["random"]

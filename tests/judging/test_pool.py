@@ -6,16 +6,20 @@ import csv
 import json
 from pathlib import Path
 
-from assay.desk import open_desk
+from assay.workbench.desk import open_desk
 from command_line import Assay
 
 GOLD = '{"id":"g001","query":"gift limits","relevant_case_law_ids":["a"],"source":"chair"}\n'
 
 
 def scored(assay_cli: Assay, name: str, *ids: str, gold: str = "gold-set.jsonl") -> str:
-    run = "".join(f"g001 Q0 {id} {rank} {10 - rank} {name}\n" for rank, id in enumerate(ids, start=1))
+    run = "".join(
+        f"g001 Q0 {id} {rank} {10 - rank} {name}\n" for rank, id in enumerate(ids, start=1)
+    )
     Path(f"{name}.trec").write_text(run)
-    done = assay_cli("score", "--dataset", gold, "--run", f"{name}.trec", "--output", f"{name}.json")
+    done = assay_cli(
+        "score", "--dataset", gold, "--run", f"{name}.trec", "--output", f"{name}.json"
+    )
     assert done.code == 0, done.err
     return f"{name}.json"
 
@@ -25,11 +29,19 @@ def test_the_top_of_all_runs_without_what_is_judged(assay_cli: Assay) -> None:
     files = [scored(assay_cli, "one", "d", "a", "b", "z"), scored(assay_cli, "two", "c", "b", "a")]
     done = assay_cli("gold", "pool", *files, "--depth", 3, "--output", "pairs.csv", "--json")
     assert done.code == 0, done.err
-    assert [(pair["doc_id"], pair["runs"]) for pair in done.json["pairs"]] == [("b", 2), ("c", 1), ("d", 1)]
+    assert [(pair["doc_id"], pair["runs"]) for pair in done.json["pairs"]] == [
+        ("b", 2),
+        ("c", 1),
+        ("d", 1),
+    ]
     rows = list(csv.DictReader(Path("pairs.csv").read_text().splitlines()))
     assert [(row["query_id"], row["doc_id"], row["grade"], row["source"]) for row in rows] == [
-        ("g001", id, "", "gold pool") for id in "bcd"]  # fmt: skip
-    queued = [assay_cli("gold", "pool", *files, "--depth", 3, "--queue", "gold-set.jsonl").err for _ in range(2)]
+        ("g001", id, "", "gold pool") for id in "bcd"
+    ]
+    queued = [
+        assay_cli("gold", "pool", *files, "--depth", 3, "--queue", "gold-set.jsonl").err
+        for _ in range(2)
+    ]
     assert [said.split()[0] for said in queued] == ["3", "0"]
     with open_desk() as desk:
         assert {item.doc_ids for item in desk.queue().items} == {("b",), ("c",), ("d",)}

@@ -1,4 +1,5 @@
-"""Gold validation: every finding fires on a minimal set and not on a sound one; and the rubric it reads."""
+"""Gold validation: every finding fires on a minimal set and not on a sound one; and the rubric it
+reads."""
 
 from __future__ import annotations
 
@@ -8,10 +9,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from assay.errors import InputError
+from assay.core.errors import InputError
+from assay.core.types import GoldSet, Issue, Judgment, Query, Topic, judgments_to_frame
 from assay.judging import rubric as rubrics
 from assay.judging.validate import validate
-from assay.types import GoldSet, Issue, Judgment, Query, Topic, judgments_to_frame
 
 RUBRIC = rubrics.load()
 TYPES = ("keyword", "natural_language", "fact_pattern")
@@ -22,35 +23,63 @@ SPREAD = {2: 4, 1: 6, 0: 3}  # a sound query: 4 with grade 2, 6 with grade 1, 13
 
 def judged(query_id: str, spread: dict[int, int] = SPREAD) -> list[Judgment]:
     return [
-        Judgment(query_id=query_id, doc_id=f"{grade}-{number}", grade=grade,
-                 rationale=f"applies test {number} of grade {grade} here")
-        for grade, count in spread.items() for number in range(count)
-    ]  # fmt: skip
+        Judgment(
+            query_id=query_id,
+            doc_id=f"{grade}-{number}",
+            grade=grade,
+            rationale=f"applies test {number} of grade {grade} here",
+        )
+        for grade, count in spread.items()
+        for number in range(count)
+    ]
 
 
 def sound_queries() -> list[Query]:
     """Within every target: 63 queries, types even in each topic."""
-    counts = {"conflicts_of_interest": 27, "campaign_finance": 12, "gifts_honoraria": 6, "lobbying": 3, "other": 9}
+    counts = {
+        "conflicts_of_interest": 27,
+        "campaign_finance": 12,
+        "gifts_honoraria": 6,
+        "lobbying": 3,
+        "other": 9,
+    }
     counts["conflicts_of_interest"] += 3
     return [
-        Query(id=f"{topic}-{number}", text=f"{topic} {number}", type=TYPES[number % 3], topic=topic, issue=f"{topic}-i")
-        for topic, count in counts.items() for number in range(count)
-    ]  # fmt: skip
+        Query(
+            id=f"{topic}-{number}",
+            text=f"{topic} {number}",
+            type=TYPES[number % 3],
+            topic=topic,
+            issue=f"{topic}-i",
+        )
+        for topic, count in counts.items()
+        for number in range(count)
+    ]
 
 
 def sound(**changes: Any) -> GoldSet:
     queries = changes.pop("queries", sound_queries())
-    judgments = changes.pop("judgments", [judgment for query in queries for judgment in judged(query.id)])
+    judgments = changes.pop(
+        "judgments", [judgment for query in queries for judgment in judged(query.id)]
+    )
     taxonomy = {
-        topic: Topic(name=topic, description=topic, issues=(Issue(id=f"{topic}-i", name="i", description="i"),))
+        topic: Topic(
+            name=topic,
+            description=topic,
+            issues=(Issue(id=f"{topic}-i", name="i", description="i"),),
+        )
         for topic in RUBRIC.targets.topics
     }
     base: dict[str, Any] = {"name": "sound", "taxonomy": taxonomy, "rubric": RUBRIC.id}
-    return GoldSet(queries=tuple(queries), judgments=judgments_to_frame(judgments), **(base | changes))
+    return GoldSet(
+        queries=tuple(queries), judgments=judgments_to_frame(judgments), **(base | changes)
+    )
 
 
 def codes(gold: GoldSet, corpus: set[str] | None = None) -> set[tuple[str, str, str]]:
-    return {(finding.level, finding.code, finding.where) for finding in validate(gold, RUBRIC, corpus)}
+    return {
+        (finding.level, finding.code, finding.where) for finding in validate(gold, RUBRIC, corpus)
+    }
 
 
 def first_query(**changes: Any) -> GoldSet:
@@ -91,48 +120,88 @@ def twin_issue() -> GoldSet:
 def bare(count: int, rationale: str) -> list[Judgment]:
     """The sound judgments of the first query, `count` of them with this rationale."""
     rows = judged(FIRST)
-    return [msgspec.structs.replace(row, rationale=rationale) for row in rows[:count]] + rows[count:]
+    return [msgspec.structs.replace(row, rationale=rationale) for row in rows[:count]] + rows[
+        count:
+    ]
 
 
 FIRES = {
     # code: (set, finding)
-    "off-scale": (first_judgments([*judged(FIRST), Judgment(query_id=FIRST, doc_id="2-9", grade=3, rationale="a b c")]),
-                  ("error", "off-scale", FIRST)),
-    "repeated-text": (first_query(text="  Conflicts_of_Interest   1 "),
-                      ("error", "repeated-text", "conflicts_of_interest-1")),
+    "off-scale": (
+        first_judgments(
+            [*judged(FIRST), Judgment(query_id=FIRST, doc_id="2-9", grade=3, rationale="a b c")]
+        ),
+        ("error", "off-scale", FIRST),
+    ),
+    "repeated-text": (
+        first_query(text="  Conflicts_of_Interest   1 "),
+        ("error", "repeated-text", "conflicts_of_interest-1"),
+    ),
     "unknown-issue": (first_query(issue="nowhere"), ("error", "unknown-issue", FIRST)),
     "issue-topic": (first_query(issue="lobbying-i"), ("flag", "issue-topic", FIRST)),
     "no-text": (first_query(text=""), ("flag", "no-text", FIRST)),
     "no-topic": (first_query(topic="", issue=""), ("flag", "no-topic", FIRST)),
     "no-type": (first_query(type=""), ("flag", "no-type", FIRST)),
     "repeated-issue": (twin_issue(), ("flag", "repeated-issue", "taxonomy.lobbying-i")),
-    "too-narrow": (first_judgments(judged(FIRST, {2: 3, 1: 5, 0: 1})), ("flag", "too-narrow", FIRST)),
-    "few-highly-relevant": (first_judgments(judged(FIRST, {2: 1, 1: 8, 0: 3})), ("flag", "few-highly-relevant", FIRST)),
+    "too-narrow": (
+        first_judgments(judged(FIRST, {2: 3, 1: 5, 0: 1})),
+        ("flag", "too-narrow", FIRST),
+    ),
+    "few-highly-relevant": (
+        first_judgments(judged(FIRST, {2: 1, 1: 8, 0: 3})),
+        ("flag", "few-highly-relevant", FIRST),
+    ),
     "too-broad": (first_judgments(judged(FIRST, {2: 9, 1: 5, 0: 3})), ("flag", "too-broad", FIRST)),
     "inflated": (first_judgments(judged(FIRST, {2: 8, 1: 2})), ("flag", "inflated", FIRST)),
-    "grade-1-spread": (first_judgments(judged(FIRST, {2: 4, 1: 4, 0: 3})), ("flag", "grade-1-spread", FIRST)),
-    "many-judged": (first_judgments(judged(FIRST, {2: 4, 1: 6, 0: 11})), ("flag", "many-judged", FIRST)),
+    "grade-1-spread": (
+        first_judgments(judged(FIRST, {2: 4, 1: 4, 0: 3})),
+        ("flag", "grade-1-spread", FIRST),
+    ),
+    "many-judged": (
+        first_judgments(judged(FIRST, {2: 4, 1: 6, 0: 11})),
+        ("flag", "many-judged", FIRST),
+    ),
     "no-rationale": (first_judgments(bare(1, "  ")), ("flag", "no-rationale", FIRST)),
     "thin-rationale": (first_judgments(bare(1, "on point")), ("flag", "thin-rationale", FIRST)),
-    "copied-rationale": (first_judgments(bare(3, "the same words again")), ("flag", "copied-rationale", FIRST)),
+    "copied-rationale": (
+        first_judgments(bare(3, "the same words again")),
+        ("flag", "copied-rationale", FIRST),
+    ),
     "set-size": (sound(queries=sound_queries()[:59]), ("flag", "set-size", "sound")),
-    "topic-spread": (sound(queries=[q for q in sound_queries() if q.id != "lobbying-0"]),
-                     ("flag", "topic-spread", "lobbying")),
-    "type-spread": (sound(queries=[msgspec.structs.replace(q, type="keyword") if q.topic == "lobbying" else q
-                                   for q in sound_queries()]), ("flag", "type-spread", "lobbying")),
+    "topic-spread": (
+        sound(queries=[q for q in sound_queries() if q.id != "lobbying-0"]),
+        ("flag", "topic-spread", "lobbying"),
+    ),
+    "type-spread": (
+        sound(
+            queries=[
+                msgspec.structs.replace(q, type="keyword") if q.topic == "lobbying" else q
+                for q in sound_queries()
+            ]
+        ),
+        ("flag", "type-spread", "lobbying"),
+    ),
     "no-rubric": (sound(rubric=""), ("flag", "no-rubric", "sound")),
-    "unknown-document": (first_judgments([*judged(FIRST), Judgment(query_id=FIRST, doc_id="gone", grade=0,
-                                                                   rationale="a b c")]),
-                         ("error", "unknown-document", FIRST)),
-    "unknown-example": (with_example("gone"), ("error", "unknown-example", "taxonomy.lobbying.lobbying-i")),
-}  # fmt: skip
+    "unknown-document": (
+        first_judgments(
+            [*judged(FIRST), Judgment(query_id=FIRST, doc_id="gone", grade=0, rationale="a b c")]
+        ),
+        ("error", "unknown-document", FIRST),
+    ),
+    "unknown-example": (
+        with_example("gone"),
+        ("error", "unknown-example", "taxonomy.lobbying.lobbying-i"),
+    ),
+}
 
 
 @pytest.mark.parametrize("code", FIRES)
 def test_finding(code: str) -> None:
     """Each change to the sound set gives its finding, at its place."""
     gold, finding = FIRES[code]
-    assert finding in codes(gold, EVERY_ID | {"2-9", *EVERY_ID, *(f"{g}-{n}" for g in range(3) for n in range(20))})
+    assert finding in codes(
+        gold, EVERY_ID | {"2-9", *EVERY_ID, *(f"{g}-{n}" for g in range(3) for n in range(20))}
+    )
 
 
 def test_every_code_of_the_source_is_tested() -> None:
@@ -149,7 +218,9 @@ def test_references_are_not_checked_without_a_corpus() -> None:
 
 
 def test_errors_come_before_flags() -> None:
-    gold = sound(queries=[msgspec.structs.replace(query, text="the same") for query in sound_queries()[:3]])
+    gold = sound(
+        queries=[msgspec.structs.replace(query, text="the same") for query in sound_queries()[:3]]
+    )
     levels = [finding.level for finding in validate(gold, RUBRIC)]
     assert levels == sorted(levels)  # "error" before "flag"
     assert set(levels) == {"error", "flag"}
@@ -158,11 +229,13 @@ def test_errors_come_before_flags() -> None:
 def test_a_binary_set_is_not_held_to_the_graded_checklist() -> None:
     """One right document a query is how gold-set.jsonl looks."""
     rows = [Judgment(query_id="q", doc_id="d", grade=1)]
-    gold = GoldSet(name="binary", queries=(Query(id="q", text="x"),), judgments=judgments_to_frame(rows))
+    gold = GoldSet(
+        name="binary", queries=(Query(id="q", text="x"),), judgments=judgments_to_frame(rows)
+    )
     assert codes(gold, {"d"}) == set()
 
 
-# ── the rubric ───────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── the rubric ────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("name", rubrics.names())
@@ -180,7 +253,10 @@ def test_every_rubric_loads_and_is_sound(name: str) -> None:
 def test_the_default_rubric_has_the_numbers_of_the_suite() -> None:
     assert [grade.value for grade in RUBRIC.grades] == [2, 1, 0]
     assert (RUBRIC.checklist.min_judged, RUBRIC.checklist.min_highly_relevant) == (10, 2)
-    assert (RUBRIC.expected_per_query.highly_relevant, RUBRIC.expected_per_query.relevant) == ((3, 8), (5, 15))
+    assert (RUBRIC.expected_per_query.highly_relevant, RUBRIC.expected_per_query.relevant) == (
+        (3, 8),
+        (5, 15),
+    )
     assert RUBRIC.targets.queries == (60, 80)
     assert RUBRIC.targets.topics["conflicts_of_interest"] == (25, 30)
 
@@ -192,4 +268,6 @@ def test_an_unknown_rubric_lists_the_known_ones() -> None:
 
 @pytest.mark.skipif(not (DOCS / "rubric.md").exists(), reason="docs/rubric.md is not there yet")
 def test_the_page_for_judges_is_generated_from_the_rubric() -> None:
-    assert (DOCS / "rubric.md").read_text(encoding="utf-8").strip() == rubrics.as_markdown(RUBRIC).strip()
+    assert (DOCS / "rubric.md").read_text(encoding="utf-8").strip() == rubrics.as_markdown(
+        RUBRIC
+    ).strip()

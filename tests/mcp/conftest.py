@@ -2,12 +2,13 @@ from pathlib import Path
 
 import pytest
 
-from store.stores import migrated_file, postgres_server, postgres_url, store, url_for
+from stores import migrated_file, postgres_server, postgres_url, store, url_for
 
 __all__ = ["migrated_file", "postgres_server", "postgres_url", "store"]
 
 
 @pytest.fixture
 def store_url(request: pytest.FixtureRequest, tmp_path: Path, migrated_file: Path) -> str:
-    """SQLite, unless a test asks for both: what differs between the databases is tested below this layer."""
+    """SQLite, unless a test asks for both: what differs between the databases is tested below this
+    layer."""
     return url_for(getattr(request, "param", "sqlite"), request, tmp_path, migrated_file)

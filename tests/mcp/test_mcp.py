@@ -18,21 +18,30 @@ from typing import Any
 import anyio
 import pytest
 
+from assay.core.errors import InputError
+from assay.core.types import Hit
 from assay.corpus.build import import_corpus
-from assay.desk import Desk, open_desk
-from assay.errors import InputError
-from assay.mcp import build_server, run
+from assay.mcp.server import build_server, run
 from assay.store import open_store
 from assay.store.records import Decision, SearchLog, Shown
-from assay.types import Hit
+from assay.workbench.desk import Desk, open_desk
 
 pytest.importorskip("mcp", reason="needs the package mcp")
 from mcp import Client, StdioServerParameters, stdio_client
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 NOW = datetime(2026, 5, 31, tzinfo=UTC)
-TOOLS = {"search", "get_document", "get_metrics", "list_gold_sets", "run_evaluation", "compare_runs", "explain_score",
-         "next_to_judge", "suggest_judgment"}  # fmt: skip
+TOOLS = {
+    "search",
+    "get_document",
+    "get_metrics",
+    "list_gold_sets",
+    "run_evaluation",
+    "compare_runs",
+    "explain_score",
+    "next_to_judge",
+    "suggest_judgment",
+}
 CONFIG = f"""
 [gold.opinions]
 path = "{SAMPLES}/en/dataset.json"
@@ -51,14 +60,22 @@ Connect = Callable[[], AbstractAsyncContextManager[Client]]
 @pytest.fixture(scope="module")
 def indexed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("home")
-    import_corpus("jsonl", SAMPLES / "he" / "precedents.jsonl", name="precedents", home=home, jobs=1)
+    import_corpus(
+        "jsonl", SAMPLES / "he" / "precedents.jsonl", name="precedents", home=home, jobs=1
+    )
     return home
 
 
 @pytest.fixture
 def workspace(store_url: str, tmp_path: Path, indexed: Path) -> Path:
     store = open_store(store_url)
-    store.add_searches([SearchLog(id="l", at=NOW, query="היטל", corpus="c", results=(Shown("a", 1), Shown("b", 2)))])
+    store.add_searches(
+        [
+            SearchLog(
+                id="l", at=NOW, query="היטל", corpus="c", results=(Shown("a", 1), Shown("b", 2))
+            )
+        ]
+    )
     store.add_decisions([Decision(id="D", at=NOW + timedelta(days=1), cites=("a",))])
     (tmp_path / "assay.toml").write_text(CONFIG)
     shutil.copytree(indexed, tmp_path, dirs_exist_ok=True)
@@ -73,7 +90,7 @@ def connect(request: pytest.FixtureRequest, workspace: Path, store_url: str) -> 
     command = [
         sys.executable,
         "-m",
-        "assay.cli",
+        "assay",
         "mcp",
         "--config",
         str(workspace / "assay.toml"),
@@ -95,7 +112,9 @@ def found(corpus: str, query: str, k: int) -> list[Hit]:
 
 @asynccontextmanager
 async def over_stdio(command: list[str], workspace: Path) -> AsyncIterator[Client]:
-    server = StdioServerParameters(command=command[0], args=command[1:], env=environment(workspace), cwd=workspace)
+    server = StdioServerParameters(
+        command=command[0], args=command[1:], env=environment(workspace), cwd=workspace
+    )
     async with Client(stdio_client(server)) as client:
         yield client
 
@@ -117,8 +136,13 @@ def served(command: list[str], workspace: Path) -> Iterator[str]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     with (workspace / "server.log").open("wb") as log:
-        process = subprocess.Popen([*command, "--port", str(port)], cwd=workspace, env=environment(workspace),
-                                   stdout=log, stderr=log)  # fmt: skip
+        process = subprocess.Popen(
+            [*command, "--port", str(port)],
+            cwd=workspace,
+            env=environment(workspace),
+            stdout=log,
+            stderr=log,
+        )
     try:
         for _ in range(600):
             with socket.socket() as probe:
@@ -158,15 +182,23 @@ async def whole_session(connect: Connect, workspace: Path) -> None:
         assert all(tool.output_schema and tool.description for tool in tools.values())
 
         sets = (await call(client, "list_gold_sets"))["gold_sets"]
-        assert [(one["name"], one["queries"]) for one in sets] == [("opinions", 21), ("gold-set", 1)]
+        assert [(one["name"], one["queries"]) for one in sets] == [
+            ("opinions", 21),
+            ("gold-set", 1),
+        ]
         assert sets[1]["status"] == "provisional (bootstrap-only)"
         assert (await call(client, "list_gold_sets", limit=1))["next_offset"] == 1
 
-        runs = [(await call(client, "run_evaluation", gold="opinions", engine=engine)) for engine in ("random", "bm25")]
+        runs = [
+            (await call(client, "run_evaluation", gold="opinions", engine=engine))
+            for engine in ("random", "bm25")
+        ]
         assert runs[1]["overall"]["ndcg@10"] > runs[0]["overall"]["ndcg@10"]
         compared = await call(client, "compare_runs", run_ids=[run["run_id"] for run in runs])
         assert compared["baseline"] == "random"
-        assert any(row["measure"] == "nDCG@10" and row["difference"] > 0 for row in compared["differences"])
+        assert any(
+            row["measure"] == "nDCG@10" and row["difference"] > 0 for row in compared["differences"]
+        )
         explained = await call(client, "explain_score", run_id=runs[1]["run_id"], query_id="q001")
         assert explained["results"][0] == "81-027"
         assert len(explained["grades"]) == len(explained["results"])
@@ -186,7 +218,10 @@ async def whole_session(connect: Connect, workspace: Path) -> None:
         assert (workspace / "gold-set.jsonl").read_bytes() == before
         metrics = await call(client, "get_metrics")
         counts = metrics["halacha_backlog"]
-        assert [counts[state] for state in ("pending_review", "approved", "rejected", "published", "total")] == [
+        assert [
+            counts[state]
+            for state in ("pending_review", "approved", "rejected", "published", "total")
+        ] == [
             2,
             0,
             0,
@@ -195,16 +230,30 @@ async def whole_session(connect: Connect, workspace: Path) -> None:
         ]
         assert {name: metrics["backlog"][name] for name in counts} == counts
         queued = (await call(client, "next_to_judge", gold="gold-set"))["items"]
-        assert {(one["query_id"], *one["doc_ids"]) for one in queued} == {("g001", "a"), ("g001", "b")}
-        pages = [await call(client, "next_to_judge", gold="gold-set", limit=1, offset=n) for n in (0, 1)]
-        assert [(page["items"], page["next_offset"]) for page in pages] == [(queued[:1], 1), (queued[1:], None)]
+        assert {(one["query_id"], *one["doc_ids"]) for one in queued} == {
+            ("g001", "a"),
+            ("g001", "b"),
+        }
+        pages = [
+            await call(client, "next_to_judge", gold="gold-set", limit=1, offset=n) for n in (0, 1)
+        ]
+        assert [(page["items"], page["next_offset"]) for page in pages] == [
+            (queued[:1], 1),
+            (queued[1:], None),
+        ]
         worth = (await call(client, "next_to_judge", gold="opinions", limit=3))["items"]
         assert len(worth) == 3
         assert all("of the doubt about bm25 against random" in one["reason"] for one in worth)
 
         hits = await call(client, "search", corpus="precedents", query="היטל השבחה", limit=2)
         assert (len(hits["hits"]), hits["next_offset"]) == (2, 2)
-        read = await call(client, "get_document", corpus="precedents", doc_id=hits["hits"][0]["doc_id"], characters=9)
+        read = await call(
+            client,
+            "get_document",
+            corpus="precedents",
+            doc_id=hits["hits"][0]["doc_id"],
+            characters=9,
+        )
         assert (len(read["text"]), read["next_offset"]) == (9, 9)
 
 
@@ -214,26 +263,43 @@ def test_errors_are_clear(connect: Connect) -> None:
 
 async def errors(connect: Connect) -> None:
     async with connect() as client:
-        assert "no corpus 'none'" in await refused(client, "get_document", corpus="none", doc_id="x")
+        assert "no corpus 'none'" in await refused(
+            client, "get_document", corpus="none", doc_id="x"
+        )
         assert "no engine 'os:system' is configured" in await refused(
             client, "run_evaluation", gold="opinions", engine="os:system"
         )
         assert "no gold set 'x'" in await refused(client, "next_to_judge", gold="x")
         assert "no run 'r'" in await refused(client, "explain_score", run_id="r", query_id="q")
-        given = {"gold": "gold-set", "query_id": "g001", "doc_id": "b", "grade": 9, "rationale": "r", "by": "a"}
-        assert "grade should be less than or equal to 4, got 9" in await refused(client, "suggest_judgment", **given)
-        assert "no query 'g9'" in await refused(client, "suggest_judgment", **given | {"grade": 1, "query_id": "g9"})
+        given = {
+            "gold": "gold-set",
+            "query_id": "g001",
+            "doc_id": "b",
+            "grade": 9,
+            "rationale": "r",
+            "by": "a",
+        }
+        assert "grade should be less than or equal to 4, got 9" in await refused(
+            client, "suggest_judgment", **given
+        )
+        assert "no query 'g9'" in await refused(
+            client, "suggest_judgment", **given | {"grade": 1, "query_id": "g9"}
+        )
         assert (
             await refused(client, "search", corpus="c")
             == "query is missing. search takes corpus, query, limit, offset."
         )
-        assert "unknown argument 'top_k'" in await refused(client, "search", corpus="c", query="q", top_k=3)
+        assert "unknown argument 'top_k'" in await refused(
+            client, "search", corpus="c", query="q", top_k=3
+        )
         assert "there is no tool 'find'. Known: search" in await refused(client, "find")
         assert "no gold set 'x'" in await refused(client, "get_metrics", gold="x")
 
 
 def test_search_pages(workspace: Path, store_url: str) -> None:
-    with open_desk(store_url, config=workspace / "assay.toml", home=workspace, search_corpus=found) as desk:
+    with open_desk(
+        store_url, config=workspace / "assay.toml", home=workspace, search_corpus=found
+    ) as desk:
         anyio.run(pages, build_server(desk))
     with open_desk(store_url, config=workspace / "assay.toml", home=workspace) as desk:
         anyio.run(no_index, build_server(desk))
@@ -242,7 +308,11 @@ def test_search_pages(workspace: Path, store_url: str) -> None:
 async def pages(server: Any) -> None:
     async with Client(server) as client:
         first = await call(client, "search", corpus="opinions", query="levy", limit=20)
-        assert (len(first["hits"]), first["next_offset"], first["hits"][0]["doc_id"]) == (20, 20, "d0")
+        assert (len(first["hits"]), first["next_offset"], first["hits"][0]["doc_id"]) == (
+            20,
+            20,
+            "d0",
+        )
         assert len(first["hits"][0]["snippet"]) == 400
         last = await call(client, "search", corpus="opinions", query="levy", limit=20, offset=20)
         assert ([hit["doc_id"] for hit in last["hits"]], last["next_offset"]) == (
@@ -254,9 +324,14 @@ async def pages(server: Any) -> None:
 
 async def no_index(server: Any) -> None:
     async with Client(server) as client:
-        assert "Index a corpus first" in await refused(client, "search", corpus="opinions", query="levy")
+        assert "Index a corpus first" in await refused(
+            client, "search", corpus="opinions", query="levy"
+        )
 
 
 def test_other_machines_are_not_let_in(workspace: Path, store_url: str) -> None:
-    with open_desk(store_url, home=workspace) as desk, pytest.raises(InputError, match="other machines"):
+    with (
+        open_desk(store_url, home=workspace) as desk,
+        pytest.raises(InputError, match="other machines"),
+    ):
         run(desk, transport="streamable-http", host="0.0.0.0")

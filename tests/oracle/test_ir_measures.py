@@ -10,14 +10,31 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.evaluation import evaluate
-from assay.measures import parse_measure
+from assay.evaluation.graded import evaluate
+from assay.evaluation.measures import parse_measure
 from random_data import Qrels, Scores, as_gold, as_run, is_ranking_query, qrels, scores
 
 ir_measures = pytest.importorskip("ir_measures")
 
-NAMES = ["nDCG", "nDCG@5", "nDCG@10", "P@5", "P(rel=2)@5", "R@10", "R(rel=3)@3", "RR", "RR(rel=2)", "AP", "AP@3",
-         "AP(rel=2)", "AP(rel=2)@5", "Success@1", "Success(rel=2)@5", "Bpref", "Bpref(rel=2)"]  # fmt: skip
+NAMES = [
+    "nDCG",
+    "nDCG@5",
+    "nDCG@10",
+    "P@5",
+    "P(rel=2)@5",
+    "R@10",
+    "R(rel=3)@3",
+    "RR",
+    "RR(rel=2)",
+    "AP",
+    "AP@3",
+    "AP(rel=2)",
+    "AP(rel=2)@5",
+    "Success@1",
+    "Success(rel=2)@5",
+    "Bpref",
+    "Bpref(rel=2)",
+]
 
 
 def theirs(names: list[str], judged: Qrels, scored: Scores) -> dict[tuple[str, str], float]:
@@ -45,11 +62,14 @@ def test_measures_agree_on_every_query_also_missing_ones(judged: Qrels, scored: 
 
 @given(qrels(), scores(empty=False, ties=False))
 def test_judged_share_agrees_without_ties(judged: Qrels, scored: Scores) -> None:
-    """Divided by what was returned, on a short list. (On ties their Judged keeps the order of insertion.)"""
+    """Divided by what was returned, on a short list. (On ties their Judged keeps the order of
+    insertion.)"""
     check(["Judged@3", "Judged@10"], judged, scored)
 
 
-@pytest.mark.skipif(find_spec("cwl") is None and find_spec("cwl_eval") is None, reason="cwl-eval is not installed")
+@pytest.mark.skipif(
+    find_spec("cwl") is None and find_spec("cwl_eval") is None, reason="cwl-eval is not installed"
+)
 @given(qrels(), scores(empty=False, ties=False))
 def test_rank_biased_precision_agrees(judged: Qrels, scored: Scores) -> None:
     """RBP with a threshold, through cwl_eval."""
@@ -66,12 +86,18 @@ perl = pytest.mark.skipif(shutil.which("perl") is None, reason="ir_measures runs
 @settings(max_examples=12)
 @given(st.data())
 def test_exponential_ndcg_and_err_agree_with_gdeval(data: st.DataObject) -> None:
-    """gdeval takes numbered queries, ids without spaces and grades up to 4, and rounds to five decimals."""
+    """gdeval takes numbered queries, ids without spaces and grades up to 4, and rounds to five
+    decimals."""
     documents = st.sampled_from([f"d{number}" for number in range(12)])
     grades = st.dictionaries(documents, st.integers(0, 4), min_size=2, max_size=9)
     judged = data.draw(st.dictionaries(numbered, grades, min_size=1, max_size=4))
-    ranked = {query_id: data.draw(st.lists(documents, unique=True, min_size=1)) for query_id in judged}
-    scored = {query_id: {doc: -float(rank) for rank, doc in enumerate(ids)} for query_id, ids in ranked.items()}
+    ranked = {
+        query_id: data.draw(st.lists(documents, unique=True, min_size=1)) for query_id in judged
+    }
+    scored = {
+        query_id: {doc: -float(rank) for rank, doc in enumerate(ids)}
+        for query_id, ids in ranked.items()
+    }
     check(["nDCG(dcg='exp-log2')@10"], judged, scored, within=5.1e-6)
     found = theirs(["ERR@10"], judged, scored)
     sheet = evaluate(scored, judged, ["ERR(max=4)@10"])
@@ -88,11 +114,12 @@ def test_names_are_read_the_same_way(name: str) -> None:
     assert ir_measures.parse_measure(printed) == ir_measures.parse_measure(name)
 
 
-# ── on purpose different ─────────────────────────────────────────────────────────────────────────────────────────────
+# ── on purpose different ──────────────────────────────────────────────────────────────────────────
 
 
 def test_ties_break_the_same_way_with_and_without_cutoff() -> None:
-    """ir_measures sends RR@k to another provider, which keeps the order of insertion: RR 0.5 but RR@10 1.0."""
+    """ir_measures sends RR@k to another provider, which keeps the order of insertion: RR 0.5 but
+    RR@10 1.0."""
     judged, scored = {"q": {"a": 1}}, {"q": {"a": 1.0, "b": 1.0}}
     peer = theirs(["RR", "RR@10"], judged, scored)
     assert (peer["q", "RR"], peer["q", "RR@10"]) == (0.5, 1.0)
@@ -101,7 +128,8 @@ def test_ties_break_the_same_way_with_and_without_cutoff() -> None:
 
 
 def test_judged_breaks_ties_like_every_other_measure() -> None:
-    """ir_measures' Judged@1 looks at the hit that was inserted first, though RR ranks the other one first."""
+    """ir_measures' Judged@1 looks at the hit that was inserted first, though RR ranks the other one
+    first."""
     judged, scored = {"q": {"a": 1}}, {"q": {"a": 1.0, "b": 1.0}}
     assert theirs(["Judged@1"], judged, scored)["q", "Judged@1"] == 1.0
     assert evaluate(scored, judged, ["Judged@1"]).score("q", "Judged@1").value == 0.0

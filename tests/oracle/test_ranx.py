@@ -1,4 +1,5 @@
-"""The randomization test agrees with SciPy and with ranx's Fisher randomization, within simulation error."""
+"""The randomization test agrees with SciPy and with ranx's Fisher randomization, within simulation
+error."""
 
 from __future__ import annotations
 
@@ -6,10 +7,11 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from assay import stats
+from assay.evaluation import statistics
 
 SAMPLES = 20_000
-# two simulated p-values of the same test differ by their simulation errors: four standard deviations of that
+# two simulated p-values of the same test differ by their simulation errors: four standard
+# deviations of that
 CASES = {"clear": (0.09, 0.2), "near": (0.05, 0.2), "none": (0.0, 0.2), "many ties": (0.06, 0.2)}
 
 
@@ -28,11 +30,15 @@ def within(p: float) -> float:
 @pytest.mark.parametrize("name", CASES)
 def test_scipy(name: str) -> None:
     first, second = pair(name)
-    ours = float(stats.randomization_test((second - first)[:, None], samples=SAMPLES)[0])
+    ours = float(statistics.randomization_test((second - first)[:, None], samples=SAMPLES)[0])
     theirs = scipy.stats.permutation_test(
-        (second - first,), lambda x, axis: np.abs(np.mean(x, axis=axis)), permutation_type="samples",
-        alternative="greater", n_resamples=SAMPLES, rng=5,
-    ).pvalue  # fmt: skip
+        (second - first,),
+        lambda x, axis: np.abs(np.mean(x, axis=axis)),
+        permutation_type="samples",
+        alternative="greater",
+        n_resamples=SAMPLES,
+        rng=5,
+    ).pvalue
     assert ours == pytest.approx(theirs, abs=within(theirs))
 
 
@@ -43,6 +49,6 @@ def test_ranx() -> None:
     ranx = pytest.importorskip("ranx.statistical_tests.fisher_randomization_test")
     for name in CASES:
         first, second = pair(name)
-        ours = float(stats.randomization_test((second - first)[:, None], samples=SAMPLES)[0])
+        ours = float(statistics.randomization_test((second - first)[:, None], samples=SAMPLES)[0])
         theirs = float(ranx.fisher_randomization_test(first, second, SAMPLES)[0])
         assert ours == pytest.approx(theirs, abs=within(theirs)), name

@@ -1,4 +1,5 @@
-"""An independent scorer, written from the suite's own definitions, against `assay score` end to end."""
+"""An independent scorer, written from the suite's own definitions, against `assay score` end to
+end."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ TOPICS = ["conflicts_of_interest", "campaign_finance", "gifts_honoraria", "lobby
 OPINIONS = [f"A-{number:02d}-{number * 7 % 1000:03d}" for number in range(40)]
 
 
-# ── the scorer, in plain Python ──────────────────────────────────────────────────────────────────────────────────────
+# ── the scorer, in plain Python ───────────────────────────────────────────────────────────────────
 
 
 def dcg(grades: Sequence[int]) -> float:
@@ -41,19 +42,23 @@ def average(rows: Sequence[dict[str, float]]) -> dict[str, float]:
     return {key: sum(row[key] for row in rows) / len(rows) for key in rows[0]}
 
 
-# ── random data ──────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── random data ───────────────────────────────────────────────────────────────────────────────────
 
 
 def random_query(rng: random.Random, number: int) -> dict[str, Any]:
     judged = rng.sample(OPINIONS, rng.randint(3, 20))
     grades = [rng.choice([1, 2]), *(rng.choice([0, 0, 1, 2]) for _ in judged[1:])]
     return {
-        "id": f"q{number:03d}", "text": f"question {number}", "type": rng.choice(TYPES), "topic": rng.choice(TOPICS),
-        "issue": "", "relevance_judgments": [
+        "id": f"q{number:03d}",
+        "text": f"question {number}",
+        "type": rng.choice(TYPES),
+        "topic": rng.choice(TOPICS),
+        "issue": "",
+        "relevance_judgments": [
             {"opinion_id": opinion, "score": grade, "rationale": "r"}
             for opinion, grade in zip(judged, grades, strict=True)
         ],
-    }  # fmt: skip
+    }
 
 
 def random_case(seed: int) -> tuple[dict[str, Any], dict[str, list[str]]]:
@@ -66,12 +71,16 @@ def random_case(seed: int) -> tuple[dict[str, Any], dict[str, list[str]]]:
     return {"version": "1.0", "taxonomy": taxonomy, "queries": queries}, ranked
 
 
-def expected_of(dataset: dict[str, Any], ranked: dict[str, list[str]]) -> dict[str, dict[str, float]]:
+def expected_of(
+    dataset: dict[str, Any], ranked: dict[str, list[str]]
+) -> dict[str, dict[str, float]]:
     judged = {
         query["id"]: {row["opinion_id"]: row["score"] for row in query["relevance_judgments"]}
         for query in dataset["queries"]
     }
-    return {query_id: spec_metrics(results, judged[query_id]) for query_id, results in ranked.items()}
+    return {
+        query_id: spec_metrics(results, judged[query_id]) for query_id, results in ranked.items()
+    }
 
 
 def same(ours: dict[str, float], theirs: dict[str, float]) -> None:
@@ -83,12 +92,21 @@ def same(ours: dict[str, float], theirs: dict[str, float]) -> None:
 def test_score_equals_the_spec_overall_by_type_by_topic_and_by_query(
     seed: int, assay_cli: Assay, tmp_path: Path
 ) -> None:
-    """Saved results in the suite's own JSON; the file written has the same figures as the independent scorer."""
+    """Saved results in the suite's own JSON; the file written has the same figures as the
+    independent scorer."""
     dataset, ranked = random_case(seed)
     (tmp_path / "dataset.json").write_text(json.dumps(dataset))
-    saved = {"engine": "saved", "per_query": [{"query_id": key, "results": ids} for key, ids in ranked.items()]}
+    saved = {
+        "engine": "saved",
+        "per_query": [{"query_id": key, "results": ids} for key, ids in ranked.items()],
+    }
     (tmp_path / "saved.json").write_text(json.dumps(saved))
-    assert assay_cli("score", "--dataset", "dataset.json", "--run", "saved.json", "--output", "out.json").code == 0
+    assert (
+        assay_cli(
+            "score", "--dataset", "dataset.json", "--run", "saved.json", "--output", "out.json"
+        ).code
+        == 0
+    )
     results = json.loads((tmp_path / "out.json").read_text())
     expected = expected_of(dataset, ranked)
     same(results["overall"], average(list(expected.values())))
@@ -99,11 +117,15 @@ def test_score_equals_the_spec_overall_by_type_by_topic_and_by_query(
         groups = {query[kind] for query in dataset["queries"]}
         assert results[f"by_{kind}"].keys() == groups
         for group in groups:
-            members = [expected[query["id"]] for query in dataset["queries"] if query[kind] == group]
+            members = [
+                expected[query["id"]] for query in dataset["queries"] if query[kind] == group
+            ]
             same(results[f"by_{kind}"][group], average(members))
 
 
-def test_a_live_engine_gets_the_same_figures_as_its_saved_results(assay_cli: Assay, tmp_path: Path) -> None:
+def test_a_live_engine_gets_the_same_figures_as_its_saved_results(
+    assay_cli: Assay, tmp_path: Path
+) -> None:
     """The module path and the saved-results path agree, top 20 of each list."""
     dataset, ranked = random_case(99)
     answers = {query["text"]: ranked[query["id"]] for query in dataset["queries"]}
@@ -112,6 +134,11 @@ def test_a_live_engine_gets_the_same_figures_as_its_saved_results(assay_cli: Ass
         f"ANSWERS = {answers!r}\nclass Live:\n    def search(self, query, top_k=20):\n"
         "        return ANSWERS[query][:top_k]\n"
     )
-    outcome = assay_cli("score", "--dataset", "dataset.json", "--search-module", "live_engine", "--json")
+    outcome = assay_cli(
+        "score", "--dataset", "dataset.json", "--search-module", "live_engine", "--json"
+    )
     for entry in outcome.json["per_query"]:
-        same(entry["metrics"], expected_of(dataset, {key: ids[:20] for key, ids in ranked.items()})[entry["query_id"]])
+        same(
+            entry["metrics"],
+            expected_of(dataset, {key: ids[:20] for key, ids in ranked.items()})[entry["query_id"]],
+        )

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.evaluation import evaluate
+from assay.evaluation.graded import evaluate
 from random_data import Qrels, Scores, as_gold, as_run, is_ranking_query, qrels, scores
 
 pytrec_eval = pytest.importorskip("pytrec_eval")
@@ -16,10 +16,14 @@ CUTOFFS = (1, 3, 5, 10, 20)
 # theirs -> ours
 GRADED = {"ndcg": "nDCG"} | {f"ndcg_cut_{k}": f"nDCG@{k}" for k in CUTOFFS}
 BINARY = {"map": "AP", "recip_rank": "RR", "bpref": "Bpref"}
-BINARY |= {f"{theirs}_{k}": f"{ours}@{k}" for k in CUTOFFS
-           for theirs, ours in (("P", "P"), ("recall", "R"), ("map_cut", "AP"), ("success", "Success"))}  # fmt: skip
+BINARY |= {
+    f"{theirs}_{k}": f"{ours}@{k}"
+    for k in CUTOFFS
+    for theirs, ours in (("P", "P"), ("recall", "R"), ("map_cut", "AP"), ("success", "Success"))
+}
 REQUEST = {"ndcg", "map", "recip_rank", "bpref"} | {
-    f"{name}.{','.join(map(str, CUTOFFS))}" for name in ("ndcg_cut", "P", "recall", "map_cut", "success")
+    f"{name}.{','.join(map(str, CUTOFFS))}"
+    for name in ("ndcg_cut", "P", "recall", "map_cut", "success")
 }
 
 
@@ -32,7 +36,9 @@ def at_level(name: str, level: int) -> str:
 
 
 def peer(judged: Qrels, scored: Scores, level: int = 1) -> dict[str, dict[str, float]]:
-    answered = {query_id: hits for query_id, hits in scored.items() if hits}  # an empty list crashes pytrec_eval
+    answered = {
+        query_id: hits for query_id, hits in scored.items() if hits
+    }  # an empty list crashes pytrec_eval
     values: dict[str, dict[str, float]] = pytrec_eval.RelevanceEvaluator(
         judged, REQUEST, relevance_level=level
     ).evaluate(answered)
@@ -48,7 +54,10 @@ def check(judged: Qrels, scored: Scores, names: dict[str, str], level: int = 1) 
                 continue
             for their_name, our_name in names.items():
                 ours = sheet.score(query_id, our_name).value
-                assert ours == pytest.approx(theirs[query_id][their_name], abs=1e-9), (query_id, our_name)
+                assert ours == pytest.approx(theirs[query_id][their_name], abs=1e-9), (
+                    query_id,
+                    our_name,
+                )
 
 
 @given(qrels(), scores())
@@ -67,14 +76,19 @@ def test_binary_measures_agree_at_every_level(judged: Qrels, scored: Scores, lev
 def test_negative_grades_agree(judged: Qrels, scored: Scores) -> None:
     """A negative grade is not relevant and, in bpref, not judged."""
     # pytrec_eval crashes the process on a query whose grades are all negative
-    answerable = {query_id: grades for query_id, grades in judged.items() if is_ranking_query(grades)}
+    answerable = {
+        query_id: grades for query_id, grades in judged.items() if is_ranking_query(grades)
+    }
     check(answerable, scored, GRADED | BINARY)
 
 
 @given(qrels(), scores())
 def test_exponential_gain_is_linear_gain_of_two_to_the_grade(judged: Qrels, scored: Scores) -> None:
     """trec_eval has no exponential gain by name; judging 2^grade - 1 gives the same sum."""
-    powered = {query_id: {doc: 2**grade - 1 for doc, grade in grades.items()} for query_id, grades in judged.items()}
+    powered = {
+        query_id: {doc: 2**grade - 1 for doc, grade in grades.items()}
+        for query_id, grades in judged.items()
+    }
     theirs = peer(powered, scored)
     sheet = evaluate(scored, judged, ["nDCG(gain=exp2)@10"])
     for query_id, grades in judged.items():
@@ -95,7 +109,7 @@ def test_mean_agrees_where_every_query_is_in_the_run(judged: Qrels, scored: Scor
     assert evaluate(both, judged, ["AP"]).overall.means["AP"] == pytest.approx(mean, abs=1e-9)
 
 
-# ── on purpose different ─────────────────────────────────────────────────────────────────────────────────────────────
+# ── on purpose different ──────────────────────────────────────────────────────────────────────────
 
 
 def test_missing_query_scores_zero_where_pytrec_eval_drops_it() -> None:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from assay import library
 from assay.corpus import import_corpus
+from assay.workbench import corpora
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 
@@ -18,5 +18,5 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     import_corpus("finlex", SAMPLES / "fi" / "saaristokuntalaki.jsonl", name="act", home=home)
     import_corpus("jsonl", SAMPLES / "he" / "precedents.jsonl", name="precedents", home=home)
     for name in ("opinions", "act", "precedents"):
-        library.index_corpus(name, home=home)
+        corpora.index_corpus(name, home=home)
     return home

@@ -1,4 +1,5 @@
-"""What a stranger does first: odd input, odd languages, other encoders, and an index that changes."""
+"""What a stranger does first: odd input, odd languages, other encoders, and an index that
+changes."""
 
 from __future__ import annotations
 
@@ -12,14 +13,14 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from assay import library
+from assay.core.errors import EngineError, InputError
+from assay.core.types import Document
 from assay.corpus import import_corpus
-from assay.errors import EngineError, InputError
-from assay.listing import search_page
+from assay.language.analysis import analyzer, guess_language, language_code
+from assay.reports.listing import search_page
 from assay.search import dense, index
-from assay.search.analysis import analyzer, guess_language, language_code
 from assay.search.profile import FINNISH, OPINIONS, with_encoder
-from assay.types import Document
+from assay.workbench import corpora
 
 TEXTS = {
     "a": "A council member may not vote on a contract in which she has a financial interest.",
@@ -34,50 +35,62 @@ SWEDISH = (
 
 def corpus(home: Path, texts: dict[str, str], **more: Any) -> None:
     path = home / "c.jsonl"
-    path.write_text("\n".join(json.dumps({"id": k, "text": v} | more) for k, v in texts.items()), encoding="utf-8")
+    path.write_text(
+        "\n".join(json.dumps({"id": k, "text": v} | more) for k, v in texts.items()),
+        encoding="utf-8",
+    )
     import_corpus("jsonl", path, name="c", home=home)
 
 
 def first(home: Path, query: str) -> tuple[str, bool]:
-    found = library.search("c", query, home=home)
+    found = corpora.search("c", query, home=home)
     return found["hits"][0]["doc_id"] if found["hits"] else "", found["abstained"]
 
 
-# ── queries ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── queries ───────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_what_nobody_sees_changes_nothing(home: Path) -> None:
-    plain = [hit.doc_id for hit in library.open_engine("opinions", home=home).search("lobbyist registration", 5)]
+    plain = [
+        hit.doc_id
+        for hit in corpora.open_engine("opinions", home=home).search("lobbyist registration", 5)
+    ]
     for query in (
         "lob\u00adbyist regis\u200btration",
         "\u200flobbyist registration\ufeff",
         "lobbyist\udcff\x85registration",
     ):
-        assert [hit.doc_id for hit in library.open_engine("opinions", home=home).search(query, 5)] == plain
+        assert [
+            hit.doc_id for hit in corpora.open_engine("opinions", home=home).search(query, 5)
+        ] == plain
 
 
 @pytest.mark.parametrize("name", ["opinions", "act", "precedents"])
 def test_a_long_query_of_strange_words_is_answered_soon(home: Path, name: str) -> None:
-    query = " ".join(f"{'bcdfghkl'[n % 8]}{'aeiou'[n % 5]}qz{n:x}xy vote talousarvio" for n in range(5_000))
+    query = " ".join(
+        f"{'bcdfghkl'[n % 8]}{'aeiou'[n % 5]}qz{n:x}xy vote talousarvio" for n in range(5_000)
+    )
     began = time.monotonic()
-    library.search(name, query, home=home)
+    corpora.search(name, query, home=home)
     assert time.monotonic() - began < 15
 
 
 def test_nothing_found_is_an_abstention(home: Path) -> None:
-    assert library.search("act", "laki", home=home)["abstained"]
-    assert library.open_engine("act", home=home).search("\x01").abstained
+    assert corpora.search("act", "laki", home=home)["abstained"]
+    assert corpora.open_engine("act", home=home).search("\x01").abstained
 
 
 def test_nothing_is_not_called_the_nearest(home: Path) -> None:
     console = Console(file=io.StringIO(), record=True)
-    console.print(search_page(library.search("act", "🎉", home=home)))
+    console.print(search_page(corpora.search("act", "🎉", home=home)))
     assert console.export_text().strip() == "nothing found"
 
 
 def test_like_keeps_to_the_filters(home: Path) -> None:
-    chosen = library.corpus_named("opinions", home)
-    like = library.more_like("opinions", chosen.at(0).id, home=home, filters=library.Filters(years=(2000, 2010)))
+    chosen = corpora.corpus_named("opinions", home)
+    like = corpora.more_like(
+        "opinions", chosen.at(0).id, home=home, filters=corpora.Filters(years=(2000, 2010))
+    )
     assert like["hits"]
     assert all(2000 <= chosen.get(hit["doc_id"]).metadata["year"] <= 2010 for hit in like["hits"])
 
@@ -94,58 +107,64 @@ def test_like_keeps_to_the_filters(home: Path) -> None:
     ],
 )
 def test_a_statute_is_not_a_part_of_a_number(asked: str, cited: str, held: bool) -> None:
-    assert bool(library._naming(asked)(cited)) is held
+    assert bool(corpora._naming(asked)(cited)) is held
 
 
 def test_a_hit_names_the_words_that_look_alike(home: Path) -> None:
-    hits = library.search("act", "talousarvion hyväksyminen", home=home)["hits"]
+    hits = corpora.search("act", "talousarvion hyväksyminen", home=home)["hits"]
     assert any(word.startswith("talousarvio") for word in hits[0]["words"])
 
 
 def test_a_short_text_shows_its_words(tmp_path: Path) -> None:
     corpus(tmp_path, {"a": "Zoning appeals", "b": "Gift limits"}, language="en")
-    library.index_corpus("c", home=tmp_path, dense=False)
-    assert library.search("c", "zoning", home=tmp_path)["hits"][0]["words"] == ["zoning"]
+    corpora.index_corpus("c", home=tmp_path, dense=False)
+    assert corpora.search("c", "zoning", home=tmp_path)["hits"][0]["words"] == ["zoning"]
 
 
-# ── languages ────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── languages ─────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_swedish_is_neither_english_nor_finnish(tmp_path: Path) -> None:
     assert guess_language([SWEDISH]) == ""
     assert guess_language(TEXTS.values()) == "en"
     corpus(tmp_path, {f"s{n}": part for n, part in enumerate(SWEDISH.split(". "))})
-    assert library.index_corpus("c", home=tmp_path)["encoder"] == "learned"
+    assert corpora.index_corpus("c", home=tmp_path)["encoder"] == "learned"
     assert first(tmp_path, "överklaga beslut") == ("s1", False)
 
 
-@pytest.mark.parametrize(("said", "code"), [("EN", "en"), ("en-US", "en"), ("eng", "en"), ("fin", "fi"), ("sv", "sv")])
+@pytest.mark.parametrize(
+    ("said", "code"), [("EN", "en"), ("en-US", "en"), ("eng", "en"), ("fin", "fi"), ("sv", "sv")]
+)
 def test_a_language_by_any_of_its_names(said: str, code: str) -> None:
     assert language_code(said) == code
 
 
 def test_a_tie_of_languages_is_settled_the_same_way_everywhere() -> None:
-    built = index.build([(Document(id=c, text="x y z", language=c), c) for c in ("sv", "de", "fr")], dense=False)
+    built = index.build(
+        [(Document(id=c, text="x y z", language=c), c) for c in ("sv", "de", "fr")], dense=False
+    )
     assert built.profile.language == "de"
 
 
 def test_hebrew_abbreviations_in_any_quotes() -> None:
-    assert analyzer("he").words("תב”ע") == analyzer("he").words('תב"ע') == analyzer("he").words("תב״ע")
+    assert (
+        analyzer("he").words("תב”ע") == analyzer("he").words('תב"ע') == analyzer("he").words("תב״ע")
+    )
 
 
 @pytest.mark.parametrize("language", ["en", "fi", "he", "sv"])
 def test_a_corpus_without_words_is_indexed(tmp_path: Path, language: str) -> None:
     corpus(tmp_path, {"a": ""}, language=language)
-    library.index_corpus("c", home=tmp_path)
+    corpora.index_corpus("c", home=tmp_path)
     assert first(tmp_path, "hello")[1]
 
 
-# ── without the encoder, and with another ────────────────────────────────────────────────────────────────────────────
+# ── without the encoder, and with another ─────────────────────────────────────────────────────────
 
 
 def test_without_the_encoder_scores_still_mean_something(home: Path, tmp_path: Path) -> None:
     corpus(tmp_path, TEXTS)
-    library.index_corpus("c", home=tmp_path, dense=False)
+    corpora.index_corpus("c", home=tmp_path, dense=False)
     assert first(tmp_path, "May a council member vote on a contract?") == ("a", False)
     assert first(tmp_path, "gifts reported") == ("b", False)
     for profile in (OPINIONS, FINNISH):
@@ -154,11 +173,14 @@ def test_without_the_encoder_scores_still_mean_something(home: Path, tmp_path: P
         assert scope({"coverage": 0.1, "attained": 0.1}) < 0.3
 
 
-def test_another_encoder_leaves_the_kind_of_collection_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_encoder_leaves_the_kind_of_collection_as_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(index, "named_encoder", lambda name: Fake())
     text = "A council member asked whether the member may vote. " * 60
     documents = [
-        (Document(id=str(n), text=text, language="en", fields={"question": "May I?"}), str(n)) for n in range(5_000)
+        (Document(id=str(n), text=text, language="en", fields={"question": "May I?"}), str(n))
+        for n in range(5_000)
     ]
     assert index.build(documents, encoder="openai:m@http://x").profile.name == "opinions"
 
@@ -177,26 +199,32 @@ class Fake:
 def test_a_rebuild_keeps_the_encoder_that_was_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, language: str
 ) -> None:
-    for module in ("assay.search.index.named_encoder", "assay.library.named_encoder", "assay.search.engine.encoder"):
+    for module in (
+        "assay.search.index.named_encoder",
+        "assay.workbench.corpora.named_encoder",
+        "assay.search.engine.encoder",
+    ):
         monkeypatch.setattr(module, lambda name: Fake())
     chosen = {"encoder": "openai:m@http://x"}, {"dense": False}
     for options, kept in zip(chosen, ("openai:m@http://x", ""), strict=True):
         corpus(tmp_path, TEXTS, language=language)
-        library.index_corpus("c", home=tmp_path, **options)  # type: ignore[arg-type]
+        corpora.index_corpus("c", home=tmp_path, **options)  # type: ignore[arg-type]
         corpus(tmp_path, TEXTS | {"d": "one more"}, language=language)
-        library.open_engine("c", home=tmp_path)
+        corpora.open_engine("c", home=tmp_path)
         assert index.read_manifest(tmp_path / "indexes" / "c").profile.encoder == kept
 
 
-def test_a_model_of_another_size_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("assay.search.index.named_encoder", "assay.library.named_encoder"):
+def test_a_model_of_another_size_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("assay.search.index.named_encoder", "assay.workbench.corpora.named_encoder"):
         monkeypatch.setattr(module, lambda name: Fake())
     corpus(tmp_path, TEXTS)
-    library.index_corpus("c", home=tmp_path, encoder="st:x")
+    corpora.index_corpus("c", home=tmp_path, encoder="st:x")
     corpus(tmp_path, TEXTS | {"d": "one more"})
     monkeypatch.setattr(Fake, "size", 8)
     with pytest.raises(EngineError, match="another model"):
-        library.index_corpus("c", home=tmp_path, encoder="st:x")
+        corpora.index_corpus("c", home=tmp_path, encoder="st:x")
 
 
 @pytest.mark.parametrize(
@@ -211,45 +239,56 @@ def test_a_model_of_another_size_is_refused(tmp_path: Path, monkeypatch: pytest.
         b"<html>",
     ],
 )
-def test_an_endpoint_that_answers_nonsense_is_named(answer: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endpoint_that_answers_nonsense_is_named(
+    answer: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("urllib.request.urlopen", lambda *args, **options: io.BytesIO(answer))
     with pytest.raises(EngineError, match="embedding endpoint"):
         dense.EndpointEncoder("openai:m@http://host/v1").queries(["one", "two"])
 
 
-@pytest.mark.parametrize("spec", ["openai:m", "openai:m@nohost", "openai:@http://x", "openai:m@ftp://x"])
+@pytest.mark.parametrize(
+    "spec", ["openai:m", "openai:m@nohost", "openai:@http://x", "openai:m@ftp://x"]
+)
 def test_an_endpoint_without_an_address_is_refused(spec: str) -> None:
     with pytest.raises(InputError, match="not an embedding endpoint"):
         dense.EndpointEncoder(spec)
 
 
-# ── an index that changes ────────────────────────────────────────────────────────────────────────────────────────────
+# ── an index that changes ─────────────────────────────────────────────────────────────────────────
 
 
 def test_an_updated_dense_index_is_the_same_as_a_fresh_one(tmp_path: Path) -> None:
     """A text's vector does not depend on what is encoded along with it."""
     corpus(tmp_path, TEXTS)
-    library.index_corpus("c", home=tmp_path)
-    corpus(tmp_path, {"d": "A mayor filed a form late. " * 20, "b": TEXTS["b"], "a": TEXTS["a"] + " Never."})
-    library.index_corpus("c", home=tmp_path)
+    corpora.index_corpus("c", home=tmp_path)
+    corpus(
+        tmp_path,
+        {"d": "A mayor filed a form late. " * 20, "b": TEXTS["b"], "a": TEXTS["a"] + " Never."},
+    )
+    corpora.index_corpus("c", home=tmp_path)
     queries = ("vote on a contract", "gift", "lobbyst")
-    found = library.open_engine("c", home=tmp_path)
+    found = corpora.open_engine("c", home=tmp_path)
     updated = [[(hit.doc_id, hit.score) for hit in found.search(query, 9)] for query in queries]
-    library.index_corpus("c", home=tmp_path, fresh=True)
-    found = library.open_engine("c", home=tmp_path)
-    assert updated == [[(hit.doc_id, hit.score) for hit in found.search(query, 9)] for query in queries]
+    corpora.index_corpus("c", home=tmp_path, fresh=True)
+    found = corpora.open_engine("c", home=tmp_path)
+    assert updated == [
+        [(hit.doc_id, hit.score) for hit in found.search(query, 9)] for query in queries
+    ]
 
 
-def test_a_manifest_that_cannot_be_written_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_manifest_that_cannot_be_written_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     corpus(tmp_path, TEXTS)
-    library.index_corpus("c", home=tmp_path, dense=False)
+    corpora.index_corpus("c", home=tmp_path, dense=False)
 
     def full(*args: object) -> None:
         raise InputError("cannot write: no space left on device")
 
     monkeypatch.setattr(index, "write_atomic", full)
     with pytest.raises(InputError, match="no space left"):
-        library.index_corpus("c", home=tmp_path, dense=False, fresh=True)
+        corpora.index_corpus("c", home=tmp_path, dense=False, fresh=True)
     assert len(list((tmp_path / "indexes" / "c").glob("data-*"))) == 1
 
 
@@ -257,8 +296,8 @@ def test_what_another_process_writes_is_left_alone(tmp_path: Path) -> None:
     corpus(tmp_path, TEXTS)
     other = tmp_path / "indexes" / "c" / "data-0000"
     other.mkdir(parents=True)
-    library.index_corpus("c", home=tmp_path, dense=False)
+    corpora.index_corpus("c", home=tmp_path, dense=False)
     assert other.exists()
     (other / index.WRITTEN).touch()
-    library.index_corpus("c", home=tmp_path, dense=False, fresh=True)
+    corpora.index_corpus("c", home=tmp_path, dense=False, fresh=True)
     assert not other.exists()

@@ -1,4 +1,5 @@
-"""The engine on the bundled samples: it finds, it explains, its scores mean something, it says when nothing fits."""
+"""The engine on the bundled samples: it finds, it explains, its scores mean something, it says when
+nothing fits."""
 
 from __future__ import annotations
 
@@ -7,15 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from assay import library
-from assay.errors import InputError
-from assay.search.analysis import analyzer, guess_language
+from assay.core.errors import InputError
+from assay.language.analysis import analyzer, guess_language
+from assay.workbench import corpora
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 
 
 def ids(home: Path, name: str, query: str, **options: object) -> list[str]:
-    return [hit["doc_id"] for hit in library.search(name, query, home=home, **options)["hits"]]  # type: ignore[arg-type]
+    # type: ignore[arg-type]
+    return [hit["doc_id"] for hit in corpora.search(name, query, home=home, **options)["hits"]]
 
 
 def test_english_beats_plain_bm25_on_the_sample(home: Path) -> None:
@@ -23,17 +25,20 @@ def test_english_beats_plain_bm25_on_the_sample(home: Path) -> None:
     from assay.engines.baselines import Bm25Engine
 
     gold = read_gold(SAMPLES / "en" / "dataset.json")
-    documents = library.documents(SAMPLES / "en" / "corpus.jsonl")
-    engines = {"ours": library.open_engine("opinions", home=home), "bm25": Bm25Engine(documents)}
+    documents = corpora.documents(SAMPLES / "en" / "corpus.jsonl")
+    engines = {"ours": corpora.open_engine("opinions", home=home), "bm25": Bm25Engine(documents)}
     means = {}
     for name, engine in engines.items():
-        run = {q.id: {h.doc_id: 100.0 - rank for rank, h in enumerate(engine.search(q.text, 20))} for q in gold.queries}  # type: ignore[attr-defined]
+        run = {
+            q.id: {h.doc_id: 100.0 - rank for rank, h in enumerate(engine.search(q.text, 20))}
+            for q in gold.queries
+        }  # type: ignore[attr-defined]
         means[name] = evaluate(run, gold, ["nDCG@10"]).overall.means["nDCG@10"]
     assert means["ours"] > means["bm25"]  # type: ignore[operator]
 
 
 def test_scores_are_between_zero_and_one_and_fall(home: Path) -> None:
-    hits = library.search("opinions", "gift of travel to a conference", home=home, top_k=20)["hits"]
+    hits = corpora.search("opinions", "gift of travel to a conference", home=home, top_k=20)["hits"]
     scores = [hit["score"] for hit in hits]
     assert scores == sorted(scores, reverse=True)
     assert all(0 <= score <= 1 for score in scores)
@@ -48,14 +53,14 @@ def test_scores_are_between_zero_and_one_and_fall(home: Path) -> None:
     ],
 )
 def test_a_question_from_elsewhere_is_told_apart(home: Path, name: str, question: str) -> None:
-    assert library.search(name, question, home=home)["abstained"]
+    assert corpora.search(name, question, home=home)["abstained"]
 
 
 def test_finnish_finds_the_section_through_inflection_and_typos(home: Path) -> None:
     questions = json.loads((SAMPLES / "fi" / "questions_golden.json").read_text())
     found = 0
     for question in questions:
-        hits = library.search("act", question["query"], home=home, top_k=question["k"])["hits"]
+        hits = corpora.search("act", question["query"], home=home, top_k=question["k"])["hits"]
         places = {(hit["locator"]["section"], hit["locator"]["moment"]) for hit in hits}
         found += any((e["section"], e.get("moment")) in places for e in question["expected_any"])
     assert found >= 23  # of 30: the rest ask in words the act does not have
@@ -63,21 +68,25 @@ def test_finnish_finds_the_section_through_inflection_and_typos(home: Path) -> N
 
 @pytest.mark.parametrize("variant", ["היטל השבחה", "בהיטל ההשבחה", "היטל הַשְׁבָּחָה"])
 def test_hebrew_prefixes_and_points_find_the_same(home: Path, variant: str) -> None:
-    assert ids(home, "precedents", variant, top_k=5)[:1] == ids(home, "precedents", "היטל השבחה", top_k=5)[:1]
+    assert (
+        ids(home, "precedents", variant, top_k=5)[:1]
+        == ids(home, "precedents", "היטל השבחה", top_k=5)[:1]
+    )
 
 
 def test_any_language_takes_an_encoder(home: Path, tmp_path: Path) -> None:
-    """The lexical profile of a language without weights of its own gains a dense part when one is named."""
+    """The lexical profile of a language without weights of its own gains a dense part when one is
+    named."""
     from assay.corpus import import_corpus
 
     import_corpus("finlex", SAMPLES / "fi" / "saaristokuntalaki.jsonl", name="act", home=tmp_path)
-    library.index_corpus("act", home=tmp_path, encoder="minilm-l6")
-    hit = library.search("act", "talousarvio", home=tmp_path)["hits"][0]
+    corpora.index_corpus("act", home=tmp_path, encoder="minilm-l6")
+    hit = corpora.search("act", "talousarvio", home=tmp_path)["hits"][0]
     assert "dense" in hit["signals"]
 
 
 def test_a_named_section_comes_first(home: Path) -> None:
-    hits = library.search("act", "Mitä 14 a §:n 2 momentissa säädetään?", home=home)["hits"]
+    hits = corpora.search("act", "Mitä 14 a §:n 2 momentissa säädetään?", home=home)["hits"]
     assert (hits[0]["locator"]["section"], hits[0]["locator"]["moment"]) == ("14a", "2")
 
 
@@ -88,18 +97,22 @@ def test_a_misspelt_word_is_read_as_its_neighbour(home: Path) -> None:
 
 
 def test_filters_and_more_like_this(home: Path) -> None:
-    hits = library.search("opinions", "gift", home=home, filters=library.Filters(years=(2000, 2010)))["hits"]
-    corpus = library.corpus_named("opinions", home)
+    hits = corpora.search(
+        "opinions", "gift", home=home, filters=corpora.Filters(years=(2000, 2010))
+    )["hits"]
+    corpus = corpora.corpus_named("opinions", home)
     assert hits
     assert all(2000 <= corpus.get(hit["doc_id"]).metadata["year"] <= 2010 for hit in hits)
-    like = library.more_like("opinions", hits[0]["doc_id"], home=home)["hits"]
+    like = corpora.more_like("opinions", hits[0]["doc_id"], home=home)["hits"]
     assert hits[0]["doc_id"] not in [hit["doc_id"] for hit in like]
     with pytest.raises(InputError, match="passes these filters"):
-        library.search("opinions", "gift", home=home, filters=library.Filters(topic="no such topic"))
+        corpora.search(
+            "opinions", "gift", home=home, filters=corpora.Filters(topic="no such topic")
+        )
 
 
 def test_a_hit_says_why_it_is_there(home: Path) -> None:
-    hit = library.search("opinions", "campaign funds for personal expenses", home=home)["hits"][0]
+    hit = corpora.search("opinions", "campaign funds for personal expenses", home=home)["hits"][0]
     assert hit["snippet"]
     assert hit["words"]
     assert hit["signals"]["full"] > 0
@@ -108,10 +121,10 @@ def test_a_hit_says_why_it_is_there(home: Path) -> None:
 @pytest.mark.parametrize("query", ["", "   ", "\x00\x01"])
 def test_an_empty_query_is_refused_or_finds_nothing(home: Path, query: str) -> None:
     if query.strip():
-        assert library.search("opinions", query, home=home)["hits"] == []
+        assert corpora.search("opinions", query, home=home)["hits"] == []
     else:
         with pytest.raises(InputError, match="empty"):
-            library.search("opinions", query, home=home)
+            corpora.search("opinions", query, home=home)
 
 
 def test_a_query_of_a_hundred_thousand_characters_is_answered(home: Path) -> None:
@@ -120,7 +133,7 @@ def test_a_query_of_a_hundred_thousand_characters_is_answered(home: Path) -> Non
 
 def test_agents_get_hits_with_the_passage(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What `assay mcp` and `assay serve` search with."""
-    from assay.cli_desk import _search_corpus
+    from assay.cli.desk import _search_corpus
 
     monkeypatch.setenv("ASSAY_HOME", str(home))
     hit = _search_corpus("act", "alijäämän kattaminen", 3)[0]

@@ -7,16 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from assay import library
+from assay.core.errors import InputError
+from assay.core.types import Document
 from assay.corpus import import_corpus
-from assay.errors import InputError
 from assay.search import index
 from assay.search.index import IndexProblem
-from assay.types import Document
+from assay.workbench import corpora
 
 
 def write_corpus(path: Path, texts: dict[str, str]) -> Path:
-    path.write_text("".join(json.dumps({"id": key, "text": text}) + "\n" for key, text in texts.items()))
+    path.write_text(
+        "".join(json.dumps({"id": key, "text": text}) + "\n" for key, text in texts.items())
+    )
     return path
 
 
@@ -32,7 +34,10 @@ TEXTS = {
 
 
 def test_it_opens_as_it_was_built(tmp_path: Path) -> None:
-    built = index.build([(Document(id=key, text=text, language="en"), key) for key, text in TEXTS.items()], dense=False)
+    built = index.build(
+        [(Document(id=key, text=text, language="en"), key) for key, text in TEXTS.items()],
+        dense=False,
+    )
     index.save(built, tmp_path / "i", "f")
     opened = index.load(tmp_path / "i", "f")
     assert (opened.ids, opened.profile) == (built.ids, built.profile)
@@ -41,7 +46,7 @@ def test_it_opens_as_it_was_built(tmp_path: Path) -> None:
 
 def test_nothing_on_disk_is_a_pickle(tmp_path: Path) -> None:
     small(tmp_path, TEXTS)
-    library.index_corpus("c", home=tmp_path, dense=False)
+    corpora.index_corpus("c", home=tmp_path, dense=False)
     files = [path for path in (tmp_path / "indexes").rglob("*") if path.is_file()]
     assert files
     assert {path.suffix for path in files} <= {".npy", ".txt", ".json"}
@@ -50,7 +55,7 @@ def test_nothing_on_disk_is_a_pickle(tmp_path: Path) -> None:
 @pytest.mark.parametrize("damage", ["truncate", "flip", "delete", "manifest", "version"])
 def test_a_damaged_index_is_found_and_built_again(tmp_path: Path, damage: str) -> None:
     small(tmp_path, TEXTS)
-    library.index_corpus("c", home=tmp_path, dense=False)
+    corpora.index_corpus("c", home=tmp_path, dense=False)
     folder = tmp_path / "indexes" / "c"
     victim = next(folder.glob("data-*/full.impacts.npy"))
     manifest = folder / "index.json"
@@ -65,11 +70,13 @@ def test_a_damaged_index_is_found_and_built_again(tmp_path: Path, damage: str) -
     elif damage == "manifest":
         manifest.write_text(manifest.read_text()[:40])
     else:
-        manifest.write_text(manifest.read_text().replace(f'"format": {index.FORMAT}', '"format": 999'))
+        manifest.write_text(
+            manifest.read_text().replace(f'"format": {index.FORMAT}', '"format": 999')
+        )
     with pytest.raises(IndexProblem):
         index.load(folder)
     said: list[str] = []
-    engine = library.open_engine("c", home=tmp_path, say=said.append)
+    engine = corpora.open_engine("c", home=tmp_path, say=said.append)
     assert engine.search("zoning")[0].doc_id == "a"
     assert said
     assert "building the index" in said[0]
@@ -77,23 +84,27 @@ def test_a_damaged_index_is_found_and_built_again(tmp_path: Path, damage: str) -
 
 def test_a_changed_corpus_re_reads_changed_documents_only(tmp_path: Path) -> None:
     small(tmp_path, TEXTS)
-    library.index_corpus("c", home=tmp_path, dense=False)
+    corpora.index_corpus("c", home=tmp_path, dense=False)
     small(tmp_path, TEXTS | {"b": "a loan from a developer", "d": "lobbyist reports"})
-    done = library.index_corpus("c", home=tmp_path, dense=False)
+    done = corpora.index_corpus("c", home=tmp_path, dense=False)
     assert (done["documents"], done["reused"]) == (4, 2)
-    engine = library.open_engine("c", home=tmp_path)
+    engine = corpora.open_engine("c", home=tmp_path)
     assert engine.search("developer loan")[0].doc_id == "b"
     assert engine.search("zoning")[0].doc_id == "a"
 
 
 def test_an_updated_index_scores_as_a_fresh_one(tmp_path: Path) -> None:
     small(tmp_path, TEXTS)
-    library.index_corpus("c", home=tmp_path, dense=False)
+    corpora.index_corpus("c", home=tmp_path, dense=False)
     small(tmp_path, TEXTS | {"d": "the mayor filed a form late"})
-    library.index_corpus("c", home=tmp_path, dense=False)
-    updated = [(h.doc_id, h.score) for h in library.open_engine("c", home=tmp_path).search("mayor form", 5)]
-    library.index_corpus("c", home=tmp_path, dense=False, fresh=True)
-    fresh = [(h.doc_id, h.score) for h in library.open_engine("c", home=tmp_path).search("mayor form", 5)]
+    corpora.index_corpus("c", home=tmp_path, dense=False)
+    updated = [
+        (h.doc_id, h.score) for h in corpora.open_engine("c", home=tmp_path).search("mayor form", 5)
+    ]
+    corpora.index_corpus("c", home=tmp_path, dense=False, fresh=True)
+    fresh = [
+        (h.doc_id, h.score) for h in corpora.open_engine("c", home=tmp_path).search("mayor form", 5)
+    ]
     assert dict(updated) == pytest.approx(dict(fresh))
 
 
@@ -105,12 +116,14 @@ def test_an_empty_corpus_is_refused() -> None:
 def test_an_unknown_encoder_is_refused_before_the_work(tmp_path: Path) -> None:
     small(tmp_path, TEXTS)
     with pytest.raises(InputError, match="unknown encoder"):
-        library.index_corpus("c", home=tmp_path, encoder="no-such")
+        corpora.index_corpus("c", home=tmp_path, encoder="no-such")
 
 
-def test_a_disk_that_refuses_leaves_the_old_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_refuses_leaves_the_old_index(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     small(tmp_path, TEXTS)
-    library.index_corpus("c", home=tmp_path, dense=False)
+    corpora.index_corpus("c", home=tmp_path, dense=False)
     before = (tmp_path / "indexes" / "c" / "index.json").read_bytes()
 
     def full(*args: object, **kwargs: object) -> None:
@@ -118,7 +131,7 @@ def test_a_disk_that_refuses_leaves_the_old_index(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr(index.np, "save", full)
     with pytest.raises(InputError, match="no space left"):
-        library.index_corpus("c", home=tmp_path, dense=False, fresh=True)
+        corpora.index_corpus("c", home=tmp_path, dense=False, fresh=True)
     folder = tmp_path / "indexes" / "c"
     assert (folder / "index.json").read_bytes() == before
     assert len(list(folder.glob("data-*"))) == 1

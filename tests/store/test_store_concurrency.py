@@ -1,4 +1,5 @@
-"""Eight writers and a reviewer, as processes of their own: nothing lost, nothing twice, no locked database."""
+"""Eight writers and a reviewer, as processes of their own: nothing lost, nothing twice, no locked
+database."""
 
 from __future__ import annotations
 
@@ -14,17 +15,30 @@ WRITERS, BATCHES, ITEMS = 8, 12, 40
 
 
 def write_searches(url: str, writer: int) -> None:
-    """Searches and decisions of all writers are about the same documents, so that their feedback meets."""
+    """Searches and decisions of all writers are about the same documents, so that their feedback
+    meets."""
     store = open_store(url)
     for batch in range(BATCHES):
-        store.add_searches([
-            SearchLog(id=f"l-{writer}-{batch}-{n}", at=NOW + timedelta(minutes=batch), query=f"q{n}",
-                      results=(Shown(f"d{n % 3}", 1), Shown("shared", 2)))
-            for n in range(5)
-        ])  # fmt: skip
+        store.add_searches(
+            [
+                SearchLog(
+                    id=f"l-{writer}-{batch}-{n}",
+                    at=NOW + timedelta(minutes=batch),
+                    query=f"q{n}",
+                    results=(Shown(f"d{n % 3}", 1), Shown("shared", 2)),
+                )
+                for n in range(5)
+            ]
+        )
         cites = (f"d{batch % 3}", "shared")
         store.add_decisions(
-            [Decision(id=f"D-{writer}-{batch}", at=NOW + timedelta(minutes=batch, seconds=30), cites=cites)]
+            [
+                Decision(
+                    id=f"D-{writer}-{batch}",
+                    at=NOW + timedelta(minutes=batch, seconds=30),
+                    cites=cites,
+                )
+            ]
         )
     store.close()
 
@@ -55,10 +69,20 @@ def expected_feedback() -> int:
 
 
 def test_eight_writers_and_a_reviewer(store_url: str, store: Store) -> None:
-    store.add_review_items([
-        ReviewItem(id=f"i{n}", gold="g", kind="gold_row", key=f"k{n}", ref=f"g{n}", query="q", created_at=NOW)
-        for n in range(ITEMS)
-    ])  # fmt: skip
+    store.add_review_items(
+        [
+            ReviewItem(
+                id=f"i{n}",
+                gold="g",
+                kind="gold_row",
+                key=f"k{n}",
+                ref=f"g{n}",
+                query="q",
+                created_at=NOW,
+            )
+            for n in range(ITEMS)
+        ]
+    )
     context = multiprocessing.get_context("fork")
     errors = context.SimpleQueue()
     jobs = [(write_searches, store_url, n) for n in range(WRITERS)] + [(review_all, store_url)]

@@ -35,19 +35,46 @@ def decision(id: str, *cites: str, at: datetime = NOW + DAY, **fields: Any) -> D
 
 
 def item(key: str, **fields: Any) -> ReviewItem:
-    given = {"id": f"i-{key}", "gold": "gold-set", "kind": "gold_row", "key": key, "ref": f"g-{key}", "query": key,
-             "created_at": NOW, "doc_ids": ("a", "b")}  # fmt: skip
+    given = {
+        "id": f"i-{key}",
+        "gold": "gold-set",
+        "kind": "gold_row",
+        "key": key,
+        "ref": f"g-{key}",
+        "query": key,
+        "created_at": NOW,
+        "doc_ids": ("a", "b"),
+    }
     return ReviewItem(**(given | fields))
 
 
 def ruling(one: ReviewItem, state: str = "approved", **fields: Any) -> Ruling:
-    return Ruling(**{"item": one, "state": state, "by": "dafna", "at": NOW + DAY, "reason": "read it", **fields})
+    return Ruling(
+        **{
+            "item": one,
+            "state": state,
+            "by": "dafna",
+            "at": NOW + DAY,
+            "reason": "read it",
+            **fields,
+        }
+    )
 
 
 class TestSearches:
     def test_come_back_as_given(self, store: Store) -> None:
-        one = search("l1", "a", "b", corpus="c", practice_area="levy", engine="e", case_id="m1", by="u", millis=1.5,
-                     error="no")  # fmt: skip
+        one = search(
+            "l1",
+            "a",
+            "b",
+            corpus="c",
+            practice_area="levy",
+            engine="e",
+            case_id="m1",
+            by="u",
+            millis=1.5,
+            error="no",
+        )
         assert store.add_searches([one, search("l0", at=NOW - DAY)]) == 2
         assert store.searches(["l1", "l0", "nope"]) == [search("l0", at=NOW - DAY), one]
 
@@ -63,7 +90,9 @@ class TestSearches:
         assert store.searches(["l1"])[0].at.tzinfo is UTC
 
     def test_text_no_database_could_hold(self, store: Store) -> None:
-        store.add_searches([search("l1", query="שָׁלוֹם\0 \ud800 ä", results=(Shown("d", 1, float("nan")),))])
+        store.add_searches(
+            [search("l1", query="שָׁלוֹם\0 \ud800 ä", results=(Shown("d", 1, float("nan")),))]
+        )
         kept = store.searches(["l1"])[0]
         assert kept.query == "שָׁלוֹם ? ä"
         assert kept.results == (Shown("d", 1, None),)
@@ -79,12 +108,25 @@ class TestCitations:
         assert store.add_decisions([decision("D1", "a", "unseen")]) == 2
         assert store.add_decisions([decision("D1", "a", "unseen")]) == 0
         assert store.add_decisions([decision("D2", "a", at=NOW + 2 * DAY)]) == 0
-        given = {"doc_id": "a", "kind": "citation", "relevance_score": 3, "decision_id": "D1", "at": NOW + DAY}
-        assert store.feedback() == [Feedback(log_id="l1", rank=2, **given), Feedback(log_id="l2", rank=1, **given)]
+        given = {
+            "doc_id": "a",
+            "kind": "citation",
+            "relevance_score": 3,
+            "decision_id": "D1",
+            "at": NOW + DAY,
+        }
+        assert store.feedback() == [
+            Feedback(log_id="l1", rank=2, **given),
+            Feedback(log_id="l2", rank=1, **given),
+        ]
 
     def test_only_earlier_searches(self, store: Store) -> None:
         store.add_searches(
-            [search("before", "a"), search("same", "a", at=NOW + DAY), search("after", "a", at=NOW + 2 * DAY)]
+            [
+                search("before", "a"),
+                search("same", "a", at=NOW + DAY),
+                search("after", "a", at=NOW + 2 * DAY),
+            ]
         )
         store.add_decisions([decision("D", "a")])
         assert [row.log_id for row in store.feedback()] == ["before"]
@@ -95,8 +137,16 @@ class TestCitations:
         assert [(row.log_id, row.decision_id) for row in store.feedback()] == [("late", "D1")]
 
     def test_same_case(self, store: Store) -> None:
-        store.add_searches([search("own", "a", case_id="m1"), search("other", "a", case_id="m2"), search("none", "a")])
-        store.add_decisions([decision("D", "a", case_id="m1"), decision("no-case", "a")], same_case=True)
+        store.add_searches(
+            [
+                search("own", "a", case_id="m1"),
+                search("other", "a", case_id="m2"),
+                search("none", "a"),
+            ]
+        )
+        store.add_decisions(
+            [decision("D", "a", case_id="m1"), decision("no-case", "a")], same_case=True
+        )
         assert [row.log_id for row in store.feedback()] == ["own"]
 
     def test_a_decision_does_not_cite_itself(self, store: Store) -> None:
@@ -126,14 +176,29 @@ class TestClicksAndVotes:
 
     def test_support_counts_by_spelling_document_and_rank(self, store: Store) -> None:
         store.add_searches([search(f"l{n}", "a", "b", query="Q", corpus="c") for n in range(3)])
-        store.add_searches([search("old", "a", query="Q", corpus="c", at=NOW - 100 * DAY), search("d", "a", query="Q")])
+        store.add_searches(
+            [
+                search("old", "a", query="Q", corpus="c", at=NOW - 100 * DAY),
+                search("d", "a", query="Q"),
+            ]
+        )
         store.add_decisions([decision("D", "a")])
-        store.add_feedback([Feedback(log_id="l0", doc_id="b", kind="click", relevance_score=1, at=NOW),
-                            Feedback(log_id="l1", doc_id="b", kind="vote", relevance_score=0, at=NOW)])  # fmt: skip
-        counted = {(row.corpus, row.doc_id, row.kind, row.relevance_score, row.rank): row.searches
-                   for row in store.support(min_score=1)}  # fmt: skip
-        assert counted == {("c", "a", "citation", 3, None): 4, ("", "a", "citation", 3, None): 1,
-                           ("c", "b", "click", 1, 2): 1, ("c", "b", "vote", 0, 2): 1}  # fmt: skip
+        store.add_feedback(
+            [
+                Feedback(log_id="l0", doc_id="b", kind="click", relevance_score=1, at=NOW),
+                Feedback(log_id="l1", doc_id="b", kind="vote", relevance_score=0, at=NOW),
+            ]
+        )
+        counted = {
+            (row.corpus, row.doc_id, row.kind, row.relevance_score, row.rank): row.searches
+            for row in store.support(min_score=1)
+        }
+        assert counted == {
+            ("c", "a", "citation", 3, None): 4,
+            ("", "a", "citation", 3, None): 1,
+            ("c", "b", "click", 1, 2): 1,
+            ("c", "b", "vote", 0, 2): 1,
+        }
         assert {row.kind for row in store.support()} == {"citation"}
         assert [row.searches for row in store.support(since=NOW - DAY, corpora=["c"])] == [3]
         assert store.showings(["Q"])[("Q", "c", "b")] == 3
@@ -143,7 +208,9 @@ class TestPurge:
     def test_by_age(self, store: Store) -> None:
         store.add_searches([search("old", "a", at=NOW - DAY), search("new", "a")])
         store.add_decisions([decision("D", "a")])
-        store.add_feedback([Feedback(log_id="lost", doc_id="a", kind="click", relevance_score=1, at=NOW - DAY)])
+        store.add_feedback(
+            [Feedback(log_id="lost", doc_id="a", kind="click", relevance_score=1, at=NOW - DAY)]
+        )
         gone = store.purge(NOW)
         assert (gone.searches, gone.results, gone.feedback) == (1, 1, 2)
         assert [row.log_id for row in store.feedback()] == ["new"]
@@ -158,9 +225,16 @@ class TestPurge:
 class TestReview:
     def test_waiting_rows_are_exactly_those_given(self, store: Store) -> None:
         assert store.sync_gold_rows([item("k1"), item("k2")], gold="gold-set", at=NOW) == 2
-        assert store.sync_gold_rows([item("k2", id="other", doc_ids=("z",)), item("k3")], gold="gold-set", at=NOW) == 1
+        assert (
+            store.sync_gold_rows(
+                [item("k2", id="other", doc_ids=("z",)), item("k3")], gold="gold-set", at=NOW
+            )
+            == 1
+        )
         assert [(one.key, one.id, one.doc_ids) for one in store.review_items()] == [
-            ("k2", "i-k2", ("z",)), ("k3", "i-k3", ("a", "b"))]  # fmt: skip
+            ("k2", "i-k2", ("z",)),
+            ("k3", "i-k3", ("a", "b")),
+        ]
         assert store.issued_ids("gold-set") == {"k1": "g-k1", "k2": "g-k2", "k3": "g-k3"}
 
     def test_what_is_withdrawn_is_in_the_audit_trail(self, store: Store) -> None:
@@ -169,10 +243,16 @@ class TestReview:
         store.rule([ruling(item("k2"))])
         waiting = item("k3", kind="judgment")
         store.add_review_items([waiting])
-        assert store.withdraw([item("k2"), waiting, item("nowhere")], by="d", at=NOW, reason="moved") == 1
+        assert (
+            store.withdraw([item("k2"), waiting, item("nowhere")], by="d", at=NOW, reason="moved")
+            == 1
+        )
         assert [(one.key, one.state) for one in store.review_items()] == [("k2", "approved")]
         gone = store.audit(action="review.withdrawn")
-        assert {(entry.by, entry.subject) for entry in gone} == {("bootstrap", "gold-set/g-k1"), ("d", "gold-set/g-k3")}
+        assert {(entry.by, entry.subject) for entry in gone} == {
+            ("bootstrap", "gold-set/g-k1"),
+            ("d", "gold-set/g-k3"),
+        }
         assert all(entry.before and entry.before["query"] for entry in gone)
 
     def test_decided_rows_stay_and_other_sets_too(self, store: Store) -> None:
@@ -181,7 +261,9 @@ class TestReview:
         store.rule([ruling(item("k1"), "rejected")])
         store.sync_gold_rows([], gold="gold-set", at=NOW)
         assert [(one.gold, one.state) for one in store.review_items()] == [
-            ("gold-set", "rejected"), ("other", "pending_review")]  # fmt: skip
+            ("gold-set", "rejected"),
+            ("other", "pending_review"),
+        ]
 
     def test_an_approved_row_that_is_asked_for_again_waits_again(self, store: Store) -> None:
         store.rule([ruling(item("k1"))])
@@ -189,8 +271,12 @@ class TestReview:
         assert [one.state for one in store.review_items()] == ["pending_review"]
 
     def test_ruling_records_who_when_why_and_the_vote(self, store: Store) -> None:
-        store.add_review_items([item("k1", kind="judgment", grade=3, rationale="because", suggested_by="agent")])
-        vote = Vote(id="v1", gold="gold-set", query_id="g1", doc_id="a", grade=3, judge="dafna", at=NOW)
+        store.add_review_items(
+            [item("k1", kind="judgment", grade=3, rationale="because", suggested_by="agent")]
+        )
+        vote = Vote(
+            id="v1", gold="gold-set", query_id="g1", doc_id="a", grade=3, judge="dafna", at=NOW
+        )
         seen = store.review_items(state="pending_review")[0]
         store.rule([ruling(seen, votes=(vote,), before={"x": 1}, after={"x": "ä\0"})])
         done = store.review_items(state="approved")[0]
@@ -230,7 +316,10 @@ class TestReview:
 
 class TestHistory:
     def test_runs(self, store: Store) -> None:
-        runs = [RunRecord(id=f"r{n}", at=NOW + n * DAY, engine="e", gold="g", results={"n": n}) for n in range(3)]
+        runs = [
+            RunRecord(id=f"r{n}", at=NOW + n * DAY, engine="e", gold="g", results={"n": n})
+            for n in range(3)
+        ]
         for run in [*runs, runs[0]]:
             store.put_run(run)
         assert store.run("r1") == runs[1]
@@ -240,8 +329,12 @@ class TestHistory:
 
     @pytest.mark.parametrize("table", ["judgments", "audit_trail"])
     @pytest.mark.parametrize("change", ["UPDATE {} SET id = 'x'", "DELETE FROM {}"])
-    def test_votes_and_audit_are_append_only_in_the_database_itself(self, store: Any, table: str, change: str) -> None:
-        store.append_votes([Vote(id="v", gold="g", query_id="q", doc_id="d", grade=1, judge="j", at=NOW)])
+    def test_votes_and_audit_are_append_only_in_the_database_itself(
+        self, store: Any, table: str, change: str
+    ) -> None:
+        store.append_votes(
+            [Vote(id="v", gold="g", query_id="q", doc_id="d", grade=1, judge="j", at=NOW)]
+        )
         store.append_audit([AuditEntry(id="a", at=NOW, by="b", action="c", subject="d")])
         with pytest.raises(Exception, match="append-only"), store._engine.begin() as connection:
             connection.execute(text(change.format(table)))

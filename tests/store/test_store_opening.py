@@ -11,7 +11,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import inspect, text
 
-from assay.errors import InputError
+from assay.core.errors import InputError
 from assay.store import StoreError, StoreUnavailable, migrate, open_store
 from assay.store.database import connect
 from assay.store.tables import metadata
@@ -29,7 +29,9 @@ def test_migrations_make_the_tables_and_take_them_away(store_url: str) -> None:
     engine.dispose()
 
 
-def _same_type(_context: object, _column: object, _meta: object, found: object, declared: object) -> bool | None:
+def _same_type(
+    _context: object, _column: object, _meta: object, found: object, declared: object
+) -> bool | None:
     return None if type(found) is type(getattr(declared, "impl", declared)) else False
 
 
@@ -62,12 +64,19 @@ def test_sqlite_is_one_file_with_a_write_ahead_log(tmp_path: Path) -> None:
     connection.close()
 
 
-@pytest.mark.parametrize(("target", "error", "message"), [
-    ("postgresql://user:secret@127.0.0.1:1/none", StoreUnavailable, "refused"),
-    ("mysql://user:secret@host/db", InputError, r"no store on 'mysql'(?s:.*)sqlite:///FILE or postgresql://"),
-    ("sqlite://", InputError, "in-memory"),
-    ("/proc/nowhere/assay.db", StoreUnavailable, "/proc/nowhere"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("target", "error", "message"),
+    [
+        ("postgresql://user:secret@127.0.0.1:1/none", StoreUnavailable, "refused"),
+        (
+            "mysql://user:secret@host/db",
+            InputError,
+            r"no store on 'mysql'(?s:.*)sqlite:///FILE or postgresql://",
+        ),
+        ("sqlite://", InputError, "in-memory"),
+        ("/proc/nowhere/assay.db", StoreUnavailable, "/proc/nowhere"),
+    ],
+)
 def test_what_cannot_be_opened(target: str, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message) as caught:
         open_store(target)
@@ -75,7 +84,9 @@ def test_what_cannot_be_opened(target: str, error: type[Exception], message: str
 
 
 def test_a_file_that_is_not_a_database(tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").write_text("this is not a database, it is a long enough text file\n" * 100)
+    (tmp_path / "notes.txt").write_text(
+        "this is not a database, it is a long enough text file\n" * 100
+    )
     with pytest.raises(InputError, match="not a database"):
         open_store(tmp_path / "notes.txt")
 

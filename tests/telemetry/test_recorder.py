@@ -20,12 +20,12 @@ import numpy as np
 import pytest
 
 from assay import telemetry
-from assay.errors import InputError
+from assay.core.errors import InputError
+from assay.core.types import Hit
 from assay.store import Store, StoreError, StoreUnavailable, open_store
 from assay.store.records import SearchLog, Shown
 from assay.telemetry.recorder import Recorder, shown
 from assay.telemetry.redact import Redaction, names_rule, redact, redactor
-from assay.types import Hit
 
 
 @pytest.fixture
@@ -39,7 +39,11 @@ class Away:
     """A store that is down until it is brought back."""
 
     def __init__(self, store: Any = None, error: Exception | None = None) -> None:
-        self.store, self.error, self.calls = store, error or StoreUnavailable("connection refused"), 0
+        self.store, self.error, self.calls = (
+            store,
+            error or StoreUnavailable("connection refused"),
+            0,
+        )
 
     def __call__(self) -> Any:
         self.calls += 1
@@ -75,16 +79,27 @@ def test_a_search_is_kept_with_what_it_showed(recorder: Recorder, store: Store) 
     recorder.log_vote(log_id, "c", relevant=True)
     assert recorder.flush()
     kept = store.searches([log_id])[0]
-    assert kept.results == (Shown("a", 1, 2.0), Shown("b", 2), Shown("c", 3, 1.0), Shown("d", 4, 0.5), Shown("e", 5))
+    assert kept.results == (
+        Shown("a", 1, 2.0),
+        Shown("b", 2),
+        Shown("c", 3, 1.0),
+        Shown("d", 4, 0.5),
+        Shown("e", 5),
+    )
     assert (kept.corpus, kept.practice_area, kept.millis) == ("c", "", 3.0)
-    assert [(row.kind, row.relevance_score, row.rank) for row in store.feedback()] == [("click", 1, 2), ("vote", 2, 3)]
+    assert [(row.kind, row.relevance_score, row.rank) for row in store.feedback()] == [
+        ("click", 1, 2),
+        ("vote", 2, 3),
+    ]
 
 
 def test_the_caller_never_waits_for_the_store() -> None:
-    """The store hangs in the middle of a write, and every search is served; benchmarks/log_latency.py has the times."""
+    """The store hangs in the middle of a write, and every search is served;
+    benchmarks/log_latency.py has the times."""
     kept, free = Kept(), threading.Event()
     add = kept.add_searches
-    kept.add_searches = lambda searches: free.wait(30) and add(searches)  # type: ignore[method-assign]
+    # type: ignore[method-assign]
+    kept.add_searches = lambda searches: free.wait(30) and add(searches)
     recorder = Recorder(lambda: kept, interval=0.01)  # type: ignore[arg-type, return-value]
     for n in range(500):
         recorder.log_search(f"query {n}", ["a"])
@@ -136,7 +151,11 @@ def test_the_store_comes_back_and_is_told_what_it_missed() -> None:
     assert counts.written == len(kept.searches) == counts.accepted
     recorder.log_search("one more")
     assert recorder.flush()
-    assert sum(entry.after["dropped"] for entry in kept.audit) == counts.dropped == 100 - counts.accepted
+    assert (
+        sum(entry.after["dropped"] for entry in kept.audit)
+        == counts.dropped
+        == 100 - counts.accepted
+    )
     recorder.close()
 
 
@@ -156,11 +175,17 @@ class Unprintable:
         raise RuntimeError("no")
 
 
-@pytest.mark.parametrize("call", [
-    lambda r: r.log_search("q", object()), lambda r: r.log_search("q", [object()]),
-    lambda r: r.log_search("q", iter("ab")), lambda r: r.log_search(Unprintable()),
-    lambda r: r.log_search("q", nonsense=1), lambda r: r.log_click(Unprintable(), "d"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda r: r.log_search("q", object()),
+        lambda r: r.log_search("q", [object()]),
+        lambda r: r.log_search("q", iter("ab")),
+        lambda r: r.log_search(Unprintable()),
+        lambda r: r.log_search("q", nonsense=1),
+        lambda r: r.log_click(Unprintable(), "d"),
+    ],
+)
 def test_nonsense_is_counted_and_not_raised(call: Any) -> None:
     recorder = Recorder(Kept)  # type: ignore[arg-type]
     call(recorder)
@@ -179,14 +204,17 @@ def test_after_closing_searches_are_dropped_and_counted() -> None:
 def test_what_is_queued_is_written_at_exit(tmp_path: Path) -> None:
     code = "from assay import telemetry\nfor n in range(300): telemetry.log_search(f'q{n}', ['a'])"
     database = tmp_path / "assay.db"
-    subprocess.run([sys.executable, "-c", code], env={**os.environ, "ASSAY_STORE": str(database)}, check=True)
+    subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "ASSAY_STORE": str(database)}, check=True
+    )
     store = open_store(database)
     assert store.health()["rows"]["search_logs"] == 300
     store.close()
 
 
 def test_no_two_ids_are_the_same() -> None:
-    """Neither in workers that were forked from one program, nor in programs that seed their random numbers alike."""
+    """Neither in workers that were forked from one program, nor in programs that seed their random
+    numbers alike."""
     program = """
 import os, random
 from assay.telemetry.recorder import new_id
@@ -197,7 +225,9 @@ for child in children:
     if child:
         os.waitpid(child, 0)
 """
-    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    said = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    ).stdout.split()
     assert len(said) == 2000
     assert len({id[12:] for id in said}) == 2000
 
@@ -214,13 +244,17 @@ assert os.wait()[1] == 0
 telemetry.log_search("parent again")
 """
     database = tmp_path / "assay.db"
-    subprocess.run([sys.executable, "-c", code], env={**os.environ, "ASSAY_STORE": str(database)}, check=True)
+    subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "ASSAY_STORE": str(database)}, check=True
+    )
     store = open_store(database)
     assert store.health()["rows"]["search_logs"] == 3
     store.close()
 
 
-def test_what_the_store_can_never_take_does_not_hold_up_the_rest(recorder: Recorder, store: Store) -> None:
+def test_what_the_store_can_never_take_does_not_hold_up_the_rest(
+    recorder: Recorder, store: Store
+) -> None:
     """PostgreSQL has a limit on what an index holds, and says so as it says that it is away."""
     noise = "".join(secrets.token_hex(32) for _ in range(2000))
     recorder.log_search("before", id=7)  # type: ignore[arg-type]
@@ -258,7 +292,12 @@ class TestDecorator:
             Engine().search(query="bad")
         assert recorder.flush()
         good, bad = kept.searches
-        assert (good.query, good.results, good.corpus, good.error) == ("good", (Shown("a", 1),), "c", "")
+        assert (good.query, good.results, good.corpus, good.error) == (
+            "good",
+            (Shown("a", 1),),
+            "c",
+            "",
+        )
         assert (bad.query, bad.results, bad.error) == ("bad", (), "ValueError: no such word")
         assert good.millis is not None
         recorder.close()
@@ -293,11 +332,21 @@ class TestDecorator:
         def unknown(query: str) -> dict[str, list[str]]:
             return {"hits": ["a"]}
 
-        assert [inside("good"), inside("bad"), unknown("u")] == [{"hits": ["a"]}, {}, {"hits": ["a"]}]
+        assert [inside("good"), inside("bad"), unknown("u")] == [
+            {"hits": ["a"]},
+            {},
+            {"hits": ["a"]},
+        ]
         assert recorder.flush()
-        assert [(one.query, len(one.results)) for one in kept.searches] == [("good", 1), ("bad", 0), ("u", 0)]
+        assert [(one.query, len(one.results)) for one in kept.searches] == [
+            ("good", 1),
+            ("bad", 0),
+            ("u", 0),
+        ]
         assert (recorder.counts().unreadable, recorder.counts().last_error) == (
-            2, "TypeError: a search gave dict, expected a list of results")  # fmt: skip
+            2,
+            "TypeError: a search gave dict, expected a list of results",
+        )
         recorder.close()
 
 
@@ -310,7 +359,10 @@ def test_ids_and_scores_of_other_libraries() -> None:
 def test_threads_that_search_first_share_one_recorder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(telemetry, "_recorder", None)
     gate, found = threading.Barrier(8), list[Recorder]()
-    threads = [threading.Thread(target=lambda: (gate.wait(), found.append(telemetry.current()))) for _ in range(8)]
+    threads = [
+        threading.Thread(target=lambda: (gate.wait(), found.append(telemetry.current())))
+        for _ in range(8)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -337,39 +389,54 @@ def test_a_gap_that_cannot_be_recorded_does_not_stop_the_log() -> None:
 
 
 def test_errors_do_not_tell_queries(store: Store) -> None:
-    bad = SearchLog(id="1", at=datetime.min.replace(tzinfo=timezone(timedelta(hours=9))), query="secret name")
+    bad = SearchLog(
+        id="1", at=datetime.min.replace(tzinfo=timezone(timedelta(hours=9))), query="secret name"
+    )
     with pytest.raises(StoreError) as raised:
         store.add_searches([bad])
     assert "secret" not in str(raised.value)
 
 
 def test_an_id_with_a_nul_keeps_its_results(store: Store) -> None:
-    store.add_searches([SearchLog(id="a\0b", at=datetime.now(UTC), query="q", results=(Shown("x", 1),))])
+    store.add_searches(
+        [SearchLog(id="a\0b", at=datetime.now(UTC), query="q", results=(Shown("x", 1),))]
+    )
     assert store.searches(["ab"])[0].results == (Shown("x", 1),)
 
 
 class TestRedaction:
-    @pytest.mark.parametrize(("rule", "text", "stored"), [
-        ("email", "mail to dafna.l@court.gov.il now", "mail to [email] now"),
-        ("israeli-id", "תיק של 123456782 נגד", "תיק של [id] נגד"),
-        ("israeli-id", "ערר 8011-19 1234567890", "ערר 8011-19 1234567890"),
-        ("finnish-id", "henkilö 131052-308T", "henkilö [id]"),
-        ("israeli-id", "ת.ז.-123456782 ו 12345678-2", "ת.ז.-[id] ו [id]"),
-        ("israeli-id", "ID:123456782/ כהן", "ID:[id]/ כהן"),
-        ("israeli-id", "תיק 123456782-05-19", "תיק 123456782-05-19"),
-        ("finnish-id", "131052-308t", "[id]"),
-        ("phone", "נייד 0521234567 או +972521234567", "נייד [phone] או [phone]"),
-        ("phone", "טל-052-1234567 ערר 8011-01-20", "טל-[phone] ערר 8011-01-20"),
-        (names_rule(["דפנה לוי", "משה"]), "לדפנה לוי, ושמדפנה לוי ומשה; משהו", "[name], [name] [name]; משהו"),
-        ("us-ssn", "ssn 078-05-1120", "ssn [id]"),
-        ("phone", "call 052-123-4567", "call [phone]"),
-        (Redaction("case", r"case \d+", "[case]"), "in case 12 of", "in [case] of"),
-        (names_rule(["דפנה לוי", "Cohen"]), "COHEN and דפנה לוי, not Cohenson", "[name] and [name], not Cohenson"),
-        (names_rule(["Dafna  Levi", "Levi"]), "dafna-levi, Dafna\u00a0 Levi", "[name], [name]"),
-        (names_rule(["דפנה לוי"]), "ודפנה־לוי ולדפנה  לוי", "[name] [name]"),
-        (Redaction("back", r"(x)", r"\1"), "x", r"\1"),
-        (r"file=תיק \d+", "ראו תיק 12 וגם", "ראו [file] וגם"),
-    ])  # fmt: skip
+    @pytest.mark.parametrize(
+        ("rule", "text", "stored"),
+        [
+            ("email", "mail to dafna.l@court.gov.il now", "mail to [email] now"),
+            ("israeli-id", "תיק של 123456782 נגד", "תיק של [id] נגד"),
+            ("israeli-id", "ערר 8011-19 1234567890", "ערר 8011-19 1234567890"),
+            ("finnish-id", "henkilö 131052-308T", "henkilö [id]"),
+            ("israeli-id", "ת.ז.-123456782 ו 12345678-2", "ת.ז.-[id] ו [id]"),
+            ("israeli-id", "ID:123456782/ כהן", "ID:[id]/ כהן"),
+            ("israeli-id", "תיק 123456782-05-19", "תיק 123456782-05-19"),
+            ("finnish-id", "131052-308t", "[id]"),
+            ("phone", "נייד 0521234567 או +972521234567", "נייד [phone] או [phone]"),
+            ("phone", "טל-052-1234567 ערר 8011-01-20", "טל-[phone] ערר 8011-01-20"),
+            (
+                names_rule(["דפנה לוי", "משה"]),
+                "לדפנה לוי, ושמדפנה לוי ומשה; משהו",
+                "[name], [name] [name]; משהו",
+            ),
+            ("us-ssn", "ssn 078-05-1120", "ssn [id]"),
+            ("phone", "call 052-123-4567", "call [phone]"),
+            (Redaction("case", r"case \d+", "[case]"), "in case 12 of", "in [case] of"),
+            (
+                names_rule(["דפנה לוי", "Cohen"]),
+                "COHEN and דפנה לוי, not Cohenson",
+                "[name] and [name], not Cohenson",
+            ),
+            (names_rule(["Dafna  Levi", "Levi"]), "dafna-levi, Dafna\u00a0 Levi", "[name], [name]"),
+            (names_rule(["דפנה לוי"]), "ודפנה־לוי ולדפנה  לוי", "[name] [name]"),
+            (Redaction("back", r"(x)", r"\1"), "x", r"\1"),
+            (r"file=תיק \d+", "ראו תיק 12 וגם", "ראו [file] וגם"),
+        ],
+    )
     def test_rules(self, rule: str | Redaction, text: str, stored: str) -> None:
         assert redact(text, redactor([rule])) == stored
 
@@ -379,7 +446,9 @@ class TestRedaction:
             redactor([rule])
 
     def test_the_store_never_sees_it(self, tmp_path: Path) -> None:
-        made = Recorder(lambda: open_store(tmp_path / "a.db"), redactions=["israeli-id"], interval=0.01)
+        made = Recorder(
+            lambda: open_store(tmp_path / "a.db"), redactions=["israeli-id"], interval=0.01
+        )
         made.log_search("levy of 123456782")
         made.close()
         assert b"123456782" not in b"".join(path.read_bytes() for path in tmp_path.iterdir())

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from assay.desk import Desk
 from assay.store import Store
 from assay.store.records import Decision, SearchLog, Shown
 from assay.web import create_app
+from assay.workbench.desk import Desk
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
 CHROMIUM = shutil.which("chromium")
@@ -24,8 +24,13 @@ if CHROMIUM is None:
     pytest.skip("needs Debian's package chromium", allow_module_level=True)
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
-QUIET = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync",
-         "--no-first-run"]  # fmt: skip
+QUIET = [
+    "--no-sandbox",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
 
 
 @pytest.fixture
@@ -59,7 +64,8 @@ def url(desk: Desk) -> Iterator[str]:
 
 @pytest.fixture
 def page(url: str) -> Iterator[Any]:
-    """A Hebrew browser in the dark. A message on its console, or a request to elsewhere, fails the test."""
+    """A Hebrew browser in the dark. A message on its console, or a request to elsewhere, fails the
+    test."""
     with playwright.sync_playwright() as started:
         browser = started.chromium.launch(executable_path=CHROMIUM, args=QUIET)
         opened = browser.new_context(
@@ -67,9 +73,15 @@ def page(url: str) -> Iterator[Any]:
         ).new_page()
         said: list[str] = []
         # The browser also notes what was refused; that is no fault of the page.
-        opened.on("console", lambda message: said.append(message.text) if " 400 " not in message.text else None)
         opened.on(
-            "request", lambda request: None if request.url.startswith((url, "data:")) else said.append(request.url)
+            "console",
+            lambda message: said.append(message.text) if " 400 " not in message.text else None,
+        )
+        opened.on(
+            "request",
+            lambda request: (
+                None if request.url.startswith((url, "data:")) else said.append(request.url)
+            ),
         )
         opened.goto(f"{url}/review")
         yield opened
@@ -79,16 +91,24 @@ def page(url: str) -> Iterator[Any]:
 
 @pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("language", ["he", "en", "fi"])
-def test_the_pages_fit_and_speak_the_language(page: Any, url: str, width: int, language: str) -> None:
+def test_the_pages_fit_and_speak_the_language(
+    page: Any, url: str, width: int, language: str
+) -> None:
     page.set_viewport_size({"width": width, "height": 844})
     for path in ("/", "/review"):
         page.goto(f"{url}{path}?lang={language}")
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") == 0
         assert page.evaluate("document.dir") == ("rtl" if language == "he" else "ltr")
     page.goto(f"{url}/")
-    said = {"he": "זמנית (bootstrap בלבד)", "en": "provisional (bootstrap-only)", "fi": "alustava (vain bootstrap)"}
+    said = {
+        "he": "זמנית (bootstrap בלבד)",
+        "en": "provisional (bootstrap-only)",
+        "fi": "alustava (vain bootstrap)",
+    }
     playwright.expect(page.locator(".badge")).to_have_text(said[language])
-    playwright.expect(page.locator("dl")).not_to_contain_text("reviewed" if language != "en" else "סקר")
+    playwright.expect(page.locator("dl")).not_to_contain_text(
+        "reviewed" if language != "en" else "סקר"
+    )
 
 
 def test_enter_after_a_reason_decides_nothing(page: Any, desk: Desk) -> None:
@@ -116,7 +136,9 @@ def test_an_expert_at_the_keyboard(page: Any, desk: Desk) -> None:
     page.keyboard.press("a")
     expect(page.locator(".place")).to_contain_text("1 מתוך 2")
     page.wait_for_load_state()  # keys are heard once the page's script has run
-    assert [(entry.action, entry.by) for entry in desk.store.audit()] == [("review.approved", "דפנה")]
+    assert [(entry.action, entry.by) for entry in desk.store.audit()] == [
+        ("review.approved", "דפנה")
+    ]
     page.keyboard.press("r")
     assert page.evaluate("document.activeElement.name") == "why", "a rejection needs a reason"
     page.keyboard.type("no")
@@ -137,7 +159,8 @@ def test_an_expert_at_the_keyboard(page: Any, desk: Desk) -> None:
 
 
 def test_what_is_typed_is_there_again(page: Any, url: str, desk: Desk) -> None:
-    """After another page, after a refusal, after another expert was first; and not on the next item."""
+    """After another page, after a refusal, after another expert was first; and not on the next
+    item."""
     expect, why = playwright.expect, page.locator("[name=why]")
     page.fill("input[name=by]", "דפנה")
     page.fill("input[name=why]", "שני עמודים של נימוקים")

@@ -1,4 +1,5 @@
-"""The server: other programs log, monitors read, experts decide; all numbers come from one function."""
+"""The server: other programs log, monitors read, experts decide; all numbers come from one
+function."""
 
 from __future__ import annotations
 
@@ -14,13 +15,13 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from assay.deciding import queue_pairs
-from assay.desk import Desk, Limits
-from assay.errors import InputError
+from assay.core.errors import InputError
 from assay.store import Store, StoreUnavailable, open_store
 from assay.store.records import Decision, SearchLog, Shown
 from assay.telemetry.recorder import Recorder
 from assay.web import create_app, serve
+from assay.workbench.desk import Desk, Limits
+from assay.workbench.judge import queue_pairs
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
 SIX = ["pending_review", "approved", "rejected", "published", "total", "oldest_pending_at"]
@@ -30,11 +31,23 @@ SIX = ["pending_review", "approved", "rejected", "published", "total", "oldest_p
 def desk(store: Store, store_url: str, tmp_path: Path) -> Iterator[Desk]:
     for n, query in enumerate(["היטל השבחה", "materiality <b>", "third"]):
         shown = (Shown("a", 1), Shown("b", 2))
-        store.add_searches([SearchLog(id=f"l{n}", at=NOW - timedelta(days=9), query=query, corpus="c", results=shown)])
+        store.add_searches(
+            [
+                SearchLog(
+                    id=f"l{n}", at=NOW - timedelta(days=9), query=query, corpus="c", results=shown
+                )
+            ]
+        )
     store.add_decisions([Decision(id="D-1", at=NOW - timedelta(days=8), cites=("a", "b"))])
     recorder = Recorder(lambda: open_store(store_url), interval=0.01)
     gold = tmp_path / "gold-set.jsonl"
-    made = Desk(store=store, gold_sets={"gold-set": gold}, home=tmp_path, clock=lambda: NOW, recorder=recorder)
+    made = Desk(
+        store=store,
+        gold_sets={"gold-set": gold},
+        home=tmp_path,
+        clock=lambda: NOW,
+        recorder=recorder,
+    )
     made.bootstrap(gold)
     yield made
     recorder.close()
@@ -47,7 +60,10 @@ def client(desk: Desk) -> Iterator[TestClient]:
 
 
 def rows(desk: Desk) -> dict[str, Any]:
-    return {row["id"]: row for row in map(json.loads, desk.gold_path("gold-set").read_text().splitlines())}
+    return {
+        row["id"]: row
+        for row in map(json.loads, desk.gold_path("gold-set").read_text().splitlines())
+    }
 
 
 def refs(desk: Desk) -> dict[str, str]:
@@ -61,32 +77,58 @@ def decide(client: TestClient, desk: Desk, ref: str, action: str, **fields: Any)
 
 class TestLogging:
     def test_a_search_from_another_language(self, client: TestClient, desk: Desk) -> None:
-        sent = {"id": "x1", "query": "q", "results": [{"doc_id": "a", "score": 1.5}, "b"], "at": "2026-05-31T10:00:00Z"}
+        sent = {
+            "id": "x1",
+            "query": "q",
+            "results": [{"doc_id": "a", "score": 1.5}, "b"],
+            "at": "2026-05-31T10:00:00Z",
+        }
         answer = client.post("/api/log", json=sent)
         assert (answer.status_code, answer.json()) == (202, {"ids": ["x1"], "dropped": 0})
         answer = client.post("/api/log", json=[sent, {"query": "another"}])
         assert desk.recorder is not None
         assert desk.recorder.flush()
-        assert {search.query for search in desk.store.searches(answer.json()["ids"])} == {"q", "another"}
+        assert {search.query for search in desk.store.searches(answer.json()["ids"])} == {
+            "q",
+            "another",
+        }
         assert desk.store.searches(["x1"])[0].results == (Shown("a", 1, 1.5), Shown("b", 2))
 
-    @pytest.mark.parametrize(("body", "message"), [
-        (b"{", "not JSON"), (b"\xff", "not JSON"), (b'{"results":[]}', "missing required field `query`"),
-        (b'[{"query":"a"},{"query":7}]', r"\[1\]: Expected `str`"), (b'{"query":"a","results":[{}]}', "no document id"),
-        (b'{"query":"a","at":"soon"}', "not a date"), (b'{"query":"a","at":"0001-01-01T00:00:00+12:00"}', "not a date"),
-        (b"[" + b"[" * 100_000, "not JSON"),
-        (b"[" + b",".join([b'{"query":"q"}'] * 1001) + b"]", "1001 records are more"),
-        (b" " * (5 * 2**20), "larger than 4 MiB"),
-    ])  # fmt: skip
+    @pytest.mark.parametrize(
+        ("body", "message"),
+        [
+            (b"{", "not JSON"),
+            (b"\xff", "not JSON"),
+            (b'{"results":[]}', "missing required field `query`"),
+            (b'[{"query":"a"},{"query":7}]', r"\[1\]: Expected `str`"),
+            (b'{"query":"a","results":[{}]}', "no document id"),
+            (b'{"query":"a","at":"soon"}', "not a date"),
+            (b'{"query":"a","at":"0001-01-01T00:00:00+12:00"}', "not a date"),
+            (b"[" + b"[" * 100_000, "not JSON"),
+            (b"[" + b",".join([b'{"query":"q"}'] * 1001) + b"]", "1001 records are more"),
+            (b" " * (5 * 2**20), "larger than 4 MiB"),
+        ],
+    )
     def test_what_is_wrong_is_said(self, client: TestClient, body: bytes, message: str) -> None:
         answer = client.post("/api/log", content=body)
         assert answer.status_code == 400
         assert re.search(message, answer.json()["error"])
 
-    @pytest.mark.parametrize("sent", [{"rank": 0}, {"rank": 10**12}, {"rank": 10**20}, {"doc_id": ""}, {"log_id": ""},
-                                      {"at": "soon"}])  # fmt: skip
+    @pytest.mark.parametrize(
+        "sent",
+        [
+            {"rank": 0},
+            {"rank": 10**12},
+            {"rank": 10**20},
+            {"doc_id": ""},
+            {"log_id": ""},
+            {"at": "soon"},
+        ],
+    )
     def test_feedback_that_cannot_be(self, client: TestClient, sent: dict[str, Any]) -> None:
-        answer = client.post("/api/feedback", json={"log_id": "l0", "doc_id": "a", "kind": "click"} | sent)
+        answer = client.post(
+            "/api/feedback", json={"log_id": "l0", "doc_id": "a", "kind": "click"} | sent
+        )
         assert answer.status_code == 400
         assert answer.json()["error"].startswith("[0]: ")
 
@@ -101,12 +143,29 @@ class TestLogging:
         assert (answers[-1].status_code, answers[-1].json()["dropped"]) == (503, 1)
 
     def test_feedback_and_decisions(self, client: TestClient, desk: Desk) -> None:
-        assert client.post("/api/feedback", json={"log_id": "l0", "doc_id": "b", "kind": "click"}).json()["new"] == 1
-        assert client.post("/api/feedback", json={"log_id": "l0", "doc_id": "b", "kind": "smell"}).status_code == 400
+        assert (
+            client.post(
+                "/api/feedback", json={"log_id": "l0", "doc_id": "b", "kind": "click"}
+            ).json()["new"]
+            == 1
+        )
+        assert (
+            client.post(
+                "/api/feedback", json={"log_id": "l0", "doc_id": "b", "kind": "smell"}
+            ).status_code
+            == 400
+        )
         desk.store.add_searches([SearchLog(id="n", at=NOW, query="new", results=(Shown("z", 3),))])
-        answer = client.post("/api/decisions", json={"id": "D-2", "at": "2026-06-30", "cites": ["z"]})
+        answer = client.post(
+            "/api/decisions", json={"id": "D-2", "at": "2026-06-30", "cites": ["z"]}
+        )
         assert answer.json() == {"read": 1, "feedback": 1, "unresolved": 0}
-        assert client.post("/api/decisions", json={"id": "D-3", "at": "2026-06-30", "text": "see"}).status_code == 400
+        assert (
+            client.post(
+                "/api/decisions", json={"id": "D-3", "at": "2026-06-30", "text": "see"}
+            ).status_code
+            == 400
+        )
 
 
 class TestNumbers:
@@ -122,8 +181,9 @@ class TestNumbers:
         counts = block["halacha_backlog"]
         assert [counts[name] for name in SIX[:5]] == [1, 1, 1, 0, 3]
         page = client.get("/").text
-        assert {state: int(n) for state, n in re.findall(r'data-state="(\w+)"><b>(\d+)</b>', page)} == {
-            name: counts[name] for name in SIX[:5]}  # fmt: skip
+        assert {
+            state: int(n) for state, n in re.findall(r'data-state="(\w+)"><b>(\d+)</b>', page)
+        } == {name: counts[name] for name in SIX[:5]}
         text = client.get("/metrics").text
         for name in SIX[:4]:
             assert f'assay_review_items{{state="{name}"}} {counts[name]}\n' in text
@@ -146,7 +206,10 @@ class TestNumbers:
         lost = Desk(store=Gone(), recorder=desk.recorder)  # type: ignore[arg-type]
         with TestClient(create_app(lost)) as client:
             found = client.get("/api/system/diagnostics")
-            assert (found.status_code, found.json()["store"]["error"]) == (503, "connection refused")
+            assert (found.status_code, found.json()["store"]["error"]) == (
+                503,
+                "connection refused",
+            )
             assert "assay_store_up 0\n" in client.get("/metrics").text
             assert client.post("/api/log", json={"query": "q"}).status_code == 202
             assert client.get("/").status_code == 503
@@ -177,7 +240,11 @@ class TestReview:
     def test_approve_with_changes(self, client: TestClient, desk: Desk) -> None:
         decide(client, desk, "g001", "approve", doc=["b"], add="c\n d \n", note="see c")
         row = rows(desk)["g001"]
-        assert (row["relevant_case_law_ids"], row["note"], row["source"]) == (["b", "c", "d"], "see c", "chair")
+        assert (row["relevant_case_law_ids"], row["note"], row["source"]) == (
+            ["b", "c", "d"],
+            "see c",
+            "chair",
+        )
 
     def test_reject_and_take_back(self, client: TestClient, desk: Desk) -> None:
         answer = decide(client, desk, "g002", "reject", why="not asked")
@@ -187,35 +254,68 @@ class TestReview:
         client.post("/review", data={"action": "undo", "item": "gold-set/g002", "by": "דפנה"})
         assert rows(desk)["g002"]["source"] == "bootstrap"
 
-    @pytest.mark.parametrize(("fields", "message"), [
-        ({"by": " "}, "Say who decides"), ({"action": "reject", "why": " "}, "say why"),
-        ({"item": "gone"}, "no longer in the queue"), ({"doc": [], "add": ""}, "No document would be left"),
-        ({"action": ""}, "approve or reject"), ({"seen": ["a"]}, "have changed since this page was opened"),
-    ])  # fmt: skip
+    @pytest.mark.parametrize(
+        ("fields", "message"),
+        [
+            ({"by": " "}, "Say who decides"),
+            ({"action": "reject", "why": " "}, "say why"),
+            ({"item": "gone"}, "no longer in the queue"),
+            ({"doc": [], "add": ""}, "No document would be left"),
+            ({"action": ""}, "approve or reject"),
+            ({"seen": ["a"]}, "have changed since this page was opened"),
+        ],
+    )
     def test_what_cannot_be_done_is_said_beside_what_was_typed(
         self, client: TestClient, desk: Desk, fields: Any, message: str
     ) -> None:
         before = desk.gold_path("gold-set").read_bytes()
         typed = {"why": "overruled <in> 2024", "note": "see ע״א 1/20", "add": "c\nd"}
-        form = {"item": refs(desk)["g001"], "action": "approve", "by": "d", "doc": ["b"], **typed} | fields
+        form = {
+            "item": refs(desk)["g001"],
+            "action": "approve",
+            "by": "d",
+            "doc": ["b"],
+            **typed,
+        } | fields
         answer = client.post("/review", data=form)
         assert answer.status_code == 400
         assert message in answer.text
-        for value in typed.values() if "item" in fields else {"note": typed["note"], "why": form["why"]}.values():
+        for value in (
+            typed.values()
+            if "item" in fields
+            else {"note": typed["note"], "why": form["why"]}.values()
+        ):
             assert html.escape(value) in answer.text
         assert desk.gold_path("gold-set").read_bytes() == before
 
-    def test_a_refused_form_comes_back_as_it_was_filled_in(self, client: TestClient, desk: Desk) -> None:
-        said = decide(client, desk, "g001", "approve", by="", doc=["b"], seen=["a", "b"], why="w", place="2").text
-        assert re.findall(r'name="doc" value="(\w)"( checked)?', said) == [("a", ""), ("b", " checked")]
+    def test_a_refused_form_comes_back_as_it_was_filled_in(
+        self, client: TestClient, desk: Desk
+    ) -> None:
+        said = decide(
+            client, desk, "g001", "approve", by="", doc=["b"], seen=["a", "b"], why="w", place="2"
+        ).text
+        assert re.findall(r'name="doc" value="(\w)"( checked)?', said) == [
+            ("a", ""),
+            ("b", " checked"),
+        ]
         assert 'name="place" value="2"' in said
         said = decide(client, desk, "g001", "approve", doc=["z"], seen=["z", "b"], note="n").text
-        assert re.findall(r'name="doc" value="(\w)"( checked)?', said) == [("a", " checked"), ("b", "")], "a is new"
+        assert re.findall(r'name="doc" value="(\w)"( checked)?', said) == [
+            ("a", " checked"),
+            ("b", ""),
+        ], "a is new"
         item = desk.suggest("gold-set", "g003", "z", 3, rationale="on point", by="agent")
-        said = client.post("/review", data={"item": item.id, "action": "approve", "by": "", "why": "mine"}).text
+        said = client.post(
+            "/review", data={"item": item.id, "action": "approve", "by": "", "why": "mine"}
+        ).text
         assert 'name="why" value="mine"' in said
         hebrew = {"accept-language": "he"}
-        assert "חסר שם" in client.post("/review", data={"item": item.id, "action": "approve"}, headers=hebrew).text
+        assert (
+            "חסר שם"
+            in client.post(
+                "/review", data={"item": item.id, "action": "approve"}, headers=hebrew
+            ).text
+        )
 
     def test_what_was_typed_outlives_the_store(self, desk: Desk) -> None:
         class Gone:
@@ -223,20 +323,33 @@ class TestReview:
                 raise StoreUnavailable("connection refused")
 
         with TestClient(create_app(Desk(store=Gone()))) as client:  # type: ignore[arg-type]
-            form = {"item": "i", "action": "reject", "by": "d", "why": "two pages of reasons", "doc": "a", "seen": "a"}
+            form = {
+                "item": "i",
+                "action": "reject",
+                "by": "d",
+                "why": "two pages of reasons",
+                "doc": "a",
+                "seen": "a",
+            }
             answer = client.post("/review", data=form)
         assert (answer.status_code, "connection refused" in answer.text) == (503, True)
         fields = dict(re.findall(r'name="(\w+)" value="([^"]*)"', answer.text))
         assert {name: fields[name] for name in ("item", "action", "by", "doc", "seen")} == {
-            name: form[name] for name in ("item", "action", "by", "doc", "seen")}  # fmt: skip
+            name: form[name] for name in ("item", "action", "by", "doc", "seen")
+        }
         assert ">two pages of reasons</textarea>" in answer.text
 
     def test_a_form_that_is_no_form(self, client: TestClient) -> None:
-        for body, message in ((b"a=1&" * 20_000, "cannot be read"), (b"x" * (5 * 2**20), "larger than 4 MiB")):
+        for body, message in (
+            (b"a=1&" * 20_000, "cannot be read"),
+            (b"x" * (5 * 2**20), "larger than 4 MiB"),
+        ):
             answer = client.post("/review", content=body)
             assert (answer.status_code, message in answer.text) == (400, True)
 
-    def test_an_old_page_does_not_undo_what_another_expert_decided(self, client: TestClient, desk: Desk) -> None:
+    def test_an_old_page_does_not_undo_what_another_expert_decided(
+        self, client: TestClient, desk: Desk
+    ) -> None:
         decide(client, desk, "g001", "approve", seen=["a", "b"])
         before = desk.gold_path("gold-set").read_bytes()
         said = decide(client, desk, "g001", "reject", by="Moshe", why="an old page").text
@@ -252,7 +365,14 @@ class TestReview:
         item = refs(desk)["g001"]
 
         def press(n: int) -> int:
-            form = {"item": item, "action": "approve", "by": f"e{n}", "doc": ["a", "b"], "add": f"d{n}", "why": "w"}
+            form = {
+                "item": item,
+                "action": "approve",
+                "by": f"e{n}",
+                "doc": ["a", "b"],
+                "add": f"d{n}",
+                "why": "w",
+            }
             return client.post("/review", data=form).status_code
 
         with ThreadPoolExecutor(8) as experts:
@@ -273,7 +393,9 @@ class TestReview:
             Desk(store=desk.store).rule_suggestion(item.id, accept=True, by="d")
         assert desk.store.review_items(ids=[item.id])[0].state == "pending_review"
 
-    def test_a_pair_of_a_set_that_is_not_here_can_be_skipped_or_turned_down(self, desk: Desk, tmp_path: Path) -> None:
+    def test_a_pair_of_a_set_that_is_not_here_can_be_skipped_or_turned_down(
+        self, desk: Desk, tmp_path: Path
+    ) -> None:
         other = tmp_path / "graded.csv"
         other.write_text("query_id,query,doc_id,grade\nq1,one,a,1\n")
         queue_pairs(desk, other, [{"query_id": "q1", "doc_id": "z"}])
@@ -298,7 +420,11 @@ class TestReview:
         client.post("/review", data={"item": item.id, "action": "approve", "by": "d"})
         assert rows(desk)["g003"]["relevant_case_law_ids"] == ["a", "b", "z"]
         assert desk.backlog().pending_review == 2
-        assert [vote.grade for vote in desk.store.votes("gold-set", query_id="g003") if vote.doc_id == "z"] == [3, 1]
+        assert [
+            vote.grade
+            for vote in desk.store.votes("gold-set", query_id="g003")
+            if vote.doc_id == "z"
+        ] == [3, 1]
         with pytest.raises(InputError, match="no query 'g9'"):
             desk.suggest("gold-set", "g9", "z", 3, rationale="", by="agent")
 
@@ -308,12 +434,21 @@ class TestReview:
         pairs = [{"query_id": "g003", "doc_id": doc, "narrowing": 0.1} for doc in ("z", "y")]
         assert [queue_pairs(desk, desk.gold_path("gold-set"), pairs) for _ in range(2)] == [2, 0]
         first, second = desk.queue(kind="judgment").items
-        assert (first.doc_ids, first.grade) == (("z",), None)  # the most useful first, and no grade to lean on
+        assert (first.doc_ids, first.grade) == (
+            ("z",),
+            None,
+        )  # the most useful first, and no grade to lean on
         assert 'name="grade"' in client.get("/review?at=3").text
-        said = client.post("/review", data={"item": first.id, "action": "approve", "by": "d", "why": "w"}).text
+        said = client.post(
+            "/review", data={"item": first.id, "action": "approve", "by": "d", "why": "w"}
+        ).text
         assert "Give the document a grade" in said
-        client.post("/review", data={"item": first.id, "action": "approve", "by": "d", "grade": "2"})
-        client.post("/review", data={"item": second.id, "action": "approve", "by": "d", "grade": "0"})
+        client.post(
+            "/review", data={"item": first.id, "action": "approve", "by": "d", "grade": "2"}
+        )
+        client.post(
+            "/review", data={"item": second.id, "action": "approve", "by": "d", "grade": "0"}
+        )
         assert rows(desk)["g003"]["relevant_case_law_ids"] == ["a", "b", "z"]
         votes = [vote for vote in desk.store.votes("gold-set") if vote.source == "gold next"]
         assert {(vote.doc_id, vote.grade) for vote in votes} == {("z", 2), ("y", 0)}
@@ -321,7 +456,9 @@ class TestReview:
     def test_a_declined_suggestion_changes_nothing(self, client: TestClient, desk: Desk) -> None:
         before = desk.gold_path("gold-set").read_bytes()
         item = desk.suggest("gold-set", "g003", "z", 3, rationale="on point", by="agent")
-        client.post("/review", data={"item": item.id, "action": "reject", "by": "d", "why": "off point"})
+        client.post(
+            "/review", data={"item": item.id, "action": "reject", "by": "d", "why": "off point"}
+        )
         assert desk.gold_path("gold-set").read_bytes() == before
         assert desk.store.review_items(ids=[item.id])[0].state == "rejected"
 
@@ -334,8 +471,12 @@ class TestReview:
         """It is said, and can be turned down; nothing waits for ever and nothing goes unsaid."""
         gold = desk.gold_path("gold-set")
         desk.suggest("gold-set", "g002", "z", 3, rationale="on point", by="agent")
-        gold.write_text("".join(line for line in gold.read_text().splitlines(True) if '"g001"' not in line))
-        assert client.get("/api/system/diagnostics").json()["gold"]["without_a_row"] == {"gold-set": 1}
+        gold.write_text(
+            "".join(line for line in gold.read_text().splitlines(True) if '"g001"' not in line)
+        )
+        assert client.get("/api/system/diagnostics").json()["gold"]["without_a_row"] == {
+            "gold-set": 1
+        }
         assert "1 of the pending have no row" in client.get("/").text
         said = decide(client, desk, "g001", "approve", why="typed").text
         assert "no longer in its gold set" in said
@@ -351,7 +492,9 @@ class TestReview:
         gone = desk.store.audit(action="review.withdrawn")
         assert {(entry.by, entry.reason) for entry in gone} == {("d", "the set was given up")}
         desk.bootstrap(gold)
-        assert desk.backlog().pending_review == 2, "rows come back with the file, the rejected one does not"
+        assert desk.backlog().pending_review == 2, (
+            "rows come back with the file, the rejected one does not"
+        )
 
     def test_content_is_text(self, client: TestClient, desk: Desk) -> None:
         pages = [client.get(f"/review?at={n}").text for n in range(3)]
@@ -374,7 +517,14 @@ class TestReview:
         decide(client, desk, "g003", "approve", note="n")
         desk.purge(older_than_days=1000)
         page = client.get("/?lang=he").text
-        for said in ("נקרא ואושר", "הדחייה בוטלה", "תוקן בעמוד הסקירה", "overruled", "חיפושים ישנים", "הוחזר לתור"):
+        for said in (
+            "נקרא ואושר",
+            "הדחייה בוטלה",
+            "תוקן בעמוד הסקירה",
+            "overruled",
+            "חיפושים ישנים",
+            "הוחזר לתור",
+        ):
             assert said in page
         assert not re.search("read and approved|taken back|corrected on|review\\.|purged", page)
 
@@ -385,21 +535,34 @@ class TestReview:
 
 class TestSafety:
     def test_a_form_on_another_site_is_refused(self, client: TestClient, desk: Desk) -> None:
-        for headers in ({"sec-fetch-site": "cross-site"}, {"origin": "http://evil.example"}, {"host": "evil.example"}):
+        for headers in (
+            {"sec-fetch-site": "cross-site"},
+            {"origin": "http://evil.example"},
+            {"host": "evil.example"},
+        ):
             assert client.post("/review", data={}, headers=headers).status_code in (400, 403)
 
     def test_nothing_is_loaded_from_elsewhere(self, client: TestClient) -> None:
         for path in ("/", "/review", "/static/pages.css", "/static/pages.js"):
             answer = client.get(path)
             assert answer.status_code == 200
-            assert not re.search(r"(?:https?:)?//\w", re.sub(r"^//.*", "", answer.text, flags=re.MULTILINE))
+            assert not re.search(
+                r"(?:https?:)?//\w", re.sub(r"^//.*", "", answer.text, flags=re.MULTILINE)
+            )
         assert "default-src 'none'" in client.get("/").headers["content-security-policy"]
 
     def test_a_token(self, desk: Desk) -> None:
         with TestClient(create_app(desk, token="secret"), follow_redirects=False) as client:
-            assert client.get("/").status_code == client.post("/api/log", json={"query": "q"}).status_code == 401
+            assert (
+                client.get("/").status_code
+                == client.post("/api/log", json={"query": "q"}).status_code
+                == 401
+            )
             assert client.get("/?token=wrong").status_code == 401
-            assert client.get("/metrics", headers={"authorization": "Bearer secret"}).status_code == 200
+            assert (
+                client.get("/metrics", headers={"authorization": "Bearer secret"}).status_code
+                == 200
+            )
             assert client.get("/?token=secret").status_code == 303
             assert client.get("/").status_code == 200
 

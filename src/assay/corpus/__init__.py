@@ -11,13 +11,13 @@ cite("Section 1090 and the Smith Advice Letter, No. A-90-123", corpus)      span
 from __future__ import annotations
 
 from assay.corpus.build import ImportReport, Progress, import_corpus
-from assay.corpus.citations import Citation, Scheme, format, parse
 from assay.corpus.disk import Corpus, Manifest, list_corpora, open_corpus, workspace
 from assay.corpus.frozen import freeze, open_frozen
-from assay.corpus.locators import format_locator, parse_locator
+from assay.corpus.importers.source import KINDS, Problem
 from assay.corpus.quality import Stats, check, near_duplicates, stats
 from assay.corpus.resolve import Resolved, Resolver, cite
-from assay.corpus.source import KINDS, Problem
+from assay.law.locators import format_locator, parse_locator
+from assay.law.parse import Citation, Scheme, format, parse
 
 __all__ = [
     "KINDS",

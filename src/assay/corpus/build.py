@@ -1,8 +1,9 @@
-"""Importing: read a source into parts, index them, resolve citations, and put the result in place in one step.
+"""Importing: read a source into parts, index them, resolve citations, and put the result in place
+in one step.
 
-An unchanged source is recognised by path, size and time of its files (by content where only the time differs) and not
-read again. A killed import leaves the corpus as it was, and parts that the next import of the same source takes up.
-"""
+An unchanged source is recognised by path, size and time of its files (by content where only the
+time differs) and not read again. A killed import leaves the corpus as it was, and parts that the
+next import of the same source takes up."""
 
 from __future__ import annotations
 
@@ -24,16 +25,35 @@ import msgspec
 import numpy as np
 import polars as pl
 
+from assay.core.errors import InputError
+from assay.core.files import sha256_of, write_atomic
 from assay.corpus import disk
-from assay.corpus.disk import FORMAT, MANIFEST, Corpus, Manifest, Part, corpus_path, fingerprint_of, id_hash, read_arrow
+from assay.corpus.disk import (
+    FORMAT,
+    MANIFEST,
+    Corpus,
+    Manifest,
+    Part,
+    corpus_path,
+    fingerprint_of,
+    id_hash,
+    read_arrow,
+)
 from assay.corpus.graph import link
-from assay.corpus.parts import Batch, Done, batches, finished_parts, is_finished, part_stem, read_batch, write_arrow
+from assay.corpus.importers.source import Problem, Unit, importer, path_of, refuse_unknown
+from assay.corpus.parts import (
+    Batch,
+    Done,
+    batches,
+    finished_parts,
+    is_finished,
+    part_stem,
+    read_batch,
+    write_arrow,
+)
 from assay.corpus.resolve import VERSION as RESOLVE_VERSION
 from assay.corpus.resolve import Resolver
-from assay.corpus.source import Problem, Unit, importer, path_of, refuse_unknown
 from assay.corpus.worker import ask, helper
-from assay.errors import InputError
-from assay.files import sha256_of, write_atomic
 
 Progress = Callable[[str, int, int], None]  # stage, done, total
 PARALLEL_BYTES = 32 * 2**20  # below this, starting helpers costs more than it saves
@@ -63,7 +83,8 @@ def import_corpus(
     strict: bool = False,
     jobs: int | None = None,
 ) -> ImportReport:
-    """Import `source` as the corpus `name`. Bad records are counted and kept; `strict` stops at the first."""
+    """Import `source` as the corpus `name`. Bad records are counted and kept; `strict` stops at the
+    first."""
     began = time.perf_counter()
     tell = progress or (lambda stage, done, total: None)
     path = corpus_path(home, name)
@@ -80,7 +101,9 @@ def import_corpus(
         folder = path / "building"
         resumed = _prepare(folder, job, units)
         work = batches(kind, source, options, units, folder)
-        _read_all([msgspec.structs.replace(batch, strict=strict) for batch in work], folder, jobs, tell)
+        _read_all(
+            [msgspec.structs.replace(batch, strict=strict) for batch in work], folder, jobs, tell
+        )
         tell("indexing", 0, 1)
         corpus = _finish(path, folder, name, job, reader.SCHEME, units, len(work), began)
         tell("indexing", 1, 1)
@@ -100,11 +123,15 @@ def _report(manifest: Manifest, began: float, *, unchanged: bool) -> ImportRepor
     )
 
 
-# ── is there anything to do ──────────────────────────────────────────────────────────────────────────────────────────
+# ── is there anything to do ───────────────────────────────────────────────────────────────────────
 
 
-def _job(kind: str, source: str, options: dict[str, Any], versions: dict[str, int]) -> dict[str, Any]:
-    safe = re.sub(r"(//[^:/@]*):[^@/]*@", r"\1:***@", source)  # a database address may hold a password
+def _job(
+    kind: str, source: str, options: dict[str, Any], versions: dict[str, int]
+) -> dict[str, Any]:
+    safe = re.sub(
+        r"(//[^:/@]*):[^@/]*@", r"\1:***@", source
+    )  # a database address may hold a password
     place = safe if "://" in safe else str(Path(safe).resolve())
     return {"kind": kind, "source": place, "options": options, "versions": versions}
 
@@ -126,7 +153,9 @@ def _unchanged(path: Path, job: dict[str, Any], source: str, units: list[Unit]) 
         return None
     if known.height != len(units) or any(unit.mtime_ns < 0 for unit in units):
         return None
-    before = {row[0]: row[1:] for row in known.select("path", "size", "mtime_ns", "sha256").iter_rows()}
+    before = {
+        row[0]: row[1:] for row in known.select("path", "size", "mtime_ns", "sha256").iter_rows()
+    }
     for unit in units:
         size, mtime, digest = before.get(unit.path, (-1, -1, ""))
         if size != unit.size:
@@ -137,8 +166,13 @@ def _unchanged(path: Path, job: dict[str, Any], source: str, units: list[Unit]) 
 
 
 def _prepare(folder: Path, job: dict[str, Any], units: list[Unit]) -> int:
-    """An empty folder for the parts, or the one a killed import left, if it was this import; how many parts it has."""
-    key = sha256(msgspec.json.encode([job, [(u.path, u.size, u.mtime_ns) for u in units]], order="deterministic"))
+    """An empty folder for the parts, or the one a killed import left, if it was this import; how
+    many parts it has."""
+    key = sha256(
+        msgspec.json.encode(
+            [job, [(u.path, u.size, u.mtime_ns) for u in units]], order="deterministic"
+        )
+    )
     marker = folder / "job"
     if not (marker.exists() and marker.read_text() == key.hexdigest()):
         shutil.rmtree(folder, ignore_errors=True)
@@ -161,12 +195,14 @@ def _only_one(path: Path) -> Any:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
                 raise InputError(
-                    "another import of this corpus is running", where=str(path), hint="Wait for it to end."
+                    "another import of this corpus is running",
+                    where=str(path),
+                    hint="Wait for it to end.",
                 ) from error
         yield
 
 
-# ── reading ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── reading ───────────────────────────────────────────────────────────────────────────────────────
 
 
 def _read_all(work: list[Batch], folder: Path, jobs: int | None, tell: Progress) -> None:
@@ -208,30 +244,48 @@ def _read_all(work: list[Batch], folder: Path, jobs: int | None, tell: Progress)
             task.result()
 
 
-# ── putting together ─────────────────────────────────────────────────────────────────────────────────────────────────
+# ── putting together ──────────────────────────────────────────────────────────────────────────────
 
 
 def _finish(
-    path: Path, folder: Path, name: str, job: dict[str, Any], scheme: Any, units: list[Unit], n: int, began: float
+    path: Path,
+    folder: Path,
+    name: str,
+    job: dict[str, Any],
+    scheme: Any,
+    units: list[Unit],
+    n: int,
+    began: float,
 ) -> Corpus:
-    done = [(part_stem(b, p), part) for b in range(n) for p, part in enumerate(finished_parts(folder, b))]
+    done = [
+        (part_stem(b, p), part)
+        for b in range(n)
+        for p, part in enumerate(finished_parts(folder, b))
+    ]
     problems = [problem for _, part in done for problem in part.problems]
     parts, ids, digests = _without_duplicates(folder, done, problems)
     if not ids:
         first = problems[0] if problems else None
         raise InputError(
-            f"nothing could be imported: {first.reason}" if first else "the source holds no records",
+            f"nothing could be imported: {first.reason}"
+            if first
+            else "the source holds no records",
             where=first.where if first else job["source"],
             hint=f"{len(problems):,} problems in all; the corpus was not changed.",
         )
     _write_index(folder, ids)
     _write_sources(folder, units, n)
-    write_atomic(folder / "problems.jsonl", b"".join(msgspec.json.encode(problem) + b"\n" for problem in problems))
+    write_atomic(
+        folder / "problems.jsonl",
+        b"".join(msgspec.json.encode(problem) + b"\n" for problem in problems),
+    )
     frames = [read_arrow(folder / part.file, Resolver.COLUMNS) for part in parts]
     resolver = Resolver.of_frames(frames, scheme)
     counts = link(folder, parts, resolver)
     columns = {column for part in parts for column in pl.read_ipc_schema(folder / part.file)}
-    fields = sorted(column.removeprefix("fields.") for column in columns if column.startswith("fields."))
+    fields = sorted(
+        column.removeprefix("fields.") for column in columns if column.startswith("fields.")
+    )
     fingerprint = fingerprint_of(ids, digests)
     manifest = Manifest(
         format=FORMAT,
@@ -254,7 +308,9 @@ def _finish(
 def _put_in_place(path: Path, folder: Path, manifest: Manifest) -> Corpus:
     wanted = {part.file for part in manifest.parts}
     for file in folder.iterdir():
-        if file.suffix in (".mentions", ".json", "") or (file.name.startswith("part-") and file.name not in wanted):
+        if file.suffix in (".mentions", ".json", "") or (
+            file.name.startswith("part-") and file.name not in wanted
+        ):
             file.unlink()
     folder.rename(path / manifest.data)
     write_atomic(path / MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=1))
@@ -267,13 +323,18 @@ def _put_in_place(path: Path, folder: Path, manifest: Manifest) -> Corpus:
 def _without_duplicates(
     folder: Path, done: list[tuple[str, Done]], problems: list[Problem]
 ) -> tuple[tuple[Part, ...], list[str], list[str]]:
-    """Of documents with the same id the first is kept; the parts that hold another are written again without it."""
+    """Of documents with the same id the first is kept; the parts that hold another are written
+    again without it."""
     seen: dict[str, tuple[str, str]] = {}
     parts: list[Part] = []
     for stem, part in done:
         if not part.rows:
             continue
-        rows = read_arrow(folder / f"{stem}.arrow", ["id", "digest", "source"]).select("id", "digest", "source").rows()
+        rows = (
+            read_arrow(folder / f"{stem}.arrow", ["id", "digest", "source"])
+            .select("id", "digest", "source")
+            .rows()
+        )
         keep = []
         for doc_id, digest, origin in rows:
             keep.append(doc_id not in seen)
@@ -292,16 +353,22 @@ def _without_duplicates(
 def _duplicate(doc_id: str, digest: str, origin: str, first: str, first_origin: str) -> Problem:
     same = "with the same content" if digest == first else "with other content"
     reason = f"the id {doc_id!r} was read before {same}, from {first_origin}; the first is kept"
-    return Problem(code="duplicate" if digest == first else "duplicate-id", where=origin, reason=reason)
+    return Problem(
+        code="duplicate" if digest == first else "duplicate-id", where=origin, reason=reason
+    )
 
 
 def _keep_rows(folder: Path, stem: str, keep: np.ndarray[Any, np.dtype[np.bool_]]) -> str:
-    """A copy of a part with some rows. The part itself stays, for an import that goes on from here."""
+    """A copy of a part with some rows. The part itself stays, for an import that goes on from
+    here."""
     kept = pl.Series(keep)
     renumber = pl.Series(np.cumsum(keep) - 1)
     mentions = read_arrow(folder / f"{stem}.mentions")
     mentions = mentions.filter(kept.gather(mentions["row"]))
-    write_arrow(mentions.with_columns(row=renumber.gather(mentions["row"])), folder / f"{stem}-kept.mentions")
+    write_arrow(
+        mentions.with_columns(row=renumber.gather(mentions["row"])),
+        folder / f"{stem}-kept.mentions",
+    )
     write_arrow(read_arrow(folder / f"{stem}.arrow").filter(kept), folder / f"{stem}-kept.arrow")
     return f"{stem}-kept"
 

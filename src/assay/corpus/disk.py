@@ -1,4 +1,5 @@
-"""The corpus on disk: columns in Arrow files, with an id index and the citation graph as mapped arrays.
+"""The corpus on disk: columns in Arrow files, with an id index and the citation graph as mapped
+arrays.
 
     <home>/corpora/<name>/
       corpus.json              the manifest: replaced in one step, so a corpus is the old one or the new one
@@ -29,11 +30,11 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from assay.corpus.citation import Scheme
-from assay.corpus.source import Problem
-from assay.errors import InputError
-from assay.files import read_json
-from assay.types import Document, Locator, counted
+from assay.core.errors import InputError
+from assay.core.files import read_json
+from assay.core.types import Document, Locator, counted
+from assay.corpus.importers.source import Problem
+from assay.law.citation import Scheme
 
 FORMAT = 1
 MANIFEST = "corpus.json"
@@ -100,7 +101,8 @@ class Corpus:
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of the content: ids and documents, in no particular order, and not where or when they came from."""
+        """SHA-256 of the content: ids and documents, in no particular order, and not where or when
+        they came from."""
         return self.manifest.fingerprint
 
     @property
@@ -115,8 +117,9 @@ class Corpus:
 
     @cached_property
     def frame(self) -> pl.LazyFrame:
-        """All documents as columns, not read until collected: id, title, text, `fields.*`, `locator.*`, metadata as
-        JSON, type and year. A field that no document of a part has is null there."""
+        """All documents as columns, not read until collected: id, title, text, `fields.*`,
+        `locator.*`, metadata as JSON, type and year. A field that no document of a part has is null
+        there."""
         parts = [pl.scan_ipc(self.data / part.file) for part in self.manifest.parts]
         return pl.concat(parts, how="diagonal")
 
@@ -129,7 +132,8 @@ class Corpus:
         row = self.row(doc_id)
         if row is None:
             raise InputError(
-                f"no document {doc_id!r} in the corpus {self.name!r}", hint=f"It has {counted(len(self), 'document')}."
+                f"no document {doc_id!r} in the corpus {self.name!r}",
+                hint=f"It has {counted(len(self), 'document')}.",
             )
         return self.at(row)
 
@@ -143,7 +147,8 @@ class Corpus:
             yield from documents_of(read_arrow(self._file(part)))
 
     def row(self, doc_id: str) -> int | None:
-        """The row of an id, by binary search in the mapped hashes; the id itself settles a collision."""
+        """The row of an id, by binary search in the mapped hashes; the id itself settles a
+        collision."""
         hashes, rows = self._index
         wanted = id_hash(doc_id)
         at = int(np.searchsorted(hashes, wanted))
@@ -167,8 +172,8 @@ class Corpus:
 
     @cached_property
     def citations(self) -> pl.LazyFrame:
-        """One row for a citation in a document: row, normal, kind, language, text, start, end, count, in_record, name,
-        own, status, reason, targets (rows)."""
+        """One row for a citation in a document: row, normal, kind, language, text, start, end,
+        count, in_record, name, own, status, reason, targets (rows)."""
         return pl.scan_ipc(self.data / "citations.arrow")
 
     def citations_of(self, doc_id: str) -> pl.DataFrame:
@@ -178,7 +183,8 @@ class Corpus:
         return self.citations.filter(pl.col("row") == row).collect()
 
     def citing(self, normal: str) -> list[str]:
-        """The documents that cite this normal form, whether or not it is a document here: "Gov. Code § 1090"."""
+        """The documents that cite this normal form, whether or not it is a document here: "Gov.
+        Code § 1090"."""
         rows = self.citations.filter(pl.col("normal") == normal).select("row").collect()["row"]
         return [self._id_at(row) for row in rows.unique().sort()]
 
@@ -243,7 +249,9 @@ def open_corpus(home: Path | None, name: str) -> Corpus:
     if not (path / MANIFEST).exists():
         known = ", ".join(list_corpora(home)) or "none yet"
         raise InputError(
-            f"no corpus {name!r}", where=str(path), hint=f"Known: {known}. `assay corpus import` makes one."
+            f"no corpus {name!r}",
+            where=str(path),
+            hint=f"Known: {known}. `assay corpus import` makes one.",
         )
     return open_path(path)
 
@@ -253,7 +261,9 @@ def open_path(path: Path) -> Corpus:
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         found = data.get("format") if isinstance(data, dict) else None
         raise InputError(
-            f"corpus format {found!r}, this version reads {FORMAT}", where=str(path / MANIFEST), hint="Import it again."
+            f"corpus format {found!r}, this version reads {FORMAT}",
+            where=str(path / MANIFEST),
+            hint="Import it again.",
         )
     try:
         manifest = msgspec.convert(data, Manifest)
@@ -264,14 +274,18 @@ def open_path(path: Path) -> Corpus:
 
 def list_corpora(home: Path | None = None) -> list[str]:
     folder = workspace(home) / "corpora"
-    return sorted(path.parent.name for path in folder.glob(f"*/{MANIFEST}")) if folder.is_dir() else []
+    return (
+        sorted(path.parent.name for path in folder.glob(f"*/{MANIFEST}")) if folder.is_dir() else []
+    )
 
 
-# ── rows ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── rows ──────────────────────────────────────────────────────────────────────────────────────────
 
 
 def document_frame(documents: list[Document], sources: list[str]) -> pl.DataFrame:
-    columns: dict[str, list[Any]] = {name: [getattr(doc, name) for doc in documents] for name in TEXT_COLUMNS}
+    columns: dict[str, list[Any]] = {
+        name: [getattr(doc, name) for doc in documents] for name in TEXT_COLUMNS
+    }
     for key, name in LOCATOR_COLUMNS.items():
         columns[name] = [getattr(doc.locator, key) if doc.locator else None for doc in documents]
     columns["citations"] = [list(doc.citations) for doc in documents]
@@ -294,7 +308,9 @@ def documents_of(frame: pl.DataFrame) -> Iterator[Document]:
         locator = {key: row[name] for key, name in LOCATOR_COLUMNS.items() if row[name] is not None}
         yield Document(
             **{name: row[name] for name in TEXT_COLUMNS},
-            fields={name.removeprefix("fields."): row[name] for name in fields if row[name] is not None},
+            fields={
+                name.removeprefix("fields."): row[name] for name in fields if row[name] is not None
+            },
             locator=Locator(**locator) if locator else None,
             citations=tuple(row["citations"]),
             metadata=msgspec.json.decode(row["metadata"]),
@@ -306,12 +322,16 @@ def read_arrow(path: Path, columns: list[str] | None = None) -> pl.DataFrame:
         return pl.read_ipc(path, columns=columns)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise InputError(
-            f"cannot read this part of the corpus: {error}", where=str(path), hint="Import the corpus again."
+            f"cannot read this part of the corpus: {error}",
+            where=str(path),
+            hint="Import the corpus again.",
         ) from error
 
 
 def id_hash(doc_id: str) -> np.uint64:
-    return np.uint64(int.from_bytes(hashlib.blake2b(doc_id.encode(), digest_size=8).digest(), "little"))
+    return np.uint64(
+        int.from_bytes(hashlib.blake2b(doc_id.encode(), digest_size=8).digest(), "little")
+    )
 
 
 def fingerprint_of(ids: list[str], digests: list[str]) -> str:

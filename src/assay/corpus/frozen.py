@@ -1,8 +1,7 @@
 """One portable file with a corpus in it, and opening it elsewhere.
 
-A ZIP archive with the manifest first and every file's SHA-256 in it. The same corpus always gives the same bytes.
-Opening unpacks it once into the workspace and checks every file.
-"""
+A ZIP archive with the manifest first and every file's SHA-256 in it. The same corpus always gives
+the same bytes. Opening unpacks it once into the workspace and checks every file."""
 
 from __future__ import annotations
 
@@ -15,9 +14,9 @@ from pathlib import Path
 
 import msgspec
 
+from assay.core.errors import InputError
+from assay.core.files import sha256_of, write_atomic
 from assay.corpus.disk import MANIFEST, Corpus, Manifest, fingerprint_of, open_path, workspace
-from assay.errors import InputError
-from assay.files import sha256_of, write_atomic
 
 SUMS = "SHA256SUMS.json"
 _NAME = re.compile(r"[\w.-]+")
@@ -26,7 +25,9 @@ _NAME = re.compile(r"[\w.-]+")
 def freeze(corpus: Corpus, path: Path) -> Path:
     """Write the corpus to `path`, in one step."""
     files = sorted(file for file in corpus.data.iterdir() if file.is_file())
-    manifest = msgspec.structs.replace(corpus.manifest, data="data", seconds=0.0, created_at="", source="")
+    manifest = msgspec.structs.replace(
+        corpus.manifest, data="data", seconds=0.0, created_at="", source=""
+    )
     sums = {file.name: sha256_of(file) for file in files}
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.part")
@@ -43,7 +44,9 @@ def freeze(corpus: Corpus, path: Path) -> Path:
         temporary.replace(path)
     except OSError as error:
         temporary.unlink(missing_ok=True)
-        raise InputError(f"cannot write: {(error.strerror or str(error)).lower()}", where=str(path)) from error
+        raise InputError(
+            f"cannot write: {(error.strerror or str(error)).lower()}", where=str(path)
+        ) from error
     return path
 
 
@@ -57,26 +60,45 @@ def open_frozen(path: Path, *, home: Path | None = None) -> Corpus:
             if (folder / MANIFEST).exists():
                 return open_path(folder)
             return _unpack(archive, path, folder, manifest, sums)
-    except (zipfile.BadZipFile, KeyError, msgspec.DecodeError, msgspec.ValidationError, EOFError, zlib.error) as error:
-        raise InputError(f"not a frozen corpus: {error}", where=str(path), hint="Was it copied completely?") from error
+    except (
+        zipfile.BadZipFile,
+        KeyError,
+        msgspec.DecodeError,
+        msgspec.ValidationError,
+        EOFError,
+        zlib.error,
+    ) as error:
+        raise InputError(
+            f"not a frozen corpus: {error}", where=str(path), hint="Was it copied completely?"
+        ) from error
     except OSError as error:
-        raise InputError((error.strerror or str(error)).lower(), where=str(path), hint="Check the path.") from error
+        raise InputError(
+            (error.strerror or str(error)).lower(), where=str(path), hint="Check the path."
+        ) from error
 
 
-def _unpack(archive: zipfile.ZipFile, path: Path, folder: Path, manifest: Manifest, sums: dict[str, str]) -> Corpus:
+def _unpack(
+    archive: zipfile.ZipFile, path: Path, folder: Path, manifest: Manifest, sums: dict[str, str]
+) -> Corpus:
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".unpacking-") as name:
         inside = Path(name) / "corpus"
         (inside / "data").mkdir(parents=True)
         for file, digest in sums.items():
             if not _NAME.fullmatch(file):  # a name with a folder in it could be written anywhere
-                raise InputError(f"a file with the name {file!r}", where=str(path), hint="This is no frozen corpus.")
+                raise InputError(
+                    f"a file with the name {file!r}",
+                    where=str(path),
+                    hint="This is no frozen corpus.",
+                )
             target = inside / "data" / file
             with archive.open(f"data/{file}") as source, target.open("wb") as sink:
                 shutil.copyfileobj(source, sink, 2**20)
             if sha256_of(target) != digest:
                 raise InputError(f"{file} is damaged", where=str(path), hint="Copy the file again.")
-        write_atomic(inside / MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=1))
+        write_atomic(
+            inside / MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=1)
+        )
         corpus = open_path(inside)
         columns = corpus.frame.select("id", "digest").collect()
         if fingerprint_of(list(columns["id"]), list(columns["digest"])) != manifest.fingerprint:

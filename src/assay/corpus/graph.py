@@ -10,25 +10,30 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from assay.corpus.citation import STATUSES, Citation, Resolution
-from assay.corpus.citations import parse
 from assay.corpus.disk import Part, read_arrow
 from assay.corpus.parts import write_arrow
 from assay.corpus.resolve import Resolver
+from assay.law.citation import STATUSES, Citation, Resolution
+from assay.law.parse import parse
 
 
 def link(folder: Path, parts: tuple[Part, ...], resolver: Resolver) -> dict[str, int]:
-    """Resolve every citation of every part; write `citations.arrow` and the graph; count what came of them."""
+    """Resolve every citation of every part; write `citations.arrow` and the graph; count what came
+    of them."""
     starts = np.cumsum([0, *(part.rows for part in parts)])
     tables = [
-        read_arrow(folder / f"{Path(part.file).stem}.mentions").with_columns(pl.col("row") + int(start))
+        read_arrow(folder / f"{Path(part.file).stem}.mentions").with_columns(
+            pl.col("row") + int(start)
+        )
         for part, start in zip(parts, starts[:-1], strict=True)
     ]
     mentions = pl.concat(tables)
 
     def read_text(row: int) -> str:
         part = int(np.searchsorted(starts, row, side="right")) - 1
-        rows = pl.scan_ipc(folder / parts[part].file).select("text").slice(row - int(starts[part]), 1)
+        rows = (
+            pl.scan_ipc(folder / parts[part].file).select("text").slice(row - int(starts[part]), 1)
+        )
         return str(rows.collect().item())
 
     resolver.letters.read_text = read_text
@@ -36,7 +41,8 @@ def link(folder: Path, parts: tuple[Part, ...], resolver: Resolver) -> dict[str,
     opinions = mentions.filter(pl.col("kind") == "opinion")
     first = _outcomes(opinions, resolver, known)
     resolver.letters.learn(
-        (normal, found.status, list(found.rows)) for normal, found in zip(opinions["normal"], first, strict=True)
+        (normal, found.status, list(found.rows))
+        for normal, found in zip(opinions["normal"], first, strict=True)
     )
     outcomes = list(_outcomes(mentions, resolver, known))
     citations = mentions.with_columns(
@@ -45,7 +51,12 @@ def link(folder: Path, parts: tuple[Part, ...], resolver: Resolver) -> dict[str,
         targets=pl.Series([list(outcome.rows) for outcome in outcomes], dtype=pl.List(pl.Int64)),
     )
     write_arrow(citations, folder / "citations.arrow", batch=65536)
-    pairs = citations.filter(pl.col("status") == "resolved").select("row", "targets").explode("targets").unique()
+    pairs = (
+        citations.filter(pl.col("status") == "resolved")
+        .select("row", "targets")
+        .explode("targets")
+        .unique()
+    )
     _write_graph(folder, int(starts[-1]), pairs.to_numpy().astype(np.int64))
     counts = dict(citations["status"].value_counts().iter_rows())
     return {status: counts.get(status, 0) for status in STATUSES} | {"edges": pairs.height}
@@ -66,7 +77,9 @@ def _outcomes(
             yield resolver.laws.reference(normal, row)
         elif language == "en" and kind in fixed:
             if kind not in plain:
-                plain[kind] = Resolution("no-document", (), f"no {kind} is a document of this corpus")
+                plain[kind] = Resolution(
+                    "no-document", (), f"no {kind} is a document of this corpus"
+                )
             yield plain[kind]
         else:
             key = (normal, language)

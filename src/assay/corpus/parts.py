@@ -1,8 +1,8 @@
 """Reading a batch of source files into parts on disk: what one process of an import does.
 
-A part is an Arrow file of documents, one of their citations, and a small JSON marker that is written last. A part with
-a marker is whole; an import that was killed goes on after the last marker of each batch.
-"""
+A part is an Arrow file of documents, one of their citations, and a small JSON marker that is
+written last. A part with a marker is whole; an import that was killed goes on after the last marker
+of each batch."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from assay.corpus.citations import Citation, Scheme, parse
+from assay.core.errors import InputError
+from assay.core.files import sha256_of, write_atomic
+from assay.core.types import Document
 from assay.corpus.disk import document_frame
-from assay.corpus.source import Problem, Unit, importer, path_of
-from assay.errors import InputError
-from assay.files import sha256_of, write_atomic
-from assay.types import Document
+from assay.corpus.importers.source import Problem, Unit, importer, path_of
+from assay.law.parse import Citation, Scheme, parse
 
 PART_DOCUMENTS = 2048
 PART_CHARACTERS = 24 * 2**20
@@ -38,7 +38,9 @@ MENTIONS_SCHEMA: dict[str, Any] = {
     "name": pl.String,
     "own": pl.Boolean,
 }
-_RUNNING_HEAD = re.compile(r"\s*Page\b")  # what follows a letter's own number at the top of its pages
+_RUNNING_HEAD = re.compile(
+    r"\s*Page\b"
+)  # what follows a letter's own number at the top of its pages
 
 
 class Batch(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,7 +56,8 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Done(msgspec.Struct, frozen=True, kw_only=True):
-    """The marker of a part: how many items of its batch it took, and what was wrong with some of them."""
+    """The marker of a part: how many items of its batch it took, and what was wrong with some of
+    them."""
 
     items: int
     rows: int
@@ -82,7 +85,13 @@ def read_batch(batch: Batch) -> None:
     finished = finished_parts(folder, batch.number)
     items = islice(_items(batch), sum(done.items for done in finished), None)
     for number, (documents, sources, problems) in enumerate(_portions(items), start=len(finished)):
-        _write_part(folder / part_stem(batch.number, number), documents, sources, problems, importer(batch.kind).SCHEME)
+        _write_part(
+            folder / part_stem(batch.number, number),
+            documents,
+            sources,
+            problems,
+            importer(batch.kind).SCHEME,
+        )
     hashes = {unit.path: _hash(batch.source, unit) for unit in batch.units if unit.mtime_ns >= 0}
     write_atomic(folder / f"batch-{batch.number:05d}.json", msgspec.json.encode(hashes))
 
@@ -91,13 +100,19 @@ def _items(batch: Batch) -> Iterator[tuple[str, Document | Problem]]:
     reader = importer(batch.kind)
     for unit in batch.units:
         for item in reader.read(batch.source, unit, batch.options):
-            place = unit.path  # as it lies in the source, so that the same source elsewhere gives the same corpus
+            place = (
+                unit.path
+            )  # as it lies in the source, so that the same source elsewhere gives the same corpus
             if isinstance(item, tuple):
                 where, item = item
                 place += f":{where.rpartition(':')[2]}"
             checked = _checked(item, place)
             if batch.strict and isinstance(checked, Problem):
-                raise InputError(checked.reason, where=checked.where, hint="Import without `strict` to go on past it.")
+                raise InputError(
+                    checked.reason,
+                    where=checked.where,
+                    hint="Import without `strict` to go on past it.",
+                )
             yield place, checked
 
 
@@ -108,7 +123,9 @@ def _checked(item: Document | Problem, place: str) -> Document | Problem:
     if not item.id.strip():
         return Problem(code="no-id", where=place, reason="a record has no id")
     if "\0" in item.id:
-        return Problem(code="bad-id", where=place, reason=f"the id {item.id!r} has a null character")
+        return Problem(
+            code="bad-id", where=place, reason=f"the id {item.id!r} has a null character"
+        )
     return item
 
 
@@ -134,7 +151,11 @@ def _portions(
 
 
 def _write_part(
-    stem: Path, documents: list[Document], sources: list[str], problems: list[Problem], scheme: Scheme
+    stem: Path,
+    documents: list[Document],
+    sources: list[str],
+    problems: list[Problem],
+    scheme: Scheme,
 ) -> None:
     write_arrow(document_frame(documents, sources), stem.with_suffix(".arrow"))
     rows = [
@@ -142,14 +163,16 @@ def _write_part(
         for number, document in enumerate(documents)
         for mention in mentions(number, document, scheme)
     ]
-    write_arrow(pl.DataFrame(rows, schema=MENTIONS_SCHEMA, orient="row"), stem.with_suffix(".mentions"))
+    write_arrow(
+        pl.DataFrame(rows, schema=MENTIONS_SCHEMA, orient="row"), stem.with_suffix(".mentions")
+    )
     done = Done(items=len(documents) + len(problems), rows=len(documents), problems=tuple(problems))
     write_atomic(stem.with_suffix(".json"), msgspec.json.encode(done))
 
 
 class Mention(msgspec.Struct):
-    """A citation in a document: where it first stands, how often, and whether the record lists it. It is the document's
-    `own` number when it stands in running heads alone."""
+    """A citation in a document: where it first stands, how often, and whether the record lists it.
+    It is the document's `own` number when it stands in running heads alone."""
 
     row: int
     normal: str
@@ -174,7 +197,10 @@ def mentions(row: int, document: Document, scheme: Scheme) -> list[Mention]:
             continue
         parsed = parse(text, language, scheme=scheme) or _bare(text, scheme)
         for one in parsed:
-            found.setdefault(one.normal, Mention(row, one.normal, one.kind, one.language, one.text, name=one.name))
+            found.setdefault(
+                one.normal,
+                Mention(row, one.normal, one.kind, one.language, one.text, name=one.name),
+            )
         if not parsed:
             found.setdefault(text, Mention(row, text, "", "", text))
     for one in parse(document.text, language, scheme=scheme):
@@ -182,7 +208,12 @@ def mentions(row: int, document: Document, scheme: Scheme) -> list[Mention]:
         mention = found.setdefault(one.normal, empty)
         head = one.kind == "letter" and bool(_RUNNING_HEAD.match(document.text, one.end))
         if mention.count == 0:
-            mention.text, mention.start, mention.end, mention.own = one.text, one.start, one.end, head
+            mention.text, mention.start, mention.end, mention.own = (
+                one.text,
+                one.start,
+                one.end,
+                head,
+            )
         mention.count += 1
         mention.own = mention.own and head
         mention.name = mention.name or one.name
@@ -190,7 +221,8 @@ def mentions(row: int, document: Document, scheme: Scheme) -> list[Mention]:
 
 
 def _bare(text: str, scheme: Scheme) -> tuple[Citation, ...]:
-    """A list of citations often has the numbers alone: a file number has a dash, a section has none."""
+    """A list of citations often has the numbers alone: a file number has a dash, a section has
+    none."""
     if not re.match(r"[\dA-Z]", text) or len(text) > 30:
         return ()
     word = "No." if re.search(r"\d-\d", text) else "Section"
@@ -198,8 +230,8 @@ def _bare(text: str, scheme: Scheme) -> tuple[Citation, ...]:
 
 
 def write_arrow(frame: pl.DataFrame, path: Path, *, batch: int = 64) -> None:
-    """Write and flush to the disk: the marker that follows says that this is whole. The batches are small, so that one
-    document is read without the rest of its part."""
+    """Write and flush to the disk: the marker that follows says that this is whole. The batches are
+    small, so that one document is read without the rest of its part."""
     frame.write_ipc(path, record_batch_size=batch)
     with path.open("rb") as stream:
         os.fsync(stream.fileno())
@@ -212,7 +244,9 @@ def _hash(source: str, unit: Unit) -> str:
         return ""
 
 
-def batches(kind: str, source: str, options: Mapping[str, Any], units: list[Unit], folder: Path) -> list[Batch]:
+def batches(
+    kind: str, source: str, options: Mapping[str, Any], units: list[Unit], folder: Path
+) -> list[Batch]:
     """Files in order, cut so that a batch is a few seconds of work."""
     cut: list[list[Unit]] = [[]]
     size = 0
@@ -223,6 +257,13 @@ def batches(kind: str, source: str, options: Mapping[str, Any], units: list[Unit
         cut[-1].append(unit)
         size += unit.size
     return [
-        Batch(kind=kind, source=source, options=dict(options), number=n, units=tuple(part), folder=str(folder))
+        Batch(
+            kind=kind,
+            source=source,
+            options=dict(options),
+            number=n,
+            units=tuple(part),
+            folder=str(folder),
+        )
         for n, part in enumerate(cut)
     ]

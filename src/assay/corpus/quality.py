@@ -1,4 +1,5 @@
-"""What is in a corpus, and what is wrong with it: counts, coverage, scan quality, near-duplicates, open references."""
+"""What is in a corpus, and what is wrong with it: counts, coverage, scan quality, near-duplicates,
+open references."""
 
 from __future__ import annotations
 
@@ -12,9 +13,9 @@ import msgspec
 import numpy as np
 import polars as pl
 
+from assay.core.types import Finding
 from assay.corpus.disk import Corpus, read_arrow
-from assay.corpus.source import importer
-from assay.types import Finding
+from assay.corpus.importers.source import importer
 
 LOW_QUALITY = 0.6  # a stored or estimated score below this asks for a person to look
 SIGNATURE = 64  # values of a document's signature; 16 bands of 4 find pairs of 0.6 and more
@@ -25,7 +26,8 @@ SHINGLE = 5
 
 
 class Stats(msgspec.Struct, frozen=True, kw_only=True):
-    """Counts by type, year and language; the share of documents that have each field; lengths; scan quality."""
+    """Counts by type, year and language; the share of documents that have each field; lengths; scan
+    quality."""
 
     name: str
     kind: str
@@ -46,9 +48,13 @@ class Stats(msgspec.Struct, frozen=True, kw_only=True):
 
 def stats(corpus: Corpus) -> Stats:
     frame = corpus.frame
-    lengths = frame.select(pl.col("text").str.len_chars().alias("n"), "type", "year", "language").collect()
+    lengths = frame.select(
+        pl.col("text").str.len_chars().alias("n"), "type", "year", "language"
+    ).collect()
     cited = corpus.citations.select("kind", "status", "in_record").collect()
-    letters = cited.filter(pl.col("in_record") & pl.col("kind").is_in(["letter", "opinion", "reference", ""]))
+    letters = cited.filter(
+        pl.col("in_record") & pl.col("kind").is_in(["letter", "opinion", "reference", ""])
+    )
     return Stats(
         name=corpus.name,
         kind=corpus.manifest.kind,
@@ -61,7 +67,8 @@ def stats(corpus: Corpus) -> Stats:
         coverage=coverage(corpus),
         citations=dict(corpus.manifest.citations),
         citations_by_kind={
-            str(kind[0]) or "not understood": _counted(group["status"]) for kind, group in cited.group_by("kind")
+            str(kind[0]) or "not understood": _counted(group["status"])
+            for kind, group in cited.group_by("kind")
         },
         record_citations=_counted(letters["status"]),
         quality=_quality(corpus),
@@ -71,9 +78,11 @@ def stats(corpus: Corpus) -> Stats:
 
 
 def coverage(corpus: Corpus) -> dict[str, float]:
-    """The share of documents that have each field. A kind with a published table (`COVERAGE`) gives its rows and
-    names; any other kind its fields and metadata."""
-    table: dict[str, str] = getattr(importer(corpus.manifest.kind), "COVERAGE", {}) if corpus.manifest.kind else {}
+    """The share of documents that have each field. A kind with a published table (`COVERAGE`) gives
+    its rows and names; any other kind its fields and metadata."""
+    table: dict[str, str] = (
+        getattr(importer(corpus.manifest.kind), "COVERAGE", {}) if corpus.manifest.kind else {}
+    )
     columns = set(corpus.frame.collect_schema().names())
     total = max(1, len(corpus))
     if not table:
@@ -82,7 +91,8 @@ def coverage(corpus: Corpus) -> dict[str, float]:
         table |= {f"metadata.{key}": f"metadata.{key}" for key in _metadata_keys(corpus)}
     plain = {name: place for name, place in table.items() if place in columns}
     filled = corpus.frame.select(
-        _filled(place, corpus.frame.collect_schema()[place]).sum().alias(name) for name, place in plain.items()
+        _filled(place, corpus.frame.collect_schema()[place]).sum().alias(name)
+        for name, place in plain.items()
     ).collect()
     shares = {name: float(filled[name][0] or 0) / total for name in plain}
     counts = _metadata_keys(corpus)
@@ -115,7 +125,8 @@ def _counted(series: pl.Series) -> dict[str, int]:
 
 
 def _quality(corpus: Corpus) -> dict[str, float]:
-    """Mean, tenth percentile and the share below LOW_QUALITY of what the source says, or of the estimate."""
+    """Mean, tenth percentile and the share below LOW_QUALITY of what the source says, or of the
+    estimate."""
     scores = np.array([score for _, score in quality_scores(corpus)])
     if not len(scores):
         return {}
@@ -137,10 +148,11 @@ def quality_scores(corpus: Corpus) -> Iterator[tuple[str, float]]:
 
 
 def text_quality(text: str) -> float:
-    """An estimate of how clean a text is: the share of its pieces that look like words, numbers or punctuation.
+    """An estimate of how clean a text is: the share of its pieces that look like words, numbers or
+    punctuation.
 
-    A poor scan has pieces such as "c0n~lict" or "|l.,". It knows no dictionary, so it does not see a wrong word.
-    """
+    A poor scan has pieces such as "c0n~lict" or "|l.,". It knows no dictionary, so it does not see
+    a wrong word."""
     pieces = text.split()
     if not pieces:
         return 0.0
@@ -153,13 +165,20 @@ _WORDLIKE = re.compile(
 )
 
 
-# ── findings ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── findings ──────────────────────────────────────────────────────────────────────────────────────
 
 
 def check(corpus: Corpus, *, limit: int = 1000) -> list[Finding]:
-    """What asks for a person to look. At most `limit` findings of each code, and one that says how many more."""
+    """What asks for a person to look. At most `limit` findings of each code, and one that says how
+    many more."""
     found: list[Finding] = []
-    for source in (_unread(corpus), _no_text(corpus), _poor(corpus), _near(corpus), _dangling(corpus)):
+    for source in (
+        _unread(corpus),
+        _no_text(corpus),
+        _poor(corpus),
+        _near(corpus),
+        _dangling(corpus),
+    ):
         found += _limited(source, limit)
     return found
 
@@ -185,9 +204,15 @@ def _unread(corpus: Corpus) -> Iterator[Finding]:
 
 
 def _no_text(corpus: Corpus) -> Iterator[Finding]:
-    empty = corpus.frame.filter(pl.col("text").str.strip_chars().str.len_chars() == 0).select("id").collect()
+    empty = (
+        corpus.frame.filter(pl.col("text").str.strip_chars().str.len_chars() == 0)
+        .select("id")
+        .collect()
+    )
     for doc_id in empty["id"]:
-        yield Finding(level="flag", code="no-text", where=doc_id, message="the document has no text")
+        yield Finding(
+            level="flag", code="no-text", where=doc_id, message="the document has no text"
+        )
 
 
 def _poor(corpus: Corpus) -> Iterator[Finding]:
@@ -200,31 +225,42 @@ def _poor(corpus: Corpus) -> Iterator[Finding]:
 def _near(corpus: Corpus) -> Iterator[Finding]:
     for first, second, similarity in near_duplicates(corpus):
         yield Finding(
-            level="flag", code="near-duplicate", where=second, message=f"{similarity:.0%} the same words as {first}"
+            level="flag",
+            code="near-duplicate",
+            where=second,
+            message=f"{similarity:.0%} the same words as {first}",
         )
 
 
 def _dangling(corpus: Corpus) -> Iterator[Finding]:
-    """References to a document that is not here, or that fit several; by what they name, the most cited first."""
+    """References to a document that is not here, or that fit several; by what they name, the most
+    cited first."""
     open_ones = corpus.citations.filter(pl.col("status").is_in(["missing", "ambiguous"]))
-    grouped = open_ones.group_by("normal", "status", "reason").agg(pl.len().alias("n"), pl.col("row").min())
+    grouped = open_ones.group_by("normal", "status", "reason").agg(
+        pl.len().alias("n"), pl.col("row").min()
+    )
     for normal, status, reason, count, row in (
         grouped.sort("n", "normal", descending=[True, False]).collect().iter_rows()
     ):
         code = "dangling-reference" if status == "missing" else "ambiguous-reference"
         message = f"{normal}: {reason} (cited by {count:,})"
-        yield Finding(level="flag", code=code, where=corpus.at(row).id if count == 1 else normal, message=message)
+        yield Finding(
+            level="flag",
+            code=code,
+            where=corpus.at(row).id if count == 1 else normal,
+            message=message,
+        )
 
 
-# ── near-duplicates ──────────────────────────────────────────────────────────────────────────────────────────────────
+# ── near-duplicates ───────────────────────────────────────────────────────────────────────────────
 
 
 def near_duplicates(corpus: Corpus, *, threshold: float = SIMILAR) -> list[tuple[str, str, float]]:
-    """Pairs of documents that share most of their five-word sequences: (earlier id, later id, estimated share).
+    """Pairs of documents that share most of their five-word sequences: (earlier id, later id,
+    estimated share).
 
-    MinHash signatures, compared where a band of them is equal (Broder 1997; Leskovec et al., Mining of Massive
-    Datasets, ch. 3). Texts under 20 words are left out.
-    """
+    MinHash signatures, compared where a band of them is equal (Broder 1997; Leskovec et al., Mining
+    of Massive Datasets, ch. 3). Texts under 20 words are left out."""
     ids, signatures = _signatures(corpus)
     if not ids:
         return []
@@ -232,9 +268,15 @@ def near_duplicates(corpus: Corpus, *, threshold: float = SIMILAR) -> list[tuple
     width = SIGNATURE // BANDS
     pairs: set[tuple[int, int]] = set()
     for band in range(BANDS):
-        keys = np.ascontiguousarray(matrix[:, band * width : (band + 1) * width]).view(f"V{4 * width}").ravel()
+        keys = (
+            np.ascontiguousarray(matrix[:, band * width : (band + 1) * width])
+            .view(f"V{4 * width}")
+            .ravel()
+        )
         order = np.argsort(keys, kind="stable")
-        starts = np.flatnonzero(np.concatenate([[True], keys[order][1:] != keys[order][:-1], [True]]))
+        starts = np.flatnonzero(
+            np.concatenate([[True], keys[order][1:] != keys[order][:-1], [True]])
+        )
         for start, end in itertools.pairwise(starts):
             group = np.sort(order[start:end])[:MAX_BUCKET]
             pairs.update((int(a), int(b)) for i, a in enumerate(group) for b in group[i + 1 :])
@@ -263,8 +305,11 @@ def _signatures(corpus: Corpus) -> tuple[list[str], list[np.ndarray[Any, np.dtyp
 
 
 def _shingles(text: str) -> np.ndarray[Any, np.dtype[np.uint64]]:
-    """Hashes of the five-word sequences of a text, at most a few thousand of them, chosen by their hash."""
-    words = np.array([zlib.crc32(word.encode()) for word in text.lower().split()[:20000]], dtype=np.uint64)
+    """Hashes of the five-word sequences of a text, at most a few thousand of them, chosen by their
+    hash."""
+    words = np.array(
+        [zlib.crc32(word.encode()) for word in text.lower().split()[:20000]], dtype=np.uint64
+    )
     if len(words) < SHINGLE + 15:
         return np.empty(0, np.uint64)
     mixed = np.zeros(len(words) - SHINGLE + 1, dtype=np.uint64)

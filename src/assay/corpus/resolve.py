@@ -11,11 +11,11 @@ from typing import ClassVar
 import msgspec
 import polars as pl
 
-from assay.corpus.citation import PLAIN, Citation, Facts, Resolution, Scheme, Status, narrowed
-from assay.corpus.citations import parse
 from assay.corpus.disk import Corpus, open_path
 from assay.corpus.laws import Laws
 from assay.corpus.letters import Letters
+from assay.law.citation import PLAIN, Citation, Facts, Resolution, Scheme, Status, narrowed
+from assay.law.parse import parse
 
 VERSION = 1
 MANY_LAWS = 5000  # beyond this, knowing all names does not help to read one
@@ -43,8 +43,14 @@ class Resolver:
 
     @classmethod
     def of_corpus(cls, corpus: Corpus) -> Resolver:
-        resolver = cls.of_frames([corpus.frame.select(cls.COLUMNS).collect()], corpus.manifest.scheme)
-        cited = corpus.citations.filter(pl.col("kind") == "opinion").select("normal", "status", "targets").collect()
+        resolver = cls.of_frames(
+            [corpus.frame.select(cls.COLUMNS).collect()], corpus.manifest.scheme
+        )
+        cited = (
+            corpus.citations.filter(pl.col("kind") == "opinion")
+            .select("normal", "status", "targets")
+            .collect()
+        )
         resolver.letters.learn(cited.iter_rows())
         resolver.letters.read_text = lambda row: corpus.at(row).text
         return resolver
@@ -63,11 +69,19 @@ class Resolver:
                 resolver._add(row, doc_id, facts, section, moment, year)
                 row += 1
         laws = tuple(sorted(set(resolver.laws.titles.values())))
-        resolver.scheme = msgspec.structs.replace(scheme, laws=laws) if len(laws) < MANY_LAWS else scheme
+        resolver.scheme = (
+            msgspec.structs.replace(scheme, laws=laws) if len(laws) < MANY_LAWS else scheme
+        )
         return resolver
 
     def _add(
-        self, row: int, doc_id: str, facts: Facts, section: str | None, moment: str | None, year: int | None
+        self,
+        row: int,
+        doc_id: str,
+        facts: Facts,
+        section: str | None,
+        moment: str | None,
+        year: int | None,
     ) -> None:
         for alias in {doc_id, facts.case_number, *facts.aliases} - {""}:
             self.aliases[alias].append(row)
@@ -77,8 +91,8 @@ class Resolver:
             self.letters.add(row, doc_id, facts, year)
 
     def resolve(self, citation: Citation, source: int | None = None) -> Resolution:
-        """The documents that a citation names. `source` is the row of the citing document, whose own law and section
-        a relative citation means."""
+        """The documents that a citation names. `source` is the row of the citing document, whose
+        own law and section a relative citation means."""
         found = self._found(citation, source)
         if source is None or source not in found.rows:
             return found
@@ -105,14 +119,23 @@ def cite(
     """The citations of a text with what they name in a corpus."""
     if corpus is None:
         found = parse(text, language, scheme=scheme)
-        return [Resolved(citation=one, status="no-document", targets=(), reason="no corpus was given") for one in found]
+        return [
+            Resolved(citation=one, status="no-document", targets=(), reason="no corpus was given")
+            for one in found
+        ]
     resolver = resolver_of(str(corpus.data))
     answers = []
     languages = language or (None if resolver.laws.places else resolver.scheme.language or None)
-    for citation in parse(text, languages, scheme=msgspec.structs.replace(resolver.scheme, language="")):
+    for citation in parse(
+        text, languages, scheme=msgspec.structs.replace(resolver.scheme, language="")
+    ):
         outcome = resolver.resolve(citation)
         targets = tuple(corpus.at(row).id for row in outcome.rows)
-        answers.append(Resolved(citation=citation, status=outcome.status, targets=targets, reason=outcome.reason))
+        answers.append(
+            Resolved(
+                citation=citation, status=outcome.status, targets=targets, reason=outcome.reason
+            )
+        )
     return answers
 
 

@@ -1,8 +1,8 @@
-"""A helper process of an import: reads batches as JSON lines on its input and answers one line for each.
+"""A helper process of an import: reads batches as JSON lines on its input and answers one line for
+each.
 
-A plain child process and not a pool of forks: a fork of a process with polars' threads can hang, and a spawned pool
-runs the caller's script again.
-"""
+A plain child process and not a pool of forks: a fork of a process with polars' threads can hang,
+and a spawned pool runs the caller's script again."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from typing import Any
 
 import msgspec
 
+from assay.core.errors import AssayError, InputError
 from assay.corpus.parts import Batch, read_batch
-from assay.errors import AssayError, InputError
 
 
 def main() -> None:
@@ -36,7 +36,9 @@ def main() -> None:
 def helper() -> Iterator[subprocess.Popen[bytes]]:
     command = [sys.executable, "-c", "from assay.corpus.worker import main; main()"]
     # a session of its own: Ctrl-C is for the import, which then ends its helpers
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+    )
     try:
         yield process
     finally:
@@ -61,10 +63,14 @@ def ask(process: subprocess.Popen[bytes], batch: Batch) -> None:
         raise _died(batch)
     answer = msgspec.json.decode(line)
     if "crash" in answer:
-        raise AssayError(f"an importer failed on {batch.units[0].path} or a file after it: {answer['crash']}")
+        raise AssayError(
+            f"an importer failed on {batch.units[0].path} or a file after it: {answer['crash']}"
+        )
     if answer:
         raise InputError(answer["message"], where=answer["where"], hint=answer["hint"])
 
 
 def _died(batch: Batch) -> AssayError:
-    return AssayError(f"a helper process ended while reading {batch.units[0].path} or a file after it")
+    return AssayError(
+        f"a helper process ended while reading {batch.units[0].path} or a file after it"
+    )

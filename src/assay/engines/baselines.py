@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from assay.errors import InputError
-from assay.files import iter_json_lines
-from assay.types import Document, Hit, SearchEngine
+from assay.core.errors import InputError
+from assay.core.files import iter_json_lines
+from assay.core.types import Document, Hit, SearchEngine
 
 ID_KEYS = ("id", "_id", "doc_id", "opinion_id", "node_id")
 TEXT_KEYS = ("title", "section_title", "text", "content", "body")
@@ -21,7 +21,8 @@ WORD = re.compile(r"\w+")
 
 
 class RandomEngine(SearchEngine):
-    """Documents in an order drawn from the query's text and the seed: the floor under every measure."""
+    """Documents in an order drawn from the query's text and the seed: the floor under every
+    measure."""
 
     def __init__(self, documents: Iterable[Document], *, seed: int = 0) -> None:
         self._ids = [document.id for document in documents]
@@ -43,7 +44,9 @@ class Bm25Engine(SearchEngine):
         self._ids = [document.id for document in documents]
         counts = [Counter(_words(f"{document.title} {document.text}")) for document in documents]
         lengths = np.array([sum(count.values()) for count in counts], np.float64)
-        norm = k1 * (1 - b + b * lengths / max(float(lengths.mean()) if len(lengths) else 1.0, 1e-9))
+        norm = k1 * (
+            1 - b + b * lengths / max(float(lengths.mean()) if len(lengths) else 1.0, 1e-9)
+        )
         postings: dict[str, list[tuple[int, int]]] = {}
         for row, count in enumerate(counts):
             for word, frequency in count.items():
@@ -64,7 +67,9 @@ class Bm25Engine(SearchEngine):
                 rows, weights = self._postings[word]
                 scores[rows] += weights
         best = np.argsort(-scores, kind="stable")[:top_k]
-        return [Hit(doc_id=self._ids[row], score=float(scores[row])) for row in best if scores[row] > 0]
+        return [
+            Hit(doc_id=self._ids[row], score=float(scores[row])) for row in best if scores[row] > 0
+        ]
 
 
 def _words(text: str) -> list[str]:
@@ -80,9 +85,13 @@ def read_documents(path: Path) -> list[Document]:
             raise InputError("expected an object", where=where)
         doc_id = next((row[key] for key in ID_KEYS if isinstance(row.get(key), str)), None)
         if doc_id is None:
-            raise InputError(f"no id: expected one of {', '.join(ID_KEYS)} as a string", where=where)
+            raise InputError(
+                f"no id: expected one of {', '.join(ID_KEYS)} as a string", where=where
+            )
         if doc_id in documents:
-            raise InputError(f"the id {doc_id!r} comes twice", where=where, hint="Ids must be unique.")
+            raise InputError(
+                f"the id {doc_id!r} comes twice", where=where, hint="Ids must be unique."
+            )
         texts = [row[key] for key in TEXT_KEYS if isinstance(row.get(key), str)]
         documents[doc_id] = Document(id=doc_id, text=" ".join(texts))
     return list(documents.values())

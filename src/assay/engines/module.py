@@ -1,4 +1,5 @@
-"""An engine from a Python module, by shape: a class with `search(query, top_k)`, wherever its ABC comes from."""
+"""An engine from a Python module, by shape: a class with `search(query, top_k)`, wherever its ABC
+comes from."""
 
 from __future__ import annotations
 
@@ -10,16 +11,19 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from assay.errors import EngineError, InputError
+from assay.core.errors import EngineError, InputError
 
 
 def load_engine(spec: str) -> Any:
-    """`path.to.module`, `path.to.module:Class` or `path/to/file.py[:Class]`, looked up from the current folder."""
+    """`path.to.module`, `path.to.module:Class` or `path/to/file.py[:Class]`, looked up from the
+    current folder."""
     name, _, wanted = spec.partition(":") if not _is_windows_path(spec) else (spec, "", "")
     module = _import(name)
     target = getattr(module, wanted, None) if wanted else _only_engine(module, name)
     if target is None:
-        raise InputError(f"module {name!r} has no {wanted!r}", hint=f"It has: {_names(_engine_classes(module))}.")
+        raise InputError(
+            f"module {name!r} has no {wanted!r}", hint=f"It has: {_names(_engine_classes(module))}."
+        )
     if not inspect.isclass(target):
         return target
     try:
@@ -73,7 +77,9 @@ def _import(name: str) -> ModuleType:
 
 def _import_file(path: Path) -> ModuleType:
     if not path.is_file():
-        raise InputError("no such file", where=str(path), hint="Give the engine's Python file or module name.")
+        raise InputError(
+            "no such file", where=str(path), hint="Give the engine's Python file or module name."
+        )
     folder = str(path.parent.resolve())
     if folder not in sys.path:
         sys.path.insert(0, folder)
@@ -89,24 +95,35 @@ def _import_file(path: Path) -> ModuleType:
 def _only_engine(module: ModuleType, name: str) -> Any:
     classes = _engine_classes(module)
     own = [found for found in classes if found.__module__ == module.__name__] or classes
-    # a helper may have a `search` of its own: a class made for the interface goes first, then one that takes its call
-    own = [found for found in own if _implements_interface(found)] or [f for f in own if _takes_query(f)] or own
+    # a helper may have a `search` of its own: a class made for the interface goes first, then one
+    # that takes its call
+    own = (
+        [found for found in own if _implements_interface(found)]
+        or [f for f in own if _takes_query(f)]
+        or own
+    )
     if len(own) == 1:
         return own[0]
     if not own and callable(getattr(module, "search", None)):
         return module
     if not own:
-        raise InputError(f"module {name!r} has no search engine",
-                         hint="Expected a class with a method search(query, top_k).")  # fmt: skip
-    raise InputError(f"module {name!r} has {len(own)} engines: {_names(own)}",
-                     hint=f"Say which: {name}:{own[0].__name__}.")  # fmt: skip
+        raise InputError(
+            f"module {name!r} has no search engine",
+            hint="Expected a class with a method search(query, top_k).",
+        )
+    raise InputError(
+        f"module {name!r} has {len(own)} engines: {_names(own)}",
+        hint=f"Say which: {name}:{own[0].__name__}.",
+    )
 
 
 def _engine_classes(module: ModuleType) -> list[type]:
     return [
         value
         for value in vars(module).values()
-        if inspect.isclass(value) and callable(getattr(value, "search", None)) and not inspect.isabstract(value)
+        if inspect.isclass(value)
+        and callable(getattr(value, "search", None))
+        and not inspect.isabstract(value)
     ]
 
 

@@ -1,12 +1,12 @@
-"""A search that lives in PostgreSQL: full text, pgvector and trigrams over one table, fused by rank.
+"""A search that lives in PostgreSQL: full text, pgvector and trigrams over one table, fused by
+rank.
 
-    from assay.engines.postgres import PostgresEngine, Settings
-    engine = PostgresEngine(Settings(url="postgresql://…", table="case_law", text="body", config="english"))
+    from assay.engines.postgres import PostgresEngine, Settings engine =
+    PostgresEngine(Settings(url="postgresql://…", table="case_law", text="body", config="english"))
 
-Each way of searching that the database cannot do is left out and named in `engine.missing`; with none left it is an
-error. A team whose production path has its own SQL gives that instead (`Settings.query`), and gets exactly that path
-measured.
-"""
+Each way of searching that the database cannot do is left out and named in `engine.missing`; with
+none left it is an error. A team whose production path has its own SQL gives that instead
+(`Settings.query`), and gets exactly that path measured."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from assay.errors import EngineError, InputError
-from assay.types import Hit, SearchEngine
+from assay.core.errors import EngineError, InputError
+from assay.core.types import Hit, SearchEngine
 
 _log = logging.getLogger("assay.engines")
 T = TypeVar("T")
@@ -26,13 +26,13 @@ Embed = Callable[[str], Sequence[float]]
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where the documents are. `config` is a text-search configuration of the database ("simple", "english", …);
-    `tsvector` a stored column of words, where there is one; `vector` a pgvector column, used when there is an embedder;
-    `trigram` the column that trigrams look at, by default the text; `where` a condition on the rows.
+    """Where the documents are. `config` is a text-search configuration of the database ("simple",
+    "english", …); `tsvector` a stored column of words, where there is one; `vector` a pgvector
+    column, used when there is an embedder; `trigram` the column that trigrams look at, by default
+    the text; `where` a condition on the rows.
 
-    `query` replaces all of it: one SELECT with %(query)s and %(top_k)s that returns id and, optionally, score, the best
-    first.
-    """
+    `query` replaces all of it: one SELECT with %(query)s and %(top_k)s that returns id and,
+    optionally, score, the best first."""
 
     url: str
     table: str = ""
@@ -81,8 +81,10 @@ class PostgresEngine(SearchEngine):
             own = self._settings.query
             ways = {"query": (own, 1.0)} if own else self._available()
             values = self._values(query, self._settings.depth)
-            return {way: "\n".join(line for (line,) in self._rows(f"EXPLAIN {statement}", values))
-                    for way, (statement, _) in ways.items()}  # fmt: skip
+            return {
+                way: "\n".join(line for (line,) in self._rows(f"EXPLAIN {statement}", values))
+                for way, (statement, _) in ways.items()
+            }
 
         return self._asked(work)
 
@@ -91,7 +93,9 @@ class PostgresEngine(SearchEngine):
             try:
                 return work()
             except self._psycopg.OperationalError:
-                _close(self._open)  # the server may have closed an idle connection: once more on a new one
+                _close(
+                    self._open
+                )  # the server may have closed an idle connection: once more on a new one
                 return work()
         except self._psycopg.Error as error:
             raise EngineError(f"{self.name()}: {_first_line(error)}") from error
@@ -99,21 +103,32 @@ class PostgresEngine(SearchEngine):
     def _search(self, query: str, top_k: int) -> list[Hit]:
         settings = self._settings
         if settings.query:
-            return [Hit(doc_id=str(row[0]), score=float(row[1]) if len(row) > 1 and row[1] is not None else None)
-                    for row in self._rows(settings.query, self._values(query, top_k))[:top_k]]  # fmt: skip
+            return [
+                Hit(
+                    doc_id=str(row[0]),
+                    score=float(row[1]) if len(row) > 1 and row[1] is not None else None,
+                )
+                for row in self._rows(settings.query, self._values(query, top_k))[:top_k]
+            ]
         ways = self._available()
         values = self._values(query, top_k)
         ranked = {way: self._rows(statement, values) for way, (statement, _) in ways.items()}
-        return fuse(ranked, {way: weight for way, (_, weight) in ways.items()}, settings.rrf_k)[:top_k]
+        return fuse(ranked, {way: weight for way, (_, weight) in ways.items()}, settings.rrf_k)[
+            :top_k
+        ]
 
     def _values(self, query: str, top_k: int) -> dict[str, Any]:
         query = query.replace("\0", "")
-        values: dict[str, Any] = {"query": query, "depth": max(self._settings.depth, top_k), "top_k": top_k}
+        values: dict[str, Any] = {
+            "query": query,
+            "depth": max(self._settings.depth, top_k),
+            "top_k": top_k,
+        }
         if self._ways and "vector" in self._ways and self._embed is not None:
             values["vector"] = f"[{','.join(map(repr, map(float, self._embed(query))))}]"
         return values
 
-    # ── what the database can do ─────────────────────────────────────────────────────────────────────────────────────
+    # ── what the database can do ──────────────────────────────────────────────────────────────────
 
     def _available(self) -> dict[str, tuple[str, float]]:
         """The ways of searching that work here; the others are named once, with the reason."""
@@ -124,17 +139,31 @@ class PostgresEngine(SearchEngine):
         extensions = self._extensions
         wanted = {
             "full_text": (FULL_TEXT, settings.full_text_weight, ""),
-            "vector": (VECTOR, settings.vector_weight if settings.vector else 0.0, self._why_no_vectors(extensions)),
-            "trigram": (TRIGRAM, settings.trigram_weight,
-                        "" if "pg_trgm" in extensions else "the extension pg_trgm is not installed in this database"),
-        }  # fmt: skip
+            "vector": (
+                VECTOR,
+                settings.vector_weight if settings.vector else 0.0,
+                self._why_no_vectors(extensions),
+            ),
+            "trigram": (
+                TRIGRAM,
+                settings.trigram_weight,
+                ""
+                if "pg_trgm" in extensions
+                else "the extension pg_trgm is not installed in this database",
+            ),
+        }
         self.missing = {way: why for way, (_, weight, why) in wanted.items() if why and weight > 0}
         for way, why in self.missing.items():
             _log.warning("%s: no %s search: %s", self.name(), way.replace("_", "-"), why)
-        self._ways = {way: (_quoted(statement, settings), weight)
-                      for way, (statement, weight, why) in wanted.items() if weight > 0 and not why}  # fmt: skip
+        self._ways = {
+            way: (_quoted(statement, settings), weight)
+            for way, (statement, weight, why) in wanted.items()
+            if weight > 0 and not why
+        }
         if not self._ways:
-            raise EngineError(f"{self.name()}: no way of searching is left: {'; '.join(self.missing.values())}")
+            raise EngineError(
+                f"{self.name()}: no way of searching is left: {'; '.join(self.missing.values())}"
+            )
         return self._ways
 
     def _why_no_vectors(self, extensions: dict[str, str]) -> str:
@@ -154,12 +183,20 @@ class PostgresEngine(SearchEngine):
         settings = self._settings
         connection = self._psycopg.connect(settings.url, autocommit=True, connect_timeout=10)
         self._open.append(connection)
-        self._extensions = dict(connection.execute("SELECT extname, extversion FROM pg_extension").fetchall())
+        self._extensions = dict(
+            connection.execute("SELECT extname, extversion FROM pg_extension").fetchall()
+        )
         options = {"statement_timeout": str(int(settings.timeout_s * 1000))}
         if "vector" in self._extensions:
             options["hnsw.ef_search"] = str(min(max(settings.depth, 40), 1000))
-            if _version(self._extensions["vector"]) >= (0, 8):  # goes on until enough rows meet the condition
-                options |= {"hnsw.iterative_scan": "strict_order", "ivfflat.iterative_scan": "relaxed_order"}
+            if _version(self._extensions["vector"]) >= (
+                0,
+                8,
+            ):  # goes on until enough rows meet the condition
+                options |= {
+                    "hnsw.iterative_scan": "strict_order",
+                    "ivfflat.iterative_scan": "relaxed_order",
+                }
         if "pg_trgm" in self._extensions:
             options["pg_trgm.word_similarity_threshold"] = str(SIMILAR)
         for name, value in options.items():
@@ -167,9 +204,12 @@ class PostgresEngine(SearchEngine):
 
 
 SIMILAR = 0.3  # of the query's trigrams; the operator's own threshold, 0.6, misses inflected Hebrew
-# Conditions and orders are written as the indexes know them: GIN on to_tsvector(CONFIG, text) or on a stored tsvector;
-# GIN or GiST with trigram operators; HNSW or IVFFlat with vector_cosine_ops, which no second sort key may follow.
-# Any word of the query may match, as in every engine that ranks: the database's own operator would want all of them.
+# Conditions and orders are written as the indexes know them: GIN on to_tsvector(CONFIG, text) or on
+# a stored tsvector;
+# GIN or GiST with trigram operators; HNSW or IVFFlat with vector_cosine_ops, which no second sort
+# key may follow.
+# Any word of the query may match, as in every engine that ranks: the database's own operator would
+# want all of them.
 FULL_TEXT = """
 WITH words AS (
   SELECT string_agg(quote_literal(lexeme), ' | ')::tsquery AS wanted FROM unnest(to_tsvector({config}, %(query)s))
@@ -192,27 +232,33 @@ def _version(text: str) -> tuple[int, ...]:
 
 
 def _quoted(statement: str, settings: Settings) -> str:
-    """Names as identifiers, so that a name can be anything and means nothing else. `where` is the team's own SQL. The
-    configuration is a constant, since an index on to_tsvector is found by it."""
+    """Names as identifiers, so that a name can be anything and means nothing else. `where` is the
+    team's own SQL. The configuration is a constant, since an index on to_tsvector is found by
+    it."""
     config = f"'{settings.config.replace(chr(39), chr(39) * 2).replace('%', '%%')}'::regconfig"
     text = _name(settings.text)
     return statement.format(
-        id=_name(settings.id), table=_name(settings.table), vector=_name(settings.vector), config=config,
+        id=_name(settings.id),
+        table=_name(settings.table),
+        vector=_name(settings.vector),
+        config=config,
         trigram=_name(settings.trigram) if settings.trigram else text,
         title=_name(settings.title) if settings.title else "''",
         words=_name(settings.tsvector) if settings.tsvector else f"to_tsvector({config}, {text})",
         where_and=f"WHERE ({settings.where}) AND" if settings.where else "WHERE",
-    )  # fmt: skip
+    )
 
 
 def _name(name: str) -> str:
     """A dot parts schema and table."""
-    return ".".join(f'"{part.replace(chr(34), chr(34) * 2).replace("%", "%%")}"' for part in name.split("."))
+    return ".".join(
+        f'"{part.replace(chr(34), chr(34) * 2).replace("%", "%%")}"' for part in name.split(".")
+    )
 
 
 def fuse(ranked: dict[str, list[tuple[Any, ...]]], weights: dict[str, float], k: int) -> list[Hit]:
-    """Reciprocal rank fusion: weight / (k + rank), summed; ties by id, so that the order is always the same. Rows are
-    (id, score, title), the best first."""
+    """Reciprocal rank fusion: weight / (k + rank), summed; ties by id, so that the order is always
+    the same. Rows are (id, score, title), the best first."""
     scores: dict[str, float] = {}
     parts: dict[str, dict[str, Any]] = {}
     titles: dict[str, str] = {}
@@ -222,7 +268,9 @@ def fuse(ranked: dict[str, list[tuple[Any, ...]]], weights: dict[str, float], k:
             parts.setdefault(doc_id, {})[way] = {"rank": rank, "score": float(score)}
             titles[doc_id] = title or ""
     ordered = sorted(scores, key=lambda doc_id: (-scores[doc_id], doc_id))
-    return [Hit(doc_id=id, score=scores[id], title=titles[id], explanation=parts[id]) for id in ordered]
+    return [
+        Hit(doc_id=id, score=scores[id], title=titles[id], explanation=parts[id]) for id in ordered
+    ]
 
 
 def _close(connections: list[Any]) -> None:

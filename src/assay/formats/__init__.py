@@ -1,7 +1,7 @@
 """Gold sets and runs in and out, one module a format, found by name or by what a file looks like.
 
-A new format is one module with `read_gold`/`write_gold` or `read_run`, and one row in a table below.
-"""
+A new format is one module with `read_gold`/`write_gold` or `read_run`, and one row in a table
+below."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from assay.errors import InputError
-from assay.types import GoldSet, Judgment, Run
+from assay.core.errors import InputError
+from assay.core.types import GoldSet, Judgment, Run
 
 GOLD_FORMATS = {
     "json": "assay.formats.dataset_json",
@@ -58,8 +58,11 @@ def add_judgments(path: Path, judgments: Sequence[Judgment]) -> None:
     """Write more judgments into a gold set, in a format that keeps who made them and when."""
     module = import_module(GOLD_FORMATS[detect_gold(path)])
     if not hasattr(module, "add_judgments"):
-        raise InputError("this format does not keep a grade 0, or who judged and when", where=str(path),
-                         hint=f"Make a dataset.json of it first: assay gold convert {path} dataset.json")  # fmt: skip
+        raise InputError(
+            "this format does not keep a grade 0, or who judged and when",
+            where=str(path),
+            hint=f"Make a dataset.json of it first: assay gold convert {path} dataset.json",
+        )
     module.add_judgments(path, judgments)
 
 
@@ -80,14 +83,16 @@ def detect_gold(path: Path) -> str:
 def detect_run(path: Path) -> str:
     if path.suffix != ".json":
         return "trec"
-    from assay.files import read_json
+    from assay.core.files import read_json
 
     data = read_json(path)
     return "json" if _looks_like_results(data) else "beir"
 
 
 def _looks_like_results(data: Any) -> bool:
-    return isinstance(data, dict) and bool({"per_query", "results", "metrics", "timestamp", "overall"} & set(data))
+    return isinstance(data, dict) and bool(
+        {"per_query", "results", "metrics", "timestamp", "overall"} & set(data)
+    )
 
 
 def format_of_name(path: Path) -> str:
@@ -95,8 +100,11 @@ def format_of_name(path: Path) -> str:
     if path.is_dir() or (not path.suffix and not path.exists()):
         return "beir"
     if path.suffix not in BY_SUFFIX and not path.exists():
-        raise InputError(f"unknown ending {path.suffix!r}", where=str(path),
-                         hint=f"Known: {', '.join(BY_SUFFIX)} or a folder; or name the format with --to.")  # fmt: skip
+        raise InputError(
+            f"unknown ending {path.suffix!r}",
+            where=str(path),
+            hint=f"Known: {', '.join(BY_SUFFIX)} or a folder; or name the format with --to.",
+        )
     return BY_SUFFIX.get(path.suffix, "trec")
 
 

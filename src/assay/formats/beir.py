@@ -1,4 +1,5 @@
-"""BEIR: a folder with `queries.jsonl` and `qrels/SPLIT.tsv`; results as JSON `{query: {document: score}}`."""
+"""BEIR: a folder with `queries.jsonl` and `qrels/SPLIT.tsv`; results as JSON `{query: {document:
+score}}`."""
 
 from __future__ import annotations
 
@@ -9,11 +10,20 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from assay.errors import InputError
-from assay.files import iter_json_lines, iter_lines, read_json, write_atomic
-from assay.formats.schema import describe, expect, finite, grade_of, id_of, record, unique, unknown_keys
-from assay.runs import run_from_scores
-from assay.types import GoldSet, Judgment, Query, Run, judgments_to_frame
+from assay.core.errors import InputError
+from assay.core.files import iter_json_lines, iter_lines, read_json, write_atomic
+from assay.core.runs import run_from_scores
+from assay.core.types import GoldSet, Judgment, Query, Run, judgments_to_frame
+from assay.formats.schema import (
+    describe,
+    expect,
+    finite,
+    grade_of,
+    id_of,
+    record,
+    unique,
+    unknown_keys,
+)
 
 HEADER = "query-id\tcorpus-id\tscore"
 SPLITS = ("test", "dev", "train")
@@ -27,27 +37,42 @@ class _Query(msgspec.Struct):
 
 
 def read_gold(path: Path) -> GoldSet:
-    """The folder; of several splits the first of test, dev, train. A `SPLIT.tsv` given itself picks the split."""
+    """The folder; of several splits the first of test, dev, train. A `SPLIT.tsv` given itself picks
+    the split."""
     folder, qrels = (path.parent.parent, path) if path.is_file() else (path, _qrels_of(path))
     queries: list[Query] = []
     seen: set[str] = set()
     for number, raw in iter_json_lines(folder / "queries.jsonl", strict=True):
         at = f"line {number}"
-        row = record(expect(raw, dict, folder / "queries.jsonl", at, "an object"), _Query, folder / "queries.jsonl", at)
+        row = record(
+            expect(raw, dict, folder / "queries.jsonl", at, "an object"),
+            _Query,
+            folder / "queries.jsonl",
+            at,
+        )
         unique(row._id, seen, folder / "queries.jsonl", at, "query id")
-        known = {key: row.metadata[key] for key in METADATA if isinstance(row.metadata.get(key), str)}
-        rest = {key: value for key, value in row.metadata.items() if key not in known} | unknown_keys(raw, _Query)
+        known = {
+            key: row.metadata[key] for key in METADATA if isinstance(row.metadata.get(key), str)
+        }
+        rest = {
+            key: value for key, value in row.metadata.items() if key not in known
+        } | unknown_keys(raw, _Query)
         queries.append(Query(id=row._id, text=row.text, extra=rest, **known))
     judgments = _read_qrels(qrels, seen)
-    return GoldSet(name=folder.name, queries=tuple(queries), judgments=judgments_to_frame(judgments))
+    return GoldSet(
+        name=folder.name, queries=tuple(queries), judgments=judgments_to_frame(judgments)
+    )
 
 
 def _qrels_of(folder: Path) -> Path:
     for split in SPLITS:
         if (folder / "qrels" / f"{split}.tsv").exists():
             return folder / "qrels" / f"{split}.tsv"
-    raise InputError("no qrels/test.tsv, dev.tsv or train.tsv in the folder", where=str(folder),
-                     hint="A BEIR folder has queries.jsonl and qrels/SPLIT.tsv.")  # fmt: skip
+    raise InputError(
+        "no qrels/test.tsv, dev.tsv or train.tsv in the folder",
+        where=str(folder),
+        hint="A BEIR folder has queries.jsonl and qrels/SPLIT.tsv.",
+    )
 
 
 def _read_qrels(path: Path, known: set[str]) -> list[Judgment]:
@@ -62,22 +87,36 @@ def _read_qrels(path: Path, known: set[str]) -> list[Judgment]:
         if fields[0] not in known:
             raise InputError(f"query {fields[0]!r} is not in queries.jsonl", where=where)
         if (fields[0], fields[1]) in judgments:
-            raise InputError(f"document {fields[1]!r} is judged twice on query {fields[0]!r}", where=where,
-                             hint="Keep one judgment a pair.")  # fmt: skip
+            raise InputError(
+                f"document {fields[1]!r} is judged twice on query {fields[0]!r}",
+                where=where,
+                hint="Keep one judgment a pair.",
+            )
         grade = grade_of(fields[2], where)
-        judgments[fields[0], fields[1]] = Judgment(query_id=fields[0], doc_id=fields[1], grade=grade)
+        judgments[fields[0], fields[1]] = Judgment(
+            query_id=fields[0], doc_id=fields[1], grade=grade
+        )
     return list(judgments.values())
 
 
 def write_gold(gold: GoldSet, path: Path) -> list[Path]:
     queries = []
     for query in gold.queries:
-        metadata = {key: getattr(query, key) for key in METADATA if getattr(query, key)} | dict(query.extra)
-        queries.append(msgspec.json.encode({"_id": query.id, "text": query.text, "metadata": metadata}) + b"\n")
+        metadata = {key: getattr(query, key) for key in METADATA if getattr(query, key)} | dict(
+            query.extra
+        )
+        queries.append(
+            msgspec.json.encode({"_id": query.id, "text": query.text, "metadata": metadata}) + b"\n"
+        )
     rows = [HEADER + "\n"]
     for judgment in gold.iter_judgments():
-        if "\t" in judgment.query_id + judgment.doc_id or "\n" in judgment.query_id + judgment.doc_id:
-            raise InputError(f"the id {judgment.doc_id!r} has a tab or a line break and cannot be written to a TSV")
+        if (
+            "\t" in judgment.query_id + judgment.doc_id
+            or "\n" in judgment.query_id + judgment.doc_id
+        ):
+            raise InputError(
+                f"the id {judgment.doc_id!r} has a tab or a line break and cannot be written to a TSV"
+            )
         rows.append(f"{judgment.query_id}\t{judgment.doc_id}\t{judgment.grade}\n")
     written = [path / "queries.jsonl", path / "qrels" / "test.tsv"]
     write_atomic(written[0], b"".join(queries))
@@ -92,9 +131,13 @@ def read_run(path: Path) -> Run:
     lengths: list[int] = []
     for query_id, scored in data.items():
         at = f"$.{id_of(query_id, path, '$')}"
-        for doc_id, score in expect(scored, dict, path, at, "an object of documents and scores").items():
+        for doc_id, score in expect(
+            scored, dict, path, at, "an object of documents and scores"
+        ).items():
             if isinstance(score, bool) or not isinstance(score, int | float):
-                raise InputError(f"expected a score, got {describe(score)}", where=f"{path}: {at}.{doc_id}")
+                raise InputError(
+                    f"expected a score, got {describe(score)}", where=f"{path}: {at}.{doc_id}"
+                )
             doc_ids.append(id_of(doc_id, path, at))
             scores.append(finite(score, path, f"{at}.{doc_id}"))
         lengths.append(len(scored))

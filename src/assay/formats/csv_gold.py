@@ -1,4 +1,5 @@
-"""Gold as CSV: one row a judgment, `query_id, query, doc_id, grade` and any of the optional columns."""
+"""Gold as CSV: one row a judgment, `query_id, query, doc_id, grade` and any of the optional
+columns."""
 
 from __future__ import annotations
 
@@ -11,14 +12,26 @@ from typing import Any
 
 import msgspec
 
-from assay.errors import InputError
-from assay.files import decode, read_bytes, refuse_long_lines, write_atomic
+from assay.core.errors import InputError
+from assay.core.files import decode, read_bytes, refuse_long_lines, write_atomic
+from assay.core.types import JUDGMENT_TEXT_COLUMNS, GoldSet, Judgment, Query, judgments_to_frame
 from assay.formats.schema import grade_of, text_of
-from assay.types import JUDGMENT_TEXT_COLUMNS, GoldSet, Judgment, Query, judgments_to_frame
 
 REQUIRED = ("query_id", "doc_id", "grade")
-KNOWN = ("query_id", "query", "doc_id", "grade", "type", "topic", "issue", "category", "language", "corpus", "notes",
-         *JUDGMENT_TEXT_COLUMNS)  # fmt: skip
+KNOWN = (
+    "query_id",
+    "query",
+    "doc_id",
+    "grade",
+    "type",
+    "topic",
+    "issue",
+    "category",
+    "language",
+    "corpus",
+    "notes",
+    *JUDGMENT_TEXT_COLUMNS,
+)
 QUERY_COLUMNS = ("type", "topic", "issue", "category", "language", "corpus", "notes")
 
 
@@ -29,11 +42,16 @@ def read_gold(path: Path) -> GoldSet:
         _read_row(row, queries, judgments, where, path)
     if not queries:
         raise InputError("there are no rows below the header", where=str(path))
-    return GoldSet(name=path.stem, queries=tuple(queries.values()), judgments=judgments_to_frame(judgments.values()))
+    return GoldSet(
+        name=path.stem,
+        queries=tuple(queries.values()),
+        judgments=judgments_to_frame(judgments.values()),
+    )
 
 
 def read_judgments(path: Path) -> tuple[list[tuple[str, Judgment]], int]:
-    """The judgments that a person filled in, each with where it stands, and how many rows have no grade yet."""
+    """The judgments that a person filled in, each with where it stands, and how many rows have no
+    grade yet."""
     found: dict[tuple[str, str], tuple[str, Judgment]] = {}
     rows = 0
     for where, row in _rows(path):
@@ -43,7 +61,11 @@ def read_judgments(path: Path) -> tuple[list[tuple[str, Judgment]], int]:
             continue
         pair = (values["query_id"], values["doc_id"])
         if not all(pair) or None in row or pair in found:
-            problem = "this pair is graded twice" if pair in found else "the row has no query_id, no doc_id or too much"
+            problem = (
+                "this pair is graded twice"
+                if pair in found
+                else "the row has no query_id, no doc_id or too much"
+            )
             raise InputError(problem, where=where, hint="Nothing was changed.")
         text = {name: values[name] for name in JUDGMENT_TEXT_COLUMNS if values.get(name)}
         grade = grade_of(values["grade"], where)
@@ -59,7 +81,8 @@ def add_judgments(path: Path, judgments: Sequence[Judgment]) -> None:
 
 
 def _rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
-    """Each row with where it stands. Spreadsheets separate by commas, semicolons or tabs, as their language has it."""
+    """Each row with where it stands. Spreadsheets separate by commas, semicolons or tabs, as their
+    language has it."""
     refuse_long_lines(path)
     text = decode(read_bytes(path), path)
     mark = max(",;\t", key=text.partition("\n")[0].count)
@@ -73,8 +96,11 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
     if repeated:
         raise InputError(f"the column {repeated} comes twice", where=f"{path}:1")
     if missing:
-        raise InputError(f"the column {missing[0]} is missing", where=f"{path}:1",
-                         hint=f"Expected a header with {', '.join(REQUIRED)} and optionally query.")  # fmt: skip
+        raise InputError(
+            f"the column {missing[0]} is missing",
+            where=f"{path}:1",
+            hint=f"Expected a header with {', '.join(REQUIRED)} and optionally query.",
+        )
     try:
         for row in reader:
             yield f"{path}:{reader.line_num}", row
@@ -83,7 +109,11 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
 
 
 def _read_row(
-    row: dict[str, str], queries: dict[str, Query], judgments: dict[tuple[str, str], Judgment], where: str, path: Path
+    row: dict[str, str],
+    queries: dict[str, Query],
+    judgments: dict[tuple[str, str], Judgment],
+    where: str,
+    path: Path,
 ) -> None:
     values = {key: value or "" for key, value in row.items() if key is not None}
     query_id, doc_id, grade = (values[name] for name in REQUIRED)
@@ -94,24 +124,35 @@ def _read_row(
     if query.text:
         text_of(query.text, path, where)
     if queries.setdefault(query_id, query) != query:
-        raise InputError(f"query {query_id!r} has another text or attribute than on its first row", where=where)
+        raise InputError(
+            f"query {query_id!r} has another text or attribute than on its first row", where=where
+        )
     if not doc_id and not grade:
         return  # a query without judgments
     if not doc_id:
         raise InputError("a grade without a doc_id", where=where)
     if (query_id, doc_id) in judgments:
-        raise InputError(f"document {doc_id!r} is judged twice on query {query_id!r}", where=where,
-                         hint="Keep one judgment a pair.")  # fmt: skip
+        raise InputError(
+            f"document {doc_id!r} is judged twice on query {query_id!r}",
+            where=where,
+            hint="Keep one judgment a pair.",
+        )
     text = {name: values[name] for name in JUDGMENT_TEXT_COLUMNS if values.get(name)}
     unknown = {name: value for name, value in values.items() if name not in KNOWN and value}
     if unknown:  # kept with the judgment, as the other formats keep keys they do not know
-        text["extra"] = msgspec.json.encode(msgspec.json.decode(text.get("extra") or "{}") | unknown).decode()
-    judgments[query_id, doc_id] = Judgment(query_id=query_id, doc_id=doc_id, grade=grade_of(grade, where), **text)
+        text["extra"] = msgspec.json.encode(
+            msgspec.json.decode(text.get("extra") or "{}") | unknown
+        ).decode()
+    judgments[query_id, doc_id] = Judgment(
+        query_id=query_id, doc_id=doc_id, grade=grade_of(grade, where), **text
+    )
 
 
 def write_gold(gold: GoldSet, path: Path) -> list[Path]:
     text_columns = [name for name in JUDGMENT_TEXT_COLUMNS if name in gold.judgments.columns]
-    query_columns = [name for name in QUERY_COLUMNS if any(getattr(query, name) for query in gold.queries)]
+    query_columns = [
+        name for name in QUERY_COLUMNS if any(getattr(query, name) for query in gold.queries)
+    ]
     stream = io.StringIO(newline="")
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(["query_id", "query", *query_columns, "doc_id", "grade", *text_columns])

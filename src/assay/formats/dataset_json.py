@@ -1,4 +1,5 @@
-"""The graded dataset of the suite: `dataset.json` with taxonomy, queries and graded judgments with rationales."""
+"""The graded dataset of the suite: `dataset.json` with taxonomy, queries and graded judgments with
+rationales."""
 
 from __future__ import annotations
 
@@ -10,14 +11,23 @@ from typing import Any
 
 import msgspec
 
-from assay.errors import InputError
-from assay.files import decode, read_bytes, read_strict_json, write_atomic
+from assay.core.errors import InputError
+from assay.core.files import decode, read_bytes, read_strict_json, write_atomic
+from assay.core.types import GoldSet, Issue, Judgment, Query, Topic, judgments_to_frame
 from assay.formats.schema import expect, record, text_of, unique, unknown_keys
-from assay.types import GoldSet, Issue, Judgment, Query, Topic, judgments_to_frame
 
 QUERY_TYPES = ("keyword", "natural_language", "fact_pattern")
 MAX_SCORE = 2
-TOP_KEYS = ("version", "created_at", "description", "taxonomy", "queries", "name", "rubric", "status")
+TOP_KEYS = (
+    "version",
+    "created_at",
+    "description",
+    "taxonomy",
+    "queries",
+    "name",
+    "rubric",
+    "status",
+)
 
 
 class _Query(msgspec.Struct):
@@ -45,13 +55,19 @@ def read_gold(path: Path) -> GoldSet:
     data = expect(read_strict_json(path), dict, path, "$", "an object with taxonomy and queries")
     taxonomy = {
         topic_id: _read_topic(topic, path, f"$.taxonomy.{topic_id}")
-        for topic_id, topic in expect(data.get("taxonomy", {}), dict, path, "$.taxonomy", "an object").items()
+        for topic_id, topic in expect(
+            data.get("taxonomy", {}), dict, path, "$.taxonomy", "an object"
+        ).items()
     }
     queries: list[Query] = []
     judgments: list[Judgment] = []
     seen: set[str] = set()
     if "queries" not in data:
-        raise InputError("the key queries is missing", where=f"{path}: $", hint="Is this a dataset.json of the suite?")
+        raise InputError(
+            "the key queries is missing",
+            where=f"{path}: $",
+            hint="Is this a dataset.json of the suite?",
+        )
     for index, raw in enumerate(expect(data["queries"], list, path, "$.queries", "an array")):
         at = f"$.queries[{index}]"
         query, graded = _read_query(expect(raw, dict, path, at, "an object"), taxonomy, path, at)
@@ -63,8 +79,11 @@ def read_gold(path: Path) -> GoldSet:
     for key in ("name", "version", "created_at", "description", "rubric", "status"):
         expect(data.get(key) or "", str, path, f"$.{key}", "a string")
     if data.get("status") not in (None, "", "provisional", "approved"):
-        raise InputError(f"unknown status {data['status']!r}", where=f"{path}: $.status",
-                         hint="Expected provisional or approved.")  # fmt: skip
+        raise InputError(
+            f"unknown status {data['status']!r}",
+            where=f"{path}: $.status",
+            hint="Expected provisional or approved.",
+        )
     return GoldSet(
         name=str(data.get("name") or path.stem),
         version=str(data.get("version", "")),
@@ -97,55 +116,93 @@ def _topic_object(topic: Topic) -> dict[str, Any]:
     return data
 
 
-def _read_query(raw: dict[str, Any], taxonomy: dict[str, Topic], path: Path, at: str) -> tuple[Query, list[Judgment]]:
+def _read_query(
+    raw: dict[str, Any], taxonomy: dict[str, Topic], path: Path, at: str
+) -> tuple[Query, list[Judgment]]:
     row = record(raw, _Query, path, at)
     text_of(row.text, path, f"{at}.text")
     if row.type and row.type not in QUERY_TYPES:
-        raise InputError(f"unknown query type {row.type!r}", where=f"{path}: {at}.type",
-                         hint=f"Expected one of: {', '.join(QUERY_TYPES)}.")  # fmt: skip
+        raise InputError(
+            f"unknown query type {row.type!r}",
+            where=f"{path}: {at}.type",
+            hint=f"Expected one of: {', '.join(QUERY_TYPES)}.",
+        )
     if row.topic and taxonomy and row.topic not in taxonomy:
-        raise InputError(f"unknown topic {row.topic!r}", where=f"{path}: {at}.topic",
-                         hint=f"The taxonomy has: {', '.join(taxonomy)}.")  # fmt: skip
+        raise InputError(
+            f"unknown topic {row.topic!r}",
+            where=f"{path}: {at}.topic",
+            hint=f"The taxonomy has: {', '.join(taxonomy)}.",
+        )
     query = Query(
-        id=row.id, text=row.text, type=row.type, topic=row.topic, issue=row.issue, notes=row.notes or "",
+        id=row.id,
+        text=row.text,
+        type=row.type,
+        topic=row.topic,
+        issue=row.issue,
+        notes=row.notes or "",
         extra=unknown_keys(raw, _Query),
-    )  # fmt: skip
+    )
     seen: set[str] = set()
     judgments = []
     for index, item in enumerate(row.relevance_judgments):
         where = f"{at}.relevance_judgments[{index}]"
         judgment = record(item, _Judgment, path, where)
         if not 0 <= judgment.score <= MAX_SCORE:
-            raise InputError(f"the score is {judgment.score}", where=f"{path}: {where}.score",
-                             hint="The scale is 0, 1 or 2 (see docs/rubric.md).")  # fmt: skip
+            raise InputError(
+                f"the score is {judgment.score}",
+                where=f"{path}: {where}.score",
+                hint="The scale is 0, 1 or 2 (see docs/rubric.md).",
+            )
         if judgment.opinion_id in seen:
-            raise InputError(f"opinion {judgment.opinion_id!r} is judged twice on query {row.id!r}",
-                             where=f"{path}: {where}.opinion_id", hint="Keep one judgment a pair.")  # fmt: skip
+            raise InputError(
+                f"opinion {judgment.opinion_id!r} is judged twice on query {row.id!r}",
+                where=f"{path}: {where}.opinion_id",
+                hint="Keep one judgment a pair.",
+            )
         seen.add(judgment.opinion_id)
         unknown = unknown_keys(item, _Judgment)
         fields = {
-            field: getattr(judgment, field) for field in ("rationale", "judge", "source", "rubric", "at", "supersedes")
+            field: getattr(judgment, field)
+            for field in ("rationale", "judge", "source", "rubric", "at", "supersedes")
         }
-        judgments.append(Judgment(query_id=row.id, doc_id=judgment.opinion_id, grade=judgment.score, **fields,
-                                  extra=msgspec.json.encode(unknown).decode() if unknown else ""))  # fmt: skip
+        judgments.append(
+            Judgment(
+                query_id=row.id,
+                doc_id=judgment.opinion_id,
+                grade=judgment.score,
+                **fields,
+                extra=msgspec.json.encode(unknown).decode() if unknown else "",
+            )
+        )
     return query, judgments
 
 
 def _judgment_object(judgment: Judgment) -> dict[str, Any]:
-    row: dict[str, Any] = {"opinion_id": judgment.doc_id, "score": judgment.grade, "rationale": judgment.rationale}
-    row |= {key: getattr(judgment, key) for key in ("judge", "source", "rubric", "at", "supersedes")
-            if getattr(judgment, key)}  # fmt: skip
+    row: dict[str, Any] = {
+        "opinion_id": judgment.doc_id,
+        "score": judgment.grade,
+        "rationale": judgment.rationale,
+    }
+    row |= {
+        key: getattr(judgment, key)
+        for key in ("judge", "source", "rubric", "at", "supersedes")
+        if getattr(judgment, key)
+    }
     return row | (msgspec.json.decode(judgment.extra) if judgment.extra else {})
 
 
 def add_judgments(path: Path, judgments: Sequence[Judgment]) -> None:
-    """Append judgments, or put one in the place of another on the same pair. Everything else stays as it is written, so
-    that the difference shows what was judged and nothing more."""
+    """Append judgments, or put one in the place of another on the same pair. Everything else stays
+    as it is written, so that the difference shows what was judged and nothing more."""
     text = decode(read_bytes(path), path)
     data = json.loads(text)
     rows = {query["id"]: query.setdefault("relevance_judgments", []) for query in data["queries"]}
     for judgment in judgments:
-        places = [place for place, row in enumerate(rows[judgment.query_id]) if row["opinion_id"] == judgment.doc_id]
+        places = [
+            place
+            for place, row in enumerate(rows[judgment.query_id])
+            if row["opinion_id"] == judgment.doc_id
+        ]
         place = places[0] if places else len(rows[judgment.query_id])
         rows[judgment.query_id][place : place + 1] = [_judgment_object(judgment)]
     indent = re.search(r"\n([ \t]+)", text)
@@ -157,22 +214,36 @@ def write_gold(gold: GoldSet, path: Path) -> list[Path]:
     graded: dict[str, list[dict[str, Any]]] = {query.id: [] for query in gold.queries}
     for judgment in gold.iter_judgments():
         if judgment.grade > MAX_SCORE or judgment.grade < 0:
-            raise InputError(f"grade {judgment.grade} on query {judgment.query_id!r} does not fit the scale 0 to 2 of "
-                             "dataset.json", hint="Write to trec, beir or csv instead.")  # fmt: skip
+            raise InputError(
+                f"grade {judgment.grade} on query {judgment.query_id!r} does not fit the scale 0 to 2 of "
+                "dataset.json",
+                hint="Write to trec, beir or csv instead.",
+            )
         graded[judgment.query_id].append(_judgment_object(judgment))
     data: dict[str, Any] = {
         "version": gold.version or "1.0",
         "created_at": gold.created_at,
         "description": gold.description,
     }
-    data |= {key: value for key, value in (("name", gold.name), ("rubric", gold.rubric), ("status", gold.status))
-             if value and not (key == "name" and value == path.stem)}  # fmt: skip
+    data |= {
+        key: value
+        for key, value in (("name", gold.name), ("rubric", gold.rubric), ("status", gold.status))
+        if value and not (key == "name" and value == path.stem)
+    }
     data |= dict(gold.extra)
     data["taxonomy"] = {key: _topic_object(topic) for key, topic in gold.taxonomy.items()}
     data["queries"] = [
-        {"id": query.id, "text": query.text, "type": query.type, "topic": query.topic, "issue": query.issue,
-         "notes": query.notes, **query.extra, "relevance_judgments": graded[query.id]}
+        {
+            "id": query.id,
+            "text": query.text,
+            "type": query.type,
+            "topic": query.topic,
+            "issue": query.issue,
+            "notes": query.notes,
+            **query.extra,
+            "relevance_judgments": graded[query.id],
+        }
         for query in gold.queries
-    ]  # fmt: skip
+    ]
     write_atomic(path, msgspec.json.format(msgspec.json.encode(data), indent=2) + b"\n")
     return [path]

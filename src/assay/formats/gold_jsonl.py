@@ -1,4 +1,5 @@
-"""`gold-set.jsonl`: one query a line with the ids that are right, bootstrapped from logs or given by the chair."""
+"""`gold-set.jsonl`: one query a line with the ids that are right, bootstrapped from logs or given
+by the chair."""
 
 from __future__ import annotations
 
@@ -7,10 +8,10 @@ from typing import Any
 
 import msgspec
 
-from assay.errors import InputError
-from assay.files import iter_json_lines, write_atomic
+from assay.core.errors import InputError
+from assay.core.files import iter_json_lines, write_atomic
+from assay.core.types import GoldSet, Judgment, Query, judgments_to_frame
 from assay.formats.schema import expect, record, text_of, unique, unknown_keys
-from assay.types import GoldSet, Judgment, Query, judgments_to_frame
 
 
 class _Row(msgspec.Struct):
@@ -34,13 +35,23 @@ def read_gold(path: Path) -> GoldSet:
         unique(row.id, seen, path, f"{at} id", "query id")
         for doc_id in row.relevant_case_law_ids:
             if row.relevant_case_law_ids.count(doc_id) > 1:
-                raise InputError(f"document {doc_id!r} comes twice on query {row.id!r}", where=f"{path}:{number}",
-                                 hint="Keep it once.")  # fmt: skip
+                raise InputError(
+                    f"document {doc_id!r} comes twice on query {row.id!r}",
+                    where=f"{path}:{number}",
+                    hint="Keep it once.",
+                )
             judgments.append(Judgment(query_id=row.id, doc_id=doc_id, grade=1, source=row.source))
         queries.append(
-            Query(id=row.id, text=row.query, topic=row.practice_area, corpus=row.corpus, source=row.source,
-                  notes=row.note, extra=unknown_keys(raw, _Row))
-        )  # fmt: skip
+            Query(
+                id=row.id,
+                text=row.query,
+                topic=row.practice_area,
+                corpus=row.corpus,
+                source=row.source,
+                notes=row.note,
+                extra=unknown_keys(raw, _Row),
+            )
+        )
     approved = bool(queries) and all(query.source == "chair" for query in queries)
     return GoldSet(
         name=path.stem,
@@ -59,9 +70,15 @@ def write_gold(gold: GoldSet, path: Path) -> list[Path]:
     lines = []
     for query in gold.queries:
         row: dict[str, Any] = {
-            "id": query.id, "query": query.text, "practice_area": query.topic, "corpus": query.corpus,
-            "relevant_case_law_ids": relevant[query.id], "source": query.source, "note": query.notes, **query.extra,
-        }  # fmt: skip
+            "id": query.id,
+            "query": query.text,
+            "practice_area": query.topic,
+            "corpus": query.corpus,
+            "relevant_case_law_ids": relevant[query.id],
+            "source": query.source,
+            "note": query.notes,
+            **query.extra,
+        }
         lines.append(msgspec.json.encode(row) + b"\n")
     write_atomic(path, b"".join(lines))
     return [path]

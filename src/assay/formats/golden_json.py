@@ -1,4 +1,5 @@
-"""The pass/fail golden set: a JSON list of questions with `expected_any`, `k`, `min_score` and `must`."""
+"""The pass/fail golden set: a JSON list of questions with `expected_any`, `k`, `min_score` and
+`must`."""
 
 from __future__ import annotations
 
@@ -9,19 +10,39 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from assay.errors import InputError
-from assay.files import read_strict_json, write_atomic
+from assay.core.errors import InputError
+from assay.core.files import read_strict_json, write_atomic
+from assay.core.types import GoldSet, Query
 from assay.formats.schema import describe, expect, id_of, record, text_of, unique, unknown_keys
-from assay.types import GoldSet, Query
 
 CHECKS = ("expected_any", "expected_none", "evidence", "must_abstain", "test_type", "confusion")
 
 # Every name under which an expectation may state a part of a place.
 PARTS = (
-    "chapter", "section", "section_num", "section_id", "section_suffix", "moment", "law", "law_id", "law_key",
-    "law_name", "law_names", "statute", "doc_id", "node_id", "document_id", "opinion_id", "id", "page", "table",
-    "table_id", "row", "version", "finlex_version",
-)  # fmt: skip
+    "chapter",
+    "section",
+    "section_num",
+    "section_id",
+    "section_suffix",
+    "moment",
+    "law",
+    "law_id",
+    "law_key",
+    "law_name",
+    "law_names",
+    "statute",
+    "doc_id",
+    "node_id",
+    "document_id",
+    "opinion_id",
+    "id",
+    "page",
+    "table",
+    "table_id",
+    "row",
+    "version",
+    "finlex_version",
+)
 
 MAX_K = 10_000
 SHAPE = "A question is {id, query, expected_any: [{section, moment, …}], …}: see docs/golden.md."
@@ -54,8 +75,14 @@ def read_gold(path: Path) -> GoldSet:
         try:
             query = _read_question(expect(raw, dict, path, at, "an object"), path, at)
         except InputError as error:
-            name = f" ({raw['id']})" if isinstance(raw, dict) and isinstance(raw.get("id"), str) else ""
-            raise InputError(error.message, where=error.where + name, hint=error.hint or SHAPE) from error
+            name = (
+                f" ({raw['id']})"
+                if isinstance(raw, dict) and isinstance(raw.get("id"), str)
+                else ""
+            )
+            raise InputError(
+                error.message, where=error.where + name, hint=error.hint or SHAPE
+            ) from error
         unique(query.id, seen, path, f"{at}.id", "question id")
         queries.append(query)
     if not queries:
@@ -64,13 +91,18 @@ def read_gold(path: Path) -> GoldSet:
 
 
 def _read_question(raw: dict[str, Any], path: Path, at: str) -> Query:
-    raw = {key: value for key, value in raw.items() if value is not None}  # null says what leaving the key out says
+    raw = {
+        key: value for key, value in raw.items() if value is not None
+    }  # null says what leaving the key out says
     row = record(raw, _Question, path, at)
     text_of(row.query, path, f"{at}.query")
     id_of(row.id.strip(), path, f"{at}.id")
     if row.k is not UNSET and not 1 <= row.k <= MAX_K:
-        raise InputError(f"k is {row.k}, expected 1 to {MAX_K:,}", where=f"{path}: {at}.k",
-                         hint="It is how many hits are looked at; 5 where it is left out.")  # fmt: skip
+        raise InputError(
+            f"k is {row.k}, expected 1 to {MAX_K:,}",
+            where=f"{path}: {at}.k",
+            hint="It is how many hits are looked at; 5 where it is left out.",
+        )
     for name in ("expected_any", "expected_none", "confusion"):
         for index, parts in enumerate(raw[name] if isinstance(raw.get(name), list) else ()):
             _check_place(parts, path, f"{at}.{name}[{index}]")
@@ -84,34 +116,51 @@ def _read_question(raw: dict[str, Any], path: Path, at: str) -> Query:
             hint="Give expected_any, expected_none, must_abstain or confusion.",
         )
     return Query(
-        id=row.id, text=row.query, category=row.category, must=raw.get("must"), k=raw.get("k"),
-        min_score=None if row.min_score is UNSET else row.min_score, as_of=row.as_of, language=row.language,
-        notes=row.notes, checks=checks, extra=unknown_keys(raw, _Question),
-    )  # fmt: skip
+        id=row.id,
+        text=row.query,
+        category=row.category,
+        must=raw.get("must"),
+        k=raw.get("k"),
+        min_score=None if row.min_score is UNSET else row.min_score,
+        as_of=row.as_of,
+        language=row.language,
+        notes=row.notes,
+        checks=checks,
+        extra=unknown_keys(raw, _Question),
+    )
 
 
 def _check_place(parts: dict[str, Any] | str, path: Path, at: str) -> None:
     if isinstance(parts, str):
         return
-    stated = {key: value for key, value in parts.items() if key in PARTS and value not in (None, "")}
+    stated = {
+        key: value for key, value in parts.items() if key in PARTS and value not in (None, "")
+    }
     if not stated:
-        raise InputError("no part of a place is stated", where=f"{path}: {at}",
-                         hint="Give section, moment, law, doc_id, page, table, row or version.")  # fmt: skip
+        raise InputError(
+            "no part of a place is stated",
+            where=f"{path}: {at}",
+            hint="Give section, moment, law, doc_id, page, table, row or version.",
+        )
     for key, value in stated.items():
         if isinstance(value, bool) or not isinstance(value, str | int | float):
-            raise InputError(f"expected a string or a number, got {describe(value)}", where=f"{path}: {at}.{key}")
+            raise InputError(
+                f"expected a string or a number, got {describe(value)}", where=f"{path}: {at}.{key}"
+            )
 
 
 def _check_date(text: str, path: Path, at: str) -> None:
     try:
         date.fromisoformat(text)
     except ValueError as error:
-        raise InputError(f"{text!r} is not a date", where=f"{path}: {at}",
-                         hint="Write it as YYYY-MM-DD.") from error  # fmt: skip
+        raise InputError(
+            f"{text!r} is not a date", where=f"{path}: {at}", hint="Write it as YYYY-MM-DD."
+        ) from error
 
 
 def write_gold(gold: GoldSet, path: Path) -> list[Path]:
-    """Graded judgments become expectations: any document of the top grade the query has is an expected hit."""
+    """Graded judgments become expectations: any document of the top grade the query has is an
+    expected hit."""
     best: dict[str, tuple[int, list[str]]] = {}
     for judgment in gold.iter_judgments():
         grade, documents = best.setdefault(judgment.query_id, (max(judgment.grade, 1), []))
@@ -124,9 +173,21 @@ def write_gold(gold: GoldSet, path: Path) -> list[Path]:
         checks = dict(query.checks)
         if not checks and query.id in best:
             checks["expected_any"] = [{"doc_id": doc_id} for doc_id in best[query.id][1]]
-        row: dict[str, Any] = {"id": query.id, "category": query.category or query.topic, "must": query.must,
-                               "query": query.text, **checks, "k": query.k, "min_score": query.min_score,
-                               "as_of": query.as_of, "language": query.language, "notes": query.notes}  # fmt: skip
-        rows.append({key: value for key, value in row.items() if value not in (None, "")} | dict(query.extra))
+        row: dict[str, Any] = {
+            "id": query.id,
+            "category": query.category or query.topic,
+            "must": query.must,
+            "query": query.text,
+            **checks,
+            "k": query.k,
+            "min_score": query.min_score,
+            "as_of": query.as_of,
+            "language": query.language,
+            "notes": query.notes,
+        }
+        rows.append(
+            {key: value for key, value in row.items() if value not in (None, "")}
+            | dict(query.extra)
+        )
     write_atomic(path, msgspec.json.format(msgspec.json.encode(rows), indent=2) + b"\n")
     return [path]

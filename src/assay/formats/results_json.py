@@ -1,4 +1,5 @@
-"""Results JSON: the suite's scorecard file, ours or another scorer's, and the results of the golden suite's runner."""
+"""Results JSON: the suite's scorecard file, ours or another scorer's, and the results of the golden
+suite's runner."""
 
 from __future__ import annotations
 
@@ -6,30 +7,44 @@ import math
 from pathlib import Path
 from typing import Any
 
-from assay.errors import InputError
-from assay.files import read_json
+from assay.core.errors import InputError
+from assay.core.files import read_json
+from assay.core.runs import run_from_results
+from assay.core.types import Hit, QueryResult, Run
 from assay.formats.schema import describe, expect, id_of, unique
-from assay.runs import run_from_results
-from assay.types import Hit, QueryResult, Run
 
 ID_KEYS = ("doc_id", "id", "opinion_id", "node_id")
-PLACE_KEYS = ("law_id", "law", "law_key", "section_id", "section_num", "section", "moment", "page", "table")
+PLACE_KEYS = (
+    "law_id",
+    "law",
+    "law_key",
+    "section_id",
+    "section_num",
+    "section",
+    "moment",
+    "page",
+    "table",
+)
 OWN_FIELDS = ("doc_id", "score", "title", "text", "match")
 
 
 def read_run(path: Path) -> Run:
-    """The ranked ids by query. Hits may be strings, or objects with an id (`doc_id`, `id`, `opinion_id`, `node_id`)."""
+    """The ranked ids by query. Hits may be strings, or objects with an id (`doc_id`, `id`,
+    `opinion_id`, `node_id`)."""
     data, results = _read(path)
     receipt = data.get("receipt")
     searched = receipt.get("corpus_fingerprint") if isinstance(receipt, dict) else None
-    return run_from_results(_engine(data, path), results, **({"corpus_fingerprint": searched} if searched else {}))
+    return run_from_results(
+        _engine(data, path), results, **({"corpus_fingerprint": searched} if searched else {})
+    )
 
 
 def read_results(path: Path) -> tuple[str, list[QueryResult]]:
-    """The engine's name and every answer with all its hits carry: law, section_num, moment, page, text, …
+    """The engine's name and every answer with all its hits carry: law, section_num, moment, page,
+    text, …
 
-    Reads `per_query` of a results file and `results` of the golden suite's runner. A hit listed twice stays twice, so
-    that ranks are those of the file."""
+    Reads `per_query` of a results file and `results` of the golden suite's runner. A hit listed
+    twice stays twice, so that ranks are those of the file."""
     data, results = _read(path)
     return _engine(data, path), results
 
@@ -38,7 +53,9 @@ def _read(path: Path) -> tuple[dict[str, Any], list[QueryResult]]:
     data: dict[str, Any] = expect(read_json(path), dict, path, "$", "an object")
     key = "per_query" if "per_query" in data else "results"
     if key not in data:
-        raise InputError("the key per_query is missing", where=f"{path}: $", hint="Is this a results file?")
+        raise InputError(
+            "the key per_query is missing", where=f"{path}: $", hint="Is this a results file?"
+        )
     seen: set[str] = set()
     results = []
     for index, raw in enumerate(expect(data[key], list, path, f"$.{key}", "an array")):
@@ -57,16 +74,23 @@ def _engine(data: dict[str, Any], path: Path) -> str:
 def _read_result(raw: dict[str, Any], path: Path, at: str) -> QueryResult:
     query_id = raw.get("query_id", raw.get("id"))
     if not isinstance(query_id, str):
-        raise InputError(f"query_id is {describe(query_id)}, expected a string", where=f"{path}: {at}")
+        raise InputError(
+            f"query_id is {describe(query_id)}, expected a string", where=f"{path}: {at}"
+        )
     if "results" not in raw and "hits" not in raw and "error" not in raw:
-        raise InputError("the key results is missing", where=f"{path}: {at}", hint="Expected the ranked ids.")
+        raise InputError(
+            "the key results is missing", where=f"{path}: {at}", hint="Expected the ranked ids."
+        )
     key = (
         "hits" if raw.get("hits") or "results" not in raw else "results"
     )  # a golden results file has both, and hits say more
     items = raw.get(key)
     if items is None and not raw.get("error"):
-        raise InputError(f"{key} is null and there is no error", where=f"{path}: {at}",
-                         hint="An answer is a list, empty or not; a failed call says so in error.")  # fmt: skip
+        raise InputError(
+            f"{key} is null and there is no error",
+            where=f"{path}: {at}",
+            hint="An answer is a list, empty or not; a failed call says so in error.",
+        )
     hits = expect(items if items is not None else [], list, path, f"{at}.{key}", "an array")
     return QueryResult(
         query_id=query_id,
@@ -84,7 +108,9 @@ def _read_hit(hit: Any, path: Path, at: str) -> Hit:
         score = _number(hit.get("score"))
         if hit.get("score") is not None and (score is None or not math.isfinite(score)):
             found = describe(hit["score"])
-            raise InputError(f"the score is {found}, expected a number", where=f"{path}: {at}.score")
+            raise InputError(
+                f"the score is {found}, expected a number", where=f"{path}: {at}.score"
+            )
         return Hit(
             doc_id=id_of(doc_id, path, at),
             score=score,
@@ -100,7 +126,11 @@ def _doc_id(hit: dict[str, Any]) -> str:
     for key in ID_KEYS:
         if isinstance(hit.get(key), str | int) and hit[key] != "":
             return str(hit[key])
-    return ":".join(str(hit[key]) for key in PLACE_KEYS if isinstance(hit.get(key), str | int) and hit[key] != "")
+    return ":".join(
+        str(hit[key])
+        for key in PLACE_KEYS
+        if isinstance(hit.get(key), str | int) and hit[key] != ""
+    )
 
 
 def _carried(fields: dict[str, Any]) -> dict[str, Any]:

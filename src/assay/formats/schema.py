@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from assay.errors import InputError
+from assay.core.errors import InputError
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -24,7 +24,9 @@ def record(value: Any, kind: type[T], path: Path, at: str, hint: str = "") -> T:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
         message, _, inner = str(error).partition(" - at `$")
-        raise InputError(_plain(message), where=f"{path}: {at}{inner.rstrip('`')}", hint=hint) from error
+        raise InputError(
+            _plain(message), where=f"{path}: {at}{inner.rstrip('`')}", hint=hint
+        ) from error
 
 
 def unknown_keys(value: Mapping[str, Any], kind: type[msgspec.Struct]) -> dict[str, Any]:
@@ -40,16 +42,22 @@ def expect(value: Any, kind: type | tuple[type, ...], path: Path, at: str, name:
 
 def text_of(value: str, path: Path, at: str) -> str:
     if not value.strip():
-        raise InputError("the text is empty", where=f"{path}: {at}", hint="Every query needs its text.")
+        raise InputError(
+            "the text is empty", where=f"{path}: {at}", hint="Every query needs its text."
+        )
     if len(value) > MAX_QUERY_CHARACTERS:
-        raise InputError(f"the text has {len(value):,} characters, at most {MAX_QUERY_CHARACTERS:,} are read",
-                         where=f"{path}: {at}")  # fmt: skip
+        raise InputError(
+            f"the text has {len(value):,} characters, at most {MAX_QUERY_CHARACTERS:,} are read",
+            where=f"{path}: {at}",
+        )
     return value
 
 
 def unique(name: str, seen: set[str], path: Path, at: str, what: str) -> None:
     if name in seen:
-        raise InputError(f"the {what} {name!r} comes twice", where=f"{path}: {at}", hint="Ids must be unique.")
+        raise InputError(
+            f"the {what} {name!r} comes twice", where=f"{path}: {at}", hint="Ids must be unique."
+        )
     seen.add(name)
 
 
@@ -57,7 +65,9 @@ def id_of(value: str, path: Path, at: str) -> str:
     """An id that can be written, printed and compared."""
     if not value or len(value) > MAX_ID_CHARACTERS:
         size = "empty" if not value else f"{len(value):,} characters long"
-        raise InputError(f"the id is {size}, expected 1 to {MAX_ID_CHARACTERS:,}", where=f"{path}: {at}"[:500])
+        raise InputError(
+            f"the id is {size}, expected 1 to {MAX_ID_CHARACTERS:,}", where=f"{path}: {at}"[:500]
+        )
     return value
 
 
@@ -74,7 +84,9 @@ def finite(value: int | float, path: Path, at: str) -> float:
 def grade_of(text: str, where: str) -> int:
     """A grade written as text: a whole number that a small integer column holds."""
     if not re.fullmatch(r"\s*-?[0-9]{1,2}\s*", text):
-        raise InputError(f"the grade {text[:40]!r} is not a whole number between -99 and 99", where=where)
+        raise InputError(
+            f"the grade {text[:40]!r} is not a whole number between -99 and 99", where=where
+        )
     return int(text)
 
 
@@ -90,12 +102,24 @@ def describe(value: Any) -> str:
     return "null" if value is None else names.get(type(value), type(value).__name__)
 
 
-PLAIN = {"int": "a whole number", "str": "a string", "array": "an array", "object": "an object", "float": "a number",
-         "bool": "true or false", "null": "null"}  # fmt: skip
+PLAIN = {
+    "int": "a whole number",
+    "str": "a string",
+    "array": "an array",
+    "object": "an object",
+    "float": "a number",
+    "bool": "true or false",
+    "null": "null",
+}
 
 
 def _plain(message: str) -> str:
-    """msgspec says "Expected `int | null`, got `str`"; people who edit JSON say number and string."""
+    """msgspec says "Expected `int | null`, got `str`"; people who edit JSON say number and
+    string."""
     message = re.sub(r"Object missing required field `([^`]*)`", r"the key \1 is missing", message)
-    message = re.sub(r"`([^`]*)`", lambda kinds: " or ".join(PLAIN.get(k, k) for k in kinds[1].split(" | ")), message)
+    message = re.sub(
+        r"`([^`]*)`",
+        lambda kinds: " or ".join(PLAIN.get(k, k) for k in kinds[1].split(" | ")),
+        message,
+    )
     return message[:1].lower() + message[1:]

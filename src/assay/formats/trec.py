@@ -1,8 +1,8 @@
-"""TREC files: runs (`query Q0 doc rank score tag`), qrels (`query 0 doc grade`) and a topics TSV beside the qrels.
+"""TREC files: runs (`query Q0 doc rank score tag`), qrels (`query 0 doc grade`) and a topics TSV
+beside the qrels.
 
-Files are read in blocks, so memory follows the columns kept and not the file. A block that is not perfectly regular is
-read again line by line, which finds the exact line to complain about.
-"""
+Files are read in blocks, so memory follows the columns kept and not the file. A block that is not
+perfectly regular is read again line by line, which finds the exact line to complain about."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from assay.errors import InputError
-from assay.files import MAX_LINE_BYTES, iter_lines, too_long, write_atomic
+from assay.core.errors import InputError
+from assay.core.files import MAX_LINE_BYTES, iter_lines, too_long, write_atomic
+from assay.core.runs import pair_keys, run_from_scores
+from assay.core.types import GoldSet, Query, Run, judgment_frame
 from assay.formats.schema import grade_of
-from assay.runs import pair_keys, run_from_scores
-from assay.types import GoldSet, Query, Run, judgment_frame
 
 BLOCK_BYTES = 4 * 2**20
 WORKERS = min(4, os.cpu_count() or 1)
@@ -33,8 +33,12 @@ def read_run(path: Path) -> Run:
     columns = _read_columns(path, RUN_FIELDS, value=4, dtype=pl.Float64)
     if columns.values.is_nan().any():
         line = next(n for n, fields in _fields(path, RUN_FIELDS) if math.isnan(float(fields[4])))
-        raise InputError("the score is NaN", where=f"{path}:{line}", hint="Every score must be a number.")
-    return run_from_scores(columns.tag, columns.queries, columns.lengths, columns.documents, columns.values)
+        raise InputError(
+            "the score is NaN", where=f"{path}:{line}", hint="Every score must be a number."
+        )
+    return run_from_scores(
+        columns.tag, columns.queries, columns.lengths, columns.documents, columns.values
+    )
 
 
 def read_gold(path: Path) -> GoldSet:
@@ -47,11 +51,16 @@ def read_gold(path: Path) -> GoldSet:
     if (columns.values.abs() > 99).any():
         line = next(n for n, fields in _fields(path, QRELS_FIELDS) if abs(int(fields[3])) > 99)
         raise InputError("the grade is not between -99 and 99", where=f"{path}:{line}")
-    pairs = np.sort(pair_keys(judgments["query_id"].to_physical().to_numpy(), 1, judgments["doc_id"]))
+    pairs = np.sort(
+        pair_keys(judgments["query_id"].to_physical().to_numpy(), 1, judgments["doc_id"])
+    )
     if (pairs[1:] == pairs[:-1]).any():
         raise _duplicate(path)
     topics = _read_topics(topics_path(path))
-    queries = tuple(Query(id=query_id, text=topics.pop(query_id, "")) for query_id in dict.fromkeys(columns.queries))
+    queries = tuple(
+        Query(id=query_id, text=topics.pop(query_id, ""))
+        for query_id in dict.fromkeys(columns.queries)
+    )
     queries += tuple(Query(id=query_id, text=text) for query_id, text in topics.items())
     return GoldSet(name=path.stem, queries=queries, judgments=judgments)
 
@@ -75,7 +84,9 @@ def write_run(run: Run, path: Path) -> None:
         for rank, doc_id in enumerate(doc_ids, start=1):
             _refuse_spaces(query_id, doc_id)
             # readers order by score, so the engine's order is written as one
-            lines.append(f"{query_id} Q0 {doc_id} {rank} {len(doc_ids) - rank + 1} {run.engine.replace(' ', '_')}\n")
+            lines.append(
+                f"{query_id} Q0 {doc_id} {rank} {len(doc_ids) - rank + 1} {run.engine.replace(' ', '_')}\n"
+            )
     write_atomic(path, "".join(lines))
 
 
@@ -110,11 +121,12 @@ def _refuse_spaces(*ids: str) -> None:
             )
 
 
-# ── blocks ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── blocks ────────────────────────────────────────────────────────────────────────────────────────
 
 
 class _Columns(NamedTuple):
-    """A file's columns. Queries are run-length coded: `lengths[i]` lines in a row belong to `queries[i]`."""
+    """A file's columns. Queries are run-length coded: `lengths[i]` lines in a row belong to
+    `queries[i]`."""
 
     queries: list[str]
     lengths: np.ndarray[Any, np.dtype[np.int64]]
@@ -123,19 +135,27 @@ class _Columns(NamedTuple):
     tag: str
 
 
-def _read_columns(path: Path, names: tuple[str, ...], *, value: int, dtype: type[pl.DataType]) -> _Columns:
+def _read_columns(
+    path: Path, names: tuple[str, ...], *, value: int, dtype: type[pl.DataType]
+) -> _Columns:
     queries: list[str] = []
     lengths: list[int] = []
     parts: list[_Columns] = []
     line = 1
     with ThreadPoolExecutor(max_workers=WORKERS) as pool:
-        for block, (part, lines) in _in_order(pool, _blocks(path), _parse_block, len(names), value, dtype):
+        for block, (part, lines) in _in_order(
+            pool, _blocks(path), _parse_block, len(names), value, dtype
+        ):
             columns = part or _parse_lines(path, block, line, names, value, dtype)
             _extend_runs(queries, lengths, columns)
             parts.append(columns)
             line += lines
     if not lengths:
-        raise InputError("the file is empty", where=str(path), hint="Expected content; was the export interrupted?")
+        raise InputError(
+            "the file is empty",
+            where=str(path),
+            hint="Expected content; was the export interrupted?",
+        )
     return _Columns(
         queries=queries,
         lengths=np.array(lengths, np.int64),
@@ -145,8 +165,11 @@ def _read_columns(path: Path, names: tuple[str, ...], *, value: int, dtype: type
     )
 
 
-def _in_order(pool: ThreadPoolExecutor, blocks: Iterator[bytes], work: Any, *args: Any) -> Iterator[tuple[bytes, Any]]:
-    """(block, what `work` made of it) in the order of the file; a few blocks are in memory at a time."""
+def _in_order(
+    pool: ThreadPoolExecutor, blocks: Iterator[bytes], work: Any, *args: Any
+) -> Iterator[tuple[bytes, Any]]:
+    """(block, what `work` made of it) in the order of the file; a few blocks are in memory at a
+    time."""
     waiting: deque[tuple[bytes, Future[Any]]] = deque()
     for block in blocks:
         waiting.append((block, pool.submit(work, block, *args)))
@@ -184,7 +207,9 @@ def _blocks(path: Path) -> Iterator[bytes]:
                 rest, first = data[end:], False
     except OSError as error:
         message = (error.strerror or str(error)).lower()
-        raise InputError(message, where=str(path), hint="Check the path and its permissions.") from error
+        raise InputError(
+            message, where=str(path), hint="Check the path and its permissions."
+        ) from error
     if rest.strip():
         yield rest
 
@@ -194,9 +219,11 @@ def _line_at(path: Path, offset: int) -> int:
         return stream.read(offset).count(b"\n") + 1
 
 
-def _parse_block(block: bytes, width: int, value: int, dtype: type[pl.DataType]) -> tuple[_Columns | None, int]:
-    """The block by the fast reader, or None when a line is not exactly `width` fields with one separator each; and how
-    many lines it has."""
+def _parse_block(
+    block: bytes, width: int, value: int, dtype: type[pl.DataType]
+) -> tuple[_Columns | None, int]:
+    """The block by the fast reader, or None when a line is not exactly `width` fields with one
+    separator each; and how many lines it has."""
     head = block[: block.find(b"\n")]
     separator = "\t" if b"\t" in head else " "
     raw = np.frombuffer(block, np.uint8)
@@ -219,7 +246,9 @@ def _parse_block(block: bytes, width: int, value: int, dtype: type[pl.DataType])
         )
     except (pl.exceptions.PolarsError, UnicodeError):
         return None, lines
-    if frame.height != lines or any(column.null_count() for column in frame):  # an empty field is read as null
+    if frame.height != lines or any(
+        column.null_count() for column in frame
+    ):  # an empty field is read as null
         return None, lines
     tag = head.decode("utf-8", "replace").rstrip("\r").rpartition(separator)[2]
     queries, documents, values = frame.get_columns()
@@ -227,7 +256,8 @@ def _parse_block(block: bytes, width: int, value: int, dtype: type[pl.DataType])
 
 
 def _count(raw: np.ndarray[Any, np.dtype[np.uint8]], byte: bytes) -> int:
-    """How often a byte stands in a block; several times faster than bytes.count where it is frequent."""
+    """How often a byte stands in a block; several times faster than bytes.count where it is
+    frequent."""
     return int(np.count_nonzero(raw == byte[0]))
 
 
@@ -238,7 +268,12 @@ def _columns(queries: pl.Series, documents: pl.Series, values: pl.Series, tag: s
 
 
 def _parse_lines(
-    path: Path, block: bytes, first: int, names: tuple[str, ...], value: int, dtype: type[pl.DataType]
+    path: Path,
+    block: bytes,
+    first: int,
+    names: tuple[str, ...],
+    value: int,
+    dtype: type[pl.DataType],
 ) -> _Columns:
     rows: list[tuple[str, str, float]] = []
     for number, raw in enumerate(block.split(b"\n"), start=first):
@@ -257,22 +292,34 @@ def _parse_lines(
     queries, documents, values = ([row[i] for row in rows] for i in range(3))
     tag = fields[-1] if rows else ""
     return _columns(
-        pl.Series(queries, dtype=pl.String), pl.Series(documents, dtype=pl.String), pl.Series(values, dtype=dtype), tag
+        pl.Series(queries, dtype=pl.String),
+        pl.Series(documents, dtype=pl.String),
+        pl.Series(values, dtype=dtype),
+        tag,
     )
 
 
 def _number(
-    path: Path, line: int, fields: list[str], names: tuple[str, ...], value: int, dtype: type[pl.DataType]
+    path: Path,
+    line: int,
+    fields: list[str],
+    names: tuple[str, ...],
+    value: int,
+    dtype: type[pl.DataType],
 ) -> float:
     where = f"{path}:{line}"
     if len(fields) != len(names):
-        raise InputError(f"{len(fields)} fields, expected {len(names)}: {' '.join(names)}", where=where)
+        raise InputError(
+            f"{len(fields)} fields, expected {len(names)}: {' '.join(names)}", where=where
+        )
     if dtype == pl.Int32:
         return grade_of(fields[value], where)
     try:
         return float(fields[value])
     except ValueError as error:
-        raise InputError(f"the {names[value]} {fields[value]!r} is not a number", where=where) from error
+        raise InputError(
+            f"the {names[value]} {fields[value]!r} is not a number", where=where
+        ) from error
 
 
 def _split(line: str, names: tuple[str, ...]) -> list[str]:

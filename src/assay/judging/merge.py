@@ -1,4 +1,5 @@
-"""New judgments into a gold set: what is new, what was known, and where people disagree. Nothing is overwritten."""
+"""New judgments into a gold set: what is new, what was known, and where people disagree. Nothing is
+overwritten."""
 
 from __future__ import annotations
 
@@ -6,22 +7,26 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from assay.types import Judgment
+from assay.core.types import Judgment
 
 Pair = tuple[str, str]
 
 
 class Merged(msgspec.Struct, frozen=True, kw_only=True):
-    """Judgments to write, how many were so already, and the disagreements, of which none is written."""
+    """Judgments to write, how many were so already, and the disagreements, of which none is
+    written."""
 
     new: list[Judgment]
     already: int
     conflicts: list[str]
 
 
-def merge(known: Mapping[Pair, Judgment], given: Iterable[Judgment], *, replace: bool = False) -> Merged:
-    """A judge's later word stands for the earlier. A pair with two grades is a conflict, unless `replace` puts the
-    given one in the place of the known one, which it then names as superseded."""
+def merge(
+    known: Mapping[Pair, Judgment], given: Iterable[Judgment], *, replace: bool = False
+) -> Merged:
+    """A judge's later word stands for the earlier. A pair with two grades is a conflict, unless
+    `replace` puts the given one in the place of the known one, which it then names as
+    superseded."""
     latest = {(one.query_id, one.doc_id, one.judge): one for one in given}
     by_pair: dict[Pair, list[Judgment]] = {}
     for one in latest.values():

@@ -1,10 +1,10 @@
 """What to judge next: the pairs whose grade could change the decision most.
 
-An unjudged hit is a random grade (see `belief`), so a measure is a random number: its mean says which way the decision
-goes, its spread how sure that is. A pair is worth the part of the spread that its grade takes away on average; the
-largest comes first (after Carterette, Allan & Sitaraman 2006, "Minimal test collections", for any measure and with the
-chance of relevance learnt from the judgments at hand).
-"""
+An unjudged hit is a random grade (see `belief`), so a measure is a random number: its mean says
+which way the decision goes, its spread how sure that is. A pair is worth the part of the spread
+that its grade takes away on average; the largest comes first (after Carterette, Allan & Sitaraman
+2006, "Minimal test collections", for any measure and with the chance of relevance learnt from the
+judgments at hand)."""
 
 from __future__ import annotations
 
@@ -17,8 +17,17 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from assay.judging.belief import Belief, chances, draw, learn, plan
-from assay.measures import MEASURES, NO_GRADE, NO_RANK, Floats, Integers, JudgedHits, Measure, parse_measure
+from assay.evaluation.belief import Belief, chances, draw, learn, plan
+from assay.evaluation.measures import (
+    MEASURES,
+    NO_GRADE,
+    NO_RANK,
+    Floats,
+    Integers,
+    JudgedHits,
+    Measure,
+    parse_measure,
+)
 
 DEEPEST = 100  # a measure without a cutoff is looked at to this rank
 SAMPLES, FLIP_SAMPLES = 256, 8
@@ -29,7 +38,8 @@ NORMAL = NormalDist()
 
 
 class Pair(msgspec.Struct, frozen=True, kw_only=True):
-    """An unjudged pair: what its being relevant would change, and how much of the doubt its judgment removes."""
+    """An unjudged pair: what its being relevant would change, and how much of the doubt its
+    judgment removes."""
 
     query_id: str
     query_text: str
@@ -37,12 +47,14 @@ class Pair(msgspec.Struct, frozen=True, kw_only=True):
     rank_a: int | None
     rank_b: int | None
     effect: float  # of being relevant, on the mean or on the difference of means
-    change: float  # what its judgment is expected to change: the effect times the chance of being relevant
+    # what its judgment is expected to change: the effect times the chance of being relevant
+    change: float
     narrowing: float  # share of the variance that is gone with it, after the pairs before it
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a decision stands: the distance from the threshold expected, its spread, and how sure its sign is."""
+    """Where a decision stands: the distance from the threshold expected, its spread, and how sure
+    its sign is."""
 
     expected: float
     deviation: float
@@ -55,28 +67,33 @@ class Decision(Standing, frozen=True, kw_only=True):
     measure: str
     threshold: float
     pairs: list[Pair]
-    needed: int  # how many of the pairs, in this order, are expected to bring the confidence to the level asked for
+    # how many of the pairs, in this order, are expected to bring the confidence to the level asked
+    # for
+    needed: int
     level: float
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Table:
-    """Every query's documents in the top lists, padded: grades (UNJUDGED, ABSENT), the ranks in each system, and all
-    judged grades of the query."""
+    """Every query's documents in the top lists, padded: grades (UNJUDGED, ABSENT), the ranks in
+    each system, and all judged grades of the query."""
 
     entries: list[Mapping[str, Any]]
     documents: list[list[str]]
     grades: Integers
     ranks: tuple[Integers, ...]
     judged: Integers
-    asked: Integers  # 1 where the grade was asked for, or is still open; 0 where it was known before
+    asked: (
+        Integers  # 1 where the grade was asked for, or is still open; 0 where it was known before
+    )
     returned: tuple[Integers, ...]
     top: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Guess:
-    """The unjudged hits as (query, place in the table), what is known of each, and grades drawn for them."""
+    """The unjudged hits as (query, place in the table), what is known of each, and grades drawn for
+    them."""
 
     spots: Integers
     features: Floats
@@ -92,8 +109,8 @@ def next_to_judge(
     threshold: float = 0.0,
     level: float = 0.95,
 ) -> Decision:
-    """Is B better than A by more than `threshold` (two results), or does A reach `threshold` (one)? Over the queries
-    that all have scored."""
+    """Is B better than A by more than `threshold` (two results), or does A reach `threshold` (one)?
+    Over the queries that all have scored."""
     wanted = parse_measure(measure)
     table = _table(a, b, wanted)
     guess = _guess(table)
@@ -116,7 +133,11 @@ def next_to_judge(
 
 
 def standing(
-    a: Mapping[str, Any], b: Mapping[str, Any] | None = None, *, measure: str = "nDCG@10", threshold: float = 0.0
+    a: Mapping[str, Any],
+    b: Mapping[str, Any] | None = None,
+    *,
+    measure: str = "nDCG@10",
+    threshold: float = 0.0,
 ) -> Standing:
     """How sure the decision is now, without a plan what to judge."""
     wanted = parse_measure(measure)
@@ -129,7 +150,9 @@ def _guess(table: _Table) -> _Guess:
     spots, known = np.argwhere(table.grades == UNJUDGED), np.argwhere(table.grades >= 0)
     features = _features(table)
     grades = table.grades[known[:, 0], known[:, 1]]
-    belief = learn(features[known[:, 0], known[:, 1]], known[:, 0], grades, len(table.entries), table.top)
+    belief = learn(
+        features[known[:, 0], known[:, 1]], known[:, 0], grades, len(table.entries), table.top
+    )
     mine = features[spots[:, 0], spots[:, 1]]
     drawn = draw(belief, mine, spots[:, 0], SAMPLES, np.random.default_rng(SEED))
     return _Guess(spots=spots, features=mine, belief=belief, drawn=drawn)
@@ -138,10 +161,12 @@ def _guess(table: _Table) -> _Guess:
 def _standing(table: _Table, measure: Measure, guess: _Guess, threshold: float) -> Standing:
     totals = _totals(table, measure, guess.spots, guess.drawn) - threshold
     expected, deviation = float(totals.mean()), float(totals.std()) if len(guess.spots) else 0.0
-    return Standing(expected=expected, deviation=deviation, confidence=_confidence(expected, deviation))
+    return Standing(
+        expected=expected, deviation=deviation, confidence=_confidence(expected, deviation)
+    )
 
 
-# ── the queries as one table ─────────────────────────────────────────────────────────────────────────────────────────
+# ── the queries as one table ──────────────────────────────────────────────────────────────────────
 
 
 def _table(a: Mapping[str, Any], b: Mapping[str, Any] | None, measure: Measure) -> _Table:
@@ -149,14 +174,20 @@ def _table(a: Mapping[str, Any], b: Mapping[str, Any] | None, measure: Measure) 
     entries = [
         (entry, *((others[entry["query_id"]],) if b is not None else ()))
         for entry in a["per_query"]
-        if (b is None or entry["query_id"] in others) and max(entry["judged"], default=0) > 0 and not entry.get("error")
+        if (b is None or entry["query_id"] in others)
+        and max(entry["judged"], default=0) > 0
+        and not entry.get("error")
     ]
     depth = measure.cutoff or DEEPEST
     rows = [_documents(systems, depth) for systems in entries]
     width = max(map(len, rows), default=0)
     grades = np.full((len(rows), width), ABSENT, np.int64)
-    ranks = tuple(np.full((len(rows), width), NO_RANK, np.int64) for _ in range(1 if b is None else 2))
-    all_judged = [max((entry["judged"] for entry in systems), key=len) for systems in entries]  # the later gold set
+    ranks = tuple(
+        np.full((len(rows), width), NO_RANK, np.int64) for _ in range(1 if b is None else 2)
+    )
+    all_judged = [
+        max((entry["judged"] for entry in systems), key=len) for systems in entries
+    ]  # the later gold set
     judged = np.full((len(rows), max(map(len, all_judged), default=0)), NO_GRADE, np.int64)
     asked = np.ones((len(rows), width), np.int64)
     for row, (systems, found) in enumerate(zip(entries, rows, strict=True)):
@@ -175,25 +206,30 @@ def _table(a: Mapping[str, Any], b: Mapping[str, Any] | None, measure: Measure) 
         judged=judged,
         asked=asked,
         returned=tuple(
-            np.array([len(systems[k]["results"]) for systems in entries], np.int64) for k in range(len(ranks))
+            np.array([len(systems[k]["results"]) for systems in entries], np.int64)
+            for k in range(len(ranks))
         ),
         top=max(int(judged.max(initial=1)), 1),
     )
 
 
-def _documents(systems: Sequence[Mapping[str, Any]], depth: int) -> dict[str, tuple[int | None, dict[int, int]]]:
+def _documents(
+    systems: Sequence[Mapping[str, Any]], depth: int
+) -> dict[str, tuple[int | None, dict[int, int]]]:
     """{document: (grade, {system: rank})} over the top of every list."""
     found: dict[str, tuple[int | None, dict[int, int]]] = {}
     for system, entry in enumerate(systems):
-        for rank, (doc_id, grade) in enumerate(zip(entry["results"][:depth], entry["grades"], strict=False), start=1):
+        for rank, (doc_id, grade) in enumerate(
+            zip(entry["results"][:depth], entry["grades"], strict=False), start=1
+        ):
             known, places = found.get(doc_id, (None, {}))
             found[doc_id] = (grade if known is None else known, places | {system: rank})
     return found
 
 
 def _features(table: _Table) -> Floats:
-    """What is known of a hit before it is judged: the discount of its best rank, whether both systems return it, or
-    only the second; and whether it was asked for."""
+    """What is known of a hit before it is judged: the discount of its best rank, whether both
+    systems return it, or only the second; and whether it was asked for."""
     discounts = [1 / np.log2(np.minimum(ranks, 10**6) + 1.0) for ranks in table.ranks]
     best = np.maximum.reduce(discounts)
     if len(table.ranks) == 1:
@@ -204,11 +240,12 @@ def _features(table: _Table) -> Floats:
     return np.stack([best - 0.45, both, side, table.asked], axis=2)
 
 
-# ── the measure under drawn grades ───────────────────────────────────────────────────────────────────────────────────
+# ── the measure under drawn grades ────────────────────────────────────────────────────────────────
 
 
 def _values(table: _Table, measure: Measure, rows: Integers, grades: Integers) -> Floats:
-    """The measure (or the difference of both systems) of queries `rows`, each under its own full grades."""
+    """The measure (or the difference of both systems) of queries `rows`, each under its own full
+    grades."""
     was_unjudged = table.grades[rows] == UNJUDGED
     pool = np.concatenate([table.judged[rows], np.where(was_unjudged, grades, NO_GRADE)], axis=1)
     ideal = -np.sort(-pool, axis=1)
@@ -217,7 +254,9 @@ def _values(table: _Table, measure: Measure, rows: Integers, grades: Integers) -
         order = np.argsort(ranks[rows], axis=1, kind="stable")
         placed = np.take_along_axis(ranks[rows], order, axis=1)
         mine = np.where(placed < NO_RANK, np.take_along_axis(grades, order, axis=1), NO_GRADE)
-        hits = JudgedHits(ranks=placed, grades=mine, ideal=ideal, returned=returned[rows], max_grade=table.top)
+        hits = JudgedHits(
+            ranks=placed, grades=mine, ideal=ideal, returned=returned[rows], max_grade=table.top
+        )
         found.append(MEASURES[measure.name].compute(hits, measure))
     return found[0] if len(found) == 1 else found[1] - found[0]
 
@@ -233,17 +272,24 @@ def _totals(table: _Table, measure: Measure, spots: Integers, drawn: Integers) -
     block = max(1, BLOCK_CELLS // (SAMPLES * max(table.grades.shape[1], 1)))
     for start in range(0, len(open_queries), block):
         rows = open_queries[start : start + block]
-        mine = (spots[:, 0] >= rows[0]) & (spots[:, 0] <= rows[-1])  # spots are in the order of queries
+        mine = (spots[:, 0] >= rows[0]) & (
+            spots[:, 0] <= rows[-1]
+        )  # spots are in the order of queries
         grades = np.repeat(table.grades[rows][:, None, :], SAMPLES, axis=1)
         grades[np.searchsorted(rows, spots[mine, 0]), :, spots[mine, 1]] = drawn[mine]
-        flat = _values(table, measure, np.repeat(rows, SAMPLES), grades.reshape(-1, grades.shape[2]))
+        flat = _values(
+            table, measure, np.repeat(rows, SAMPLES), grades.reshape(-1, grades.shape[2])
+        )
         total += flat.reshape(len(rows), SAMPLES).sum(axis=0)
     return total / max(queries, 1)
 
 
-def _effects(table: _Table, measure: Measure, guess: _Guess, chance: Floats) -> tuple[Floats, Floats]:
-    """For each unjudged pair what being relevant changes, and the variance that its exact grade then adds: the measure
-    is computed with every grade in turn while the query's other unjudged hits stay as drawn."""
+def _effects(
+    table: _Table, measure: Measure, guess: _Guess, chance: Floats
+) -> tuple[Floats, Floats]:
+    """For each unjudged pair what being relevant changes, and the variance that its exact grade
+    then adds: the measure is computed with every grade in turn while the query's other unjudged
+    hits stay as drawn."""
     spots, belief = guess.spots, guess.belief
     levels = np.concatenate([[0], belief.grades])
     means = np.zeros((len(spots), len(levels)))
@@ -251,7 +297,9 @@ def _effects(table: _Table, measure: Measure, guess: _Guess, chance: Floats) -> 
     block = max(1, BLOCK_CELLS // cells)
     for start in range(0, len(spots), block):
         part = np.arange(start, min(start + block, len(spots)))
-        grades = np.repeat(_drawn_rows(table, spots, guess.drawn, part)[:, None], len(levels), axis=1)
+        grades = np.repeat(
+            _drawn_rows(table, spots, guess.drawn, part)[:, None], len(levels), axis=1
+        )
         grades[np.arange(len(part)), :, :, spots[part, 1]] = levels[:, None]
         rows = np.repeat(spots[part, 0], len(levels) * FLIP_SAMPLES)
         values = _values(table, measure, rows, grades.reshape(-1, grades.shape[3]))
@@ -262,10 +310,14 @@ def _effects(table: _Table, measure: Measure, guess: _Guess, chance: Floats) -> 
 
 
 def _drawn_rows(table: _Table, spots: Integers, drawn: Integers, part: Integers) -> Integers:
-    """The full grades of each pair's query in the first few samples: [pairs, samples, documents]."""
+    """The full grades of each pair's query in the first few samples: [pairs, samples,
+    documents]."""
     queries = spots[part, 0]
     grades = np.repeat(table.grades[queries][:, None, :], FLIP_SAMPLES, axis=1)
-    low, high = np.searchsorted(spots[:, 0], queries, "left"), np.searchsorted(spots[:, 0], queries, "right")
+    low, high = (
+        np.searchsorted(spots[:, 0], queries, "left"),
+        np.searchsorted(spots[:, 0], queries, "right"),
+    )
     for step in range(int((high - low).max(initial=0))):
         has = low + step < high
         at = (low + step)[has]
@@ -273,14 +325,19 @@ def _drawn_rows(table: _Table, spots: Integers, drawn: Integers, part: Integers)
     return grades
 
 
-# ── the answer ───────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── the answer ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _pairs(table: _Table, spots: Integers, effects: Floats, chance: Floats, narrowing: Floats) -> list[Pair]:
+def _pairs(
+    table: _Table, spots: Integers, effects: Floats, chance: Floats, narrowing: Floats
+) -> list[Pair]:
     found = []
     figures = zip(effects.tolist(), chance.tolist(), narrowing.tolist(), strict=True)
     for (row, column), (effect, likely, part) in zip(spots.tolist(), figures, strict=True):
-        ranks = [int(ranks[row, column]) if ranks[row, column] < NO_RANK else None for ranks in table.ranks]
+        ranks = [
+            int(ranks[row, column]) if ranks[row, column] < NO_RANK else None
+            for ranks in table.ranks
+        ]
         found.append(
             Pair(
                 query_id=table.entries[row]["query_id"],

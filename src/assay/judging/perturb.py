@@ -1,8 +1,9 @@
-"""Adversarial variants of a gold set: the same question as a hurried, confused or bilingual person would type it.
+"""Adversarial variants of a gold set: the same question as a hurried, confused or bilingual person
+would type it.
 
-Each variant keeps its parent's expectations and names the parent and the perturbation in `extra`. The same seed gives
-the same variants, whichever perturbations are asked for. A perturbation that leaves a text as it was makes no variant.
-"""
+Each variant keeps its parent's expectations and names the parent and the perturbation in `extra`.
+The same seed gives the same variants, whichever perturbations are asked for. A perturbation that
+leaves a text as it was makes no variant."""
 
 from __future__ import annotations
 
@@ -18,15 +19,16 @@ from importlib import resources
 import msgspec
 import polars as pl
 
-from assay.errors import UsageError
-from assay.types import GoldSet, Query
+from assay.core.errors import UsageError
+from assay.core.types import GoldSet, Query
 
 LANGUAGES = ("fi", "en", "he")
 HEBREW = re.compile(r"[\u05d0-\u05ea]")
 WORD = re.compile(r"[^\W\d_]+")
 MIN_WORD = 5  # a typo in a shorter word often makes another word
 MIN_PART = 3
-# What can begin the second part of a compound: four letters or more, not two consonants and not a plural ending.
+# What can begin the second part of a compound: four letters or more, not two consonants and not a
+# plural ending.
 HEAD = re.compile(r"(?!i[aädhkltsn])(?:[aeiouyäö]|[^\W\d_aeiouyäö](?=[aeiouyäö]))\w{3}")
 
 
@@ -60,7 +62,7 @@ class Perturbation:
     languages: tuple[str, ...] = LANGUAGES
 
 
-# ── one gold set ─────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── one gold set ──────────────────────────────────────────────────────────────────────────────────
 
 
 def perturb(
@@ -71,23 +73,34 @@ def perturb(
     language: str | None = None,
     parents: bool = True,
 ) -> GoldSet:
-    """The set with a variant of every question for every kind of perturbation (all that fit the language by default).
+    """The set with a variant of every question for every kind of perturbation (all that fit the
+    language by default).
 
-    `kinds` are perturbations or families. A variant is never MUST: a typo must not fail the MUST gate. With `parents`
-    the questions themselves come first, so that one run gives the drop from parent to variant. Variants that the set
-    has already stay as they are."""
+    `kinds` are perturbations or families. A variant is never MUST: a typo must not fail the MUST
+    gate. With `parents` the questions themselves come first, so that one run gives the drop from
+    parent to variant. Variants that the set has already stay as they are."""
     chosen = _chosen(kinds)
     default = language or language_of(" ".join(query.text for query in gold.queries))
     if default not in LANGUAGES:
-        raise UsageError(f"no perturbations for language {default!r}", hint=f"Known: {', '.join(LANGUAGES)}.")
+        raise UsageError(
+            f"no perturbations for language {default!r}", hint=f"Known: {', '.join(LANGUAGES)}."
+        )
     there = set(gold.query_ids) if parents else set()
     variants: list[Query] = []
     for query in gold.queries:
         if "perturbation" not in query.extra:
-            made = (variant_of(query, kind, seed, language or _spoken(query, default)) for kind in chosen)
+            made = (
+                variant_of(query, kind, seed, language or _spoken(query, default))
+                for kind in chosen
+            )
             variants += (variant for variant in made if variant and variant.id not in there)
     queries = (*gold.queries, *variants) if parents else tuple(variants)
-    return replace(gold, name=f"{gold.name}-perturbed", queries=queries, judgments=_judged(gold, variants, parents))
+    return replace(
+        gold,
+        name=f"{gold.name}-perturbed",
+        queries=queries,
+        judgments=_judged(gold, variants, parents),
+    )
 
 
 def _spoken(query: Query, default: str) -> str:
@@ -118,11 +131,16 @@ def _judged(gold: GoldSet, variants: Sequence[Query], parents: bool) -> pl.DataF
     if not gold.judgments.height:
         return gold.judgments
     links = pl.DataFrame(
-        {"query_id": [query.extra["parent"] for query in variants], "variant": [query.id for query in variants]},
+        {
+            "query_id": [query.extra["parent"] for query in variants],
+            "variant": [query.id for query in variants],
+        },
         schema={"query_id": pl.String, "variant": pl.String},
     )
     plain = gold.judgments.with_columns(pl.col("query_id").cast(pl.String))
-    copied = plain.join(links, on="query_id").with_columns(query_id=pl.col("variant")).drop("variant")
+    copied = (
+        plain.join(links, on="query_id").with_columns(query_id=pl.col("variant")).drop("variant")
+    )
     both = pl.concat([plain, copied]) if parents else copied
     return both.with_columns(pl.col("query_id").cast(pl.Categorical))
 
@@ -132,7 +150,11 @@ def _chosen(kinds: Sequence[str]) -> list[Perturbation]:
     if unknown:
         known = ", ".join((*FAMILIES, *PERTURBATIONS))
         raise UsageError(f"unknown perturbation {unknown[0]!r}", hint=f"Known: {known}.")
-    return [kind for kind in PERTURBATIONS.values() if not kinds or {kind.name, kind.family} & set(kinds)]
+    return [
+        kind
+        for kind in PERTURBATIONS.values()
+        if not kinds or {kind.name, kind.family} & set(kinds)
+    ]
 
 
 def language_of(text: str) -> str:
@@ -149,7 +171,7 @@ def material(language: str) -> Material:
     return msgspec.convert(tomllib.loads(source.read_text(encoding="utf-8")), Material)
 
 
-# ── typos ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── typos ─────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _in_a_word(text: str, rng: random.Random, edit: Callable[[str], str]) -> str:
@@ -183,7 +205,8 @@ def _neighbours(rows: tuple[str, ...]) -> dict[str, str]:
         key: "".join(
             other
             for other, (line, place) in at.items()
-            if (line == row and abs(place - column) == 1) or (abs(line - row) == 1 and place in (column, column - 1))
+            if (line == row and abs(place - column) == 1)
+            or (abs(line - row) == 1 and place in (column, column - 1))
         )
         for key, (row, column) in at.items()
     }
@@ -219,7 +242,7 @@ def _umlauts(text: str, rng: random.Random, data: Material) -> str:
     return text.translate(str.maketrans("äöåÄÖÅ", "aoaAOA"))
 
 
-# ── words ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── words ─────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _split(text: str, rng: random.Random, data: Material) -> str:
@@ -250,13 +273,20 @@ def _mixed(text: str, rng: random.Random, data: Material) -> str:
     stems = sorted(data.glossary, key=len, reverse=True)
     found = []
     for word in WORD.finditer(text):
-        for prefix in ("", *data.prefixes):  # Hebrew writes its prefixes onto the foreign word: ה-levy
+        for prefix in (
+            "",
+            *data.prefixes,
+        ):  # Hebrew writes its prefixes onto the foreign word: ה-levy
             rest = word[0].casefold().removeprefix(prefix)
             stem = next((stem for stem in stems if rest.startswith(stem)), None)
             if stem and word[0].startswith(prefix) and len(rest) - len(stem) <= 8:
-                found.append((word, f"{prefix}-{data.glossary[stem]}" if prefix else data.glossary[stem]))
+                found.append(
+                    (word, f"{prefix}-{data.glossary[stem]}" if prefix else data.glossary[stem])
+                )
                 break
-    for word, term in sorted(rng.sample(found, min(2, len(found))), key=lambda pair: -pair[0].start()):
+    for word, term in sorted(
+        rng.sample(found, min(2, len(found))), key=lambda pair: -pair[0].start()
+    ):
         text = text[: word.start()] + term + text[word.end() :]
     return text
 
@@ -273,7 +303,7 @@ def _colloquial(text: str, rng: random.Random, data: Material) -> str:
     return rng.choice(templates).format(q=begun) if templates and WORD.search(plain) else text
 
 
-# ── noise ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── noise ─────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _case(text: str, rng: random.Random, data: Material) -> str:
@@ -286,21 +316,30 @@ def _punctuation(text: str, rng: random.Random, data: Material) -> str:
     return rng.choice([bare, f"{bare}???", f"{bare}...", f"- {bare}", bare.replace(" ", "  ")])
 
 
-# ── Hebrew ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── Hebrew ────────────────────────────────────────────────────────────────────────────────────────
 
 FINALS = str.maketrans("ךםןףץ", "כמנפצ")
 
 
 def _prefix(text: str, rng: random.Random, data: Material) -> str:
-    """A prefix letter written onto a word, or taken off before the article: any other first letter may be the
-    word's own, as in השבחה."""
+    """A prefix letter written onto a word, or taken off before the article: any other first letter
+    may be the word's own, as in השבחה."""
 
     def edit(word: str) -> str:
-        if word[0] in data.prefixes and word[1] == "ה" and len(word) > MIN_PART + 1 and rng.random() < 0.5:
+        if (
+            word[0] in data.prefixes
+            and word[1] == "ה"
+            and len(word) > MIN_PART + 1
+            and rng.random() < 0.5
+        ):
             return word[1:]
         return rng.choice([prefix for prefix in data.prefixes if prefix != word[0]]) + word
 
-    words = [found for found in WORD.finditer(text) if HEBREW.match(found[0]) and len(found[0]) >= MIN_PART]
+    words = [
+        found
+        for found in WORD.finditer(text)
+        if HEBREW.match(found[0]) and len(found[0]) >= MIN_PART
+    ]
     if not words:
         return text
     chosen = rng.choice(words)
@@ -310,7 +349,9 @@ def _prefix(text: str, rng: random.Random, data: Material) -> str:
 def _niqqud(text: str, rng: random.Random, data: Material) -> str:
     """Vowel points: taken off where there are some, else put on."""
     bare = "".join(char for char in text if unicodedata.category(char) != "Mn")
-    return bare if bare != text else HEBREW.sub(lambda found: found[0] + rng.choice(data.points), text)
+    return (
+        bare if bare != text else HEBREW.sub(lambda found: found[0] + rng.choice(data.points), text)
+    )
 
 
 def _finals(text: str, rng: random.Random, data: Material) -> str:
@@ -326,7 +367,9 @@ PERTURBATIONS: dict[str, Perturbation] = {
         Perturbation(name="typo-dropped", family="typo", change=_dropped),
         Perturbation(name="typo-doubled", family="typo", change=_doubled),
         Perturbation(name="typo-umlaut", family="typo", change=_umlauts, languages=("fi",)),
-        Perturbation(name="compound-split", family="compound", change=_split, languages=("fi", "en")),
+        Perturbation(
+            name="compound-split", family="compound", change=_split, languages=("fi", "en")
+        ),
         Perturbation(name="compound-joined", family="compound", change=_joined),
         Perturbation(name="mixed-language", family="mixed", change=_mixed),
         Perturbation(name="colloquial", family="colloquial", change=_colloquial),

@@ -1,4 +1,5 @@
-"""Rubrics as data. Validation, judging and reports read the scale, the criteria and the expectations from here."""
+"""Rubrics as data. Validation, judging and reports read the scale, the criteria and the
+expectations from here."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from importlib import resources
 
 import msgspec
 
-from assay.errors import InputError
+from assay.core.errors import InputError
 
 DEFAULT = "fppc-relevance-1"
 
@@ -63,7 +64,11 @@ class Rubric(msgspec.Struct, frozen=True, kw_only=True):
 
 def names() -> list[str]:
     folder = resources.files("assay.judging") / "rubrics"
-    return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
+    return sorted(
+        entry.name.removesuffix(".toml")
+        for entry in folder.iterdir()
+        if entry.name.endswith(".toml")
+    )
 
 
 def load(name: str = DEFAULT) -> Rubric:
@@ -75,10 +80,22 @@ def load(name: str = DEFAULT) -> Rubric:
 
 def as_markdown(rubric: Rubric) -> str:
     """The rubric as a page for judges."""
-    lines = [f"# {rubric.title}", "", f"Rubric `{rubric.id}`. A gold set names the rubric it was judged by.", ""]
+    lines = [
+        f"# {rubric.title}",
+        "",
+        f"Rubric `{rubric.id}`. A gold set names the rubric it was judged by.",
+        "",
+    ]
     lines += ["## What counts", "", rubric.principle.strip(), "", "## The scale", ""]
     for grade in rubric.grades:
-        lines += [f"### {grade.value}: {grade.label}", "", grade.definition, "", "Any one of these is enough:", ""]
+        lines += [
+            f"### {grade.value}: {grade.label}",
+            "",
+            grade.definition,
+            "",
+            "Any one of these is enough:",
+            "",
+        ]
         lines += [f"- {criterion}" for criterion in grade.criteria]
         lines += ["", f"*{grade.example}*", ""]
     lines += ["## Edge cases", "", "| case | rule |", "|---|---|"]
@@ -86,9 +103,13 @@ def as_markdown(rubric: Rubric) -> str:
     lines += ["", "## Before you hand in a query", ""]
     lines += [f"{number}. {item}" for number, item in enumerate(rubric.checklist.items, start=1)]
     expected = rubric.expected_per_query
-    lines += ["", "A sound query usually has "
-              f"{_range(expected.highly_relevant)} opinions with grade 2, {_range(expected.relevant)} with grade 1 and "
-              f"{_range(expected.judged)} judged in all.", ""]  # fmt: skip
+    lines += [
+        "",
+        "A sound query usually has "
+        f"{_range(expected.highly_relevant)} opinions with grade 2, {_range(expected.relevant)} with grade 1 and "
+        f"{_range(expected.judged)} judged in all.",
+        "",
+    ]
     return "\n".join(lines)
 
 

@@ -1,34 +1,42 @@
 """Checks on a gold set: errors make it unusable, flags ask a person to look.
 
-Reading already refuses what is malformed. Here: references, uniqueness of texts, the calibration checklist of the
-rubric, and how the set is spread over topics, types and grades.
-"""
+Reading already refuses what is malformed. Here: references, uniqueness of texts, the calibration
+checklist of the rubric, and how the set is spread over topics, types and grades."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator
 
+from assay.core.types import Finding, GoldSet, Judgment, Query
 from assay.judging.rubric import Range, Rubric
-from assay.types import Finding, GoldSet, Judgment, Query
 
 INFLATED_SHARE = 0.75  # more than this share of grade-2 judgments on a query asks for a second look
 MIN_RATIONALE_WORDS = 3
 
 
-def validate(gold: GoldSet, rubric: Rubric, corpus_ids: Collection[str] | None = None) -> list[Finding]:
+def validate(
+    gold: GoldSet, rubric: Rubric, corpus_ids: Collection[str] | None = None
+) -> list[Finding]:
     """Every finding, errors first, in the order of the file."""
     judged: dict[str, list[Judgment]] = defaultdict(list)
     for judgment in gold.iter_judgments():
         judged[judgment.query_id].append(judgment)
-    findings = [*_references(gold, judged, corpus_ids), *_scale(judged, rubric), *_texts(gold), *_taxonomy(gold)]
+    findings = [
+        *_references(gold, judged, corpus_ids),
+        *_scale(judged, rubric),
+        *_texts(gold),
+        *_taxonomy(gold),
+    ]
     graded = gold.judgments.height > 0 and gold.max_grade >= rubric.highly_relevant_from
     if graded:
         for query in gold.queries:
             findings += _checklist(query, judged[query.id], rubric)
         findings += _distribution(gold, rubric)
     if graded and not gold.rubric:
-        findings.append(_flag("no-rubric", gold.name, f"the set does not name its rubric; assuming {rubric.id}"))
+        findings.append(
+            _flag("no-rubric", gold.name, f"the set does not name its rubric; assuming {rubric.id}")
+        )
     return sorted(findings, key=lambda finding: finding.level != "error")
 
 
@@ -49,13 +57,19 @@ def _references(
     for query_id, judgments in judged.items():
         for judgment in judgments:
             if judgment.doc_id not in known:
-                yield _error("unknown-document", query_id, f"judged document {judgment.doc_id!r} is not in the corpus")
+                yield _error(
+                    "unknown-document",
+                    query_id,
+                    f"judged document {judgment.doc_id!r} is not in the corpus",
+                )
     for topic_id, topic in gold.taxonomy.items():
         for issue in topic.issues:
             for doc_id in issue.example_opinion_ids:
                 if doc_id and doc_id not in known:
                     where = f"taxonomy.{topic_id}.{issue.id}"
-                    yield _error("unknown-example", where, f"example opinion {doc_id!r} is not in the corpus")
+                    yield _error(
+                        "unknown-example", where, f"example opinion {doc_id!r} is not in the corpus"
+                    )
 
 
 def _scale(judged: dict[str, list[Judgment]], rubric: Rubric) -> Iterator[Finding]:
@@ -73,7 +87,9 @@ def _texts(gold: GoldSet) -> Iterator[Finding]:
         text = " ".join(query.text.casefold().split())
         if not text:
             yield _flag("no-text", query.id, "the query has no text")
-        elif text in seen and query.extra.get("parent") != seen[text]:  # a variant may differ in case alone
+        elif (
+            text in seen and query.extra.get("parent") != seen[text]
+        ):  # a variant may differ in case alone
             yield _error("repeated-text", query.id, f"the same text as query {seen[text]!r}")
         seen.setdefault(text, query.id)
 
@@ -81,11 +97,19 @@ def _texts(gold: GoldSet) -> Iterator[Finding]:
 def _taxonomy(gold: GoldSet) -> Iterator[Finding]:
     if not gold.taxonomy:
         return
-    home = {issue.id: topic_id for topic_id, topic in gold.taxonomy.items() for issue in topic.issues}
-    seen: Counter[str] = Counter(issue.id for topic in gold.taxonomy.values() for issue in topic.issues)
+    home = {
+        issue.id: topic_id for topic_id, topic in gold.taxonomy.items() for issue in topic.issues
+    }
+    seen: Counter[str] = Counter(
+        issue.id for topic in gold.taxonomy.values() for issue in topic.issues
+    )
     for issue_id, count in seen.items():
         if count > 1:
-            yield _flag("repeated-issue", f"taxonomy.{issue_id}", f"the issue id stands {count} times in the taxonomy")
+            yield _flag(
+                "repeated-issue",
+                f"taxonomy.{issue_id}",
+                f"the issue id stands {count} times in the taxonomy",
+            )
     for query in gold.queries:
         if not query.topic:
             yield _flag("no-topic", query.id, "the query has no topic")
@@ -102,7 +126,10 @@ def _checklist(query: Query, judgments: list[Judgment], rubric: Rubric) -> Itera
     """The rubric's calibration checklist for one query."""
     rules, expected = rubric.checklist, rubric.expected_per_query
     high = sum(judgment.grade >= rubric.highly_relevant_from for judgment in judgments)
-    middle = sum(rubric.relevant_from <= judgment.grade < rubric.highly_relevant_from for judgment in judgments)
+    middle = sum(
+        rubric.relevant_from <= judgment.grade < rubric.highly_relevant_from
+        for judgment in judgments
+    )
     if len(judgments) < rules.min_judged:
         message = f"{len(judgments)} judged, at least {rules.min_judged} wanted: the query may be too narrow"
         yield _flag("too-narrow", query.id, message)
@@ -113,11 +140,24 @@ def _checklist(query: Query, judgments: list[Judgment], rubric: Rubric) -> Itera
         message = f"{high} with grade 2, {_span(expected.highly_relevant)} expected: the query may be too broad"
         yield _flag("too-broad", query.id, message)
     if len(judgments) >= rules.min_judged and high / len(judgments) > INFLATED_SHARE:
-        yield _flag("inflated", query.id, f"{high} of {len(judgments)} judgments are grade 2: check for inflation")
-    if high >= rules.min_highly_relevant and not expected.relevant[0] <= middle <= expected.relevant[1]:
-        yield _flag("grade-1-spread", query.id, f"{middle} with grade 1, {_span(expected.relevant)} expected")
+        yield _flag(
+            "inflated",
+            query.id,
+            f"{high} of {len(judgments)} judgments are grade 2: check for inflation",
+        )
+    if (
+        high >= rules.min_highly_relevant
+        and not expected.relevant[0] <= middle <= expected.relevant[1]
+    ):
+        yield _flag(
+            "grade-1-spread",
+            query.id,
+            f"{middle} with grade 1, {_span(expected.relevant)} expected",
+        )
     if len(judgments) > expected.judged[1]:
-        yield _flag("many-judged", query.id, f"{len(judgments)} judged, {_span(expected.judged)} expected")
+        yield _flag(
+            "many-judged", query.id, f"{len(judgments)} judged, {_span(expected.judged)} expected"
+        )
     yield from _rationales(query, judgments)
 
 
@@ -125,13 +165,27 @@ def _rationales(query: Query, judgments: list[Judgment]) -> Iterator[Finding]:
     bare = [judgment.doc_id for judgment in judgments if not judgment.rationale.strip()]
     if bare:
         yield _flag("no-rationale", query.id, f"{len(bare)} without a rationale: {_some(bare)}")
-    short = [judgment.doc_id for judgment in judgments if 0 < len(judgment.rationale.split()) < MIN_RATIONALE_WORDS]
+    short = [
+        judgment.doc_id
+        for judgment in judgments
+        if 0 < len(judgment.rationale.split()) < MIN_RATIONALE_WORDS
+    ]
     if short:
-        yield _flag("thin-rationale", query.id, f"{len(short)} with a rationale too short to check: {_some(short)}")
-    repeated = Counter(judgment.rationale.strip() for judgment in judgments if judgment.rationale.strip())
+        yield _flag(
+            "thin-rationale",
+            query.id,
+            f"{len(short)} with a rationale too short to check: {_some(short)}",
+        )
+    repeated = Counter(
+        judgment.rationale.strip() for judgment in judgments if judgment.rationale.strip()
+    )
     for text, count in repeated.items():
         if count > 2:
-            yield _flag("copied-rationale", query.id, f"{count} judgments share one rationale: {text[:60]!r}")
+            yield _flag(
+                "copied-rationale",
+                query.id,
+                f"{count} judgments share one rationale: {text[:60]!r}",
+            )
 
 
 def _distribution(gold: GoldSet, rubric: Rubric) -> Iterator[Finding]:

@@ -1,1 +1,2 @@
-"""Assay's own search engine: analysis, lexical and dense retrieval, fusion, calibration, the index on disk."""
+"""Assay's own search engine: analysis, lexical and dense retrieval, fusion, calibration, the index
+on disk."""

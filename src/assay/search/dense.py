@@ -1,7 +1,7 @@
 """Vectors: an encoder that ships with the package, or any embedding endpoint.
 
-One thread and no spinning: two thread pools that spin against each other on two cores cost several times the work.
-"""
+One thread and no spinning: two thread pools that spin against each other on two cores cost several
+times the work."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from assay.errors import EngineError, InputError
+from assay.core.errors import EngineError, InputError
 from assay.search.lexical import Floats
 from assay.search.static import StaticEncoder
 from assay.search.views import Parts
 
-# what ships: minilm-l6 is all-MiniLM-L6-v2 (Apache-2.0), int8; opinions-en-1 is the same fine-tuned on opinions' own
+# what ships: minilm-l6 is all-MiniLM-L6-v2 (Apache-2.0), int8; opinions-en-1 is the same fine-tuned
+# on opinions' own
 # questions (docs/experiments/02-encoder.md)
 SHIPPED = ("minilm-l6", "opinions-en-1", "static-fi-1", "static-he-1")
 QUERY_TOKENS = 128
@@ -45,7 +46,9 @@ class OnnxEncoder:
 
         self.name = name
         folder = resources.files("assay.search") / "weights"
-        self._tokenizer = Tokenizer.from_str((folder / "tokenizer.json").read_text(encoding="utf-8"))
+        self._tokenizer = Tokenizer.from_str(
+            (folder / "tokenizer.json").read_text(encoding="utf-8")
+        )
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
         options = onnxruntime.SessionOptions()
@@ -53,7 +56,9 @@ class OnnxEncoder:
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         options.log_severity_level = 3
         model = (folder / f"{name}.onnx").read_bytes()
-        self._session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        self._session = onnxruntime.InferenceSession(
+            model, options, providers=["CPUExecutionProvider"]
+        )
         self._inputs = [item.name for item in self._session.get_inputs()]
 
     def queries(self, texts: Sequence[str]) -> Floats:
@@ -71,8 +76,8 @@ class OnnxEncoder:
         return ids
 
     def _encode(self, sequences: Sequence[list[int]], tick: Callable[[int], None]) -> Floats:
-        """One at a time: int8 scales are set by all that runs together, so a text's vector would depend on its
-        neighbours. It is also a quarter faster than padded batches on one thread."""
+        """One at a time: int8 scales are set by all that runs together, so a text's vector would
+        depend on its neighbours. It is also a quarter faster than padded batches on one thread."""
         start, end = (self._tokenizer.token_to_id(token) for token in ("[CLS]", "[SEP]"))
         framed = [[start, *sequence, end] for sequence in sequences]
         vectors = np.zeros((len(framed), 384), np.float32)
@@ -80,7 +85,9 @@ class OnnxEncoder:
             ids = np.array([sequence], np.int64)
             mask = np.ones_like(ids)
             feed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-            vectors[row] = _pooled(self._session.run(None, {name: feed[name] for name in self._inputs})[0], mask)[0]
+            vectors[row] = _pooled(
+                self._session.run(None, {name: feed[name] for name in self._inputs})[0], mask
+            )[0]
             tick(1)
         return vectors
 
@@ -93,13 +100,17 @@ def _pooled(states: Any, mask: Any) -> Floats:
 
 
 class EndpointEncoder:
-    """An OpenAI-compatible embedding endpoint: `openai:MODEL@URL`, with the key in $ASSAY_EMBEDDING_KEY."""
+    """An OpenAI-compatible embedding endpoint: `openai:MODEL@URL`, with the key in
+    $ASSAY_EMBEDDING_KEY."""
 
     def __init__(self, spec: str) -> None:
         self.name = spec
         self._model, _, self._url = spec.removeprefix("openai:").partition("@")
         if not self._model or not self._url.startswith(("http://", "https://")):
-            raise InputError(f"not an embedding endpoint: {spec!r}", hint="Write it like openai:MODEL@https://host/v1.")
+            raise InputError(
+                f"not an embedding endpoint: {spec!r}",
+                hint="Write it like openai:MODEL@https://host/v1.",
+            )
 
     def queries(self, texts: Sequence[str]) -> Floats:
         return self._ask(list(texts))
@@ -117,17 +128,27 @@ class EndpointEncoder:
         headers = {"Content-Type": "application/json"}
         if key := os.environ.get("ASSAY_EMBEDDING_KEY"):
             headers["Authorization"] = f"Bearer {key}"
-        request = urllib.request.Request(f"{self._url.rstrip('/')}/embeddings", data=body, headers=headers)
+        request = urllib.request.Request(
+            f"{self._url.rstrip('/')}/embeddings", data=body, headers=headers
+        )
         try:
             with urllib.request.urlopen(request, timeout=60) as answer:
                 rows = json.load(answer)["data"]
-            rows = sorted(rows, key=lambda row: row["index"]) if all("index" in row for row in rows) else rows
+            rows = (
+                sorted(rows, key=lambda row: row["index"])
+                if all("index" in row for row in rows)
+                else rows
+            )
             vectors = np.array([row["embedding"] for row in rows], np.float32)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise EngineError(f"the embedding endpoint {self._url} failed: {error}") from error
         if vectors.ndim != 2 or len(vectors) != len(texts) or not np.isfinite(vectors).all():
-            raise EngineError(f"the embedding endpoint {self._url} gave no vector for each of {len(texts)} texts")
-        return np.asarray(vectors / (np.linalg.norm(vectors, axis=1, keepdims=True) + 1e-9), np.float32)
+            raise EngineError(
+                f"the embedding endpoint {self._url} gave no vector for each of {len(texts)} texts"
+            )
+        return np.asarray(
+            vectors / (np.linalg.norm(vectors, axis=1, keepdims=True) + 1e-9), np.float32
+        )
 
 
 class SentenceEncoder:
@@ -137,7 +158,9 @@ class SentenceEncoder:
         try:
             from sentence_transformers import SentenceTransformer
         except ImportError as error:
-            raise InputError(f"{spec} needs sentence-transformers", hint="pip install 'assay[st]'") from error
+            raise InputError(
+                f"{spec} needs sentence-transformers", hint="pip install 'assay[st]'"
+            ) from error
         self.name = spec
         self._model = SentenceTransformer(spec.removeprefix("st:"))
 
@@ -145,7 +168,9 @@ class SentenceEncoder:
         return np.asarray(self._model.encode(list(texts), normalize_embeddings=True), np.float32)
 
     def documents(self, texts: Sequence[Parts], tick: Callable[[int], None]) -> Floats:
-        vectors = self.queries([" ".join(text for text, _ in document.texts)[:8_000] for document in texts])
+        vectors = self.queries(
+            [" ".join(text for text, _ in document.texts)[:8_000] for document in texts]
+        )
         tick(len(vectors))
         return vectors
 
@@ -159,4 +184,6 @@ def encoder(name: str) -> Encoder:
         return EndpointEncoder(name)
     if name.startswith("st:"):
         return SentenceEncoder(name)
-    raise InputError(f"unknown encoder {name!r}", hint=f"Known: {', '.join(SHIPPED)}, openai:MODEL@URL, st:NAME.")
+    raise InputError(
+        f"unknown encoder {name!r}", hint=f"Known: {', '.join(SHIPPED)}, openai:MODEL@URL, st:NAME."
+    )

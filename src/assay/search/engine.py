@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from assay.search.analysis import UNSEEN, grams
+from assay.core.types import Document, Hit, SearchEngine
+from assay.language.analysis import UNSEEN, grams
 from assay.search.dense import encoder
 from assay.search.index import VIEWS, Index, is_citation
 from assay.search.learned import query_vector
@@ -17,10 +18,11 @@ from assay.search.lexical import Array, Bm25, Floats
 from assay.search.soft import Doubles
 from assay.search.thesaurus import thesaurus
 from assay.search.views import ASKS_WHEN
-from assay.types import Document, Hit, SearchEngine
 
 MAX_QUERY = 20_000  # characters that are read of a query
-MAX_WORDS = 400  # different words of a query that look-alikes, spelling and the passage are sought for
+MAX_WORDS = (
+    400  # different words of a query that look-alikes, spelling and the passage are sought for
+)
 FEEDBACK_HITS, TEMPERATURE = 8, 0.1
 LIKE_TERMS = 40
 FIRST_HITS = 10  # that are looked at to see whether they are of one act
@@ -51,8 +53,8 @@ class Hits(list[Hit]):
 
 
 class Engine(SearchEngine):
-    """The engine on one index. `lookup` gives the document of an id, for titles, texts and snippets; `in_force` the
-    mask over rows of what was in force on a day."""
+    """The engine on one index. `lookup` gives the document of an id, for titles, texts and
+    snippets; `in_force` the mask over rows of what was in force on a day."""
 
     def __init__(
         self,
@@ -67,10 +69,16 @@ class Engine(SearchEngine):
         return self._name
 
     def search(
-        self, query: str, top_k: int = 20, *, allowed: Any = None, explain: bool = False, as_of: str = ""
+        self,
+        query: str,
+        top_k: int = 20,
+        *,
+        allowed: Any = None,
+        explain: bool = False,
+        as_of: str = "",
     ) -> Hits:
-        """The best `top_k` documents with scores in [0, 1]; `allowed` is a boolean mask over rows, `as_of` a day: what
-        was not in force then is left out."""
+        """The best `top_k` documents with scores in [0, 1]; `allowed` is a boolean mask over rows,
+        `as_of` a day: what was not in force then is left out."""
         text = _printable(query)
         if as_of and self._in_force is not None:
             valid = self._in_force(as_of)
@@ -91,17 +99,21 @@ class Engine(SearchEngine):
             counted, full = self._index.counts["full"], self._index.fields["full"]
             start, end = counted.offsets[row], counted.offsets[row + 1]
             terms = counted.terms[start:end]
-            best = np.argsort(-np.log1p(counted.frequencies[start:end]) * full.idf[terms])[:LIKE_TERMS]
+            best = np.argsort(-np.log1p(counted.frequencies[start:end]) * full.idf[terms])[
+                :LIKE_TERMS
+            ]
             words = [counted.vocabulary[terms[place]] for place in best]
             vector = None if self._index.vectors is None else self._index.vectors[row]
             found = self._rank("", self._signals("", words, vector), top_k + 1, allowed, False)
         return Hits([hit for hit in found if hit.doc_id != doc_id][:top_k])
 
-    # ── signals ──────────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── signals ───────────────────────────────────────────────────────────────────────────────────
 
     def _signals(self, text: str, words: list[str], vector: Any = None) -> Signals:
         return (
-            self._soft_signals(text) if self._index.profile.kind == "soft" else self._stem_signals(text, words, vector)
+            self._soft_signals(text)
+            if self._index.profile.kind == "soft"
+            else self._stem_signals(text, words, vector)
         )
 
     def _stem_signals(self, text: str, words: list[str], vector: Any) -> Signals:
@@ -109,7 +121,10 @@ class Engine(SearchEngine):
         full = index.fields["full"]
         words = self._spelled(words, full)
         raw = full.scores(full.query(words))
-        signals: Signals = {"full": to_best(raw), "attained": raw / max(full.attainable(words), 1e-9)}
+        signals: Signals = {
+            "full": to_best(raw),
+            "attained": raw / max(full.attainable(words), 1e-9),
+        }
         first = signals["full"]
         for name, weight in (("short", profile.short), ("characters", profile.characters)):
             if name in index.fields and (name == "short" or text):
@@ -121,8 +136,14 @@ class Engine(SearchEngine):
             query = vector if vector is not None else encoder(profile.encoder).queries([text])[0]
             signals["dense"] = index.vectors @ query
             if profile.feedback:
-                signals["feedback"] = _feedback(index.vectors, to_best(first) + np.float32(0.5) * signals["dense"])
-        cited = [full.numbers[word] for word in dict.fromkeys(words) if word in full.numbers and is_citation(word)]
+                signals["feedback"] = _feedback(
+                    index.vectors, to_best(first) + np.float32(0.5) * signals["dense"]
+                )
+        cited = [
+            full.numbers[word]
+            for word in dict.fromkeys(words)
+            if word in full.numbers and is_citation(word)
+        ]
         if cited:
             share = np.zeros(len(index), np.float32)
             for number in cited:
@@ -142,12 +163,18 @@ class Engine(SearchEngine):
         said = thesaurus(language.language)
         terms = said.expand(words) if said else {}
         similar = [self._similar(word, terms.get(word, [])) for word in words]
-        found = {name: [view.frequency(pair) for pair in similar] for name, view in index.soft.items()}
+        found = {
+            name: [view.frequency(pair) for pair in similar] for name, view in index.soft.items()
+        }
         signals: Signals = {"coverage": self._coverage(found)}
         by_words, signals["attained"] = self._by_words(found)
         signals["fused"] = to_best(by_words + self._by_grams(language.terms(text)))
         if terms:
-            meant = " ".join(dict.fromkeys(word for word_terms in terms.values() for t in word_terms for word in t))
+            meant = " ".join(
+                dict.fromkeys(
+                    word for word_terms in terms.values() for t in word_terms for word in t
+                )
+            )
             expanded = to_best(self._by_grams(language.terms(f"{text} {meant}")))
             signals["fused"] = signals["fused"] + EXPANDED * expanded
         if len(index.acts) > 1:
@@ -161,15 +188,17 @@ class Engine(SearchEngine):
         signals["named"] = self._named(words)
         named = sections_named(text)
         if named and any(index.sections):
-            signals["citation"] = np.array([_is_named(section, named) for section in index.sections])
+            signals["citation"] = np.array(
+                [_is_named(section, named) for section in index.sections]
+            )
             signals["fused"] = signals["fused"] + index.profile.citation * signals["citation"]
             signals["named"] = NAMED * signals["citation"] * self._acts_named(text)[index.act_of]
         signals["fused"] = signals["fused"] + signals["named"]
         return signals
 
     def _named(self, words: list[str]) -> Doubles:
-        """Documents that the question names rather than asks for: by their title, or by one word that they hold. What
-        only sounds like it comes after."""
+        """Documents that the question names rather than asks for: by their title, or by one word
+        that they hold. What only sounds like it comes after."""
         index, named = self._index, np.zeros(len(self._index))
         assert index.words is not None
         if not words:
@@ -185,17 +214,23 @@ class Engine(SearchEngine):
         return named
 
     def _acts_named(self, text: str) -> Any:
-        """The acts whose name fits best what the question says beside a section: nothing else, or the name in full."""
+        """The acts whose name fits best what the question says beside a section: nothing else, or
+        the name in full."""
         rest = self._lemmas(without_sections(text))
         names = [self._lemmas(act) for act in self._index.acts]
-        fit = np.array([max(_within(rest, name), _within(name, rest) if name else 0.0) for name in names])
+        fit = np.array(
+            [max(_within(rest, name), _within(name, rest) if name else 0.0) for name in names]
+        )
         return (fit > _SAME_ACT) & (fit == fit.max())
 
     def _lemmas(self, text: str) -> list[str]:
-        return list(dict.fromkeys(self._lemma(word) for word in self._index.analyzer.words(text)))[:MAX_WORDS]
+        return list(dict.fromkeys(self._lemma(word) for word in self._index.analyzer.words(text)))[
+            :MAX_WORDS
+        ]
 
     def _similar(self, word: str, terms: list[tuple[str, ...]]) -> tuple[Array, Doubles]:
-        """The index words a word of the question stands for: those that look like it, and the terms it may mean."""
+        """The index words a word of the question stands for: those that look like it, and the terms
+        it may mean."""
         assert self._index.words is not None
         numbers, shares = self._index.words.similar(word)
         if not terms:
@@ -204,7 +239,9 @@ class Engine(SearchEngine):
         for term in terms:
             for part in term:
                 for number, share in zip(*self._index.words.similar(part), strict=True):
-                    best[int(number)] = max(best.get(int(number), 0.0), float(share) * MEANT / len(term) ** 0.5)
+                    best[int(number)] = max(
+                        best.get(int(number), 0.0), float(share) * MEANT / len(term) ** 0.5
+                    )
         return np.array(list(best), np.int64), np.array(list(best.values()))
 
     def _by_words(self, found: dict[str, list[Doubles]]) -> tuple[Doubles, Doubles]:
@@ -221,7 +258,9 @@ class Engine(SearchEngine):
         total = np.zeros(len(self._index))
         for name in self._index.soft:
             field = self._index.fields[f"{name}.grams"]
-            weights = {number: 1 + float(np.log(times)) for number, times in field.query(asked).items()}
+            weights = {
+                number: 1 + float(np.log(times)) for number, times in field.query(asked).items()
+            }
             total = total + VIEWS[name] * to_best(field.scores(weights).astype(float))
         return total
 
@@ -231,21 +270,28 @@ class Engine(SearchEngine):
         return query_vector(self._index.word_vectors, similar)
 
     def _coverage(self, found: dict[str, list[Doubles]]) -> Doubles:
-        """The idf-weighted share of the question's words that a document, its section, title or tags hold."""
+        """The idf-weighted share of the question's words that a document, its section, title or
+        tags hold."""
         size = len(self._index)
         rarest = float(np.log1p((size + 0.5) / 0.5))
         total, covered = 1e-9, np.zeros(size)
         for frequencies in zip(*found.values(), strict=True):
             held = np.minimum(1.0, np.maximum.reduce(frequencies))
             holding = float(held.sum())
-            idf = float(np.log1p((size - holding + 0.5) / (holding + 0.5))) if holding > 0.2 else rarest
+            idf = (
+                float(np.log1p((size - holding + 0.5) / (holding + 0.5)))
+                if holding > 0.2
+                else rarest
+            )
             covered += idf * held
             total += idf
         return covered / total
 
-    def _act_prior(self, words: list[str], frequencies: list[Doubles], strength: float = 30.0) -> Doubles:
-        """Which act the question is about: how much more often its words stand there than on average, and whether
-        the act's own name has them."""
+    def _act_prior(
+        self, words: list[str], frequencies: list[Doubles], strength: float = 30.0
+    ) -> Doubles:
+        """Which act the question is about: how much more often its words stand there than on
+        average, and whether the act's own name has them."""
         index = self._index
         sizes = np.bincount(index.act_of, minlength=len(index.acts))
         names = [self._lemmas(act) for act in index.acts]
@@ -258,21 +304,31 @@ class Engine(SearchEngine):
             usual = float((by_act / np.maximum(sizes, 1)).mean())
             score += np.log((by_act + strength * usual) / (sizes + strength) / max(usual, 1e-6))
             score += np.array(
-                [max((_alike(self._lemma(word), other) for other in name), default=0.0) for name in names]
+                [
+                    max((_alike(self._lemma(word), other) for other in name), default=0.0)
+                    for name in names
+                ]
             )
         share = np.exp(score - score.max())
         return np.asarray(share / share.sum())
 
     def _lemma(self, word: str) -> str:
-        return self._index.words.lemma(word) if self._index.words is not None else self._index.analyzer.lemma(word)
+        return (
+            self._index.words.lemma(word)
+            if self._index.words is not None
+            else self._index.analyzer.lemma(word)
+        )
 
     def _spelled(self, words: list[str], full: Bm25) -> list[str]:
-        """A word the collection does not have is read as the most frequent one a letter away, when there is one."""
-        strange = [word for word in dict.fromkeys(words) if word.isalpha() and not _is_held(word, full)]
+        """A word the collection does not have is read as the most frequent one a letter away, when
+        there is one."""
+        strange = [
+            word for word in dict.fromkeys(words) if word.isalpha() and not _is_held(word, full)
+        ]
         meant = {word: _nearest(word, full) for word in strange[:MAX_SPELLED]}
         return [meant.get(word, word) for word in words]
 
-    # ── ranking ──────────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── ranking ───────────────────────────────────────────────────────────────────────────────────
 
     def _rank(self, text: str, signals: Signals, top_k: int, allowed: Any, explain: bool) -> Hits:
         fused = signals["fused"]
@@ -290,19 +346,28 @@ class Engine(SearchEngine):
             scope = max(scope, FOUND)
         hits = Hits()
         for row in top[:top_k]:
-            explanation = {name: round(float(values[row]), 4) for name, values in signals.items()} if explain else {}
+            explanation = (
+                {name: round(float(values[row]), 4) for name, values in signals.items()}
+                if explain
+                else {}
+            )
             ratio = float(fused[row]) / float(fused[top[0]])
             hits.append(self._hit(int(row), scope * self._share(head, ratio), explanation))
         hits.abstained = scope < self._index.profile.calibration.abstain
         return hits
 
     def _head(self, signals: Signals, top: Any) -> dict[str, float]:
-        """What the first hit shows of the whole question: the same for all hits, so that scores fall with rank."""
+        """What the first hit shows of the whole question: the same for all hits, so that scores
+        fall with rank."""
         head = {name: float(values[top[0]]) for name, values in signals.items()}
         if "coverage" in signals:
             head["coverage"] = float(signals["coverage"][top[:3]].max())
             first = self._index.act_of[top[:FIRST_HITS]]
-            head["one_act"] = float(np.bincount(first).max()) / len(first) if len(self._index.acts) > 1 else USUAL_ACT
+            head["one_act"] = (
+                float(np.bincount(first).max()) / len(first)
+                if len(self._index.acts) > 1
+                else USUAL_ACT
+            )
             if not head["coverage"] and not head["named"]:
                 return {}  # no word of the question is here: what the encoder hears is chance
         if "citation" in signals and self._index.sections and not signals["citation"].any():
@@ -311,18 +376,29 @@ class Engine(SearchEngine):
 
     def _share(self, head: dict[str, float], ratio: float) -> float:
         calibration = self._index.profile.calibration
-        return ratio**calibration.power if calibration.hit is None else calibration.hit(head | {"ratio": ratio})
+        return (
+            ratio**calibration.power
+            if calibration.hit is None
+            else calibration.hit(head | {"ratio": ratio})
+        )
 
     def _hit(self, row: int, score: float, explanation: dict[str, Any]) -> Hit:
         doc_id = self._index.ids[row]
         if self._lookup is None:
             return Hit(doc_id=doc_id, score=score, explanation=explanation)
         document = self._lookup(doc_id)
-        return Hit(doc_id=doc_id, score=score, locator=document.locator, title=document.title, text=document.text,
-                   explanation=explanation)  # fmt: skip
+        return Hit(
+            doc_id=doc_id,
+            score=score,
+            locator=document.locator,
+            title=document.title,
+            text=document.text,
+            explanation=explanation,
+        )
 
     def _asked(self, words: Iterable[str]) -> Callable[[str], bool]:
-        """Whether a document's word is one of the question's: what counted in the search counts here."""
+        """Whether a document's word is one of the question's: what counted in the search counts
+        here."""
         lemmas = {self._lemma(word) for word in words}
         index = self._index
         meant: set[str] = set()
@@ -336,12 +412,17 @@ class Engine(SearchEngine):
         @cache
         def is_asked(word: str) -> bool:
             lemma = self._lemma(word)
-            return word in meant or lemma in lemmas or any(_alike(lemma, other) > 0.85 for other in lemmas)
+            return (
+                word in meant
+                or lemma in lemmas
+                or any(_alike(lemma, other) > 0.85 for other in lemmas)
+            )
 
         return is_asked
 
     def snippet(self, query: str, document: Document) -> tuple[str, list[str]]:
-        """The passage of a document with most of the query's words, and those words: what a lawyer reads first."""
+        """The passage of a document with most of the query's words, and those words: what a lawyer
+        reads first."""
         language = self._index.analyzer
         words = list(dict.fromkeys(language.words(_printable(query))))[:MAX_WORDS]
         asked = self._asked(words)
@@ -394,7 +475,8 @@ def _spread(scores: Any) -> Any:
 
 
 def _feedback(vectors: Floats, first: Floats) -> Any:
-    """Cosine with the centroid of the first hits; the sharper the lead of the best, the more it counts."""
+    """Cosine with the centroid of the first hits; the sharper the lead of the best, the more it
+    counts."""
     size = min(FEEDBACK_HITS, len(first))
     top = np.argpartition(-first, size - 1)[:size]
     weights = np.exp((first[top] - first[top].max()) / np.float32(TEMPERATURE))
@@ -407,7 +489,8 @@ def _characters(text: str, size: int) -> list[str]:
 
 
 def _printable(query: str) -> str:
-    """Control characters and bytes that are no text become spaces, unseen ones go; beyond any question it is cut."""
+    """Control characters and bytes that are no text become spaces, unseen ones go; beyond any
+    question it is cut."""
     return re.sub(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]", " ", query[:MAX_QUERY].translate(UNSEEN))
 
 
@@ -436,7 +519,12 @@ def _one_edit_apart(a: str, b: str) -> bool:
         a, b = b, a
     at = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), len(a))
     if len(a) == len(b):
-        swapped = at + 1 < len(a) and a[at] == b[at + 1] and a[at + 1] == b[at] and a[at + 2 :] == b[at + 2 :]
+        swapped = (
+            at + 1 < len(a)
+            and a[at] == b[at + 1]
+            and a[at + 1] == b[at]
+            and a[at + 2 :] == b[at + 2 :]
+        )
         return a[at + 1 :] == b[at + 1 :] or swapped
     return len(b) - len(a) == 1 and a[at:] == b[at + 1 :]
 
@@ -445,17 +533,25 @@ def _alike(a: str, b: str) -> float:
     """Share of a common beginning: 1 for the same lemma, high for forms and compounds of one."""
     if a == b:
         return 1.0
-    common = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    common = next(
+        (i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b))
+    )
     return common / max(len(a), len(b)) if common >= 4 else 0.0
 
 
 def _within(words: list[str], others: list[str]) -> float:
     """How well the worst of these words is matched by one of the others."""
-    return min((max((_alike(word, other) for other in others), default=0.0) for word in words), default=1.0)
+    return min(
+        (max((_alike(word, other) for other in others), default=0.0) for word in words), default=1.0
+    )
 
 
 def _sentences(document: Document) -> Iterable[str]:
-    texts = [document.fields[name] for name in ("conclusion", "question", "summary") if document.fields.get(name)]
+    texts = [
+        document.fields[name]
+        for name in ("conclusion", "question", "summary")
+        if document.fields.get(name)
+    ]
     for text in [*texts, document.text[:60_000]]:
         for part in re.split(r"(?<=[.?!;:])\s+|\n{2,}", text):
             if len(part) > 30 or len(text) <= 60:

@@ -1,11 +1,12 @@
-"""The index: built from documents, kept on disk as plain arrays, memory-mapped, versioned and checksummed.
+"""The index: built from documents, kept on disk as plain arrays, memory-mapped, versioned and
+checksummed.
 
     <home>/indexes/<name>/
       index.json      format, corpus fingerprint, profile, and size and checksum of every file; replaced in one step
       data-<id>/      NAME.npy arrays and NAME.txt word lists; no pickle anywhere
 
-Counts and vectors of unchanged documents are taken over from the index before, so that a small change costs little.
-"""
+Counts and vectors of unchanged documents are taken over from the index before, so that a small
+change costs little."""
 
 from __future__ import annotations
 
@@ -23,20 +24,31 @@ from uuid import uuid4
 import msgspec
 import numpy as np
 
-from assay.errors import AssayError, EngineError, InputError
-from assay.files import read_json, write_atomic
-from assay.search.analysis import Analyzer, English, analyzer, grams, guess_language, is_foreign, language_code
+from assay.core.errors import AssayError, EngineError, InputError
+from assay.core.files import read_json, write_atomic
+from assay.core.types import Document
+from assay.language.analysis import (
+    Analyzer,
+    English,
+    analyzer,
+    grams,
+    guess_language,
+    is_foreign,
+    language_code,
+)
 from assay.search.dense import encoder as named_encoder
 from assay.search.learned import LEARNED, document_vectors, word_vectors
 from assay.search.lexical import Array, Bm25, Counts, Floats, bm25, count_terms
 from assay.search.profile import Profile, choose, with_encoder
 from assay.search.soft import Lookalikes, SoftView, lookalikes, unseen
 from assay.search.views import View, section_texts, view_of
-from assay.types import Document
 
 FORMAT = 5
 MANIFEST = "index.json"
-WRITTEN, STALE = "written.txt", 3_600.0  # the end mark of a data folder; seconds after which one without it is given up
+WRITTEN, STALE = (
+    "written.txt",
+    3_600.0,
+)  # the end mark of a data folder; seconds after which one without it is given up
 VIEWS = {"main": 1.0, "title": 0.3, "tags": 0.5, "section": 0.3}  # soft views and what each counts
 Tick = Callable[[str, int, int], None]  # (what, done, of)
 
@@ -52,7 +64,9 @@ class Index:
     profile: Profile
     ids: list[str]
     digests: list[str]
-    fields: dict[str, Bm25] = field(default_factory=dict)  # full, short, characters; or NAME.grams of a soft view
+    fields: dict[str, Bm25] = field(
+        default_factory=dict
+    )  # full, short, characters; or NAME.grams of a soft view
     counts: dict[str, Counts] = field(default_factory=dict)
     soft: dict[str, SoftView] = field(default_factory=dict)
     words: Lookalikes | None = None
@@ -61,7 +75,9 @@ class Index:
     act_of: Array = field(default_factory=lambda: np.empty(0, np.int32))
     sections: list[str] = field(default_factory=list)  # "110a:3" of each document of an act
     transitional: Array = field(default_factory=lambda: np.empty(0, np.bool_))
-    word_vectors: Floats | None = None  # of each index word, where the vectors were learned from the corpus
+    word_vectors: Floats | None = (
+        None  # of each index word, where the vectors were learned from the corpus
+    )
 
     @property
     def analyzer(self) -> Analyzer:
@@ -71,7 +87,7 @@ class Index:
         return len(self.ids)
 
 
-# ── build ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── build ─────────────────────────────────────────────────────────────────────────────────────────
 
 
 def build(
@@ -82,8 +98,8 @@ def build(
     previous: Index | None = None,
     tick: Tick = lambda what, done, of: None,
 ) -> Index:
-    """An index of (document, digest) pairs, with the encoder that suits it or another one. Raises InputError on an
-    empty corpus."""
+    """An index of (document, digest) pairs, with the encoder that suits it or another one. Raises
+    InputError on an empty corpus."""
     views: list[View] = []
     digests: list[str] = []
     languages: list[str] = []
@@ -113,11 +129,16 @@ def _language(stated: Sequence[str], views: Sequence[View]) -> str:
     return guess_language(sample)
 
 
-def _build_stems(profile: Profile, views: list[View], digests: list[str], previous: Index | None, tick: Tick) -> Index:
+def _build_stems(
+    profile: Profile, views: list[View], digests: list[str], previous: Index | None, tick: Tick
+) -> Index:
     language = analyzer(profile.language)
     reuse = _reuse(digests, previous)
     counts: dict[str, Counts] = {}
-    sources = {"full": [f"{view.title} {view.body}" for view in views], "short": [view.short for view in views]}
+    sources = {
+        "full": [f"{view.title} {view.body}" for view in views],
+        "short": [view.short for view in views],
+    }
     for name, texts in sources.items():
         if name == "full" or (profile.short and any(texts)):
             before = previous.counts.get(name) if previous else None
@@ -129,8 +150,14 @@ def _build_stems(profile: Profile, views: list[View], digests: list[str], previo
         counted = count_terms(plain, lambda text: grams(_letters(text), language.gram))
         fields["characters"] = bm25(counted, k1=profile.k1, b=profile.b)
     vectors = _vectors(profile, views, reuse, previous, tick) if profile.encoder else None
-    return Index(profile=profile, ids=[view.id for view in views], digests=digests, fields=fields, counts=counts,
-                 vectors=vectors)  # fmt: skip
+    return Index(
+        profile=profile,
+        ids=[view.id for view in views],
+        digests=digests,
+        fields=fields,
+        counts=counts,
+        vectors=vectors,
+    )
 
 
 def _reuse(digests: Sequence[str], previous: Index | None) -> list[int]:
@@ -151,7 +178,11 @@ def _telling(texts: Sequence[str], what: str, tick: Tick) -> Iterable[str]:
 
 
 def _vectors(
-    profile: Profile, views: Sequence[View], reuse: Sequence[int], previous: Index | None, tick: Tick
+    profile: Profile,
+    views: Sequence[View],
+    reuse: Sequence[int],
+    previous: Index | None,
+    tick: Tick,
 ) -> Floats:
     kept = previous.vectors if previous is not None else None
     fresh = [row for row, old in enumerate(reuse) if kept is None or old < 0]
@@ -179,7 +210,9 @@ def _vectors(
     return vectors
 
 
-def _build_soft(profile: Profile, views: list[View], digests: list[str], previous: Index | None, tick: Tick) -> Index:
+def _build_soft(
+    profile: Profile, views: list[View], digests: list[str], previous: Index | None, tick: Tick
+) -> Index:
     language = analyzer(profile.language)
     reuse = _reuse(digests, previous)
     texts = {
@@ -194,7 +227,9 @@ def _build_soft(profile: Profile, views: list[View], digests: list[str], previou
     for name, view_texts in texts.items():
         if name != "main" and not any(text.strip() for text in view_texts):
             continue
-        shared = Counts(list(vocabulary), np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.uint16))
+        shared = Counts(
+            list(vocabulary), np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.uint16)
+        )
         counts[name] = count_terms(view_texts, language.words, shared)
         vocabulary = {word: number for number, word in enumerate(counts[name].vocabulary)}
         fields[f"{name}.grams"] = bm25(count_terms(view_texts, language.terms), k1=1.2, b=0.6)
@@ -229,7 +264,7 @@ def is_citation(term: str) -> bool:
     return English.is_citation(term)
 
 
-# ── disk ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── disk ──────────────────────────────────────────────────────────────────────────────────────────
 
 
 class _File(msgspec.Struct, frozen=True):
@@ -259,11 +294,21 @@ def save(index: Index, folder: Path, corpus_fingerprint: str) -> None:
             raise
     except OSError as error:
         message = (error.strerror or str(error)).lower()
-        raise InputError(f"cannot write the index: {message}", where=str(folder), hint="Is the disk full?") from error
-    manifest = _Manifest(format=FORMAT, corpus=corpus_fingerprint, profile=index.profile, documents=len(index),
-                         data=data, files=files)  # fmt: skip
+        raise InputError(
+            f"cannot write the index: {message}", where=str(folder), hint="Is the disk full?"
+        ) from error
+    manifest = _Manifest(
+        format=FORMAT,
+        corpus=corpus_fingerprint,
+        profile=index.profile,
+        documents=len(index),
+        data=data,
+        files=files,
+    )
     try:
-        write_atomic(folder / MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=1))
+        write_atomic(
+            folder / MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=1)
+        )
     except BaseException:
         shutil.rmtree(folder / data, ignore_errors=True)
         raise
@@ -297,18 +342,33 @@ def _write_files(index: Index, folder: Path) -> dict[str, _File]:
 
 def _parts(index: Index) -> tuple[dict[str, Array], dict[str, list[str]]]:
     arrays: dict[str, Array] = {"act_of": index.act_of}
-    lists: dict[str, list[str]] = {"ids": index.ids, "digests": index.digests, "acts": index.acts,
-                                   "sections": index.sections}  # fmt: skip
+    lists: dict[str, list[str]] = {
+        "ids": index.ids,
+        "digests": index.digests,
+        "acts": index.acts,
+        "sections": index.sections,
+    }
     for name, found in index.fields.items():
-        arrays |= {f"{name}.starts": found.starts, f"{name}.rows": found.rows, f"{name}.impacts": found.impacts,
-                   f"{name}.idf": found.idf}  # fmt: skip
+        arrays |= {
+            f"{name}.starts": found.starts,
+            f"{name}.rows": found.rows,
+            f"{name}.impacts": found.impacts,
+            f"{name}.idf": found.idf,
+        }
         lists[f"{name}.terms"] = list(found.numbers)
     for name, counted in index.counts.items():
-        arrays |= {f"{name}.offsets": counted.offsets, f"{name}.counted": counted.terms,
-                   f"{name}.frequencies": counted.frequencies}  # fmt: skip
+        arrays |= {
+            f"{name}.offsets": counted.offsets,
+            f"{name}.counted": counted.terms,
+            f"{name}.frequencies": counted.frequencies,
+        }
     if index.words is not None:
         arrays |= {"gram.starts": index.words.starts, "gram.holders": index.words.holders}
-        lists |= {"words": index.words.words, "lemmas": index.words.lemmas, "grams": index.words.grams}
+        lists |= {
+            "words": index.words.words,
+            "lemmas": index.words.lemmas,
+            "grams": index.words.grams,
+        }
     if index.vectors is not None:
         arrays["vectors"] = index.vectors
     if index.word_vectors is not None:
@@ -319,7 +379,8 @@ def _parts(index: Index) -> tuple[dict[str, Array], dict[str, list[str]]]:
 
 
 def load(folder: Path, corpus_fingerprint: str | None = None) -> Index:
-    """Open an index. Raises IndexProblem when it is missing, of another version, for another corpus, or damaged."""
+    """Open an index. Raises IndexProblem when it is missing, of another version, for another
+    corpus, or damaged."""
     manifest = read_manifest(folder)
     if corpus_fingerprint is not None and manifest.corpus != corpus_fingerprint:
         raise IndexProblem("the corpus has changed since the index was built")

@@ -1,8 +1,9 @@
-"""Vectors learned from the collection itself, for a language no encoder ships for: latent semantic analysis.
+"""Vectors learned from the collection itself, for a language no encoder ships for: latent semantic
+analysis.
 
-Words that stand in the same documents come to lie together. A truncated singular value decomposition of the
-documents-by-lemmas matrix, by subspace iteration, seeded: the same corpus gives the same vectors.
-"""
+Words that stand in the same documents come to lie together. A truncated singular value
+decomposition of the documents-by-lemmas matrix, by subspace iteration, seeded: the same corpus
+gives the same vectors."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ CHUNK = 200_000  # entries multiplied at a time
 
 
 def word_vectors(counts: Counts, words: Lookalikes) -> Floats:
-    """A vector for each index word: that of its lemma, weighted by how rare it is; words that occur once have none."""
+    """A vector for each index word: that of its lemma, weighted by how rare it is; words that occur
+    once have none."""
     number: dict[str, int] = {}
     lemma_of = np.array([number.setdefault(lemma, len(number)) for lemma in words.lemmas], np.int64)
     row = np.repeat(np.arange(counts.documents), np.diff(counts.offsets))
@@ -36,7 +38,9 @@ def word_vectors(counts: Counts, words: Lookalikes) -> Floats:
     order = np.argsort(column, kind="stable")
     for _ in range(ROUNDS):
         scores = np.linalg.qr(_times(row, column, value, basis, counts.documents))[0]
-        basis = np.linalg.qr(_times(column[order], row[order], value[order], scores, len(number)))[0]
+        basis = np.linalg.qr(_times(column[order], row[order], value[order], scores, len(number)))[
+            0
+        ]
     return np.asarray(basis[lemma_of] * idf[lemma_of, None], np.float32)
 
 

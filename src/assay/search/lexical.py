@@ -1,8 +1,8 @@
-"""BM25 as flat arrays: counted once, impacts precomputed, memory-mapped; a query touches one list a term.
+"""BM25 as flat arrays: counted once, impacts precomputed, memory-mapped; a query touches one list a
+term.
 
-`Counts` is the forward side (document to terms): it is kept, so that a changed corpus re-analyses changed documents
-only. `Bm25` is the inverted side made from it.
-"""
+`Counts` is the forward side (document to terms): it is kept, so that a changed corpus re-analyses
+changed documents only. `Bm25` is the inverted side made from it."""
 
 from __future__ import annotations
 
@@ -32,10 +32,17 @@ class Counts:
         return len(self.offsets) - 1
 
 
-def count_terms(texts: Iterable[str | None], terms_of: Terms, previous: Counts | None = None,
-                reuse: Sequence[int] | None = None) -> Counts:  # fmt: skip
-    """Count every text. Where `reuse[i]` is a row of `previous`, its counts are taken over and `texts` gives None."""
-    numbers: dict[str, int] = {word: i for i, word in enumerate(previous.vocabulary)} if previous else {}
+def count_terms(
+    texts: Iterable[str | None],
+    terms_of: Terms,
+    previous: Counts | None = None,
+    reuse: Sequence[int] | None = None,
+) -> Counts:
+    """Count every text. Where `reuse[i]` is a row of `previous`, its counts are taken over and
+    `texts` gives None."""
+    numbers: dict[str, int] = (
+        {word: i for i, word in enumerate(previous.vocabulary)} if previous else {}
+    )
     rows: list[Array] = []
     frequencies: list[Array] = []
     for row, text in enumerate(texts):
@@ -46,19 +53,29 @@ def count_terms(texts: Iterable[str | None], terms_of: Terms, previous: Counts |
             frequencies.append(previous.frequencies[start:end])
             continue
         counted = Counter(terms_of(text or ""))
-        rows.append(np.fromiter((numbers.setdefault(t, len(numbers)) for t in counted), np.int32, len(counted)))
-        frequencies.append(np.fromiter((min(n, 65_535) for n in counted.values()), np.uint16, len(counted)))
+        rows.append(
+            np.fromiter(
+                (numbers.setdefault(t, len(numbers)) for t in counted), np.int32, len(counted)
+            )
+        )
+        frequencies.append(
+            np.fromiter((min(n, 65_535) for n in counted.values()), np.uint16, len(counted))
+        )
     offsets = np.zeros(len(rows) + 1, np.int64)
     np.cumsum([len(row) for row in rows], out=offsets[1:])
     empty = np.empty(0, np.int32)
     return Counts(
-        list(numbers), offsets, np.concatenate([empty, *rows]), np.concatenate([empty.astype(np.uint16), *frequencies])
+        list(numbers),
+        offsets,
+        np.concatenate([empty, *rows]),
+        np.concatenate([empty.astype(np.uint16), *frequencies]),
     )
 
 
 @dataclass(frozen=True)
 class Bm25:
-    """Postings with their BM25 impact. A term occurs once a document, so adding impacts by fancy index is exact."""
+    """Postings with their BM25 impact. A term occurs once a document, so adding impacts by fancy
+    index is exact."""
 
     numbers: dict[str, int]
     starts: Array
@@ -86,10 +103,14 @@ class Bm25:
         return scores
 
     def attainable(self, terms: Iterable[str]) -> float:
-        """The score of a document that has every asked term without end; unknown terms count as the rarest."""
+        """The score of a document that has every asked term without end; unknown terms count as the
+        rarest."""
         rarest = float(np.log1p((self.documents + 0.5) / 0.5))
         numbers = (self.numbers.get(term) for term in terms)
-        return sum((rarest if number is None else float(self.idf[number])) * (self.k1 + 1) for number in numbers)
+        return sum(
+            (rarest if number is None else float(self.idf[number])) * (self.k1 + 1)
+            for number in numbers
+        )
 
     def postings(self, number: int) -> Array:
         return self.rows[self.starts[number] : self.starts[number + 1]]
@@ -103,7 +124,8 @@ class Bm25:
 
 
 def bm25(counts: Counts, *, k1: float, b: float) -> Bm25:
-    """Robertson & Zaragoza 2009, with the idf that is never negative; documents without the field do not count."""
+    """Robertson & Zaragoza 2009, with the idf that is never negative; documents without the field
+    do not count."""
     size = len(counts.vocabulary)
     lengths = np.zeros(counts.documents)
     per_row = np.diff(counts.offsets)
@@ -117,7 +139,9 @@ def bm25(counts: Counts, *, k1: float, b: float) -> Bm25:
     rows, terms = row[order], counts.terms[order]
     frequency = counts.frequencies[order].astype(np.float32)
     norm = (k1 * (1 - b + b * lengths / average)).astype(np.float32)
-    impacts = idf.astype(np.float32)[terms] * frequency * np.float32(k1 + 1) / (frequency + norm[rows])
+    impacts = (
+        idf.astype(np.float32)[terms] * frequency * np.float32(k1 + 1) / (frequency + norm[rows])
+    )
     starts = np.zeros(size + 1, np.int64)
     np.cumsum(holding, out=starts[1:])
     return Bm25(

@@ -1,4 +1,5 @@
-"""Which signals count how much, and what a fused score means. Chosen by the look of a collection, not by its name.
+"""Which signals count how much, and what a fused score means. Chosen by the look of a collection,
+not by its name.
 
 The figures behind every number here are in docs/experiments and docs/search-quality.md.
 """
@@ -18,12 +19,15 @@ class Logistic(msgspec.Struct, frozen=True, kw_only=True):
     weights: dict[str, float]
 
     def __call__(self, signals: Mapping[str, float]) -> float:
-        total = self.bias + sum(weight * signals.get(name, 0.0) for name, weight in self.weights.items())
+        total = self.bias + sum(
+            weight * signals.get(name, 0.0) for name, weight in self.weights.items()
+        )
         return 1 / (1 + math.exp(-max(min(total, 50.0), -50.0)))
 
 
 class Calibration(msgspec.Struct, frozen=True, kw_only=True):
-    """score = P(the collection answers this) * P(this hit is relevant), or its share of the best score to a power.
+    """score = P(the collection answers this) * P(this hit is relevant), or its share of the best
+    score to a power.
 
     `hit` reads `ratio`, the hit's share of the best fused score, and the first hit's signals.
 
@@ -36,10 +40,12 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True):
-    """The kind of index and the weight of each signal; every lexical signal is scaled to the query's best document."""
+    """The kind of index and the weight of each signal; every lexical signal is scaled to the
+    query's best document."""
 
     name: str
-    kind: str  # "stems": BM25 over stems, made for longer texts; "soft": words that look alike, for short ones
+    # "stems": BM25 over stems, made for longer texts; "soft": words that look alike, for short ones
+    kind: str
     language: str
     encoder: str = ""  # a name of dense.py, or "learned": from the collection itself
     k1: float = 1.2
@@ -89,7 +95,8 @@ SOFT = Profile(
     dense=0.3,
     citation=3.0,
     calibration=Calibration(
-        scope=Logistic(bias=-3.0, weights={"coverage": 4.7, "attained": 0.4, "dense": 3.65}), power=0.3
+        scope=Logistic(bias=-3.0, weights={"coverage": 4.7, "attained": 0.4, "dense": 3.65}),
+        power=0.3,
     ),
 )
 FINNISH = msgspec.structs.replace(
@@ -98,7 +105,9 @@ FINNISH = msgspec.structs.replace(
     language="fi",
     encoder="static-fi-1",
     dense=3.0,
-    calibration=Calibration(scope=Logistic(bias=-4.0, weights={"attained": 4.3, "dense": 10.6}), power=0.3),
+    calibration=Calibration(
+        scope=Logistic(bias=-4.0, weights={"attained": 4.3, "dense": 10.6}), power=0.3
+    ),
 )
 HEBREW = msgspec.structs.replace(
     SOFT,
@@ -108,13 +117,18 @@ HEBREW = msgspec.structs.replace(
     dense=2.0,
     # `one_act`: the first hits on a question from outside are of all kinds of acts
     calibration=Calibration(
-        scope=Logistic(bias=-4.0, weights={"coverage": 1.9, "dense": 2.5, "one_act": 3.1}), power=0.3
+        scope=Logistic(bias=-4.0, weights={"coverage": 1.9, "dense": 2.5, "one_act": 3.1}),
+        power=0.3,
     ),
 )
 
-_SOFT_WORDS = Calibration(scope=Logistic(bias=-2.89, weights={"coverage": 6.64, "attained": 11.14}), power=0.3)
-# What a score means without the encoder a profile was fitted with: other cosines mean other things, so words decide.
-# Opinions: 105 queries against 40 from elsewhere, AUC .89; the hit model has the mean cosine in its bias. Generic: the
+_SOFT_WORDS = Calibration(
+    scope=Logistic(bias=-2.89, weights={"coverage": 6.64, "attained": 11.14}), power=0.3
+)
+# What a score means without the encoder a profile was fitted with: other cosines mean other things,
+# so words decide.
+# Opinions: 105 queries against 40 from elsewhere, AUC .89; the hit model has the mean cosine in its
+# bias. Generic: the
 # 21 sample queries against the same, AUC .82. docs/experiments/08-calibration.md.
 BY_WORDS = {
     "opinions": Calibration(
@@ -139,8 +153,8 @@ def with_encoder(profile: Profile, encoder: str) -> Profile:
 
 
 def choose(language: str, lengths: Sequence[int], *, opinions: bool) -> Profile:
-    """Long English texts in a large collection that carries its own questions: opinions. Other English: generic.
-    Anything else: words that look alike."""
+    """Long English texts in a large collection that carries its own questions: opinions. Other
+    English: generic. Anything else: words that look alike."""
     if language in OWN:
         return OWN[language]
     if language != "en":

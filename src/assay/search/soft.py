@@ -1,9 +1,10 @@
-"""Words that look alike: BM25 in which a query word stands for every index word with like character n-grams.
+"""Words that look alike: BM25 in which a query word stands for every index word with like character
+n-grams.
 
-Made for inflection, compounds and typos in short texts (statutes by moment, precedent summaries). Likeness is .6 cosine
-+ .4 containment over idf-weighted 3- to 5-grams of the word and its lemma; the same lemma counts as the same word. A
-word's frequency in a document is the sum of likeness squared over its look-alikes, and so is its document frequency.
-"""
+Made for inflection, compounds and typos in short texts (statutes by moment, precedent summaries).
+Likeness is .6 cosine + .4 containment over idf-weighted 3- to 5-grams of the word and its lemma;
+the same lemma counts as the same word. A word's frequency in a document is the sum of likeness
+squared over its look-alikes, and so is its document frequency."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.search.analysis import Analyzer, without_dots
+from assay.language.analysis import Analyzer, without_dots
 from assay.search.lexical import Array, Counts
 
 Doubles = np.ndarray[Any, np.dtype[np.float64]]
@@ -23,8 +24,8 @@ K1, B = 1.2, 0.6
 
 
 class Lookalikes:
-    """Which index words look like a given one. `lemmas` and the gram lists are stored, so that opening is fast;
-    `unseen` gives the lemma of a word the index does not have."""
+    """Which index words look like a given one. `lemmas` and the gram lists are stored, so that
+    opening is fast; `unseen` gives the lemma of a word the index does not have."""
 
     def __init__(
         self,
@@ -35,12 +36,20 @@ class Lookalikes:
         holders: Array,
         unseen: Callable[[str], str],
     ) -> None:
-        self.words, self.lemmas, self.grams, self.starts, self.holders = words, lemmas, grams, starts, holders
+        self.words, self.lemmas, self.grams, self.starts, self.holders = (
+            words,
+            lemmas,
+            grams,
+            starts,
+            holders,
+        )
         self._lemma_of = unseen
         self._number = {gram: number for number, gram in enumerate(grams)}
         size = max(1, len(words))
         self._idf = np.log1p(size / np.maximum(np.diff(starts), 1))
-        self._weight = np.bincount(holders, weights=np.repeat(self._idf, np.diff(starts)), minlength=len(words))
+        self._weight = np.bincount(
+            holders, weights=np.repeat(self._idf, np.diff(starts)), minlength=len(words)
+        )
         self._unseen = 0.5 * float(np.log1p(size))
         self._lemma = dict(zip(words, lemmas, strict=True))
         self._by_lemma: dict[str, list[int]] = {}
@@ -49,8 +58,8 @@ class Lookalikes:
         self._cache: dict[str, tuple[Array, Doubles]] = {}
 
     def lemma(self, word: str) -> str:
-        """As it was found when the index was built, or by rules. No dictionary is loaded to search: the look-alikes of
-        a word stand for it."""
+        """As it was found when the index was built, or by rules. No dictionary is loaded to search:
+        the look-alikes of a word stand for it."""
         return self._lemma[word] if word in self._lemma else self._lemma_of(word)
 
     def same(self, word: str) -> tuple[Array, Doubles]:
@@ -71,9 +80,13 @@ class Lookalikes:
                 total += self._unseen
                 continue
             total += self._idf[number]
-            overlap[self.holders[self.starts[number] : self.starts[number + 1]]] += self._idf[number]
+            overlap[self.holders[self.starts[number] : self.starts[number + 1]]] += self._idf[
+                number
+            ]
         weight = np.maximum(self._weight, 1e-9)
-        likeness = 0.6 * overlap / np.sqrt(total * weight) + 0.4 * overlap / np.minimum(total, weight)
+        likeness = 0.6 * overlap / np.sqrt(total * weight) + 0.4 * overlap / np.minimum(
+            total, weight
+        )
         likeness[self._by_lemma.get(lemma, [])] = 1.0
         numbers = np.flatnonzero(likeness > THRESHOLD)
         found = (numbers, np.minimum(likeness[numbers], 1.0) ** 2)
@@ -90,12 +103,15 @@ def lookalikes(words: list[str], analyzer: Analyzer) -> Lookalikes:
             holders.setdefault(gram, []).append(number)
     starts = np.zeros(len(holders) + 1, np.int64)
     np.cumsum([len(numbers) for numbers in holders.values()], out=starts[1:])
-    flat = np.fromiter((n for numbers in holders.values() for n in numbers), np.int32, int(starts[-1]))
+    flat = np.fromiter(
+        (n for numbers in holders.values() for n in numbers), np.int32, int(starts[-1])
+    )
     return Lookalikes(words, lemmas, list(holders), starts, flat, unseen(analyzer))
 
 
 def unseen(analyzer: Analyzer) -> Callable[[str], str]:
-    """How the lemma of a word outside the index is found; the Finnish dictionary takes seconds to load."""
+    """How the lemma of a word outside the index is found; the Finnish dictionary takes seconds to
+    load."""
     return str if analyzer.language == "fi" else analyzer.lemma
 
 
@@ -103,7 +119,9 @@ def word_grams(word: str, lemma: str) -> set[str]:
     grams: set[str] = set()
     for marked in {f"_{without_dots(word)}_", f"_{without_dots(lemma)}_"}:
         for size in SIZES:
-            grams.update(marked[start : start + size] for start in range(max(1, len(marked) - size + 1)))
+            grams.update(
+                marked[start : start + size] for start in range(max(1, len(marked) - size + 1))
+            )
     return grams
 
 
@@ -132,7 +150,8 @@ class SoftView:
         return frequency
 
     def scores(self, frequencies: Sequence[Doubles]) -> tuple[Doubles, float]:
-        """BM25 over soft frequencies, and the score of a document that holds every word without end."""
+        """BM25 over soft frequencies, and the score of a document that holds every word without
+        end."""
         scores = np.zeros(self.documents)
         attainable = 0.0
         for frequency in frequencies:

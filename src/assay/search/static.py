@@ -1,8 +1,9 @@
-"""A static encoder: a word is the mean of its n-grams' vectors, a text the weighted sum of its words. No network.
+"""A static encoder: a word is the mean of its n-grams' vectors, a text the weighted sum of its
+words. No network.
 
-static-fi-1 starts from the floret vectors of spacy-fi-experimental-web-md 0.15 (MIT), static-he-1 from what 73 statutes
-say; both are trained on questions to statutes, as training/README.md tells. Weights are int8 rows with one scale each.
-"""
+static-fi-1 starts from the floret vectors of spacy-fi-experimental-web-md 0.15 (MIT), static-he-1
+from what 73 statutes say; both are trained on questions to statutes, as training/README.md tells.
+Weights are int8 rows with one scale each."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from math import erf
 import mmh3
 import numpy as np
 
-from assay.search.analysis import analyzer
+from assay.language.analysis import analyzer
 from assay.search.lexical import Floats
 from assay.search.views import Parts
 
@@ -33,7 +34,10 @@ class StaticEncoder:
         self._sizes, self._language = about["ngrams"], analyzer(about["language"])
         with resources.as_file(folder / f"{name}.rows.npy") as path:
             self._rows = np.load(path, mmap_mode="r", allow_pickle=False)
-        with resources.as_file(folder / f"{name}.gate.npz") as path, np.load(path, allow_pickle=False) as gate:
+        with (
+            resources.as_file(folder / f"{name}.gate.npz") as path,
+            np.load(path, allow_pickle=False) as gate,
+        ):
             self._scale, self._inner, self._bias = gate["scale"], gate["inner"], gate["bias"]
             self._outer, self._offset = gate["outer"], float(gate["offset"])
         self._word = lru_cache(CACHE)(self._weighted)
@@ -50,7 +54,9 @@ class StaticEncoder:
             for word in dict.fromkeys(self._language.words(text)):
                 vectors[row] += self._word(word)
             tick(1)
-        return np.asarray(vectors / (np.linalg.norm(vectors, axis=1, keepdims=True) + 1e-9), np.float32)
+        return np.asarray(
+            vectors / (np.linalg.norm(vectors, axis=1, keepdims=True) + 1e-9), np.float32
+        )
 
     def _weighted(self, word: str) -> Floats:
         numbers = places(word, self._sizes, len(self._rows))
@@ -63,8 +69,14 @@ class StaticEncoder:
 def places(word: str, sizes: Sequence[int], rows: int) -> list[int]:
     """The rows of a word: two for the word itself and for each of its n-grams, by their hash."""
     marked = f"<{word}>"
-    grams = [marked, *(marked[at : at + size] for size in sizes for at in range(len(marked) - size + 1))]
-    hashes = [np.frombuffer(mmh3.hash_bytes(gram.encode(), SEED, x64arch=True), np.uint32)[:2] for gram in grams]
+    grams = [
+        marked,
+        *(marked[at : at + size] for size in sizes for at in range(len(marked) - size + 1)),
+    ]
+    hashes = [
+        np.frombuffer(mmh3.hash_bytes(gram.encode(), SEED, x64arch=True), np.uint32)[:2]
+        for gram in grams
+    ]
     return [int(number) % rows for pair in hashes for number in pair]
 
 

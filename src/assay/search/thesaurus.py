@@ -1,8 +1,9 @@
-"""Everyday and English words for statutory terms: data/LANGUAGE.tsv, a term a line with what people say instead.
+"""Everyday and English words for statutory terms: data/LANGUAGE.tsv, a term a line with what people
+say instead.
 
-A question with "budjetti" or "budget" then also finds "talousarvio". Finnish inflection is looked up in
-data/fi.forms.tsv (made by training/forms.py), because a dictionary of the whole language takes seconds to load.
-"""
+A question with "budjetti" or "budget" then also finds "talousarvio". Finnish inflection is looked
+up in data/fi.forms.tsv (made by training/forms.py), because a dictionary of the whole language
+takes seconds to load."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 
-from assay.search.analysis import Analyzer, analyzer
+from assay.language.analysis import Analyzer, analyzer
 
 LONGEST = 3  # words of a variant
 ENDING = 4  # letters of a case ending on a foreign word: "budgetin"
@@ -18,14 +19,18 @@ Term = tuple[str, ...]
 
 
 class Thesaurus:
-    """`variants`: what people say, as lemmas, to the terms it stands for; `forms`: an inflected word to its lemma."""
+    """`variants`: what people say, as lemmas, to the terms it stands for; `forms`: an inflected
+    word to its lemma."""
 
-    def __init__(self, language: Analyzer, variants: dict[Term, list[Term]], forms: dict[str, str]) -> None:
+    def __init__(
+        self, language: Analyzer, variants: dict[Term, list[Term]], forms: dict[str, str]
+    ) -> None:
         self._language, self._variants, self._forms = language, variants, forms
         self._single = {key[0] for key in variants if len(key) == 1}
 
     def expand(self, words: Sequence[str]) -> dict[str, list[Term]]:
-        """For each word of a question the statutory terms it may stand for, alone or as part of a phrase."""
+        """For each word of a question the statutory terms it may stand for, alone or as part of a
+        phrase."""
         lemmas = [self._lemma(word) for word in words]
         found: dict[str, list[Term]] = {}
         for size in range(1, LONGEST + 1):
@@ -61,8 +66,12 @@ def thesaurus(language: str) -> Thesaurus | None:
         term, *said = line.split("\t")
         words = tuple(read.words(term))
         for variant in (part for column in said for part in column.split(";")):
-            key = tuple(forms.get(w, w) if language == "fi" else read.lemma(w) for w in read.words(variant))
-            bare = len(key) == 1 and len(variant.split()) > 1  # all but one word are too common to mean anything
+            key = tuple(
+                forms.get(w, w) if language == "fi" else read.lemma(w) for w in read.words(variant)
+            )
+            bare = (
+                len(key) == 1 and len(variant.split()) > 1
+            )  # all but one word are too common to mean anything
             if words and 0 < len(key) <= LONGEST and not bare:
                 variants.setdefault(key, []).append(words)
     return Thesaurus(read, variants, forms)

@@ -7,16 +7,22 @@ from collections.abc import Sequence
 
 import msgspec
 
-from assay.types import Document
+from assay.core.types import Document
 
 # titles of provisions that say from when on an act applies
 TRANSITIONAL = re.compile(
-    r"siirtymäsään|voimaantulo|kumottav|transitional|entry into force|commencement|הוראות? מעבר|הוראת מעבר|^תחילה", re.I
+    r"siirtymäsään|voimaantulo|kumottav|transitional|entry into force|commencement|הוראות? מעבר|הוראת מעבר|^תחילה",
+    re.I,
 )
-# the text of a provision that is no more: "(3) (repealed);", "2 momentti on kumottu L:lla 21.5.2021/419."
-REPEALED = re.compile(r"\W*(?:\w{1,3}\W+)?(?:repealed|בוטל\w?)\W*|.{0,20} on kumottu\b.{0,40}", re.I)
+# the text of a provision that is no more: "(3) (repealed);", "2 momentti on kumottu L:lla
+# 21.5.2021/419."
+REPEALED = re.compile(
+    r"\W*(?:\w{1,3}\W+)?(?:repealed|בוטל\w?)\W*|.{0,20} on kumottu\b.{0,40}", re.I
+)
 # a question about these
-ASKS_WHEN = re.compile(r"siirtym|voimaan|kumot|transition|into force|repeal|הורא\w+ מעבר|תחולה|תחיל|בוטל", re.I)
+ASKS_WHEN = re.compile(
+    r"siirtym|voimaan|kumot|transition|into force|repeal|הורא\w+ מעבר|תחולה|תחיל|בוטל", re.I
+)
 SHORT_FIELDS = ("question", "question_synthetic", "conclusion", "conclusion_synthetic", "summary")
 
 
@@ -37,7 +43,9 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     group: str  # the section this moment belongs to, or nothing
     section: str  # "110a:3": what a question may name
     act: str
-    transitional: bool  # says from when on the act applies, or that it does no more, not what it says
+    transitional: (
+        bool  # says from when on the act applies, or that it does no more, not what it says
+    )
     dense: Parts  # what the encoder reads
 
 
@@ -45,7 +53,11 @@ def view_of(document: Document) -> View:
     fields, metadata = document.fields, document.metadata
     heading = fields.get("section_title") or metadata.get("section_title") or ""
     locator = document.locator
-    place = (locator.doc_id, metadata.get("schedule"), metadata.get("chapter"), locator.section) if locator else ()
+    place = (
+        (locator.doc_id, metadata.get("schedule"), metadata.get("chapter"), locator.section)
+        if locator
+        else ()
+    )
     group = "\0".join(str(part or "") for part in place) if locator and locator.section else ""
     tags = metadata.get("tags")
     title = str(heading) if group else document.title
@@ -59,13 +71,16 @@ def view_of(document: Document) -> View:
         group=group,
         section=f"{locator.section}:{locator.moment or ''}" if group and locator else "",
         act=str(metadata.get("law") or (locator.doc_id if group and locator else "") or ""),
-        transitional=bool(group and (TRANSITIONAL.search(title) or REPEALED.fullmatch(document.text))),
+        transitional=bool(
+            group and (TRANSITIONAL.search(title) or REPEALED.fullmatch(document.text))
+        ),
         dense=_dense_parts(document, title, body),
     )
 
 
 def section_texts(views: Sequence[View]) -> list[str]:
-    """For each moment the text of its whole section: what one moment leaves unsaid stands in its neighbour."""
+    """For each moment the text of its whole section: what one moment leaves unsaid stands in its
+    neighbour."""
     texts: dict[str, list[str]] = {}
     for view in views:
         if view.group:
@@ -74,9 +89,13 @@ def section_texts(views: Sequence[View]) -> list[str]:
 
 
 def _dense_parts(document: Document, title: str, body: str) -> Parts:
-    """An opinion by its question and conclusion, then what it cites; anything else by title and text."""
+    """An opinion by its question and conclusion, then what it cites; anything else by title and
+    text."""
     fields = document.fields
-    asked, question = _clean(fields.get("question_synthetic", ""), 500), _clean(fields.get("question", ""), 700)
+    asked, question = (
+        _clean(fields.get("question_synthetic", ""), 500),
+        _clean(fields.get("question", ""), 700),
+    )
     concluded = _clean(fields.get("conclusion") or fields.get("conclusion_synthetic") or "", 700)
     if not (asked or question or concluded):
         if not fields.get("summary"):
@@ -85,12 +104,21 @@ def _dense_parts(document: Document, title: str, body: str) -> Parts:
         return Parts(texts=((body, 160),), most=230, cited=_cited(document))
     parts = [(asked, 80), (question, 90 if asked else 120), (concluded, 90)]
     if sum(len(text.split()) for text, _ in parts) < 45:
-        parts += [(_clean(fields.get("summary", ""), 500), 60), (_clean(fields.get("analysis", ""), 900), 100)]
-    return Parts(texts=tuple((text, most) for text, most in parts if text), most=230, cited=_cited(document))
+        parts += [
+            (_clean(fields.get("summary", ""), 500), 60),
+            (_clean(fields.get("analysis", ""), 900), 100),
+        ]
+    return Parts(
+        texts=tuple((text, most) for text, most in parts if text), most=230, cited=_cited(document)
+    )
 
 
 def _cited(document: Document) -> str:
-    names = [str(name) for key in ("government_code", "regulations") for name in document.metadata.get(key, [])[:8]]
+    names = [
+        str(name)
+        for key in ("government_code", "regulations")
+        for name in document.metadata.get(key, [])[:8]
+    ]
     return ", ".join(names)
 
 

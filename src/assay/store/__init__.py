@@ -1,8 +1,8 @@
-"""The workspace database: search logs, feedback, votes, review queue, run history, audit trail. The only SQL.
+"""The workspace database: search logs, feedback, votes, review queue, run history, audit trail. The
+only SQL.
 
-`open_store` takes a path or `sqlite:///…` (one file, nothing to set up) or `postgresql://…`. Losing the store loses no
-approved gold: that is in the gold-set file.
-"""
+`open_store` takes a path or `sqlite:///…` (one file, nothing to set up) or `postgresql://…`. Losing
+the store loses no approved gold: that is in the gold-set file."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ __all__ = ["NoStore", "Store", "StoreConflict", "StoreError", "StoreUnavailable"
 
 
 def open_store(target: str | Path, *, create: bool = True) -> Store:
-    """Open a store and bring its schema up to date. Safe to call from many processes at once. Without `create`, a store
-    that is not there is an error, so that a mistyped path is not taken for an empty store."""
-    from assay.store.sql import SqlStore  # SQLAlchemy takes a third of a second; callers that never open do not pay
+    """Open a store and bring its schema up to date. Safe to call from many processes at once.
+    Without `create`, a store that is not there is an error, so that a mistyped path is not taken
+    for an empty store."""
+    from assay.store.sql import (
+        SqlStore,
+    )  # SQLAlchemy takes a third of a second; callers that never open do not pay
 
     return SqlStore(target, create=create)

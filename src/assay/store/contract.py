@@ -1,4 +1,5 @@
-"""What a store promises, and the errors it may raise. Backends and users both build on this file."""
+"""What a store promises, and the errors it may raise. Backends and users both build on this
+file."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
-from assay.errors import AssayError, InputError
+from assay.core.errors import AssayError, InputError
 from assay.store.records import (
     AuditEntry,
     Decision,
@@ -54,31 +55,42 @@ class Store(Protocol):
     created: bool  # whether opening it made it
 
     def add_searches(self, searches: Sequence[SearchLog]) -> int:
-        """Keep searches; returns how many were new. A search that arrives after a decision that was finalised later
-        than the search was made gets that decision's feedback now."""
+        """Keep searches; returns how many were new. A search that arrives after a decision that was
+        finalised later than the search was made gets that decision's feedback now."""
 
     def searches(self, ids: Sequence[str]) -> list[SearchLog]:
         """The searches with these ids, in the order of time."""
 
     def add_decisions(self, decisions: Sequence[Decision], *, same_case: bool = False) -> int:
-        """Keep decisions, and give every earlier search that showed a cited document `relevance_score = 3` for it, once
-        for a (search, document), with decision and rank. Returns how much feedback is new."""
+        """Keep decisions, and give every earlier search that showed a cited document
+        `relevance_score = 3` for it, once for a (search, document), with decision and rank. Returns
+        how much feedback is new."""
 
     def add_feedback(self, feedback: Sequence[Feedback]) -> int:
-        """Keep clicks and votes: one click for a (search, document, person); a later vote replaces an earlier one."""
+        """Keep clicks and votes: one click for a (search, document, person); a later vote replaces
+        an earlier one."""
 
     def feedback(
-        self, *, log_id: str = "", decision_id: str = "", doc_id: str = "", query: str = "", limit: int = 1000
+        self,
+        *,
+        log_id: str = "",
+        decision_id: str = "",
+        doc_id: str = "",
+        query: str = "",
+        limit: int = 1000,
     ) -> list[Feedback]:
-        """Feedback with its provenance, in a fixed order. `query` is the text of the search, as it was typed."""
+        """Feedback with its provenance, in a fixed order. `query` is the text of the search, as it
+        was typed."""
 
     def support(
         self, *, min_score: int = 3, since: datetime | None = None, corpora: Sequence[str] = ()
     ) -> list[Support]:
-        """Feedback joined with the logs and counted, by spelling and document. With `min_score` below 3, votes against
-        a document (score 0) are counted too."""
+        """Feedback joined with the logs and counted, by spelling and document. With `min_score`
+        below 3, votes against a document (score 0) are counted too."""
 
-    def showings(self, queries: Sequence[str], *, since: datetime | None = None) -> dict[tuple[str, str, str], int]:
+    def showings(
+        self, queries: Sequence[str], *, since: datetime | None = None
+    ) -> dict[tuple[str, str, str], int]:
         """How often each document was shown for a spelling: (query, corpus, doc_id) -> searches."""
 
     def purge(self, before: datetime, *, keep_cited: bool = False) -> Purged:
@@ -89,15 +101,25 @@ class Store(Protocol):
     def votes(self, gold: str, *, query_id: str = "") -> list[Vote]: ...
 
     def sync_gold_rows(self, items: Sequence[ReviewItem], *, gold: str, at: datetime) -> int:
-        """Make the gold rows that wait for review be exactly these, and remember their ids, the latest of each; a
-        rejected row stays rejected; one that waited and is not among them is withdrawn. Returns how many are new."""
+        """Make the gold rows that wait for review be exactly these, and remember their ids, the
+        latest of each; a rejected row stays rejected; one that waited and is not among them is
+        withdrawn. Returns how many are new."""
 
     def withdraw(self, items: Sequence[ReviewItem], *, by: str, at: datetime, reason: str) -> int:
-        """Take items that wait out of the queue; each is kept in the audit trail. One that is decided stays."""
+        """Take items that wait out of the queue; each is kept in the audit trail. One that is
+        decided stays."""
 
-    def gold_name(self, identity: str, names: Sequence[str], *, gone: Callable[[str], bool], claim: bool = True) -> str:
-        """The name that the history of one gold set is kept under, always the same for the same identity: the first of
-        `names` that belongs to no other set, or to one that is `gone`. Without `claim` nothing is recorded."""
+    def gold_name(
+        self,
+        identity: str,
+        names: Sequence[str],
+        *,
+        gone: Callable[[str], bool],
+        claim: bool = True,
+    ) -> str:
+        """The name that the history of one gold set is kept under, always the same for the same
+        identity: the first of `names` that belongs to no other set, or to one that is `gone`.
+        Without `claim` nothing is recorded."""
 
     def gold_identities(self) -> dict[str, str]:
         """identity -> name of every gold set that has a name."""
@@ -124,12 +146,14 @@ class Store(Protocol):
         """Items, the oldest first."""
 
     def rule(self, rulings: Sequence[Ruling], *, then: Callable[[], None] = lambda: None) -> None:
-        """Record an expert's rulings, with votes and audit; an item that is not queued is added. `StoreConflict` when
-        an item is no longer in the state the expert saw. `then` runs inside the transaction just before it commits: if
-        it fails nothing is recorded. It may run more than once."""
+        """Record an expert's rulings, with votes and audit; an item that is not queued is added.
+        `StoreConflict` when an item is no longer in the state the expert saw. `then` runs inside
+        the transaction just before it commits: if it fails nothing is recorded. It may run more
+        than once."""
 
     def review_times(self, gold: str = "") -> list[tuple[ReviewState, datetime, datetime | None]]:
-        """(state, created, decided) of every item: all that the backlog is computed from, seen at one moment."""
+        """(state, created, decided) of every item: all that the backlog is computed from, seen at
+        one moment."""
 
     def put_run(self, run: RunRecord) -> None: ...
 

@@ -1,8 +1,9 @@
-"""Connections and transactions: what differs between SQLite and PostgreSQL, and what happens when they are busy.
+"""Connections and transactions: what differs between SQLite and PostgreSQL, and what happens when
+they are busy.
 
-SQLite: write-ahead log, so that readers never wait; every write takes the write lock at BEGIN, so that no transaction
-fails half-way because another one got there first; and a busy answer is tried again, never shown to the caller.
-"""
+SQLite: write-ahead log, so that readers never wait; every write takes the write lock at BEGIN, so
+that no transaction fails half-way because another one got there first; and a busy answer is tried
+again, never shown to the caller."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, exc, make_url, text
 
-from assay.errors import InputError
+from assay.core.errors import InputError
 from assay.store.contract import NoStore, StoreError, StoreUnavailable
 
 T = TypeVar("T")
@@ -23,7 +24,8 @@ T = TypeVar("T")
 SUPPORTED = "A store is a file path, sqlite:///FILE or postgresql://USER@HOST/DATABASE."
 BUSY_MILLIS = 10_000
 RETRY_SECONDS = 120.0
-# Decisions and the log writers beside them must not miss each other on PostgreSQL, where neither sees what the other
+# Decisions and the log writers beside them must not miss each other on PostgreSQL, where neither
+# sees what the other
 # has not committed: writers of logs share this lock, a writer of decisions has it alone.
 LOG_LOCK = 0x61737361
 MIGRATION_LOCK = 0x61737362
@@ -40,8 +42,12 @@ def url_of(target: str | Path) -> URL:
     except exc.ArgumentError as error:
         raise InputError(f"not a store URL: {_redacted(text_)}", hint=SUPPORTED) from error
     if url.get_backend_name() not in ("sqlite", "postgresql"):
-        raise InputError(f"no store on {url.get_backend_name()!r}", where=_redacted(text_), hint=SUPPORTED)
-    return url.set(drivername="postgresql+psycopg") if url.get_backend_name() == "postgresql" else url
+        raise InputError(
+            f"no store on {url.get_backend_name()!r}", where=_redacted(text_), hint=SUPPORTED
+        )
+    return (
+        url.set(drivername="postgresql+psycopg") if url.get_backend_name() == "postgresql" else url
+    )
 
 
 def connect(target: str | Path, *, create: bool = True) -> Engine:
@@ -49,26 +55,38 @@ def connect(target: str | Path, *, create: bool = True) -> Engine:
     if url.get_backend_name() == "postgresql":
         return _postgres(url)
     if url.database in (None, "", ":memory:"):
-        raise InputError("a store is a file or a server; an in-memory database would be lost between connections",
-                         hint=SUPPORTED)  # fmt: skip
+        raise InputError(
+            "a store is a file or a server; an in-memory database would be lost between connections",
+            hint=SUPPORTED,
+        )
     path = Path(str(url.database)).expanduser()
     if path.is_dir():
-        raise InputError("is a folder, not a store", where=str(path), hint="Give the file, assay.db for instance.")
+        raise InputError(
+            "is a folder, not a store",
+            where=str(path),
+            hint="Give the file, assay.db for instance.",
+        )
     if not create and not path.exists():
         raise missing(str(path))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StoreUnavailable(f"{url.database}: {error.strerror or error}") from error
-    engine = create_engine(url.set(database=str(path)), hide_parameters=True)  # errors are shown; queries are not
+    engine = create_engine(
+        url.set(database=str(path)), hide_parameters=True
+    )  # errors are shown; queries are not
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine
 
 
 def missing(where: str) -> NoStore:
-    return NoStore("there is no store here", where=where, hint="Check --store and $ASSAY_STORE. A new store is made "
-                      "by assay logs import, assay logs decisions, assay serve, and a program that logs.")  # fmt: skip
+    return NoStore(
+        "there is no store here",
+        where=where,
+        hint="Check --store and $ASSAY_STORE. A new store is made "
+        "by assay logs import, assay logs decisions, assay serve, and a program that logs.",
+    )
 
 
 def _postgres(url: URL) -> Engine:
@@ -76,13 +94,21 @@ def _postgres(url: URL) -> Engine:
         import psycopg  # noqa: F401
     except ImportError as error:
         raise StoreError("PostgreSQL needs psycopg: pip install 'assay[postgres]'") from error
-    return create_engine(url, hide_parameters=True, pool_pre_ping=True, connect_args={"connect_timeout": 10})
+    return create_engine(
+        url, hide_parameters=True, pool_pre_ping=True, connect_args={"connect_timeout": 10}
+    )
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:
     connection.isolation_level = None  # BEGIN is ours: the driver's own would be DEFERRED
-    for pragma in (f"busy_timeout={BUSY_MILLIS}", "journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON",
-                   "temp_store=MEMORY", "cache_size=-65536"):  # fmt: skip
+    for pragma in (
+        f"busy_timeout={BUSY_MILLIS}",
+        "journal_mode=WAL",
+        "synchronous=NORMAL",
+        "foreign_keys=ON",
+        "temp_store=MEMORY",
+        "cache_size=-65536",
+    ):
         connection.execute(f"PRAGMA {pragma}")
 
 
@@ -105,7 +131,8 @@ def read(engine: Engine, work: Callable[[Connection], T]) -> T:
 
 
 def write(engine: Engine, work: Callable[[Connection], T]) -> T:
-    """Run `work` in one transaction that has the right to write from its start. It may run more than once."""
+    """Run `work` in one transaction that has the right to write from its start. It may run more
+    than once."""
 
     def attempt() -> T:
         with engine.connect().execution_options(writes=True) as connection, connection.begin():
@@ -131,7 +158,9 @@ def _with_retries(engine: Engine, attempt: Callable[[], T]) -> T:
             if not _is_contention(error):
                 raise _translated(engine, error) from error
             if time.monotonic() > deadline:
-                raise StoreUnavailable(f"{address(engine)}: busy for {RETRY_SECONDS:.0f} s") from error
+                raise StoreUnavailable(
+                    f"{address(engine)}: busy for {RETRY_SECONDS:.0f} s"
+                ) from error
         except (exc.SQLAlchemyError, UnicodeEncodeError) as error:
             raise StoreError(f"{address(engine)}: {error}") from error
         # Random, so that writers that met once do not meet again.
@@ -149,15 +178,32 @@ def _is_contention(error: exc.DBAPIError) -> bool:
 
 
 def _translated(engine: Engine, error: exc.DBAPIError) -> StoreError | InputError:
-    first = str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else type(error.orig).__name__
+    first = (
+        str(error.orig).strip().splitlines()[0]
+        if str(error.orig).strip()
+        else type(error.orig).__name__
+    )
     if getattr(error.orig, "sqlite_errorcode", 0) == sqlite3.SQLITE_NOTADB:
-        return InputError("not a store: the file is not a database", where=str(engine.url.database), hint=SUPPORTED)
-    if "FATAL" in first and "does not exist" in first:  # a database or a role; the driver gives no code for it
-        return NoStore(first.rpartition("FATAL:")[2].strip(), where=address(engine),
-                       hint="Check --store and $ASSAY_STORE; a new database is made with createdb.")  # fmt: skip
+        return InputError(
+            "not a store: the file is not a database",
+            where=str(engine.url.database),
+            hint=SUPPORTED,
+        )
+    if (
+        "FATAL" in first and "does not exist" in first
+    ):  # a database or a role; the driver gives no code for it
+        return NoStore(
+            first.rpartition("FATAL:")[2].strip(),
+            where=address(engine),
+            hint="Check --store and $ASSAY_STORE; a new database is made with createdb.",
+        )
     message = f"{address(engine)}: {first}"
-    gone = isinstance(error, exc.OperationalError | exc.InterfaceError) or error.connection_invalidated
-    if (getattr(error.orig, "sqlstate", None) or "").startswith("54"):  # too large for the server, and always will be
+    gone = (
+        isinstance(error, exc.OperationalError | exc.InterfaceError) or error.connection_invalidated
+    )
+    if (getattr(error.orig, "sqlstate", None) or "").startswith(
+        "54"
+    ):  # too large for the server, and always will be
         gone = False
     return StoreUnavailable(message) if gone else StoreError(message)
 

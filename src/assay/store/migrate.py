@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, Engine, inspect, text
 
-from assay.errors import InputError
+from assay.core.errors import InputError
 from assay.store.contract import StoreError
 from assay.store.database import MIGRATION_LOCK, address, lock, missing, read, write
 from assay.store.tables import metadata
@@ -16,16 +16,23 @@ _FOLDER = Path(__file__).parent / "migrations"
 
 
 def upgrade(engine: Engine, *, create: bool = True) -> bool:
-    """Run the migrations a store lacks; True when there was no store before. Alembic is loaded only when there is
-    something to do."""
+    """Run the migrations a store lacks; True when there was no store before. Alembic is loaded only
+    when there is something to do."""
     now = read(engine, revision)
     if now == HEAD:
         return False
     if now is None and not create:
         raise missing(address(engine))
-    if now is None and engine.dialect.name == "sqlite" and (tables := read(engine, _foreign_tables)):
-        raise InputError(f"not a store: a database of another program, with tables {', '.join(tables[:3])}",
-                         where=address(engine), hint="Give a file that does not exist yet.")  # fmt: skip
+    if (
+        now is None
+        and engine.dialect.name == "sqlite"
+        and (tables := read(engine, _foreign_tables))
+    ):
+        raise InputError(
+            f"not a store: a database of another program, with tables {', '.join(tables[:3])}",
+            where=address(engine),
+            hint="Give a file that does not exist yet.",
+        )
     write(engine, lambda connection: _migrate(connection, "head"))
     return now is None
 
@@ -60,5 +67,7 @@ def _migrate(connection: Connection, to: str) -> None:
     config.attributes["connection"] = connection
     known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
     if now is not None and now not in known:
-        raise StoreError(f"the store has schema {now!r}, newer than this Assay ({HEAD}): upgrade Assay")
+        raise StoreError(
+            f"the store has schema {now!r}, newer than this Assay ({HEAD}): upgrade Assay"
+        )
     (command.upgrade if to == "head" else command.downgrade)(config, to)

@@ -1,4 +1,5 @@
-"""What the store keeps, as frozen records. Times are aware datetimes; the store holds them in UTC."""
+"""What the store keeps, as frozen records. Times are aware datetimes; the store holds them in
+UTC."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ class Shown(msgspec.Struct, frozen=True, gc=False):
 
 
 class SearchLog(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One search somebody made, and what it showed. `case_id` is the matter it was made for, where that is known."""
+    """One search somebody made, and what it showed. `case_id` is the matter it was made for, where
+    that is known."""
 
     id: str
     at: datetime
@@ -52,10 +54,11 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Feedback(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a document is believed right (or wrong: score 0) for one search, and where the belief comes from.
+    """Why a document is believed right (or wrong: score 0) for one search, and where the belief
+    comes from.
 
-    Kept as it was observed; correcting for position is done where feedback is used, so that it can be redone.
-    """
+    Kept as it was observed; correcting for position is done where feedback is used, so that it can
+    be redone."""
 
     log_id: str
     doc_id: str
@@ -68,8 +71,8 @@ class Feedback(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Support(msgspec.Struct, frozen=True, kw_only=True):
-    """The feedback of one kind and score on one document for one spelling of a query, counted. `rank` is where the
-    document stood, for kinds that need a correction for position."""
+    """The feedback of one kind and score on one document for one spelling of a query, counted.
+    `rank` is where the document stood, for kinds that need a correction for position."""
 
     query: str
     corpus: str
@@ -82,7 +85,8 @@ class Support(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Vote(msgspec.Struct, frozen=True, kw_only=True):
-    """One judgment by one judge. Append-only: a change of mind is a new vote that names the one it supersedes."""
+    """One judgment by one judge. Append-only: a change of mind is a new vote that names the one it
+    supersedes."""
 
     id: str
     gold: str
@@ -123,8 +127,8 @@ class ReviewItem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ruling(msgspec.Struct, frozen=True, kw_only=True):
-    """An expert's word on a review item. `item.state` is the state the expert saw: if it has changed since, the ruling
-    is refused."""
+    """An expert's word on a review item. `item.state` is the state the expert saw: if it has
+    changed since, the ruling is refused."""
 
     item: ReviewItem
     state: ReviewState
@@ -150,7 +154,8 @@ class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """One evaluation in the history: what was measured on what, and the results object as it was written."""
+    """One evaluation in the history: what was measured on what, and the results object as it was
+    written."""
 
     id: str
     at: datetime

@@ -1,4 +1,5 @@
-"""The store on SQLAlchemy Core: every method of the contract as one transaction. See `assay.store.Store`."""
+"""The store on SQLAlchemy Core: every method of the contract as one transaction. See
+`assay.store.Store`."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import text
 
-from assay.store import logs, migrate, review
+from assay.store import log_rows, migrate, reviews
 from assay.store.database import address, connect, read, write
 from assay.store.records import (
     AuditEntry,
@@ -40,68 +41,98 @@ class SqlStore:
     def close(self) -> None:
         self._engine.dispose()
 
-    # ── searches and feedback ────────────────────────────────────────────────────────────────────────────────────────
+    # ── searches and feedback ─────────────────────────────────────────────────────────────────────
 
     def add_searches(self, searches: Sequence[SearchLog]) -> int:
-        return write(self._engine, lambda connection: logs.add_searches(connection, searches))
+        return write(self._engine, lambda connection: log_rows.add_searches(connection, searches))
 
     def searches(self, ids: Sequence[str]) -> list[SearchLog]:
-        return read(self._engine, lambda connection: logs.searches(connection, ids))
+        return read(self._engine, lambda connection: log_rows.searches(connection, ids))
 
     def add_decisions(self, decisions: Sequence[Decision], *, same_case: bool = False) -> int:
-        return write(self._engine, lambda connection: logs.add_decisions(connection, decisions, same_case))
+        return write(
+            self._engine,
+            lambda connection: log_rows.add_decisions(connection, decisions, same_case),
+        )
 
     def add_feedback(self, feedback: Sequence[Feedback]) -> int:
-        return write(self._engine, lambda connection: logs.add_feedback(connection, feedback))
+        return write(self._engine, lambda connection: log_rows.add_feedback(connection, feedback))
 
     def feedback(
-        self, *, log_id: str = "", decision_id: str = "", doc_id: str = "", query: str = "", limit: int = 1000
+        self,
+        *,
+        log_id: str = "",
+        decision_id: str = "",
+        doc_id: str = "",
+        query: str = "",
+        limit: int = 1000,
     ) -> list[Feedback]:
         filters = {"log_id": log_id, "decision_id": decision_id, "doc_id": doc_id}
-        return read(self._engine, lambda connection: logs.feedback(connection, filters, query, limit))
+        return read(
+            self._engine, lambda connection: log_rows.feedback(connection, filters, query, limit)
+        )
 
     def support(
         self, *, min_score: int = 3, since: datetime | None = None, corpora: Sequence[str] = ()
     ) -> list[Support]:
-        return read(self._engine, lambda connection: logs.support(connection, min_score, since, corpora))
+        return read(
+            self._engine, lambda connection: log_rows.support(connection, min_score, since, corpora)
+        )
 
-    def showings(self, queries: Sequence[str], *, since: datetime | None = None) -> dict[tuple[str, str, str], int]:
-        return read(self._engine, lambda connection: logs.showings(connection, queries, since))
+    def showings(
+        self, queries: Sequence[str], *, since: datetime | None = None
+    ) -> dict[tuple[str, str, str], int]:
+        return read(self._engine, lambda connection: log_rows.showings(connection, queries, since))
 
     def purge(self, before: datetime, *, keep_cited: bool = False) -> Purged:
-        return write(self._engine, lambda connection: logs.purge(connection, before, keep_cited))
+        return write(
+            self._engine, lambda connection: log_rows.purge(connection, before, keep_cited)
+        )
 
-    # ── review ───────────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── review ────────────────────────────────────────────────────────────────────────────────────
 
     def append_votes(self, votes: Sequence[Vote]) -> int:
-        return write(self._engine, lambda connection: review.append_votes(connection, votes))
+        return write(self._engine, lambda connection: reviews.append_votes(connection, votes))
 
     def votes(self, gold: str, *, query_id: str = "") -> list[Vote]:
-        return read(self._engine, lambda connection: review.votes(connection, gold, query_id))
+        return read(self._engine, lambda connection: reviews.votes(connection, gold, query_id))
 
     def sync_gold_rows(self, items: Sequence[ReviewItem], *, gold: str, at: datetime) -> int:
-        return write(self._engine, lambda connection: review.sync_gold_rows(connection, items, gold, at))
+        return write(
+            self._engine, lambda connection: reviews.sync_gold_rows(connection, items, gold, at)
+        )
 
     def withdraw(self, items: Sequence[ReviewItem], *, by: str, at: datetime, reason: str) -> int:
-        return write(self._engine, lambda connection: review.withdraw(connection, items, by, at, reason))
+        return write(
+            self._engine, lambda connection: reviews.withdraw(connection, items, by, at, reason)
+        )
 
-    def gold_name(self, identity: str, names: Sequence[str], *, gone: Callable[[str], bool], claim: bool = True) -> str:
-        known = read(self._engine, review.names)
+    def gold_name(
+        self,
+        identity: str,
+        names: Sequence[str],
+        *,
+        gone: Callable[[str], bool],
+        claim: bool = True,
+    ) -> str:
+        known = read(self._engine, reviews.names)
         if identity in known or not claim:
-            return known.get(identity) or review.free_name(known, names, gone)
-        return write(self._engine, lambda connection: review.claim_name(connection, identity, names, gone))
+            return known.get(identity) or reviews.free_name(known, names, gone)
+        return write(
+            self._engine, lambda connection: reviews.claim_name(connection, identity, names, gone)
+        )
 
     def gold_identities(self) -> dict[str, str]:
-        return read(self._engine, review.names)
+        return read(self._engine, reviews.names)
 
     def gold_names(self) -> list[str]:
-        return read(self._engine, review.gold_names)
+        return read(self._engine, reviews.gold_names)
 
     def issued_ids(self, gold: str) -> dict[str, str]:
-        return read(self._engine, lambda connection: review.issued(connection, gold))
+        return read(self._engine, lambda connection: reviews.issued(connection, gold))
 
     def add_review_items(self, items: Sequence[ReviewItem]) -> int:
-        return write(self._engine, lambda connection: review.add_items(connection, items))
+        return write(self._engine, lambda connection: reviews.add_items(connection, items))
 
     def review_items(
         self,
@@ -114,43 +145,56 @@ class SqlStore:
         offset: int = 0,
     ) -> list[ReviewItem]:
         filters = {"gold": gold, "kind": kind, "state": state}
-        return read(self._engine, lambda connection: review.items(connection, filters, ids, limit, offset))
+        return read(
+            self._engine, lambda connection: reviews.items(connection, filters, ids, limit, offset)
+        )
 
     def rule(self, rulings: Sequence[Ruling], *, then: Callable[[], None] = lambda: None) -> None:
         def work(connection: Any) -> None:
-            review.rule(connection, rulings)
+            reviews.rule(connection, rulings)
             then()
 
         write(self._engine, work)
 
     def review_times(self, gold: str = "") -> list[tuple[ReviewState, datetime, datetime | None]]:
-        return read(self._engine, lambda connection: review.times(connection, gold))
+        return read(self._engine, lambda connection: reviews.times(connection, gold))
 
-    # ── history ──────────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── history ───────────────────────────────────────────────────────────────────────────────────
 
     def put_run(self, run: RunRecord) -> None:
-        write(self._engine, lambda connection: review.put_run(connection, run))
+        write(self._engine, lambda connection: reviews.put_run(connection, run))
 
     def run(self, run_id: str) -> RunRecord | None:
-        return read(self._engine, lambda connection: review.run(connection, run_id))
+        return read(self._engine, lambda connection: reviews.run(connection, run_id))
 
     def runs(self, *, gold: str = "", limit: int = 50, offset: int = 0) -> list[RunRecord]:
-        return read(self._engine, lambda connection: review.run_list(connection, gold, limit, offset))
+        return read(
+            self._engine, lambda connection: reviews.run_list(connection, gold, limit, offset)
+        )
 
     def append_audit(self, entries: Sequence[AuditEntry]) -> None:
-        write(self._engine, lambda connection: review.append_audit(connection, entries))
+        write(self._engine, lambda connection: reviews.append_audit(connection, entries))
 
     def audit(self, *, subject: str = "", action: str = "", limit: int = 100) -> list[AuditEntry]:
-        return read(self._engine, lambda connection: review.audit(connection, subject, action, limit))
+        return read(
+            self._engine, lambda connection: reviews.audit(connection, subject, action, limit)
+        )
 
     def health(self) -> dict[str, Any]:
         def work(connection: Any) -> dict[str, Any]:
-            version = "SHOW server_version" if connection.dialect.name == "postgresql" else "SELECT sqlite_version()"
+            version = (
+                "SHOW server_version"
+                if connection.dialect.name == "postgresql"
+                else "SELECT sqlite_version()"
+            )
             return {
                 "backend": connection.dialect.name,
                 "version": connection.execute(text(version)).scalar(),
                 "schema": migrate.revision(connection),
-                "rows": {name: review.count(connection, table) for name, table in metadata.tables.items()},
+                "rows": {
+                    name: reviews.count(connection, table)
+                    for name, table in metadata.tables.items()
+                },
             }
 
         return read(self._engine, work)

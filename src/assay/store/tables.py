@@ -34,7 +34,8 @@ def finite(value: float | None) -> float | None:
 
 
 class Words(TypeDecorator[str]):
-    """Text that both databases can hold: PostgreSQL takes neither NUL nor half of a surrogate pair."""
+    """Text that both databases can hold: PostgreSQL takes neither NUL nor half of a surrogate
+    pair."""
 
     impl = Text
     cache_ok = True
@@ -44,7 +45,8 @@ class Words(TypeDecorator[str]):
 
 
 class Moment(TypeDecorator[datetime]):
-    """An aware time. PostgreSQL has a type for it; SQLite gets UTC as text, which sorts the same way."""
+    """An aware time. PostgreSQL has a type for it; SQLite gets UTC as text, which sorts the same
+    way."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
@@ -59,7 +61,8 @@ class Moment(TypeDecorator[datetime]):
 
 
 class Record(TypeDecorator[Any]):
-    """A small JSON value as text: the same bytes in both databases, read back with the project's own reader."""
+    """A small JSON value as text: the same bytes in both databases, read back with the project's
+    own reader."""
 
     impl = Text
     cache_ok = True
@@ -89,46 +92,57 @@ def _text(name: str, **options: Any) -> Column[str]:
 
 
 search_logs = Table(
-    "search_logs", metadata,
+    "search_logs",
+    metadata,
     _text("id", primary_key=True),
     Column("at", Moment, nullable=False),
-    _text("query"), _text("corpus"), _text("practice_area"), _text("engine"), _text("case_id"), _text("by"),
+    _text("query"),
+    _text("corpus"),
+    _text("practice_area"),
+    _text("engine"),
+    _text("case_id"),
+    _text("by"),
     Column("millis", Number),
     _text("error"),
     Index("search_logs_at", "at"),
     Index("search_logs_query", "query", "corpus"),
-)  # fmt: skip
+)
 
 shown_results = Table(
-    "shown_results", metadata,
+    "shown_results",
+    metadata,
     Column("log_id", Words, ForeignKey("search_logs.id", ondelete="CASCADE"), primary_key=True),
     Column("rank", Integer, primary_key=True, autoincrement=False),
     _text("doc_id"),
     Column("score", Number),
     Index("shown_results_doc", "doc_id", "log_id", "rank"),
     sqlite_with_rowid=False,
-)  # fmt: skip
+)
 
 decisions = Table(
-    "decisions", metadata,
+    "decisions",
+    metadata,
     _text("id", primary_key=True),
     Column("at", Moment, nullable=False),
     _text("case_id"),
     Column("same_case", Integer, nullable=False),
     Index("decisions_at", "at"),
-)  # fmt: skip
+)
 
 decision_citations = Table(
-    "decision_citations", metadata,
+    "decision_citations",
+    metadata,
     Column("decision_id", Words, ForeignKey("decisions.id", ondelete="CASCADE"), primary_key=True),
     _text("doc_id", primary_key=True),
     Index("decision_citations_doc", "doc_id"),
     sqlite_with_rowid=False,
-)  # fmt: skip
+)
 
-# No foreign key to the log: a click may arrive before the search it belongs to, from another process.
+# No foreign key to the log: a click may arrive before the search it belongs to, from another
+# process.
 relevance_feedback = Table(
-    "relevance_feedback", metadata,
+    "relevance_feedback",
+    metadata,
     _text("log_id", primary_key=True),
     _text("doc_id", primary_key=True),
     _text("kind", primary_key=True),
@@ -139,66 +153,92 @@ relevance_feedback = Table(
     _text("decision_id"),
     Index("relevance_feedback_decision", "decision_id"),
     sqlite_with_rowid=False,
-)  # fmt: skip
+)
 
 judgments = Table(
-    "judgments", metadata,
+    "judgments",
+    metadata,
     _text("id", primary_key=True),
-    _text("gold"), _text("query_id"), _text("doc_id"),
+    _text("gold"),
+    _text("query_id"),
+    _text("doc_id"),
     Column("grade", Integer, nullable=False),
     _text("judge"),
     Column("at", Moment, nullable=False),
-    _text("rationale"), _text("source"), _text("rubric"), _text("supersedes"),
+    _text("rationale"),
+    _text("source"),
+    _text("rubric"),
+    _text("supersedes"),
     Index("judgments_query", "gold", "query_id"),
-)  # fmt: skip
+)
 
 review_items = Table(
-    "review_items", metadata,
+    "review_items",
+    metadata,
     _text("id", primary_key=True),
-    _text("gold"), _text("kind"), _text("key"), _text("ref"), _text("query"),
+    _text("gold"),
+    _text("kind"),
+    _text("key"),
+    _text("ref"),
+    _text("query"),
     Column("created_at", Moment, nullable=False),
-    _text("corpus"), _text("practice_area"),
+    _text("corpus"),
+    _text("practice_area"),
     Column("doc_ids", Record, nullable=False),
     Column("grade", Integer),
-    _text("rationale"), _text("suggested_by"), _text("state"),
+    _text("rationale"),
+    _text("suggested_by"),
+    _text("state"),
     Column("decided_at", Moment),
-    _text("decided_by"), _text("reason"),
+    _text("decided_by"),
+    _text("reason"),
     UniqueConstraint("gold", "kind", "key", name="review_items_identity"),
     Index("review_items_state", "state", "created_at"),
-)  # fmt: skip
+)
 
-# Every row id ever given to a query: an id that left the file comes back to the same query, and to no other.
+# Every row id ever given to a query: an id that left the file comes back to the same query, and to
+# no other.
 issued_ids = Table(
-    "issued_ids", metadata,
+    "issued_ids",
+    metadata,
     _text("gold", primary_key=True),
     _text("key", primary_key=True),
     _text("id"),
     sqlite_with_rowid=False,
-)  # fmt: skip
+)
 
 # Which file a name of a gold set belongs to: two files of the same name are two sets.
 gold_sets = Table(
-    "gold_sets", metadata,
+    "gold_sets",
+    metadata,
     _text("identity", primary_key=True),
     _text("name"),
     UniqueConstraint("name", name="gold_sets_name"),
-)  # fmt: skip
+)
 
 runs = Table(
-    "runs", metadata,
+    "runs",
+    metadata,
     _text("id", primary_key=True),
     Column("at", Moment, nullable=False),
-    _text("engine"), _text("gold"), _text("gold_fingerprint"), _text("corpus_fingerprint"),
+    _text("engine"),
+    _text("gold"),
+    _text("gold_fingerprint"),
+    _text("corpus_fingerprint"),
     Column("results", Record, nullable=False),
     Index("runs_at", "at"),
-)  # fmt: skip
+)
 
 audit_trail = Table(
-    "audit_trail", metadata,
+    "audit_trail",
+    metadata,
     _text("id", primary_key=True),
     Column("at", Moment, nullable=False),
-    _text("by"), _text("action"), _text("subject"), _text("reason"),
+    _text("by"),
+    _text("action"),
+    _text("subject"),
+    _text("reason"),
     Column("before", Record),
     Column("after", Record),
     Index("audit_trail_subject", "subject"),
-)  # fmt: skip
+)

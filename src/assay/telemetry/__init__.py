@@ -7,9 +7,9 @@
     @telemetry.logged(corpus="precedent_library")
     def search(query, top_k=10): ...
 
-or, by hand, `log_id = telemetry.log_search(query, hits, corpus=…)`. Neither ever raises or waits for the store.
-Without `configure`, the store is `$ASSAY_STORE`, or `assay.db` in `$ASSAY_HOME` (by default `.assay/`).
-"""
+or, by hand, `log_id = telemetry.log_search(query, hits, corpus=…)`. Neither ever raises or waits
+for the store. Without `configure`, the store is `$ASSAY_STORE`, or `assay.db` in `$ASSAY_HOME` (by
+default `.assay/`)."""
 
 from __future__ import annotations
 
@@ -27,8 +27,19 @@ from assay.store import open_store
 from assay.telemetry.recorder import Counts, Recorder
 from assay.telemetry.redact import Redaction
 
-__all__ = ["Counts", "Recorder", "Redaction", "configure", "counts", "default_store", "flush", "log_click",
-           "log_search", "log_vote", "logged"]  # fmt: skip
+__all__ = [
+    "Counts",
+    "Recorder",
+    "Redaction",
+    "configure",
+    "counts",
+    "default_store",
+    "flush",
+    "log_click",
+    "log_search",
+    "log_vote",
+    "logged",
+]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -37,11 +48,16 @@ _lock = threading.Lock()
 
 
 def default_store() -> str:
-    return os.environ.get("ASSAY_STORE") or str(Path(os.environ.get("ASSAY_HOME") or ".assay") / "assay.db")
+    return os.environ.get("ASSAY_STORE") or str(
+        Path(os.environ.get("ASSAY_HOME") or ".assay") / "assay.db"
+    )
 
 
-def configure(store: str | Path = "", *, redactions: Iterable[str | Redaction] = (), **options: Any) -> Recorder:
-    """Say where searches are logged. `options` are those of `Recorder`: retention_days, capacity, batch, …"""
+def configure(
+    store: str | Path = "", *, redactions: Iterable[str | Redaction] = (), **options: Any
+) -> Recorder:
+    """Say where searches are logged. `options` are those of `Recorder`: retention_days, capacity,
+    batch, …"""
     global _recorder
     target = store or default_store()
     made = Recorder(lambda: open_store(target), redactions=redactions, **options)
@@ -82,13 +98,15 @@ def counts() -> Counts:
     return current().counts()
 
 
-def logged(*, recorder: Recorder | None = None, results: Callable[[Any], Any] | None = None,
-           **fields: Any) -> Callable[[Callable[P, R]], Callable[P, R]]:  # fmt: skip
-    """Log every call of a search function or method, sync or async: its query, its results, how long it took. The
-    answer and the errors of the function go through untouched; a failed search is logged with its error.
+def logged(
+    *, recorder: Recorder | None = None, results: Callable[[Any], Any] | None = None, **fields: Any
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Log every call of a search function or method, sync or async: its query, its results, how
+    long it took. The answer and the errors of the function go through untouched; a failed search is
+    logged with its error.
 
-    `results` finds the list in an answer that is not one: `results=lambda answer: answer.hits`. Where there is
-    none the search is logged without results, and counted as unreadable."""
+    `results` finds the list in an answer that is not one: `results=lambda answer: answer.hits`.
+    Where there is none the search is logged without results, and counted as unreadable."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         query_of = _query_reader(function)
@@ -105,8 +123,13 @@ def logged(*, recorder: Recorder | None = None, results: Callable[[Any], Any] | 
 
         def record(started: float, args: Any, kwargs: Any, answer: Any, error: str) -> None:
             target = recorder or current()
-            target.log_search(query_of(args, kwargs), shown_by(answer, target) if not error else (), error=error,
-                              millis=(time.perf_counter() - started) * 1000, **fields)  # fmt: skip
+            target.log_search(
+                query_of(args, kwargs),
+                shown_by(answer, target) if not error else (),
+                error=error,
+                millis=(time.perf_counter() - started) * 1000,
+                **fields,
+            )
 
         if inspect.iscoroutinefunction(function):
 
@@ -141,7 +164,9 @@ class _Watch:
         return self
 
     def __exit__(self, _type: Any, error: BaseException | None, _trace: Any) -> None:
-        with contextlib.suppress(Exception):  # an object that cannot be printed must not break a search
+        with contextlib.suppress(
+            Exception
+        ):  # an object that cannot be printed must not break a search
             said = f"{type(error).__name__}: {error}" if error is not None else ""
             self._record(self._started, self._args, self._kwargs, self.answer, said)
 

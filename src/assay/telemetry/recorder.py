@@ -1,11 +1,12 @@
-"""Writing the search log without the searcher noticing: a bounded queue, and one thread that writes batches.
+"""Writing the search log without the searcher noticing: a bounded queue, and one thread that writes
+batches.
 
-The caller pays for one small record and one append, and takes no lock. Whatever goes wrong behind that (a full queue, a
-store that is down, a result that cannot be read) is counted and reported, never raised.
+The caller pays for one small record and one append, and takes no lock. Whatever goes wrong behind
+that (a full queue, a store that is down, a result that cannot be read) is counted and reported,
+never raised.
 
-The writer shares the interpreter with the callers. So it works in small pieces and steps aside between them, as long
-as the queue is short; as the queue fills, the pieces grow.
-"""
+The writer shares the interpreter with the callers. So it works in small pieces and steps aside
+between them, as long as the queue is short; as the queue fills, the pieces grow."""
 
 from __future__ import annotations
 
@@ -31,17 +32,22 @@ from assay.store.records import CLICK_SCORE, VOTE_SCORE, AuditEntry, Feedback, S
 from assay.telemetry.feedback import days_before
 from assay.telemetry.redact import Redaction, redacted, redactor
 
-MAX_SHOWN = 200  # nobody looks further, and a caller that passes a million ids must not pay for them
+MAX_SHOWN = (
+    200  # nobody looks further, and a caller that passes a million ids must not pay for them
+)
 MAX_QUERY = 10_000
 PIECE = 16  # records written before callers get a chance: about a millisecond of the interpreter
 ASIDE = 0.001  # seconds
 _log = logging.getLogger("assay.telemetry")
-_dice = random.Random()  # our own: a program that seeds the common one must not repeat ids, nor a forked child
+_dice = (
+    random.Random()
+)  # our own: a program that seeds the common one must not repeat ids, nor a forked child
 os.register_at_fork(after_in_child=_dice.seed)
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of everything that was logged: accepted = written + queued + lost; dropped never got that far."""
+    """What became of everything that was logged: accepted = written + queued + lost; dropped never
+    got that far."""
 
     accepted: int = 0
     written: int = 0
@@ -53,7 +59,8 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Recorder:
-    """`open_store` is called in the writer's thread, at the first record, and again after a fork."""
+    """`open_store` is called in the writer's thread, at the first record, and again after a
+    fork."""
 
     def __init__(
         self,
@@ -66,7 +73,12 @@ class Recorder:
         retention_days: float | None = None,
         close_timeout: float = 5.0,
     ) -> None:
-        self._open_store, self._capacity, self._batch, self._interval = open_store, capacity, batch, interval
+        self._open_store, self._capacity, self._batch, self._interval = (
+            open_store,
+            capacity,
+            batch,
+            interval,
+        )
         self._rules = redactor(redactions)
         self._retention = None
         if retention_days is not None:
@@ -77,7 +89,9 @@ class Recorder:
 
     def _reset(self) -> None:
         self._pid = os.getpid()
-        self._queue: deque[SearchLog | Feedback] = deque()  # append and popleft are safe without a lock
+        self._queue: deque[SearchLog | Feedback] = (
+            deque()
+        )  # append and popleft are safe without a lock
         self._lock = threading.Lock()  # of the counts; a caller takes it only for what is dropped
         self._thread: threading.Thread | None = None
         self._store: Store | None = None
@@ -89,18 +103,33 @@ class Recorder:
         self._next_purge = 0.0
         self._last_error = ""
 
-    # ── the caller's side: never raises, never waits ─────────────────────────────────────────────────────────────────
+    # ── the caller's side: never raises, never waits ──────────────────────────────────────────────
 
-    def log_search(self, query: str, results: Sequence[Any] = (), *, id: str = "", at: datetime | None = None,
-                   millis: float | None = None, **fields: Any) -> str:  # fmt: skip
-        """Log one search; returns its id, for clicks and votes. `results` are ids, hits or (id, score) pairs in rank
-        order; `fields` are corpus, practice_area, engine, case_id, by and error."""
+    def log_search(
+        self,
+        query: str,
+        results: Sequence[Any] = (),
+        *,
+        id: str = "",
+        at: datetime | None = None,
+        millis: float | None = None,
+        **fields: Any,
+    ) -> str:
+        """Log one search; returns its id, for clicks and votes. `results` are ids, hits or (id,
+        score) pairs in rank order; `fields` are corpus, practice_area, engine, case_id, by and
+        error."""
         log_id = id or new_id()
         try:
             text = {name: "" if value is None else str(value) for name, value in fields.items()}
             asked = "" if query is None else str(query)[:MAX_QUERY]
-            record = SearchLog(id=str(log_id), at=at or datetime.now(UTC), query=asked,
-                               millis=_number(millis), results=shown(results), **text)  # fmt: skip
+            record = SearchLog(
+                id=str(log_id),
+                at=at or datetime.now(UTC),
+                query=asked,
+                millis=_number(millis),
+                results=shown(results),
+                **text,
+            )
         except Exception as error:
             self.count_unreadable(error)
             return log_id
@@ -110,13 +139,24 @@ class Recorder:
     def log_click(self, log_id: str, doc_id: str, *, rank: int | None = None, by: str = "") -> None:
         self._put_feedback(log_id, doc_id, "click", CLICK_SCORE, rank, by)
 
-    def log_vote(self, log_id: str, doc_id: str, *, relevant: bool, rank: int | None = None, by: str = "") -> None:
+    def log_vote(
+        self, log_id: str, doc_id: str, *, relevant: bool, rank: int | None = None, by: str = ""
+    ) -> None:
         self._put_feedback(log_id, doc_id, "vote", VOTE_SCORE if relevant else 0, rank, by)
 
-    def _put_feedback(self, log_id: str, doc_id: str, kind: Any, score: int, rank: int | None, by: str) -> None:
+    def _put_feedback(
+        self, log_id: str, doc_id: str, kind: Any, score: int, rank: int | None, by: str
+    ) -> None:
         try:
-            record = Feedback(log_id=str(log_id), doc_id=str(doc_id), kind=kind, relevance_score=score,
-                              at=datetime.now(UTC), rank=rank, by=str(by))  # fmt: skip
+            record = Feedback(
+                log_id=str(log_id),
+                doc_id=str(doc_id),
+                kind=kind,
+                relevance_score=score,
+                at=datetime.now(UTC),
+                rank=rank,
+                by=str(by),
+            )
         except Exception as error:
             self.count_unreadable(error)
             return
@@ -126,7 +166,8 @@ class Recorder:
         """Queue a finished record; False when it was dropped."""
         try:
             if self._pid != os.getpid():
-                self._reset()  # a fork copies the queue and not the thread: the parent writes what is in there
+                # a fork copies the queue and not the thread: the parent writes what is in there
+                self._reset()
             if self._thread is None:
                 self._start()
             if self._closing.is_set() or len(self._queue) >= self._capacity:
@@ -145,20 +186,24 @@ class Recorder:
             self._dropped += 1
             first = self._dropped == 1
         if first:
-            _log.warning("the telemetry queue is full: searches are served, and not logged (%s)",
-                         self._last_error or "the store is slow")  # fmt: skip
+            _log.warning(
+                "the telemetry queue is full: searches are served, and not logged (%s)",
+                self._last_error or "the store is slow",
+            )
 
     def count_unreadable(self, error: Exception) -> None:
         with self._lock:
             self._unreadable += 1
             self._last_error = f"{type(error).__name__}: {error}"
 
-    # ── the writer's side ────────────────────────────────────────────────────────────────────────────────────────────
+    # ── the writer's side ─────────────────────────────────────────────────────────────────────────
 
     def _start(self) -> None:
         with self._lock:
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="assay-telemetry", daemon=True)
+                self._thread = threading.Thread(
+                    target=self._run, name="assay-telemetry", daemon=True
+                )
                 self._thread.start()
 
     def _run(self) -> None:
@@ -185,12 +230,19 @@ class Recorder:
                 if self._closing.is_set():
                     time.sleep(0.1)
                 else:
-                    self._closing.wait(pause)  # longer and longer, and not when the program wants to end
+                    self._closing.wait(
+                        pause
+                    )  # longer and longer, and not when the program wants to end
                     pause = min(pause * 2, 30.0)
 
     def _piece(self) -> int:
-        """How much to write at once: little while the queue is short, up to a whole batch as it fills."""
-        return self._batch if self._closing.is_set() else min(max(PIECE, len(self._queue) // 20), self._batch)
+        """How much to write at once: little while the queue is short, up to a whole batch as it
+        fills."""
+        return (
+            self._batch
+            if self._closing.is_set()
+            else min(max(PIECE, len(self._queue) // 20), self._batch)
+        )
 
     def _take(self, most: int) -> list[SearchLog | Feedback]:
         with self._lock:
@@ -199,7 +251,8 @@ class Recorder:
         return taken
 
     def _write(self, records: list[SearchLog | Feedback]) -> None:
-        """Write all of `records` and empty the list; what is left in it when the store goes away was not written."""
+        """Write all of `records` and empty the list; what is left in it when the store goes away
+        was not written."""
         store = self._connected()
         try:
             self._write_batch(store, records)
@@ -246,7 +299,9 @@ class Recorder:
                 self._store = self._open_store()
             except StoreUnavailable:
                 raise
-            except Exception as error:  # a wrong URL or a newer schema: a person must act, and may, while we run
+            except (
+                Exception
+            ) as error:  # a wrong URL or a newer schema: a person must act, and may, while we run
                 raise StoreUnavailable(str(error)) from error
         return self._store
 
@@ -255,13 +310,24 @@ class Recorder:
             self._lost += count
 
     def _report_drops(self, store: Store) -> None:
-        """Once nothing more is dropped the store is told what it missed, so that a gap in the log can be seen in it."""
-        over, self._seen_dropped = self._dropped == self._seen_dropped or self._closing.is_set(), self._dropped
+        """Once nothing more is dropped the store is told what it missed, so that a gap in the log
+        can be seen in it."""
+        over, self._seen_dropped = (
+            self._dropped == self._seen_dropped or self._closing.is_set(),
+            self._dropped,
+        )
         missing = self._dropped - self._told_dropped
         if not missing or not over:
             return
-        entry = AuditEntry(id=new_id(), at=datetime.now(UTC), by="telemetry", action="telemetry.dropped",
-                           subject="search_logs", reason=self._last_error, after={"dropped": missing})  # fmt: skip
+        entry = AuditEntry(
+            id=new_id(),
+            at=datetime.now(UTC),
+            by="telemetry",
+            action="telemetry.dropped",
+            subject="search_logs",
+            reason=self._last_error,
+            after={"dropped": missing},
+        )
         try:
             store.append_audit([entry])
         except StoreUnavailable:
@@ -270,11 +336,15 @@ class Recorder:
             self._last_error = f"{type(error).__name__}: {error}"
             return
         self._told_dropped += missing
-        _log.warning("%d searches were not logged: the queue was full (%s)", missing,
-                     self._last_error or "the store is slow")  # fmt: skip
+        _log.warning(
+            "%d searches were not logged: the queue was full (%s)",
+            missing,
+            self._last_error or "the store is slow",
+        )
 
     def _forget_old(self, store: Store) -> None:
-        """Retention, once an hour. That it fails must not stop the log; the next hour tries again."""
+        """Retention, once an hour. That it fails must not stop the log; the next hour tries
+        again."""
         if self._retention is None or time.monotonic() < self._next_purge:
             return
         self._next_purge = time.monotonic() + 3600
@@ -285,7 +355,7 @@ class Recorder:
         else:
             _log.info("%d searches older than %s removed", gone.searches, self._retention)
 
-    # ── ending ───────────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── ending ────────────────────────────────────────────────────────────────────────────────────
 
     def flush(self, timeout: float = 5.0) -> bool:
         """Wait until all that was logged before is written; False when it is not by then."""
@@ -296,7 +366,8 @@ class Recorder:
         return not self.counts().queued
 
     def close(self) -> None:
-        """Write what is queued, for as long as `close_timeout`; called at exit. What is left then is lost, and said."""
+        """Write what is queued, for as long as `close_timeout`; called at exit. What is left then
+        is lost, and said."""
         thread = self._thread
         if thread is None or self._pid != os.getpid() or self._closing.is_set():
             return
@@ -306,8 +377,13 @@ class Recorder:
         thread.join(self._close_timeout + 1.0)
         counts = self.counts()
         if counts.lost or counts.dropped or counts.queued:
-            _log.warning("telemetry: %d searches written, %d dropped, %d lost (%s)", counts.written, counts.dropped,
-                         counts.lost + counts.queued, counts.last_error)  # fmt: skip
+            _log.warning(
+                "telemetry: %d searches written, %d dropped, %d lost (%s)",
+                counts.written,
+                counts.dropped,
+                counts.lost + counts.queued,
+                counts.last_error,
+            )
         if self._store is not None and not thread.is_alive():
             self._store.close()
 
@@ -315,18 +391,27 @@ class Recorder:
         with self._lock:
             accepted = self._taken + len(self._queue)
             queued = accepted - self._written - self._lost
-            return Counts(accepted=accepted, written=self._written, queued=queued, dropped=self._dropped,
-                          lost=self._lost, unreadable=self._unreadable, last_error=self._last_error)  # fmt: skip
+            return Counts(
+                accepted=accepted,
+                written=self._written,
+                queued=queued,
+                dropped=self._dropped,
+                lost=self._lost,
+                unreadable=self._unreadable,
+                last_error=self._last_error,
+            )
 
 
 def new_id() -> str:
-    """Sorts by time, so that a database appends; 48 random bits beside the millisecond, so that no two are the same.
-    Not from the system: asking it lets go of the interpreter, and the caller waits until the writer gives it back."""
+    """Sorts by time, so that a database appends; 48 random bits beside the millisecond, so that no
+    two are the same. Not from the system: asking it lets go of the interpreter, and the caller
+    waits until the writer gives it back."""
     return f"{time.time_ns() // 1_000_000:012x}{_dice.getrandbits(48):012x}"
 
 
 def shown(results: Sequence[Any]) -> tuple[Shown, ...]:
-    """Results of any engine, in rank order. Only a list or tuple is read: an iterator would be used up."""
+    """Results of any engine, in rank order. Only a list or tuple is read: an iterator would be used
+    up."""
     if not isinstance(results, list | tuple):
         raise TypeError(f"results are {type(results).__name__}, expected a list")
     return tuple(_shown(item, rank) for rank, item in enumerate(results[:MAX_SHOWN], start=1))

@@ -7,24 +7,27 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from assay.errors import InputError
+from assay.core.errors import InputError
 from assay.store.records import SearchLog
 
 
 class Redaction(msgspec.Struct, frozen=True):
-    """Text that matches `pattern` is stored as `replacement`. The pattern is a regular expression, as in `re`."""
+    """Text that matches `pattern` is stored as `replacement`. The pattern is a regular expression,
+    as in `re`."""
 
     name: str
     pattern: str
     replacement: str = ""
 
 
-# Identity numbers and addresses that no legal query needs. Names are the team's own: a list is a rule like any other.
+# Identity numbers and addresses that no legal query needs. Names are the team's own: a list is a
+# rule like any other.
 BUILT_IN: Mapping[str, Redaction] = {
     rule.name: rule
     for rule in (
         Redaction("email", r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", "[email]"),
-        # A dash or stroke with a digit beyond it belongs to a case number; with a word beyond it, to the sentence.
+        # A dash or stroke with a digit beyond it belongs to a case number; with a word beyond it,
+        # to the sentence.
         Redaction("israeli-id", r"(?<!\d)(?<!\d[/-])(?:\d{9}|\d{8}-\d)(?!\d|[/-]\d)", "[id]"),
         Redaction("finnish-id", r"(?i)\b\d{6}[-+A-FU-Y]\d{3}[0-9A-FHJ-NPR-Y]\b", "[id]"),
         Redaction("us-ssn", r"\b\d{3}-\d{2}-\d{4}\b", "[id]"),
@@ -39,14 +42,16 @@ BUILT_IN: Mapping[str, Redaction] = {
 
 
 def redactor(rules: Iterable[str | Redaction]) -> Sequence[tuple[re.Pattern[str], str]]:
-    """Rules by name, by value or as NAME=PATTERN, compiled. A pattern that does not compile is an error here, not
-    at the first query."""
+    """Rules by name, by value or as NAME=PATTERN, compiled. A pattern that does not compile is an
+    error here, not at the first query."""
     compiled = []
     for rule in rules:
         if isinstance(rule, str) and "=" in rule:
             name, _, pattern = rule.partition("=")
             if not name.strip() or not pattern:
-                raise InputError(f"redaction rule {rule!r} has no name or no pattern", hint="Write NAME=PATTERN.")
+                raise InputError(
+                    f"redaction rule {rule!r} has no name or no pattern", hint="Write NAME=PATTERN."
+                )
             rule = Redaction(name.strip(), pattern)
         elif isinstance(rule, str):
             if rule not in BUILT_IN:
@@ -56,7 +61,9 @@ def redactor(rules: Iterable[str | Redaction]) -> Sequence[tuple[re.Pattern[str]
         try:
             compiled.append((re.compile(rule.pattern), rule.replacement or f"[{rule.name}]"))
         except re.error as error:
-            raise InputError(f"redaction rule {rule.name!r} is not a regular expression: {error}") from error
+            raise InputError(
+                f"redaction rule {rule.name!r} is not a regular expression: {error}"
+            ) from error
     return compiled
 
 
@@ -64,9 +71,13 @@ _PREFIXES = "(?:[ובכלמשה]{1,3}[-־]?(?=[א-ת]))?"  # and, in, as, to, fr
 
 
 def names_rule(names: Iterable[str], name: str = "name") -> Redaction:
-    """A rule for a list of names, whole words, whatever their case and however many spaces or a dash part them; in
-    Hebrew also with the little words that are written together with a name (לדפנה, ושמדפנה)."""
-    listed = sorted({" ".join(name.split()) for name in names if name.strip()}, key=lambda name: (-len(name), name))
+    """A rule for a list of names, whole words, whatever their case and however many spaces or a
+    dash part them; in Hebrew also with the little words that are written together with a name
+    (לדפנה, ושמדפנה)."""
+    listed = sorted(
+        {" ".join(name.split()) for name in names if name.strip()},
+        key=lambda name: (-len(name), name),
+    )
     if not listed:
         raise InputError("a list of names to redact is empty")
     written = "|".join(r"[\s־-]+".join(map(re.escape, entry.split())) for entry in listed)

@@ -1,4 +1,5 @@
-"""Searches, clicks, votes and decisions as other programs send them: JSON objects, over HTTP or in files."""
+"""Searches, clicks, votes and decisions as other programs send them: JSON objects, over HTTP or in
+files."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from assay.errors import InputError
+from assay.core.errors import InputError
 from assay.store.records import CLICK_SCORE, VOTE_SCORE, Decision, Feedback, SearchLog
 from assay.telemetry.feedback import decision_from, moment
 from assay.telemetry.recorder import new_id, shown
@@ -57,10 +58,19 @@ def _read(row: Any, kind: Any, where: str) -> Any:
 def search_from(row: Any, where: str = "") -> SearchLog:
     """A search as another program sends it. An id makes sending it twice harmless."""
     sent: _Search = _read(row, _Search, where)
-    text = {name: getattr(sent, name) for name in ("corpus", "practice_area", "engine", "case_id", "by", "error")}
+    text = {
+        name: getattr(sent, name)
+        for name in ("corpus", "practice_area", "engine", "case_id", "by", "error")
+    }
     try:
-        return SearchLog(id=sent.id or new_id(), at=moment(sent.at) if sent.at else datetime.now(UTC), query=sent.query,
-                         millis=sent.millis, results=shown(sent.results), **text)  # fmt: skip
+        return SearchLog(
+            id=sent.id or new_id(),
+            at=moment(sent.at) if sent.at else datetime.now(UTC),
+            query=sent.query,
+            millis=sent.millis,
+            results=shown(sent.results),
+            **text,
+        )
     except TypeError as error:
         raise InputError(str(error), where=where) from error
     except InputError as error:
@@ -68,11 +78,14 @@ def search_from(row: Any, where: str = "") -> SearchLog:
 
 
 def logged_search(row: Any, where: str) -> SearchLog:
-    """A search from a file of old ones: it says when it was made, and without an id its content is its id."""
+    """A search from a file of old ones: it says when it was made, and without an id its content is
+    its id."""
     sent: _Search = _read(row, _Search, where)
     if not sent.at:
         raise InputError(
-            "a logged search says when it was made", where=where, hint='Add "at", as 2026-05-31T12:00:00Z.'
+            "a logged search says when it was made",
+            where=where,
+            hint='Add "at", as 2026-05-31T12:00:00Z.',
         )
     content = hashlib.sha256(msgspec.json.encode(row, order="deterministic")).hexdigest()[:24]
     return msgspec.structs.replace(search_from(row, where), id=sent.id or content)
@@ -85,13 +98,27 @@ def feedback_from(row: Any, where: str, now: datetime) -> Feedback:
         at = moment(sent.at) if sent.at else now
     except InputError as error:
         raise InputError(error.message, where=where, hint=error.hint) from error
-    return Feedback(log_id=sent.log_id, doc_id=sent.doc_id, kind=sent.kind, relevance_score=score, rank=sent.rank,
-                    by=sent.by, at=at)  # fmt: skip
+    return Feedback(
+        log_id=sent.log_id,
+        doc_id=sent.doc_id,
+        kind=sent.kind,
+        relevance_score=score,
+        rank=sent.rank,
+        by=sent.by,
+        at=at,
+    )
 
 
 def decision_row(row: Any, where: str, resolve: Callable[[str], list[str]] | None) -> Decision:
     sent: _Decision = _read(row, _Decision, where)
     try:
-        return decision_from(sent.id, sent.at, cites=sent.cites, text=sent.text, resolve=resolve, case_id=sent.case_id)
+        return decision_from(
+            sent.id,
+            sent.at,
+            cites=sent.cites,
+            text=sent.text,
+            resolve=resolve,
+            case_id=sent.case_id,
+        )
     except InputError as error:
         raise InputError(error.message, where=where, hint=error.hint) from error

@@ -1,5 +1,6 @@
-"""The web server: the log endpoint for services in any language, diagnostics and metrics, the dashboard and the
-expert's review page. An adapter over `assay.desk`: parse, call one verb, render. Nothing is loaded from elsewhere."""
+"""The web server: the log endpoint for services in any language, diagnostics and metrics, the
+dashboard and the expert's review page. An adapter over `assay.desk`: parse, call one verb, render.
+Nothing is loaded from elsewhere."""
 
 from __future__ import annotations
 
@@ -15,30 +16,33 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from assay.desk import Desk
-from assay.errors import AssayError, InputError
-from assay.web.api import API_ROUTES
+from assay.core.errors import AssayError, InputError
+from assay.web.endpoints import API_ROUTES
 from assay.web.pages import PAGE_ROUTES, error_page
+from assay.workbench.desk import Desk
 
 LOCAL = ("localhost", "127.0.0.1", "[::1]", "testserver")
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "same-origin",  # with none at all, a browser hides its own origin from us too
+    # with none at all, a browser hides its own origin from us too
+    "Referrer-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
 
 
 def create_app(desk: Desk, *, hosts: Sequence[str] = (), token: str = "") -> Starlette:
-    """The application. `hosts` are the names it is served under beside localhost; with a `token` every request must
-    carry it, as a bearer token or, in a browser, as the cookie that opening `/?token=…` sets."""
+    """The application. `hosts` are the names it is served under beside localhost; with a `token`
+    every request must carry it, as a bearer token or, in a browser, as the cookie that opening
+    `/?token=…` sets."""
 
     @contextlib.asynccontextmanager
     async def until_stopped(app: Starlette) -> AsyncIterator[None]:
         yield
         if desk.recorder is not None:
-            desk.recorder.flush()  # a signal ends the process right after this: what was accepted is written first
+            # a signal ends the process right after this: what was accepted is written first
+            desk.recorder.flush()
 
     app = Starlette(
         lifespan=until_stopped,
@@ -61,7 +65,8 @@ def _refused(request: Request, error: Exception) -> Response:
 
 
 class _Guard:
-    """Who may come in, and from where: the token where there is one; no change to gold by a form on another site."""
+    """Who may come in, and from where: the token where there is one; no change to gold by a form on
+    another site."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app, self._token = app, token
@@ -78,7 +83,9 @@ class _Guard:
 
         async def with_headers(message: Any) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] += [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+                message["headers"] += [
+                    (name.lower().encode(), value.encode()) for name, value in HEADERS.items()
+                ]
             await send(message)
 
         await self._app(scope, receive, with_headers)
@@ -86,12 +93,18 @@ class _Guard:
     def _stopped(self, request: Request) -> Response | None:
         if self._token:
             given = request.query_params.get("token", "")
-            if given and request.method == "GET" and secrets.compare_digest(given.encode(), self._token.encode()):
+            if (
+                given
+                and request.method == "GET"
+                and secrets.compare_digest(given.encode(), self._token.encode())
+            ):
                 answer = RedirectResponse(request.url.path, status_code=303)
                 answer.set_cookie("assay_token", given, httponly=True, samesite="strict")
                 return answer
             if not self._knows_token(request):
-                return PlainTextResponse("a token is needed\n", status_code=401, headers={"WWW-Authenticate": "Bearer"})
+                return PlainTextResponse(
+                    "a token is needed\n", status_code=401, headers={"WWW-Authenticate": "Bearer"}
+                )
         if request.method not in ("GET", "HEAD") and _from_another_site(request):
             return PlainTextResponse("requests from other sites are refused\n", status_code=403)
         return None
@@ -99,7 +112,9 @@ class _Guard:
     def _knows_token(self, request: Request) -> bool:
         bearer = request.headers.get("authorization", "").removeprefix("Bearer ")
         offered = (bearer, request.cookies.get("assay_token", ""))
-        return any(secrets.compare_digest(value.encode(), self._token.encode()) for value in offered)
+        return any(
+            secrets.compare_digest(value.encode(), self._token.encode()) for value in offered
+        )
 
 
 def _from_another_site(request: Request) -> bool:
@@ -115,6 +130,11 @@ def serve(desk: Desk, *, host: str = "127.0.0.1", port: int = 8350, token: str =
     import uvicorn
 
     if host not in ("127.0.0.1", "localhost", "::1") and not token:
-        raise InputError(f"serving on {host} lets other machines in", hint="Give a --token, or serve on 127.0.0.1.")
+        raise InputError(
+            f"serving on {host} lets other machines in",
+            hint="Give a --token, or serve on 127.0.0.1.",
+        )
     hosts = ("*",) if host in ("0.0.0.0", "::") else (host,)
-    uvicorn.run(create_app(desk, hosts=hosts, token=token), host=host, port=port, log_level="warning")
+    uvicorn.run(
+        create_app(desk, hosts=hosts, token=token), host=host, port=port, log_level="warning"
+    )

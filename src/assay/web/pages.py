@@ -1,4 +1,5 @@
-"""The pages: the dashboard for the team, the review page for the expert. Forms work without scripts; these add keys."""
+"""The pages: the dashboard for the team, the review page for the expert. Forms work without
+scripts; these add keys."""
 
 from __future__ import annotations
 
@@ -16,22 +17,34 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from assay.desk import Correction, Desk
-from assay.errors import AssayError, InputError
-from assay.web.api import body_of
+from assay.core.errors import AssayError, InputError
+from assay.web.endpoints import body_of
 from assay.web.words import RIGHT_TO_LEFT, WORDS, language_of
+from assay.workbench.desk import Correction, Desk
 
 HERE = Path(__file__).parent
-_pages = Environment(loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined,
-                     trim_blocks=True, lstrip_blocks=True)  # fmt: skip
-_pages.filters["day"] = lambda at: f"{at:%Y-%m-%d}" if isinstance(at, datetime) else str(at or "–")[:10]
-_pages.filters["number"] = lambda value: "–" if value is None else f"{value:,.2f}".rstrip("0").rstrip(".")
+_pages = Environment(
+    loader=FileSystemLoader(HERE / "templates"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_pages.filters["day"] = lambda at: (
+    f"{at:%Y-%m-%d}" if isinstance(at, datetime) else str(at or "–")[:10]
+)
+_pages.filters["number"] = lambda value: (
+    "–" if value is None else f"{value:,.2f}".rstrip("0").rstrip(".")
+)
 
 
 def dashboard(request: Request) -> Response:
     desk = _desk(request)
     found = desk.backlog()
-    shares = [(state, getattr(found, state)) for state in ("pending_review", "approved", "rejected", "published")]
+    shares = [
+        (state, getattr(found, state))
+        for state in ("pending_review", "approved", "rejected", "published")
+    ]
     return _render(
         request,
         "dashboard.html",
@@ -52,11 +65,21 @@ def review(request: Request) -> Response:
     if not page.items and place:
         return RedirectResponse("/review", status_code=303)
     rejected = request.query_params.get("rejected", "")
-    return _review_page(request, page.items[0] if page.items else None, place, last_rejected=rejected)
+    return _review_page(
+        request, page.items[0] if page.items else None, place, last_rejected=rejected
+    )
 
 
-def _review_page(request: Request, item: Any, place: int, *, status: int = 200, said: str = "",
-                 given: Given | None = None, last_rejected: str = "") -> Response:  # fmt: skip
+def _review_page(
+    request: Request,
+    item: Any,
+    place: int,
+    *,
+    status: int = 200,
+    said: str = "",
+    given: Given | None = None,
+    last_rejected: str = "",
+) -> Response:
     """The item, as it is in the store or as the expert has filled it in."""
     desk = _desk(request)
     pending = desk.backlog().pending_review
@@ -68,15 +91,26 @@ def _review_page(request: Request, item: Any, place: int, *, status: int = 200, 
         except InputError as error:  # its gold set is not here: it can be skipped or turned down
             said = said or _in_words(request, _lost(desk, item, error))
     return _render(
-        request, "review.html", status, item=item, place=place, pending=pending, more=place + 1 < pending,
-        documents=desk.evidence(item) if item else [], grades=grades, note=note,
-        last_rejected=last_rejected, said=said, given=given,
-    )  # fmt: skip
+        request,
+        "review.html",
+        status,
+        item=item,
+        place=place,
+        pending=pending,
+        more=place + 1 < pending,
+        documents=desk.evidence(item) if item else [],
+        grades=grades,
+        note=note,
+        last_rejected=last_rejected,
+        said=said,
+        given=given,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Given:
-    """What an expert sent. When it is refused it comes back with the page, filled in: nobody types twice."""
+    """What an expert sent. When it is refused it comes back with the page, filled in: nobody types
+    twice."""
 
     item: str
     action: str
@@ -95,7 +129,8 @@ class Given:
 
 
 class Refused(InputError):
-    """What an expert cannot do, by its key in `words.toml`: it is said in the language of the page."""
+    """What an expert cannot do, by its key in `words.toml`: it is said in the language of the
+    page."""
 
     def __init__(self, key: str, **values: str) -> None:
         self.key, self.values = key, values
@@ -114,18 +149,31 @@ async def decide(request: Request) -> Response:
     except AssayError as error:
         answer = await run_in_threadpool(_refused_page, request, given, error)
     if given.by.strip():
-        answer.set_cookie("assay_by", _quoted(given.by.strip()), max_age=31536000, httponly=True, samesite="strict")
+        answer.set_cookie(
+            "assay_by",
+            _quoted(given.by.strip()),
+            max_age=31536000,
+            httponly=True,
+            samesite="strict",
+        )
     return answer
 
 
 def _given(body: bytes) -> Given:
     try:
-        form = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=10_000)
+        form = parse_qs(
+            body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=10_000
+        )
     except ValueError as error:
         raise InputError(f"this form cannot be read: {error}") from error
-    one = {name: form.get(name, [""])[0] for name in ("item", "action", "by", "why", "note", "add", "grade")}
+    one = {
+        name: form.get(name, [""])[0]
+        for name in ("item", "action", "by", "why", "note", "add", "grade")
+    }
     seen = tuple(form["seen"]) if "seen" in form else None
-    return Given(**one, place=_whole(form.get("place", [""])[0]), kept=tuple(form.get("doc", ())), seen=seen)
+    return Given(
+        **one, place=_whole(form.get("place", [""])[0]), kept=tuple(form.get("doc", ())), seen=seen
+    )
 
 
 def _refused_page(request: Request, given: Given, error: AssayError) -> Response:
@@ -135,15 +183,25 @@ def _refused_page(request: Request, given: Given, error: AssayError) -> Response
     try:
         if given.action == "undo":
             items = desk.queue(limit=1, offset=given.place).items
-            return _review_page(request, items[0] if items else None, given.place, status=status, said=said,
-                                last_rejected=given.item)  # fmt: skip
+            return _review_page(
+                request,
+                items[0] if items else None,
+                given.place,
+                status=status,
+                said=said,
+                last_rejected=given.item,
+            )
         found = desk.store.review_items(ids=[given.item])
         if found and found[0].state == "pending_review":
-            return _review_page(request, found[0], given.place, status=status, said=said, given=given)
+            return _review_page(
+                request, found[0], given.place, status=status, said=said, given=given
+            )
     except AssayError:  # the store is away: the page does without it
         return _render(request, "refused.html", 503, said=said, given=given, query="", again=True)
     query = found[0].query if found else ""
-    return _render(request, "refused.html", status, said=said, given=given, query=query, again=False)
+    return _render(
+        request, "refused.html", status, said=said, given=given, query=query, again=False
+    )
 
 
 def _in_words(request: Request, error: AssayError) -> str:
@@ -152,10 +210,16 @@ def _in_words(request: Request, error: AssayError) -> str:
 
 def _lost(desk: Desk, item: Any, error: InputError) -> InputError:
     """What failed, in the expert's words where the item has lost its row."""
-    return Refused("lost", ref=item.ref) if not isinstance(error, Refused) and item in desk.strays(item.gold) else error
+    return (
+        Refused("lost", ref=item.ref)
+        if not isinstance(error, Refused) and item in desk.strays(item.gold)
+        else error
+    )
 
 
-_one_at_a_time = threading.Lock()  # of two experts who press at once, the second hears what the first decided
+_one_at_a_time = (
+    threading.Lock()
+)  # of two experts who press at once, the second hears what the first decided
 
 
 def _decide(desk: Desk, given: Given) -> str:
@@ -190,7 +254,9 @@ def _decide_judgment(desk: Desk, item: Any, given: Given) -> str:
     grade = int(given.grade) if given.grade in tuple("0123456789") else None
     if given.action == "approve" and item.grade is None and grade is None:
         raise Refused("grade")
-    desk.rule_suggestion(item.id, accept=given.action == "approve", by=given.by, why=given.why, grade=grade)
+    desk.rule_suggestion(
+        item.id, accept=given.action == "approve", by=given.by, why=given.why, grade=grade
+    )
     return f"?at={given.place}"
 
 
@@ -206,7 +272,9 @@ def _decide_row(desk: Desk, item: Any, given: Given) -> str:
         raise Refused("documents")
     if added or given.kept != item.doc_ids or given.note:
         correction = Correction(relevant=given.kept, add=added, note=given.note or None)
-        desk.correct(path, item.ref, correction, by=given.by, why=given.why or "corrected on the review page")
+        desk.correct(
+            path, item.ref, correction, by=given.by, why=given.why or "corrected on the review page"
+        )
     else:
         desk.promote(path, [item.ref], by=given.by, why=given.why)
     return f"?at={given.place}"
@@ -227,9 +295,14 @@ def _render(request: Request, template: str, status: int = 200, **values: Any) -
     language, words = _words(request)
     given = values.get("given")
     html = _pages.get_template(template).render(
-        t=words, lang=language, dir="rtl" if language in RIGHT_TO_LEFT else "ltr", languages=list(WORDS),
-        path=request.url.path, by=given.by if given else unquote(request.cookies.get("assay_by", "")), **values,
-    )  # fmt: skip
+        t=words,
+        lang=language,
+        dir="rtl" if language in RIGHT_TO_LEFT else "ltr",
+        languages=list(WORDS),
+        path=request.url.path,
+        by=given.by if given else unquote(request.cookies.get("assay_by", "")),
+        **values,
+    )
     answer = HTMLResponse(html, status_code=status)
     if request.query_params.get("lang"):
         answer.set_cookie("assay_lang", language, max_age=31536000, samesite="strict")

@@ -1,4 +1,5 @@
-"""The words of the pages, in the languages of the experts. A new language is one section in `words.toml`."""
+"""The words of the pages, in the languages of the experts. A new language is one section in
+`words.toml`."""
 
 from __future__ import annotations
 
@@ -6,7 +7,9 @@ import tomllib
 from pathlib import Path
 
 RIGHT_TO_LEFT = frozenset({"he"})
-WORDS: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
+WORDS: dict[str, dict[str, str]] = tomllib.loads(
+    Path(__file__).with_name("words.toml").read_text(encoding="utf-8")
+)
 
 
 def language_of(asked: str, accepted: str) -> str:

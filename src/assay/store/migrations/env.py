@@ -1,4 +1,5 @@
-"""Alembic's entry. The connection is given: migrations run inside the transaction and under the lock of the caller."""
+"""Alembic's entry. The connection is given: migrations run inside the transaction and under the
+lock of the caller."""
 
 from __future__ import annotations
 

@@ -22,8 +22,18 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    for table in ("audit_trail", "runs", "issued_ids", "review_items", "judgments", "relevance_feedback",
-                  "decision_citations", "decisions", "shown_results", "search_logs"):  # fmt: skip
+    for table in (
+        "audit_trail",
+        "runs",
+        "issued_ids",
+        "review_items",
+        "judgments",
+        "relevance_feedback",
+        "decision_citations",
+        "decisions",
+        "shown_results",
+        "search_logs",
+    ):
         op.drop_table(table)
     if op.get_context().dialect.name == "postgresql":
         op.execute("DROP FUNCTION assay_append_only()")
@@ -50,7 +60,9 @@ def _logs() -> None:
     op.create_index("search_logs_query", "search_logs", ["query", "corpus"])
     op.create_table(
         "shown_results",
-        sa.Column("log_id", sa.Text, sa.ForeignKey("search_logs.id", ondelete="CASCADE"), primary_key=True),
+        sa.Column(
+            "log_id", sa.Text, sa.ForeignKey("search_logs.id", ondelete="CASCADE"), primary_key=True
+        ),
         sa.Column("rank", sa.Integer, primary_key=True, autoincrement=False),
         *_texts("doc_id"),
         sa.Column("score", sa.Float(53)),
@@ -70,14 +82,22 @@ def _feedback() -> None:
     op.create_index("decisions_at", "decisions", ["at"])
     op.create_table(
         "decision_citations",
-        sa.Column("decision_id", sa.Text, sa.ForeignKey("decisions.id", ondelete="CASCADE"), primary_key=True),
+        sa.Column(
+            "decision_id",
+            sa.Text,
+            sa.ForeignKey("decisions.id", ondelete="CASCADE"),
+            primary_key=True,
+        ),
         sa.Column("doc_id", sa.Text, primary_key=True),
         sqlite_with_rowid=False,
     )
     op.create_index("decision_citations_doc", "decision_citations", ["doc_id"])
     op.create_table(
         "relevance_feedback",
-        *(sa.Column(name, sa.Text, primary_key=True) for name in ("log_id", "doc_id", "kind", "by")),
+        *(
+            sa.Column(name, sa.Text, primary_key=True)
+            for name in ("log_id", "doc_id", "kind", "by")
+        ),
         sa.Column("relevance_score", sa.Integer, nullable=False),
         _moment("at"),
         sa.Column("rank", sa.Integer),
@@ -144,15 +164,22 @@ def _refuse_change(table: str) -> Iterator[str]:
 
 def _sqlite_triggers(table: str) -> Iterator[str]:
     for event in ("UPDATE", "DELETE"):
-        yield (f"CREATE TRIGGER {table}_no_{event.lower()} BEFORE {event} ON {table} "
-               f"BEGIN SELECT RAISE(ABORT, '{table} is append-only'); END")  # fmt: skip
+        yield (
+            f"CREATE TRIGGER {table}_no_{event.lower()} BEFORE {event} ON {table} "
+            f"BEGIN SELECT RAISE(ABORT, '{table} is append-only'); END"
+        )
 
 
 def _postgres_triggers(table: str) -> Iterator[str]:
     yield """CREATE OR REPLACE FUNCTION assay_append_only() RETURNS trigger LANGUAGE plpgsql AS
              $$ BEGIN RAISE EXCEPTION '% is append-only', TG_TABLE_NAME; END $$"""
-    yield (f"CREATE TRIGGER {table}_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON {table} "
-           "FOR EACH STATEMENT EXECUTE FUNCTION assay_append_only()")  # fmt: skip
+    yield (
+        f"CREATE TRIGGER {table}_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON {table} "
+        "FOR EACH STATEMENT EXECUTE FUNCTION assay_append_only()"
+    )
 
 
-_TRIGGERS: dict[str, Callable[[str], Iterator[str]]] = {"sqlite": _sqlite_triggers, "postgresql": _postgres_triggers}
+_TRIGGERS: dict[str, Callable[[str], Iterator[str]]] = {
+    "sqlite": _sqlite_triggers,
+    "postgresql": _postgres_triggers,
+}

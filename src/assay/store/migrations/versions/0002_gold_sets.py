@@ -1,4 +1,5 @@
-"""Which gold set a name belongs to. Names that are in use and not listed go to the first set that asks for them."""
+"""Which gold set a name belongs to. Names that are in use and not listed go to the first set that
+asks for them."""
 
 from __future__ import annotations
 

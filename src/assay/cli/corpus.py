@@ -1,0 +1,245 @@
+"""`assay corpus …`, `assay index`, `assay search`, `assay cite`: documents and the engine on
+them."""
+
+from __future__ import annotations
+
+import re
+import sys
+from datetime import date
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from assay.cli.output import Json, emit, progress_bar, say
+from assay.core.errors import UsageError
+
+app = typer.Typer(help="Corpora: import, look at, check, freeze.", no_args_is_help=True)
+
+Name = Annotated[str, typer.Argument(help="The corpus.")]
+
+
+@app.command("import")
+def import_(
+    kind: Annotated[
+        str, typer.Argument(help="fppc, akn, finlex, report, jsonl, csv, parquet or postgres.")
+    ],
+    source: Annotated[str, typer.Argument(help="A file, a folder, or a database URL.")],
+    name: Annotated[str, typer.Option(help="What the corpus is called.")],
+    map_: Annotated[
+        list[str] | None, typer.Option("--map", help="TARGET=COLUMN for tables; repeat.")
+    ] = None,
+    option: Annotated[
+        list[str] | None, typer.Option("--option", help="KEY=VALUE for the importer; repeat.")
+    ] = None,
+    strict: Annotated[bool, typer.Option(help="Stop at the first bad record.")] = False,
+    json: Json = False,
+) -> None:
+    """Import documents. Bad records are counted and reported; an unchanged source is not read
+    again."""
+    import msgspec
+
+    from assay.core.types import counted
+    from assay.reports import listing
+    from assay.workbench import corpora
+
+    options: dict[str, Any] = dict(_pair(text) for text in option or ())
+    if map_:
+        options["map"] = dict(_pair(text) for text in map_)
+    before = corpora.corpus_named(name).manifest if corpora.is_corpus(name) else None
+    if before is not None and (before.kind, before.source) != (kind, source):
+        was = f"{counted(before.documents, 'document')}, {before.kind} from {before.source}"
+        say(f"replacing {name} ({was})", style="yellow")
+    with progress_bar() as tick:
+        done = corpora.import_corpus(
+            kind, source, name=name, options=options, strict=strict, progress=tick
+        )
+    data = msgspec.to_builtins(done)
+    emit(data, lambda: listing.import_summary(data), json=json)
+    for problem in corpora.corpus_named(name).problems()[:20]:
+        say(f"{problem.code}: {problem.where}: {problem.reason}", style="yellow")
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise UsageError(f"{text!r} is not KEY=VALUE")
+    return key.strip(), value.strip()
+
+
+@app.command("list")
+def list_(json: Json = False) -> None:
+    """The corpora of this workspace."""
+    from assay.reports import listing
+    from assay.workbench import corpora
+
+    rows = corpora.corpus_rows()
+    emit(
+        rows,
+        lambda: listing.plain_table(rows, ("name", "kind", "documents", "indexed", "source")),
+        json=json,
+    )
+
+
+@app.command()
+def show(
+    name: Name,
+    doc_id: Annotated[str | None, typer.Argument(help="A document's id.")] = None,
+    json: Json = False,
+) -> None:
+    """One document with what it cites and what cites it; without an id, the corpus itself."""
+    import msgspec
+
+    from assay.reports import listing
+    from assay.workbench import corpora
+
+    corpus = corpora.corpus_named(name)
+    if doc_id is None:
+        data: dict[str, Any] = msgspec.to_builtins(corpus.manifest)
+        emit(data, lambda: listing.key_values(data), json=json)
+        return
+    document = corpus.get(doc_id)
+    data = msgspec.to_builtins(document) | {
+        "cites": corpus.cites(doc_id),
+        "cited_by": corpus.cited_by(doc_id),
+    }
+    emit(data, lambda: listing.document_page(data), json=json)
+
+
+@app.command()
+def stats(name: Name, json: Json = False) -> None:
+    """What is in a corpus: types, years, languages, field coverage, citations, scan quality."""
+    import msgspec
+
+    from assay.reports import listing
+    from assay.workbench import corpora
+
+    data = msgspec.to_builtins(corpora.stats(corpora.corpus_named(name)))
+    emit(data, lambda: listing.key_values(data), json=json)
+
+
+@app.command()
+def check(name: Name, json: Json = False) -> None:
+    """Near-duplicates, dangling references, documents without text, poor scans. Records that could
+    not be read are errors: the exit code is 1."""
+    import msgspec
+
+    from assay.core.types import counted
+    from assay.reports import terminal
+    from assay.workbench import corpora
+
+    findings = corpora.check(corpora.corpus_named(name))
+    emit(msgspec.to_builtins(findings), lambda: terminal.findings_table(findings), json=json)
+    errors = sum(finding.level == "error" for finding in findings)
+    say(f"{name}: {counted(errors, 'error')}, {counted(len(findings) - errors, 'flag')}")
+    if errors:
+        sys.exit(1)
+
+
+@app.command()
+def freeze(
+    name: Name, output: Annotated[Path, typer.Argument(help="The file, best ending in .assay.")]
+) -> None:
+    """Write one portable file with the corpus and its fingerprint."""
+    from assay.workbench import corpora
+
+    written = corpora.freeze(corpora.corpus_named(name), output)
+    say(f"{name} frozen to {written}")
+
+
+def index(
+    name: Name,
+    dense: Annotated[
+        bool, typer.Option(help="Encode documents; without it the index is lexical.")
+    ] = True,
+    encoder: Annotated[
+        str, typer.Option(help="minilm-l6, opinions-en-1, openai:MODEL@URL or st:NAME.")
+    ] = "",
+    fresh: Annotated[bool, typer.Option(help="Take nothing over from the index before.")] = False,
+    json: Json = False,
+) -> None:
+    """Build the search index of a corpus, or bring it up to date."""
+    from assay.reports import listing
+    from assay.workbench import corpora
+
+    with progress_bar() as tick:
+        data = corpora.index_corpus(name, dense=dense, encoder=encoder, fresh=fresh, tick=tick)
+    emit(data, lambda: listing.key_values(data), json=json)
+
+
+def search(
+    name: Name,
+    query: Annotated[
+        str, typer.Argument(help="Keywords, a question or a description of facts.")
+    ] = "",
+    top_k: Annotated[
+        int, typer.Option("--top-k", "-k", min=1, max=1000, help="How many hits.")
+    ] = 10,
+    topic: Annotated[str, typer.Option(help="Only this topic.")] = "",
+    statute: Annotated[str, typer.Option(help="Only documents that cite this.")] = "",
+    law: Annotated[str, typer.Option(help="Only this act.")] = "",
+    year: Annotated[str, typer.Option(help="2015 or 2010-2020.")] = "",
+    as_of: Annotated[
+        str, typer.Option(help="Only what was in force on this day, YYYY-MM-DD.")
+    ] = "",
+    like: Annotated[str, typer.Option(help="More like this document.")] = "",
+    json: Json = False,
+) -> None:
+    """Search a corpus: hits with calibrated scores, a passage each, and why they are there."""
+    from assay.reports import listing
+    from assay.workbench import corpora
+
+    filters = corpora.Filters(
+        topic=topic, statute=statute, law=law, years=_years(year), as_of=_day(as_of)
+    )
+    if like and query:
+        raise UsageError("give a query or --like, not both")
+    if like:
+        data = corpora.more_like(name, like, top_k=top_k, filters=filters, say=say)
+    else:
+        with progress_bar() as tick:
+            data = corpora.search(name, query, top_k=top_k, filters=filters, tick=tick, say=say)
+    emit(data, lambda: listing.search_page(data), json=json)
+
+
+def _years(text: str) -> tuple[int, int] | None:
+    if not text:
+        return None
+    found = re.fullmatch(r"(\d{4})(?:\s*[-–]\s*(\d{4}))?", text.strip())
+    if not found:
+        raise UsageError(f"--year {text!r} is not a year or a span such as 2010-2020")
+    first, last = int(found[1]), int(found[2] or found[1])
+    if first > last:
+        raise UsageError(f"--year {text!r} ends before it begins")
+    return first, last
+
+
+def _day(text: str) -> str:
+    try:
+        return date.fromisoformat(text).isoformat() if text else ""
+    except ValueError:
+        raise UsageError(
+            f"--as-of {text!r} is not a date", hint="Write it as YYYY-MM-DD."
+        ) from None
+
+
+def cite(
+    text: Annotated[str, typer.Argument(help="A text with citations; - reads standard input.")],
+    corpus: Annotated[str | None, typer.Option(help="Resolve them in this corpus.")] = None,
+    language: Annotated[str | None, typer.Option(help="en, fi or he; else all are tried.")] = None,
+    json: Json = False,
+) -> None:
+    """Parse citations and resolve them: span, normal form, target, and why one is ambiguous."""
+    import msgspec
+
+    from assay.reports import listing
+    from assay.workbench import corpora
+
+    source = sys.stdin.read() if text == "-" else text
+    found = corpora.cite(
+        source, corpora.corpus_named(corpus) if corpus else None, language=language
+    )
+    data = msgspec.to_builtins(found)
+    emit(data, lambda: listing.citations_table(data), json=json)
+    if not found:
+        say("no citations found")

@@ -1,0 +1,95 @@
+"""What the command line prints: data to stdout, everything else to stderr."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from assay.core.types import Query
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout instead of a table.")]
+
+
+def emit(data: Any, render: Callable[[], Any], *, json: bool) -> None:
+    """JSON for programs, a table for people."""
+    if json:
+        from assay.workbench.score import encode
+
+        with _reader_may_leave():
+            sys.stdout.buffer.write(encode(data))
+            sys.stdout.buffer.flush()
+        return
+    show(render())
+
+
+def show(renderable: Any) -> None:
+    from io import StringIO
+
+    from rich.console import Console
+
+    plain: dict[str, Any] = {
+        "highlight": False,
+        "markup": False,
+        "emoji": False,
+    }  # ids and texts are not markup
+    console = Console(**plain)
+    if console.is_terminal:
+        console.print(renderable)
+        return
+    printed = StringIO()
+    Console(**plain, width=120, file=printed).print(renderable)
+    with _reader_may_leave():
+        sys.stdout.write("".join(f"{line.rstrip()}\n" for line in printed.getvalue().splitlines()))
+        sys.stdout.flush()
+
+
+def say(message: str, *, style: str = "dim") -> None:
+    """Progress, warnings and errors to stderr."""
+    from rich.console import Console
+
+    Console(stderr=True, highlight=False, emoji=False).print(
+        message, style=style, markup=False, soft_wrap=True
+    )
+
+
+def searching(queries: Iterable[Query]) -> Iterator[Query]:
+    """The queries one by one, with a progress bar where somebody watches."""
+    items = list(queries)
+    with progress_bar() as tick:
+        for done, query in enumerate(items):
+            yield query
+            tick("searching", done + 1, len(items))
+
+
+@contextlib.contextmanager
+def progress_bar() -> Iterator[Callable[[str, int, int], None]]:
+    """tick(what, done, of): one bar a stage, on stderr, only on a terminal."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        tasks: dict[str, Any] = {}
+
+        def tick(what: str, done: int, of: int) -> None:
+            if what not in tasks:
+                tasks[what] = bar.add_task(what, total=of)
+            bar.update(tasks[what], completed=done, total=of)
+
+        yield tick
+
+
+@contextlib.contextmanager
+def _reader_may_leave() -> Iterator[None]:
+    """The reader of a pipe may go away, as `| head` does: not an error."""
+    try:
+        yield
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)

@@ -1,0 +1,40 @@
+"""Every error Assay raises on purpose.
+
+    AssayError                 exit 4   the tool failed
+    ├── InputError             exit 2   a file, an option or a record is wrong; names where and what to do
+    │   ├── UsageError         exit 2   the command line itself
+    │   └── NoStore            exit 2   the address names no store (store/contract.py)
+    ├── EngineError            exit 4   the engine under test failed or broke its contract
+    ├── IndexProblem           exit 2   an index is missing, outdated or damaged (search/index.py)
+    └── StoreError             exit 4   the database failed, is away or is in conflict (store/contract.py)
+
+An error says what was found, where, and what to do. The command line prints it as one message and
+never a traceback."""
+
+from __future__ import annotations
+
+
+class AssayError(Exception):
+    exit_code = 4
+
+
+class InputError(AssayError):
+    """Bad input. `where` is a file with line or JSON path; `hint` says what to do."""
+
+    exit_code = 2
+
+    def __init__(self, message: str, *, where: str = "", hint: str = "") -> None:
+        self.message, self.where, self.hint = message, where, hint
+        super().__init__(f"{where}: {message}" if where else message)
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        return f"{text}\n  {self.hint}" if self.hint else text
+
+
+class UsageError(InputError):
+    """The command line asks for something that cannot be done."""
+
+
+class EngineError(AssayError):
+    exit_code = 4

@@ -1,0 +1,304 @@
+"""Reading and writing files: strict UTF-8 in, atomic replacement out, and errors that name file and
+line."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assay.core.errors import InputError
+
+MAX_LINE_BYTES = 64 * 2**20
+
+
+def read_bytes(path: Path) -> bytes:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(
+            _os_message(error), where=str(path), hint="Check the path and its permissions."
+        ) from error
+    if not data.strip():
+        raise InputError(
+            "the file is empty",
+            where=str(path),
+            hint="Expected content; was the export interrupted?",
+        )
+    return data.removeprefix(b"\xef\xbb\xbf")
+
+
+def decode(data: bytes, path: Path) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError(
+            f"not UTF-8: byte 0x{data[error.start]:02x} at offset {error.start}",
+            where=f"{path}:{line}",
+            hint="Save the file as UTF-8.",
+        ) from error
+
+
+def read_json(path: Path) -> Any:
+    """The file as plain Python values; a syntax error names line and column."""
+    data = read_bytes(path)
+    decode(data, path)
+    try:
+        return msgspec.json.decode(data)
+    except msgspec.DecodeError as error:
+        raise InputError(
+            f"not valid JSON: {_json_message(error, data)}",
+            where=f"{path}:{_json_line(error, data)}",
+            hint="Check that the file is complete and is JSON.",
+        ) from error
+    except RecursionError as error:
+        raise InputError("not usable JSON: nested too deeply", where=str(path)) from error
+
+
+def read_strict_json(path: Path) -> Any:
+    """The same, for files people write by hand: a key that an object has twice is an error, since
+    one of the two values would be lost."""
+    value = read_json(path)
+    text = decode(read_bytes(path), path)
+    if (repeated := _find_repeated(text)) is not None:
+        raise _twice(*repeated, path)
+    return value
+
+
+def refuse_repeated_keys(line: str, value: Any, path: Path, number: int) -> None:
+    """The same for one line of valid JSON. An object with as many colons as keys has each key once,
+    which is quick to see: only lines with more are looked at closely."""
+    if (not isinstance(value, dict) or line.count(":") > len(value)) and (
+        repeated := _find_repeated(line)
+    ) is not None:
+        raise _twice(repeated[0], number, path)
+
+
+def _twice(key: str, line: int, path: Path) -> InputError:
+    return InputError(
+        f"the key {key!r} comes twice in one object",
+        where=f"{path}:{line}",
+        hint="Keep one of the two.",
+    )
+
+
+class _RepeatedKey(Exception):
+    pass
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> None:
+    if len({key for key, _ in pairs}) < len(pairs):
+        raise _RepeatedKey
+
+
+_STRICT = json.JSONDecoder(object_pairs_hook=_unique_keys)
+
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"(\s*:)?|[{}\[\]]')
+
+
+def _find_repeated(text: str) -> tuple[str, int] | None:
+    """The first repeated key of valid JSON, and the line where it comes again."""
+    try:
+        _STRICT.decode(text)
+        return None
+    except _RepeatedKey:
+        pass
+    objects: list[set[str]] = []
+    for token in _TOKEN.finditer(text):
+        if token[0] in "{[":
+            objects.append(set())
+        elif token[0] in "}]":
+            objects.pop()
+        elif token[1] is not None:
+            key = json.loads(token[0][: token.start(1) - token.start()])
+            if key in objects[-1]:
+                return key, text.count("\n", 0, token.start()) + 1
+            objects[-1].add(key)
+    return None
+
+
+def iter_json_lines(
+    path: Path, *, comments: bool = False, strict: bool = False
+) -> Iterator[tuple[int, Any]]:
+    """(line number, value) for every non-empty line; with `comments`, lines that begin with # or //
+    are left out; with `strict`, a key that an object has twice is an error, as in
+    `read_strict_json`."""
+    for number, line in iter_lines(path):
+        if comments and line.lstrip().startswith(("#", "//")):
+            continue
+        try:
+            value = msgspec.json.decode(line)
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise InputError(
+                f"not valid JSON: {_json_message(error, line.encode())}",
+                where=f"{path}:{number}",
+                hint="Every line must be one JSON object.",
+            ) from error
+        if strict:
+            refuse_repeated_keys(line, value, path, number)
+        yield number, value
+
+
+def iter_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """(line number, text) for every line that is not blank, reading a bounded amount at a time."""
+    number = 0
+    seen = False
+    try:
+        with path.open("rb") as stream:
+            while line := stream.readline(MAX_LINE_BYTES + 1):
+                number += 1
+                if len(line) > MAX_LINE_BYTES:
+                    raise too_long(path, number)
+                if number == 1:
+                    line = line.removeprefix(b"\xef\xbb\xbf")
+                if line.strip():
+                    seen = True
+                    yield number, _decode_line(line, path, number)
+    except OSError as error:
+        raise InputError(
+            _os_message(error), where=str(path), hint="Check the path and its permissions."
+        ) from error
+    if not seen:
+        raise InputError(
+            "the file is empty",
+            where=str(path),
+            hint="Expected content; was the export interrupted?",
+        )
+
+
+def refuse_long_lines(path: Path) -> None:
+    """Look before reading a whole file: a line without end is not text."""
+    for _ in iter_lines(path):
+        pass
+
+
+def too_long(path: Path, line: int) -> InputError:
+    return InputError(
+        f"the line is longer than {MAX_LINE_BYTES // 2**20} MiB",
+        where=f"{path}:{line}",
+        hint="This does not look like a line-based file; check how it was written.",
+    )
+
+
+def write_atomic(path: Path, data: bytes | str) -> None:
+    """Replace `path` in one step: readers see the old file or the new one, never a part."""
+    payload = data.encode() if isinstance(data, str) else data
+    path = (
+        path.resolve() if path.is_symlink() else path
+    )  # the link stays, what it names is replaced
+    if path.exists() and not path.is_file():
+        raise InputError("is not a regular file", where=str(path), hint="Give a file name.")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(payload)
+                stream.flush()
+                os.fsync(stream.fileno())
+            os.chmod(temporary, 0o666 & ~_umask())
+            os.replace(temporary, path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise InputError(f"cannot write: {_os_message(error)}", where=str(path)) from error
+
+
+def refuse_unwritable(path: Path) -> None:
+    """Say before the work, not after it, that `path` cannot be written."""
+    path = path.resolve() if path.is_symlink() else path
+    if path.exists() and not path.is_file():
+        kind = "a folder" if path.is_dir() else "not a regular file"
+        raise InputError(f"is {kind}", where=str(path), hint="Give a file name.")
+    folder = next(parent for parent in path.absolute().parents if parent.exists())
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise InputError(
+            f"cannot write: {_os_message(error)}",
+            where=str(path),
+            hint="Give a place that can be written.",
+        ) from error
+
+
+@contextlib.contextmanager
+def scratch_beside(target: Path) -> Iterator[Path]:
+    """A temporary folder on the same file system as `target`, so that what is made in it can be
+    renamed into place."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as folder:
+            yield Path(folder)
+    except OSError as error:
+        raise InputError(f"cannot write: {_os_message(error)}", where=str(target)) from error
+
+
+def move_into_place(source: Path, target: Path) -> Path:
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        os.replace(source, target)
+    except OSError as error:
+        raise InputError(f"cannot write: {_os_message(error)}", where=str(target)) from error
+    return target
+
+
+def sha256_of(path: Path) -> str:
+    """The hash of a file, or of every file below a folder in name order."""
+    digest = hashlib.sha256()
+    parts = [path] if path.is_file() else sorted(part for part in path.rglob("*") if part.is_file())
+    for part in parts:
+        if path.is_dir():
+            digest.update(str(part.relative_to(path)).encode() + b"\0")
+        with part.open("rb") as stream:
+            while block := stream.read(2**20):
+                digest.update(block)
+    return digest.hexdigest()
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _decode_line(line: bytes, path: Path, number: int) -> str:
+    try:
+        return line.decode("utf-8").rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"not UTF-8: byte 0x{line[error.start]:02x} in column {error.start + 1}",
+            where=f"{path}:{number}",
+            hint="Save the file as UTF-8.",
+        ) from error
+
+
+def _json_line(error: Exception, data: bytes) -> int:
+    return data.count(b"\n", 0, _byte_offset(error, data)) + 1
+
+
+def _json_message(error: Exception, data: bytes) -> str:
+    offset = _byte_offset(error, data)
+    column = offset - (data.rfind(b"\n", 0, offset) + 1) + 1
+    return f"{str(error).split(' (byte')[0]} (column {column})"
+
+
+def _byte_offset(error: Exception, data: bytes) -> int:
+    """msgspec ends a syntax error with '(byte N)' and says 'truncated' at the end of the data."""
+    _, found, tail = str(error).rpartition("(byte ")
+    return int(tail.rstrip(")")) if found else max(len(data) - 1, 0)
+
+
+def _os_message(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()

@@ -1,0 +1,431 @@
+"""Every value type. Data is frozen and dumb; behaviour lives in plain functions elsewhere.
+
+Small things (a query, a hit) are records. Long things (judgments, hits) are columns: a polars frame
+whose ids are interned once, so that sixty queries and ten million rows take the same path."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+import polars as pl
+
+# ── records ───────────────────────────────────────────────────────────────────────────────────────
+
+
+class Locator(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a lawyer would cite. Any part may be absent."""
+
+    doc_id: str | None = None
+    section: str | None = None
+    moment: str | None = None
+    page: int | None = None
+    table: str | None = None
+    row: str | None = None
+    version: str | None = None
+
+
+class Document(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One retrievable unit: an opinion, a moment of a section, a page or a table of a report.
+
+    `fields` holds the named texts that can be searched apart (question, conclusion, …); `metadata`
+    everything else that can be filtered or shown (year, topic, …); `citations` the citations as
+    they stand in the source."""
+
+    id: str
+    title: str = ""
+    text: str = ""
+    fields: dict[str, str] = {}
+    locator: Locator | None = None
+    citations: tuple[str, ...] = ()
+    language: str = ""
+    valid_from: str = ""
+    valid_to: str = ""
+    metadata: dict[str, Any] = {}
+
+
+class Issue(msgspec.Struct, frozen=True, kw_only=True):
+    """One legal issue of a topic in the taxonomy."""
+
+    id: str
+    name: str
+    description: str
+    key_statutes: tuple[str, ...] = ()
+    example_opinion_ids: tuple[str, ...] = ()
+    extra: dict[str, Any] = {}
+
+
+class Topic(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    description: str
+    issues: tuple[Issue, ...] = ()
+    extra: dict[str, Any] = {}
+
+
+class Query(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One information need. `checks` holds pass/fail expectations, `extra` every key a file had
+    that Assay does not know: kept, reported, written back."""
+
+    id: str
+    text: str
+    type: str = ""
+    topic: str = ""
+    issue: str = ""
+    category: str = ""
+    must: bool | None = None
+    k: int | None = None
+    min_score: float | None = None
+    language: str = ""
+    as_of: str = ""
+    notes: str = ""
+    corpus: str = ""
+    source: str = ""
+    checks: dict[str, Any] = {}
+    extra: dict[str, Any] = {}
+
+
+class Judgment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One grade for one document on one query. Append-only: a correction supersedes, it does not
+    overwrite."""
+
+    query_id: str
+    doc_id: str
+    grade: int
+    rationale: str = ""
+    judge: str = ""
+    source: str = ""
+    rubric: str = ""
+    at: str = ""
+    supersedes: str = ""
+    extra: str = ""  # keys Assay does not know, as JSON text
+
+
+class Hit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One result. Only `doc_id` is required: an engine that returns ids alone is a full citizen."""
+
+    doc_id: str
+    score: float | None = None
+    locator: Locator | None = None
+    title: str = ""
+    text: str = ""
+    explanation: dict[str, Any] = {}
+    metadata: dict[str, Any] = {}  # what else the engine said of the hit: law, chapter, page, …
+
+
+class QueryResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What an engine answered. A failed call has `error` set and is never an empty list."""
+
+    query_id: str
+    hits: tuple[Hit, ...] = ()
+    abstained: bool = False
+    millis: float | None = None
+    error: str | None = None
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Something `validate` or `check` has to say. An error makes the file unusable; a flag asks a
+    person to look."""
+
+    level: Literal["error", "flag"]
+    code: str
+    where: str
+    message: str
+
+
+# ── columns ───────────────────────────────────────────────────────────────────────────────────────
+
+ASKED = "gold next"  # the source of a judgment that was made because `gold next` asked for it
+JUDGMENT_TEXT_COLUMNS = ("rationale", "judge", "source", "rubric", "at", "supersedes", "extra")
+
+
+def judgment_frame(
+    query_ids: Sequence[str] | pl.Series,
+    doc_ids: Sequence[str] | pl.Series,
+    grades: Sequence[int] | np.ndarray[Any, Any] | pl.Series,
+    **text: Sequence[str] | pl.Series,
+) -> pl.DataFrame:
+    """Judgments as columns: interned ids, a small integer grade, and whichever text columns the
+    source has."""
+    columns = {
+        "query_id": _interned(query_ids),
+        "doc_id": _interned(doc_ids),
+        "grade": pl.Series(grades, dtype=pl.Int32),
+    }
+    columns |= {name: pl.Series(values, dtype=pl.String) for name, values in text.items()}
+    return pl.DataFrame(columns)
+
+
+def _interned(ids: Sequence[str] | pl.Series) -> pl.Series:
+    if isinstance(ids, pl.Series) and ids.dtype == pl.Categorical:
+        return ids
+    return pl.Series(ids, dtype=pl.String).cast(pl.Categorical)
+
+
+def judgments_to_frame(judgments: Iterable[Judgment]) -> pl.DataFrame:
+    rows = list(judgments)
+    text = {name: [getattr(row, name) for row in rows] for name in JUDGMENT_TEXT_COLUMNS}
+    return judgment_frame(
+        [row.query_id for row in rows],
+        [row.doc_id for row in rows],
+        [row.grade for row in rows],
+        **{name: values for name, values in text.items() if any(values)},
+    )
+
+
+def counted(n: int, noun: str) -> str:
+    """1 document, 2 documents."""
+    return (
+        f"{n:,} {noun}"
+        if n == 1
+        else f"{n:,} {noun[:-1]}ies"
+        if noun.endswith("y")
+        else f"{n:,} {noun}s"
+    )
+
+
+PROVISIONAL = "provisional (bootstrap-only)"
+
+
+def standing(approved: int, total: int) -> str:
+    """Where a set from logs stands with the expert: the one rule, in the words that every page and
+    report uses."""
+    if not approved:
+        return PROVISIONAL
+    return "approved" if approved == total else "partly approved"
+
+
+def standing_line(card: Mapping[str, Any]) -> str:
+    """The same as a sentence, from the gold set's card in a receipt; empty for a set that has no
+    rows to approve."""
+    share, rows = card.get("approved_share"), card["queries"]
+    if share is None:
+        return ""
+    approved = round(share * rows)
+    return f"{standing(approved, rows)}: {approved} of {rows} rows approved ({share:.0%})"
+
+
+@dataclass(frozen=True, kw_only=True)
+class GoldSet:
+    """What is known to be right: queries, their graded judgments and the taxonomy they belong
+    to."""
+
+    name: str
+    queries: tuple[Query, ...]
+    judgments: pl.DataFrame = field(default_factory=lambda: judgment_frame([], [], []))
+    taxonomy: Mapping[str, Topic] = field(default_factory=dict)
+    version: str = ""
+    created_at: str = ""
+    description: str = ""
+    rubric: str = ""
+    status: Literal["provisional", "approved", ""] = ""
+    top_grade: int = 0  # of the scale it was judged on, where the format says so
+    from_logs: bool = (
+        False  # a gold-set.jsonl: rows are approved one by one, and a topic is a practice area
+    )
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def query_ids(self) -> list[str]:
+        return [query.id for query in self.queries]
+
+    @cached_property
+    def max_grade(self) -> int:
+        """The highest grade there is, or could be on the set's scale."""
+        highest = self.judgments["grade"].max()
+        return max(int(highest) if isinstance(highest, int) else 0, self.top_grade)
+
+    @property
+    def approved_rows(self) -> int:
+        return sum(query.source == "chair" for query in self.queries)
+
+    def slice_name(self, kind: str) -> str:
+        """What this set calls a kind of slice."""
+        return "practice_area" if kind == "topic" and self.from_logs else kind
+
+    def iter_judgments(self) -> Iterator[Judgment]:
+        for row in self.judgments.iter_rows(named=True):
+            yield Judgment(**{key: value for key, value in row.items() if value is not None})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """What an engine returned for every query, best first.
+
+    `queries` has one row a query (query_id, n, millis, error, abstained); `hits` has the rows of
+    all queries one after the other, in rank order (doc_id, score, …). `counts` tells what reading
+    the run found: ties, duplicates dropped."""
+
+    engine: str
+    queries: pl.DataFrame
+    hits: pl.DataFrame
+    order: Literal["engine", "score"] = "engine"
+    counts: Mapping[str, int] = field(default_factory=dict)
+    environment: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def offsets(self) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """Where each query's hits begin, with the end as last element."""
+        return np.concatenate([[0], np.cumsum(self.queries["n"].to_numpy(), dtype=np.int64)])
+
+    @cached_property
+    def rows_by_query(self) -> dict[str, int]:
+        return {query_id: row for row, query_id in enumerate(self.queries["query_id"].to_list())}
+
+    def doc_ids(self, query_id: str) -> list[str]:
+        """The ranked ids of one query; empty when the run does not have it."""
+        row = self.rows_by_query.get(query_id)
+        if row is None:
+            return []
+        start, end = self.offsets[row], self.offsets[row + 1]
+        return self.hits["doc_id"][int(start) : int(end)].to_list()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Score:
+    """One value of one measure on one query, or the reason why there is none."""
+
+    query_id: str
+    measure: str
+    value: float | None
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slice:
+    """A group of queries and the mean of every measure over it. `n` is how many queries the mean is
+    over."""
+
+    kind: str
+    name: str
+    n: int
+    means: Mapping[str, float | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreSheet:
+    """Every value by query and measure, and the means by slice.
+
+    `values[i, j]` is measure j on query i; NaN where there is no value, and then `reasons[i]` says
+    why. `judged[i]` is the judged share of its top 10; NaN where nothing was returned."""
+
+    measures: tuple[str, ...]
+    queries: tuple[Query, ...]
+    values: np.ndarray[Any, np.dtype[np.float64]]
+    judged: np.ndarray[Any, np.dtype[np.float64]]
+    reasons: tuple[str, ...]
+    slices: tuple[Slice, ...]
+    counts: Mapping[str, int]
+
+    def score(self, query_id: str, measure: str) -> Score:
+        row = next(i for i, query in enumerate(self.queries) if query.id == query_id)
+        value = float(self.values[row, self.measures.index(measure)])
+        missing = value != value
+        return Score(
+            query_id=query_id,
+            measure=measure,
+            value=None if missing else value,
+            reason=self.reasons[row],
+        )
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row a query: id, attributes, the value of every measure, and the reason where there
+        is none."""
+        columns: dict[str, Any] = {"query_id": [query.id for query in self.queries]}
+        columns |= {
+            kind: [getattr(query, kind) for query in self.queries] for kind in ("type", "topic")
+        }
+        columns |= {name: self.values[:, place] for place, name in enumerate(self.measures)}
+        frame = pl.DataFrame(columns | {"reason": list(self.reasons)})
+        return frame.with_columns(pl.col(name).fill_nan(None) for name in self.measures)
+
+    @property
+    def overall(self) -> Slice:
+        return self.slices[0]
+
+    def by(self, kind: str) -> dict[str, Slice]:
+        return {part.name: part for part in self.slices if part.kind == kind}
+
+
+# ── the results file ──────────────────────────────────────────────────────────────────────────────
+
+Metrics = dict[str, float | None]
+
+
+class QueryEntry(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """One query of a results file: what came back, how each hit is graded, and the values."""
+
+    query_id: str
+    query_text: str = ""
+    query_type: str = ""
+    query_topic: str = ""
+    query_category: str = ""
+    query_corpus: str = ""
+    query_language: str = ""
+    query_practice_area: str = ""
+    num_results: int = 0
+    results: list[str]
+    metrics: Metrics
+    grades: list[int | None]
+    judged: list[int]
+    asked: list[str] = []  # hits judged because `gold next` asked for them
+    reason: str = ""
+    error: str | None = None
+    latency_ms: float | None = None
+
+
+class ResultsFile(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """What `assay score` writes and every other command reads. Its JSON Schema is
+    docs/results.schema.json."""
+
+    timestamp: str
+    engine: str
+    overall: Metrics
+    per_query: list[QueryEntry]
+    receipt: dict[str, Any]
+    by_type: dict[str, Metrics] = {}
+    by_topic: dict[str, Metrics] = {}
+    by_practice_area: dict[str, Metrics] = {}
+    by_category: dict[str, Metrics] = {}
+    by_corpus: dict[str, Metrics] = {}
+    by_language: dict[str, Metrics] = {}
+    by_test_type: dict[str, Metrics] = {}
+    by_perturbation: dict[str, Metrics] = {}
+    failures: Any = None  # golden sets: what failed and why, how the gates stand, how variants fare
+    gates: list[dict[str, Any]] = []
+    robustness: dict[str, Any] = {}
+    n: dict[str, Any] = {}
+    intervals: dict[str, Any] = {}
+    baseline: dict[str, Any] = {}
+    verdict: dict[str, Any] = {}
+    recorded: dict[str, Any] = {}
+
+
+def is_variant(entry: Mapping[str, Any], known: Container[str]) -> bool:
+    """A perturbed question beside its parent; on its own it is a question like any."""
+    return bool(entry.get("perturbation")) and entry.get("parent") in known
+
+
+def by_need(entry: Mapping[str, Any]) -> tuple[bool, str, str]:
+    """The order of golden questions everywhere: MUST first, then by category and id."""
+    return not entry.get("must"), entry.get("category") or "", entry["query_id"]
+
+
+# ── the engine interface ──────────────────────────────────────────────────────────────────────────
+
+
+class SearchEngine(ABC):
+    """The interface a search backend implements to be evaluated. A copy of this class in another
+    repository works too: Assay looks at the shape (`search`, optionally `name`), not at the
+    ancestry."""
+
+    @abstractmethod
+    def search(self, query: str, top_k: int = 20) -> list[str] | list[Hit]:
+        """Return at most `top_k` document ids (or hits), the most relevant first."""
+
+    def name(self) -> str:
+        return self.__class__.__name__

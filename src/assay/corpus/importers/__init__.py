@@ -1,0 +1,1 @@
+"""One file per kind of source; `source` says what an importer is."""

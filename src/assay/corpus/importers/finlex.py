@@ -1,0 +1,116 @@
+"""Finnish acts by moment: one JSON object a line, one document a moment.
+
+Line: law, law_id ("410/2015"), finlex_version ("fin@20230780"), node_id, part, chapter, section_id
+("110a"), section_title, moment, text, effective_from, in_force, tags, anchors, source."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from assay.core.types import Document, Locator
+from assay.corpus.importers.jsonl import iter_records
+from assay.corpus.importers.source import Options, Placed, Problem, Unit, files_below, path_of
+from assay.law.citation import Scheme
+
+SCHEME = Scheme(language="fi")
+VERSION = 1
+OPTIONS: tuple[str, ...] = ()
+
+
+class Moment(msgspec.Struct, frozen=True, kw_only=True):
+    law: str
+    law_id: str
+    section_id: str
+    text: str
+    node_id: str = ""
+    finlex_version: str = ""
+    law_key: str = ""
+    part: str | None = None
+    part_title: str | None = None
+    chapter: str | None = None
+    chapter_title: str | None = None
+    section_title: str | None = None
+    moment: str | int | None = None
+    effective_from: str | None = None
+    effective_to: str | None = None
+    in_force: bool | None = None
+    tags: tuple[str, ...] = ()
+    anchors: tuple[str, ...] = ()
+    source: dict[str, Any] = {}
+
+
+def units(source: str, options: Options) -> list[Unit]:
+    return files_below(source, (".jsonl",))
+
+
+def read(source: str, unit: Unit, options: Options) -> Iterator[Placed | Problem]:
+    names = (short_name(unit.id),)
+    for where, record in iter_records(path_of(source, unit), Moment):
+        if isinstance(record, Problem):
+            yield record
+        elif not record.law_id or not record.section_id:
+            yield Problem(code="no-id", where=where, reason="no law_id or section_id")
+        else:
+            yield where, document(record, names)
+
+
+def short_name(stem: str) -> str:
+    """The name a file was given is often the name the law goes by: 'hankintalaki-1397-2016' is
+    hankintalaki."""
+    return re.sub(r"[-_]?\d+[-_]\d+$", "", stem).replace("_", " ").lower()
+
+
+def document(moment: Moment, names: tuple[str, ...] = ()) -> Document:
+    section = normal_section(moment.section_id)
+    number = "" if moment.moment is None else str(moment.moment)
+    metadata: dict[str, Any] = {
+        "type": "statute",
+        "law": moment.law,
+        "law_id": moment.law_id,
+        "law_names": [name for name in names if name and name != moment.law.lower()],
+        "year": int(moment.law_id.rpartition("/")[2])
+        if moment.law_id.rpartition("/")[2].isdigit()
+        else None,
+        "part": moment.part,
+        "part_title": moment.part_title,
+        "chapter": moment.chapter,
+        "chapter_title": moment.chapter_title,
+        "section_title": moment.section_title,
+        "in_force": moment.in_force,
+        "tags": list(moment.tags),
+        "anchors": list(moment.anchors),
+        "eId": eid(str(moment.source.get("xpath", ""))),
+        "url": moment.source.get("finlex_url"),
+    }
+    title = f"{moment.law} {section} §" + (f" {number} mom." if number else "")
+    return Document(
+        id=moment.node_id
+        or ":".join(filter(None, (moment.law_id, moment.finlex_version, section, number))),
+        title=f"{title} – {moment.section_title}" if moment.section_title else title,
+        text=moment.text,
+        fields={"section_title": moment.section_title} if moment.section_title else {},
+        locator=Locator(
+            doc_id=moment.law_id,
+            section=section,
+            moment=number or None,
+            version=moment.finlex_version or None,
+        ),
+        language="fi",
+        valid_from=moment.effective_from or "",
+        valid_to=moment.effective_to or "",
+        metadata={key: value for key, value in metadata.items() if value not in (None, "", [])},
+    )
+
+
+def normal_section(section: str) -> str:
+    """'110 a', '110A' and '110a' are one section."""
+    return "".join(section.split()).lower()
+
+
+def eid(xpath: str) -> str:
+    found = re.search(r"@eId='([^']+)'", xpath)
+    return found[1] if found else ""

@@ -1,0 +1,75 @@
+"""Rows of a PostgreSQL query, one document a row, with the field mapping of `assay.corpus.tabular`.
+
+The source is an address (`postgresql://user@host/database`) and the option `query` a SELECT. The
+password may stand in the address (it is not written to the corpus), in `PGPASSWORD` or in a
+password file."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import uuid
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from assay.core.errors import InputError
+from assay.corpus.importers import tabular
+from assay.corpus.importers.source import Options, Placed, Problem, Unit
+from assay.law.citation import PLAIN
+
+SCHEME = PLAIN
+VERSION = 1
+OPTIONS = ("query", "map", "language")
+
+
+def units(source: str, options: Options) -> list[Unit]:
+    if not options.get("query"):
+        raise InputError(
+            "no query to read rows from",
+            hint="Give one: --option query='SELECT id, title, text FROM …'.",
+        )
+    return [Unit(path="query", mtime_ns=-1)]  # the rows may change at any time: always read
+
+
+def read(source: str, unit: Unit, options: Options) -> Iterator[Placed | Problem]:
+    try:
+        import psycopg
+    except ImportError as error:
+        raise InputError(
+            "reading PostgreSQL needs psycopg", hint="pip install 'assay[postgres]'"
+        ) from error
+    mapping: dict[str, str] | None = None
+    try:
+        with (
+            psycopg.connect(source) as connection,
+            connection.cursor(name="assay_import") as cursor,
+        ):
+            cursor.itersize = 2000
+            cursor.execute(str(options["query"]))  # type: ignore[call-overload, unused-ignore]
+            columns = [column.name for column in cursor.description or ()]
+            for number, values in enumerate(cursor, start=1):
+                row = {name: plain(value) for name, value in zip(columns, values, strict=True)}
+                mapping = mapping or tabular.field_mapping(row, options)
+                made = tabular.document(row, mapping, options, f"row {number}")
+                yield made if isinstance(made, Problem) else (f"row {number}", made)
+    except psycopg.Error as error:
+        raise InputError(
+            f"PostgreSQL: {str(error).strip()}", hint="Check the address and the query."
+        ) from error
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON can hold it."""
+    if isinstance(value, (datetime.date, datetime.datetime, datetime.time)):
+        return value.isoformat()
+    if isinstance(value, decimal.Decimal):
+        return float(value)
+    if isinstance(value, (uuid.UUID, datetime.timedelta)):
+        return str(value)
+    if isinstance(value, (bytes, memoryview)):
+        return None
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return value

@@ -1,0 +1,183 @@
+"""Asking an engine every query of a gold set, and holding it to its contract."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import itertools
+import math
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from numbers import Real
+from typing import Any
+
+from assay.core.errors import EngineError
+from assay.core.runs import run_from_results
+from assay.core.types import Hit, Query, QueryResult, Run
+from assay.engines.module import engine_name, is_text
+
+
+def run_engine(
+    engine: Any,
+    queries: Sequence[Query],
+    *,
+    top_k: int,
+    progress: Callable[[Iterable[Query]], Iterable[Query]] = lambda queries: queries,
+) -> Run:
+    """Search every query. A call that raises is recorded as failed and the run goes on; an answer
+    that breaks the contract (None, not a list, ids that are not strings) stops it, since every
+    number after it would be wrong."""
+    name, results = ask_all(engine, queries, top_k=top_k, progress=progress)
+    return run_from_results(name, results, top_k=top_k)
+
+
+def ask_all(
+    engine: Any,
+    queries: Sequence[Query],
+    *,
+    top_k: int,
+    progress: Callable[[Iterable[Query]], Iterable[Query]] = lambda queries: queries,
+) -> tuple[str, list[QueryResult]]:
+    """The engine's name and its answers with everything the hits carry."""
+    name = engine_name(engine)
+    dated = _takes_date(engine)
+    results = []
+    for query in progress(queries):
+        results.append(
+            _ask(
+                engine, name, query, top_k, {"as_of": query.as_of} if dated and query.as_of else {}
+            )
+        )
+    failed = [result for result in results if result.error]
+    if results and len(failed) == len(results):
+        raise EngineError(
+            f"engine {name!r} failed on all {len(results)} queries; the first: {failed[0].error}"
+        )
+    return name, results
+
+
+@contextlib.contextmanager
+def stdout_to_stderr() -> Iterator[None]:
+    """Engines print, from Python or from C; stdout is for data."""
+    sys.stdout.flush()
+    try:
+        kept = os.dup(1)
+    except OSError:  # no stdout at all
+        yield
+        return
+    try:
+        os.dup2(2, 1)
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
+def _takes_date(engine: Any) -> bool:
+    """Whether `search` has a parameter `as_of`: the law as it stood on the day of the question."""
+    try:
+        return "as_of" in inspect.signature(engine.search).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+def _ask(engine: Any, name: str, query: Query, top_k: int, more: Mapping[str, str]) -> QueryResult:
+    started = time.perf_counter()
+    try:
+        answer = engine.search(query.text, top_k, **more)
+        hits = list(itertools.islice(answer, top_k)) if _is_ranked(answer) else answer
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        return QueryResult(
+            query_id=query.id, error=message, millis=(time.perf_counter() - started) * 1000
+        )
+    millis = (time.perf_counter() - started) * 1000
+    if inspect.iscoroutine(answer):
+        answer.close()
+        raise EngineError(
+            f"engine {name!r}: search is async; wrap it in a plain method that returns the list"
+        )
+    if not isinstance(hits, list):
+        raise EngineError(
+            f"engine {name!r} returned {type(answer).__name__} on query {query.id!r}, "
+            "expected a list of document ids"
+        )
+    read = tuple(_hit(item, name, query, rank) for rank, item in enumerate(hits, start=1))
+    return QueryResult(
+        query_id=query.id,
+        hits=read,
+        millis=millis,
+        abstained=bool(getattr(answer, "abstained", False)),
+    )
+
+
+def _is_ranked(answer: Any) -> bool:
+    """Anything with an order: a list, a tuple, an array, a generator. A set has none, a string is
+    not a ranking."""
+    return isinstance(answer, Iterable) and not isinstance(answer, str | bytes | Mapping | Set)
+
+
+def _hit(item: Any, name: str, query: Query, rank: int) -> Hit:
+    """A string, a Hit, an object or mapping with an id, or an (id, score) pair."""
+    if isinstance(item, str):
+        hit = Hit(doc_id=item)
+    elif isinstance(item, Hit):
+        hit = item
+    elif (
+        isinstance(item, tuple)
+        and len(item) == 2
+        and isinstance(item[0], str)
+        and _is_number(item[1])
+    ):
+        hit = Hit(doc_id=item[0], score=float(item[1]))
+    elif isinstance(item, Mapping):
+        hit = _from_mapping(item, name, query, rank)
+    elif isinstance(getattr(item, "doc_id", None), str):
+        own = {"doc_id": item.doc_id, "score": getattr(item, "score", None)}
+        hit = _from_mapping({**getattr(item, "__dict__", {}), **own}, name, query, rank)
+    else:
+        raise _broken(name, query, rank, f"{type(item).__name__} {item!r:.60}")
+    if not hit.doc_id:
+        raise _broken(name, query, rank, "an empty id")
+    if not is_text(hit.doc_id):
+        raise _broken(name, query, rank, f"an id that is not text, {hit.doc_id!r:.60},")
+    if hit.score is not None and math.isnan(hit.score):
+        raise _broken(name, query, rank, f"the score NaN for {hit.doc_id!r}")
+    return hit
+
+
+def _from_mapping(item: Mapping[str, Any], name: str, query: Query, rank: int) -> Hit:
+    for key in ("doc_id", "id", "_id", "opinion_id", "node_id"):
+        if isinstance(item.get(key), str):
+            rest = {
+                name: value
+                for name, value in item.items()
+                if name not in (key, "score", "title", "text")
+            }
+            return Hit(
+                doc_id=item[key],
+                score=_score(item.get("score")),
+                title=str(item.get("title") or ""),
+                text=str(item.get("text") or ""),
+                metadata=rest,
+            )
+    raise _broken(name, query, rank, f"an object without an id: {dict(item)!r:.60}")
+
+
+def _score(value: Any) -> float | None:
+    return float(value) if _is_number(value) else None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _broken(name: str, query: Query, rank: int, what: str) -> EngineError:
+    return EngineError(
+        f"engine {name!r} returned {what} at rank {rank} of query {query.id!r}, expected a document id"
+    )

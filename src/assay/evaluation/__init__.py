@@ -1,0 +1,1 @@
+"""From a run and a gold set to figures, comparisons and verdicts."""

@@ -1,0 +1,455 @@
+"""One question against one answer: what was expected, what came, and whether it passes.
+
+The rule of the golden set: a hit in the top k matches any expected place and its score is at least
+min_score. Around it stand the other checks: hard negatives, evidence in the text, abstention, the
+version in force, confusion traps. A question passes when every check it states holds; `failure`
+names the kind and `reason` says it in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+from assay.core.errors import InputError, UsageError
+from assay.core.types import GoldSet, Hit, Query, QueryResult, Run
+from assay.language.finnish import contains_term, has_words
+from assay.law.places import (
+    NOWHERE,
+    Locate,
+    Place,
+    hit_fields,
+    hit_place,
+    in_force,
+    is_near,
+    label,
+    matches,
+    place_of,
+    same_law,
+    unreadable,
+)
+
+DEFAULT_K = 5
+DEFAULT_MIN_SCORE = 0.60
+
+READABLE = "State one place: section '110 a', moment '3', law 'Kuntalaki'; several are several expectations."
+
+FAILURES = {
+    "error": "the engine failed: {error}",
+    "missing": "the run has no answer to this question",
+    "nothing_expected": "the question expects nothing, so nothing can pass it",
+    "answered": "should have abstained, but {top} came first with score {top_score}",
+    "hard_negative": "{negative} must not {come}, and stands at rank {negative_rank}",
+    "confusion": "the wrong law is on top: {top}{instead}",
+    "wrong_version": "{found} stands at rank {rank} in a version {not_right}",
+    "low_score": "{found} stands at rank {rank}, but its score {score} is under {min_score}",
+    "evidence": "{found} stands at rank {rank}, but its text lacks the evidence: {terms}",
+    "near_miss": "close: {top} is on top instead of {expected}",
+    "below_k": "{found} stands at rank {rank}, below the top {k}",
+    "empty": "nothing came back; expected {expected}",
+    "not_found": "{expected} is not in the top {k}; {top} came first",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checks:
+    """The expectations of a question in normal form."""
+
+    k: int
+    min_score: float
+    expected: tuple[Place, ...] = ()
+    negatives: tuple[Place, ...] = ()
+    traps: tuple[Place, ...] = ()
+    wrong_law_fails: bool = False
+    evidence: tuple[str, ...] = ()
+    evidence_of: tuple[tuple[str, ...], ...] = ()  # the terms a single expectation adds
+    must_abstain: bool = False
+    as_of: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ranked:
+    """A hit in the light of a question. `expected` are the expectations it meets by place, `met`
+    those it meets in full; `problem` is why it still does not count."""
+
+    rank: int
+    hit: Hit
+    place: Place
+    expected: tuple[int, ...] = ()
+    met: tuple[int, ...] = ()
+    problem: str = ""
+    negative: bool = False
+    trap: bool = False
+
+    @property
+    def score(self) -> float:
+        return (
+            self.hit.score if self.hit.score is not None else 0.0
+        )  # the suite's runner: a missing score is 0.0
+
+    @property
+    def accepted(self) -> bool:
+        return bool(self.expected) and not self.problem
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What one question came to. `first_rank` is the first accepted hit; `found` the first hit at
+    an expected place, accepted or not, in the top k or below it."""
+
+    query: Query
+    checks: Checks
+    result: QueryResult | None
+    passed: bool
+    failure: str = ""
+    reason: str = ""
+    first_rank: int | None = None
+    recall: float | None = None
+    found: Ranked | None = None
+    negative: Ranked | None = None
+    negative_violated: bool = False
+    confused: bool | None = None
+    near_miss: bool = False
+    abstained: bool = False
+    ranked: tuple[Ranked, ...] = ()
+
+    @property
+    def rr(self) -> float | None:
+        """1/rank of the first accepted hit; no value for a question that asks for no hit."""
+        if not self.checks.expected or self.failure == "error":
+            return None
+        return 1 / self.first_rank if self.first_rank else 0.0
+
+
+# ── reading the expectations ──────────────────────────────────────────────────────────────────────
+
+
+def checks_of(query: Query, *, k: int | None = None, min_score: float | None = None) -> Checks:
+    """The checks of a question; `k` and `min_score` given here override its own."""
+    raw = query.checks
+    expected = raw.get("expected_any") or ()
+    traps = _as_list(raw.get("confusion"))
+    least = next(
+        value for value in (min_score, query.min_score, DEFAULT_MIN_SCORE) if value is not None
+    )
+    if not isfinite(least):
+        raise UsageError(f"min_score is {least}, and no score can be compared with it")
+    laws = [
+        trap if isinstance(trap, Mapping) else {"law": trap} for trap in traps if trap is not True
+    ]
+    return Checks(
+        k=k or query.k or DEFAULT_K,
+        min_score=least,
+        expected=_places(query, "expected_any", expected),
+        negatives=_places(query, "expected_none", raw.get("expected_none") or ()),
+        traps=_places(query, "confusion", laws),
+        wrong_law_fails=True in traps,
+        evidence=_terms(query, "evidence", raw.get("evidence")),
+        evidence_of=tuple(
+            _terms(query, f"expected_any[{number}].evidence", parts.get("evidence"))
+            for number, parts in enumerate(expected)
+        ),
+        must_abstain=bool(raw.get("must_abstain")),
+        as_of=query.as_of,
+    )
+
+
+def _places(query: Query, check: str, stated: Sequence[Mapping[str, Any]]) -> tuple[Place, ...]:
+    """A place that states nothing, or what cannot be read, would never be met, and as a negative or
+    a trap never fail."""
+    for number, parts in enumerate(stated):
+        key, why = unreadable(parts)
+        if key:
+            raise InputError(why, where=f"{query.id}: {check}[{number}].{key}", hint=READABLE)
+        if place_of(parts) == NOWHERE:
+            raise InputError(
+                "no part of a place is stated",
+                where=f"{query.id}: {check}[{number}]",
+                hint="Is a section or a law left blank?",
+            )
+    return tuple(place_of(parts) for parts in stated)
+
+
+def _terms(query: Query, check: str, stated: Any) -> tuple[str, ...]:
+    """The terms of evidence; a number is a term too, a term without a letter or digit is in no
+    text."""
+    terms = _as_list(stated)
+    for term in terms:
+        if (
+            isinstance(term, bool)
+            or not isinstance(term, str | int | float)
+            or not has_words(str(term))
+        ):
+            raise InputError(
+                f"{term!r} is not a term to look for",
+                where=f"{query.id}: {check}",
+                hint="Evidence is a word or a list of words.",
+            )
+    return tuple(map(str, terms))
+
+
+def _as_list(value: Any) -> list[Any]:
+    if value is None or value is False:
+        return []
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+# ── one question ──────────────────────────────────────────────────────────────────────────────────
+
+
+def check_all(
+    gold: GoldSet,
+    results: Iterable[QueryResult],
+    *,
+    locate: Locate | None = None,
+    k: int | None = None,
+    min_score: float | None = None,
+) -> tuple[Outcome, ...]:
+    """Every question of the set against its answer, in the order of the set.
+
+    `locate` looks a document id up in the corpus, for hits that carry an id and nothing else."""
+    answers = {result.query_id: result for result in results}
+    return tuple(
+        check(query, answers.get(query.id), locate=locate, k=k, min_score=min_score)
+        for query in gold.queries
+    )
+
+
+def check(
+    query: Query,
+    result: QueryResult | None,
+    *,
+    locate: Locate | None = None,
+    k: int | None = None,
+    min_score: float | None = None,
+) -> Outcome:
+    checks = checks_of(query, k=k, min_score=min_score)
+    if result is None or result.error:
+        failure = "error" if result else "missing"
+        reason = FAILURES[failure].format(error=result.error if result else "")
+        recall = 0.0 if checks.expected and not result else None
+        return Outcome(
+            query=query,
+            checks=checks,
+            result=result,
+            passed=False,
+            failure=failure,
+            reason=reason,
+            recall=recall,
+        )
+    every = tuple(_rank(checks, rank, hit, locate) for rank, hit in enumerate(result.hits, start=1))
+    top = every[: checks.k]
+    first = next((ranked for ranked in top if ranked.accepted), None)
+    found = first or next((ranked for ranked in every if ranked.expected), None)
+    negative = (
+        next((ranked for ranked in top if ranked.negative), None) if not result.abstained else None
+    )
+    abstained = result.abstained or not any(
+        r.hit.score is None or r.score >= checks.min_score for r in top
+    )
+    facts = _Facts(checks, top, first, found, negative, abstained)
+    failure = facts.failure()
+    return Outcome(
+        query=query,
+        checks=checks,
+        result=result,
+        passed=not failure,
+        failure=failure,
+        reason=facts.reason(failure),
+        first_rank=first.rank if first else None,
+        recall=facts.recall(),
+        found=found,
+        negative=negative,
+        negative_violated=facts.negative_violated,
+        confused=facts.confused,
+        near_miss=bool(failure and facts.near_miss),
+        abstained=abstained,
+        ranked=every,
+    )
+
+
+def _rank(checks: Checks, rank: int, hit: Hit, locate: Locate | None) -> Ranked:
+    place = hit_place(hit, locate)
+    negative = any(matches(wanted, place) for wanted in checks.negatives)
+    # 118 § but not its 2nd moment: what is named as a negative is never what was asked for
+    expected = tuple(
+        number
+        for number, wanted in enumerate(checks.expected)
+        if not negative and matches(wanted, place, any_version=True)
+    )
+    problem, met = _problem(checks, expected, hit, place, locate) if expected else ("", ())
+    return Ranked(
+        rank=rank,
+        hit=hit,
+        place=place,
+        expected=expected,
+        met=met,
+        problem=problem,
+        negative=negative,
+        trap=any(matches(wanted, place) for wanted in checks.traps),
+    )
+
+
+def _problem(
+    checks: Checks, expected: Sequence[int], hit: Hit, place: Place, locate: Locate | None
+) -> tuple[str, tuple[int, ...]]:
+    """Why a hit at an expected place does not count, the first of version, score, evidence; else
+    what it meets."""
+    met = tuple(number for number in expected if matches(checks.expected[number], place))
+    if not met or (checks.as_of and not in_force(place, checks.as_of)):
+        return "wrong_version", ()
+    if (hit.score if hit.score is not None else 0.0) < checks.min_score:
+        return "low_score", ()
+    asked = {number: (*checks.evidence, *checks.evidence_of[number]) for number in met}
+    if any(asked.values()):
+        text = text_of(hit, locate)
+        met = tuple(
+            number for number in met if all(contains_term(text, term) for term in asked[number])
+        )
+    return ("" if met else "evidence"), met
+
+
+def text_of(hit: Hit, locate: Locate | None) -> str:
+    """The text of a hit; the title does not count as evidence."""
+    if text := hit.text or str(hit_fields(hit).get("text") or ""):
+        return text
+    known = locate(hit.doc_id) if locate is not None else None
+    return str((known or {}).get("text") or "")
+
+
+# ── the verdict ───────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class _Facts:
+    checks: Checks
+    top: tuple[Ranked, ...]
+    first: Ranked | None
+    found: Ranked | None
+    negative: Ranked | None
+    abstained: bool
+
+    @property
+    def found_in_top(self) -> bool:
+        return self.found is not None and self.found.rank <= self.checks.k
+
+    @property
+    def negative_violated(self) -> bool:
+        """A hard negative before the first expected hit; anywhere in the top k when no hit is
+        expected or found."""
+        if self.negative is None:
+            return False
+        return not self.found_in_top or self.found is None or self.negative.rank < self.found.rank
+
+    @property
+    def confused(self) -> bool | None:
+        """A trap or the wrong law on top; None where neither the question nor the top hit tells the
+        law."""
+        if not self.top:
+            return False if self.checks.traps or self.checks.wrong_law_fails else None
+        place = self.top[0].place
+        laws = [wanted for wanted in self.checks.expected if wanted.names_law]
+        if self.top[0].trap:
+            return True
+        if laws and len(laws) == len(self.checks.expected) and place.names_law:
+            return not any(same_law(wanted, place) for wanted in laws)
+        return False if self.checks.traps else None
+
+    @property
+    def near_miss(self) -> bool:
+        return bool(self.top) and any(
+            is_near(wanted, self.top[0].place) for wanted in self.checks.expected
+        )
+
+    def failure(self) -> str:
+        checks = self.checks
+        if checks.must_abstain and not self.abstained:
+            return "answered"
+        if self.negative_violated:
+            return "hard_negative"
+        if self.top and (self.top[0].trap or (checks.wrong_law_fails and self.confused)):
+            return "confusion"
+        if checks.must_abstain or (checks.negatives and not checks.expected):
+            return ""
+        if self.first is not None:
+            return ""
+        return self._missed()
+
+    def _missed(self) -> str:
+        if not self.checks.expected:
+            return "" if self.checks.traps else "nothing_expected"
+        if self.found is not None and self.found_in_top:
+            return self.found.problem
+        if not self.top:
+            return "empty"
+        if self.confused:
+            return "confusion"
+        if self.near_miss:
+            return "near_miss"
+        return "below_k" if self.found is not None else "not_found"
+
+    def recall(self) -> float | None:
+        """The share of the expected places that an accepted hit in the top k stands at."""
+        if not self.checks.expected:
+            return None
+        met = {number for ranked in self.top for number in ranked.met}
+        return len(met) / len(self.checks.expected)
+
+    def reason(self, failure: str) -> str:
+        if not failure:
+            if self.first is not None:
+                return f"{label(self.first.place)} stands at rank {self.first.rank} with score {self.first.score:.3g}"
+            return (
+                "abstained, as it should"
+                if self.checks.must_abstain
+                else "nothing that must not come is there"
+            )
+        top, found = (self.top[0] if self.top else None), self.found
+        expected = " or ".join(label(place) for place in self.checks.expected)
+        return FAILURES[failure].format(
+            expected=expected,
+            instead=f" instead of {expected}" if expected else "",
+            top=label(top.place) if top else "",
+            top_score=f"{top.score:.3g}" if top else "",
+            found=label(found.place) if found else "",
+            rank=found.rank if found else "",
+            score=f"{found.score:.3g}" if found else "",
+            negative=label(self.negative.place) if self.negative else "",
+            negative_rank=self.negative.rank if self.negative else "",
+            terms=", ".join(
+                dict.fromkeys((*self.checks.evidence, *sum(self.checks.evidence_of, ())))
+            ),
+            come="come before what is expected"
+            if self.checks.expected
+            else f"be in the top {self.checks.k}",
+            not_right=f"that was not in force on {self.checks.as_of}"
+            if self.checks.as_of
+            else "other than asked for",
+            k=self.checks.k,
+            min_score=f"{self.checks.min_score:g}",
+        )
+
+
+def results_of(run: Run) -> list[QueryResult]:
+    """The answers of a run whose hits are columns (TREC, BEIR): ids and scores, in rank order."""
+    documents, scores = run.hits["doc_id"].to_list(), run.hits["score"].to_list()
+    columns = {
+        name: run.queries[name].to_list()
+        for name in ("millis", "error", "abstained")
+        if name in run.queries.columns
+    }
+    answers = []
+    for row, query_id in enumerate(run.rows_by_query):
+        begin, end = int(run.offsets[row]), int(run.offsets[row + 1])
+        hits = zip(documents[begin:end], scores[begin:end], strict=True)
+        answers.append(
+            QueryResult(
+                query_id=query_id,
+                hits=tuple(Hit(doc_id=doc_id, score=score) for doc_id, score in hits),
+                **{
+                    name: values[row] for name, values in columns.items() if values[row] is not None
+                },
+            )
+        )
+    return answers

@@ -1,0 +1,357 @@
+"""Measures as values: `nDCG@10`, `P(rel=2)@5`, `RR(rel=2)`. The text is the identity; it parses
+back to an equal value.
+
+A formula sees judged hits only, packed into a matrix with one row a query: `grades[i, j]` is the
+grade of the j-th judged hit of query i and `ranks[i, j]` the rank it stood at. Unjudged hits count
+as not relevant and so add nothing to any sum; they show only as gaps between ranks. That makes a
+run of ten million rows a small matrix."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from assay.core.errors import InputError
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+Integers = np.ndarray[Any, np.dtype[np.int64]]
+Booleans = np.ndarray[Any, np.dtype[np.bool_]]
+
+MAX_CUTOFF = 10**9
+NO_RANK = 2**40  # the rank of padding: beyond every cutoff
+NO_GRADE = -(2**30)  # the grade of padding: below every threshold
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedHits:
+    """The judged part of a ranking, one row a query, padded to the right with NO_RANK and
+    NO_GRADE."""
+
+    ranks: Integers
+    grades: Integers
+    ideal: Integers  # every judged grade of the query, best first
+    returned: Integers  # how many hits the engine returned, judged or not
+    max_grade: int
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure with its parameters. Parameters at their default are left out of the text."""
+
+    name: str
+    cutoff: int | None = None
+    params: tuple[tuple[str, float | int | str], ...] = ()
+
+    def __str__(self) -> str:
+        inside = ",".join(f"{key}={value}" for key, value in self.params)
+        return (
+            self.name
+            + (f"({inside})" if inside else "")
+            + (f"@{self.cutoff}" if self.cutoff else "")
+        )
+
+    def param(self, key: str) -> Any:
+        return dict(self.params).get(key, MEASURES[self.name].params.get(key))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Formula:
+    """How a measure is computed, and how to say so."""
+
+    compute: Callable[[JudgedHits, Measure], Floats]
+    text: str
+    source: str
+    params: dict[str, float | int | str | None]
+    cutoff: Literal["required", "optional", "none"] = "optional"
+    ideal_in_bounds: Literal["numerator", "denominator"] = "denominator"
+
+
+# ── formulas ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def _within(hits: JudgedHits, measure: Measure) -> Booleans:
+    """Which cells are judged hits inside the cutoff."""
+    return hits.ranks <= (measure.cutoff or NO_RANK - 1)
+
+
+def _relevant(hits: JudgedHits, measure: Measure) -> Booleans:
+    """Which cells are relevant hits inside the cutoff, by the measure's threshold."""
+    relevant: Booleans = _within(hits, measure) & (hits.grades >= measure.param("rel"))
+    return relevant
+
+
+def _known_relevant(hits: JudgedHits, measure: Measure) -> Integers:
+    return np.asarray((hits.ideal >= measure.param("rel")).sum(axis=1))
+
+
+def _ratio(numerator: Any, denominator: Any) -> Floats:
+    """0 where the denominator is 0."""
+    numerator, denominator = np.asarray(numerator, np.float64), np.asarray(denominator, np.float64)
+    result: Floats = np.divide(
+        numerator, denominator, out=np.zeros_like(numerator), where=denominator != 0
+    )
+    return result
+
+
+def _gain(grades: Integers, kind: str) -> Floats:
+    positive = np.maximum(grades, 0)
+    return np.asarray(np.exp2(positive) - 1.0 if kind == "exp2" else positive, np.float64)
+
+
+def _ndcg(hits: JudgedHits, measure: Measure) -> Floats:
+    kind = measure.param("gain")
+    gains = _gain(hits.grades, kind) * _within(hits, measure)
+    dcg = (gains / np.log2(hits.ranks + 1)).sum(axis=1)
+    best = _gain(hits.ideal[:, : measure.cutoff], kind)
+    ideal_dcg = (best / np.log2(np.arange(best.shape[1]) + 2)).sum(axis=1)
+    return _ratio(dcg, ideal_dcg)
+
+
+def _precision(hits: JudgedHits, measure: Measure) -> Floats:
+    return np.asarray(_relevant(hits, measure).sum(axis=1) / float(measure.cutoff or 1), np.float64)
+
+
+def _recall(hits: JudgedHits, measure: Measure) -> Floats:
+    return _ratio(_relevant(hits, measure).sum(axis=1), _known_relevant(hits, measure))
+
+
+def _success(hits: JudgedHits, measure: Measure) -> Floats:
+    return np.asarray(_relevant(hits, measure).any(axis=1), np.float64)
+
+
+def _reciprocal_rank(hits: JudgedHits, measure: Measure) -> Floats:
+    first = np.where(_relevant(hits, measure), hits.ranks, NO_RANK).min(axis=1, initial=NO_RANK)
+    return np.asarray(np.where(first < NO_RANK, 1.0 / first, 0.0))
+
+
+def _average_precision(hits: JudgedHits, measure: Measure) -> Floats:
+    relevant = _relevant(hits, measure)
+    precision_there = relevant.cumsum(axis=1) / hits.ranks
+    return _ratio((precision_there * relevant).sum(axis=1), _known_relevant(hits, measure))
+
+
+def _judged(hits: JudgedHits, measure: Measure) -> Floats:
+    looked_at = np.minimum(hits.returned, measure.cutoff or NO_RANK)
+    return _ratio(_within(hits, measure).sum(axis=1), looked_at)
+
+
+def _bpref(hits: JudgedHits, measure: Measure) -> Floats:
+    relevant = _relevant(hits, measure)
+    known_relevant = _known_relevant(hits, measure)
+    known_other = ((hits.ideal >= 0) & (hits.ideal < measure.param("rel"))).sum(axis=1)
+    other = _within(hits, measure) & (hits.grades >= 0) & ~relevant
+    above = np.minimum(other.cumsum(axis=1), known_relevant[:, None])
+    penalty = _ratio(
+        above, np.broadcast_to(np.minimum(known_relevant, known_other)[:, None], above.shape)
+    )
+    return _ratio(((1.0 - penalty) * relevant).sum(axis=1), known_relevant)
+
+
+def _rank_biased_precision(hits: JudgedHits, measure: Measure) -> Floats:
+    persistence, threshold = measure.param("p"), measure.param("rel")
+    if threshold is None:
+        gains = np.maximum(hits.grades, 0) / max(hits.max_grade, 1)
+    else:
+        gains = (hits.grades >= threshold).astype(np.float64)
+    inside = _within(hits, measure)
+    weights = np.power(float(persistence), np.where(inside, hits.ranks - 1, 0)) * inside
+    return np.asarray((1.0 - persistence) * (gains * weights).sum(axis=1))
+
+
+def rbp_residual(hits: JudgedHits, measure: Measure) -> Floats:
+    """What RBP could still gain: the weight of every rank inside the cutoff that holds no judged
+    hit, whether what is there is unjudged or the list ended before (Moffat & Zobel 2008, 3.2). The
+    true value is at most RBP + residual."""
+    persistence = float(measure.param("p"))
+    inside = _within(hits, measure)
+    judged = (np.power(persistence, np.where(inside, hits.ranks - 1, 0)) * inside).sum(axis=1)
+    whole = 1.0 - persistence**measure.cutoff if measure.cutoff else 1.0
+    return np.asarray(np.maximum(whole - (1.0 - persistence) * judged, 0.0))
+
+
+def _expected_reciprocal_rank(hits: JudgedHits, measure: Measure) -> Floats:
+    top = measure.param("max") or hits.max_grade
+    satisfied = (_gain(np.minimum(hits.grades, top), "exp2") / 2.0**top) * _within(hits, measure)
+    still_looking = np.cumprod(1.0 - satisfied, axis=1) / (1.0 - satisfied)
+    return np.asarray((satisfied * still_looking / hits.ranks).sum(axis=1))
+
+
+MEASURES: dict[str, Formula] = {
+    "nDCG": Formula(
+        compute=_ndcg,
+        text="sum of gain/log2(rank+1) over the top k, divided by the same sum for the best possible order of all "
+        "judged documents",
+        source="Järvelin & Kekäläinen 2002",
+        params={"gain": "linear"},
+    ),
+    "P": Formula(
+        compute=_precision,
+        text="relevant hits in the top k, divided by k (also when fewer were returned)",
+        source="Manning, Raghavan & Schütze 2008, 8.4",
+        params={"rel": 1},
+        cutoff="required",
+    ),
+    "R": Formula(
+        compute=_recall,
+        text="relevant hits in the top k, divided by all documents judged relevant",
+        source="Manning, Raghavan & Schütze 2008, 8.3",
+        params={"rel": 1},
+        cutoff="required",
+        ideal_in_bounds="numerator",
+    ),
+    "RR": Formula(
+        compute=_reciprocal_rank,
+        text="1/rank of the first relevant hit, 0 when there is none",
+        source="Kantor & Voorhees 2000",
+        params={"rel": 1},
+    ),
+    "AP": Formula(
+        compute=_average_precision,
+        text="precision at the rank of each relevant hit, summed and divided by all documents judged relevant",
+        source="Harman 1992; as trec_eval's map",
+        params={"rel": 1},
+    ),
+    "Success": Formula(
+        compute=_success,
+        text="1 when the top k has a relevant hit, else 0",
+        source="trec_eval's success",
+        params={"rel": 1},
+        cutoff="required",
+    ),
+    "Judged": Formula(
+        compute=_judged,
+        text="share of the hits in the top k that somebody has judged",
+        source="Sakai 2007",
+        params={},
+    ),
+    "Bpref": Formula(
+        compute=_bpref,
+        text="how often a relevant hit stands above judged not-relevant ones; unjudged hits are ignored",
+        source="Buckley & Voorhees 2004; as trec_eval's bpref",
+        params={"rel": 1},
+        cutoff="none",
+    ),
+    "RBP": Formula(
+        compute=_rank_biased_precision,
+        text="(1-p) * sum of gain * p^(rank-1); gain is grade/max grade, or 0/1 when rel is given",
+        source="Moffat & Zobel 2008",
+        params={"p": 0.8, "rel": None},
+    ),
+    "ERR": Formula(
+        compute=_expected_reciprocal_rank,
+        text="expected 1/rank where a reader stops; a grade satisfies with (2^grade-1)/2^max",
+        source="Chapelle et al. 2009",
+        params={"max": None},
+    ),
+}
+
+ALIASES = {
+    "ndcg": "nDCG",
+    "p": "P",
+    "precision": "P",
+    "r": "R",
+    "recall": "R",
+    "rr": "RR",
+    "mrr": "RR",
+    "ap": "AP",
+    "map": "AP",
+    "success": "Success",
+    "hit": "Success",
+    "judged": "Judged",
+    "bpref": "Bpref",
+    "rbp": "RBP",
+    "err": "ERR",
+}
+
+SHAPE = re.compile(r"\s*([A-Za-z]+)\s*(?:\(([^()]*)\))?\s*(?:@\s*([0-9]+))?\s*")
+
+# ── parse ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def parse_measure(text: str) -> Measure:
+    """Read ir_measures' notation. Raises InputError that names the known measures or parameters."""
+    match = SHAPE.fullmatch(text)
+    name = ALIASES.get(match[1].lower()) if match else None
+    if match is None or name is None:
+        raise InputError(
+            f"unknown measure {text!r}",
+            hint=f"Known: {', '.join(MEASURES)}; written like nDCG@10, P(rel=2)@5, RR(rel=2).",
+        )
+    params = _parse_params(text, name, match[2] or "")
+    cutoff = int(match[3]) if match[3] else None
+    rule = MEASURES[name].cutoff
+    if cutoff is not None and cutoff > MAX_CUTOFF:
+        raise InputError(f"measure {text!r}: the cutoff is larger than {MAX_CUTOFF:,}")
+    if cutoff == 0 or (rule == "required" and cutoff is None):
+        raise InputError(
+            f"measure {text!r} needs a cutoff of at least 1", hint=f"Write it like {name}@10."
+        )
+    if rule == "none" and cutoff is not None:
+        raise InputError(f"measure {text!r} takes no cutoff", hint=f"Write {name}.")
+    return Measure(name, cutoff, params)
+
+
+def parse_measures(texts: Iterable[str]) -> tuple[Measure, ...]:
+    """Several measures, without repeats, in the order given."""
+    return tuple(dict.fromkeys(parse_measure(text) for text in texts))
+
+
+def _parse_params(text: str, name: str, inside: str) -> tuple[tuple[str, float | int | str], ...]:
+    known = MEASURES[name].params
+    found: dict[str, float | int | str] = {}
+    for part in filter(None, (part.strip() for part in inside.split(","))):
+        key, equals, value = (piece.strip().strip("'\"") for piece in part.partition("="))
+        if key == "dcg" and "gain" in known:  # ir_measures' own name for the same choice
+            key, value = "gain", {"exp-log2": "exp2", "log2": "linear"}.get(value, value)
+        if not equals or key not in known or key in found:
+            options = ", ".join(known) or "none"
+            raise InputError(
+                f"measure {text!r}: unknown parameter {part!r}", hint=f"{name} takes: {options}."
+            )
+        found[key] = _param_value(text, key, value)
+    return tuple((key, found[key]) for key in known if key in found and found[key] != known[key])
+
+
+def _param_value(text: str, key: str, value: str) -> float | int | str:
+    ok: dict[str, Callable[[str], float | int | str | None]] = {
+        "rel": lambda v: int(v) if re.fullmatch(r"[1-9][0-9]{0,5}", v) else None,
+        "max": lambda v: int(v) if re.fullmatch(r"[1-9][0-9]?", v) else None,
+        "p": lambda v: float(v) if re.fullmatch(r"0?\.\d+", v) and float(v) > 0 else None,
+        "gain": lambda v: v if v in ("linear", "exp2") else None,
+    }
+    expected = {
+        "rel": "a whole number from 1",
+        "max": "a whole number from 1 to 99",
+        "p": "a number between 0 and 1",
+    }
+    parsed = ok[key](value)
+    if parsed is None:
+        raise InputError(
+            f"measure {text!r}: {key}={value} is not {expected.get(key, 'linear or exp2')}"
+        )
+    return parsed
+
+
+# ── suites and result names ───────────────────────────────────────────────────────────────────────
+
+GRADED_SUITE = ("RR(rel=2)", "nDCG@10", "nDCG@5", "P@5", "P@10", "R@10", "R@20")
+BINARY_SUITE = ("RR", "nDCG@10", "nDCG@5", "P@5", "P@10", "R@5", "R@10")
+
+_RESULT_NAMES = {"nDCG": "ndcg", "P": "precision", "R": "recall"}
+
+
+def result_key(measure: Measure, among: Iterable[Measure]) -> str:
+    """The key of a measure in results JSON: the graded suite's names where they exist, else the
+    measure's own text."""
+    if not measure.params and measure.name in _RESULT_NAMES and measure.cutoff:
+        return f"{_RESULT_NAMES[measure.name]}@{measure.cutoff}"
+    # "mrr" is the suite's own: RR(rel=2) on graded sets; plain RR only within the whole suite for
+    # right-or-not sets
+    suite = {str(other) for other in among}
+    if str(measure) == "RR(rel=2)" or (str(measure) == "RR" and suite >= set(BINARY_SUITE)):
+        return "mrr"
+    return str(measure)

@@ -1,0 +1,1 @@
+"""How lawyers cite: sections, moments and chapters, citations in three languages, locators."""

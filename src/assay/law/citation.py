@@ -1,0 +1,87 @@
+"""The one value type of the citation modules, and what a corpus may say about its own citations."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import msgspec
+
+Kind = Literal["statute", "regulation", "letter", "opinion", "case", "reference"]
+
+
+# A reference is an address inside Akoma Ntoso documents, `/akn/…#eId`: it stands in records and not
+# in running text.
+
+
+class Citation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One citation: where it stands in the text, what it names, and its normal form.
+
+    `parts` holds the pieces by name (code, law, chapter, section, sub, moment, number, name, year,
+    …); `normal` is their printed form, which parses back to the same kind and parts. `name` is the
+    addressee of a letter that the text names beside its number: evidence when the number is wrong,
+    and no part of what the citation is."""
+
+    text: str
+    start: int
+    end: int
+    kind: Kind
+    language: str
+    normal: str
+    parts: dict[str, str]
+    name: str = ""
+
+
+class Scheme(msgspec.Struct, frozen=True, kw_only=True):
+    """What a citation means when it leaves something out.
+
+    `code` is the code that a bare "Section 1" belongs to; `regulation` a pattern of numbers that
+    are regulations even when the text says "Section"; `laws` known names of laws, which settle
+    where a name in running text ends."""
+
+    language: str = ""
+    code: str = ""
+    regulation: str = ""
+    laws: tuple[str, ...] = ()
+
+
+PLAIN = Scheme()
+
+Status = Literal["resolved", "self", "ambiguous", "missing", "no-document"]
+STATUSES: tuple[Status, ...] = get_args(Status)
+
+
+class Resolution(msgspec.Struct, frozen=True):
+    """What came of one citation: rows of the documents, and how they were found or why not."""
+
+    status: Status
+    rows: tuple[int, ...] = ()
+    reason: str = ""
+
+
+class Facts(msgspec.Struct):
+    """What resolving needs of a document's metadata. An importer sets those that its documents
+    have."""
+
+    numbers: tuple[str, ...] = ()
+    title_numbers: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    addressed_to: tuple[str, ...] = ()
+    reported_at: str = ""
+    commission_opinion: bool = False
+    request: bool = False
+    law: str = ""
+    law_id: str = ""
+    law_names: tuple[str, ...] = ()
+    chapter: str = ""
+    schedule: str = ""
+    work: str = ""
+    eId: str = ""
+    case_number: str = ""
+    aliases: tuple[str, ...] = ()
+
+
+def narrowed(rows: list[int], rule: str) -> Resolution:
+    """One row is an answer; several are a question."""
+    if len(rows) == 1:
+        return Resolution("resolved", (rows[0],), rule)
+    return Resolution("ambiguous", tuple(rows), f"{len(rows)} documents fit by {rule}")

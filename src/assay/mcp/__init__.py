@@ -1,0 +1,1 @@
+"""Assay for AI agents, over the Model Context Protocol."""

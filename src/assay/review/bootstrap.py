@@ -1,0 +1,335 @@
+"""A gold set from what decisions cited: feedback joined with the logs, grouped by query, into
+`gold-set.jsonl`.
+
+Bootstrap rows are regenerated; every other line of the file is kept byte for byte. The same logs
+give the same file, and a second run changes nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from assay.core.errors import InputError
+from assay.formats import gold_rows
+from assay.formats.gold_rows import Approval, GoldRow, Line
+from assay.language.queries import row_key
+from assay.review.identity import name_of
+from assay.store import Store
+from assay.store.records import (
+    CITATION_SCORE,
+    CLICK_SCORE,
+    LOST,
+    VOTE_SCORE,
+    ReviewItem,
+    Ruling,
+    Support,
+)
+from assay.telemetry.feedback import ETA, position_weight
+from assay.telemetry.recorder import new_id
+
+EVERYTHING = 2**31 - 1
+EMPTY: Mapping[str, str] = {}
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """`min_support`: in how many searches a document must have been found right for a query.
+    `since`: only searches made after this. `min_grade`: 3 takes citations, 2 votes too, 1 clicks
+    too. `click_rate`: the corrected clicks a showing that make a document right."""
+
+    min_support: int = 1
+    since: datetime | None = None
+    corpora: tuple[str, ...] = ()
+    min_grade: int = CITATION_SCORE
+    click_rate: float = 0.3
+    eta: float = ETA
+
+
+class Group(msgspec.Struct, frozen=True, kw_only=True):
+    """One query in all its spellings, and the documents that are right for it."""
+
+    key: str
+    query: str
+    corpus: str
+    practice_area: str
+    doc_ids: tuple[str, ...]
+
+
+class Bootstrapped(msgspec.Struct, frozen=True, kw_only=True):
+    path: str
+    changed: bool
+    dry_run: bool
+    added: int
+    updated: int
+    removed: int
+    unchanged: int
+    kept: int  # rows that are not ours
+    rejected: int  # queries an expert has turned down
+    approval: Approval
+    diff: str
+
+
+def bootstrap(
+    store: Store,
+    path: Path,
+    options: Options,
+    *,
+    dry_run: bool = False,
+    wait: float = 5.0,
+    now: datetime | None = None,
+) -> Bootstrapped:
+    """Regenerate the bootstrap rows of a gold set. A dry run changes neither the file nor the
+    store."""
+    if path.suffix != ".jsonl":
+        raise InputError(
+            "a gold set from logs is a .jsonl file", where=str(path), hint="Give gold-set.jsonl."
+        )
+    if dry_run:
+        return _plan(store, path, options, name_of(store, path, claim=False))[0]
+    with gold_rows.locked(path, wait=wait):
+        gold_rows.read_lines(
+            path
+        )  # a file that cannot be read does not become a gold set of the store
+        gold = name_of(store, path)
+        outcome, lines = _plan(store, path, options, gold)
+        changed = gold_rows.save(path, lines)
+        # After the file: if this is never reached, the next run finds the file as it should be and
+        # queues its rows.
+        sync_review(store, gold, lines, now=now or datetime.now(UTC))
+    return msgspec.structs.replace(outcome, changed=changed, dry_run=False)
+
+
+def _plan(store: Store, path: Path, options: Options, gold: str) -> tuple[Bootstrapped, list[Line]]:
+    old = gold_rows.read_lines(path)
+    gold_rows.refuse_same_ids(old, path)
+    items = store.review_items(gold=gold, kind="gold_row", limit=EVERYTHING)
+    rejected = {item.key for item in items if item.state == "rejected"}
+    queued = {item.key: item.ref for item in items if item.state != "rejected"}
+    groups = groups_of(store, options)
+    lines = merge(old, groups, store.issued_ids(gold), rejected, options.corpora, queued=queued)
+    before = {row.id: row for row in gold_rows.rows(old) if row.source == "bootstrap"}
+    after = {row.id: row for row in gold_rows.rows(lines) if row.source == "bootstrap"}
+    data, new = gold_rows.assemble(old), gold_rows.assemble(lines)
+    outcome = Bootstrapped(
+        path=str(path),
+        changed=data != new,
+        dry_run=True,
+        added=len(after.keys() - before.keys()),
+        removed=len(before.keys() - after.keys()),
+        updated=sum(before[id] != after[id] for id in before.keys() & after.keys()),
+        unchanged=sum(before[id] == after[id] for id in before.keys() & after.keys()),
+        kept=len(gold_rows.rows(lines)) - len(after),
+        rejected=sum(group.key in rejected for group in groups),
+        approval=gold_rows.approval(gold_rows.rows(lines)),
+        diff=gold_rows.diff(path, data, new),
+    )
+    return outcome, lines
+
+
+# ── from feedback to groups ───────────────────────────────────────────────────────────────────────
+
+
+def groups_of(store: Store, options: Options) -> list[Group]:
+    """Queries with at least one document that is right for them, in a fixed order."""
+    support = store.support(
+        min_score=options.min_grade, since=options.since, corpora=options.corpora
+    )
+    shown: Mapping[tuple[str, str, str], int] = {}
+    if options.min_grade <= CLICK_SCORE:
+        shown = store.showings(
+            [row.query for row in support if row.kind == "click"], since=options.since
+        )
+    by_key: dict[str, list[Support]] = {}
+    for row in support:
+        by_key.setdefault(row_key(row.query, row.corpus), []).append(row)
+    groups = (
+        _group(key, rows, shown, options)
+        for key, rows in sorted(by_key.items())
+        if not key.endswith("\t")
+    )
+    return [group for group in groups if group.doc_ids]
+
+
+def _group(
+    key: str, rows: Sequence[Support], shown: Mapping[tuple[str, str, str], int], options: Options
+) -> Group:
+    spellings: Counter[str] = Counter()
+    areas: Counter[str] = Counter()
+    documents: dict[str, list[Support]] = {}
+    for row in rows:
+        documents.setdefault(row.doc_id, []).append(row)
+        spellings[row.query.strip()] += row.searches
+        if row.practice_area:
+            areas[row.practice_area] += row.searches
+    right = sorted(
+        doc_id for doc_id, signs in documents.items() if _is_right(signs, shown, options)
+    )
+    return Group(
+        key=key,
+        query=_most_common(spellings),
+        corpus=rows[0].corpus.strip(),
+        practice_area=_most_common(areas),
+        doc_ids=tuple(right),
+    )
+
+
+def _most_common(counted: Counter[str]) -> str:
+    """Ties go to the first in order, so that the same logs give the same file."""
+    return min(counted, key=lambda text: (-counted[text], text), default="")
+
+
+def _is_right(
+    signs: Sequence[Support], shown: Mapping[tuple[str, str, str], int], options: Options
+) -> bool:
+    if sum(row.searches for row in signs if row.kind == "citation") >= options.min_support:
+        return True
+    votes = [row for row in signs if row.kind == "vote"]
+    net = sum(_weight(row, options) * (1 if row.relevance_score else -1) for row in votes)
+    if net < 0:
+        return False
+    if (
+        sum(row.searches for row in votes if row.relevance_score == VOTE_SCORE)
+        >= options.min_support
+        and net > 0
+    ):
+        return True
+    clicks = [row for row in signs if row.kind == "click"]
+    if sum(row.searches for row in clicks) < options.min_support:
+        return False
+    showings = sum(
+        shown.get(place, 0) for place in {(row.query, row.corpus, row.doc_id) for row in clicks}
+    )
+    return sum(_weight(row, options) for row in clicks) >= options.click_rate * max(showings, 1)
+
+
+def _weight(row: Support, options: Options) -> float:
+    return position_weight(row.rank, options.eta) * row.searches
+
+
+# ── from groups to lines ──────────────────────────────────────────────────────────────────────────
+
+
+def merge(
+    old: Sequence[Line],
+    groups: Sequence[Group],
+    issued: Mapping[str, str],
+    rejected: Iterable[str],
+    corpora: Sequence[str] = (),
+    *,
+    queued: Mapping[str, str] = EMPTY,
+) -> list[Line]:
+    """The new file: lines in their place, regenerated rows in theirs, rows without support gone,
+    new rows at the end.
+
+    A query keeps its id by its normal form and corpus: first from the file, then from memory, else
+    the next number. A row of the chair settles its query, and the query it was made from: `queued`
+    says which, by key and id. Where the chair has taken the id of a row that is still there, that
+    row gets another id."""
+    theirs = [row for row in gold_rows.rows(old) if row.source != "bootstrap"]
+    taken = {row.id for row in theirs}
+    there = {row.key for row in gold_rows.rows(old) if row.source == "bootstrap"}
+    reworded = {key for key, id in queued.items() if id in taken and key not in there}
+    settled = {row.key for row in theirs} | reworded | set(rejected)
+    wanted = {group.key: group for group in groups if group.key not in settled}
+    lines: list[Line] = []
+    end = gold_rows.line_end(old)
+    for line in old:
+        row = line.row
+        if row is None or not line.is_bootstrap or (corpora and row.corpus not in corpora):
+            lines.append(line)
+            taken |= {row.id} if row is not None else set()
+        elif row.key in wanted and row.id not in taken:
+            lines.append(
+                gold_rows.row_line(_regenerated(wanted.pop(row.key), row.id, row.note), end)
+            )
+            taken.add(row.id)
+    return lines + _new_lines(wanted.values(), taken, issued, end)
+
+
+def _regenerated(group: Group, id: str, note: str = "") -> GoldRow:
+    """A note that somebody wrote on a row stays with it."""
+    return GoldRow(
+        id=id,
+        query=group.query,
+        practice_area=group.practice_area,
+        corpus=group.corpus,
+        relevant_case_law_ids=group.doc_ids,
+        source="bootstrap",
+        note=note,
+    )
+
+
+def _new_lines(
+    groups: Iterable[Group], taken: set[str], issued: Mapping[str, str], end: bytes
+) -> list[Line]:
+    number = gold_rows.highest_number([*taken, *issued.values()])
+    lines = []
+    for group in groups:
+        id = issued.get(group.key, "")
+        if not id or id in taken:
+            number += 1
+            id = gold_rows.numbered(number)
+        taken.add(id)
+        lines.append(gold_rows.row_line(_regenerated(group, id), end))
+    return sorted(
+        lines,
+        key=lambda line: (
+            (gold_rows.highest_number([line.row.id]), line.row.id) if line.row else (0, "")
+        ),
+    )
+
+
+# ── the queue ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def sync_review(store: Store, gold: str, lines: Sequence[Line], *, now: datetime) -> None:
+    """Make the review queue say what the file says: bootstrap rows wait, rows made `chair` by hand
+    are approved, and what waited for a row that is gone is withdrawn."""
+    waiting = [row for row in gold_rows.rows(lines) if row.source == "bootstrap"]
+    keys = {
+        row.key for row in waiting
+    }  # a query with a row of its own was not the one that became the chair's
+    chair = {row.id: row for row in gold_rows.rows(lines) if row.source == "chair"}
+    by_hand = [
+        Ruling(
+            item=item,
+            state="approved",
+            by="file",
+            at=now,
+            reason="source=chair was set in the file by hand",
+            after=msgspec.to_builtins(chair[item.ref]),
+        )
+        for item in store.review_items(
+            gold=gold, kind="gold_row", state="pending_review", limit=EVERYTHING
+        )
+        if item.ref in chair and item.key not in keys
+    ]
+    if by_hand:
+        store.rule(by_hand)
+    store.sync_gold_rows([item_of(row, gold, now) for row in waiting], gold=gold, at=now)
+    ids = {row.id for row in gold_rows.rows(lines)}
+    suggested = store.review_items(
+        gold=gold, kind="judgment", state="pending_review", limit=EVERYTHING
+    )
+    lost = [item for item in suggested if item.ref not in ids]
+    if lost:
+        store.withdraw(lost, by="bootstrap", at=now, reason=LOST)
+
+
+def item_of(row: GoldRow, gold: str, now: datetime) -> ReviewItem:
+    return ReviewItem(
+        id=new_id(),
+        gold=gold,
+        kind="gold_row",
+        key=row.key,
+        ref=row.id,
+        query=row.query,
+        created_at=now,
+        corpus=row.corpus,
+        practice_area=row.practice_area,
+        doc_ids=row.relevant_case_law_ids,
+        suggested_by="bootstrap",
+    )

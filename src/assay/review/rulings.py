@@ -1,0 +1,332 @@
+"""The expert's gate: promote, correct, reject. The file and the record of who, when and why change
+together."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from assay.core.errors import InputError
+from assay.core.files import write_atomic
+from assay.formats import gold_rows
+from assay.formats.gold_rows import Approval, GoldRow, Line
+from assay.review.bootstrap import EVERYTHING, item_of
+from assay.review.identity import name_of
+from assay.store import Store
+from assay.store.records import ReviewItem, ReviewState, Ruling, Vote
+from assay.telemetry.recorder import new_id
+
+
+class Ruled(msgspec.Struct, frozen=True, kw_only=True):
+    """What a ruling did: the rows it changed, those that were so already, and where the set stands
+    now."""
+
+    state: str
+    ids: tuple[str, ...]
+    already: tuple[str, ...]
+    approval: Approval
+
+
+class Correction(msgspec.Struct, frozen=True, kw_only=True):
+    """What an expert changes on a row. None leaves a value as it is; `add` and `remove` change the
+    documents."""
+
+    query: str | None = None
+    practice_area: str | None = None
+    note: str | None = None
+    relevant: tuple[str, ...] | None = None
+    add: tuple[str, ...] = ()
+    remove: tuple[str, ...] = ()
+
+
+Change = Callable[[Line], Line | None]
+
+
+def promote(
+    store: Store,
+    path: Path,
+    ids: Sequence[str],
+    *,
+    by: str,
+    why: str = "",
+    now: datetime | None = None,
+) -> Ruled:
+    """Make bootstrap rows the chair's own. A row that is the chair's already stays as it is."""
+    return _rule(
+        store,
+        path,
+        ids,
+        lambda line: gold_rows.edited_line(line, source="chair"),
+        "approved",
+        by,
+        why or "read and approved",
+        now,
+    )
+
+
+def correct(
+    store: Store,
+    path: Path,
+    id: str,
+    correction: Correction,
+    *,
+    by: str,
+    why: str,
+    now: datetime | None = None,
+    also: Sequence[Ruling] = (),
+) -> Ruled:
+    """Change a row and make it the chair's own. A chair's row can be corrected again. `also` are
+    rulings that led to the correction: they are recorded with it or not at all."""
+    _say_why(why, "correct")
+    return _rule(
+        store, path, [id], lambda line: _corrected(line, correction), "approved", by, why, now, also
+    )
+
+
+def reject(
+    store: Store, path: Path, ids: Sequence[str], *, by: str, why: str, now: datetime | None = None
+) -> Ruled:
+    """Take rows out of the gold set. The bootstrap does not bring a rejected query back."""
+    _say_why(why, "reject")
+    return _rule(store, path, ids, lambda line: None, "rejected", by, why, now)
+
+
+def reopen(
+    store: Store, path: Path, id: str, *, by: str, why: str = "", now: datetime | None = None
+) -> Ruled:
+    """Take a rejection back: the row is in the file again and waits; one that was the chair's is
+    the chair's again."""
+    _say_who(by)
+    at = now or datetime.now(UTC)
+    with _locked(path):
+        lines = gold_rows.read_lines(path)
+        gold = name_of(store, path, claim=False)
+        items = store.review_items(gold=gold, kind="gold_row", state="rejected", limit=EVERYTHING)
+        item = next((item for item in items if item.ref == id), None)
+        if item is None or any(row.id == id for row in gold_rows.rows(lines)):
+            raise InputError(f"row {id!r} is not rejected", where=str(path))
+        row = _before_rejection(store, item)
+        state: ReviewState = "approved" if row.source == "chair" else "pending_review"
+        lines.append(gold_rows.row_line(row, gold_rows.line_end(lines)))
+        ruling = Ruling(
+            item=item,
+            state=state,
+            by=by,
+            at=at,
+            reason=why or "rejection taken back",
+            after=msgspec.to_builtins(row),
+        )
+        _record(store, path, [ruling], lines)
+    return Ruled(
+        state=state, ids=(id,), already=(), approval=gold_rows.approval(gold_rows.rows(lines))
+    )
+
+
+def _before_rejection(store: Store, item: ReviewItem) -> GoldRow:
+    """The row as it was, with what an expert had made of it: the audit trail has it."""
+    for entry in store.audit(subject=f"{item.gold}/{item.ref}", action="review.rejected", limit=1):
+        if entry.before and entry.before.get("source") == "chair":
+            return msgspec.convert(entry.before, GoldRow)
+    return GoldRow(
+        id=item.ref,
+        query=item.query,
+        practice_area=item.practice_area,
+        corpus=item.corpus,
+        relevant_case_law_ids=item.doc_ids,
+        source="bootstrap",
+    )
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Only a file that is there has rows to decide on; a mistyped one leaves nothing behind."""
+    if not path.exists():
+        raise InputError(
+            "no such gold set", where=str(path), hint="Make one with `assay gold bootstrap`."
+        )
+    with gold_rows.locked(path):
+        yield
+
+
+def _say_who(by: str) -> None:
+    if not by.strip():
+        raise InputError("say who decides", hint="Give the name with --by.")
+
+
+def _say_why(why: str, what: str) -> None:
+    if not why.strip():
+        raise InputError(f"to {what} a row, say why", hint="Give the reason with --why.")
+
+
+def _corrected(line: Line, correction: Correction) -> Line:
+    assert line.row is not None
+    given = {
+        name: value
+        for name in ("query", "practice_area", "note")
+        if (value := getattr(correction, name)) is not None
+    }
+    if not given.get("query", "x").strip():
+        raise InputError("a gold row needs a query", where=line.row.id)
+    ids = line.row.relevant_case_law_ids if correction.relevant is None else correction.relevant
+    stray = [id for id in correction.remove if id not in line.row.relevant_case_law_ids]
+    if stray:
+        raise InputError(
+            f"the row has no document {stray[0]!r} to remove",
+            where=line.row.id,
+            hint=f"It has {', '.join(line.row.relevant_case_law_ids)}.",
+        )
+    ids = tuple(
+        id
+        for id in dict.fromkeys((*ids, *correction.add))
+        if id.strip() and id not in correction.remove
+    )
+    if not ids:
+        raise InputError(
+            "no document would be left", where=line.row.id, hint="Reject the row instead."
+        )
+    return gold_rows.edited_line(line, **given, relevant_case_law_ids=ids, source="chair")
+
+
+def _rule(
+    store: Store,
+    path: Path,
+    ids: Sequence[str],
+    change: Change,
+    state: ReviewState,
+    by: str,
+    why: str,
+    now: datetime | None,
+    also: Sequence[Ruling] = (),
+) -> Ruled:
+    _say_who(by)
+    at = now or datetime.now(UTC)
+    with _locked(path):
+        lines = gold_rows.read_lines(path)
+        places = {id: _place(lines, path, id) for id in dict.fromkeys(ids)}
+        changed = {place: change(lines[place]) for place in places.values()}
+        already = tuple(id for id, place in places.items() if _same(lines[place], changed[place]))
+        changed |= {places[id]: lines[places[id]] for id in already}  # byte for byte
+        new = [changed.get(place, line) for place, line in enumerate(lines)]
+        kept = [line for line in new if line is not None]
+        gold = name_of(store, path)
+        queued = _queued(store, gold)
+        theirs = {
+            row.key for row in gold_rows.rows(lines) if row.source == "bootstrap"
+        }  # these wait for themselves
+        waiting = {
+            item.id
+            for item in queued.values()
+            if item.state == "pending_review" and item.key not in theirs
+        }
+        items = {id: _item(queued, lines[place], gold, at) for id, place in places.items()}
+        rulings = [  # a row that was made the chair's by hand may still wait in the queue
+            _ruling(items[id], lines[place], changed[place], state, by, why, at)
+            for id, place in places.items()
+            if id not in already or items[id].id in waiting
+        ]
+        if rulings or also:
+            rulings += also
+            _record(store, path, rulings, kept)
+    done = tuple(id for id in places if id not in already)
+    return Ruled(
+        state=state, ids=done, already=already, approval=gold_rows.approval(gold_rows.rows(kept))
+    )
+
+
+def _same(before: Line, after: Line | None) -> bool:
+    """Nothing but spacing would change."""
+    return after is not None and after.row == before.row
+
+
+def _record(store: Store, path: Path, rulings: Sequence[Ruling], lines: Sequence[Line]) -> None:
+    """File and record together: the file is replaced just before the record is committed, and put
+    back on failure."""
+    before = path.read_bytes()
+    try:
+        store.rule(rulings, then=lambda: _save(path, lines))
+    except BaseException:
+        if path.read_bytes() != before:
+            write_atomic(path.resolve(), before)
+        raise
+
+
+def _save(path: Path, lines: Sequence[Line]) -> None:
+    write_atomic(path.resolve(), gold_rows.assemble(lines))
+
+
+def _place(lines: Sequence[Line], path: Path, id: str) -> int:
+    places = [
+        place for place, line in enumerate(lines) if line.row is not None and line.row.id == id
+    ]
+    if len(places) == 1:
+        return places[0]
+    if places:
+        on = ", ".join(str(place + 1) for place in places[1:])
+        hint = "Give each row its own id first; `assay gold bootstrap` renumbers its own rows."
+        raise InputError(
+            f"id {id!r} is also on line {on}", where=f"{path}:{places[0] + 1}", hint=hint
+        )
+    near = difflib.get_close_matches(id, [row.id for row in gold_rows.rows(lines)], n=3, cutoff=0.4)
+    raise InputError(
+        f"no row {id!r}", where=str(path), hint=f"Did you mean {', '.join(near)}?" if near else ""
+    )
+
+
+def _queued(store: Store, gold: str) -> dict[str, ReviewItem]:
+    items = store.review_items(gold=gold, kind="gold_row", limit=EVERYTHING)
+    return {item.key: item for item in items} | {
+        item.ref: item for item in items if item.state != "rejected"
+    }
+
+
+def _item(queued: dict[str, ReviewItem], line: Line, gold: str, at: datetime) -> ReviewItem:
+    assert line.row is not None
+    return queued.get(line.row.id) or queued.get(line.row.key) or item_of(line.row, gold, at)
+
+
+def _ruling(
+    item: ReviewItem,
+    before: Line,
+    after: Line | None,
+    state: ReviewState,
+    by: str,
+    why: str,
+    at: datetime,
+) -> Ruling:
+    assert before.row is not None
+    row, new = before.row, after.row if after is not None else None
+    return Ruling(
+        item=item,
+        state=state,
+        by=by,
+        at=at,
+        reason=why,
+        votes=tuple(_votes(item.gold, row, new, by, why, at)),
+        before=msgspec.to_builtins(row),
+        after=msgspec.to_builtins(new) if new is not None else None,
+    )
+
+
+def _votes(
+    gold: str, row: GoldRow, new: GoldRow | None, by: str, why: str, at: datetime
+) -> Iterator[Vote]:
+    """What the expert's word says about each document. Rejecting a query says nothing about
+    documents."""
+    right = new.relevant_case_law_ids if new is not None else ()
+    for doc_id in dict.fromkeys((*row.relevant_case_law_ids, *right)) if new is not None else ():
+        yield Vote(
+            id=new_id(),
+            gold=gold,
+            query_id=row.id,
+            doc_id=doc_id,
+            grade=int(doc_id in right),
+            judge=by,
+            at=at,
+            rationale=why,
+            source="gate",
+        )

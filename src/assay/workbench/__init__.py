@@ -1,0 +1,1 @@
+"""The verbs, one file per command. Values in, values out."""

@@ -1,0 +1,190 @@
+"""The verbs on gold sets: validate, look, convert, perturb. Part of the service layer."""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from assay import formats
+from assay.core.errors import AssayError, InputError, UsageError
+from assay.core.files import move_into_place, scratch_beside
+from assay.core.fingerprints import gold_fingerprint
+from assay.core.types import JUDGMENT_TEXT_COLUMNS, Finding, GoldSet, Query, standing
+from assay.evaluation.expectations import check_expectations
+from assay.judging import rubric as rubrics
+from assay.judging.perturb import perturb
+from assay.judging.validate import validate
+from assay.law.places import document_fields
+from assay.workbench import corpora
+
+
+def validate_gold(dataset: Path, *, corpus: Path | None = None) -> tuple[GoldSet, list[Finding]]:
+    gold = formats.read_gold(dataset)
+    rubric = rubrics.load(gold.rubric or rubrics.DEFAULT)
+    known = corpora.documents(corpus) if corpus else []
+    findings = validate(gold, rubric, {document.id for document in known} if corpus else None)
+    if any(query.checks for query in gold.queries):
+        places = [document_fields(document) for document in known] if corpus else None
+        findings += check_expectations(gold, places, file=str(dataset))
+    return gold, sorted(findings, key=lambda finding: finding.level != "error")
+
+
+def gold_stats(dataset: Path) -> dict[str, Any]:
+    gold = formats.read_gold(dataset)
+    judged = Counter({query.id: 0 for query in gold.queries})
+    grades: Counter[int] = Counter()
+    with_rationale = 0
+    for judgment in gold.iter_judgments():
+        judged[judgment.query_id] += 1
+        grades[judgment.grade] += 1
+        with_rationale += bool(judgment.rationale.strip())
+    per_query = sorted(judged.values())
+    topics: dict[str, Counter[str]] = {}
+    for query in gold.queries:
+        topics.setdefault(query.topic or query.category, Counter())[query.type] += 1
+    return {
+        "name": gold.name,
+        "queries": len(gold.queries),
+        "judgments": gold.judgments.height,
+        "rubric": gold.rubric,
+        "rationales": with_rationale / max(gold.judgments.height, 1),
+        "types": dict(Counter(query.type for query in gold.queries)),
+        "topics": {topic: dict(types) for topic, types in topics.items()},
+        "grades": {str(grade): grades[grade] for grade in sorted(grades, reverse=True)},
+        "judged_per_query": {
+            "min": per_query[0],
+            "median": per_query[len(per_query) // 2],
+            "max": per_query[-1],
+        },
+        "fingerprint": gold_fingerprint(gold),
+    }
+
+
+def describe(name: str, path: Path) -> dict[str, Any]:
+    """One line of a list of gold sets; what cannot be read is in the list too. A file is read again
+    when it changes."""
+    try:
+        if path.is_file():  # the time of a folder says nothing of the files in it
+            status = path.stat()
+            facts = _known_facts(path, status.st_mtime_ns, status.st_size)
+        else:
+            facts = _facts(path)
+    except (AssayError, OSError) as error:
+        return {"name": name, "path": str(path), "error": str(error)}
+    return {"name": name, "path": str(path), **facts}
+
+
+@functools.lru_cache(maxsize=64)
+def _known_facts(path: Path, _changed: int, _size: int) -> dict[str, Any]:
+    return _facts(path)
+
+
+def _facts(path: Path) -> dict[str, Any]:
+    gold = formats.read_gold(path)
+    approved, total = gold.approved_rows, len(gold.queries)
+    return {
+        "queries": total,
+        "judgments": gold.judgments.height,
+        "status": standing(approved, total) if gold.from_logs else gold.status or "unknown",
+        "approved_share": approved / max(total, 1) if gold.from_logs else None,
+    }
+
+
+def convert_gold(
+    source: Path,
+    target: Path,
+    *,
+    source_format: str | None = None,
+    target_format: str | None = None,
+) -> tuple[list[Path], list[str]]:
+    """Write `source` in another format; return the files written and, honestly, what that format
+    could not hold."""
+    gold = _readable(source, source_format)
+    if target_format is not None and target_format not in formats.GOLD_FORMATS:
+        raise InputError(
+            f"unknown format {target_format!r}", hint=f"Known: {', '.join(formats.GOLD_FORMATS)}."
+        )
+    name = target_format or formats.format_of_name(target)
+    if target_format is None and name == "json" and not gold.judgments.height:
+        name = "golden"  # expectations without grades: the other JSON
+    # written aside and read back first: what the format refuses must not replace a good file
+    with scratch_beside(target) as scratch:
+        draft = scratch / target.name
+        try:
+            written = formats.write_gold(gold, draft, name)
+            lost = list(_lost(gold, formats.read_gold(draft, name)))
+        except InputError as error:
+            raise InputError(
+                f"{name} cannot hold this set: {error.message}", where=str(source), hint=error.hint
+            ) from error
+        return [
+            move_into_place(path, target.parent / path.relative_to(scratch)) for path in written
+        ], lost
+
+
+def _readable(source: Path, format: str | None = None) -> GoldSet:
+    """A gold set to write again: an expectation that cannot be read is refused, and not copied."""
+    gold = formats.read_gold(source, format)
+    if any(query.checks for query in gold.queries):
+        check_expectations(gold, file=str(source))
+    return gold
+
+
+def _lost(before: GoldSet, after: GoldSet) -> Iterable[str]:
+    """What reading the written file back does not give again."""
+    then = {query.id: query for query in after.queries}
+    for field in Query.__struct_fields__:
+        changed = sum(
+            1
+            for query in before.queries
+            if getattr(query, field)
+            and getattr(then.get(query.id), field, None) != getattr(query, field)
+        )
+        if changed:
+            yield f"{field} of {changed} queries"
+    kept = {(judgment.query_id, judgment.doc_id): judgment for judgment in after.iter_judgments()}
+    for field in ("grade", *JUDGMENT_TEXT_COLUMNS):
+        changed = sum(
+            1
+            for judgment in before.iter_judgments()
+            if getattr(judgment, field) not in ("", None)
+            and getattr(kept.get((judgment.query_id, judgment.doc_id)), field, None)
+            != getattr(judgment, field)
+        )
+        if changed:
+            yield f"{field} of {changed} judgments"
+    for field in ("taxonomy", "version", "created_at", "description", "rubric", "status", "extra"):
+        if getattr(before, field) and getattr(after, field) != getattr(before, field):
+            yield field
+
+
+def rubric_page(name: str) -> str:
+    return rubrics.as_markdown(rubrics.load(name))
+
+
+def perturb_gold(
+    source: Path,
+    output: Path,
+    *,
+    kinds: Sequence[str] = (),
+    seed: int = 0,
+    language: str | None = None,
+    parents: bool = True,
+) -> tuple[int, int]:
+    """Write adversarial variants of a gold set; returns how many questions and how many variants
+    the file has."""
+    gold = _readable(source)
+    if output.exists() and output.samefile(source):
+        raise UsageError(
+            "the output would overwrite an input", where=str(output), hint="Give another file name."
+        )
+    varied = perturb(gold, kinds=kinds, seed=seed, language=language, parents=parents)
+    variants = sum("perturbation" in query.extra for query in varied.queries)
+    if not variants:
+        hint = "Its language may not have them, or was guessed wrong: see --language and --kind."
+        raise UsageError("no question can be varied so", where=str(source), hint=hint)
+    formats.write_gold(varied, output, "json" if varied.judgments.height else "golden")
+    return len(varied.queries) - variants, variants

@@ -1,0 +1,104 @@
+"""Whether unjudged documents could turn a difference around, checked against every possible
+assignment of grades."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from typing import Any
+
+import pytest
+
+from assay import evaluate
+from assay.evaluation import overturn
+from assay.evaluation.comparison import compare
+from assay.reports.terminal import receipt_of_measures
+
+MEASURES = ["nDCG@4", "P@3", "R@4", "RR", "AP", "RBP(rel=1)", "Success@2", "ERR(max=2)@4"]
+
+Grades = dict[str, dict[str, int]]
+
+
+def results(runs: dict[str, list[str]], grades: Grades, measures: list[str]) -> dict[str, Any]:
+    """A results object of these rankings."""
+    scored = {
+        query: {doc: float(-place) for place, doc in enumerate(docs)}
+        for query, docs in runs.items()
+    }
+    sheet = evaluate(scored, grades, measures)
+    lines = receipt_of_measures(sheet.measures)
+    entries = [
+        {
+            "query_id": query,
+            "query_text": query,
+            "results": docs,
+            "grades": [grades[query].get(doc) for doc in docs],
+            "judged": sorted(grades[query].values(), reverse=True),
+            "metrics": {line["key"]: sheet.values[row][place] for place, line in enumerate(lines)},
+        }
+        for row, (query, docs) in enumerate(runs.items())
+    ]
+    receipt = {"measures": lines, "gold": {"fingerprint": "g"}}
+    return {"per_query": entries, "receipt": receipt}
+
+
+def lowest(a: dict[str, list[str]], b: dict[str, list[str]], grades: Grades, measure: str) -> float:
+    """The least mean of a - b over all grades 0 and 2 of what is unjudged in either."""
+    found = []
+    for query in a:
+        seen = [doc for doc in dict.fromkeys(a[query] + b[query]) if doc not in grades[query]]
+        leads = []
+        for values in itertools.product((0, 2), repeat=len(seen)):
+            full = {query: grades[query] | dict(zip(seen, values, strict=True))}
+            one, two = (
+                results({query: run[query]}, full, [measure])["per_query"][0]["metrics"]
+                for run in (a, b)
+            )
+            leads.append(next(iter(one.values())) - next(iter(two.values())))
+        found.append(min(leads))
+    return sum(found) / len(found)
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_a_star_stands_where_some_grades_turn_it_around(measure: str) -> None:
+    draw = random.Random(measure)
+    seen = set()
+    for _ in range(25):
+        queries = ("q1", "q2")
+        docs = [f"d{n}" for n in range(7)]
+        runs = [{query: draw.sample(docs, 4) for query in queries} for _ in range(2)]
+        grades = {
+            query: {doc: draw.choice((0, 1, 2)) for doc in draw.sample(docs, 4)} | {"x": 2}
+            for query in queries
+        }
+        first, second = (results(run, grades, [measure]) for run in runs)
+        row = compare([first, second], ["a", "b"]).differences[0]
+        if abs(row.difference) > 1e-9:
+            better, worse = (runs[1], runs[0]) if row.difference > 0 else (runs[0], runs[1])
+            least = lowest(better, worse, grades, measure)
+            if abs(least) > 1e-9:
+                seen.add(row.could_flip)
+                assert row.could_flip == (least < 0), (runs, grades)
+    assert True in seen
+
+
+def test_what_both_return_at_the_same_rank_turns_nothing_around() -> None:
+    grades = {f"q{n}": {"good": 2, "bad": 0} for n in range(5)}
+    rankings = [[f"u{n}" for n in range(4)] + [last] for last in ("bad", "good")]
+    first, second = (
+        results(dict.fromkeys(grades, docs), grades, ["P@5", "nDCG@5"]) for docs in rankings
+    )
+    found = compare([first, second], ["a", "b"]).differences
+    assert [row.could_flip for row in found] == [False, False]
+    assert [row.effect_size for row in found] == [
+        None,
+        None,
+    ]  # every query changed by the same amount
+
+
+def test_hits_that_only_the_loser_returns_can_turn_it_around() -> None:
+    entry = {"judged": [2], "results": ["good"], "grades": [2]}
+    other = {"judged": [2], "results": ["u1", "u2"], "grades": [None, None]}
+    assert overturn.could_overturn("P@5", [entry], [other], 0.2)
+    assert not overturn.could_overturn("P@5", [entry] * 3, [other, entry, entry], 0.5)
+    assert not overturn.could_overturn("Bpref", [entry], [other], 0.2)

