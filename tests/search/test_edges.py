@@ -176,7 +176,7 @@ def test_without_the_encoder_scores_still_mean_something(home: Path, tmp_path: P
 def test_another_encoder_leaves_the_kind_of_collection_as_it_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(index_files, "named_encoder", lambda name: Fake())
+    monkeypatch.setattr(index, "named_encoder", lambda name: Fake())
     text = "A council member asked whether the member may vote. " * 60
     documents = [
         (Document(id=str(n), text=text, language="en", fields={"question": "May I?"}), str(n))
