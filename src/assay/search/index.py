@@ -32,10 +32,8 @@ from assay.language.analysis import (
     English,
     analyzer,
     grams,
-    guess_language,
-    is_foreign,
-    language_code,
 )
+from assay.language.detect import detect, is_foreign, language_code
 from assay.search.dense import encoder as named_encoder
 from assay.search.learned import LEARNED, document_vectors, word_vectors
 from assay.search.lexical import Array, Bm25, Counts, Floats, bm25, count_terms
@@ -125,8 +123,8 @@ def _language(stated: Sequence[str], views: Sequence[View]) -> str:
     sample = [f"{view.title} {view.body}"[:2_000] for view in views[:200]]
     if known:
         most = min(known, key=lambda code: (-known[code], code))
-        return guess_language(sample) if is_foreign(" ".join(sample), most) else most
-    return guess_language(sample)
+        return detect(sample) if is_foreign(" ".join(sample), most) else most
+    return detect(sample)
 
 
 def _build_stems(

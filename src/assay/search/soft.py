@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from assay.language.analysis import Analyzer, without_dots
+from assay.language.analysis import Analyzer
+from assay.language.finnish import without_dots
 from assay.search.lexical import Array, Counts
 
 Doubles = np.ndarray[Any, np.dtype[np.float64]]
