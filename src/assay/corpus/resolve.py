@@ -17,7 +17,7 @@ from assay.corpus.letters import Letters
 from assay.law.citation import PLAIN, Citation, Facts, Resolution, Scheme, Status, narrowed
 from assay.law.parse import parse
 
-VERSION = 1
+VERSION = 2  # raised when the same texts give other citations
 MANY_LAWS = 5000  # beyond this, knowing all names does not help to read one
 
 
@@ -93,22 +93,22 @@ class Resolver:
     def resolve(self, citation: Citation, source: int | None = None) -> Resolution:
         """The documents that a citation names. `source` is the row of the citing document, whose
         own law and section a relative citation means."""
-        found = self._found(citation, source)
-        if source is None or source not in found.rows:
-            return found
-        others = tuple(row for row in found.rows if row != source)
-        if others and found.status == "resolved":
-            return Resolution("resolved", others, found.reason)
+        outcome = self._outcome(citation, source)
+        if source is None or source not in outcome.rows:
+            return outcome
+        others = tuple(row for row in outcome.rows if row != source)
+        if others and outcome.status == "resolved":
+            return Resolution("resolved", others, outcome.reason)
         return Resolution("self", (), "the document itself")
 
-    def _found(self, citation: Citation, source: int | None) -> Resolution:
+    def _outcome(self, citation: Citation, source: int | None) -> Resolution:
         if citation.normal in self.aliases:
             return narrowed(self.aliases[citation.normal], "id")
         if citation.kind == "letter":
             return self.letters.letter(citation, source)
         if citation.kind == "opinion":
             return self.letters.opinion(citation)
-        if citation.kind == "statute" and self.laws.places and citation.language in ("fi", "he"):
+        if citation.kind == "statute" and self.laws.places:
             return self.laws.statute(citation, source)
         return Resolution("no-document", (), f"no {citation.kind} is a document of this corpus")
 
@@ -118,17 +118,17 @@ def cite(
 ) -> list[Resolved]:
     """The citations of a text with what they name in a corpus."""
     if corpus is None:
-        found = parse(text, language, scheme=scheme)
+        reason = "no corpus was given"
         return [
-            Resolved(citation=one, status="no-document", targets=(), reason="no corpus was given")
-            for one in found
+            Resolved(citation=citation, status="no-document", targets=(), reason=reason)
+            for citation in parse(text, language, scheme=scheme)
         ]
     resolver = resolver_of(str(corpus.data))
     answers = []
-    languages = language or (None if resolver.laws.places else resolver.scheme.language or None)
-    for citation in parse(
-        text, languages, scheme=msgspec.structs.replace(resolver.scheme, language="")
-    ):
+    usual = resolver.scheme.language
+    languages = language or (None if resolver.laws.places else usual or None)
+    scheme = msgspec.structs.replace(resolver.scheme, language="")
+    for citation in parse(text, languages, scheme=scheme, first=usual):
         outcome = resolver.resolve(citation)
         targets = tuple(corpus.at(row).id for row in outcome.rows)
         answers.append(

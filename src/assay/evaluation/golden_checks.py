@@ -15,7 +15,7 @@ from typing import Any
 from assay.core.errors import InputError, UsageError
 from assay.core.types import GoldSet, Hit, Query, QueryResult, Run
 from assay.language.terms import contains_term, has_words
-from assay.law.places import (
+from assay.law.matching import (
     NOWHERE,
     Locate,
     Place,
