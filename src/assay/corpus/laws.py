@@ -1,17 +1,21 @@
 """Sections and moments of laws, by name or by Akoma Ntoso address.
 
-The idea: a citation says little, and what it leaves out is settled by where it stands. `Laws` keeps
-every document's standing (law, chapter, schedule, section, moment) and finds a section in three
-steps. Which law: the one named, by its number, its name in base form, or the first words of a long
-name; with none named, the citing document's own; outside a law, every law, and a moment that only
-one of them has decides. Which section: its number in that law, in the schedule named or stood in
-(a schedule may mean the body of its law); where numbers begin anew in each chapter, a bare one
-means the chapter it stands in. Which moments: all of the section, or those named; a paragraph in
-brackets that is no document of its own is the section it is in. What is left with two answers is
-ambiguous and says between what.
+**Idea.** A citation of a law is a path with steps left out: law, schedule, chapter, section and
+moment. What is left out is either said by the place the citation stands in ("this law", "moment 2",
+a bare section inside an act) or does not matter, because only one thing fits. So every document
+gets its `Standing`, and a citation is resolved from the outside in:
 
-An address of Akoma Ntoso names an element by its id; documents are kept under the ids of all the
-elements they lie in."""
+1. *The law.* By its number; "this law" is the citing document's own; by its name, in the base form
+   of its language; by the beginning of its name, if it is two words or more
+   and only one law begins so; and where none is named, the citing document's own, or any.
+2. *The section.* In the schedule the citation names or stands in. Where section numbers begin anew
+   in each chapter, a bare number means the chapter it stands in, as lawyers read it.
+3. *The moment.* If it names one. A section without a moment is all its moments; a paragraph inside
+   a moment is the moment.
+
+After each step what is left may be nothing, which is said with the reason, or of several laws or
+chapters, which is ambiguous: the resolver never chooses by chance.
+"""
 
 from __future__ import annotations
 
@@ -38,12 +42,15 @@ class Standing(NamedTuple):
 
 
 class Laws:
+    """The laws of a corpus. A law is known by its number, or by its title where it has none."""
+
     def __init__(self) -> None:
-        self.names: dict[str, set[str]] = defaultdict(set)
+        self.names: dict[str, set[str]] = defaultdict(set)  # base form of a name -> laws
+        # by law, schedule and section
         self.sections: dict[tuple[str, str, str], list[Standing]] = defaultdict(list)
-        self.places: dict[int, Standing] = {}
-        self.titles: dict[str, str] = {}
-        self.elements: dict[str, list[int]] = defaultdict(list)
+        self.places: dict[int, Standing] = {}  # by row
+        self.titles: dict[str, str] = {}  # by law
+        self.elements: dict[str, list[int]] = defaultdict(list)  # by work and element, as addressed
         self.works: set[str] = set()
 
     def add(self, row: int, facts: Facts, section: str, moment: str) -> None:
