@@ -16,7 +16,8 @@ from rich.console import Console
 from assay.core.errors import EngineError, InputError
 from assay.core.types import Document
 from assay.corpus import import_corpus
-from assay.language.analysis import analyzer, guess_language, language_code
+from assay.language.analysis import analyzer
+from assay.language.detect import detect, language_code
 from assay.reports.listing import search_page
 from assay.search import dense, index, index_files
 from assay.search.profile import FINNISH, OPINIONS, with_encoder
@@ -125,8 +126,8 @@ def test_a_short_text_shows_its_words(tmp_path: Path) -> None:
 
 
 def test_swedish_is_neither_english_nor_finnish(tmp_path: Path) -> None:
-    assert guess_language([SWEDISH]) == ""
-    assert guess_language(TEXTS.values()) == "en"
+    assert detect([SWEDISH]) == ""
+    assert detect(TEXTS.values()) == "en"
     corpus(tmp_path, {f"s{n}": part for n, part in enumerate(SWEDISH.split(". "))})
     assert corpora.index_corpus("c", home=tmp_path)["encoder"] == "learned"
     assert first(tmp_path, "överklaga beslut") == ("s1", False)

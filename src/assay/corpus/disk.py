@@ -42,15 +42,10 @@ FORMAT = 1
 MANIFEST = "corpus.json"
 Rows = np.ndarray[Any, np.dtype[np.int64]]
 
-LOCATOR_COLUMNS = {
-    "doc_id": "locator.doc_id",
-    "section": "locator.section",
-    "moment": "locator.moment",
-    "page": "locator.page",
-    "table": "locator.table",
-    "row": "locator.row",
-    "version": "locator.version",
-}
+LOCATOR_COLUMNS = {name: f"locator.{name}" for name in Locator.__struct_fields__}
+# Parts that a Locator got later. They repeat what the metadata says, and are left out of a
+# document's digest, so that a corpus keeps the fingerprint that earlier results name.
+LATER_PARTS = ("part", "chapter", "schedule", "column")
 TEXT_COLUMNS = ("id", "title", "text", "language", "valid_from", "valid_to")
 SCHEMA = pl.Schema(
     {
@@ -294,7 +289,7 @@ def document_frame(documents: list[Document], sources: list[str]) -> pl.DataFram
     columns["type"] = [_string(doc.metadata.get("type")) for doc in documents]
     columns["year"] = [_year(doc) for doc in documents]
     columns["source"] = sources
-    columns["digest"] = [hashlib.sha256(encode(doc)).hexdigest() for doc in documents]
+    columns["digest"] = [_digest(encode(_as_before(doc))) for doc in documents]
     schema = pl.Schema(SCHEMA)
     for name in sorted({name for doc in documents for name in doc.fields}):
         columns[f"fields.{name}"] = [doc.fields.get(name) for doc in documents]
@@ -302,12 +297,24 @@ def document_frame(documents: list[Document], sources: list[str]) -> pl.DataFram
     return pl.DataFrame(columns, schema=schema)
 
 
+def _as_before(document: Document) -> Document:
+    if document.locator is None:
+        return document
+    locator = msgspec.structs.replace(document.locator, **dict.fromkeys(LATER_PARTS))
+    return msgspec.structs.replace(document, locator=locator)
+
+
+def _digest(encoded: bytes) -> str:
+    return hashlib.sha256(encoded).hexdigest()
+
+
 def documents_of(frame: pl.DataFrame) -> Iterator[Document]:
     """The way back: what is null was not there."""
     columns = [name for name in frame.columns if name.startswith("fields.")]
     field_of = {name: name.removeprefix("fields.") for name in columns}
     for row in frame.iter_rows(named=True):
-        locator = {key: row[name] for key, name in LOCATOR_COLUMNS.items() if row[name] is not None}
+        located = {key: row.get(name) for key, name in LOCATOR_COLUMNS.items()}
+        locator = {key: value for key, value in located.items() if value is not None}
         yield Document(
             **{name: row[name] for name in TEXT_COLUMNS},
             fields={key: row[name] for name, key in field_of.items() if row[name] is not None},

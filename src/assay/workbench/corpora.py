@@ -21,7 +21,7 @@ from assay.corpus import Corpus, cite, import_corpus, list_corpora, open_corpus,
 from assay.corpus.frozen import freeze, open_frozen
 from assay.corpus.quality import check, stats
 from assay.engines.baselines import read_documents
-from assay.law.places import holds_on, normal_date, validity
+from assay.law.versions import holds_on, normal_date, validity
 from assay.search import index_files
 from assay.search.dense import named_encoder
 from assay.search.engine import Engine

@@ -17,7 +17,7 @@ from assay.evaluation.expectations import check_expectations
 from assay.judging import rubric as rubrics
 from assay.judging.perturb import perturb
 from assay.judging.validate import validate
-from assay.law.places import document_fields
+from assay.law.matching import document_fields
 from assay.workbench import corpora
 
 
