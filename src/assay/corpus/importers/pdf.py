@@ -14,7 +14,6 @@ from typing import Any
 
 from assay.core.errors import InputError
 
-
 BOLD = 500  # font weights above this
 SHY = "\u00ad"  # a hyphen at the end of a line
 MAX_RULINGS = 20_000  # of a page: a drawing of more is a picture
