@@ -76,7 +76,7 @@ def test_an_unchanged_source_is_not_read_again(tmp_path: Path) -> None:
     assert len(list((tmp_path / "corpora/c").glob("data-*"))) == 1
 
 
-def test_helpers_read_the_same_as_one_process(tmp_path: Path) -> None:
+def test_workers_read_the_same_as_one_process(tmp_path: Path) -> None:
     source = write_opinions(tmp_path / "s", (opinion(f"A-90-{n:03d}") for n in range(1, 600)))
     alone = import_corpus("fppc", source, name="alone", home=tmp_path, jobs=1)
     stages: list[tuple[str, int, int]] = []
@@ -91,6 +91,19 @@ def test_helpers_read_the_same_as_one_process(tmp_path: Path) -> None:
     assert alone.fingerprint == shared.fingerprint
     assert alone.documents == shared.documents == 599
     assert ("reading", 599, 599) in stages
+
+
+def test_what_is_wrong_is_said_the_same_by_a_worker(tmp_path: Path) -> None:
+    source = write_opinions(tmp_path / "s", (opinion(f"A-90-{n:03d}") for n in range(1, 600)))
+    broken = next(source.rglob("A-90-598.json"))
+    broken.write_text("{")
+    said = []
+    for jobs in (1, 2):
+        with pytest.raises(InputError) as refused:
+            import_corpus("fppc", source, name="c", home=tmp_path, jobs=jobs, strict=True)
+        said.append(str(refused.value))
+    assert "not valid JSON" in said[0]
+    assert said[0] == said[1]
 
 
 KILLED = """

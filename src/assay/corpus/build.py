@@ -13,20 +13,19 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Any
 
 import msgspec
 import numpy as np
 import polars as pl
 
-from assay.core.errors import InputError
+from assay.core.errors import AssayError, InputError
 from assay.core.files import sha256_of, write_atomic
+from assay.core.workers import Failure, Job, run_jobs
 from assay.corpus import disk
 from assay.corpus.disk import (
     FORMAT,
@@ -53,10 +52,9 @@ from assay.corpus.parts import (
 )
 from assay.corpus.resolve import VERSION as RESOLVE_VERSION
 from assay.corpus.resolve import Resolver
-from assay.corpus.worker import ask, helper
 
 Progress = Callable[[str, int, int], None]  # stage, done, total
-PARALLEL_BYTES = 32 * 2**20  # below this, starting helpers costs more than it saves
+PARALLEL_BYTES = 32 * 2**20  # below this, starting workers costs more than it saves
 
 
 class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -211,37 +209,29 @@ def _read_all(work: list[Batch], folder: Path, jobs: int | None, tell: Progress)
     done = total - sum(len(batch.units) for batch in open_work)
     tell("reading", done, total)
     size = sum(unit.size for batch in open_work for unit in batch.units)
-    helpers = min(jobs or min(os.cpu_count() or 1, 4), len(open_work))
-    if helpers < 2 or (jobs is None and size < PARALLEL_BYTES):
+    workers = min(jobs or min(os.cpu_count() or 1, 4), len(open_work))
+    if workers < 2 or (jobs is None and size < PARALLEL_BYTES):
         for batch in open_work:
             read_batch(batch)
             done += len(batch.units)
             tell("reading", done, total)
         return
-    queue: SimpleQueue[Batch | None] = SimpleQueue()
-    for item in [*open_work, *[None] * helpers]:
-        queue.put(item)
-    counted: SimpleQueue[int] = SimpleQueue()
+    jobs_of_batches = [Job(read_batch, (batch,)) for batch in open_work]
+    with closing(run_jobs(jobs_of_batches, at_once=workers)) as answers:
+        for number, answer in answers:
+            if isinstance(answer, Failure):
+                raise _cannot_read(open_work[number], answer)
+            done += len(open_work[number].units)
+            tell("reading", done, total)
 
-    def serve() -> None:
-        with helper() as process:
-            while (batch := queue.get()) is not None:
-                ask(process, batch)
-                counted.put(len(batch.units))
 
-    with ThreadPoolExecutor(helpers) as pool:
-        running = [pool.submit(serve) for _ in range(helpers)]
-        while not all(task.done() for task in running) or not counted.empty():
-            if any(task.done() and task.exception() for task in running):
-                while not queue.empty():
-                    queue.get()
-                for _ in running:
-                    queue.put(None)
-            with suppress(Exception):
-                done += counted.get(timeout=0.2)
-                tell("reading", done, total)
-        for task in running:
-            task.result()
+def _cannot_read(batch: Batch, failure: Failure) -> AssayError:
+    if failure.error is not None:
+        return failure.error
+    place = f"{batch.units[0].path} or a file after it"
+    if failure.kind == "raised":
+        return AssayError(f"an importer failed on {place}: {failure.message}")
+    return AssayError(f"a worker process ended while reading {place}")
 
 
 # ── putting together ──────────────────────────────────────────────────────────────────────────────

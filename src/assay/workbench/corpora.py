@@ -22,10 +22,11 @@ from assay.corpus.frozen import freeze, open_frozen
 from assay.corpus.quality import check, stats
 from assay.engines.baselines import read_documents
 from assay.law.places import holds_on, normal_date, validity
-from assay.search import index as indexes
-from assay.search.dense import encoder as named_encoder
+from assay.search import index_files
+from assay.search.dense import named_encoder
 from assay.search.engine import Engine
-from assay.search.index import Index, IndexProblem, Tick
+from assay.search.index import Index, Tick, build
+from assay.search.index_files import IndexProblem
 
 __all__ = [
     "Filters",
@@ -130,14 +131,14 @@ def _build(
     folder = index_folder(corpus, home)
     previous = None if fresh else _readable(folder)
     digests = corpus.frame.select("digest").collect()["digest"].to_list()
-    built = indexes.build(
+    built = build(
         zip(corpus.iter(), digests, strict=True),
         encoder=encoder,
         dense=dense,
         previous=previous,
         tick=tick,
     )
-    indexes.save(built, folder, corpus.fingerprint)
+    index_files.save(built, folder, corpus.fingerprint)
     old = (
         set(previous.digests)
         if previous is not None and previous.profile == built.profile
@@ -148,7 +149,7 @@ def _build(
 
 def _readable(folder: Path) -> Index | None:
     try:
-        return indexes.load(folder)
+        return index_files.load(folder)
     except IndexProblem:
         return None
 
@@ -165,7 +166,7 @@ def open_engine(
     corpus = corpus_named(name, home)
     folder = index_folder(corpus, home)
     try:
-        found = indexes.load(folder, corpus.fingerprint)
+        found = index_files.load(folder, corpus.fingerprint)
     except IndexProblem as problem:
         say(f"{corpus.name}: {problem}; building the index")
         dense, encoder = _as_before(folder)
@@ -182,7 +183,7 @@ def _as_before(folder: Path) -> tuple[bool, str]:
     """(dense, encoder): whoever built without the encoder, or with one of their own, wants it
     rebuilt so."""
     try:
-        profile = indexes.read_manifest(folder).profile
+        profile = index_files.read_manifest(folder).profile
     except IndexProblem:
         return True, ""
     return bool(profile.encoder), profile.encoder if profile.encoder.startswith(
@@ -329,7 +330,7 @@ def corpus_rows(home: Path | None = None) -> list[dict[str, Any]]:
     for name in list_corpora(home):
         corpus = open_corpus(home, name)
         manifest = corpus.manifest
-        indexed = (index_folder(corpus, home) / indexes.MANIFEST).exists()
+        indexed = (index_folder(corpus, home) / index_files.MANIFEST).exists()
         rows.append(
             {
                 "name": name,

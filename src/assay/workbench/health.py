@@ -18,7 +18,7 @@ from assay.review.backlog import Backlog, metric
 from assay.review.backlog import prometheus as backlog_metrics
 from assay.review.bootstrap import EVERYTHING
 from assay.review.identity import name_of
-from assay.search import index as indexes
+from assay.search import index_files
 from assay.store import Store, StoreError
 from assay.store.records import ReviewItem
 from assay.telemetry.recorder import Counts
@@ -116,8 +116,8 @@ def _index_state(corpus: Corpus, home: Path | None) -> str:
     """What is there and how large it is; every byte is checked when the index is opened."""
     folder = corpora.index_folder(corpus, home)
     try:
-        manifest = indexes.read_manifest(folder)
-    except indexes.IndexProblem as problem:
+        manifest = index_files.read_manifest(folder)
+    except index_files.IndexProblem as problem:
         return str(problem)
     for name, written in manifest.files.items():
         path = folder / manifest.data / name
