@@ -17,10 +17,10 @@ from assay import __version__, formats, telemetry
 from assay.core.errors import InputError
 from assay.core.files import iter_json_lines
 from assay.core.types import Document, GoldSet, Hit
-from assay.corpus.disk import list_corpora, open_corpus, workspace
+from assay.corpus.disk import list_corpora, open_corpus
 from assay.corpus.resolve import cite
 from assay.evaluation.comparison import Comparison, compare
-from assay.formats import gold_rows
+from assay.formats import gold_jsonl
 from assay.judging.next import next_to_judge as pairs_to_judge
 from assay.review import rulings
 from assay.review.backlog import Backlog, Limits, breaches, notify
@@ -234,10 +234,10 @@ class Desk:
         )
         return len(items)
 
-    def approval(self, gold: Path) -> gold_rows.Approval:
+    def approval(self, gold: Path) -> gold_jsonl.Approval:
         """How much of a gold set is approved; a set with no approved row is provisional
         (bootstrap-only)."""
-        return gold_rows.approval(gold_rows.rows(gold_rows.read_lines(gold)))
+        return gold_jsonl.approval(gold_jsonl.rows(gold_jsonl.read_lines(gold)))
 
     def gold_path(self, name: str) -> Path:
         """By the name it is configured under, or by the name of its file, which is how the store

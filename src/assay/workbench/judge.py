@@ -20,7 +20,7 @@ from assay.core.types import ASKED, GoldSet, Judgment
 from assay.evaluation import gates as policy
 from assay.evaluation.comparison import incomparable
 from assay.evaluation.gates import Check, Gate, decide
-from assay.formats import csv_gold, gold_rows
+from assay.formats import csv_gold, gold_jsonl
 from assay.judging.merge import merge
 from assay.judging.next import Decision, Pair, next_to_judge
 from assay.review.identity import name_of
@@ -334,7 +334,7 @@ def merge_votes(desk: Desk, gold: Path, *, replace: bool = False) -> dict[str, A
 
 def _merged(path: Path, given: Sequence[Judgment], replace: bool) -> dict[str, Any]:
     """All that is new, in one step."""
-    with gold_rows.locked(path):
+    with gold_jsonl.locked(path):
         known = {
             (one.query_id, one.doc_id): one for one in formats.read_gold(path).iter_judgments()
         }
