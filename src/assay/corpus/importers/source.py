@@ -82,8 +82,10 @@ def importer(kind: str) -> Importer:
     if path is None:
         extra = {point.name: point.value for point in entry_points(group=ENTRY_POINTS)}
         if kind not in extra:
-            known = ", ".join((*KINDS, *sorted(extra)))
-            raise InputError(f"unknown kind of source {kind!r}", hint=f"Known: {known}.")
+            raise InputError(
+                f"unknown kind of source {kind!r}",
+                hint=f"Known: {', '.join((*KINDS, *sorted(extra)))}.",
+            )
         path = extra[kind]
     return cast(Importer, import_module(path))
 
