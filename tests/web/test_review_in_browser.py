@@ -44,7 +44,7 @@ def service(store: Store, tmp_path: Path) -> Service:
     store.add_decisions([Decision(id="D", at=NOW + timedelta(days=1), cites=("a", "b"))])
     gold = tmp_path / "gold-set.jsonl"
     made = Service(store=store, gold_sets={"gold-set": gold}, home=tmp_path)
-    made.bootstrap(gold)
+    bootstrap_gold(made, gold)
     return made
 
 

@@ -60,7 +60,7 @@ def service(store: Store, store_url: str, tmp_path: Path) -> Iterator[Service]:
         clock=lambda: NOW,
         recorder=recorder,
     )
-    made.bootstrap(gold)
+    bootstrap_gold(made, gold)
     yield made
     recorder.close()
 

@@ -9,6 +9,7 @@ import pytest
 
 from assay.workbench.gold import gold_list
 from assay.workbench.opening import gold_path, open_service
+from assay.workbench.review import queue
 from command_line import Assay
 
 SEARCH = {
@@ -212,7 +213,7 @@ def test_pairs_to_judge_wait_in_the_queue_of_their_own_set(
         )
         assert assay_cli("score", "--dataset", f"{folder}/gold-set.jsonl", *args).code == 0
     for folder, limit in (("one", 3), ("two", 2)):
-        queue = ("--queue", f"{folder}/gold-set.jsonl", "--limit", limit)
+        asked = ("--queue", f"{folder}/gold-set.jsonl", "--limit", limit)
         assert (
             f"{limit} new pairs wait"
             in assay_cli("gold", "next", "random.json", "bm25.json", *asked).err
