@@ -17,7 +17,7 @@ from assay.store import Store
 from assay.store.records import Decision, SearchLog, Shown
 from assay.web.app import create_app
 from assay.workbench.backlog import backlog
-from assay.workbench.gold import promote
+from assay.workbench.gold import bootstrap_gold, promote
 from assay.workbench.opening import Service, gold_path
 from assay.workbench.review import queue
 
