@@ -10,9 +10,10 @@ import pytest
 
 from assay.core.types import Document, Locator
 from assay.language.analysis import analyzer
-from assay.search.dense import encoder
+from assay.search.dense import named_encoder
 from assay.search.engine import Engine
-from assay.search.index import build, load, save
+from assay.search.index import build
+from assay.search.index_files import load, save
 from assay.search.profile import FINNISH, HEBREW, SOFT
 from assay.search.thesaurus import thesaurus
 
@@ -114,7 +115,7 @@ def test_a_section_that_does_not_exist_is_not_answered() -> None:
 
 
 def test_the_static_encoder_gives_unit_vectors_that_know_meaning() -> None:
-    vectors = encoder("static-fi-1").queries(["budjetti", "talousarvio", "koira", ""])
+    vectors = named_encoder("static-fi-1").queries(["budjetti", "talousarvio", "koira", ""])
     assert np.linalg.norm(vectors[:3], axis=1) == pytest.approx(1, abs=1e-5)
     assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2] + 0.2
     assert not vectors[3].any()
@@ -141,7 +142,7 @@ def test_an_index_with_learned_vectors_comes_back_as_it_was(tmp_path: Path) -> N
 
 
 def test_hebrew_has_an_encoder_of_its_own() -> None:
-    vectors = encoder("static-he-1").queries(["פיטורים", "פיצויי פיטורין", "היטל השבחה"])
+    vectors = named_encoder("static-he-1").queries(["פיטורים", "פיצויי פיטורין", "היטל השבחה"])
     assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2]
     assert build(act(("מס", "מס הכנסה"), ("ערר", "ערר על שומה"), language="he")).profile == HEBREW
 

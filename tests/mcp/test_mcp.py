@@ -62,9 +62,7 @@ Connect = Callable[[], AbstractAsyncContextManager[Client]]
 @pytest.fixture(scope="module")
 def indexed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("home")
-    import_corpus(
-        "jsonl", SAMPLES / "he" / "precedents.jsonl", name="precedents", home=home, jobs=1
-    )
+    import_corpus("jsonl", SAMPLES / "he" / "precedents.jsonl", name="precedents", home=home)
     return home
 
 

@@ -17,9 +17,10 @@ from rich.console import Console
 from assay.core.errors import EngineError, InputError
 from assay.core.types import Document
 from assay.corpus import import_corpus
-from assay.language.analysis import analyzer, guess_language, language_code
+from assay.language.analysis import analyzer
+from assay.language.detect import detect, language_code
 from assay.reports.listing import search_page
-from assay.search import dense, index
+from assay.search import dense, index, index_files
 from assay.search.profile import FINNISH, OPINIONS, with_encoder
 from assay.workbench import corpora
 
@@ -126,8 +127,8 @@ def test_a_short_text_shows_its_words(tmp_path: Path) -> None:
 
 
 def test_swedish_is_neither_english_nor_finnish(tmp_path: Path) -> None:
-    assert guess_language([SWEDISH]) == ""
-    assert guess_language(TEXTS.values()) == "en"
+    assert detect([SWEDISH]) == ""
+    assert detect(TEXTS.values()) == "en"
     corpus(tmp_path, {f"s{n}": part for n, part in enumerate(SWEDISH.split(". "))})
     assert corpora.index_corpus("c", home=tmp_path).encoder == "learned"
     assert first(tmp_path, "överklaga beslut") == ("s1", False)
@@ -202,8 +203,8 @@ def test_a_rebuild_keeps_the_encoder_that_was_asked_for(
 ) -> None:
     for module in (
         "assay.search.index.named_encoder",
-        "assay.workbench.corpora.named_encoder",
-        "assay.search.engine.encoder",
+        "assay.engines.indexed.named_encoder",
+        "assay.search.signals.named_encoder",
     ):
         monkeypatch.setattr(module, lambda name: Fake())
     chosen = {"encoder": "openai:m@http://x"}, {"dense": False}
@@ -212,13 +213,13 @@ def test_a_rebuild_keeps_the_encoder_that_was_asked_for(
         corpora.index_corpus("c", home=tmp_path, **options)  # type: ignore[arg-type]
         corpus(tmp_path, TEXTS | {"d": "one more"}, language=language)
         corpora.open_indexed("c", home=tmp_path)
-        assert index.read_manifest(tmp_path / "indexes" / "c").profile.encoder == kept
+        assert index_files.read_manifest(tmp_path / "indexes" / "c").profile.encoder == kept
 
 
 def test_a_model_of_another_size_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("assay.search.index.named_encoder", "assay.workbench.corpora.named_encoder"):
+    for module in ("assay.search.index.named_encoder", "assay.engines.indexed.named_encoder"):
         monkeypatch.setattr(module, lambda name: Fake())
     corpus(tmp_path, TEXTS)
     corpora.index_corpus("c", home=tmp_path, encoder="st:x")
@@ -287,7 +288,7 @@ def test_a_manifest_that_cannot_be_written_leaves_nothing(
     def full(*args: object) -> None:
         raise InputError("cannot write: no space left on device")
 
-    monkeypatch.setattr(index, "write_atomic", full)
+    monkeypatch.setattr(index_files, "write_atomic", full)
     with pytest.raises(InputError, match="no space left"):
         corpora.index_corpus("c", home=tmp_path, dense=False, fresh=True)
     assert len(list((tmp_path / "indexes" / "c").glob("data-*"))) == 1
@@ -299,6 +300,6 @@ def test_what_another_process_writes_is_left_alone(tmp_path: Path) -> None:
     other.mkdir(parents=True)
     corpora.index_corpus("c", home=tmp_path, dense=False)
     assert other.exists()
-    (other / index.WRITTEN).touch()
+    (other / index_files.WRITTEN).touch()
     corpora.index_corpus("c", home=tmp_path, dense=False, fresh=True)
     assert not other.exists()

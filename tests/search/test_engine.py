@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from assay.core.errors import InputError
-from assay.language.analysis import analyzer, guess_language
+from assay.language.analysis import analyzer
+from assay.language.detect import detect
 from assay.workbench import corpora
 from assay.workbench.opening import open_service
 
@@ -147,6 +148,6 @@ def test_statute_terms_carry_their_parents() -> None:
 
 
 def test_languages_are_told_apart() -> None:
-    assert guess_language(["the council member has an interest in the property"]) == "en"
-    assert guess_language(["kunnan on laadittava talousarvio ja se on hyväksyttävä, jos"]) == "fi"
-    assert guess_language(["היטל השבחה לפי סעיף"]) == "he"
+    assert detect(["the council member has an interest in the property"]) == "en"
+    assert detect(["kunnan on laadittava talousarvio ja se on hyväksyttävä, jos"]) == "fi"
+    assert detect(["היטל השבחה לפי סעיף"]) == "he"

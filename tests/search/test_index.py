@@ -10,8 +10,8 @@ import pytest
 from assay.core.errors import InputError
 from assay.core.types import Document
 from assay.corpus import import_corpus
-from assay.search import index
-from assay.search.index import IndexProblem
+from assay.search import index, index_files
+from assay.search.index_files import IndexProblem
 from assay.workbench import corpora
 
 
@@ -38,8 +38,8 @@ def test_it_opens_as_it_was_built(tmp_path: Path) -> None:
         [(Document(id=key, text=text, language="en"), key) for key, text in TEXTS.items()],
         dense=False,
     )
-    index.save(built, tmp_path / "i", "f")
-    opened = index.load(tmp_path / "i", "f")
+    index_files.save(built, tmp_path / "i", "f")
+    opened = index_files.load(tmp_path / "i", "f")
     assert (opened.ids, opened.profile) == (built.ids, built.profile)
     assert (opened.fields["full"].impacts == built.fields["full"].impacts).all()
 
@@ -71,10 +71,10 @@ def test_a_damaged_index_is_found_and_built_again(tmp_path: Path, damage: str) -
         manifest.write_text(manifest.read_text()[:40])
     else:
         manifest.write_text(
-            manifest.read_text().replace(f'"format": {index.FORMAT}', '"format": 999')
+            manifest.read_text().replace(f'"format": {index_files.FORMAT}', '"format": 999')
         )
     with pytest.raises(IndexProblem):
-        index.load(folder)
+        index_files.load(folder)
     said: list[str] = []
     engine = corpora.open_indexed("c", home=tmp_path, say=said.append)
     assert engine.search("zoning")[0].doc_id == "a"
@@ -131,7 +131,7 @@ def test_a_disk_that_refuses_leaves_the_old_index(
     def full(*args: object, **kwargs: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(index.np, "save", full)
+    monkeypatch.setattr(index_files.np, "save", full)
     with pytest.raises(InputError, match="no space left"):
         corpora.index_corpus("c", home=tmp_path, dense=False, fresh=True)
     folder = tmp_path / "indexes" / "c"

@@ -34,7 +34,7 @@ def service(store: Store, tmp_path: Path) -> Service:
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("home")
     import_corpus(
-        "jsonl", SAMPLES / "he" / "precedents.jsonl", name="precedent_library", home=folder, jobs=1
+        "jsonl", SAMPLES / "he" / "precedents.jsonl", name="precedent_library", home=folder
     )
     return folder
 

@@ -5,7 +5,7 @@
     │   ├── UsageError         exit 2   the command line itself
     │   └── NoStore            exit 2   the address names no store (store/contract.py)
     ├── EngineError            exit 4   the engine under test failed or broke its contract
-    ├── IndexProblem           exit 2   an index is missing, outdated or damaged (search/index.py)
+    ├── IndexProblem           exit 2   an index is missing, outdated or damaged (search/index_files.py)
     └── StoreError             exit 4   the database failed, is away or is in conflict (store/contract.py)
 
 An error says what was found, where, and what to do. The command line prints it as one message and

@@ -25,7 +25,7 @@ def read_bytes(path: Path) -> bytes:
         data = path.read_bytes()
     except OSError as error:
         raise InputError(
-            _os_message(error), where=str(path), hint="Check the path and its permissions."
+            os_message(error), where=str(path), hint="Check the path and its permissions."
         ) from error
     if not data.strip():
         raise InputError(
@@ -166,7 +166,7 @@ def iter_lines(path: Path) -> Iterator[tuple[int, str]]:
                     yield number, _decode_line(line, path, number)
     except OSError as error:
         raise InputError(
-            _os_message(error), where=str(path), hint="Check the path and its permissions."
+            os_message(error), where=str(path), hint="Check the path and its permissions."
         ) from error
     if not seen:
         raise InputError(
@@ -193,9 +193,8 @@ def too_long(path: Path, line: int) -> InputError:
 def write_atomic(path: Path, data: bytes | str) -> None:
     """Replace `path` in one step: readers see the old file or the new one, never a part."""
     payload = data.encode() if isinstance(data, str) else data
-    path = (
-        path.resolve() if path.is_symlink() else path
-    )  # the link stays, what it names is replaced
+    if path.is_symlink():
+        path = path.resolve()  # the link stays, what it names is replaced
     if path.exists() and not path.is_file():
         raise InputError("is not a regular file", where=str(path), hint="Give a file name.")
     try:
@@ -212,7 +211,7 @@ def write_atomic(path: Path, data: bytes | str) -> None:
             Path(temporary).unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise InputError(f"cannot write: {_os_message(error)}", where=str(path)) from error
+        raise InputError(f"cannot write: {os_message(error)}", where=str(path)) from error
 
 
 def refuse_unwritable(path: Path) -> None:
@@ -227,7 +226,7 @@ def refuse_unwritable(path: Path) -> None:
             pass
     except OSError as error:
         raise InputError(
-            f"cannot write: {_os_message(error)}",
+            f"cannot write: {os_message(error)}",
             where=str(path),
             hint="Give a place that can be written.",
         ) from error
@@ -242,7 +241,7 @@ def scratch_beside(target: Path) -> Iterator[Path]:
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as folder:
             yield Path(folder)
     except OSError as error:
-        raise InputError(f"cannot write: {_os_message(error)}", where=str(target)) from error
+        raise InputError(f"cannot write: {os_message(error)}", where=str(target)) from error
 
 
 def move_into_place(source: Path, target: Path) -> Path:
@@ -250,18 +249,18 @@ def move_into_place(source: Path, target: Path) -> Path:
         target.parent.mkdir(parents=True, exist_ok=True)
         os.replace(source, target)
     except OSError as error:
-        raise InputError(f"cannot write: {_os_message(error)}", where=str(target)) from error
+        raise InputError(f"cannot write: {os_message(error)}", where=str(target)) from error
     return target
 
 
 def sha256_of(path: Path) -> str:
     """The hash of a file, or of every file below a folder in name order."""
     digest = hashlib.sha256()
-    parts = [path] if path.is_file() else sorted(part for part in path.rglob("*") if part.is_file())
-    for part in parts:
+    below = [path] if path.is_file() else sorted(file for file in path.rglob("*") if file.is_file())
+    for file in below:
         if path.is_dir():
-            digest.update(str(part.relative_to(path)).encode() + b"\0")
-        with part.open("rb") as stream:
+            digest.update(str(file.relative_to(path)).encode() + b"\0")
+        with file.open("rb") as stream:
             while block := stream.read(2**20):
                 digest.update(block)
     return digest.hexdigest()
@@ -296,9 +295,10 @@ def _json_message(error: Exception, data: bytes) -> str:
 
 def _byte_offset(error: Exception, data: bytes) -> int:
     """msgspec ends a syntax error with '(byte N)' and says 'truncated' at the end of the data."""
-    _, found, tail = str(error).rpartition("(byte ")
-    return int(tail.rstrip(")")) if found else max(len(data) - 1, 0)
+    _, mark, tail = str(error).rpartition("(byte ")
+    return int(tail.rstrip(")")) if mark else max(len(data) - 1, 0)
 
 
-def _os_message(error: OSError) -> str:
+def os_message(error: OSError) -> str:
+    """What the system says of it, as the end of a sentence."""
     return (error.strerror or str(error)).lower()

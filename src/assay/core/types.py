@@ -22,11 +22,15 @@ class Locator(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a lawyer would cite. Any part may be absent."""
 
     doc_id: str | None = None
+    part: str | None = None
+    chapter: str | None = None
+    schedule: str | None = None
     section: str | None = None
     moment: str | None = None
     page: int | None = None
     table: str | None = None
     row: str | None = None
+    column: str | None = None
     version: str | None = None
 
 

@@ -14,12 +14,12 @@ import polars as pl
 from assay.core.workspace import workspace
 from assay.corpus.disk import Corpus
 from assay.corpus.named import corpus_named
-from assay.law.places import holds_on, normal_date, validity
-from assay.search import index as indexes
-from assay.search.dense import SHIPPED
-from assay.search.dense import encoder as encoder_named
+from assay.law.versions import holds_on, normal_date, validity
+from assay.search import index_files
+from assay.search.dense import SHIPPED, named_encoder
 from assay.search.engine import Engine
-from assay.search.index import Index, IndexProblem, Tick
+from assay.search.index import Index, Tick, build
+from assay.search.index_files import IndexProblem
 
 Say = Callable[[str], None]
 
@@ -54,7 +54,7 @@ def index_folder(corpus: Corpus, home: Path | None = None) -> Path:
 
 
 def is_indexed(corpus: Corpus, home: Path | None = None) -> bool:
-    return (index_folder(corpus, home) / indexes.MANIFEST).exists()
+    return (index_folder(corpus, home) / index_files.MANIFEST).exists()
 
 
 def index_corpus(
@@ -69,7 +69,7 @@ def index_corpus(
     """Build the index of a corpus, or bring it up to date; says what it did."""
     corpus = corpus_named(name, home)
     if encoder:
-        encoder_named(encoder)  # an unknown name is refused before the work begins
+        named_encoder(encoder)  # an unknown name is refused before the work begins
     recipe = Recipe(dense=dense, encoder=encoder, fresh=fresh)
     built, reused = _build(corpus, home, recipe, tick)
     return Indexed(
@@ -95,7 +95,7 @@ def open_indexed(
     corpus = corpus_named(name, home)
     folder = index_folder(corpus, home)
     try:
-        index = indexes.load(folder, corpus.fingerprint)
+        index = index_files.load(folder, corpus.fingerprint)
     except IndexProblem as problem:
         say(f"{corpus.name}: {problem}; building the index")
         index, _ = _build(corpus, home, _as_before(folder), tick)
@@ -112,14 +112,14 @@ def _build(corpus: Corpus, home: Path | None, recipe: Recipe, tick: Tick) -> tup
     folder = index_folder(corpus, home)
     previous = None if recipe.fresh else _readable(folder)
     digests = corpus.frame.select("digest").collect()["digest"].to_list()
-    built = indexes.build(
+    built = build(
         zip(corpus.iter(), digests, strict=True),
         encoder=recipe.encoder,
         dense=recipe.dense,
         previous=previous,
         tick=tick,
     )
-    indexes.save(built, folder, corpus.fingerprint)
+    index_files.save(built, folder, corpus.fingerprint)
     same = previous is not None and previous.profile == built.profile
     known = set(previous.digests) if previous is not None and same else set()
     return built, sum(digest in known for digest in digests)
@@ -127,7 +127,7 @@ def _build(corpus: Corpus, home: Path | None, recipe: Recipe, tick: Tick) -> tup
 
 def _readable(folder: Path) -> Index | None:
     try:
-        return indexes.load(folder)
+        return index_files.load(folder)
     except IndexProblem:
         return None
 
@@ -135,7 +135,7 @@ def _readable(folder: Path) -> Index | None:
 def _as_before(folder: Path) -> Recipe:
     """Whoever built without an encoder, or with one of their own, wants it rebuilt so."""
     try:
-        encoder = indexes.read_manifest(folder).profile.encoder
+        encoder = index_files.read_manifest(folder).profile.encoder
     except IndexProblem:
         return Recipe()
     return Recipe(dense=bool(encoder), encoder="" if encoder in SHIPPED else encoder)
@@ -146,7 +146,7 @@ def index_state(corpus: Corpus, home: Path | None = None) -> str:
     checked when the index is opened."""
     folder = index_folder(corpus, home)
     try:
-        manifest = indexes.read_manifest(folder)
+        manifest = index_files.read_manifest(folder)
     except IndexProblem as problem:
         return str(problem)
     for name, written in manifest.files.items():

@@ -1,7 +1,8 @@
 """Vectors: an encoder that ships with the package, or any embedding endpoint.
 
 One thread and no spinning: two thread pools that spin against each other on two cores cost several
-times the work."""
+times the work.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +18,11 @@ import numpy as np
 
 from assay.core import plugins
 from assay.core.errors import EngineError, InputError
-from assay.search.lexical import Floats
+from assay.search.arrays import Floats, unit_rows
 from assay.search.views import Parts
 
-# what ships: minilm-l6 is all-MiniLM-L6-v2 (Apache-2.0), int8; opinions-en-1 is the same fine-tuned
-# on opinions' own
-# questions (docs/experiments/02-encoder.md)
+# minilm-l6 is all-MiniLM-L6-v2 (Apache-2.0), int8; opinions-en-1 is the same, fine-tuned on the
+# questions of opinions (docs/experiments/02-encoder.md)
 SHIPPED = {
     "minilm-l6": "assay.search.dense:OnnxEncoder",
     "opinions-en-1": "assay.search.dense:OnnxEncoder",
@@ -30,8 +30,15 @@ SHIPPED = {
     "static-he-1": "assay.search.static:StaticEncoder",
 }
 ENCODERS = plugins.Kind(name="encoder", group="assay.encoders", built_in=SHIPPED)
+DIMENSIONS = 384  # of minilm-l6 and opinions-en-1
 QUERY_TOKENS = 128
 CITED_TOKENS = 24
+MAX_CHARACTERS = 20_000  # of a text that the tokenizer reads
+ENDPOINT_CHARACTERS = 8_000  # of a text that other models are given
+ENDPOINT_BATCH = 64  # texts of one request
+ENDPOINT_SECONDS = 60
+
+Tick = Callable[[int], None]  # hears how many more texts are encoded
 
 
 class Encoder(Protocol):
@@ -40,7 +47,7 @@ class Encoder(Protocol):
     name: str
 
     def queries(self, texts: Sequence[str]) -> Floats: ...
-    def documents(self, texts: Sequence[Parts], tick: Callable[[int], None]) -> Floats: ...
+    def documents(self, texts: Sequence[Parts], tick: Tick) -> Floats: ...
 
 
 class OnnxEncoder:
@@ -52,9 +59,8 @@ class OnnxEncoder:
 
         self.name = name
         folder = resources.files("assay.search") / "weights"
-        self._tokenizer = Tokenizer.from_str(
-            (folder / "tokenizer.json").read_text(encoding="utf-8")
-        )
+        vocabulary = (folder / "tokenizer.json").read_text(encoding="utf-8")
+        self._tokenizer = Tokenizer.from_str(vocabulary)
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
         options = onnxruntime.SessionOptions()
@@ -65,35 +71,34 @@ class OnnxEncoder:
         self._session = onnxruntime.InferenceSession(
             model, options, providers=["CPUExecutionProvider"]
         )
-        self._inputs = [item.name for item in self._session.get_inputs()]
+        self._inputs = [entry.name for entry in self._session.get_inputs()]
 
     def queries(self, texts: Sequence[str]) -> Floats:
         return self._encode([self._ids(text)[: QUERY_TOKENS - 2] for text in texts], lambda n: None)
 
-    def documents(self, texts: Sequence[Parts], tick: Callable[[int], None]) -> Floats:
-        cut = []
+    def documents(self, texts: Sequence[Parts], tick: Tick) -> Floats:
+        sequences = []
         for parts in texts:
             body = [token for text, most in parts.texts for token in self._ids(text)[:most]]
-            cut.append(body[: parts.most] + self._ids(parts.cited)[:CITED_TOKENS])
-        return self._encode(cut, tick)
+            sequences.append(body[: parts.most] + self._ids(parts.cited)[:CITED_TOKENS])
+        return self._encode(sequences, tick)
 
     def _ids(self, text: str) -> list[int]:
-        ids: list[int] = self._tokenizer.encode(text[:20_000], add_special_tokens=False).ids
+        cut = text[:MAX_CHARACTERS]
+        ids: list[int] = self._tokenizer.encode(cut, add_special_tokens=False).ids
         return ids
 
-    def _encode(self, sequences: Sequence[list[int]], tick: Callable[[int], None]) -> Floats:
+    def _encode(self, sequences: Sequence[list[int]], tick: Tick) -> Floats:
         """One at a time: int8 scales are set by all that runs together, so a text's vector would
         depend on its neighbours. It is also a quarter faster than padded batches on one thread."""
         start, end = (self._tokenizer.token_to_id(token) for token in ("[CLS]", "[SEP]"))
-        framed = [[start, *sequence, end] for sequence in sequences]
-        vectors = np.zeros((len(framed), 384), np.float32)
-        for row, sequence in enumerate(framed):
-            ids = np.array([sequence], np.int64)
+        vectors = np.zeros((len(sequences), DIMENSIONS), np.float32)
+        for row, sequence in enumerate(sequences):
+            ids = np.array([[start, *sequence, end]], np.int64)
             mask = np.ones_like(ids)
             feed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-            vectors[row] = _pooled(
-                self._session.run(None, {name: feed[name] for name in self._inputs})[0], mask
-            )[0]
+            states = self._session.run(None, {name: feed[name] for name in self._inputs})[0]
+            vectors[row] = _pooled(states, mask)[0]
             tick(1)
         return vectors
 
@@ -102,7 +107,7 @@ def _pooled(states: Any, mask: Any) -> Floats:
     """Mean of the token states, at unit length; graphs that pool themselves pass through."""
     if states.ndim == 3:
         states = (states * mask[..., None]).sum(axis=1) / mask.sum(axis=1, keepdims=True)
-    return np.asarray(states / (np.linalg.norm(states, axis=1, keepdims=True) + 1e-9), np.float32)
+    return unit_rows(states)
 
 
 class EndpointEncoder:
@@ -121,30 +126,27 @@ class EndpointEncoder:
     def queries(self, texts: Sequence[str]) -> Floats:
         return self._ask(list(texts))
 
-    def documents(self, texts: Sequence[Parts], tick: Callable[[int], None]) -> Floats:
-        parts = []
-        whole = [" ".join(text for text, _ in document.texts)[:8_000] or " " for document in texts]
-        for at in range(0, len(whole), 64):
-            parts.append(self._ask(whole[at : at + 64]))
-            tick(len(whole[at : at + 64]))
-        return np.concatenate(parts) if parts else np.zeros((0, 1), np.float32)
+    def documents(self, texts: Sequence[Parts], tick: Tick) -> Floats:
+        whole = [_whole(parts) or " " for parts in texts]
+        vectors = []
+        for start in range(0, len(whole), ENDPOINT_BATCH):
+            batch = whole[start : start + ENDPOINT_BATCH]
+            vectors.append(self._ask(batch))
+            tick(len(batch))
+        return np.concatenate(vectors) if vectors else np.zeros((0, 1), np.float32)
 
     def _ask(self, texts: list[str]) -> Floats:
         body = json.dumps({"model": self._model, "input": texts}).encode()
         headers = {"Content-Type": "application/json"}
         if key := os.environ.get("ASSAY_EMBEDDING_KEY"):
             headers["Authorization"] = f"Bearer {key}"
-        request = urllib.request.Request(
-            f"{self._url.rstrip('/')}/embeddings", data=body, headers=headers
-        )
+        url = f"{self._url.rstrip('/')}/embeddings"
+        request = urllib.request.Request(url, data=body, headers=headers)
         try:
-            with urllib.request.urlopen(request, timeout=60) as answer:
+            with urllib.request.urlopen(request, timeout=ENDPOINT_SECONDS) as answer:
                 rows = json.load(answer)["data"]
-            rows = (
-                sorted(rows, key=lambda row: row["index"])
-                if all("index" in row for row in rows)
-                else rows
-            )
+            if all("index" in row for row in rows):
+                rows = sorted(rows, key=lambda row: row["index"])
             vectors = np.array([row["embedding"] for row in rows], np.float32)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise EngineError(f"the embedding endpoint {self._url} failed: {error}") from error
@@ -152,9 +154,7 @@ class EndpointEncoder:
             raise EngineError(
                 f"the embedding endpoint {self._url} gave no vector for each of {len(texts)} texts"
             )
-        return np.asarray(
-            vectors / (np.linalg.norm(vectors, axis=1, keepdims=True) + 1e-9), np.float32
-        )
+        return unit_rows(vectors)
 
 
 class SentenceEncoder:
@@ -173,16 +173,19 @@ class SentenceEncoder:
     def queries(self, texts: Sequence[str]) -> Floats:
         return np.asarray(self._model.encode(list(texts), normalize_embeddings=True), np.float32)
 
-    def documents(self, texts: Sequence[Parts], tick: Callable[[int], None]) -> Floats:
-        vectors = self.queries(
-            [" ".join(text for text, _ in document.texts)[:8_000] for document in texts]
-        )
+    def documents(self, texts: Sequence[Parts], tick: Tick) -> Floats:
+        vectors = self.queries([_whole(parts) for parts in texts])
         tick(len(vectors))
         return vectors
 
 
+def _whole(parts: Parts) -> str:
+    """What a model gets that cuts texts itself."""
+    return " ".join(text for text, _ in parts.texts)[:ENDPOINT_CHARACTERS]
+
+
 @cache
-def encoder(name: str) -> Encoder:
+def named_encoder(name: str) -> Encoder:
     """By name: a shipped one, `openai:MODEL@URL`, `st:NAME`, or one that another package adds: a
     class or function that is called with the name."""
     if name.startswith("openai:"):

@@ -1,21 +1,30 @@
 """BM25 as flat arrays: counted once, impacts precomputed, memory-mapped; a query touches one list a
 term.
 
+**Idea.** What a term adds to a document's score does not depend on the query, so it is computed
+when the index is built (its *impact*; Anh & Moffat 2002, "Impact transformation") and stored beside
+the document's row, term by term. A query then adds up slices of one array by row, which numpy does
+at memory speed, and no score is computed twice.
+
 `Counts` is the forward side (document to terms): it is kept, so that a changed corpus re-analyses
-changed documents only. `Bm25` is the inverted side made from it."""
+changed documents only. `Bm25` is the inverted side made from it by one stable sort, so that the
+rows of a term ascend. The formula is Robertson & Zaragoza 2009 ("The Probabilistic Relevance
+Framework"), with log(1 + …) in the idf, which is never negative, and the mean length over the
+documents that have the field at all.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
-Floats = np.ndarray[Any, np.dtype[np.float32]]
+from assay.search.arrays import Array, Floats, offsets_of
+
 Terms = Callable[[str], list[str]]
+MOST_COUNTED = 65_535  # of a term in one document: what two bytes hold
 
 
 @dataclass(frozen=True)
@@ -32,6 +41,11 @@ class Counts:
         return len(self.offsets) - 1
 
 
+def no_counts(vocabulary: list[str]) -> Counts:
+    """Of no document yet: a vocabulary to go on from."""
+    return Counts(vocabulary, np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.uint16))
+
+
 def count_terms(
     texts: Iterable[str | None],
     terms_of: Terms,
@@ -40,35 +54,27 @@ def count_terms(
 ) -> Counts:
     """Count every text. Where `reuse[i]` is a row of `previous`, its counts are taken over and
     `texts` gives None."""
-    numbers: dict[str, int] = (
-        {word: i for i, word in enumerate(previous.vocabulary)} if previous else {}
-    )
-    rows: list[Array] = []
+    known = previous.vocabulary if previous else []
+    numbers = {term: number for number, term in enumerate(known)}
+    terms: list[Array] = []
     frequencies: list[Array] = []
     for row, text in enumerate(texts):
         old = reuse[row] if reuse is not None else -1
         if previous is not None and old >= 0:
             start, end = previous.offsets[old], previous.offsets[old + 1]
-            rows.append(previous.terms[start:end])
+            terms.append(previous.terms[start:end])
             frequencies.append(previous.frequencies[start:end])
             continue
         counted = Counter(terms_of(text or ""))
-        rows.append(
-            np.fromiter(
-                (numbers.setdefault(t, len(numbers)) for t in counted), np.int32, len(counted)
-            )
-        )
-        frequencies.append(
-            np.fromiter((min(n, 65_535) for n in counted.values()), np.uint16, len(counted))
-        )
-    offsets = np.zeros(len(rows) + 1, np.int64)
-    np.cumsum([len(row) for row in rows], out=offsets[1:])
-    empty = np.empty(0, np.int32)
+        term_numbers = (numbers.setdefault(term, len(numbers)) for term in counted)
+        terms.append(np.fromiter(term_numbers, np.int32, len(counted)))
+        times = (min(count, MOST_COUNTED) for count in counted.values())
+        frequencies.append(np.fromiter(times, np.uint16, len(counted)))
     return Counts(
         list(numbers),
-        offsets,
-        np.concatenate([empty, *rows]),
-        np.concatenate([empty.astype(np.uint16), *frequencies]),
+        offsets_of([len(row_terms) for row_terms in terms]),
+        np.concatenate([np.empty(0, np.int32), *terms]),
+        np.concatenate([np.empty(0, np.uint16), *frequencies]),
     )
 
 
@@ -107,49 +113,34 @@ class Bm25:
         rarest."""
         rarest = float(np.log1p((self.documents + 0.5) / 0.5))
         numbers = (self.numbers.get(term) for term in terms)
-        return sum(
-            (rarest if number is None else float(self.idf[number])) * (self.k1 + 1)
-            for number in numbers
-        )
+        rarities = (rarest if number is None else float(self.idf[number]) for number in numbers)
+        return sum(rarity * (self.k1 + 1) for rarity in rarities)
 
     def postings(self, number: int) -> Array:
         return self.rows[self.starts[number] : self.starts[number + 1]]
 
-    def impact(self, number: int, row: int) -> float:
-        """What one term adds to one document."""
-        postings = self.postings(number)
-        at = int(np.searchsorted(postings, row))
-        found = at < len(postings) and postings[at] == row
-        return float(self.impacts[self.starts[number] + at]) if found else 0.0
-
 
 def bm25(counts: Counts, *, k1: float, b: float) -> Bm25:
-    """Robertson & Zaragoza 2009, with the idf that is never negative; documents without the field
-    do not count."""
+    """The inverted side of counts."""
     size = len(counts.vocabulary)
     lengths = np.zeros(counts.documents)
-    per_row = np.diff(counts.offsets)
-    row = np.repeat(np.arange(counts.documents, dtype=np.int32), per_row)
+    row = np.repeat(np.arange(counts.documents, dtype=np.int32), np.diff(counts.offsets))
     np.add.at(lengths, row, counts.frequencies)
     filled = lengths > 0
     average = float(lengths[filled].mean()) if filled.any() else 1.0
     holding = np.bincount(counts.terms, minlength=size)
-    idf = np.log1p((int(filled.sum()) - holding + 0.5) / (holding + 0.5))
-    order = np.argsort(counts.terms, kind="stable")
-    rows, terms = row[order], counts.terms[order]
-    frequency = counts.frequencies[order].astype(np.float32)
+    idf = np.log1p((int(filled.sum()) - holding + 0.5) / (holding + 0.5)).astype(np.float32)
+    by_term = np.argsort(counts.terms, kind="stable")
+    rows = row[by_term]
+    frequency = counts.frequencies[by_term].astype(np.float32)
     norm = (k1 * (1 - b + b * lengths / average)).astype(np.float32)
-    impacts = (
-        idf.astype(np.float32)[terms] * frequency * np.float32(k1 + 1) / (frequency + norm[rows])
-    )
-    starts = np.zeros(size + 1, np.int64)
-    np.cumsum(holding, out=starts[1:])
+    gain = idf[counts.terms[by_term]] * frequency * np.float32(k1 + 1)
     return Bm25(
-        numbers={word: number for number, word in enumerate(counts.vocabulary)},
-        starts=starts,
+        numbers={term: number for number, term in enumerate(counts.vocabulary)},
+        starts=offsets_of(holding),
         rows=rows,
-        impacts=impacts.astype(np.float32),
-        idf=idf.astype(np.float32),
+        impacts=(gain / (frequency + norm[rows])).astype(np.float32),
+        idf=idf,
         documents=counts.documents,
         k1=k1,
     )

@@ -1,31 +1,52 @@
 """Words that look alike: BM25 in which a query word stands for every index word with like character
 n-grams.
 
-Made for inflection, compounds and typos in short texts (statutes by moment, precedent summaries).
-Likeness is .6 cosine + .4 containment over idf-weighted 3- to 5-grams of the word and its lemma;
-the same lemma counts as the same word. A word's frequency in a document is the sum of likeness
-squared over its look-alikes, and so is its document frequency."""
+**Idea.** In Finnish and Hebrew a word has hundreds of forms, compounds hide words inside others,
+and people mistype. Stemmers miss much of it, and a short provision offers no second chance to
+match. So a word of the question is compared with every *index word*, not with texts: the n-grams of
+both, 3 to 5 letters with marks at both ends, of the word as written and of its lemma. n-grams of
+words as terms are the established remedy for inflected languages (McNamee & Mayfield 2004);
+comparing words by them first, and counting words afterwards, keeps the rarity of words that BM25
+lives on.
+
+**Likeness** is .6 cosine + .4 containment, over n-grams weighted by their rarity among index words.
+Cosine asks for the same length, containment finds a word inside a compound. The same lemma is the
+same word, whatever the letters say. Below `THRESHOLD` a word is another word.
+
+**Counting.** The soft frequency of a word in a document is the sum over its look-alikes of likeness
+squared times their frequency: squaring leaves near forms nearly whole and far ones little. Document
+frequency is the sum of soft frequencies, each cut at 1. Both go into BM25 in place of the counts.
+The weights and the threshold are from docs/experiments.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
-from assay.language.analysis import Analyzer, without_dots
-from assay.search.lexical import Array, Counts
+from assay.language.analysis import Analyzer
+from assay.language.finnish import without_dots
+from assay.search.arrays import TINY, Array, Doubles, offsets_of
+from assay.search.lexical import Counts
 
-Doubles = np.ndarray[Any, np.dtype[np.float64]]
+Similar = tuple[Array, Doubles]  # numbers of index words, and how much each counts
 THRESHOLD = 0.45
+COSINE = 0.6
+CONTAINMENT = 0.4
 SIZES = (3, 4, 5)
+UNSEEN_SHARE = 0.5  # of the rarest n-gram's weight, for one that no index word has
 CACHE = 4096
-K1, B = 1.2, 0.6
+K1 = 1.2
+B = 0.6
 
 
 class Lookalikes:
-    """Which index words look like a given one. `lemmas` and the gram lists are stored, so that
-    opening is fast; `unseen` gives the lemma of a word the index does not have."""
+    """Which index words look like a given one.
+
+    `grams` are the n-grams of all words; those that hold the n-gram number i are
+    holders[starts[i]:starts[i+1]]. They and the lemmas are stored, so that opening is fast;
+    `unseen` gives the lemma of a word the index does not have."""
 
     def __init__(
         self,
@@ -36,63 +57,64 @@ class Lookalikes:
         holders: Array,
         unseen: Callable[[str], str],
     ) -> None:
-        self.words, self.lemmas, self.grams, self.starts, self.holders = (
-            words,
-            lemmas,
-            grams,
-            starts,
-            holders,
-        )
-        self._lemma_of = unseen
-        self._number = {gram: number for number, gram in enumerate(grams)}
+        self.words = words
+        self.lemmas = lemmas
+        self.grams = grams
+        self.starts = starts
+        self.holders = holders
+        self._lemma_of_unseen = unseen
+        self._number_of_gram = {gram: number for number, gram in enumerate(grams)}
         size = max(1, len(words))
-        self._idf = np.log1p(size / np.maximum(np.diff(starts), 1))
+        held_by = np.diff(starts)
+        self._idf = np.log1p(size / np.maximum(held_by, 1))
         self._weight = np.bincount(
-            holders, weights=np.repeat(self._idf, np.diff(starts)), minlength=len(words)
+            holders, weights=np.repeat(self._idf, held_by), minlength=len(words)
         )
-        self._unseen = 0.5 * float(np.log1p(size))
-        self._lemma = dict(zip(words, lemmas, strict=True))
+        self._unseen_weight = UNSEEN_SHARE * float(np.log1p(size))
+        self._lemma_of = dict(zip(words, lemmas, strict=True))
         self._by_lemma: dict[str, list[int]] = {}
         for number, lemma in enumerate(lemmas):
             self._by_lemma.setdefault(lemma, []).append(number)
-        self._cache: dict[str, tuple[Array, Doubles]] = {}
+        self._cache: dict[str, Similar] = {}
 
     def lemma(self, word: str) -> str:
-        """As it was found when the index was built, or by rules. No dictionary is loaded to search:
-        the look-alikes of a word stand for it."""
-        return self._lemma[word] if word in self._lemma else self._lemma_of(word)
+        """As it was when the index was built, or by rules. No dictionary is loaded to search: the
+        look-alikes of a word stand for it."""
+        return self._lemma_of[word] if word in self._lemma_of else self._lemma_of_unseen(word)
 
-    def same(self, word: str) -> tuple[Array, Doubles]:
+    def same(self, word: str) -> Similar:
         """The numbers of the word's own forms."""
         numbers = np.array(self._by_lemma.get(self.lemma(word), []), np.int64)
         return numbers, np.ones(len(numbers))
 
-    def similar(self, word: str) -> tuple[Array, Doubles]:
+    def similar(self, word: str) -> Similar:
         """The numbers of the words that look like this one, and how much each counts."""
         if word in self._cache:
             return self._cache[word]
         lemma = self.lemma(word)
-        overlap = np.zeros(len(self.words))
-        total = 1e-9
-        for gram in word_grams(word, lemma):
-            number = self._number.get(gram)
-            if number is None:
-                total += self._unseen
-                continue
-            total += self._idf[number]
-            overlap[self.holders[self.starts[number] : self.starts[number + 1]]] += self._idf[
-                number
-            ]
-        weight = np.maximum(self._weight, 1e-9)
-        likeness = 0.6 * overlap / np.sqrt(total * weight) + 0.4 * overlap / np.minimum(
-            total, weight
-        )
+        likeness = self._likeness(word, lemma)
         likeness[self._by_lemma.get(lemma, [])] = 1.0
         numbers = np.flatnonzero(likeness > THRESHOLD)
-        found = (numbers, np.minimum(likeness[numbers], 1.0) ** 2)
+        lookalikes_of_word = (numbers, np.minimum(likeness[numbers], 1.0) ** 2)
         if len(self._cache) < CACHE:
-            self._cache[word] = found
-        return found
+            self._cache[word] = lookalikes_of_word
+        return lookalikes_of_word
+
+    def _likeness(self, word: str, lemma: str) -> Doubles:
+        """Of every index word."""
+        overlap = np.zeros(len(self.words))
+        total = TINY
+        for gram in word_grams(word, lemma):
+            number = self._number_of_gram.get(gram)
+            if number is None:
+                total += self._unseen_weight
+                continue
+            weight = self._idf[number]
+            total += weight
+            overlap[self.holders[self.starts[number] : self.starts[number + 1]]] += weight
+        weights = np.maximum(self._weight, TINY)
+        cosine = COSINE * overlap / np.sqrt(total * weights)
+        return np.asarray(cosine + CONTAINMENT * overlap / np.minimum(total, weights))
 
 
 def lookalikes(words: list[str], analyzer: Analyzer) -> Lookalikes:
@@ -101,11 +123,9 @@ def lookalikes(words: list[str], analyzer: Analyzer) -> Lookalikes:
     for number, (word, lemma) in enumerate(zip(words, lemmas, strict=True)):
         for gram in word_grams(word, lemma):
             holders.setdefault(gram, []).append(number)
-    starts = np.zeros(len(holders) + 1, np.int64)
-    np.cumsum([len(numbers) for numbers in holders.values()], out=starts[1:])
-    flat = np.fromiter(
-        (n for numbers in holders.values() for n in numbers), np.int32, int(starts[-1])
-    )
+    starts = offsets_of([len(numbers) for numbers in holders.values()])
+    every_number = (number for numbers in holders.values() for number in numbers)
+    flat = np.fromiter(every_number, np.int32, int(starts[-1]))
     return Lookalikes(words, lemmas, list(holders), starts, flat, unseen(analyzer))
 
 
@@ -119,9 +139,8 @@ def word_grams(word: str, lemma: str) -> set[str]:
     grams: set[str] = set()
     for marked in {f"_{without_dots(word)}_", f"_{without_dots(lemma)}_"}:
         for size in SIZES:
-            grams.update(
-                marked[start : start + size] for start in range(max(1, len(marked) - size + 1))
-            )
+            starts = range(max(1, len(marked) - size + 1))
+            grams.update(marked[start : start + size] for start in starts)
     return grams
 
 
@@ -137,11 +156,12 @@ class SoftView:
         average = float(lengths[lengths > 0].mean()) if (lengths > 0).any() else 1.0
         self._norm = K1 * (1 - B + B * lengths / average)
         order = np.argsort(counts.terms, kind="stable")
-        self._rows, self._frequencies = row[order], counts.frequencies[order].astype(np.float64)
+        self._rows = row[order]
+        self._frequencies = counts.frequencies[order].astype(np.float64)
         held = np.bincount(counts.terms, minlength=len(counts.vocabulary))
         self._starts = np.concatenate([[0], np.cumsum(held)])
 
-    def frequency(self, similar: tuple[Array, Doubles]) -> Doubles:
+    def frequency(self, similar: Similar) -> Doubles:
         """How often the word, or one like it, stands in each document."""
         frequency = np.zeros(self.documents)
         for number, share in zip(*similar, strict=True):

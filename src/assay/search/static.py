@@ -3,7 +3,8 @@ words. No network.
 
 static-fi-1 starts from the floret vectors of spacy-fi-experimental-web-md 0.15 (MIT), static-he-1
 from what 73 statutes say; both are trained on questions to statutes, as training/README.md tells.
-Weights are int8 rows with one scale each."""
+Weights are int8 rows with one scale each.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ import mmh3
 import numpy as np
 
 from assay.language.analysis import analyzer
-from assay.search.lexical import Floats
+from assay.search.arrays import TINY, Floats, unit_rows
 from assay.search.views import Parts
 
 SEED = 2166136261
@@ -31,15 +32,19 @@ class StaticEncoder:
         self.name = name
         folder = resources.files("assay.search") / "weights"
         about = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
-        self._sizes, self._language = about["ngrams"], analyzer(about["language"])
+        self._sizes = about["ngrams"]
+        self._language = analyzer(about["language"])
         with resources.as_file(folder / f"{name}.rows.npy") as path:
             self._rows = np.load(path, mmap_mode="r", allow_pickle=False)
         with (
             resources.as_file(folder / f"{name}.gate.npz") as path,
             np.load(path, allow_pickle=False) as gate,
         ):
-            self._scale, self._inner, self._bias = gate["scale"], gate["inner"], gate["bias"]
-            self._outer, self._offset = gate["outer"], float(gate["offset"])
+            self._scale = gate["scale"]
+            self._inner = gate["inner"]
+            self._bias = gate["bias"]
+            self._outer = gate["outer"]
+            self._offset = float(gate["offset"])
         self._word = lru_cache(CACHE)(self._weighted)
 
     def queries(self, texts: Sequence[str]) -> Floats:
@@ -54,14 +59,12 @@ class StaticEncoder:
             for word in dict.fromkeys(self._language.words(text)):
                 vectors[row] += self._word(word)
             tick(1)
-        return np.asarray(
-            vectors / (np.linalg.norm(vectors, axis=1, keepdims=True) + 1e-9), np.float32
-        )
+        return unit_rows(vectors)
 
     def _weighted(self, word: str) -> Floats:
         numbers = places(word, self._sizes, len(self._rows))
         vector = (self._rows[numbers].astype(np.float32) * self._scale[numbers]).mean(axis=0)
-        inner = self._inner @ (vector / (np.linalg.norm(vector) + 1e-9)) + self._bias
+        inner = self._inner @ (vector / (np.linalg.norm(vector) + TINY)) + self._bias
         weight = np.clip(self._outer @ _gelu(inner) + self._offset, -3.0, 3.0)
         return np.asarray(np.exp(weight) * vector, np.float32)
 
@@ -69,15 +72,12 @@ class StaticEncoder:
 def places(word: str, sizes: Sequence[int], rows: int) -> list[int]:
     """The rows of a word: two for the word itself and for each of its n-grams, by their hash."""
     marked = f"<{word}>"
-    grams = [
-        marked,
-        *(marked[at : at + size] for size in sizes for at in range(len(marked) - size + 1)),
-    ]
-    hashes = [
-        np.frombuffer(mmh3.hash_bytes(gram.encode(), SEED, x64arch=True), np.uint32)[:2]
-        for gram in grams
-    ]
-    return [int(number) % rows for pair in hashes for number in pair]
+    grams = [marked]
+    for size in sizes:
+        grams += [marked[at : at + size] for at in range(len(marked) - size + 1)]
+    hashes = [mmh3.hash_bytes(gram.encode(), SEED, x64arch=True) for gram in grams]
+    pairs = [np.frombuffer(hashed, np.uint32)[:2] for hashed in hashes]
+    return [int(number) % rows for pair in pairs for number in pair]
 
 
 def _gelu(values: Floats) -> Floats:

@@ -7,15 +7,18 @@ from collections.abc import Sequence
 
 import msgspec
 
-from assay.core.types import Document
+from assay.core.types import Document, Locator
+from assay.law.places import normal_chapter
 
 # titles of provisions that say from when on an act applies
 TRANSITIONAL = re.compile(
-    r"siirtymäsään|voimaantulo|kumottav|transitional|entry into force|commencement|הוראות? מעבר|הוראת מעבר|^תחילה",
+    r"siirtymäsään|voimaantulo|kumottav"
+    r"|transitional|entry into force|commencement"
+    r"|הוראות? מעבר|הוראת מעבר|^תחילה",
     re.I,
 )
-# the text of a provision that is no more: "(3) (repealed);", "2 momentti on kumottu L:lla
-# 21.5.2021/419."
+# the text of a provision that is no more: "(3) (repealed);",
+# "2 momentti on kumottu L:lla 21.5.2021/419."
 REPEALED = re.compile(
     r"\W*(?:\w{1,3}\W+)?(?:repealed|בוטל\w?)\W*|.{0,20} on kumottu\b.{0,40}", re.I
 )
@@ -23,6 +26,7 @@ REPEALED = re.compile(
 ASKS_WHEN = re.compile(
     r"siirtym|voimaan|kumot|transition|into force|repeal|הורא\w+ מעבר|תחולה|תחיל|בוטל", re.I
 )
+SEPARATOR = "\t"  # between the steps of a place
 SHORT_FIELDS = ("question", "question_synthetic", "conclusion", "conclusion_synthetic", "summary")
 
 
@@ -41,27 +45,29 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     short: str
     tags: str
     group: str  # the section this moment belongs to, or nothing
-    section: str  # "110a:3": what a question may name
+    section: str  # section, moment, chapter and schedule: what a question may name
     act: str
-    transitional: (
-        bool  # says from when on the act applies, or that it does no more, not what it says
-    )
+    is_transitional: bool  # says from when on the act applies, or that it is repealed
     dense: Parts  # what the encoder reads
 
 
 def view_of(document: Document) -> View:
-    fields, metadata = document.fields, document.metadata
-    heading = fields.get("section_title") or metadata.get("section_title") or ""
+    fields = document.fields
+    metadata = document.metadata
     locator = document.locator
-    place = (
-        (locator.doc_id, metadata.get("schedule"), metadata.get("chapter"), locator.section)
-        if locator
-        else ()
-    )
-    group = "\0".join(str(part or "") for part in place) if locator and locator.section else ""
-    tags = metadata.get("tags")
+    group = ""
+    section = ""
+    act = ""
+    if locator and locator.section:
+        place = (locator.doc_id, metadata.get("schedule"), metadata.get("chapter"), locator.section)
+        group = "\0".join(str(step or "") for step in place)
+        section = _named_place(locator, metadata.get("chapter"), metadata.get("schedule"))
+        act = locator.doc_id or ""
+    heading = fields.get("section_title") or metadata.get("section_title") or ""
     title = str(heading) if group else document.title
     body = f"{fields['intro']} {document.text}" if fields.get("intro") else document.text
+    tags = metadata.get("tags")
+    is_later = TRANSITIONAL.search(title) or REPEALED.fullmatch(document.text)
     return View(
         id=document.id,
         title=title,
@@ -69,13 +75,22 @@ def view_of(document: Document) -> View:
         short=" ".join(fields[name] for name in SHORT_FIELDS if fields.get(name)),
         tags=" ".join(map(str, tags)) if isinstance(tags, list) else "",
         group=group,
-        section=f"{locator.section}:{locator.moment or ''}" if group and locator else "",
-        act=str(metadata.get("law") or (locator.doc_id if group and locator else "") or ""),
-        transitional=bool(
-            group and (TRANSITIONAL.search(title) or REPEALED.fullmatch(document.text))
-        ),
+        section=section,
+        act=str(metadata.get("law") or act),
+        is_transitional=bool(group and is_later),
         dense=_dense_parts(document, title, body),
     )
+
+
+def _named_place(locator: Locator, chapter: object, schedule: object) -> str:
+    """A corpus of an earlier version has chapter and schedule in its metadata alone."""
+    steps = (
+        locator.section,
+        locator.moment,
+        locator.chapter or normal_chapter(chapter),
+        locator.schedule or schedule,
+    )
+    return SEPARATOR.join(str(step or "").replace(SEPARATOR, " ") for step in steps)
 
 
 def section_texts(views: Sequence[View]) -> list[str]:
@@ -92,34 +107,25 @@ def _dense_parts(document: Document, title: str, body: str) -> Parts:
     """An opinion by its question and conclusion, then what it cites; anything else by title and
     text."""
     fields = document.fields
-    asked, question = (
-        _clean(fields.get("question_synthetic", ""), 500),
-        _clean(fields.get("question", ""), 700),
-    )
+    asked = _clean(fields.get("question_synthetic", ""), 500)
+    question = _clean(fields.get("question", ""), 700)
     concluded = _clean(fields.get("conclusion") or fields.get("conclusion_synthetic") or "", 700)
     if not (asked or question or concluded):
         if not fields.get("summary"):
             return Parts(texts=((f"{title} {body[:4_000]}".strip(), 254),), most=254)
-        body = _clean(f"{fields['summary']} {document.text[250:1_800]}", 2_300)
-        return Parts(texts=((body, 160),), most=230, cited=_cited(document))
-    parts = [(asked, 80), (question, 90 if asked else 120), (concluded, 90)]
-    if sum(len(text.split()) for text, _ in parts) < 45:
-        parts += [
-            (_clean(fields.get("summary", ""), 500), 60),
-            (_clean(fields.get("analysis", ""), 900), 100),
-        ]
-    return Parts(
-        texts=tuple((text, most) for text, most in parts if text), most=230, cited=_cited(document)
-    )
+        summary = _clean(f"{fields['summary']} {document.text[250:1_800]}", 2_300)
+        return Parts(texts=((summary, 160),), most=230, cited=_cited(document))
+    texts = [(asked, 80), (question, 90 if asked else 120), (concluded, 90)]
+    if sum(len(text.split()) for text, _ in texts) < 45:
+        texts.append((_clean(fields.get("summary", ""), 500), 60))
+        texts.append((_clean(fields.get("analysis", ""), 900), 100))
+    filled = tuple((text, most) for text, most in texts if text)
+    return Parts(texts=filled, most=230, cited=_cited(document))
 
 
 def _cited(document: Document) -> str:
-    names = [
-        str(name)
-        for key in ("government_code", "regulations")
-        for name in document.metadata.get(key, [])[:8]
-    ]
-    return ", ".join(names)
+    lists = [document.metadata.get(key, [])[:8] for key in ("government_code", "regulations")]
+    return ", ".join(str(name) for names in lists for name in names)
 
 
 def _clean(text: str, most: int) -> str:

@@ -22,7 +22,7 @@ from assay.formats.gold_jsonl import Approval
 from assay.judging import rubric as rubrics
 from assay.judging.perturb import perturb
 from assay.judging.validate import validate
-from assay.law.places import document_fields
+from assay.law.matching import document_fields
 from assay.review import rulings
 from assay.review.bootstrap import Bootstrapped, Options, bootstrap
 from assay.review.rulings import Correction, Ruled, Word

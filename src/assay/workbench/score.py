@@ -31,7 +31,7 @@ from assay.evaluation.graded import evaluate, unjudged
 from assay.evaluation.measures import BINARY_SUITE, GRADED_SUITE, parse_measures
 from assay.formats import results_json
 from assay.formats.schema import record
-from assay.law.places import close_versions, document_fields
+from assay.law.matching import close_versions, document_fields
 from assay.reports import terminal
 from assay.reports.exports import export, export_golden
 from assay.workbench import corpora

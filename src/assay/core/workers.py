@@ -1,0 +1,287 @@
+"""Jobs in processes of their own: an answer for each, or why there is none.
+
+What runs here may crash, exit, hang or be killed without harm to the command: an engine of somebody
+else, an importer on a broken file. A worker is a fresh interpreter with a pipe in and a pipe out.
+It is neither of the two that `multiprocessing` offers:
+
+- a *fork* copies a process whose other threads hold locks (polars has a pool of them): it can hang;
+- a *spawn* runs the caller's script again in each worker, so that a script without
+  `if __name__ == "__main__"` starts itself without end.
+
+So a job is a function that can be imported. It, its arguments and its answer travel as pickles,
+which is safe here: both ends are one program, and no file is involved. A worker has a session of
+its own, so that Ctrl-C reaches the command alone, which then stops its workers. It listens to its
+input all the time: when the command ends, in whatever way, the input ends, and the worker goes with
+all that it started. What a job prints goes to the error stream, since the output carries answers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from typing import IO, Any, Generic, Literal, TypeVar
+
+from assay.core.errors import AssayError
+
+T = TypeVar("T")
+Answer = TypeVar("Answer", covariant=True)
+
+GRACE = 10.0  # seconds a worker has to end by itself when it is not needed any more
+LOOK = 1.0  # seconds between looks at workers that say nothing
+LENGTH_BYTES = 8  # before every message: how many bytes it has
+# The worker looks for modules where the command does, which need not be where a new Python would.
+START = "import sys; sys.path[:] = sys.argv[1:]; from assay.core.workers import serve; serve()"
+
+
+@dataclass(frozen=True)
+class Job(Generic[Answer]):
+    """A function that can be imported, what it is called with, and how many seconds it may take."""
+
+    function: Callable[..., Answer]
+    arguments: tuple[Any, ...] = ()
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failure:
+    """Why a job has no answer: it `raised`, was not done in time (`late`), or its process `ended`.
+
+    `error` is what it raised where that is an error of ours: it says itself what to do."""
+
+    kind: Literal["raised", "late", "ended"]
+    message: str
+    error: AssayError | None = None
+
+
+def run_jobs(
+    jobs: Sequence[Job[T]], *, at_once: int, fresh: bool = False
+) -> Generator[tuple[int, T | Failure]]:
+    """(the job's number, its answer or failure) as each is done, with `at_once` of them running.
+
+    A worker takes one job after another; with `fresh`, every job has a process that nothing else
+    has run in. Use it with `contextlib.closing`, so that nothing goes on when its user stops."""
+    events: SimpleQueue[Event] = SimpleQueue()
+    waiting = list(enumerate(jobs))
+    idle: list[Worker] = []
+    busy: list[Worker] = []
+    try:
+        while waiting or busy:
+            while waiting and len(busy) < at_once:
+                worker = idle.pop() if idle else Worker(events)
+                busy.append(worker)
+                worker.give(*waiting.pop(0))
+            for worker, answer in _next_events(events, busy):
+                busy.remove(worker)
+                if isinstance(answer, Failure) and answer.kind != "raised":
+                    worker.kill()
+                elif fresh:
+                    worker.stop()
+                else:
+                    idle.append(worker)
+                yield worker.number, answer
+    finally:
+        for worker in busy:
+            worker.kill()
+        for worker in idle:
+            worker.stop()
+
+
+# ── in the command ────────────────────────────────────────────────────────────────────────────────
+
+
+class Worker:
+    """A worker process as the command sees it."""
+
+    def __init__(self, events: SimpleQueue[Event]) -> None:
+        self.number = -1
+        self._seconds = math.inf
+        self._limit = math.inf
+        command = [sys.executable, "-c", START, *(os.path.abspath(place) for place in sys.path)]
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+        )
+        self._listener = threading.Thread(target=self._listen, args=(events,), daemon=True)
+        self._listener.start()
+
+    def give(self, number: int, job: Job[Any]) -> None:
+        self.number = number
+        self._seconds = job.seconds or math.inf
+        self._limit = time.monotonic() + self._seconds
+        payload = pickle.dumps((job.function, job.arguments))
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):  # it has ended, and will be found to have
+            _send(self._process.stdin, payload)
+
+    def seconds_left(self) -> float:
+        return max(0.0, self._limit - time.monotonic())
+
+    def failure(self) -> Failure | None:
+        """Why no answer is to come, where that is so."""
+        if self._limit <= time.monotonic():
+            return Failure(kind="late", message=f"not done after {self._seconds:g} s")
+        return None if self._process.poll() is None else self._ended()
+
+    def stop(self) -> None:
+        """Let it end in good order, for what its modules do at the end."""
+        self._close_input()
+        try:
+            self._process.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            self.kill()
+        self._close_output()
+
+    def kill(self) -> None:
+        """End it now, with all that it started: it may not listen to less."""
+        if self._process.poll() is None:
+            if hasattr(os, "killpg"):
+                with contextlib.suppress(OSError):
+                    os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.kill()
+            self._process.wait()
+        self._close_input()
+        self._close_output()
+
+    def _listen(self, events: SimpleQueue[Event]) -> None:
+        """In a thread: put every answer on the queue, and the end."""
+        assert self._process.stdout is not None
+        while (payload := _receive(self._process.stdout)) is not None:
+            try:
+                answer = pickle.loads(payload)
+            except Exception as error:
+                answer = Failure(kind="raised", message=f"its answer cannot be read: {_say(error)}")
+            events.put((self, answer))
+        events.put((self, self._ended()))
+
+    def _ended(self) -> Failure:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            status = self._process.wait(LOOK)
+            how = f"signal {-status}" if status < 0 else f"status {status}"
+            return Failure(kind="ended", message=f"its process ended with {how}")
+        return Failure(kind="ended", message="its process gives no answers any more")
+
+    def _close_input(self) -> None:
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
+
+    def _close_output(self) -> None:
+        """Unless something that the job left behind holds the pipe: then its reader waits on."""
+        assert self._process.stdout is not None
+        self._listener.join(LOOK)
+        if not self._listener.is_alive():
+            self._process.stdout.close()
+
+
+Event = tuple[Worker, Any]  # who, and its answer or failure
+
+
+def _next_events(events: SimpleQueue[Event], busy: list[Worker]) -> list[Event]:
+    """What a worker said; or else, after a while, who is late or gone. An answer counts when it
+    came before its job was found to be late."""
+    left = min(worker.seconds_left() for worker in busy)
+    try:
+        worker, answer = events.get(timeout=min(LOOK, left))
+    except Empty:
+        failures = [(worker, worker.failure()) for worker in busy]
+        return [(worker, failure) for worker, failure in failures if failure is not None]
+    is_news = worker in busy  # the end of one that was stopped is none
+    return [(worker, answer)] if is_news else []
+
+
+# ── in the worker ─────────────────────────────────────────────────────────────────────────────────
+
+
+def serve() -> None:
+    """Take jobs and answer them until there are no more."""
+    requests, answers = _own_streams()
+    jobs: SimpleQueue[bytes | None] = SimpleQueue()
+    working = threading.Event()
+    threading.Thread(target=_hear, args=(requests, jobs, working), daemon=True).start()
+    while (payload := jobs.get()) is not None:
+        answer = _answer(payload)
+        sys.stdout.flush()
+        working.clear()
+        with contextlib.suppress(OSError):  # the command has gone, and so will this
+            _send(answers, answer)
+
+
+def _own_streams() -> tuple[IO[bytes], IO[bytes]]:
+    """The pipes, out of reach of what a job reads and prints."""
+    requests = os.fdopen(os.dup(0), "rb", buffering=0)
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)
+    return requests, answers
+
+
+def _hear(requests: IO[bytes], jobs: SimpleQueue[bytes | None], working: threading.Event) -> None:
+    """In a thread: the end of the input during a job says that nobody waits for the answer."""
+    while (payload := _receive(requests)) is not None:
+        working.set()
+        jobs.put(payload)
+    if working.is_set():
+        _leave()
+    jobs.put(None)
+
+
+def _leave() -> None:
+    if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
+        os.killpg(os.getpgrp(), signal.SIGKILL)
+    os._exit(1)
+
+
+def _answer(payload: bytes) -> bytes:
+    try:
+        function, arguments = pickle.loads(payload)
+        return pickle.dumps(function(*arguments))
+    except SystemExit:
+        sys.stdout.flush()
+        _leave()
+        raise
+    except AssayError as error:
+        failure = Failure(kind="raised", message=str(error), error=error)
+        with contextlib.suppress(Exception):  # an error class of a plugin may not travel
+            return pickle.dumps(failure)
+        return pickle.dumps(Failure(kind="raised", message=str(error)))
+    except Exception as error:
+        return pickle.dumps(Failure(kind="raised", message=_say(error)))
+
+
+def _say(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+# ── messages ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def _send(stream: IO[bytes], payload: bytes) -> None:
+    stream.write(len(payload).to_bytes(LENGTH_BYTES, "big"))
+    stream.write(payload)
+    stream.flush()
+
+
+def _receive(stream: IO[bytes]) -> bytes | None:
+    """The next message, or None when there are no more: a message cut short is none."""
+    length = _exactly(stream, LENGTH_BYTES)
+    return None if length is None else _exactly(stream, int.from_bytes(length, "big"))
+
+
+def _exactly(stream: IO[bytes], size: int) -> bytes | None:
+    blocks: list[bytes] = []
+    while size > 0:
+        block = stream.read(size)
+        if not block:
+            return None
+        blocks.append(block)
+        size -= len(block)
+    return b"".join(blocks)

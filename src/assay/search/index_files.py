@@ -1,0 +1,271 @@
+"""An index on disk: plain arrays, memory-mapped, versioned and checksummed.
+
+    <home>/indexes/<name>/
+      index.json      format, corpus fingerprint, profile, and size and checksum of every file
+      data-<id>/      NAME.npy arrays and NAME.txt word lists; no pickle anywhere
+
+A new index is written into a folder of its own, and then `index.json` is replaced in one step: a
+reader has the old index or the new one, and one that has the old open keeps it. Whoever opens an
+index reads every file once for its checksum, so that a damaged one is built again and not searched.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+import zlib
+from pathlib import Path
+from uuid import uuid4
+
+import msgspec
+import numpy as np
+
+from assay.core.errors import AssayError, InputError
+from assay.core.files import os_message, read_json, write_atomic
+from assay.language.analysis import analyzer
+from assay.search.arrays import Array
+from assay.search.index import Index
+from assay.search.lexical import Bm25, Counts
+from assay.search.profile import Profile
+from assay.search.soft import Lookalikes, SoftView, unseen
+
+FORMAT = 6
+MANIFEST = "index.json"
+WRITTEN = "written.txt"  # the end mark of a data folder
+STALE = 3_600.0  # seconds after which a folder without the end mark is given up
+
+Arrays = dict[str, Array]
+Lists = dict[str, list[str]]
+
+
+class IndexProblem(AssayError):
+    """The index on disk is missing, outdated or damaged; the message says which. Build it again."""
+
+    exit_code = 2
+
+
+class FileMark(msgspec.Struct, frozen=True):
+    """What a file must be to be the one that was written."""
+
+    bytes: int
+    crc32: int
+
+
+class IndexManifest(msgspec.Struct, frozen=True, kw_only=True):
+    """What `index.json` holds."""
+
+    format: int
+    corpus: str
+    profile: Profile
+    documents: int
+    data: str
+    files: dict[str, FileMark]
+
+
+# ── writing ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def save(index: Index, folder: Path, corpus_fingerprint: str) -> None:
+    """Write beside, flush, then switch."""
+    data = f"data-{uuid4().hex[:12]}"
+    try:
+        files = _write_files(index, folder / data)
+        manifest = IndexManifest(
+            format=FORMAT,
+            corpus=corpus_fingerprint,
+            profile=index.profile,
+            documents=len(index),
+            data=data,
+            files=files,
+        )
+        shown = msgspec.json.format(msgspec.json.encode(manifest), indent=1)
+        write_atomic(folder / MANIFEST, shown)
+    except BaseException as error:
+        shutil.rmtree(folder / data, ignore_errors=True)
+        if not isinstance(error, OSError):
+            raise
+        message = f"cannot write the index: {os_message(error)}"
+        raise InputError(message, where=str(folder), hint="Is the disk full?") from error
+    for old in folder.glob("data-*"):
+        if old.name != data and _is_done_with(old):
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def _is_done_with(folder: Path) -> bool:
+    """What another process writes now is left alone: it has no end mark yet and is young."""
+    try:
+        return (folder / WRITTEN).exists() or time.time() - folder.stat().st_mtime > STALE
+    except OSError:
+        return False
+
+
+def _write_files(index: Index, folder: Path) -> dict[str, FileMark]:
+    folder.mkdir(parents=True)
+    for name, array in _arrays_of(index).items():
+        np.save(folder / f"{name}.npy", array, allow_pickle=False)
+    for name, lines in _lists_of(index).items():
+        (folder / f"{name}.txt").write_bytes(msgspec.json.encode(lines))
+    files = {}
+    for path in sorted(folder.iterdir()):
+        with path.open("rb+") as stream:
+            os.fsync(stream.fileno())
+        files[path.name] = FileMark(path.stat().st_size, _checksum(path))
+    (folder / WRITTEN).touch()
+    return files
+
+
+def _arrays_of(index: Index) -> Arrays:
+    arrays: Arrays = {"act_of": index.act_of}
+    for name, field in index.fields.items():
+        arrays[f"{name}.starts"] = field.starts
+        arrays[f"{name}.rows"] = field.rows
+        arrays[f"{name}.impacts"] = field.impacts
+        arrays[f"{name}.idf"] = field.idf
+    for name, counted in index.counts.items():
+        arrays[f"{name}.offsets"] = counted.offsets
+        arrays[f"{name}.counted"] = counted.terms
+        arrays[f"{name}.frequencies"] = counted.frequencies
+    if index.words is not None:
+        arrays["gram.starts"] = index.words.starts
+        arrays["gram.holders"] = index.words.holders
+    if index.vectors is not None:
+        arrays["vectors"] = index.vectors
+    if index.word_vectors is not None:
+        arrays["word_vectors"] = index.word_vectors
+    if len(index.transitional):
+        arrays["transitional"] = index.transitional
+    return arrays
+
+
+def _lists_of(index: Index) -> Lists:
+    lists: Lists = {
+        "ids": index.ids,
+        "digests": index.digests,
+        "acts": index.acts,
+        "sections": index.sections,
+    }
+    for name, field in index.fields.items():
+        lists[f"{name}.terms"] = list(field.numbers)
+    if index.words is not None:
+        lists["words"] = index.words.words
+        lists["lemmas"] = index.words.lemmas
+        lists["grams"] = index.words.grams
+    return lists
+
+
+# ── reading ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def load(folder: Path, corpus_fingerprint: str | None = None) -> Index:
+    """Open an index. Raises IndexProblem when it is missing, of another version, for another
+    corpus, or damaged."""
+    manifest = read_manifest(folder)
+    if corpus_fingerprint is not None and manifest.corpus != corpus_fingerprint:
+        raise IndexProblem("the corpus has changed since the index was built")
+    data = folder / manifest.data
+    for name, expected in manifest.files.items():
+        if not _is_as_written(data / name, expected):
+            raise IndexProblem(f"the index is damaged: {name} is not what was written")
+    try:
+        return _opened(data, manifest)
+    except (OSError, ValueError, KeyError, msgspec.MsgspecError) as error:
+        raise IndexProblem(f"the index is damaged: {error}") from error
+
+
+def read_manifest(folder: Path) -> IndexManifest:
+    path = folder / MANIFEST
+    if not path.exists():
+        raise IndexProblem("there is no index yet")
+    try:
+        manifest = read_json(path)
+        if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+            raise IndexProblem("the index was built by another version")
+        return msgspec.convert(manifest, IndexManifest)
+    except (InputError, msgspec.ValidationError) as error:
+        raise IndexProblem(f"the index is damaged: {MANIFEST} cannot be read ({error})") from error
+
+
+def _opened(data: Path, manifest: IndexManifest) -> Index:
+    arrays: Arrays = {
+        name.removesuffix(".npy"): np.load(data / name, mmap_mode="r", allow_pickle=False)
+        for name in manifest.files
+        if name.endswith(".npy")
+    }
+    lists: Lists = {
+        name.removesuffix(".txt"): msgspec.json.decode((data / name).read_bytes(), type=list[str])
+        for name in manifest.files
+        if name.endswith(".txt")
+    }
+    return _assembled(manifest.profile, arrays, lists)
+
+
+def _assembled(profile: Profile, arrays: Arrays, lists: Lists) -> Index:
+    fields = {
+        key.removesuffix(".terms"): _field(key.removesuffix(".terms"), profile, arrays, lists)
+        for key in lists
+        if key.endswith(".terms")
+    }
+    is_soft = profile.kind == "soft"
+    counts = {
+        name: Counts(
+            lists["words"] if is_soft else list(fields[name].numbers),
+            arrays[f"{name}.offsets"],
+            arrays[f"{name}.counted"],
+            arrays[f"{name}.frequencies"],
+        )
+        for name in (key.removesuffix(".offsets") for key in arrays if key.endswith(".offsets"))
+    }
+    return Index(
+        profile=profile,
+        ids=lists["ids"],
+        digests=lists["digests"],
+        fields=fields,
+        counts=counts,
+        soft={name: SoftView(counted) for name, counted in counts.items()} if is_soft else {},
+        words=_lookalikes(profile, arrays, lists) if is_soft else None,
+        vectors=arrays.get("vectors"),
+        acts=lists["acts"],
+        act_of=arrays["act_of"],
+        sections=lists["sections"],
+        transitional=arrays.get("transitional", np.empty(0, np.bool_)),
+        word_vectors=arrays.get("word_vectors"),
+    )
+
+
+def _field(name: str, profile: Profile, arrays: Arrays, lists: Lists) -> Bm25:
+    return Bm25(
+        numbers={term: number for number, term in enumerate(lists[f"{name}.terms"])},
+        starts=arrays[f"{name}.starts"],
+        rows=arrays[f"{name}.rows"],
+        impacts=arrays[f"{name}.impacts"],
+        idf=arrays[f"{name}.idf"],
+        documents=len(lists["ids"]),
+        k1=profile.k1,
+    )
+
+
+def _lookalikes(profile: Profile, arrays: Arrays, lists: Lists) -> Lookalikes:
+    return Lookalikes(
+        lists["words"],
+        lists["lemmas"],
+        lists["grams"],
+        arrays["gram.starts"],
+        arrays["gram.holders"],
+        unseen(analyzer(profile.language)),
+    )
+
+
+def _is_as_written(path: Path, expected: FileMark) -> bool:
+    try:
+        return path.stat().st_size == expected.bytes and _checksum(path) == expected.crc32
+    except OSError:
+        return False
+
+
+def _checksum(path: Path) -> int:
+    checksum = 0
+    with path.open("rb") as stream:
+        while block := stream.read(2**20):
+            checksum = zlib.crc32(block, checksum)
+    return checksum

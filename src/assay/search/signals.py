@@ -1,0 +1,384 @@
+"""The signals of a question, one number a document each, and their sum.
+
+**Fusion.** Each lexical signal is scaled to the question's best document and added with the weight
+that the profile gives it: CombSUM with maximum normalisation (Fox & Shaw 1994; Lee 1997, "Analyses
+of Multiple Evidence Combination"). A weighted sum keeps how far the best is ahead, which ranks
+alone (reciprocal rank fusion) throw away, and calibration needs it. The weights were fitted on
+judged sets; docs/experiments has the figures.
+
+**Two kinds.** `stem_signals` is for longer texts: BM25 over stems, over the fields that say the
+question and the answer, over character n-grams, the encoder's cosine, likeness to the first hits,
+and citations in common. `soft_signals` is for short texts in inflected languages: words that look
+alike (soft.py), n-grams, the thesaurus, which act is meant, the encoder, and provisions that the
+question names.
+
+**Feedback.** The first hits are taken for relevant and their centroid for a better question:
+Rocchio (1971) in the encoder's space. Each counts by the softmax of its score, so that a clear
+leader decides and a flat beginning changes little.
+
+**Acts.** Where a collection has several acts, each gets a probability that the question is about
+it. Of each word it is asked how much more often it stands in the act than on average, smoothed with
+`STRENGTH` provisions of the average act (a Dirichlet prior; Zhai & Lafferty 2004); the logarithms
+add up over words, as in naive Bayes, and a word of the act's own name counts on top.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from assay.language.analysis import grams
+from assay.search.arrays import TINY, Array, Doubles, Floats
+from assay.search.dense import named_encoder
+from assay.search.index import VIEWS, Index, is_citation, letters_of
+from assay.search.learned import query_vector
+from assay.search.lexical import Bm25
+from assay.search.soft import Similar
+from assay.search.thesaurus import Term, thesaurus
+from assay.search.views import ASKS_WHEN
+
+MAX_WORDS = 400  # different words of a question for which look-alikes and the passage are sought
+MAX_SPELLED = 40  # unknown words of a question that are read as their neighbours
+FEEDBACK_HITS = 8
+TEMPERATURE = 0.1  # of the softmax over their scores
+FIRST_DENSE = 0.5  # what the encoder counts in choosing them
+MEANT = 0.6  # what a term of the thesaurus counts beside the word itself
+EXPANDED = 0.3  # the question with these terms, by n-grams
+TITLED = 0.5  # for the document whose title is the question
+HELD = 1.0  # for the only document that has the one word asked for; the more have it, the less
+NAMED = 4.0  # for the section that is all that is asked for: more than all other signals together
+LATER = 0.2  # taken off a transitional provision, unless the question asks for one
+SAME_ACT = 0.6  # how alike a word and one of an act's name must be
+STRENGTH = 30.0  # provisions of the average act that every act is smoothed with
+LEAST_HELD = 0.2  # documents that must hold a word for its rarity to be believed
+
+Signals = dict[str, Array]  # name -> a number for each document; `fused` is what ranks them
+
+
+# ── stems: longer texts ───────────────────────────────────────────────────────────────────────────
+
+
+def stem_signals(index: Index, text: str, words: list[str], vector: Floats | None) -> Signals:
+    """`words` are the stems of the question; `vector` is one that stands for it, or None to have
+    its text encoded."""
+    profile = index.profile
+    full = index.fields["full"]
+    words = _spelled(words, full)
+    raw = full.scores(full.query(words))
+    signals: Signals = {
+        "full": to_best(raw),
+        "attained": raw / max(full.attainable(words), TINY),
+    }
+    by_words = signals["full"]
+    for name, weight in (("short", profile.short), ("characters", profile.characters)):
+        if name in index.fields and (name == "short" or text):
+            field = index.fields[name]
+            asked = words if name == "short" else grams(letters_of(text), index.analyzer.gram)
+            signals[name] = to_best(field.scores(field.query(asked)))
+            by_words = by_words + np.float32(weight) * signals[name]
+    if index.vectors is not None and (text or vector is not None):
+        query = vector if vector is not None else named_encoder(profile.encoder).queries([text])[0]
+        signals["dense"] = index.vectors @ query
+        if profile.feedback:
+            first = to_best(by_words) + np.float32(FIRST_DENSE) * signals["dense"]
+            signals["feedback"] = _feedback(index.vectors, first)
+    if cited := _citations_of(words, full):
+        signals["citation"] = _shared_citations(cited, full, len(index))
+    signals["fused"] = _fused(index, signals)
+    return signals
+
+
+def _fused(index: Index, signals: Signals) -> Array:
+    """BM25 over the whole text counts as one, everything else by its weight."""
+    profile = index.profile
+    fused: Any = 0
+    for name in ("short", "characters", "dense", "feedback", "citation"):
+        if name in signals:
+            is_spread = name == "dense" and profile.spread
+            values = _spread(signals[name]) if is_spread else signals[name]
+            fused = fused + np.float32(getattr(profile, name)) * values
+    return np.asarray(signals["full"] + fused)
+
+
+def _citations_of(words: list[str], full: Bm25) -> list[int]:
+    known = (word for word in dict.fromkeys(words) if word in full.numbers)
+    return [full.numbers[word] for word in known if is_citation(word)]
+
+
+def _shared_citations(cited: list[int], full: Bm25, size: int) -> Floats:
+    """The share of the question's citations that each document has."""
+    share = np.zeros(size, np.float32)
+    for number in cited:
+        share[full.postings(number)] += np.float32(1 / len(cited))
+    return share
+
+
+def _feedback(vectors: Floats, first: Floats) -> Array:
+    """Cosine with the centroid of the first hits; the sharper the lead, the more the best
+    counts."""
+    size = min(FEEDBACK_HITS, len(first))
+    top = np.argpartition(-first, size - 1)[:size]
+    weights = np.exp((first[top] - first[top].max()) / np.float32(TEMPERATURE))
+    centroid = (weights / weights.sum()) @ vectors[top]
+    unit = (centroid / (float(np.linalg.norm(centroid)) + TINY)).astype(np.float32)
+    return np.asarray(vectors @ unit)
+
+
+def to_best(scores: Any) -> Any:
+    """Scaled to the question's best document."""
+    best = float(scores.max()) if scores.size else 0.0
+    return scores / best if best > 0 else scores
+
+
+def _spread(scores: Array) -> Array:
+    """From 0 for the middle document and all behind it to 1 for the best."""
+    middle = np.median(scores)
+    return np.asarray(np.maximum(scores - middle, 0) / max(float(scores.max() - middle), TINY))
+
+
+# ── spelling ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def _spelled(words: list[str], full: Bm25) -> list[str]:
+    """A word the collection does not have is read as the most frequent one a letter away, when
+    there is one: four of five misspellings are one edit (Damerau 1964)."""
+    unknown = [word for word in dict.fromkeys(words) if word.isalpha() and not _is_held(word, full)]
+    meant = {word: _nearest(word, full) for word in unknown[:MAX_SPELLED]}
+    return [meant.get(word, word) for word in words]
+
+
+def _is_held(word: str, field: Bm25) -> bool:
+    """Some document has it; an updated index may still list a word whose last document is gone."""
+    number = field.numbers.get(word)
+    return number is not None and int(field.starts[number + 1]) > int(field.starts[number])
+
+
+def _nearest(word: str, field: Bm25) -> str:
+    if len(word) < 4:
+        return word
+    best = word
+    best_frequency = 0
+    for other, number in field.numbers.items():
+        if other[0] != word[0] or abs(len(other) - len(word)) > 1:
+            continue
+        frequency = int(field.starts[number + 1] - field.starts[number])
+        is_tie = frequency == best_frequency and other < best
+        is_better = frequency > best_frequency or is_tie
+        if frequency > 1 and is_better and _one_edit_apart(word, other):
+            best = other
+            best_frequency = frequency
+    return best
+
+
+def _one_edit_apart(first: str, second: str) -> bool:
+    """One letter added, dropped, changed, or two neighbours swapped."""
+    short, long = sorted((first, second), key=len)
+    at = _common_beginning(short, long)
+    if len(short) < len(long):
+        return len(long) - len(short) == 1 and short[at:] == long[at + 1 :]
+    if short[at + 1 :] == long[at + 1 :]:
+        return True
+    swapped = short[at : at + 2] == long[at : at + 2][::-1]
+    return swapped and short[at + 2 :] == long[at + 2 :]
+
+
+def alike(first: str, second: str) -> float:
+    """Share of a common beginning: 1 for the same lemma, high for forms and compounds of one."""
+    if first == second:
+        return 1.0
+    common = _common_beginning(first, second)
+    return common / max(len(first), len(second)) if common >= 4 else 0.0
+
+
+def _common_beginning(first: str, second: str) -> int:
+    """How many letters two words have in common before they part."""
+    pairs = enumerate(zip(first, second, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(first), len(second)))
+
+
+# ── look-alikes: short texts ──────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, kw_only=True)
+class SoftQuestion:
+    """A question, and what it says of provisions: `sections_named` is None where it names none,
+    else how well each document is one of them; `rest` is what it says beside them."""
+
+    text: str
+    sections_named: Doubles | None = None
+    rest: str = ""
+
+
+def soft_signals(index: Index, question: SoftQuestion) -> Signals:
+    language = index.analyzer
+    profile = index.profile
+    words = list(dict.fromkeys(language.words(question.text)))[:MAX_WORDS]
+    terms = statutory_terms(index, words)
+    similar = [similar_words(index, word, terms.get(word, [])) for word in words]
+    frequencies = {
+        name: [view.frequency(pair) for pair in similar] for name, view in index.soft.items()
+    }
+    signals: Signals = {"coverage": _coverage(index, frequencies)}
+    by_words, signals["attained"] = _by_words(index, frequencies)
+    fused = to_best(by_words + _by_grams(index, language.terms(question.text)))
+    signals["fused"] = fused
+    if terms:
+        fused = fused + EXPANDED * to_best(_by_terms(index, question.text, terms))
+    if len(index.acts) > 1:
+        signals["act"] = _act_prior(index, words, frequencies["main"])[index.act_of]
+        fused = fused + profile.act * signals["act"]
+    if index.vectors is not None:
+        signals["dense"] = index.vectors @ _query_vector(index, question.text, similar)
+        fused = fused + profile.dense * signals["dense"]
+    if index.transitional.any() and not ASKS_WHEN.search(question.text):
+        fused = fused * np.where(index.transitional, 1 - LATER, 1.0)
+    signals["named"] = _named(index, words)
+    if question.sections_named is not None:
+        signals["citation"] = question.sections_named
+        fused = fused + profile.citation * signals["citation"]
+        acts_named = _acts_named(index, question.rest)[index.act_of]
+        signals["named"] = NAMED * signals["citation"] * acts_named
+    signals["fused"] = fused + signals["named"]
+    return signals
+
+
+def statutory_terms(index: Index, words: Sequence[str]) -> dict[str, list[Term]]:
+    """What the thesaurus says that words of a question may mean."""
+    known = thesaurus(index.analyzer.language)
+    return known.expand(list(words)) if known else {}
+
+
+def similar_words(index: Index, word: str, terms: list[Term]) -> Similar:
+    """The index words a word of the question stands for: those that look like it, and the terms it
+    may mean, each by what it counts."""
+    assert index.words is not None
+    numbers, shares = index.words.similar(word)
+    if not terms:
+        return numbers, shares
+    best = dict(zip(numbers.tolist(), shares.tolist(), strict=True))
+    for term in terms:
+        for term_word in term:
+            for number, share in zip(*index.words.similar(term_word), strict=True):
+                counts = float(share) * MEANT / len(term) ** 0.5
+                best[int(number)] = max(best.get(int(number), 0.0), counts)
+    return np.array(list(best), np.int64), np.array(list(best.values()))
+
+
+def _by_words(index: Index, frequencies: dict[str, list[Doubles]]) -> tuple[Doubles, Doubles]:
+    """All views together, and the share of the attainable score in the main one."""
+    total = np.zeros(len(index))
+    share = total
+    for name, view in index.soft.items():
+        scores, attainable = view.scores(frequencies[name])
+        total = total + VIEWS[name] * to_best(scores)
+        if name == "main":
+            share = scores / max(attainable, TINY)
+    return total, share
+
+
+def _by_grams(index: Index, asked: list[str]) -> Doubles:
+    total = np.zeros(len(index))
+    for name in index.soft:
+        field = index.fields[f"{name}.grams"]
+        query = field.query(asked)
+        weights = {number: 1 + float(np.log(times)) for number, times in query.items()}
+        total = total + VIEWS[name] * to_best(field.scores(weights).astype(float))
+    return total
+
+
+def _by_terms(index: Index, text: str, terms: dict[str, list[Term]]) -> Doubles:
+    """The question with the terms it may mean, by n-grams."""
+    term_words = (word for choices in terms.values() for term in choices for word in term)
+    meant = " ".join(dict.fromkeys(term_words))
+    return _by_grams(index, index.analyzer.terms(f"{text} {meant}"))
+
+
+def _query_vector(index: Index, text: str, similar: list[Similar]) -> Floats:
+    if index.word_vectors is None:
+        return np.asarray(named_encoder(index.profile.encoder).queries([text])[0])
+    return query_vector(index.word_vectors, similar)
+
+
+def _coverage(index: Index, frequencies: dict[str, list[Doubles]]) -> Doubles:
+    """The idf-weighted share of the question's words that a document, its section, title or tags
+    hold."""
+    size = len(index)
+    rarest = float(np.log1p((size + 0.5) / 0.5))
+    total = TINY
+    covered = np.zeros(size)
+    for by_view in zip(*frequencies.values(), strict=True):
+        held = np.minimum(1.0, np.maximum.reduce(by_view))
+        holding = float(held.sum())
+        idf = rarest
+        if holding > LEAST_HELD:
+            idf = float(np.log1p((size - holding + 0.5) / (holding + 0.5)))
+        covered += idf * held
+        total += idf
+    return covered / total
+
+
+# ── what a question names ─────────────────────────────────────────────────────────────────────────
+
+
+def _named(index: Index, words: list[str]) -> Doubles:
+    """Documents that the question names rather than asks for: by their title, or by one word that
+    they hold. What only sounds like it comes after."""
+    named = np.zeros(len(index))
+    assert index.words is not None
+    if not words:
+        return named
+    forms = [index.words.same(word) for word in words]
+    if len(words) == 1:
+        view = index.soft["main"]
+        frequency = view.frequency(forms[0])
+        named += HELD * (frequency > 0) * view.idf(frequency) / view.idf(named)
+    if title := index.soft.get("title"):
+        held = np.logical_and.reduce([title.frequency(pair) > 0 for pair in forms])
+        named += TITLED * (held & (title.different == len(words)))
+    return named
+
+
+def _acts_named(index: Index, rest: str) -> Array:
+    """The acts whose name fits best what the question says beside a section: nothing else, or the
+    name in full."""
+    said = _lemmas(index, rest)
+    names = [_lemmas(index, act) for act in index.acts]
+    fit = np.array(
+        [max(_within(said, name), _within(name, said) if name else 0.0) for name in names]
+    )
+    return np.asarray((fit > SAME_ACT) & (fit == fit.max()))
+
+
+def _act_prior(index: Index, words: list[str], frequencies: list[Doubles]) -> Doubles:
+    """How likely the question is about each act."""
+    count = len(index.acts)
+    sizes = np.bincount(index.act_of, minlength=count)
+    names = [_lemmas(index, act) for act in index.acts]
+    score = np.zeros(count)
+    for word, frequency in zip(words, frequencies, strict=True):
+        held = np.minimum(1.0, frequency)
+        if held.sum() < 0.5:
+            continue
+        by_act = np.bincount(index.act_of, weights=held, minlength=count)
+        usual = float((by_act / np.maximum(sizes, 1)).mean())
+        score += np.log((by_act + STRENGTH * usual) / (sizes + STRENGTH) / max(usual, 1e-6))
+        score += np.array([_best_match(index.lemma(word), name) for name in names])
+    share = np.exp(score - score.max())
+    return np.asarray(share / share.sum())
+
+
+def _lemmas(index: Index, text: str) -> list[str]:
+    lemmas = (index.lemma(word) for word in index.analyzer.words(text))
+    return list(dict.fromkeys(lemmas))[:MAX_WORDS]
+
+
+def _within(words: list[str], others: list[str]) -> float:
+    """How well the worst of these words is matched by one of the others."""
+    return min((_best_match(word, others) for word in words), default=1.0)
+
+
+def _best_match(word: str, others: list[str]) -> float:
+    return max((alike(word, other) for other in others), default=0.0)
