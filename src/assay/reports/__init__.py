@@ -8,7 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 
 from assay.core.errors import InputError
-from assay.reports.view import ReportView, view
+from assay.reports.shapes import ReportView
+from assay.reports.view import view
 
 __all__ = ["FORMATS", "ReportView", "evaluation_report", "render", "view"]
 

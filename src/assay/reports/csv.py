@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterator
 
-from assay.reports.view import ReportView
+from assay.reports.shapes import ReportView
 
 QUERY = ("query_id", "query_text", "query_type", "query_topic", "num_results")
 QUESTION = (

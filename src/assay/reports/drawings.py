@@ -13,9 +13,7 @@ TALL = 64  # of the histogram, in pixels
 MARKS = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 
 
-def range_mark(
-    value: float, bounds: Sequence[float | None], tick: float | None = None
-) -> Markup:
+def range_mark(value: float, bounds: Sequence[float | None], tick: float | None = None) -> Markup:
     """A dot on a line from 0 to 1, with its interval and, as a tick, what it was before."""
     shapes = [
         f'<line x1="{x}%" y1="0" x2="{x}%" y2="26" stroke="var(--line)"/>'
@@ -99,9 +97,7 @@ def _quantile(values: Sequence[float], share: float) -> float:
     return values[below] + gap * weight
 
 
-def _histogram(
-    values: Sequence[float], low: float, high: float, marks: dict[str, float]
-) -> Markup:
+def _histogram(values: Sequence[float], low: float, high: float, marks: dict[str, float]) -> Markup:
     counts = [0] * BARS
     for value in values:
         counts[min(int((min(value, high) - low) / (high - low) * BARS), BARS - 1)] += 1

@@ -13,16 +13,8 @@ from assay.core.results_file import receipt_to_json
 from assay.reports.drawings import change_mark, latency_chart, range_mark
 from assay.reports.environment import template_environment
 from assay.reports.numbers import Numbers
-from assay.reports.view import (
-    FEW,
-    RATES,
-    Figure,
-    QueryLine,
-    ReportView,
-    failed_questions,
-    heading,
-    headlines,
-)
+from assay.reports.shapes import Figure, QueryLine, ReportView
+from assay.reports.view import FEW, RATES, failed_questions, heading, headlines
 from assay.reports.words import Words
 
 
@@ -101,7 +93,8 @@ def _rate_row(figure: Figure, numbers: Numbers) -> ForestRow:
     value, is_share = figure.value or 0.0, figure.key != "mrr_at_k"
     change = ""
     if figure.change is not None:
-        change = numbers.signed(100 * figure.change, 1) if is_share else numbers.signed(figure.change)
+        points = numbers.signed(100 * figure.change, 1)
+        change = points if is_share else numbers.signed(figure.change)
     return ForestRow(
         figure=figure,
         mark=range_mark(value, figure.bounds),

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
-from assay.reports.view import CheckLine, QueryLine, ReportView
-from assay.reports.words import Words
+from assay.reports.shapes import CheckLine, QueryLine, ReportView
 
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 TOTALS = {"failures": "failure", "errors": "error", "skipped": "skipped"}  # attributes, elements

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay.reports.numbers import Numbers
-from assay.reports.view import RATES, ReportView, heading
+from assay.reports.shapes import ReportView
+from assay.reports.view import RATES, heading
 from assay.reports.words import Words
 
 ESCAPES = str.maketrans(
@@ -47,7 +48,7 @@ def _figures(report: ReportView, say: Words, numbers: Numbers) -> tuple[Row, lis
         known = [report.figure(key) for key in RATES]
         figures = tuple(figure for figure in known if figure)
         noun, head = "question", (say("tex_rate"), say("tex_value"))
-    rows = [
+    rows: list[Row] = [
         (figure.title, numbers.decimal(figure.value), numbers.span(figure.bounds))
         for figure in figures
     ]
@@ -60,7 +61,7 @@ def _differences(report: ReportView, say: Words, numbers: Numbers) -> tuple[Row,
     assert comparison is not None
     keys = ("tex_measure", "tex_before", "tex_now", "tex_change", "interval")
     names = (*map(say, keys), "p (Holm)")
-    rows = [
+    rows: list[Row] = [
         (
             heading(row.key, row.measure),
             numbers.decimal(row.baseline),

@@ -8,16 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from assay.core.results import RobustnessRow
 from assay.reports.numbers import COUNTS, Bounds, Numbers
 from assay.reports.sentences import inline
-from assay.reports.view import (
-    CheckLine,
-    Figure,
-    Move,
-    ReportView,
-    SliceTable,
-    Turned,
-    failed_questions,
-    headlines,
-)
+from assay.reports.shapes import CheckLine, Figure, Move, ReportView, SliceTable, Turned
+from assay.reports.view import failed_questions, headlines
 from assay.reports.words import Words
 
 SHOWN_PAIRS = 5  # of the judgments that would settle a verdict
@@ -254,8 +246,8 @@ class _Golden:
         changes = self.report.changes
         if changes is None:
             return
-        notes = "; ".join(changes.warnings)
-        yield from _section(self.say("changes", name=changes.baseline), [f"- {notes}"] * bool(notes))
+        notes = [f"- {'; '.join(changes.warnings)}"] if changes.warnings else []
+        yield from _section(self.say("changes", name=changes.baseline), notes)
         for rate in changes.figures:
             yield f"- {rate.name}: {self._moved(rate)}"
         yield f"- {self.say('both_fail', n=changes.both_fail)}"
@@ -328,8 +320,7 @@ class _Golden:
         if robustness is None:
             return
         named = [
-            (self.words.perturbation(name), row)
-            for name, row in robustness.by_perturbation.items()
+            (self.words.perturbation(name), row) for name, row in robustness.by_perturbation.items()
         ]
         every = [*named, (self.say("every"), robustness.overall)]
         head = [self.say("perturbation"), "n", self.say("rate"), self.say("interval")]

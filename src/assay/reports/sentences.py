@@ -6,7 +6,7 @@ them together anew from the facts beside them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from assay.core.results import Check, GoldCard, GoldenEntry, GoldenHit, GradedEntry, standing_line
 from assay.core.types import Finding, standing
@@ -58,10 +58,15 @@ class Sentences:
         tail = message.rpartition(": ")[2]
         return place + self.words(f"findings.{finding.code}", tail=tail)
 
-    def differing(self, notes: Iterable[str]) -> list[str]:
+    def warnings(self, notes: Sequence[str]) -> tuple[str, ...]:
         """Why two results cannot be compared one to one; other languages say it in general."""
-        english = [note for note in notes if note]
-        return english if self.words.is_english or not english else [self.words("differ")]
+        if self.words.is_english or not notes:
+            return tuple(notes)
+        return (self.words("differ_note"),)
+
+    def stale(self, why: str) -> str:
+        """The same of a baseline, inside a sentence."""
+        return self.words("differ") if why and not self.words.is_english else why
 
     # ── places ────────────────────────────────────────────────────────────────────────────────────
 
@@ -142,7 +147,9 @@ class Sentences:
         if not self.words.has("failures", entry.failure):
             return entry.reason
         say = self.words
-        at, day = entry.negative_rank, entry.as_of
+        at, version = entry.negative_rank, say("failures.other_version")
+        if entry.as_of:
+            version = say("failures.not_in_force", day=entry.as_of)
         evidence = [_listed(entry.stated.get("evidence"))]
         evidence += [_listed(place.get("evidence")) for place in entry.expected_any]
         terms = dict.fromkeys(str(term) for stated in evidence for term in stated)
@@ -156,7 +163,7 @@ class Sentences:
             score=self.score(entry.expected_score),
             min_score=self.numbers.local(f"{entry.min_score:g}"),
             before=say("failures.before_expected") if entry.expected_any else "",
-            not_right=say("failures.not_in_force", day=day) if day else say("failures.other_version"),
+            not_right=version,
             terms=", ".join(terms),
             k=entry.k,
         ).rstrip()

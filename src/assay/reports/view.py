@@ -1,33 +1,40 @@
-"""From results to what a report says: one `ReportView` for every format, kind of set and language.
-
-A view is plain data. Names, reasons and what the gates said are in its language already; figures
-are numbers, which each format writes in its own way.
-"""
+"""From results to what a report says: one `ReportView` for every format, set and language."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from assay.core.results import (
     Baseline,
     Bounds,
-    GoldCard,
     GoldenEntry,
     GoldenResults,
     GradedEntry,
     GradedResults,
     MeasureLine,
-    Receipt,
     Results,
-    Robustness,
     Status,
-    Unjudged,
     Verdict,
     is_variant,
 )
 from assay.reports.sentences import Sentences
+from assay.reports.shapes import (
+    NO_BOUNDS,
+    Answer,
+    ChangesView,
+    CheckLine,
+    Figure,
+    FindingLine,
+    HitLine,
+    Move,
+    Outcome,
+    QueryLine,
+    ReportView,
+    SliceRow,
+    SliceTable,
+    Turned,
+)
 from assay.reports.words import Words, table
 
 if TYPE_CHECKING:
@@ -36,7 +43,6 @@ if TYPE_CHECKING:
 
 FEW = 10  # a slice with fewer queries is marked
 ALPHA = 0.05
-NO_BOUNDS: Bounds = (None, None)
 # The rates of a golden set, as pages and tables have them; Markdown has every figure.
 RATES = (
     "pass_rate_total",
@@ -55,190 +61,6 @@ RATES = (
 )
 GOLDEN_SLICES = ("category", "test_type", "language", "perturbation")
 SLICE_FIGURES = ("pass_rate_total", "pass_rate_must", "mrr_at_k")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Figure:
-    """One measure or rate, over all queries or a slice of them."""
-
-    key: str
-    title: str  # as tables and pages head it
-    name: str  # in full
-    value: float | None
-    bounds: Bounds = NO_BOUNDS
-    n: int | None = None
-    change: float | None = None  # against the baseline
-
-
-@dataclass(frozen=True, kw_only=True)
-class SliceRow:
-    name: str
-    n: int
-    figures: tuple[Figure, ...]
-
-    def figure(self, key: str) -> Figure:
-        return next(figure for figure in self.figures if figure.key == key)
-
-
-@dataclass(frozen=True, kw_only=True)
-class SliceTable:
-    kind: str
-    title: str
-    rows: tuple[SliceRow, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class CheckLine:
-    """One gate: the sentence, and its parts for a table. `counts` is false for a default gate that
-    had nothing to go by."""
-
-    status: Status
-    counts: bool
-    title: str
-    message: str
-    name: str
-    measure: str
-    key: str  # of the measure
-    value: float | None
-    limit: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class HitLine:
-    title: str
-    grade: int | None = None
-    score: float | None = None
-    is_expected: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class QueryLine:
-    """One query of a graded set, or one question of a golden set, which has an `outcome` too."""
-
-    query_id: str
-    text: str
-    type: str
-    topic: str
-    num_results: int
-    values: Mapping[str, float | None]
-    judged: float | None  # share of the top 10
-    reason: str
-    error: str
-    latency_ms: float | None
-    hits: tuple[HitLine, ...]
-    outcome: Outcome | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Outcome:
-    """How a golden question fared. What was expected and what came is told of failures alone."""
-
-    category: str
-    must: bool
-    passed: bool
-    is_variant: bool
-    parent: str
-    perturbation: str
-    failure: str
-    first_rank: int | None
-    expected_rank: int | None
-    rr: float | None
-    expects_hits: bool
-    expected: str = ""
-    came_first: str = ""
-    stood: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Answer:
-    """Is one system better than another, in a sentence, and the figures behind it."""
-
-    text: str
-    change: str
-    status: Status
-
-
-@dataclass(frozen=True, kw_only=True)
-class Turned:
-    """A question that broke or was repaired."""
-
-    query_id: str
-    text: str
-    category: str
-    must: bool
-    before: str
-    now: str
-    stood_before: str
-    stood_now: str
-    expects_hits: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class Move:
-    """A rate before and now."""
-
-    key: str
-    title: str
-    name: str
-    before: float
-    now: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class ChangesView:
-    """What changed against other golden results, over the questions compared."""
-
-    baseline: str
-    warnings: tuple[str, ...]
-    figures: tuple[Move, ...]
-    broke: tuple[Turned, ...]
-    repaired: tuple[Turned, ...]
-    both_fail: int
-    not_compared: tuple[str, ...]
-    variants: tuple[int, int] | None  # broke, repaired
-
-
-@dataclass(frozen=True, kw_only=True)
-class FindingLine:
-    where: str
-    message: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReportView:
-    kind: Literal["graded", "golden"]
-    language: str
-    engine: str
-    timestamp: str
-    gold: GoldCard
-    standing: str  # of the gold set, as a sentence
-    counts: Mapping[str, int]
-    n: int  # queries that the figures are over
-    variants: int  # questions that are reported apart
-    status: Status | None  # None where no gate decides
-    checks: tuple[CheckLine, ...]
-    judge_next: tuple[tuple[str, str], ...] | None  # pairs of query and document
-    figures: tuple[Figure, ...]
-    slices: tuple[SliceTable, ...]
-    queries: tuple[QueryLine, ...]
-    measures: tuple[MeasureLine, ...]
-    unjudged: tuple[Unjudged, ...]
-    baseline: Baseline | None
-    stale: str  # why the baseline cannot be compared with
-    receipt: Receipt
-    comparison: Comparison | None
-    answers: tuple[Answer, ...]
-    warnings: tuple[str, ...]  # of the comparison
-    changes: ChangesView | None
-    findings: tuple[FindingLine, ...]
-    robustness: Robustness | None
-
-    def figure(self, key: str) -> Figure | None:
-        return next((figure for figure in self.figures if figure.key == key), None)
-
-    @property
-    def has_change(self) -> bool:
-        return self.baseline is not None and bool(self.baseline.delta)
 
 
 def view(
@@ -285,7 +107,7 @@ def _graded(results: GradedResults, comparison: Comparison | None, tell: Sentenc
         receipt=receipt,
         comparison=comparison,
         answers=tuple(_answers(comparison, tell)) if comparison else (),
-        warnings=tuple(tell.differing(comparison.warnings)) if comparison else (),
+        warnings=tell.warnings(comparison.warnings) if comparison else (),
         changes=None,
         findings=(),
         robustness=None,
@@ -496,9 +318,7 @@ def _golden_slices(results: GoldenResults, words: Words) -> Iterator[SliceTable]
 
 def _question(entry: GoldenEntry, known: set[str], tell: Sentences) -> QueryLine:
     hits = (
-        HitLine(
-            title=hit.title or hit.doc_id, score=hit.score, is_expected=hit.match == "expected"
-        )
+        HitLine(title=hit.title or hit.doc_id, score=hit.score, is_expected=hit.match == "expected")
         for hit in entry.hits[:10]
     )
     return QueryLine(
@@ -556,6 +376,7 @@ def _by_need(line: QueryLine) -> tuple[bool, str, str]:
 
 
 def _changes(changes: Changes, tell: Sentences) -> ChangesView:
+    variants = changes.variants
     figures = [
         Move(
             key=key,
@@ -568,13 +389,13 @@ def _changes(changes: Changes, tell: Sentences) -> ChangesView:
     ]
     return ChangesView(
         baseline=changes.baseline,
-        warnings=tuple(tell.differing(changes.warnings)),
+        warnings=tell.warnings(changes.warnings),
         figures=tuple(figures),
         broke=tuple(_turned(*pair, tell) for pair in changes.broke),
         repaired=tuple(_turned(*pair, tell) for pair in changes.repaired),
         both_fail=changes.both_fail,
         not_compared=tuple(changes.not_compared),
-        variants=changes.variants,
+        variants=(variants.broke, variants.repaired) if variants else None,
     )
 
 
@@ -626,4 +447,4 @@ def _judge_next(verdict: Verdict | None) -> tuple[tuple[str, str], ...] | None:
 
 
 def _stale(baseline: Baseline | None, tell: Sentences) -> str:
-    return "; ".join(tell.differing([baseline.stale])) if baseline else ""
+    return tell.stale(baseline.stale) if baseline else ""

@@ -73,9 +73,9 @@ class Words:
         return self.plural(f"counted.{noun}", n)
 
     def plural(self, key: str, n: int) -> str:
-        one, many = self.entry(key)
+        forms = self.entry(key)
         separator = self("language.thousands")
-        return (one if n == 1 else many).format(n=f"{n:,}".replace(",", separator))
+        return forms[0 if n == 1 else 1].format(n=f"{n:,}".replace(",", separator))
 
     def figure(self, name: str) -> str:
         """The name of a golden figure."""
