@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import msgspec
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from assay.core.results import RobustnessRow
 from assay.core.results_file import receipt_to_json
@@ -49,6 +49,7 @@ def render(report: ReportView) -> str:
         latency=latency_chart(latencies),
         perturbations=_perturbations(report, words),
         worst_families=_worst_families(report, words),
+        axis=_axis(report, Numbers(words)),
         marks=_change_marks(report),
         heads=headlines(report.comparison) if report.comparison else [],
         questions=_failed_first(report) if report.kind == "golden" else [],
@@ -66,7 +67,9 @@ class _Marked:
         self._words = words
 
     def __call__(self, key: str, **facts: object) -> Markup:
-        return Markup(self._words.entry(key)).format(**facts)
+        escaped = {name: escape(fact) for name, fact in facts.items()}
+        held = {name: Markup(fact) for name, fact in self._words.held(**escaped).items()}
+        return Markup(self._words.entry(key)).format(**held)
 
 
 def _forest(report: ReportView, numbers: Numbers) -> list[ForestRow]:
@@ -74,6 +77,15 @@ def _forest(report: ReportView, numbers: Numbers) -> list[ForestRow]:
         known = [report.figure(key) for key in RATES]
         return [_rate_row(figure, numbers) for figure in known if figure]
     return [_mean_row(figure, numbers) for figure in report.figures if figure.value is not None]
+
+
+def _axis(report: ReportView, numbers: Numbers) -> list[str]:
+    """The scale under the drawing, from 0 to 1; where there is room the 0 before a point is left
+    out."""
+    if report.kind == "golden":
+        return ["0", "20", "40", "60", "80", numbers.percent(1, 0)]
+    tenths = (numbers.decimal(place / 10, 1) for place in range(2, 10, 2))
+    return ["0", *(tenth.replace("0.", ".") for tenth in tenths), "1"]
 
 
 def _mean_row(figure: Figure, numbers: Numbers) -> ForestRow:

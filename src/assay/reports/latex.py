@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from assay.reports.numbers import Numbers
 from assay.reports.shapes import ReportView
 from assay.reports.view import RATES, heading
-from assay.reports.words import Words
+from assay.reports.words import END, ISOLATE, Words
 
 ESCAPES = str.maketrans(
     {
@@ -18,6 +18,7 @@ ESCAPES = str.maketrans(
         "–": "--",
         "<": r"\textless{}",
         ">": r"\textgreater{}",
+        **dict.fromkeys((ISOLATE, END), ""),  # LaTeX has marks of its own for directions
     }
 )
 

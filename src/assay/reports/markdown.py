@@ -262,17 +262,18 @@ class _Golden:
     def _moved(self, rate: Move) -> str:
         before, now = (self.numbers.figure(rate.key, value) for value in (rate.before, rate.now))
         change = self.numbers.change(rate.key, rate.now - rate.before, "+")
-        return f"{before} → {now} ({change})"
+        return f"{before} {self.words('arrow')} {now} ({change})"
 
     def _turned(self, kind: str, questions: Sequence[Turned]) -> Lines:
-        is_repair = kind == "repaired"
+        is_repair, arrow = kind == "repaired", f" {self.words('arrow')} "
         yield from ("", f"### {self.say(kind)}: {len(questions)}", *([""] if questions else []))
         for question in questions:
             reason = question.before if is_repair else question.now
             yield f"- **{question.query_id}** [{_need(question.must)}] {inline(question.text)}"
             yield f"  - {self.say('was' if is_repair else 'why')}: {reason}"
             if question.expects_hits:
-                yield f"  - {self.say('stood')}: {question.stood_before} → {question.stood_now}"
+                places = (question.stood_before, question.stood_now)
+                yield f"  - {self.say('stood')}: {arrow.join(places)}"
 
     def _measures(self) -> Lines:
         with_change = self.report.has_change

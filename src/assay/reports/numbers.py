@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from assay.reports.words import Words
 
 COUNTS = ("total", "n_failed", "n_variants")  # golden figures that are whole numbers
-LEFT_TO_RIGHT = "\u200e"  # before a sign, so that it stays before its figure in Hebrew
 
 Bounds = Sequence[float | None] | None
 
@@ -38,7 +37,8 @@ def short(text: str, width: int) -> str:
 
 
 class Numbers:
-    """Figures as text in one language: Finnish has a decimal comma, Hebrew needs its signs held."""
+    """Figures as text in one language: Finnish has a decimal comma, and in Hebrew the sign of a
+    figure is kept before it."""
 
     def __init__(self, words: Words) -> None:
         self._words = words
@@ -48,11 +48,7 @@ class Numbers:
 
     def local(self, text: str) -> str:
         """A figure as English writes it, as this language does."""
-        return self._held(text.translate(self._signs))
-
-    def _held(self, text: str) -> str:
-        has_sign = text[:1] in ("+", "-", "<")
-        return f"{LEFT_TO_RIGHT}{text}" if has_sign and self._words.direction == "rtl" else text
+        return self._words.isolated(text.translate(self._signs))
 
     def decimal(self, value: float | None, digits: int = 3) -> str:
         return self.local(decimal(value, digits))
@@ -69,12 +65,16 @@ class Numbers:
     def percent(self, value: float | None, digits: int = 1) -> str:
         if value is None:
             return "–"
-        return self.local(f"{100 * value:.{digits}f}") + self._words("language.percent")
+        figure = f"{100 * value:.{digits}f}".translate(self._signs)
+        return self._words.isolated(figure + self._words("language.percent"))
 
     def percents(self, bounds: Bounds) -> str:
         if not bounds or bounds[0] is None or bounds[1] is None:
             return "–"
         low, high = (self.percent(bound, 0) for bound in bounds)
+        unit = self._words("language.percent")
+        if unit.startswith(" "):  # a unit that stands apart is said once
+            low = low.removesuffix(unit)
         return self._words("to", low=low, high=high)
 
     def span(self, bounds: Bounds) -> str:
@@ -88,14 +88,13 @@ class Numbers:
         """An interval for a narrow column."""
         if not bounds or bounds[0] is None or bounds[1] is None:
             return "–"
-        text = self.local(f"{bounds[0]:.2f}–{bounds[1]:.2f}")
-        return text.replace("0.", ".")
+        return self.local(f"{bounds[0]:.2f}–{bounds[1]:.2f}").replace("0.", ".")
 
     def change_span(self, low: float | None, high: float | None) -> str:
         """The interval of a change."""
         if low is None or high is None:
             return self._words("no_change_interval")
-        return self._words("to", low=self.signed(low), high=self.signed(high))
+        return self._words("to_signed", low=self.signed(low), high=self.signed(high))
 
     def millis(self, value: float) -> str:
         text = f"{value:,.1f}" if value < 100 else f"{value:,.0f}"

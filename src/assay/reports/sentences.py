@@ -213,10 +213,14 @@ class Sentences:
         if gate.measure in ERRORS and check.value is not None:
             return say("gate.errors", n=f"{check.value:g}")
         title = self.gate_name(check)
-        if check.value is None:
-            key = "gate.no_value" if gate.max_drop is None else "gate.no_baseline"
-            return say(key, title=title)
-        text = say("gate.is", title=title, value=self._gate_value(check))
+        is_drop = gate.max_drop is not None
+        if check.value is None or (is_drop and not check.counts):
+            return say("gate.no_baseline" if is_drop else "gate.no_value", title=title)
+        measure = self.gate_measure(check)
+        value = self._gate_value(check)
+        text = say("gate.is", title=title, value=value)
+        if title != measure:
+            text = say("gate.measure_is", title=title, measure=measure, value=value)
         text += say("gate.wanted", limits=self._limits(check)) if check.limit_kind else ""
         if check.status != "inconclusive":
             return text
@@ -227,7 +231,8 @@ class Sentences:
     def _gate_value(self, check: Check) -> str:
         if self.words.has("figures", check.gate.measure):
             return self.numbers.figure(check.gate.measure, check.value)
-        return self.numbers.local(f"{check.value:.4g}")
+        sign = "" if check.gate.max_drop is None else "+"
+        return self.numbers.local(f"{check.value:{sign}.4g}")
 
     def _limits(self, check: Check) -> str:
         gate = check.gate

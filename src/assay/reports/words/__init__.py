@@ -13,6 +13,9 @@ from assay.core.errors import UsageError
 
 LANGUAGES = ("en", "fi", "he")
 
+# Around a fact in a sentence of the other direction, so that its parts keep their order.
+ISOLATE, END = "\u2068", "\u2069"
+
 Entry = str | list[str]
 
 
@@ -46,7 +49,18 @@ class Words:
         self.language = language
 
     def __call__(self, key: str, **facts: object) -> str:
-        return str(self.entry(key)).format(**facts)
+        return str(self.entry(key)).format(**self.held(**facts))
+
+    def held(self, **facts: object) -> dict[str, object]:
+        """Facts as they stand in a sentence: in Hebrew each keeps its own direction."""
+        if self.direction == "ltr":
+            return facts
+        return {name: self.isolated(str(fact)) for name, fact in facts.items()}
+
+    def isolated(self, text: str) -> str:
+        if not text or self.direction == "ltr" or text.startswith(ISOLATE):
+            return text
+        return f"{ISOLATE}{text}{END}"
 
     def entry(self, key: str) -> Entry:
         section, _, name = key.rpartition(".")
@@ -54,7 +68,7 @@ class Words:
 
     @property
     def direction(self) -> str:
-        return self("language.direction")
+        return str(table(self.language)["language"]["direction"])
 
     @property
     def is_english(self) -> bool:
