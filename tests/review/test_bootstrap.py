@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.core.errors import InputError
-from assay.formats import gold_rows
-from assay.formats.gold_rows import locked
+from assay.formats import gold_jsonl
+from assay.formats.gold_jsonl import locked
 from assay.review.bootstrap import Group, Options, bootstrap, merge
 from assay.store import Store
 from assay.store.records import Decision, Feedback, SearchLog, Shown
@@ -121,7 +121,7 @@ def test_a_second_run_changes_nothing(logged: Store, gold: Path) -> None:
         2,
     )
     assert (gold.read_bytes(), gold.stat().st_mtime_ns) == (before, when)
-    assert logged.health()["rows"]["review_items"] == 2
+    assert logged.health().rows["review_items"] == 2
 
 
 CHAIR = [
@@ -224,7 +224,7 @@ def test_one_corpus_at_a_time_leaves_the_rows_of_others(logged: Store, gold: Pat
     before = gold.read_bytes()
     done = bootstrap(logged, gold, Options(corpora=("internal_decisions",)))
     assert (done.changed, gold.read_bytes()) == (False, before)
-    assert logged.health()["rows"]["review_items"] == 2
+    assert logged.health().rows["review_items"] == 2
 
 
 def test_a_note_on_a_bootstrap_row_is_kept(logged: Store, gold: Path) -> None:
@@ -239,7 +239,7 @@ def test_dry_run_shows_the_diff_and_changes_nothing(logged: Store, gold: Path) -
     assert "+++ b/gold-set.jsonl" in done.diff
     assert '+{"id":"g001","query":"Materiality"' in done.diff
     assert not gold.exists()
-    assert logged.health()["rows"]["review_items"] == logged.health()["rows"]["issued_ids"] == 0
+    assert logged.health().rows["review_items"] == logged.health().rows["issued_ids"] == 0
 
 
 def test_no_feedback_makes_no_file(store: Store, gold: Path) -> None:
@@ -254,8 +254,8 @@ def test_no_feedback_makes_no_file(store: Store, gold: Path) -> None:
     ("line", "message"),
     [
         (b'{"id":"g001","source":"chair",}', "trailing comma"),
-        (b"[1]", "expected an object, got list"),
-        (b'{"id":"g1","query":7,"source":"bootstrap"}', "Expected `str`, got `int`"),
+        (b"[1]", "expected an object, got an array"),
+        (b'{"id":"g1","query":7,"source":"bootstrap"}', "expected a string, got a whole number"),
         (b"\xff\xfe", "not UTF-8"),
     ],
 )
@@ -401,9 +401,11 @@ def test_merging_is_idempotent_and_leaves_others_alone(
     spec: list[tuple[str, str, int]], one: Any, two: Any
 ) -> None:
     old = [
-        gold_rows.Line(f"# {query}\n".encode())
+        gold_jsonl.Line(f"# {query}\n".encode())
         if source == "#"
-        else gold_rows.row_line(gold_rows.GoldRow(id=f"g{number:03d}", query=query, source=source))
+        else gold_jsonl.row_line(
+            gold_jsonl.GoldRow(id=f"g{number:03d}", query=query, source=source)
+        )
         for source, query, number in spec
     ]
     theirs = [line.raw for line in old if not line.is_bootstrap]
@@ -416,7 +418,7 @@ def test_merging_is_idempotent_and_leaves_others_alone(
     assert len({row.id for row in ours}) == len(ours)
     then = {
         row.key: row.id
-        for row in gold_rows.rows(merge(new, two, {}, ()))
+        for row in gold_jsonl.rows(merge(new, two, {}, ()))
         if row.source == "bootstrap"
     }
     assert all(then[row.key] == row.id for row in ours if row.key in then)

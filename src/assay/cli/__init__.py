@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from assay.cli import corpus, desk, gold
+from assay.cli import backlog, corpus, doctor, gold, logs, mcp, review, serve
 from assay.cli.output import Json, emit, progress_bar, say, searching
 from assay.cli.output import show as show_
 from assay.core.errors import AssayError
@@ -27,26 +27,19 @@ app = typer.Typer(
 )
 app.add_typer(gold.app, name="gold")
 app.add_typer(corpus.app, name="corpus")
-app.add_typer(desk.app, name="logs")
+app.add_typer(logs.app, name="logs")
 for command in (
     corpus.index,
     corpus.search,
     corpus.cite,
-    desk.backlog,
-    desk.serve,
-    desk.mcp,
-    desk.doctor,
-    desk.plugins,
+    backlog.backlog,
+    serve.serve,
+    mcp.mcp,
+    doctor.doctor,
+    doctor.plugins,
 ):
     app.command()(command)
-for gold_command in (
-    desk.bootstrap,
-    desk.promote,
-    desk.correct,
-    desk.reject,
-    desk.reopen,
-    desk.withdraw,
-):
+for gold_command in review.GOLD_COMMANDS:
     gold.app.command()(gold_command)
 
 
@@ -203,7 +196,7 @@ def _record_baseline(
     if not why:
         say("warning: the baseline does not say why; say it with --why", style="yellow")
     if dataset.suffix == ".jsonl":
-        desk.publish(dataset, by)
+        review.publish(dataset, by)
 
 
 @app.command()

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assay.cli import desk
-from assay.cli.output import Json, emit, say
+from assay.cli.options import StoreUrl, opened
+from assay.cli.output import Json, emit, plain, say
 from assay.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from assay.workbench.review import AskedPair
 
 app = typer.Typer(
     help="Gold sets: validate, look at, convert, judge, perturb.", no_args_is_help=True
@@ -44,10 +48,9 @@ def validate(
         "findings": msgspec.to_builtins(findings),
     }
     emit(data, lambda: terminal.findings_table(findings), json=json)
-    checked = "" if corpus else " (references not checked: give --corpus)"
-    say(
-        f"{checked_set.name}: {counted(errors, 'error')}, {counted(len(findings) - errors, 'flag')}{checked}"
-    )
+    unchecked = "" if corpus else " (references not checked: give --corpus)"
+    counts = f"{counted(errors, 'error')}, {counted(len(findings) - errors, 'flag')}"
+    say(f"{checked_set.name}: {counts}{unchecked}")
     if errors:
         sys.exit(2)
     if strict and findings:
@@ -60,8 +63,8 @@ def stats(dataset: GoldFile, json: Json = False) -> None:
     from assay.reports import terminal
     from assay.workbench import gold
 
-    data = gold.gold_stats(dataset)
-    emit(data, lambda: terminal.stats_table(data), json=json)
+    stats = gold.gold_stats(dataset)
+    emit(stats, lambda: terminal.stats_table(plain(stats)), json=json)
 
 
 @app.command()
@@ -108,13 +111,12 @@ def next_(
     queue: Annotated[
         Path | None, typer.Option(help="Put the pairs shown in the review queue of this gold set.")
     ] = None,
-    store: desk.StoreUrl = "",
+    store: StoreUrl = "",
     json: Json = False,
 ) -> None:
     """The pairs whose judgment is worth most for the decision at hand."""
     from assay.reports import listing
-    from assay.workbench import judge, score
-    from assay.workbench.desk import open_desk
+    from assay.workbench import judge, review, score
 
     score.refuse_outputs(output)
     data = judge.next_pairs(first, second, measure=measure, threshold=threshold)
@@ -122,10 +124,20 @@ def next_(
         judge.write_pairs(data, output)
         say(f"{len(data['pairs'])} pairs written to {output}")
     if queue is not None:
-        with open_desk(store, gold=[queue]) as desk:
-            new = judge.queue_pairs(desk, queue, data["pairs"][:limit])
+        pairs = _asked(data["pairs"][:limit])
+        with opened(store, create=True, gold=[queue]) as service:
+            new = review.queue_pairs(service, queue, pairs)
         say(f"{new} new pairs wait for review; `assay serve --gold {queue}` shows them")
     emit(data, lambda: listing.decision_page(data, limit), json=json)
+
+
+def _asked(pairs: Sequence[Any]) -> list[AskedPair]:
+    from assay.workbench.review import AskedPair
+
+    return [
+        AskedPair(query_id=pair["query_id"], doc_id=pair["doc_id"], narrowing=pair.get("narrowing"))
+        for pair in pairs
+    ]
 
 
 @app.command()
@@ -138,14 +150,13 @@ def pool(
     queue: Annotated[
         Path | None, typer.Option(help="Put the pairs in the review queue of this gold set.")
     ] = None,
-    store: desk.StoreUrl = "",
+    store: StoreUrl = "",
     json: Json = False,
 ) -> None:
     """Pool the top of several runs: the unjudged pairs to judge so that all of them are scored
     alike."""
     from assay.reports import listing
-    from assay.workbench import judge, score
-    from assay.workbench.desk import open_desk
+    from assay.workbench import judge, review, score
 
     score.refuse_outputs(output)
     data = judge.pool_pairs(results, depth=depth)
@@ -153,8 +164,9 @@ def pool(
         judge.write_pairs(data, output, source="gold pool")
         say(f"{len(data['pairs'])} pairs written to {output}")
     if queue is not None:
-        with open_desk(store, gold=[queue]) as desk:
-            new = judge.queue_pairs(desk, queue, data["pairs"], source="gold pool")
+        pairs = _asked(data["pairs"])
+        with opened(store, create=True, gold=[queue]) as service:
+            new = review.queue_pairs(service, queue, pairs, source="gold pool")
         say(f"{new} new pairs wait for review; `assay serve --gold {queue}` shows them")
     emit(
         data, lambda: listing.plain_table(data["pairs"], ("query_id", "doc_id", "runs")), json=json
@@ -176,33 +188,34 @@ def merge(
     replace: Annotated[
         bool, typer.Option(help="A new grade takes the place of a known one, and names it.")
     ] = False,
-    store: desk.StoreUrl = "",
+    store: StoreUrl = "",
     json: Json = False,
 ) -> None:
     """Bring what was judged into the gold set: new pairs are added, disagreements are reported."""
     from assay.reports import listing
-    from assay.workbench import baseline, judge
-    from assay.workbench.desk import NoStore, open_desk
+    from assay.workbench import baseline, judge, review
+    from assay.workbench.opening import NoStore
 
     if judgments:
-        data = judge.merge_judgments(
-            dataset, judgments, by=baseline.who_records(by), replace=replace
-        )
+        who = baseline.who_records(by)
+        merged = judge.merge_judgments(dataset, judgments, by=who, replace=replace)
     else:
         try:
-            with open_desk(store, create=False) as desk:
-                data = judge.merge_votes(desk, dataset, replace=replace)
+            with opened(store, create=False) as service:
+                merged = review.merge_votes(service, dataset, replace=replace)
         except NoStore as error:
             raise UsageError(
                 "nobody has voted on a review page here, and no file of judgments is given",
                 hint="assay gold next writes one to fill in.",
             ) from error
-    emit(data, lambda: listing.key_values({**data, "conflicts": len(data["conflicts"])}), json=json)
-    for conflict in data["conflicts"]:
+    counted = plain(merged) | {"conflicts": len(merged.conflicts)}
+    emit(merged, lambda: listing.key_values(counted), json=json)
+    for conflict in merged.conflicts:
         say(f"conflict: {conflict}", style="yellow")
-    if data["conflicts"]:
+    if merged.conflicts:
         say(
-            "nothing was written for these; correct the file, or let the new grades stand with --replace"
+            "nothing was written for these; correct the file, "
+            "or let the new grades stand with --replace"
         )
         sys.exit(1)
 
@@ -232,6 +245,5 @@ def perturb(
     questions, variants = gold.perturb_gold(
         source, output, kinds=kind or (), seed=seed, language=language, parents=not only_variants
     )
-    say(
-        f"{variants} variants{f' and {questions} questions' if questions else ''} written to {output}"
-    )
+    asked = f" and {questions} questions" if questions else ""
+    say(f"{variants} variants{asked} written to {output}")

@@ -11,7 +11,7 @@ cite("Section 1090 and the Smith Advice Letter, No. A-90-123", corpus)      span
 from __future__ import annotations
 
 from assay.corpus.build import ImportReport, Progress, import_corpus
-from assay.corpus.disk import Corpus, Manifest, list_corpora, open_corpus, workspace
+from assay.corpus.disk import Corpus, Manifest, list_corpora, open_corpus
 from assay.corpus.frozen import freeze, open_frozen
 from assay.corpus.importers.source import KINDS, Problem
 from assay.corpus.quality import Stats, check, near_duplicates, stats
@@ -44,5 +44,4 @@ __all__ = [
     "parse",
     "parse_locator",
     "stats",
-    "workspace",
 ]

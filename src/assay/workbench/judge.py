@@ -7,11 +7,12 @@ import csv
 import io
 import math
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from assay import formats
 from assay.core.errors import InputError, UsageError
@@ -20,14 +21,10 @@ from assay.core.types import ASKED, GoldSet, Judgment
 from assay.evaluation import gates as policy
 from assay.evaluation.comparison import incomparable
 from assay.evaluation.gates import Check, Gate, decide
-from assay.formats import csv_gold, gold_rows
+from assay.formats import csv_gold, gold_jsonl
 from assay.judging.merge import merge
 from assay.judging.next import Decision, Pair, next_to_judge
-from assay.review.identity import name_of
-from assay.store.records import ReviewItem
-from assay.telemetry.recorder import new_id
 from assay.workbench import score
-from assay.workbench.desk import Desk
 
 # ── the verdict ───────────────────────────────────────────────────────────────────────────────────
 
@@ -250,109 +247,67 @@ def write_pairs(decision: Mapping[str, Any], output: Path, *, source: str = ASKE
     write_atomic(output, stream.getvalue())
 
 
-def queue_pairs(
-    desk: Desk, gold: Path, pairs: Sequence[Mapping[str, Any]], *, source: str = ASKED
-) -> int:
-    """Put pairs before the expert, the most useful first; the grade is the expert's to give.
-    Returns how many are new: a pair that waits already, or was decided, is not asked twice."""
-    queries = {query.id: query for query in formats.read_gold(gold).queries}
-    name, now = name_of(desk.store, gold), desk.clock()
-    items = []
-    for place, pair in enumerate(pairs):
-        query = queries.get(pair["query_id"])
-        if query is None:
-            raise InputError(
-                f"no query {pair['query_id']!r} in the gold set",
-                where=str(gold),
-                hint="Give the gold set that the results were scored on.",
-            )
-        items.append(
-            ReviewItem(
-                id=new_id(),
-                gold=name,
-                kind="judgment",
-                key=f"{query.id}\t{pair['doc_id']}\t{source}",
-                ref=query.id,
-                query=query.text,
-                corpus=query.corpus,
-                practice_area=query.topic,
-                created_at=now + timedelta(microseconds=place),
-                doc_ids=(pair["doc_id"],),
-                suggested_by=source,
-                rationale=f"its grade takes away {pair['narrowing']:.1%} of the doubt"
-                if "narrowing" in pair
-                else "",
-            )
-        )
-    return desk.store.add_review_items(items)
-
-
 # ── what was judged ───────────────────────────────────────────────────────────────────────────────
+
+
+class MergedFile(msgspec.Struct, frozen=True, kw_only=True):
+    """What merging did to a gold set; conflicts are sentences for a person, and were not written.
+    `without_grade` counts the rows of files that nobody has filled in."""
+
+    gold: str
+    added: int
+    already: int
+    conflicts: list[str]
+    without_grade: int | UnsetType = UNSET
 
 
 def merge_judgments(
     gold: Path, files: Sequence[Path], *, by: str = "", replace: bool = False
-) -> dict[str, Any]:
+) -> MergedFile:
     """Bring filled-in CSV files into the gold set. `by` judged where a row does not say who, and
     now where it does not say when. A row that cannot be of this set stops everything."""
-    given, blank = list[Judgment](), 0
+    given: list[Judgment] = []
+    blank = 0
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    found = formats.read_gold(gold)
+    gold_set = formats.read_gold(gold)
     for path in files:
         rows, empty = csv_gold.read_judgments(path)
-        if wrong := [(where, problem) for where, one in rows if (problem := _stray(found, one))]:
-            raise InputError(
-                wrong[0][1],
-                where=wrong[0][0],
-                hint="Nothing was changed. Is it the set that was scored?",
+        for where, judgment in rows:
+            if problem := misfit(gold_set, judgment):
+                hint = "Nothing was changed. Is it the set that was scored?"
+                raise InputError(problem, where=where, hint=hint)
+            signed = msgspec.structs.replace(
+                judgment, judge=judgment.judge or by, at=judgment.at or now
             )
-        given += [
-            msgspec.structs.replace(one, judge=one.judge or by, at=one.at or now) for _, one in rows
-        ]
+            given.append(signed)
         blank += empty
-    return _merged(gold, given, replace) | {"without_grade": blank}
+    merged = merge_into(gold, given, replace=replace)
+    return msgspec.structs.replace(merged, without_grade=blank)
 
 
-def merge_votes(desk: Desk, gold: Path, *, replace: bool = False) -> dict[str, Any]:
-    """Bring the votes of the review page into the gold set. One that cannot be of this set any more
-    is reported."""
-    found = formats.read_gold(gold)
-    fields = ("query_id", "doc_id", "grade", "rationale", "judge", "source", "rubric")
-    given = [
-        Judgment(
-            at=vote.at.isoformat(timespec="seconds"),
-            **{name: getattr(vote, name) for name in fields},
-        )
-        for vote in desk.store.votes(name_of(desk.store, gold, claim=False))
-    ]
-    strays = [
-        f"the vote of {one.judge}: {problem}" for one in given if (problem := _stray(found, one))
-    ]
-    data = _merged(gold, [one for one in given if not _stray(found, one)], replace)
-    return data | {"conflicts": [*data["conflicts"], *strays]}
-
-
-def _merged(path: Path, given: Sequence[Judgment], replace: bool) -> dict[str, Any]:
+def merge_into(path: Path, given: Sequence[Judgment], *, replace: bool) -> MergedFile:
     """All that is new, in one step."""
-    with gold_rows.locked(path):
+    with gold_jsonl.locked(path):
         known = {
-            (one.query_id, one.doc_id): one for one in formats.read_gold(path).iter_judgments()
+            (judgment.query_id, judgment.doc_id): judgment
+            for judgment in formats.read_gold(path).iter_judgments()
         }
         merged = merge(known, given, replace=replace)
         if merged.new:
             formats.add_judgments(path, merged.new)
-    return {
-        "gold": str(path),
-        "added": len(merged.new),
-        "already": merged.already,
-        "conflicts": merged.conflicts,
-    }
+    return MergedFile(
+        gold=str(path),
+        added=len(merged.new),
+        already=merged.already,
+        conflicts=list(merged.conflicts),
+    )
 
 
-def _stray(gold: GoldSet, one: Judgment) -> str:
+def misfit(gold: GoldSet, judgment: Judgment) -> str:
     """Why a judgment cannot be of this set; empty when it can."""
-    if one.query_id not in gold.query_ids:
-        return f"no query {one.query_id!r} in the gold set {gold.name!r}"
-    if gold.top_grade and not 0 <= one.grade <= gold.top_grade:
-        return f"grade {one.grade} of {one.doc_id} on query {one.query_id}: the scale is 0 to {gold.top_grade}"
+    if judgment.query_id not in gold.query_ids:
+        return f"no query {judgment.query_id!r} in the gold set {gold.name!r}"
+    if gold.top_grade and not 0 <= judgment.grade <= gold.top_grade:
+        graded = f"grade {judgment.grade} of {judgment.doc_id} on query {judgment.query_id}"
+        return f"{graded}: the scale is 0 to {gold.top_grade}"
     return ""

@@ -24,6 +24,7 @@ from assay import __version__, formats
 from assay.core.errors import AssayError, EngineError, InputError
 from assay.core.files import read_json, sha256_of, write_atomic
 from assay.core.fingerprints import gold_fingerprint, module_fingerprint
+from assay.core.workspace import workspace
 from assay.evaluation.gates import Gate
 from assay.evaluation.golden_gates import is_golden_measure
 from assay.reports.exports import export
@@ -51,8 +52,7 @@ class Outcome:
 
 
 def home() -> Path:
-    """The workspace: $ASSAY_HOME, by default `.assay` in the current folder."""
-    return Path(os.environ.get("ASSAY_HOME", ".assay"))
+    return workspace()
 
 
 def run_all(

@@ -17,10 +17,8 @@ from assay.core.errors import InputError, UsageError
 from assay.core.files import read_json, refuse_unwritable, sha256_of, write_atomic
 from assay.core.fingerprints import git_state, gold_fingerprint, versions
 from assay.core.types import GoldSet, Query, QueryResult, ResultsFile, Run, ScoreSheet, standing
-from assay.corpus import list_corpora
 from assay.engines.asking import ask_all, run_engine, stdout_to_stderr
-from assay.engines.baselines import BASELINES
-from assay.engines.module import load_engine
+from assay.engines.registry import EngineChoice, open_engine
 from assay.evaluation import statistics
 from assay.evaluation.changes import changes
 from assay.evaluation.comparison import Comparison, compare, incomparable
@@ -132,7 +130,9 @@ def score(
             say(f"warning: the engine is asked for {depth} hits, and a measure looks at {deepest}")
         with stdout_to_stderr():
             run = run_engine(
-                _engine(search_module, engine, corpus, say),
+                open_engine(
+                    EngineChoice(search_module=search_module, engine=engine, corpus=corpus), say
+                ),
                 gold.queries,
                 top_k=depth,
                 progress=progress,
@@ -323,7 +323,10 @@ def _golden_answers(
         asked.top_k or DEFAULT_TOP_K, looked_at
     )  # a question must be given the hits it looks at
     with stdout_to_stderr():
-        engine = _engine(asked.search_module, asked.engine, asked.corpus, say)
+        choice = EngineChoice(
+            search_module=asked.search_module, engine=asked.engine, corpus=asked.corpus
+        )
+        engine = open_engine(choice, say)
         return ask_all(engine, gold.queries, top_k=depth, progress=progress)
 
 
@@ -335,16 +338,8 @@ def _known_places(asked: _Asked) -> dict[str, Any]:
 
 
 def _corpus_of(engine: str | None, corpus: Path | None) -> Path | None:
-    """What was searched, where it is known: the corpus given, or the one that the engine is named
-    after."""
-    if (
-        corpus is None
-        and engine is not None
-        and engine not in BASELINES
-        and corpora.is_corpus(engine)
-    ):
-        return Path(engine)
-    return corpus
+    """What was searched, where it is known."""
+    return EngineChoice(engine=engine, corpus=corpus).searched
 
 
 def score_run(
@@ -447,28 +442,6 @@ def intervals(
 def default_measures(gold: GoldSet) -> tuple[str, ...]:
     """The graded suite where grades reach 2, the binary one where a document is right or not."""
     return GRADED_SUITE if gold.max_grade >= 2 else BINARY_SUITE
-
-
-def _engine(
-    search_module: str | None,
-    engine: str | None,
-    corpus: Path | None,
-    say: Callable[[str], None] = lambda text: None,
-) -> Any:
-    """A module's engine, a baseline on a corpus, or the built-in engine on an indexed corpus."""
-    if search_module is not None:
-        return load_engine(search_module)
-    if engine is not None and engine not in BASELINES and corpora.is_corpus(engine):
-        return corpora.open_engine(engine, say=say)
-    if engine not in BASELINES:
-        known = [*BASELINES, *list_corpora()]
-        raise UsageError(
-            f"unknown engine {engine!r}",
-            hint=f"Known: {', '.join(known)}. `assay corpus import` adds one.",
-        )
-    if corpus is None:
-        raise UsageError(f"engine {engine!r} needs --corpus FILE.jsonl")
-    return BASELINES[engine](corpora.documents(corpus))
 
 
 def _warnings(counts: Any) -> Iterable[str]:
