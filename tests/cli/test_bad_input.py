@@ -511,11 +511,11 @@ def test_explain_refuses_what_is_not_a_results_file(
 def test_a_line_over_the_limit_is_refused_with_its_number(
     name: str, head: str, assay_cli: Assay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import assay.files
+    import assay.core.files
 
     import assay.formats.trec
 
-    for module in (assay.files, assay.formats.trec):
+    for module in (assay.core.files, assay.formats.trec):
         monkeypatch.setattr(module, "MAX_LINE_BYTES", 1000)
     monkeypatch.setattr(assay.formats.trec, "BLOCK_BYTES", 256)
     write(tmp_path, name, head + "x" * 5000)
