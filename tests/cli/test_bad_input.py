@@ -512,7 +512,6 @@ def test_a_line_over_the_limit_is_refused_with_its_number(
     name: str, head: str, assay_cli: Assay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import assay.core.files
-
     import assay.formats.trec
 
     for module in (assay.core.files, assay.formats.trec):
