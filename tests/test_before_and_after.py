@@ -1,16 +1,17 @@
 """What a user saw before the source tree was rearranged is what a user sees now.
 
-`fixtures/before/commands.json` lists commands on the three samples; beside it lies what version 0.1
-printed and wrote for each, and in `fixtures/results-0.1` the results files it wrote. Each command is
-run again and compared: JSON by keys and values (numbers to 1e-12, new keys may appear), XML by its
-elements, HTML by its tags and texts, everything else line by line. Times, versions and folders are
-masked. A difference that is wanted has a row in `ALLOWED`, with its reason.
+`fixtures/before/commands.json` lists commands on the three samples; beside it lies what version
+0.1 printed and wrote for each, and in `fixtures/results-0.1` the results files it wrote. Each
+command is run again and compared: JSON by keys and values (numbers to 1e-12, new keys may appear),
+XML by its elements, HTML by its tags and texts, everything else line by line. Times, versions and
+folders are masked. A difference that is wanted has a row in `ALLOWED`, with its reason.
 
 Scores run live; reports, comparisons and explanations are made from the recorded results files, so
 that every figure in them, also in drawings, is the same on each machine.
 
 The fixtures are never written again by the code that they are to check. New commands are recorded,
-by a tree that is known to be right, with `python tests/test_before_and_after.py --record`.
+by a tree that is known to be right, with `python tests/test_before_and_after.py --record NAME …`
+(no name: all of them, results files too).
 """
 
 from __future__ import annotations
@@ -342,7 +343,7 @@ def workspace() -> Iterator[Path]:
 def captured(texts: list[str]) -> Iterator[None]:
     """Standard output and error of this process and its children, into `texts`; no standard input.
 
-    Several commands are run for one test module, so pytest's own capture, one a test, will not do."""
+    All commands are run before the first test, so pytest's own capture, one a test, will not do."""
     streams = (sys.stdin, sys.stdout, sys.stderr)
     kept = [os.dup(number) for number in (0, 1, 2)]
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, open(os.devnull) as none:
@@ -495,6 +496,15 @@ def test_a_results_file_of_0_1_opens(name: str, assay_cli: Assay) -> None:
         )
 
 
+def test_every_fixture_belongs_to_a_command() -> None:
+    known = {fixture(command, place) for command in COMMANDS for place in places(command)}
+    kept = {path for path in BEFORE.glob("*/*") if path.parent.name != "inputs"}
+    assert kept | set(WRITTEN.iterdir()) == known | {
+        WRITTEN / "en-my-engine.run",
+        WRITTEN / "en-my-engine-beir.json",
+    }
+
+
 def test_every_allowed_difference_names_a_command_and_a_reason() -> None:
     names = [command["name"] for command in COMMANDS]
     for row in ALLOWED:
@@ -522,11 +532,14 @@ def test_one_altered_number_is_seen() -> None:
 # ── Recording ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def record() -> None:
+def record(names: list[str]) -> None:
+    """All commands run, since later ones use what earlier ones made; the named are kept."""
     with workspace() as folder:
         for command in COMMANDS:
-            shutil.rmtree(BEFORE / command["name"], ignore_errors=True)
             seen = see(command, folder)
+            if names and command["name"] not in names:
+                continue
+            shutil.rmtree(BEFORE / command["name"], ignore_errors=True)
             for place, text in seen.texts.items():
                 path = fixture(command, place)
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -536,4 +549,4 @@ def record() -> None:
 
 
 if __name__ == "__main__" and "--record" in sys.argv:
-    record()
+    record(sys.argv[sys.argv.index("--record") + 1 :])
