@@ -108,11 +108,11 @@ def check(name: Name, json: Json = False) -> None:
     """Near-duplicates, dangling references, documents without text, poor scans. Records that could
     not be read are errors: the exit code is 1."""
     from assay.core.types import counted
-    from assay.reports import terminal
+    from assay.reports import listing
     from assay.workbench import corpora
 
     findings = corpora.check_corpus(name)
-    emit(findings, lambda: terminal.findings_table(findings), json=json)
+    emit(findings, lambda: listing.findings_table(findings), json=json)
     errors = sum(finding.level == "error" for finding in findings)
     say(f"{name}: {counted(errors, 'error')}, {counted(len(findings) - errors, 'flag')}")
     if errors:

@@ -36,7 +36,7 @@ def validate(
     import msgspec
 
     from assay.core.types import counted
-    from assay.reports import terminal
+    from assay.reports import listing
     from assay.workbench import gold
 
     checked_set, findings = gold.validate_gold(dataset, corpus=corpus)
@@ -47,7 +47,7 @@ def validate(
         "flags": len(findings) - errors,
         "findings": msgspec.to_builtins(findings),
     }
-    emit(data, lambda: terminal.findings_table(findings), json=json)
+    emit(data, lambda: listing.findings_table(findings), json=json)
     unchecked = "" if corpus else " (references not checked: give --corpus)"
     counts = f"{counted(errors, 'error')}, {counted(len(findings) - errors, 'flag')}"
     say(f"{checked_set.name}: {counts}{unchecked}")
@@ -60,11 +60,11 @@ def validate(
 @app.command()
 def stats(dataset: GoldFile, json: Json = False) -> None:
     """Show the picture of a gold set: topics, types, grades, judgments per query."""
-    from assay.reports import terminal
+    from assay.reports import listing
     from assay.workbench import gold
 
     stats = gold.gold_stats(dataset)
-    emit(stats, lambda: terminal.stats_table(plain(stats)), json=json)
+    emit(stats, lambda: listing.stats_table(plain(stats)), json=json)
 
 
 @app.command()

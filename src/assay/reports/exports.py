@@ -1,53 +1,32 @@
-"""A results object as a file for others: one-file HTML, Markdown for a pull request, JUnit, CSV,
-LaTeX."""
+"""Until every caller makes a view: the former names, from results as a mapping."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from assay.core.errors import InputError, UsageError
-from assay.reports import golden_files, graded_files
-from assay.reports.golden_report import markdown
-from assay.reports.graded_files import eval_report
+import msgspec
+
+from assay.core.results_file import from_json
+from assay.reports import FORMATS, evaluation_report, render, view
 
 __all__ = ["FORMATS", "eval_report", "export", "export_golden"]
 
-Results = Mapping[str, Any]
 
-FORMATS: dict[str, Callable[[Results, Mapping[str, Any] | None], str]] = {
-    ".html": graded_files.html,
-    ".md": graded_files.markdown,
-    ".xml": graded_files.junit,
-    ".csv": graded_files.by_query_csv,
-    ".tex": graded_files.latex,
-}
-GOLDEN_FORMATS: dict[str, Callable[[Results], str]] = {
-    ".html": golden_files.html,
-    ".md": markdown,
-    ".xml": golden_files.junit,
-    ".csv": golden_files.by_question_csv,
-    ".tex": golden_files.latex,
-}
+def export(
+    results: Mapping[str, Any], suffix: str, comparison: Mapping[str, Any] | None = None
+) -> str:
+    from assay.evaluation.comparison import Comparison
 
-
-def export(results: Results, suffix: str, comparison: Mapping[str, Any] | None = None) -> str:
-    """The file's text; `suffix` (.html, .md, .xml, .csv, .tex) picks the format."""
-    if suffix not in FORMATS:
-        raise InputError(f"unknown report format {suffix!r}", hint=f"Known: {', '.join(FORMATS)}.")
-    if "gates" in results:
-        return GOLDEN_FORMATS[suffix](results)
-    return FORMATS[suffix](results, comparison)
+    compared = msgspec.convert(comparison, Comparison) if comparison else None
+    return render(view(from_json(results), comparison=compared), suffix)
 
 
 def export_golden(
-    results: Results, suffix: str, changed: Mapping[str, Any] | None, language: str = "en"
+    results: Mapping[str, Any], suffix: str, changed: Any, language: str = "en"
 ) -> str:
-    """A golden report, with what `golden_report.changes` says against other results."""
-    if suffix == ".md":
-        return markdown(results, language=language, changed=changed)
-    if suffix == ".html":
-        return golden_files.html(results, changed)
-    raise UsageError(
-        f"a {suffix} report has no comparison", hint="Write .md or .html, or leave --against out."
-    )
+    return render(view(from_json(results), changes=changed, language=language), suffix)
+
+
+def eval_report(results: Mapping[str, Any], language: str = "en") -> str:
+    return evaluation_report(view(from_json(results), language=language))

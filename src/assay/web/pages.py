@@ -5,12 +5,10 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, quote, unquote
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -18,8 +16,9 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from assay.core.errors import AssayError, InputError
+from assay.reports.environment import template_environment
+from assay.reports.words import LANGUAGES, Words, language_of, page_words
 from assay.web.endpoints import body_of, service_of
-from assay.web.words import RIGHT_TO_LEFT, WORDS, language_of
 from assay.workbench import gold as gold_verbs
 from assay.workbench import review as review_verbs
 from assay.workbench.backlog import backlog
@@ -29,19 +28,6 @@ from assay.workbench.opening import Service, gold_path
 from assay.workbench.review import ReviewItem
 
 HERE = Path(__file__).parent
-_pages = Environment(
-    loader=FileSystemLoader(HERE / "templates"),
-    autoescape=True,
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
-_pages.filters["day"] = lambda at: (
-    f"{at:%Y-%m-%d}" if isinstance(at, datetime) else str(at or "–")[:10]
-)
-_pages.filters["number"] = lambda value: (
-    "–" if value is None else f"{value:,.2f}".rstrip("0").rstrip(".")
-)
 
 
 def dashboard(request: Request) -> Response:
@@ -140,12 +126,12 @@ class Given:
 
 
 class Refused(InputError):
-    """What an expert cannot do, by its key in `words.toml`: it is said in the language of the
+    """What an expert cannot do, by its key in the words: it is said in the language of the
     page."""
 
     def __init__(self, key: str, **values: str) -> None:
         self.key, self.values = key, values
-        super().__init__(self.said(WORDS["en"]))
+        super().__init__(self.said(page_words("en")))
 
     def said(self, words: dict[str, str]) -> str:
         return words[f"refused {self.key}"].format(**self.values)
@@ -300,20 +286,24 @@ def _words(request: Request) -> tuple[str, dict[str, str]]:
     """The language of the reader, and its words."""
     asked = request.query_params.get("lang", "") or request.cookies.get("assay_lang", "")
     language = language_of(asked, request.headers.get("accept-language", ""))
-    return language, WORDS["en"] | WORDS[language]
+    return language, page_words(language)
 
 
 def _render(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
     language, words = _words(request)
     given = values.get("given")
-    html = _pages.get_template(template).render(
-        t=words,
-        lang=language,
-        dir="rtl" if language in RIGHT_TO_LEFT else "ltr",
-        languages=list(WORDS),
-        path=request.url.path,
-        by=given.by if given else unquote(request.cookies.get("assay_by", "")),
-        **values,
+    html = (
+        template_environment(HERE / "templates")
+        .get_template(template)
+        .render(
+            t=words,
+            lang=language,
+            dir=Words(language).direction,
+            languages={code: Words(code)("language.name") for code in LANGUAGES},
+            path=request.url.path,
+            by=given.by if given else unquote(request.cookies.get("assay_by", "")),
+            **values,
+        )
     )
     answer = HTMLResponse(html, status_code=status)
     if request.query_params.get("lang"):

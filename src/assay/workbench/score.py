@@ -549,7 +549,7 @@ def explain(
 
 def samples() -> Path:
     """The bundled samples: inside the installed package, or beside `src` in a checkout."""
-    package = Path(__file__).parent
+    package = Path(__file__).parents[1]
     for folder in (package / "samples", package.parent.parent / "samples"):
         if (folder / "en" / "dataset.json").exists():
             return folder
