@@ -55,7 +55,7 @@ def test_everybody_means_the_same_folder(place: Path, in_folder: Path, user: str
 
 
 def test_what_is_written_lies_there(place: Path, in_folder: Path) -> None:
-    import_corpus("jsonl", docs(in_folder), name="docs", jobs=1)
+    import_corpus("jsonl", docs(in_folder), name="docs")
     index_corpus("docs")
     open_frozen(freeze(open_corpus(None, "docs"), in_folder / "docs.assay"))
     with open_service():
