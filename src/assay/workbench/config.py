@@ -15,7 +15,7 @@ from assay.core.errors import InputError
 from assay.core.files import decode, read_bytes
 from assay.evaluation.gates import Gate, mistake
 
-NAME = "assay.toml"
+CONFIG_NAME = "assay.toml"
 NAMED = re.compile(
     r"\w(?:[\w .+]|-(?!-))*"
 )  # results are kept as GOLD--ENGINE.json: no name has two dashes
