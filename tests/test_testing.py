@@ -24,6 +24,7 @@ from assay.store import Store, open_store
 from assay.testing import check_engine, check_format, check_importer, check_store
 
 SAMPLES = Path(__file__).parents[1] / "samples"
+DATA = Path(__file__).parent / "corpus" / "data"
 DOCUMENTS = [Document(id=f"d{n}", text=f"may a council member vote {n}") for n in range(9)]
 
 
@@ -77,6 +78,7 @@ def test_an_engine_that_breaks_its_contract_is_told_how(case: str) -> None:
         ("jsonl", SAMPLES / "he" / "precedents.jsonl"),
         ("jsonl", SAMPLES / "fi" / "saaristokuntalaki.jsonl"),
         ("fppc", SAMPLES / "en" / "opinions"),
+        ("akn", DATA / "act.xml"),
     ],
 )
 def test_our_importers_are_importers(kind: str, source: Path, tmp_path: Path) -> None:

@@ -163,7 +163,7 @@ class GoldSets(Answer):
     @classmethod
     def of(cls, summaries: list[GoldSummary], offset: int, limit: int) -> GoldSets:
         end = offset + limit
-        page = [GoldSetInfo.model_validate(fields_of(one)) for one in summaries[offset:end]]
+        page = [GoldSetInfo.model_validate(fields_of(summary)) for summary in summaries[offset:end]]
         return cls(gold_sets=page, next_offset=end if len(summaries) > end else None)
 
 

@@ -78,7 +78,8 @@ def _said(error: Any) -> str:
         return f"{place} is missing"
     wrong = error["msg"].replace("Input should be", "should be").replace("String should", "should")
     given = repr(error["input"])
-    return f"{place} {wrong.replace('List should', 'should')}, got {given[:80]}{'…' * (len(given) > 80)}"
+    wrong = wrong.replace("List should", "should")
+    return f"{place} {wrong}, got {given[:80]}{'…' * (len(given) > 80)}"
 
 
 def build_server(service: Service) -> Server:
