@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,6 +12,7 @@ import msgspec
 from assay.core.errors import InputError
 
 T = TypeVar("T", bound=msgspec.Struct)
+JsonObject = dict[str, Any]  # an object of a file: its values are checked where they are used
 
 MAX_QUERY_CHARACTERS = 100_000
 MAX_ID_CHARACTERS = 4_096
@@ -32,7 +32,7 @@ def complaint(error: msgspec.ValidationError, path: Path, at: str, hint: str = "
     return InputError(_plain(message), where=f"{path}: {at}{inner.rstrip('`')}", hint=hint)
 
 
-def unknown_keys(value: Mapping[str, Any], kind: type[msgspec.Struct]) -> dict[str, Any]:
+def unknown_keys(value: JsonObject, kind: type[msgspec.Struct]) -> JsonObject:
     known = kind.__struct_encode_fields__
     return {key: item for key, item in value.items() if key not in known}
 
