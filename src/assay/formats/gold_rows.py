@@ -20,7 +20,7 @@ import msgspec
 from assay.core.errors import InputError
 from assay.core.files import decode, refuse_repeated_keys, write_atomic
 from assay.core.types import standing
-from assay.language.queries import row_key
+from assay.law.queries import row_key
 
 _BOM = b"\xef\xbb\xbf"
 _NUMBERED = re.compile(r"g(\d+)")

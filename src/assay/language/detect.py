@@ -54,7 +54,7 @@ FINNISH_SHAPE = re.compile(
 )
 ENGLISH_SHAPE = re.compile(
     r"(?=.{4})(?!.*[^a-z])(?:.*(?:th|wh|ght|tch|ough|qu)"
-    r"|.{2,}(?:ing|tion|sion|ment|ness|[ai]ble|ed|ly|[ai]ty|ous|[ae]nce|ship|ful|ck|sh|ct)s?$)"
+    r"|.{2,}(?:ing|tion|sion|ment|ness|[ai]ble|ed|ly|[ai]ty|[ae]nce|ship|ful|ck|sh|ct)s?$)"
 )
 
 
