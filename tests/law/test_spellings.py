@@ -9,6 +9,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from spelled import KPL, KUNTALAKI, ONE, OYL, PLANNING, SEVERAL, TABLE, Row, ids
 
 from assay.core.types import Document, Hit, Locator
 from assay.corpus import cite, import_corpus, open_corpus
@@ -19,8 +20,6 @@ from assay.law.queries import normal_query
 from assay.law.spellings import BARE, GRAMMARS, SPELLINGS
 from assay.search import index
 from assay.search.engine import Engine
-
-from spelled import KPL, KUNTALAKI, ONE, OYL, PLANNING, SEVERAL, TABLE, Row, ids
 
 DOCS = Path(__file__).parents[2] / "docs" / "citations.md"
 each = pytest.mark.parametrize("row", TABLE, ids=ids(TABLE))

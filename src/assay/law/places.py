@@ -9,9 +9,10 @@ words for all of them.
 A field that holds one section and nothing else is read by four rules, in this order. A number alone
 is a section there (`110a`, `5:21`), which it is nowhere else. What running text would read as one
 citation, from the first word to the last, is that citation; words before it are the law
-(`Laki laivoista 5 §`). A number alone may follow a law (`Kuntalaki 110 a`). Anything else is a label that stands for itself (`liite 1`, `IV`), unless it
-looks like a section or several (`110–112 §`, `110 3`): that is refused, since nothing could ever
-meet it, and a golden test that nothing meets would be wrong about every engine.
+(`Laki laivoista 5 §`). A number alone may follow a law (`Kuntalaki 110 a`). Anything else is a
+label that stands for itself (`liite 1`, `IV`), unless it looks like a section or several
+(`110–112 §`, `110 3`): that is refused, since nothing could ever meet it, and a golden test that
+nothing meets would be wrong about every engine.
 """
 
 from __future__ import annotations
