@@ -17,7 +17,7 @@ from assay.corpus.importers import akn, finlex
 from assay.law.matching import hit_place, matches, place_of, unreadable
 from assay.law.places import Cited, read_section, reading, sections_named
 from assay.law.queries import normal_query
-from assay.law.spellings import BARE, GRAMMARS, SPELLINGS
+from assay.law.spellings import BARE, GRAMMARS, SPELLINGS, Spelling
 from assay.search import index
 from assay.search.engine import Engine
 
@@ -239,17 +239,16 @@ def test_one_place_is_one_query_however_it_is_written() -> None:
 
 
 @pytest.mark.parametrize("row", SPELLINGS, ids=lambda row: f"{row.language} {row.name}")
-def test_every_example_of_the_table_is_read(row: object) -> None:
-    assert row in SPELLINGS
-    for example in row.examples:  # type: ignore[attr-defined]
-        found = cite(example, language=row.language)  # type: ignore[attr-defined]
+def test_every_example_of_the_table_is_read(row: Spelling) -> None:
+    for example in row.examples:
+        found = cite(example, language=row.language)
         assert found, example
-        assert {answer.citation.language for answer in found} == {row.language}  # type: ignore[attr-defined]
+        assert {answer.citation.language for answer in found} == {row.language}
 
 
 @pytest.mark.parametrize("row", BARE, ids=lambda row: str(row.name))
-def test_a_number_alone_is_a_section_in_a_field_and_nowhere_else(row: object) -> None:
-    for example in row.examples:  # type: ignore[attr-defined]
+def test_a_number_alone_is_a_section_in_a_field_and_nowhere_else(row: Spelling) -> None:
+    for example in row.examples:
         cited = read_section(example)
         assert cited is not None
         assert re.fullmatch(r"\d+[a-z]?(\.\d)?", cited.section), example
