@@ -246,7 +246,7 @@ GOLD: dict[str, tuple[str, str | bytes, str, str]] = {
         "bad.jsonl:2",
         "not valid JSON",
     ),
-    "jsonl: an array": ("bad.jsonl", "[1]\n", "line 1", "got an array"),
+    "jsonl: an array": ("bad.jsonl", "[1]\n", "bad.jsonl:1", "got an array"),
     "jsonl: key twice": (
         "bad.jsonl",
         '{"id":"a","query":"x"}\n{"id":"b","id":"c","query":"y"}',
@@ -262,7 +262,7 @@ GOLD: dict[str, tuple[str, str | bytes, str, str]] = {
     "jsonl: id twice": (
         "bad.jsonl",
         '{"id":"a","query":"x"}\n{"id":"a","query":"y"}',
-        "line 2",
+        "bad.jsonl:2",
         "comes twice",
     ),
     "csv: no header": ("bad.csv", "q1,A-1,2\n", "bad.csv:1", "the column query_id is missing"),
@@ -511,11 +511,10 @@ def test_explain_refuses_what_is_not_a_results_file(
 def test_a_line_over_the_limit_is_refused_with_its_number(
     name: str, head: str, assay_cli: Assay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import assay.files
-
+    import assay.core.files
     import assay.formats.trec
 
-    for module in (assay.files, assay.formats.trec):
+    for module in (assay.core.files, assay.formats.trec):
         monkeypatch.setattr(module, "MAX_LINE_BYTES", 1000)
     monkeypatch.setattr(assay.formats.trec, "BLOCK_BYTES", 256)
     write(tmp_path, name, head + "x" * 5000)

@@ -486,7 +486,7 @@ def test_version_is_printed(assay_cli: Assay) -> None:
 def test_a_reader_that_goes_away_is_no_error(form: str, tmp_path: Path) -> None:
     """As in `assay gold stats … | head`."""
     command = (
-        f"{sys.executable} -m assay.cli gold stats {SAMPLE} {form} | true; exit ${{PIPESTATUS[0]}}"
+        f"{sys.executable} -m assay gold stats {SAMPLE} {form} | true; exit ${{PIPESTATUS[0]}}"
     )
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")

@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import re
 
+import msgspec
 import pytest
 
 from assay.core.errors import UsageError
+from assay.core.results import Gate
+from assay.core.results_file import to_json
+from assay.evaluation.gates import decide
 from assay.evaluation.golden_checks import FAILURES
 from assay.evaluation.golden_figures import FIGURES, results
-from assay.evaluation.golden_gates import evaluate_gates
 from assay.evaluation.robustness import family_of, robustness
 from assay.judging.perturb import FAMILIES
 from assay.judging.perturb import PERTURBATIONS as KINDS
@@ -30,7 +33,7 @@ def _results() -> dict:
             outcome(question("ok", category="a", expected_any=[{"section": "7"}]), hit(7, 1)),
         ]
     )
-    return found | {"engine": "bm25", "gates": evaluate_gates(found)}
+    return to_json(msgspec.structs.replace(found, engine="bm25", verdict=decide(found)))
 
 
 def test_the_report_shows_rates_gates_and_what_failed() -> None:
@@ -94,15 +97,15 @@ def test_no_english_is_left_in_the_finnish_report() -> None:
     ]
     found = results([outcome(query, *hits, **options) for query, options, hits in asked])
     policy = [
-        {"measure": "pass_rate_total", "minimum": 0.5, "slice": "perturbation:case"},
-        {"measure": "p95_latency_ms", "maximum": 5},
-        {"measure": "mrr_at_k", "max_drop": 0.1},
+        Gate(measure="pass_rate_total", minimum=0.5, slice="perturbation:case"),
+        Gate(measure="p95_latency_ms", maximum=5),
+        Gate(measure="mrr_at_k", max_drop=0.1),
     ]
-    found |= {
-        "gates": evaluate_gates(found, {"overall": {"mrr_at_k": 0.9}}, policy),
-        "robustness": robustness(found),
-    }
-    text = markdown(found, language="fi")
+    before = msgspec.structs.replace(found, overall={"mrr_at_k": 0.9})
+    found = msgspec.structs.replace(
+        found, verdict=decide(found, policy, before), robustness=robustness(found)
+    )
+    text = markdown(to_json(found), language="fi")
     english = {
         word
         for pair in (*WORDS.values(), *MEASURES.values(), *PERTURBATIONS.values())
@@ -134,7 +137,7 @@ def test_nothing_failed_and_nothing_breaks_the_table() -> None:
     found = results(
         [outcome(question("a|b", category="x|y", expected_any=[{"section": "7"}]), hit(7, 1))]
     )
-    text = markdown(found)
+    text = markdown(to_json(found))
     assert "None: every question passed." in text
     assert "| x\\|y | 1 |" in text
 
@@ -174,6 +177,6 @@ def test_every_failure_and_measure_has_its_words() -> None:
     ],
 )
 def test_what_was_expected_is_told_whatever_it_was(checks: dict, words: str, sanat: str) -> None:
-    found = results([outcome(question("q", **checks), hit(9, 1, law="Osakeyhtiölaki"))])
+    found = to_json(results([outcome(question("q", **checks), hit(9, 1, law="Osakeyhtiölaki"))]))
     assert f"- Expected: {words}\n" in markdown(found)
     assert f"- Odotettiin: {sanat}\n" in markdown(found, language="fi")

@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.core.errors import InputError
-from assay.formats import gold_rows
-from assay.formats.gold_rows import locked
+from assay.formats import gold_jsonl
+from assay.formats.gold_jsonl import locked
 from assay.review.bootstrap import Group, Options, bootstrap, merge
 from assay.store import Store
 from assay.store.records import Decision, Feedback, SearchLog, Shown
@@ -254,8 +254,8 @@ def test_no_feedback_makes_no_file(store: Store, gold: Path) -> None:
     ("line", "message"),
     [
         (b'{"id":"g001","source":"chair",}', "trailing comma"),
-        (b"[1]", "expected an object, got list"),
-        (b'{"id":"g1","query":7,"source":"bootstrap"}', "Expected `str`, got `int`"),
+        (b"[1]", "expected an object, got an array"),
+        (b'{"id":"g1","query":7,"source":"bootstrap"}', "expected a string, got a whole number"),
         (b"\xff\xfe", "not UTF-8"),
     ],
 )
@@ -401,9 +401,11 @@ def test_merging_is_idempotent_and_leaves_others_alone(
     spec: list[tuple[str, str, int]], one: Any, two: Any
 ) -> None:
     old = [
-        gold_rows.Line(f"# {query}\n".encode())
+        gold_jsonl.Line(f"# {query}\n".encode())
         if source == "#"
-        else gold_rows.row_line(gold_rows.GoldRow(id=f"g{number:03d}", query=query, source=source))
+        else gold_jsonl.row_line(
+            gold_jsonl.GoldRow(id=f"g{number:03d}", query=query, source=source)
+        )
         for source, query, number in spec
     ]
     theirs = [line.raw for line in old if not line.is_bootstrap]
@@ -416,7 +418,7 @@ def test_merging_is_idempotent_and_leaves_others_alone(
     assert len({row.id for row in ours}) == len(ours)
     then = {
         row.key: row.id
-        for row in gold_rows.rows(merge(new, two, {}, ()))
+        for row in gold_jsonl.rows(merge(new, two, {}, ()))
         if row.source == "bootstrap"
     }
     assert all(then[row.key] == row.id for row in ours if row.key in then)

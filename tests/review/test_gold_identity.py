@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from assay.core.errors import InputError
-from assay.formats import gold_rows
+from assay.formats import gold_jsonl
 from assay.review import identity, rulings
 from assay.review.bootstrap import Options, bootstrap
 from assay.review.identity import name_of
@@ -181,8 +181,8 @@ def test_what_is_no_gold_file_does_not_become_a_set(logged: Store, tmp_path: Pat
 def test_a_link_and_its_file_have_one_lock(tmp_path: Path) -> None:
     (tmp_path / "link.jsonl").symlink_to(tmp_path / "gold.jsonl")
     with (
-        gold_rows.locked(tmp_path / "gold.jsonl"),
+        gold_jsonl.locked(tmp_path / "gold.jsonl"),
         pytest.raises(InputError, match="another process"),
-        gold_rows.locked(tmp_path / "link.jsonl", wait=0),
+        gold_jsonl.locked(tmp_path / "link.jsonl", wait=0),
     ):
         pass

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from assay.core.errors import InputError
-from assay.formats import gold_rows
+from assay.formats import gold_jsonl
 from assay.review import rulings
 from assay.review.bootstrap import Options, bootstrap
 from assay.review.rulings import Correction
@@ -199,7 +199,7 @@ def test_file_and_record_change_together(
     before = gold.read_bytes()
 
     def written_then_lost(path: Path, lines: Any) -> None:
-        path.write_bytes(gold_rows.assemble(lines))
+        path.write_bytes(gold_jsonl.assemble(lines))
         raise RuntimeError("the connection is gone before the commit")
 
     monkeypatch.setattr(rulings, "_save", written_then_lost)

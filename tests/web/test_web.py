@@ -16,6 +16,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from assay.core.errors import InputError
+from assay.core.results import Pair
+from assay.judging.pool import PooledPair
 from assay.store import Store, StoreUnavailable, open_store
 from assay.store.records import Decision, SearchLog, Shown
 from assay.telemetry.recorder import Recorder
@@ -398,7 +400,7 @@ class TestReview:
     ) -> None:
         other = tmp_path / "graded.csv"
         other.write_text("query_id,query,doc_id,grade\nq1,one,a,1\n")
-        queue_pairs(desk, other, [{"query_id": "q1", "doc_id": "z"}])
+        queue_pairs(desk, other, [PooledPair(query_id="q1", query_text="one", doc_id="z", runs=1)])
         (item,) = desk.queue(kind="judgment").items
         here = TestClient(create_app(Desk(store=desk.store, gold_sets={"graded": other})))
         assert "keeps the grade as your vote" in here.get("/review?at=3").text
@@ -431,7 +433,19 @@ class TestReview:
     def test_a_pair_that_gold_next_asks_for_gets_its_grade_from_the_expert(
         self, client: TestClient, desk: Desk
     ) -> None:
-        pairs = [{"query_id": "g003", "doc_id": doc, "narrowing": 0.1} for doc in ("z", "y")]
+        pairs = [
+            Pair(
+                query_id="g003",
+                query_text="",
+                doc_id=doc_id,
+                rank_a=1,
+                rank_b=None,
+                effect=0.1,
+                change=0.1,
+                narrowing=0.1,
+            )
+            for doc_id in ("z", "y")
+        ]
         assert [queue_pairs(desk, desk.gold_path("gold-set"), pairs) for _ in range(2)] == [2, 0]
         first, second = desk.queue(kind="judgment").items
         assert (first.doc_ids, first.grade) == (

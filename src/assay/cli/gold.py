@@ -112,20 +112,23 @@ def next_(
     json: Json = False,
 ) -> None:
     """The pairs whose judgment is worth most for the decision at hand."""
-    from assay.reports import listing
-    from assay.workbench import judge, score
-    from assay.workbench.desk import open_desk
+    from msgspec import to_builtins
 
-    score.refuse_outputs(output)
+    from assay.reports import listing
+    from assay.workbench import judge
+    from assay.workbench.desk import open_desk
+    from assay.workbench.outputs import refuse_outputs
+
+    refuse_outputs(output)
     data = judge.next_pairs(first, second, measure=measure, threshold=threshold)
     if output is not None:
         judge.write_pairs(data, output)
-        say(f"{len(data['pairs'])} pairs written to {output}")
+        say(f"{len(data.pairs)} pairs written to {output}")
     if queue is not None:
         with open_desk(store, gold=[queue]) as desk:
-            new = judge.queue_pairs(desk, queue, data["pairs"][:limit])
+            new = judge.queue_pairs(desk, queue, data.pairs[:limit])
         say(f"{new} new pairs wait for review; `assay serve --gold {queue}` shows them")
-    emit(data, lambda: listing.decision_page(data, limit), json=json)
+    emit(data, lambda: listing.decision_page(to_builtins(data), limit), json=json)
 
 
 @app.command()
@@ -143,24 +146,29 @@ def pool(
 ) -> None:
     """Pool the top of several runs: the unjudged pairs to judge so that all of them are scored
     alike."""
-    from assay.reports import listing
-    from assay.workbench import judge, score
-    from assay.workbench.desk import open_desk
+    from msgspec import to_builtins
 
-    score.refuse_outputs(output)
+    from assay.reports import listing
+    from assay.workbench import judge
+    from assay.workbench.desk import open_desk
+    from assay.workbench.outputs import refuse_outputs
+
+    refuse_outputs(output)
     data = judge.pool_pairs(results, depth=depth)
     if output is not None:
         judge.write_pairs(data, output, source="gold pool")
-        say(f"{len(data['pairs'])} pairs written to {output}")
+        say(f"{len(data.pairs)} pairs written to {output}")
     if queue is not None:
         with open_desk(store, gold=[queue]) as desk:
-            new = judge.queue_pairs(desk, queue, data["pairs"], source="gold pool")
+            new = judge.queue_pairs(desk, queue, data.pairs, source="gold pool")
         say(f"{new} new pairs wait for review; `assay serve --gold {queue}` shows them")
     emit(
-        data, lambda: listing.plain_table(data["pairs"], ("query_id", "doc_id", "runs")), json=json
+        data,
+        lambda: listing.plain_table(to_builtins(data.pairs), ("query_id", "doc_id", "runs")),
+        json=json,
     )
     if output is None and queue is None:
-        say(f"{len(data['pairs'])} unjudged pairs; --output or --queue gives them to a judge")
+        say(f"{len(data.pairs)} unjudged pairs; --output or --queue gives them to a judge")
 
 
 @app.command()
@@ -180,6 +188,8 @@ def merge(
     json: Json = False,
 ) -> None:
     """Bring what was judged into the gold set: new pairs are added, disagreements are reported."""
+    from msgspec import to_builtins
+
     from assay.reports import listing
     from assay.workbench import baseline, judge
     from assay.workbench.desk import NoStore, open_desk
@@ -197,10 +207,14 @@ def merge(
                 "nobody has voted on a review page here, and no file of judgments is given",
                 hint="assay gold next writes one to fill in.",
             ) from error
-    emit(data, lambda: listing.key_values({**data, "conflicts": len(data["conflicts"])}), json=json)
-    for conflict in data["conflicts"]:
+    emit(
+        data,
+        lambda: listing.key_values(to_builtins(data) | {"conflicts": len(data.conflicts)}),
+        json=json,
+    )
+    for conflict in data.conflicts:
         say(f"conflict: {conflict}", style="yellow")
-    if data["conflicts"]:
+    if data.conflicts:
         say(
             "nothing was written for these; correct the file, or let the new grades stand with --replace"
         )
@@ -235,3 +249,21 @@ def perturb(
     say(
         f"{variants} variants{f' and {questions} questions' if questions else ''} written to {output}"
     )
+
+
+for expert_command in (
+    desk.bootstrap,
+    desk.promote,
+    desk.correct,
+    desk.reject,
+    desk.reopen,
+    desk.withdraw,
+):
+    app.command()(expert_command)
+
+
+def rubric(name: Annotated[str, typer.Argument(help="Which rubric.")] = "fppc-relevance-1") -> None:
+    """Print the relevance rubric as a page for judges."""
+    from assay.workbench import gold
+
+    typer.echo(gold.rubric_page(name))

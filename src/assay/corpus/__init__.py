@@ -12,7 +12,7 @@ cite("Section 1090 and No. A-90-123", corpus)            spans, normal forms, ta
 from __future__ import annotations
 
 from assay.corpus.build import ImportReport, Progress, import_corpus
-from assay.corpus.disk import Corpus, Manifest, list_corpora, open_corpus, workspace
+from assay.corpus.disk import Corpus, Manifest, list_corpora, open_corpus
 from assay.corpus.frozen import freeze, open_frozen
 from assay.corpus.importers.source import KINDS, Problem
 from assay.corpus.quality import Stats, check, near_duplicates, stats
@@ -45,5 +45,4 @@ __all__ = [
     "parse",
     "parse_locator",
     "stats",
-    "workspace",
 ]

@@ -20,7 +20,6 @@ Opening reads the manifest and maps the arrays; a document is read when it is as
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -35,6 +34,7 @@ import polars as pl
 from assay.core.errors import InputError
 from assay.core.files import read_json
 from assay.core.types import Document, Locator, counted
+from assay.core.workspace import workspace
 from assay.corpus.importers.source import Options, Problem
 from assay.law.citation import Scheme
 
@@ -229,11 +229,6 @@ class Corpus:
         row = self._known_row(doc_id)
         offsets, rows = self.graph(direction)
         return [self._id_at(int(other)) for other in rows[offsets[row] : offsets[row + 1]]]
-
-
-def workspace(home: Path | None = None) -> Path:
-    """The folder that holds corpora: the one given, `$ASSAY_HOME`, or `.assay`."""
-    return home or Path(os.environ.get("ASSAY_HOME") or ".assay")
 
 
 def corpus_path(home: Path | None, name: str) -> Path:

@@ -17,7 +17,8 @@ import msgspec
 
 from assay.core.errors import InputError
 from assay.core.files import os_message, sha256_of, write_atomic
-from assay.corpus.disk import MANIFEST, Corpus, Manifest, fingerprint_of, open_path, workspace
+from assay.core.workspace import workspace
+from assay.corpus.disk import MANIFEST, Corpus, Manifest, fingerprint_of, open_path
 
 SUMS = "SHA256SUMS.json"
 _NAME = re.compile(r"[\w.-]+")

@@ -1,57 +1,124 @@
 """`gold-set.jsonl`: one query a line with the ids that are right, bootstrapped from logs or given
-by the chair."""
+by the chair. A person edits it, in git: lines that are not ours are kept byte for byte (rows of the
+chair, comments with # or //, blank lines), whatever their order, spacing, line ends or other keys.
+
+`read_gold` gives the set, and every row must be right. `read_lines` gives the lines, to change some
+and keep the others. Both read the same way and complain in the same words."""
 
 from __future__ import annotations
 
+import contextlib
+import difflib
+import fcntl
+import os
+import re
+import time
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from assay.core.errors import InputError
-from assay.core.files import iter_json_lines, write_atomic
-from assay.core.types import GoldSet, Judgment, Query, judgments_to_frame
+from assay.core.files import decode, refuse_long_lines, refuse_repeated_keys, write_atomic
+from assay.core.types import GoldSet, Judgment, Query, judgments_to_frame, standing
 from assay.formats.schema import expect, record, text_of, unique, unknown_keys
+from assay.law.queries import row_key
+
+_BOM = b"\xef\xbb\xbf"
+_NUMBERED = re.compile(r"g(\d+)")
+_TO_MEND = "Correct the line, or make it a comment with #. Nothing was changed."
 
 
-class _Row(msgspec.Struct):
+class GoldRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of the file. The order of the fields is the order of the keys."""
+
     id: str
     query: str
     practice_area: str = ""
     corpus: str = ""
-    relevant_case_law_ids: list[str] = []
+    relevant_case_law_ids: tuple[str, ...] = ()
     source: str = ""
     note: str = ""
 
+    @property
+    def key(self) -> str:
+        return row_key(self.query, self.corpus)
+
+
+class Line(msgspec.Struct, frozen=True):
+    """The bytes of a line with its line end, and the row in it, if it is one."""
+
+    raw: bytes
+    row: GoldRow | None = None
+
+    @property
+    def is_bootstrap(self) -> bool:
+        """Anything else was written by a person, and is not ours to change."""
+        return self.row is not None and self.row.source == "bootstrap"
+
+
+# ── the one reader ────────────────────────────────────────────────────────────────────────────────
+
+
+def _parsed(path: Path) -> Iterator[tuple[Path, bytes, dict[str, Any] | None]]:
+    """(file:line, bytes, object) of every line; no object on a blank line or a comment."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError((error.strerror or str(error)).lower(), where=str(path)) from error
+    decode(content, path)
+    for number, raw in enumerate(_split(content), start=1):
+        yield Path(f"{path}:{number}"), raw, _object(raw, path, number)
+
+
+def _split(content: bytes) -> list[bytes]:
+    """Only at \\n: other line separators are legal inside JSON text."""
+    lines = [line + b"\n" for line in content.split(b"\n")]
+    last = lines.pop()[:-1]
+    return [*lines, last] if last else lines
+
+
+def _object(raw: bytes, path: Path, number: int) -> dict[str, Any] | None:
+    text = raw.removeprefix(_BOM).strip()
+    if not text or text.startswith((b"#", b"//")):
+        return None
+    where = Path(f"{path}:{number}")
+    try:
+        values: dict[str, Any] = expect(msgspec.json.decode(text), dict, where, "$", "an object")
+    except (msgspec.MsgspecError, RecursionError) as error:
+        message = f"not a gold row: not valid JSON: {error}"
+        raise InputError(message, where=str(where), hint=_TO_MEND) from error
+    # rewriting the line would lose one of the two
+    refuse_repeated_keys(text.decode(), values, path, number)
+    return values
+
+
+def _strict_row(values: dict[str, Any], where: Path) -> GoldRow:
+    try:
+        return record(values, GoldRow, where, "$", _TO_MEND)
+    except InputError as error:
+        message = f"not a gold row: {error.message}"
+        raise InputError(message, where=error.where, hint=error.hint) from error
+
+
+# ── the gold set ──────────────────────────────────────────────────────────────────────────────────
+
 
 def read_gold(path: Path) -> GoldSet:
+    refuse_long_lines(path)
     seen: set[str] = set()
     queries: list[Query] = []
     judgments: list[Judgment] = []
-    for number, raw in iter_json_lines(path, comments=True, strict=True):
-        at = f"line {number}"
-        row = record(expect(raw, dict, path, at, "an object"), _Row, path, at)
-        text_of(row.query, path, f"{at} query")
-        unique(row.id, seen, path, f"{at} id", "query id")
-        for doc_id in row.relevant_case_law_ids:
-            if row.relevant_case_law_ids.count(doc_id) > 1:
-                raise InputError(
-                    f"document {doc_id!r} comes twice on query {row.id!r}",
-                    where=f"{path}:{number}",
-                    hint="Keep it once.",
-                )
-            judgments.append(Judgment(query_id=row.id, doc_id=doc_id, grade=1, source=row.source))
-        queries.append(
-            Query(
-                id=row.id,
-                text=row.query,
-                topic=row.practice_area,
-                corpus=row.corpus,
-                source=row.source,
-                notes=row.note,
-                extra=unknown_keys(raw, _Row),
-            )
-        )
+    for where, _, values in _parsed(path):
+        if values is None:
+            continue
+        row = _strict_row(values, where)
+        text_of(row.query, where, "query")
+        unique(row.id, seen, where, "id", "query id")
+        queries.append(_query(row, unknown_keys(values, GoldRow)))
+        judgments += _judgments(row, where)
     approved = bool(queries) and all(query.source == "chair" for query in queries)
     return GoldSet(
         name=path.stem,
@@ -62,23 +129,233 @@ def read_gold(path: Path) -> GoldSet:
     )
 
 
+def _query(row: GoldRow, extra: dict[str, Any]) -> Query:
+    return Query(
+        id=row.id,
+        text=row.query,
+        topic=row.practice_area,
+        corpus=row.corpus,
+        source=row.source,
+        notes=row.note,
+        extra=extra,
+    )
+
+
+def _judgments(row: GoldRow, where: Path) -> list[Judgment]:
+    ids = row.relevant_case_law_ids
+    for doc_id in ids:
+        if ids.count(doc_id) > 1:
+            message = f"document {doc_id!r} comes twice on query {row.id!r}"
+            raise InputError(message, where=str(where), hint="Keep it once.")
+    return [Judgment(query_id=row.id, doc_id=doc_id, grade=1, source=row.source) for doc_id in ids]
+
+
 def write_gold(gold: GoldSet, path: Path) -> list[Path]:
     relevant: dict[str, list[str]] = {query.id: [] for query in gold.queries}
     for judgment in gold.iter_judgments():
         if judgment.grade >= 1:
             relevant[judgment.query_id].append(judgment.doc_id)
-    lines = []
-    for query in gold.queries:
-        row: dict[str, Any] = {
-            "id": query.id,
-            "query": query.text,
-            "practice_area": query.topic,
-            "corpus": query.corpus,
-            "relevant_case_law_ids": relevant[query.id],
-            "source": query.source,
-            "note": query.notes,
-            **query.extra,
-        }
-        lines.append(msgspec.json.encode(row) + b"\n")
-    write_atomic(path, b"".join(lines))
+    write_atomic(path, b"".join(_written(query, relevant[query.id]) for query in gold.queries))
     return [path]
+
+
+def _written(query: Query, relevant: Sequence[str]) -> bytes:
+    row = GoldRow(
+        id=query.id,
+        query=query.text,
+        practice_area=query.topic,
+        corpus=query.corpus,
+        relevant_case_law_ids=tuple(relevant),
+        source=query.source,
+        note=query.notes,
+    )
+    return msgspec.json.encode({**msgspec.to_builtins(row), **query.extra}) + b"\n"
+
+
+# ── lines ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def read_lines(path: Path) -> list[Line]:
+    """The file as lines; an empty list when there is none yet. A line that cannot be read stops
+    everything: writing the file without understanding it could lose a person's work."""
+    if not path.exists() and not path.is_symlink():
+        return []
+    return [
+        Line(raw, _row(values, where) if values is not None else None)
+        for where, raw, values in _parsed(path)
+    ]
+
+
+def _row(values: dict[str, Any], where: Path) -> GoldRow:
+    """A bootstrap row must be right, since it will be rewritten. Of a person's row only what can be
+    used is taken."""
+    if values.get("source") == "bootstrap":
+        return _strict_row(values, where)
+    ids = values.get("relevant_case_law_ids")
+    texts = {
+        name: value if isinstance(value := values.get(name), str) else ""
+        for name in ("id", "query", "practice_area", "corpus", "source", "note")
+    }
+    relevant = tuple(map(str, ids)) if isinstance(ids, list) else ()
+    return GoldRow(relevant_case_law_ids=relevant, **texts)
+
+
+def row_line(row: GoldRow, end: bytes = b"\n") -> Line:
+    return Line(msgspec.json.encode(row) + end, row)
+
+
+def line_end(lines: Sequence[Line]) -> bytes:
+    """How the lines of a file end: as on Windows when all do."""
+    ended = [line.raw for line in lines if line.raw.endswith(b"\n")]
+    return b"\r\n" if ended and all(raw.endswith(b"\r\n") for raw in ended) else b"\n"
+
+
+def edited_line(line: Line, **changes: str | tuple[str, ...]) -> Line:
+    """The same line with some values changed: other keys, also unknown ones, keep their value and
+    place."""
+    end = line.raw[len(line.raw.rstrip(b"\r\n")) :]
+    bom = _BOM if line.raw.startswith(_BOM) else b""
+    values = msgspec.json.decode(line.raw.removeprefix(_BOM)) | changes
+    encoded = msgspec.json.encode(values)
+    return Line(bom + encoded + end, _row(msgspec.json.decode(encoded), Path("a changed row")))
+
+
+def assemble(lines: Sequence[Line]) -> bytes:
+    """The file. A last line that had no line end gets one as soon as another follows."""
+    raw_lines = [line.raw for line in lines]
+    end = line_end(lines)
+    for place, raw in enumerate(raw_lines[:-1]):
+        if not raw.endswith((b"\n", b"\r")):
+            raw_lines[place] = raw + end
+    return b"".join(raw_lines)
+
+
+def refuse_same_ids(lines: Sequence[Line], path: Path) -> None:
+    """Two rows of a person with one id cannot be told apart, and are not ours to change."""
+    seen: dict[str, int] = {}
+    for number, line in enumerate(lines, start=1):
+        if line.row is None or line.is_bootstrap or not line.row.id:
+            continue
+        if line.row.id in seen:
+            raise InputError(
+                f"id {line.row.id!r} is also on line {seen[line.row.id]}",
+                where=f"{path}:{number}",
+                hint="Give each row its own id. Nothing was changed.",
+            )
+        seen[line.row.id] = number
+
+
+def rows(lines: Sequence[Line]) -> list[GoldRow]:
+    return [line.row for line in lines if line.row is not None]
+
+
+class Approval(msgspec.Struct, frozen=True, kw_only=True):
+    """How much of a gold set an expert has approved. A set with no approved row is provisional
+    (bootstrap-only)."""
+
+    approved: int
+    total: int
+    share: float
+    status: str
+
+
+def approval(rows: Sequence[GoldRow]) -> Approval:
+    approved = sum(row.source == "chair" for row in rows)
+    return Approval(
+        approved=approved,
+        total=len(rows),
+        share=approved / len(rows) if rows else 0.0,
+        status=standing(approved, len(rows)),
+    )
+
+
+def highest_number(ids: Sequence[str]) -> int:
+    """Of ids like g001."""
+    return max((int(digits[1]) for id in ids if (digits := _NUMBERED.fullmatch(id))), default=0)
+
+
+def numbered(number: int) -> str:
+    return f"g{number:03d}"
+
+
+def diff(path: Path, old: bytes, new: bytes) -> str:
+    """A unified diff for people, as git shows it."""
+    before, after = (text.decode("utf-8").splitlines(keepends=True) for text in (old, new))
+    return "".join(
+        line if line.endswith("\n") else f"{line}\n"
+        for line in difflib.unified_diff(before, after, f"a/{path.name}", f"b/{path.name}", n=1)
+    )
+
+
+def save(path: Path, lines: Sequence[Line]) -> bool:
+    """Replace the file in one step if it would change."""
+    content = assemble(lines)
+    before = path.read_bytes() if path.exists() else b""
+    if before == content:
+        return False
+    write_atomic(path.resolve(), content)  # resolved, so that a link to the file stays a link
+    return True
+
+
+# ── one writer at a time ──────────────────────────────────────────────────────────────────────────
+
+
+@contextlib.contextmanager
+def locked(path: Path, *, wait: float = 5.0) -> Iterator[None]:
+    """Be the only writer of a gold set. The lock is a file beside it that goes when its holder
+    does; the kernel frees it when a holder is killed."""
+    place = path.resolve()  # two links to one file are one file
+    lock = place.with_name(f".{place.name}.lock")
+    deadline = time.monotonic() + wait
+    handle = None
+    try:
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        while (handle := _try_lock(lock)) is None:
+            if time.monotonic() >= deadline:
+                raise InputError(
+                    "another process is writing this gold set",
+                    where=str(path),
+                    hint=f"It says: {_holder(lock)}. Wait for it to end, then try again.",
+                )
+            time.sleep(0.05)
+    except OSError as error:
+        raise InputError(f"cannot lock: {error.strerror or error}", where=str(lock)) from error
+    try:
+        _remove_leftovers(place)
+        yield
+    finally:
+        lock.unlink(missing_ok=True)  # while it is still ours: see _try_lock
+        os.close(handle)
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Half-written files of killed writers. Young ones may belong to a writer that takes no
+    lock."""
+    for left in path.parent.glob(f".{path.name}.????????"):
+        with contextlib.suppress(OSError):
+            if time.time() - left.stat().st_mtime > 600:
+                left.unlink()
+
+
+def _try_lock(lock: Path) -> int | None:
+    handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # The last holder may have removed the file between our open and our lock: then this lock
+        # guards nothing.
+        if os.fstat(handle).st_ino == os.stat(lock).st_ino:
+            os.truncate(handle, 0)
+            now = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"
+            os.write(handle, f"process {os.getpid()} since {now}".encode())
+            return handle
+    except (BlockingIOError, FileNotFoundError):
+        pass
+    os.close(handle)
+    return None
+
+
+def _holder(lock: Path) -> str:
+    try:
+        return lock.read_text() or "nothing"
+    except OSError:
+        return "nothing"

@@ -147,7 +147,7 @@ def junit(results: Mapping[str, Any]) -> str:
     """Gates and questions as test cases, for the CI systems that show JUnit files."""
     cases, counts = [], {"failure": 0, "error": 0, "skipped": 0}
     for place, gate in enumerate(results["gates"]):
-        kind = {"fail": "failure", "skipped": "skipped"}.get(gate["status"], "")
+        kind = {"fail": "failure", "inconclusive": "skipped"}.get(gate["status"], "")
         name = str(gate.get("name") or place + 1)
         cases.append(
             _case("gates", f"gate {name}", kind, str(gate.get("message", "")), None, counts)

@@ -110,14 +110,15 @@ def _head(
 def _verdict(gates: Sequence[Mapping[str, Any]], say: Words) -> str:
     names = {
         status: ", ".join(_gate_name(gate, say) for gate in gates if gate["status"] == status)
-        for status in ("fail", "pass", "skipped")
+        for status in ("fail", "pass", "inconclusive")
     }
     words = (
         say("verdict_fail", names=names["fail"])
         if names["fail"]
         else say("verdict_pass" if names["pass"] else "verdict_none")
     )
-    return f"{words} ({say('not_measured', names=names['skipped'])})" if names["skipped"] else words
+    waiting = names["inconclusive"]
+    return f"{words} ({say('not_measured', names=waiting)})" if waiting else words
 
 
 def _findings(results: Mapping[str, Any], say: Words) -> Iterator[str]:

@@ -41,7 +41,8 @@ WORDS: dict[str, tuple[str, str]] = {
     "status": ("Status", "Tulos"),
     "pass": ("pass", "läpi"),
     "fail": ("FAIL", "EI LÄPI"),
-    "skipped": ("not measured", "ei mitattu"),
+    "inconclusive": ("not measured", "ei mitattu"),
+    "min_queries": ("at least {limit} questions", "vähintään {limit} kysymystä"),
     "minimum": ("at least {limit}", "vähintään {limit}"),
     "maximum": ("at most {limit}", "enintään {limit}"),
     "below": ("below {limit}", "alle {limit}"),
@@ -223,6 +224,8 @@ class Words:
 
     def limit(self, gate: Mapping[str, Any]) -> str:
         kind, measure = gate["kind"], gate["measure"]
+        if kind == "min_queries":
+            return self(kind, limit=f"{gate['bound']:g}")
         as_text = self.change if kind == "max_drop" else self.number
         base = (
             self("from", base=self.number(measure, gate["baseline"]))

@@ -14,8 +14,8 @@ from pathlib import Path
 import msgspec
 
 from assay.core.errors import InputError
-from assay.formats import gold_rows
-from assay.formats.gold_rows import Approval, GoldRow, Line
+from assay.formats import gold_jsonl
+from assay.formats.gold_jsonl import Approval, GoldRow, Line
 from assay.law.queries import row_key
 from assay.review.identity import name_of
 from assay.store import Store
@@ -89,13 +89,13 @@ def bootstrap(
         )
     if dry_run:
         return _plan(store, path, options, name_of(store, path, claim=False))[0]
-    with gold_rows.locked(path, wait=wait):
-        gold_rows.read_lines(
+    with gold_jsonl.locked(path, wait=wait):
+        gold_jsonl.read_lines(
             path
         )  # a file that cannot be read does not become a gold set of the store
         gold = name_of(store, path)
         outcome, lines = _plan(store, path, options, gold)
-        changed = gold_rows.save(path, lines)
+        changed = gold_jsonl.save(path, lines)
         # After the file: if this is never reached, the next run finds the file as it should be and
         # queues its rows.
         sync_review(store, gold, lines, now=now or datetime.now(UTC))
@@ -103,16 +103,16 @@ def bootstrap(
 
 
 def _plan(store: Store, path: Path, options: Options, gold: str) -> tuple[Bootstrapped, list[Line]]:
-    old = gold_rows.read_lines(path)
-    gold_rows.refuse_same_ids(old, path)
+    old = gold_jsonl.read_lines(path)
+    gold_jsonl.refuse_same_ids(old, path)
     items = store.review_items(gold=gold, kind="gold_row", limit=EVERYTHING)
     rejected = {item.key for item in items if item.state == "rejected"}
     queued = {item.key: item.ref for item in items if item.state != "rejected"}
     groups = groups_of(store, options)
     lines = merge(old, groups, store.issued_ids(gold), rejected, options.corpora, queued=queued)
-    before = {row.id: row for row in gold_rows.rows(old) if row.source == "bootstrap"}
-    after = {row.id: row for row in gold_rows.rows(lines) if row.source == "bootstrap"}
-    data, new = gold_rows.assemble(old), gold_rows.assemble(lines)
+    before = {row.id: row for row in gold_jsonl.rows(old) if row.source == "bootstrap"}
+    after = {row.id: row for row in gold_jsonl.rows(lines) if row.source == "bootstrap"}
+    data, new = gold_jsonl.assemble(old), gold_jsonl.assemble(lines)
     outcome = Bootstrapped(
         path=str(path),
         changed=data != new,
@@ -121,10 +121,10 @@ def _plan(store: Store, path: Path, options: Options, gold: str) -> tuple[Bootst
         removed=len(before.keys() - after.keys()),
         updated=sum(before[id] != after[id] for id in before.keys() & after.keys()),
         unchanged=sum(before[id] == after[id] for id in before.keys() & after.keys()),
-        kept=len(gold_rows.rows(lines)) - len(after),
+        kept=len(gold_jsonl.rows(lines)) - len(after),
         rejected=sum(group.key in rejected for group in groups),
-        approval=gold_rows.approval(gold_rows.rows(lines)),
-        diff=gold_rows.diff(path, data, new),
+        approval=gold_jsonl.approval(gold_jsonl.rows(lines)),
+        diff=gold_jsonl.diff(path, data, new),
     )
     return outcome, lines
 
@@ -228,14 +228,14 @@ def merge(
     the next number. A row of the chair settles its query, and the query it was made from: `queued`
     says which, by key and id. Where the chair has taken the id of a row that is still there, that
     row gets another id."""
-    theirs = [row for row in gold_rows.rows(old) if row.source != "bootstrap"]
+    theirs = [row for row in gold_jsonl.rows(old) if row.source != "bootstrap"]
     taken = {row.id for row in theirs}
-    there = {row.key for row in gold_rows.rows(old) if row.source == "bootstrap"}
+    there = {row.key for row in gold_jsonl.rows(old) if row.source == "bootstrap"}
     reworded = {key for key, id in queued.items() if id in taken and key not in there}
     settled = {row.key for row in theirs} | reworded | set(rejected)
     wanted = {group.key: group for group in groups if group.key not in settled}
     lines: list[Line] = []
-    end = gold_rows.line_end(old)
+    end = gold_jsonl.line_end(old)
     for line in old:
         row = line.row
         if row is None or not line.is_bootstrap or (corpora and row.corpus not in corpora):
@@ -243,7 +243,7 @@ def merge(
             taken |= {row.id} if row is not None else set()
         elif row.key in wanted and row.id not in taken:
             lines.append(
-                gold_rows.row_line(_regenerated(wanted.pop(row.key), row.id, row.note), end)
+                gold_jsonl.row_line(_regenerated(wanted.pop(row.key), row.id, row.note), end)
             )
             taken.add(row.id)
     return lines + _new_lines(wanted.values(), taken, issued, end)
@@ -265,19 +265,19 @@ def _regenerated(group: Group, id: str, note: str = "") -> GoldRow:
 def _new_lines(
     groups: Iterable[Group], taken: set[str], issued: Mapping[str, str], end: bytes
 ) -> list[Line]:
-    number = gold_rows.highest_number([*taken, *issued.values()])
+    number = gold_jsonl.highest_number([*taken, *issued.values()])
     lines = []
     for group in groups:
         id = issued.get(group.key, "")
         if not id or id in taken:
             number += 1
-            id = gold_rows.numbered(number)
+            id = gold_jsonl.numbered(number)
         taken.add(id)
-        lines.append(gold_rows.row_line(_regenerated(group, id), end))
+        lines.append(gold_jsonl.row_line(_regenerated(group, id), end))
     return sorted(
         lines,
         key=lambda line: (
-            (gold_rows.highest_number([line.row.id]), line.row.id) if line.row else (0, "")
+            (gold_jsonl.highest_number([line.row.id]), line.row.id) if line.row else (0, "")
         ),
     )
 
@@ -288,11 +288,11 @@ def _new_lines(
 def sync_review(store: Store, gold: str, lines: Sequence[Line], *, now: datetime) -> None:
     """Make the review queue say what the file says: bootstrap rows wait, rows made `chair` by hand
     are approved, and what waited for a row that is gone is withdrawn."""
-    waiting = [row for row in gold_rows.rows(lines) if row.source == "bootstrap"]
+    waiting = [row for row in gold_jsonl.rows(lines) if row.source == "bootstrap"]
     keys = {
         row.key for row in waiting
     }  # a query with a row of its own was not the one that became the chair's
-    chair = {row.id: row for row in gold_rows.rows(lines) if row.source == "chair"}
+    chair = {row.id: row for row in gold_jsonl.rows(lines) if row.source == "chair"}
     by_hand = [
         Ruling(
             item=item,
@@ -310,7 +310,7 @@ def sync_review(store: Store, gold: str, lines: Sequence[Line], *, now: datetime
     if by_hand:
         store.rule(by_hand)
     store.sync_gold_rows([item_of(row, gold, now) for row in waiting], gold=gold, at=now)
-    ids = {row.id for row in gold_rows.rows(lines)}
+    ids = {row.id for row in gold_jsonl.rows(lines)}
     suggested = store.review_items(
         gold=gold, kind="judgment", state="pending_review", limit=EVERYTHING
     )

@@ -13,8 +13,8 @@ import msgspec
 
 from assay.core.errors import InputError
 from assay.core.files import write_atomic
-from assay.formats import gold_rows
-from assay.formats.gold_rows import Approval, GoldRow, Line
+from assay.formats import gold_jsonl
+from assay.formats.gold_jsonl import Approval, GoldRow, Line
 from assay.review.bootstrap import EVERYTHING, item_of
 from assay.review.identity import name_of
 from assay.store import Store
@@ -61,7 +61,7 @@ def promote(
         store,
         path,
         ids,
-        lambda line: gold_rows.edited_line(line, source="chair"),
+        lambda line: gold_jsonl.edited_line(line, source="chair"),
         "approved",
         by,
         why or "read and approved",
@@ -104,15 +104,15 @@ def reopen(
     _say_who(by)
     at = now or datetime.now(UTC)
     with _locked(path):
-        lines = gold_rows.read_lines(path)
+        lines = gold_jsonl.read_lines(path)
         gold = name_of(store, path, claim=False)
         items = store.review_items(gold=gold, kind="gold_row", state="rejected", limit=EVERYTHING)
         item = next((item for item in items if item.ref == id), None)
-        if item is None or any(row.id == id for row in gold_rows.rows(lines)):
+        if item is None or any(row.id == id for row in gold_jsonl.rows(lines)):
             raise InputError(f"row {id!r} is not rejected", where=str(path))
         row = _before_rejection(store, item)
         state: ReviewState = "approved" if row.source == "chair" else "pending_review"
-        lines.append(gold_rows.row_line(row, gold_rows.line_end(lines)))
+        lines.append(gold_jsonl.row_line(row, gold_jsonl.line_end(lines)))
         ruling = Ruling(
             item=item,
             state=state,
@@ -123,7 +123,7 @@ def reopen(
         )
         _record(store, path, [ruling], lines)
     return Ruled(
-        state=state, ids=(id,), already=(), approval=gold_rows.approval(gold_rows.rows(lines))
+        state=state, ids=(id,), already=(), approval=gold_jsonl.approval(gold_jsonl.rows(lines))
     )
 
 
@@ -149,7 +149,7 @@ def _locked(path: Path) -> Iterator[None]:
         raise InputError(
             "no such gold set", where=str(path), hint="Make one with `assay gold bootstrap`."
         )
-    with gold_rows.locked(path):
+    with gold_jsonl.locked(path):
         yield
 
 
@@ -189,7 +189,7 @@ def _corrected(line: Line, correction: Correction) -> Line:
         raise InputError(
             "no document would be left", where=line.row.id, hint="Reject the row instead."
         )
-    return gold_rows.edited_line(line, **given, relevant_case_law_ids=ids, source="chair")
+    return gold_jsonl.edited_line(line, **given, relevant_case_law_ids=ids, source="chair")
 
 
 def _rule(
@@ -206,7 +206,7 @@ def _rule(
     _say_who(by)
     at = now or datetime.now(UTC)
     with _locked(path):
-        lines = gold_rows.read_lines(path)
+        lines = gold_jsonl.read_lines(path)
         places = {id: _place(lines, path, id) for id in dict.fromkeys(ids)}
         changed = {place: change(lines[place]) for place in places.values()}
         already = tuple(id for id, place in places.items() if _same(lines[place], changed[place]))
@@ -216,7 +216,7 @@ def _rule(
         gold = name_of(store, path)
         queued = _queued(store, gold)
         theirs = {
-            row.key for row in gold_rows.rows(lines) if row.source == "bootstrap"
+            row.key for row in gold_jsonl.rows(lines) if row.source == "bootstrap"
         }  # these wait for themselves
         waiting = {
             item.id
@@ -234,7 +234,7 @@ def _rule(
             _record(store, path, rulings, kept)
     done = tuple(id for id in places if id not in already)
     return Ruled(
-        state=state, ids=done, already=already, approval=gold_rows.approval(gold_rows.rows(kept))
+        state=state, ids=done, already=already, approval=gold_jsonl.approval(gold_jsonl.rows(kept))
     )
 
 
@@ -256,7 +256,7 @@ def _record(store: Store, path: Path, rulings: Sequence[Ruling], lines: Sequence
 
 
 def _save(path: Path, lines: Sequence[Line]) -> None:
-    write_atomic(path.resolve(), gold_rows.assemble(lines))
+    write_atomic(path.resolve(), gold_jsonl.assemble(lines))
 
 
 def _place(lines: Sequence[Line], path: Path, id: str) -> int:
@@ -271,7 +271,9 @@ def _place(lines: Sequence[Line], path: Path, id: str) -> int:
         raise InputError(
             f"id {id!r} is also on line {on}", where=f"{path}:{places[0] + 1}", hint=hint
         )
-    near = difflib.get_close_matches(id, [row.id for row in gold_rows.rows(lines)], n=3, cutoff=0.4)
+    near = difflib.get_close_matches(
+        id, [row.id for row in gold_jsonl.rows(lines)], n=3, cutoff=0.4
+    )
     raise InputError(
         f"no row {id!r}", where=str(path), hint=f"Did you mean {', '.join(near)}?" if near else ""
     )

@@ -16,13 +16,13 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-import os
 import threading
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
+from assay.core.workspace import default_store
 from assay.store import open_store
 from assay.telemetry.recorder import Counts, Recorder
 from assay.telemetry.redact import Redaction
@@ -33,7 +33,6 @@ __all__ = [
     "Redaction",
     "configure",
     "counts",
-    "default_store",
     "flush",
     "log_click",
     "log_search",
@@ -45,12 +44,6 @@ P = ParamSpec("P")
 R = TypeVar("R")
 _recorder: Recorder | None = None
 _lock = threading.Lock()
-
-
-def default_store() -> str:
-    return os.environ.get("ASSAY_STORE") or str(
-        Path(os.environ.get("ASSAY_HOME") or ".assay") / "assay.db"
-    )
 
 
 def configure(

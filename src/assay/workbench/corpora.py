@@ -17,7 +17,8 @@ import polars as pl
 
 from assay.core.errors import InputError
 from assay.core.types import Document
-from assay.corpus import Corpus, cite, import_corpus, list_corpora, open_corpus, workspace
+from assay.core.workspace import workspace
+from assay.corpus import Corpus, cite, import_corpus, list_corpora, open_corpus
 from assay.corpus.frozen import freeze, open_frozen
 from assay.corpus.quality import check, stats
 from assay.engines.baselines import read_documents

@@ -13,14 +13,17 @@ from typing import Any
 
 import msgspec
 
-from assay import __version__, formats, telemetry
+from assay import __version__, formats
 from assay.core.errors import InputError
 from assay.core.files import iter_json_lines
+from assay.core.results import GradedResults
+from assay.core.results_file import from_json, to_json
 from assay.core.types import Document, GoldSet, Hit
-from assay.corpus.disk import list_corpora, open_corpus, workspace
+from assay.core.workspace import default_store
+from assay.corpus.disk import list_corpora, open_corpus
 from assay.corpus.resolve import cite
 from assay.evaluation.comparison import Comparison, compare
-from assay.formats import gold_rows
+from assay.formats import gold_jsonl
 from assay.judging.next import next_to_judge as pairs_to_judge
 from assay.review import rulings
 from assay.review.backlog import Backlog, Limits, breaches, notify
@@ -45,9 +48,10 @@ from assay.telemetry.feedback import days_before, infer_relevance_from_citations
 from assay.telemetry.recorder import Recorder, new_id
 from assay.telemetry.redact import Redaction, redacted, redactor
 from assay.telemetry.wire import decision_row, feedback_from, logged_search, search_from
-from assay.workbench import gold, health, score
+from assay.workbench import gold, health
 from assay.workbench.config import NAME as CONFIG_NAME
-from assay.workbench.config import Config, read_config
+from assay.workbench.config import Config, EngineConfig, read_config
+from assay.workbench.score import configured, score
 
 __all__ = [
     "Correction",
@@ -234,10 +238,10 @@ class Desk:
         )
         return len(items)
 
-    def approval(self, gold: Path) -> gold_rows.Approval:
+    def approval(self, gold: Path) -> gold_jsonl.Approval:
         """How much of a gold set is approved; a set with no approved row is provisional
         (bootstrap-only)."""
-        return gold_rows.approval(gold_rows.rows(gold_rows.read_lines(gold)))
+        return gold_jsonl.approval(gold_jsonl.rows(gold_jsonl.read_lines(gold)))
 
     def gold_path(self, name: str) -> Path:
         """By the name it is configured under, or by the name of its file, which is how the store
@@ -432,18 +436,13 @@ class Desk:
         newest: dict[str, str] = {}
         for run in self.runs(gold=gold, limit=MAX_PAGE).items:
             newest.setdefault(run.engine, run.id)
-        results = [self.run(run_id).results for run_id in list(newest.values())[:2]]
-        first = results[0] if results else {}
-        if (
-            limit < 1
-            or "gates" in first
-            or not first.get("per_query")
-            or "judged" not in first["per_query"][0]
-        ):
+        results = [from_json(self.run(run_id).results) for run_id in list(newest.values())[:2]]
+        graded = [each.per_query for each in results if isinstance(each, GradedResults)]
+        if limit < 1 or not graded or len(graded) < len(results):
             return []  # golden sets have no grades to give
         pairs = [
             pair
-            for pair in pairs_to_judge(*results).pairs
+            for pair in pairs_to_judge(*graded).pairs
             if (pair.query_id, pair.doc_id) not in queued
         ]
         return [
@@ -527,16 +526,16 @@ class Desk:
     def evaluate(self, gold: str, engine: str) -> RunRecord:
         """Score a configured engine on a configured gold set, and keep the run."""
         path = self.gold_path(gold)
-        scored = score.score(path, **_engine_arguments(self.config, engine))
-        receipt = scored.results["receipt"]
+        scored = score(configured(_engine_named(self.config, engine), path))
+        receipt = scored.results.receipt
         run = RunRecord(
             id=new_id(),
             at=self.clock(),
             engine=engine,
             gold=name_of(self.store, path),
-            results=scored.results,
-            gold_fingerprint=receipt["gold"]["fingerprint"],
-            corpus_fingerprint=receipt.get("corpus_fingerprint") or "",
+            results=to_json(scored.results),
+            gold_fingerprint=receipt.gold.fingerprint,
+            corpus_fingerprint=receipt.corpus_fingerprint or "",
         )
         self.store.put_run(run)
         return run
@@ -562,7 +561,7 @@ class Desk:
             raise InputError("give at least two runs to compare")
         names = [run.engine for run in runs]
         unique = names if len(set(names)) == len(names) else list(run_ids)
-        return compare([run.results for run in runs], unique, force=force)
+        return compare([from_json(run.results) for run in runs], unique, force=force)
 
     def explain(self, run_id: str, query_id: str) -> dict[str, Any]:
         """The entry of one query of a run: its ranking with grades, its values, and how each
@@ -598,9 +597,7 @@ def open_desk(
     gold sets given, and those that were bootstrapped into the store. With `record`, the options of
     a Recorder, it has one of its own, for a server. `lent` are search_corpus and clock. Without
     `create`, there must be a store."""
-    target = store or str(
-        telemetry.default_store() if home is None else workspace(home) / "assay.db"
-    )
+    target = store or default_store(home)
     path = config or Path(CONFIG_NAME)
     settings = read_config(path) if config is not None or path.exists() else None
     sets = (
@@ -656,16 +653,9 @@ def _page(found: Sequence[Any], offset: int, limit: int) -> Page:
     )
 
 
-def _engine_arguments(config: Config | None, name: str) -> dict[str, Any]:
+def _engine_named(config: Config | None, name: str) -> EngineConfig:
     """Only engines that a person configured can be run: an agent must not name code to load."""
     if config is None or name not in config.engines:
         known = ", ".join(config.engines) if config else "none: write an assay.toml"
         raise InputError(f"no engine {name!r} is configured", hint=f"Known: {known}.")
-    engine = config.engines[name]
-    return {
-        "search_module": engine.search_module,
-        "engine": engine.engine,
-        "top_k": engine.top_k,
-        "corpus": Path(engine.corpus) if engine.corpus else None,
-        "run_file": Path(engine.run) if engine.run else None,
-    }
+    return config.engines[name]

@@ -10,9 +10,9 @@ from importlib.metadata import PackageNotFoundError, entry_points, version
 from pathlib import Path
 from typing import Any
 
-from assay import __version__, formats, telemetry
+from assay import __version__, formats
 from assay.core.errors import AssayError
-from assay.corpus.disk import workspace
+from assay.core.workspace import default_store, workspace
 from assay.corpus.importers.source import ENTRY_POINTS, KINDS
 from assay.engines.baselines import BASELINES
 from assay.evaluation.measures import MEASURES
@@ -103,7 +103,7 @@ def _stored(store: str, home: Path | None, config: Config | None, probe: bool) -
     """What needs the store, and what does not when there is none. One that nobody has named may be
     missing."""
     try:
-        opened = open_store(store or telemetry.default_store(), create=False)
+        opened = open_store(store or default_store(), create=False)
     except AssayError as error:
         missing = isinstance(error, NoStore) and not (store or os.environ.get("ASSAY_STORE"))
         said = (

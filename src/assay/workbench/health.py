@@ -13,7 +13,7 @@ from assay import formats
 from assay.core.errors import AssayError, InputError
 from assay.corpus.disk import Corpus, list_corpora, open_corpus
 from assay.engines.module import load_engine
-from assay.formats import gold_rows
+from assay.formats import gold_jsonl
 from assay.review.backlog import Backlog, metric
 from assay.review.backlog import prometheus as backlog_metrics
 from assay.review.bootstrap import EVERYTHING
@@ -87,7 +87,7 @@ def _row_ids(path: Path | None) -> Set[str] | None:
         return frozenset()
     try:
         if path.suffix == ".jsonl":
-            return {row.id for row in gold_rows.rows(gold_rows.read_lines(path))}
+            return {row.id for row in gold_jsonl.rows(gold_jsonl.read_lines(path))}
         return {query.id for query in formats.read_gold(path).queries}
     except AssayError:
         return None

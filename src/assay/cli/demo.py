@@ -1,0 +1,41 @@
+"""`assay demo`: everything on the bundled samples."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.cli.output import say, searching, show
+
+
+def demo(
+    output: Annotated[Path, typer.Option(help="Where the results of the last engine go.")] = Path(
+        "demo-results.json"
+    ),
+) -> None:
+    """Score four engines on the bundled sample of advisory opinions, and say what to try next."""
+    from assay.core.results_file import to_json
+    from assay.reports import terminal
+    from assay.workbench import demo as bundled
+    from assay.workbench.gold import validate_gold
+
+    folder = bundled.samples() / "en"
+    gold, findings = validate_gold(folder / "dataset.json", corpus=folder / "opinions")
+    errors = sum(finding.level == "error" for finding in findings)
+    say(
+        f"1. The gold set: {len(gold.queries)} queries, {gold.judgments.height} judgments, "
+        f"{errors} errors, {len(findings) - errors} flags for a person to look at",
+        style="bold",
+    )
+    say(
+        "2. Four engines answer the queries (the last is Assay's own; its first run builds an "
+        "index)",
+        style="bold",
+    )
+    scored = bundled.demo(output, searching)
+    show(terminal.comparison({name: to_json(each.results) for name, each in scored.items()}))
+    say("3. The scorecard of Assay's engine", style="bold")
+    show(terminal.scorecard(to_json(scored["assay"].results)))
+    show(terminal.next_steps(output, folder))

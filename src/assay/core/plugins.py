@@ -1,0 +1,133 @@
+"""Plugins: what has a name and can be added by another package. The mechanism alone; each kind keeps
+its own table of built-ins, beside the code that uses them.
+
+A kind is a literal table of built-ins and one entry-point group. A package adds to a kind with a line
+in its own pyproject.toml, and nothing is imported until the name is used:
+
+    [project.entry-points."assay.engines"]
+    court = "court_tools.search:CourtEngine"
+
+A built-in cannot be replaced so: what a name means must not depend on what else is installed.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+import msgspec
+
+from assay.core.errors import AssayError, InputError
+
+BUILT_IN = "built in"
+_log = logging.getLogger("assay.plugins")
+
+
+class PluginError(AssayError):
+    """A plugin that is installed and does not load."""
+
+
+class Kind(msgspec.Struct, frozen=True, kw_only=True):
+    """One kind of plugin: what one of them is called, its entry-point group, and the built-ins as
+    name -> `module` or `module:attribute`."""
+
+    name: str
+    group: str
+    built_in: Mapping[str, str]
+
+
+class Plugin(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of `assay plugins`: what it is, where it comes from, and whether it loads."""
+
+    kind: str
+    name: str
+    module: str
+    origin: str
+    status: str
+
+    @property
+    def failed(self) -> bool:
+        return self.status.startswith("failed")
+
+
+def names(kind: Kind) -> list[str]:
+    """Every name that can be used, built-ins first. Nothing is loaded."""
+    return [*kind.built_in, *sorted(_added(kind))]
+
+
+def is_added(kind: Kind, name: str) -> bool:
+    """Whether a package that is installed adds this name."""
+    return name in _added(kind)
+
+
+def load(kind: Kind, name: str) -> Any:
+    """What the name stands for: a module, or the object in it. An unknown name is refused with those
+    that are known; a plugin that does not load is named with its package."""
+    if name in kind.built_in:
+        return _resolved(kind.built_in[name])
+    point = _added(kind).get(name)
+    if point is None:
+        raise InputError(f"unknown {kind.name} {name!r}", hint=f"Known: {', '.join(names(kind))}.")
+    try:
+        return point.load()
+    except Exception as error:  # whatever a plugin raises is the answer
+        raise PluginError(
+            f"the {kind.name} {name!r} of {_origin(point)} does not load: {_said(error)}"
+        ) from error
+
+
+def load_added(kind: Kind) -> Iterator[tuple[str, Any]]:
+    """(name, object) of all that packages add. One that does not load is named in the log and left
+    out: it must not stop those who never asked for it."""
+    for name in sorted(_added(kind)):
+        try:
+            yield name, load(kind, name)
+        except PluginError as error:
+            _log.warning("%s", error)
+
+
+def listed(kind: Kind) -> list[Plugin]:
+    """All of a kind, each tried."""
+    own = [_tried(kind, name, target, BUILT_IN) for name, target in kind.built_in.items()]
+    points = sorted(entry_points(group=kind.group), key=lambda point: point.name)
+    return own + [_tried_point(kind, point) for point in points]
+
+
+def _tried_point(kind: Kind, point: EntryPoint) -> Plugin:
+    plugin = _tried(kind, point.name, point.value, _origin(point))
+    if point.name in kind.built_in:
+        return msgspec.structs.replace(plugin, status="not used: a built-in has this name")
+    return plugin
+
+
+def _tried(kind: Kind, name: str, target: str, origin: str) -> Plugin:
+    try:
+        _resolved(target)
+        status = "ok"
+    except Exception as error:  # whatever a plugin raises is the answer
+        status = f"failed: {_said(error)}"
+    return Plugin(kind=kind.name, name=name, module=target, origin=origin, status=status)
+
+
+def _added(kind: Kind) -> dict[str, EntryPoint]:
+    points = entry_points(group=kind.group)
+    return {point.name: point for point in points if point.name not in kind.built_in}
+
+
+def _resolved(target: str) -> Any:
+    module, _, attribute = target.partition(":")
+    loaded: Any = import_module(module.strip())
+    for name in filter(None, attribute.strip().split(".")):
+        loaded = getattr(loaded, name)
+    return loaded
+
+
+def _origin(point: EntryPoint) -> str:
+    return f"{point.dist.name} {point.dist.version}" if point.dist is not None else "unknown"
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"

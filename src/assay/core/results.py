@@ -1,0 +1,443 @@
+"""What a scoring run came to: `GradedResults` or `GoldenResults`, from scoring to the last report.
+
+The JSON on disk is theirs, read and written by `results_file` (`from_json`, `to_json`), which alone
+knows that a file has slices and stated expectations flat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from typing import Any, Literal, TypeGuard, TypeVar
+
+import msgspec
+
+from assay.core.types import Finding, standing
+
+JsonObject = dict[str, Any]  # an object of a gold set or an engine that is kept as it stands there
+Metrics = dict[str, int | float | None]
+Bounds = tuple[float | None, float | None]
+Status = Literal["pass", "fail", "inconclusive"]
+
+EXIT: dict[Status, int] = {"pass": 0, "fail": 1, "inconclusive": 3}
+
+T = TypeVar("T")
+
+
+def always(value: T) -> T:
+    """A default that is written too, so that a reader of the file sees it was looked at."""
+    return msgspec.field(default_factory=lambda: value)
+
+
+# ── gates and the verdict ─────────────────────────────────────────────────────────────────────────
+
+
+class Gate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One demand. `measure` is a measure, a results key, a latency (`latency_p95`) or a figure of
+    golden sets (`pass_rate_must`); `slice` is `overall` or `KIND:NAME`, such as `topic:lobbying`.
+    """
+
+    measure: str
+    slice: str = "overall"
+    minimum: float | None = None
+    maximum: float | None = None
+    below: float | None = None
+    max_drop: float | None = None
+    min_judged: float | None = None
+    min_queries: int | None = None
+    significance: float | None = None  # a bound inside the interval at this level decides nothing
+    name: str = ""
+
+
+# limit: the words for it
+LIMITS = {
+    "minimum": "at least {:g}",
+    "maximum": "at most {:g}",
+    "below": "below {:g}",
+    "max_drop": "down by at most {:g}",
+    "min_queries": "at least {:g} questions",
+}
+
+
+class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What one gate found, in a sentence a person can act on."""
+
+    gate: Gate
+    status: Status
+    value: float | None
+    message: str
+    baseline: float | None = None  # the figure of a golden set that a drop is counted from
+    counts: bool = True  # false for a default gate that has no baseline: shown, not decided by
+
+    @property
+    def limit_kind(self) -> str:
+        """Which limit the gate sets, the first where there are several."""
+        return next((name for name in LIMITS if getattr(self.gate, name) is not None), "")
+
+    @property
+    def bound(self) -> float | None:
+        return getattr(self.gate, self.limit_kind) if self.limit_kind else None
+
+    @property
+    def limit(self) -> str:
+        """The limit in words."""
+        return LIMITS[self.limit_kind].format(self.bound) if self.limit_kind else "enough evidence"
+
+    @property
+    def title(self) -> str:
+        return self.gate.name or f"{self.gate.measure} {self.gate.slice}"
+
+
+class Pair(msgspec.Struct, frozen=True, kw_only=True):
+    """An unjudged pair: what its being relevant would change, and how much of the doubt its
+    judgment removes."""
+
+    query_id: str
+    query_text: str
+    doc_id: str
+    rank_a: int | None
+    rank_b: int | None
+    effect: float  # of being relevant, on the mean or on the difference of means
+    change: float  # what its judgment is expected to change: the effect times its chance
+    narrowing: float  # share of the variance that is gone with it, after the pairs before it
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the gates say together. `judge_next` is the shortest list of judgments expected to
+    settle what is open: None where judging cannot help, empty where only more queries can."""
+
+    status: Status
+    checks: list[Check]
+    fingerprints: dict[str, str | None]
+    judge_next: list[Pair] | None = None
+
+
+def worst(checks: Sequence[Check]) -> Status:
+    """Fail when any gate fails, else inconclusive when any that counts cannot be told."""
+    statuses = {check.status for check in checks if check.counts}
+    return (
+        "fail" if "fail" in statuses else "inconclusive" if "inconclusive" in statuses else "pass"
+    )
+
+
+# ── the receipt ───────────────────────────────────────────────────────────────────────────────────
+
+
+class GitState(msgspec.Struct, frozen=True, kw_only=True):
+    commit: str
+    dirty: bool
+
+
+class InputFile(msgspec.Struct, frozen=True, kw_only=True):
+    path: str
+    sha256: str
+
+
+class MeasureLine(msgspec.Struct, frozen=True, kw_only=True):
+    """One measure: the key of its values, and formula and settings, so that a number can be
+    recomputed by hand. `params` (rel, gain, p, …) are written flat."""
+
+    key: str
+    measure: str
+    cutoff: int | None = None
+    params: dict[str, int | float | str] = {}
+    formula: str = ""
+    source: str = ""
+
+
+class Unjudged(msgspec.Struct, frozen=True, kw_only=True):
+    """What unjudged hits could do to a measure: means over scored queries."""
+
+    measure: str
+    judged: float | None = None  # share of the hits inside the cutoff that are judged
+    judged_only: float | None = None  # with unjudged hits taken out of the ranking
+    worst: float | None = None
+    best: float | None = None
+    residual: float | None = (
+        None  # RBP: the weight of all that is unknown, unjudged hits and ranks beyond the list
+    )
+
+
+class GoldCard(msgspec.Struct, frozen=True, kw_only=True):
+    """Which gold set. `approved_share` is None for a set that has no rows to approve."""
+
+    name: str = ""
+    version: str = ""
+    rubric: str = ""
+    status: str = ""
+    approved_share: float | None = None
+    queries: int = 0
+    judgments: int = 0
+    fingerprint: str = ""
+
+
+def standing_line(card: GoldCard) -> str:
+    """Where the gold set stands with the expert, as a sentence; empty for a set that has no rows to
+    approve."""
+    share = card.approved_share
+    if share is None:
+        return ""
+    approved = round(share * card.queries)
+    stands = standing(approved, card.queries)
+    return f"{stands}: {approved} of {card.queries} rows approved ({share:.0%})"
+
+
+class Latency(msgspec.Struct, frozen=True, kw_only=True):
+    """Milliseconds."""
+
+    mean: float
+    p50: float
+    p95: float
+    max: float
+
+
+class SliceCounts(msgspec.Struct, frozen=True, kw_only=True):
+    """How many queries the means are over."""
+
+    overall: int = 0
+    slices: dict[str, dict[str, int]] = {}
+
+
+class GradedReceipt(msgspec.Struct, frozen=True, kw_only=True):
+    """What the numbers depend on, enough to compute them again."""
+
+    measures: list[MeasureLine] = []
+    ties: str = ""
+    unjudged_policy: str = ""
+    missing_policy: str = ""
+    unjudged: dict[str, Unjudged] = {}
+    n: SliceCounts = msgspec.field(default_factory=SliceCounts)
+    counts: dict[str, int] = {}
+    latency_ms: Latency | None = None
+    top_k: int | None = None
+    gold: GoldCard = msgspec.field(default_factory=GoldCard)
+    corpus_fingerprint: str | None = None
+    inputs: dict[str, InputFile] = {}
+    versions: dict[str, str] = {}
+    git: GitState | None = None
+
+
+class GoldenReceipt(msgspec.Struct, frozen=True, kw_only=True):
+    """The same for a golden set, with what was found in the set before the run."""
+
+    measures: list[MeasureLine] = []
+    gold: GoldCard = msgspec.field(default_factory=GoldCard)
+    inputs: dict[str, InputFile] = {}
+    versions: dict[str, str] = {}
+    git: GitState | None = None
+    corpus_fingerprint: str | None = None
+    counts: dict[str, int] = {}
+    findings: list[Finding] = []
+
+
+Receipt = GradedReceipt | GoldenReceipt
+
+
+# ── parts that both kinds have ────────────────────────────────────────────────────────────────────
+
+
+class Recorded(msgspec.Struct, frozen=True, kw_only=True):
+    """Who recorded a baseline, why, when and at which commit."""
+
+    by: str = ""
+    why: str = ""
+    at: str = ""
+    git: GitState | None = None
+
+
+class Baseline(msgspec.Struct, frozen=True, kw_only=True):
+    """The change against a baseline: of every figure, and of those of each slice that both have."""
+
+    path: str = ""
+    stale: str = ""  # why it cannot be compared with; empty when it can
+    recorded: Recorded | None = None
+    gold_status: str = ""
+    delta: dict[str, float] = {}
+    slices: dict[str, dict[str, dict[str, float]]] = {}
+
+
+class Intervals(msgspec.Struct, frozen=True, kw_only=True):
+    """The 95% interval of every figure, overall and by slice."""
+
+    overall: dict[str, Bounds] = {}
+    slices: dict[str, dict[str, dict[str, Bounds]]] = {}
+
+
+class FigureCounts(msgspec.Struct, frozen=True, kw_only=True):
+    """How many questions each figure of a golden set is over."""
+
+    overall: dict[str, int] = {}
+    slices: dict[str, dict[str, dict[str, int]]] = {}
+
+
+# ── graded results ────────────────────────────────────────────────────────────────────────────────
+
+
+class GradedEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One query: what came back, how each hit is graded, and the values."""
+
+    query_id: str
+    query_text: str = always("")
+    query_type: str = always("")
+    query_topic: str = always("")
+    query_category: str = ""
+    query_corpus: str = ""
+    query_language: str = ""
+    query_practice_area: str | None = None  # of a set from logs, where it is the topic
+    num_results: int = always(0)
+    results: list[str]
+    metrics: Metrics
+    grades: list[int | None]
+    judged: list[int]  # every grade given on the query, best first
+    asked: list[str] = []  # hits judged because `gold next` asked for them
+    reason: str = ""  # why there is no value, or a 0
+    latency_ms: float | None = None
+    error: str | None = None
+
+    def in_slice(self, kind: str) -> str:
+        """The name of the slice of a kind that the query is in."""
+        return str(getattr(self, f"query_{kind}", "") or "")
+
+
+class GradedResults(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="graded"
+):
+    """Ranking measures of a run against graded judgments. `slices` is kind -> name -> means."""
+
+    timestamp: str
+    engine: str
+    overall: Metrics
+    slices: dict[str, dict[str, Metrics]] = {}
+    per_query: list[GradedEntry]
+    receipt: GradedReceipt
+    intervals: Intervals = msgspec.field(default_factory=Intervals)
+    baseline: Baseline | None = None
+    verdict: Verdict | None = None
+    recorded: Recorded | None = None
+    cache_key: str = ""
+
+
+# ── golden results ────────────────────────────────────────────────────────────────────────────────
+
+
+class GoldenHit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A hit as it came. `fields`, written flat, hold its place under the suite's names (law,
+    section_num, moment, page, table, row, version) and what else the engine said of it."""
+
+    doc_id: str = always("")
+    score: float | None = always(None)
+    fields: JsonObject = {}
+    title: str = ""
+    text: str = ""
+    match: str = ""  # expected, negative or trap
+
+    @property
+    def parts(self) -> JsonObject:
+        """What `law.places` reads a place from."""
+        return {"doc_id": self.doc_id, **self.fields}
+
+
+class GoldenEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One question: what was expected, what came, and why it passed or failed. `stated`, written
+    flat, holds what else the gold set says of the question, as it stands there: expected_none,
+    evidence, confusion, parent, …"""
+
+    query_id: str  # written as `id` too
+    query_text: str = always("")  # written as `query` too
+    category: str = always("")
+    must: bool = always(False)
+    stated: JsonObject = {}
+    expected_any: list[JsonObject] = always([])
+    k: int = always(5)
+    min_score: float = always(0.0)
+    passed: bool = always(False)
+    first_rank: int | None = always(None)  # of the first accepted hit
+    rr: float | None = always(None)
+    latency_ms: float | None = always(None)
+    hits: list[GoldenHit] = always([])
+    reason: str = always("")
+    failure: str = always("")
+    expected_rank: int | None = always(
+        None
+    )  # of the first hit at an expected place, accepted or not
+    expected_score: float | None = always(None)
+    negative_rank: int | None = always(None)
+    abstained: bool = always(False)
+    query_type: str = always("")
+    query_topic: str = always("")
+    num_results: int = always(0)
+    results: list[str]
+    grades: list[int | None]
+    judged: list[int]
+    metrics: Metrics
+    as_of: str = ""
+    language: str = ""
+    notes: str = ""
+    error: str | None = None
+
+    @property
+    def parent(self) -> str:
+        """The question that this one is a variant of."""
+        return str(self.stated.get("parent") or "")
+
+    @property
+    def perturbation(self) -> str:
+        return str(self.stated.get("perturbation") or "")
+
+
+class RobustnessRow(msgspec.Struct, frozen=True, kw_only=True):
+    """How variants of questions fare against the questions themselves."""
+
+    n: int
+    pass_rate: float
+    low: float | None
+    high: float | None
+    parent_pass_rate: float
+    drop: float
+    broken: list[str] = []
+    mended: list[str] = []
+
+
+class Robustness(msgspec.Struct, frozen=True, kw_only=True):
+    overall: RobustnessRow
+    by_perturbation: dict[str, RobustnessRow] = {}
+    by_family: dict[str, RobustnessRow] = {}
+    worst_families: list[str] = []
+    worst_perturbations: list[str] = []
+    worst_parents: list[str] = []
+    broken_by_parent: dict[str, int] = {}
+
+
+class GoldenResults(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind", tag="golden"
+):
+    """Pass or fail for every question of a golden set. The checks of `verdict` are written as
+    `gates` too."""
+
+    timestamp: str
+    engine: str
+    overall: Metrics
+    slices: dict[str, dict[str, Metrics]] = {}
+    failures: dict[str, int] = always({})  # how often each kind of failure came
+    intervals: Intervals = msgspec.field(default_factory=Intervals)
+    n: FigureCounts = msgspec.field(default_factory=FigureCounts)
+    per_query: list[GoldenEntry]
+    verdict: Verdict | None = None
+    robustness: Robustness | None = None
+    receipt: GoldenReceipt
+    baseline: Baseline | None = None
+    recorded: Recorded | None = None
+    cache_key: str = ""
+
+
+Results = GradedResults | GoldenResults
+Entry = GradedEntry | GoldenEntry
+
+
+def is_variant(entry: Entry, known: Container[str]) -> TypeGuard[GoldenEntry]:
+    """A perturbed question beside its parent; on its own it is a question like any."""
+    return isinstance(entry, GoldenEntry) and bool(entry.perturbation) and entry.parent in known
+
+
+def by_need(entry: GoldenEntry) -> tuple[bool, str, str]:
+    """The order of golden questions everywhere: MUST first, then by category and id."""
+    return not entry.must, entry.category, entry.query_id

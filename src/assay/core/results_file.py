@@ -1,0 +1,267 @@
+"""Results as a file has them: `to_json` and `from_json`, the one place that knows the flat form.
+
+Inside the program slices are one table and what a gold set states beside what Assay knows is one
+mapping; a results file has both flat, as `by_KIND` and as keys of the query. Files of earlier
+versions do not say their `kind`, and say `skipped` of a gate that cannot be told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from assay.core.results import (
+    LIMITS,
+    Check,
+    Entry,
+    Gate,
+    GoldenEntry,
+    GoldenHit,
+    GoldenResults,
+    GradedEntry,
+    GradedResults,
+    JsonObject,
+    MeasureLine,
+    Results,
+    Verdict,
+    worst,
+)
+
+
+def encode(value: object) -> bytes:
+    """JSON for a file or a pipe; results go through `to_json` first."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
+
+
+def to_json(results: Results) -> JsonObject:
+    """The results file, ready to be encoded."""
+    written = _with_flat_slices(msgspec.to_builtins(results))
+    written = _placed_before(written, "receipt", {"kind": written.pop("kind")})
+    for name in ("intervals", "n", "baseline"):
+        if name in written:
+            written[name] = _with_flat_slices(written[name])
+    receipt = written["receipt"]
+    receipt["measures"] = [_opened(line, "params") for line in receipt["measures"]]
+    if isinstance(results, GradedResults):
+        receipt["n"] = _with_flat_slices(receipt["n"])
+        return written
+    written["per_query"] = [entry_to_json(entry) for entry in results.per_query]
+    checks = results.verdict.checks if results.verdict else ()
+    return _placed_before(written, "receipt", {"gates": [_gate_line(check) for check in checks]})
+
+
+def entry_to_json(entry: Entry) -> JsonObject:
+    """One query as a results file has it."""
+    written: JsonObject = msgspec.to_builtins(entry)
+    if isinstance(entry, GradedEntry):
+        return written
+    written["hits"] = [_opened(hit, "fields") for hit in written["hits"]]
+    names = {
+        "id": entry.query_id,
+        "category": entry.category,
+        "must": entry.must,
+        "query": entry.query_text,
+    }
+    stated = {
+        key: value for key, value in entry.stated.items() if key not in written and key not in names
+    }
+    return {**names, **stated, **{key: value for key, value in written.items() if key != "stated"}}
+
+
+def measure_to_json(line: MeasureLine) -> JsonObject:
+    """One measure as a receipt has it."""
+    return _opened(msgspec.to_builtins(line), "params")
+
+
+def from_json(raw: object) -> Results:
+    """The results that a file holds; keys that are not known are left out. Raises
+    msgspec.ValidationError with the place when the shape is another."""
+    if not isinstance(raw, dict):
+        return msgspec.convert(raw, GradedResults)
+    if not _is_golden(raw):
+        receipt = _receipt(raw.get("receipt"), n=_with_slices)
+        return msgspec.convert(
+            _prepared(raw) | _given(raw, receipt=receipt) | {"kind": "graded"}, GradedResults
+        )
+    changed = _given(
+        raw,
+        receipt=_receipt(raw.get("receipt")),
+        per_query=_mapped(raw.get("per_query"), _golden_entry),
+    )
+    if not raw.get("verdict"):
+        changed["verdict"] = _verdict_of(raw.get("gates"))
+    return msgspec.convert(_prepared(raw) | changed | {"kind": "golden"}, GoldenResults)
+
+
+def _is_golden(raw: Mapping[str, object]) -> bool:
+    """Files of earlier versions do not say; those of golden sets have `gates`."""
+    return raw.get("kind") == "golden" if "kind" in raw else "gates" in raw
+
+
+def _prepared(raw: Mapping[str, object]) -> JsonObject:
+    """With slices together, and without the parts that a file leaves empty."""
+    found = dict(_collected(raw))
+    for name in ("intervals", "n", "baseline"):
+        if name in found:
+            found[name] = _with_slices(found[name])
+    empty = [
+        name
+        for name in ("baseline", "verdict", "recorded", "robustness", "n", "failures")
+        if not found.get(name)
+    ]
+    return {key: value for key, value in found.items() if key not in empty}
+
+
+def _given(raw: Mapping[str, object], **changed: object) -> JsonObject:
+    return {key: value for key, value in changed.items() if key in raw}
+
+
+def _receipt(raw: object, **parts: Callable[[object], object]) -> object:
+    if not isinstance(raw, dict):
+        return raw
+    read: dict[str, Callable[[object], object]] = {
+        "measures": lambda lines: _mapped(lines, lambda line: _closed(line, "params", MeasureLine)),
+        **parts,
+    }
+    return raw | {name: read[name](raw[name]) for name in read if name in raw}
+
+
+def _golden_entry(raw: object) -> object:
+    if not isinstance(raw, dict):
+        return raw
+    hits = _mapped(raw.get("hits") or [], lambda hit: _closed(hit, "fields", GoldenHit))
+    entry = {key: value for key, value in raw.items() if key not in ("id", "query")}
+    return _closed(entry | {"hits": hits}, "stated", GoldenEntry)
+
+
+def _with_flat_slices(raw: Mapping[str, Any]) -> JsonObject:
+    """`slices: {kind: …}` as `by_KIND: …`, in its place."""
+    flat: JsonObject = {}
+    for key, value in raw.items():
+        flat |= (
+            {f"by_{kind}": part for kind, part in value.items()}
+            if key == "slices"
+            else {key: value}
+        )
+    return flat
+
+
+def _with_slices(raw: object) -> object:
+    return _collected(raw) if isinstance(raw, dict) else raw
+
+
+def _collected(raw: Mapping[str, object]) -> JsonObject:
+    """`by_KIND: …` as `slices: {kind: …}`."""
+    slices = {key.removeprefix("by_"): part for key, part in raw.items() if key.startswith("by_")}
+    return {key: part for key, part in raw.items() if not key.startswith("by_")} | {
+        "slices": slices
+    }
+
+
+def _opened(raw: Mapping[str, Any], name: str) -> JsonObject:
+    """The mapping `name` flat among the other keys, in its place; they win."""
+    flat: JsonObject = {}
+    for key, value in raw.items():
+        flat |= {k: v for k, v in value.items() if k not in raw} if key == name else {key: value}
+    return flat
+
+
+def _closed(raw: object, name: str, kind: type[msgspec.Struct]) -> object:
+    """The other way: keys that the struct does not have are in its mapping `name`."""
+    if not isinstance(raw, dict):
+        return raw
+    own = {
+        key: value for key, value in raw.items() if key in kind.__struct_fields__ and key != name
+    }
+    return own | {name: {key: value for key, value in raw.items() if key not in own}}
+
+
+def _mapped(raw: object, change: Callable[[object], object]) -> object:
+    return list(map(change, raw)) if isinstance(raw, list | tuple) else raw
+
+
+def _placed_before(raw: Mapping[str, Any], place: str, added: JsonObject) -> JsonObject:
+    at = list(raw).index(place)
+    keys = list(raw.items())
+    return {**dict(keys[:at]), **added, **dict(keys[at:])}
+
+
+# The checks of a golden set as `gates`, as the suite's own reports have them.
+
+
+def _gate_line(check: Check) -> JsonObject:
+    return {
+        "name": check.title,
+        "measure": check.gate.measure,
+        "slice": "" if check.gate.slice == "overall" else check.gate.slice,
+        "value": check.value,
+        "kind": check.limit_kind,
+        "bound": check.bound,
+        "baseline": check.baseline,
+        "limit": check.limit,
+        "status": check.status,
+        "message": check.message,
+    }
+
+
+class _GateLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A gate in a golden file; earlier versions say `skipped` of one that cannot be told."""
+
+    measure: str
+    name: str = ""
+    slice: str | None = ""
+    value: float | None = None
+    kind: str = ""
+    bound: float | None = None
+    baseline: float | None = None
+    status: Literal["pass", "fail", "inconclusive", "skipped"]
+    message: str = ""
+
+
+def _verdict_of(raw: object) -> Verdict | None:
+    lines = msgspec.convert(raw or [], list[_GateLine])
+    checks = [_check_of(line) for line in lines]
+    return Verdict(status=worst(checks), checks=checks, fingerprints={}) if checks else None
+
+
+def _check_of(line: _GateLine) -> Check:
+    limit = {line.kind: line.bound} if line.kind in LIMITS and line.bound is not None else {}
+    gate = msgspec.convert(
+        {"measure": line.measure, "slice": line.slice or "overall", "name": line.name} | limit, Gate
+    )
+    return Check(
+        gate=gate,
+        status="inconclusive" if line.status == "skipped" else line.status,
+        value=line.value,
+        message=line.message,
+        baseline=line.baseline,
+        counts=not (line.status == "skipped" and line.kind == "max_drop" and line.baseline is None),
+    )
+
+
+# ── the published schema ──────────────────────────────────────────────────────────────────────────
+
+
+def file_schema() -> JsonObject:
+    """The JSON Schema of a results file, docs/results.schema.json: that of the structs, with what
+    is written flat described as it stands in a file."""
+    kinds = (GradedResults, GoldenResults)
+    refs, parts = msgspec.json.schema_components(kinds, ref_template="#/$defs/{name}")
+    gates = msgspec.json.schema(list[_GateLine])
+    parts |= gates["$defs"]
+    for name, part in parts.items():
+        properties = part.get("properties", {})
+        if "slices" in properties:
+            by_name = properties.pop("slices")["additionalProperties"]
+            part["patternProperties"] = {"^by_": by_name}
+        for spread in ("params", "fields", "stated"):
+            if spread in properties and name in ("MeasureLine", "GoldenHit", "GoldenEntry"):
+                properties.pop(spread)
+                part["additionalProperties"] = True
+    for result in (parts["GradedResults"], parts["GoldenResults"]):
+        result["required"].remove("kind")  # files of earlier versions do not say it
+    parts["GoldenResults"]["properties"]["gates"] = {"type": "array", "items": gates["items"]}
+    parts["GoldenEntry"]["properties"] |= {"id": {"type": "string"}, "query": {"type": "string"}}
+    return {"anyOf": list(refs), "$defs": parts}
