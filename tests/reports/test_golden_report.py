@@ -121,8 +121,8 @@ def test_no_english_is_left_in_the_finnish_report() -> None:
         word for word in re.findall(r"[A-Za-z]{4,}", text) if word in english - finnish - names
     } == set()
     assert (
-        "- **negative** [SHOULD] ?\n  - Syy: kielletty osuma 2 § 1 mom. on sijalla 1, ennen odotettua"
-        in text
+        "- **negative** [SHOULD] ?\n"
+        "  - Syy: kielletty osuma 2 § 1 mom. on sijalla 1, ennen odotettua" in text
     )
     assert "puuttuu vaadittu termi: takaus" in text
     assert "ei ollut voimassa 2020-01-01" in text
