@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 
 from assay.core.errors import InputError
-from assay.language.queries import row_key
+from assay.law.queries import row_key
 from assay.store import Store
 from assay.store.records import Decision, Feedback, ReviewItem
 

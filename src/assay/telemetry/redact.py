@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from assay.core.errors import InputError
+from assay.language.hebrew import LETTER, PREFIX_LETTERS
 from assay.store.records import SearchLog
 
 
@@ -69,7 +70,7 @@ def redactor(rules: Iterable[str | Redaction]) -> Sequence[tuple[re.Pattern[str]
     return compiled
 
 
-_PREFIXES = "(?:[ובכלמשה]{1,3}[-־]?(?=[א-ת]))?"  # and, in, as, to, from, that, the
+_PREFIXES = f"(?:[{PREFIX_LETTERS}]{{1,3}}[-־]?(?={LETTER}))?"
 
 
 def names_rule(names: Iterable[str], name: str = "name") -> Redaction:
