@@ -12,9 +12,8 @@ import polars as pl
 from assay.core.errors import InputError
 from assay.core.files import iter_json_lines, iter_lines, read_json, write_atomic
 from assay.core.runs import run_from_scores
-from assay.core.types import GoldSet, Judgment, Query, Run, judgments_to_frame
+from assay.core.types import GoldSet, JsonObject, Judgment, Query, Run, judgments_to_frame
 from assay.formats.schema import (
-    JsonObject,
     describe,
     expect,
     finite,

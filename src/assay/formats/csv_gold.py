@@ -13,8 +13,15 @@ import msgspec
 
 from assay.core.errors import InputError
 from assay.core.files import decode, read_bytes, refuse_long_lines, write_atomic
-from assay.core.types import JUDGMENT_TEXT_COLUMNS, GoldSet, Judgment, Query, judgments_to_frame
-from assay.formats.schema import JsonObject, grade_of, text_of
+from assay.core.types import (
+    JUDGMENT_TEXT_COLUMNS,
+    GoldSet,
+    JsonObject,
+    Judgment,
+    Query,
+    judgments_to_frame,
+)
+from assay.formats.schema import grade_of, text_of
 
 REQUIRED = ("query_id", "doc_id", "grade")
 KNOWN = (

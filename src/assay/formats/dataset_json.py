@@ -13,8 +13,8 @@ import msgspec
 
 from assay.core.errors import InputError
 from assay.core.files import decode, read_bytes, read_strict_json, write_atomic
-from assay.core.types import GoldSet, Issue, Judgment, Query, Topic, judgments_to_frame
-from assay.formats.schema import JsonObject, expect, record, text_of, unique, unknown_keys
+from assay.core.types import GoldSet, Issue, JsonObject, Judgment, Query, Topic, judgments_to_frame
+from assay.formats.schema import expect, record, text_of, unique, unknown_keys
 
 QUERY_TYPES = ("keyword", "natural_language", "fact_pattern")
 MAX_SCORE = 2

@@ -21,8 +21,8 @@ import msgspec
 
 from assay.core.errors import InputError
 from assay.core.files import decode, refuse_long_lines, refuse_repeated_keys, write_atomic
-from assay.core.types import GoldSet, Judgment, Query, judgments_to_frame, standing
-from assay.formats.schema import JsonObject, expect, record, text_of, unique, unknown_keys
+from assay.core.types import GoldSet, JsonObject, Judgment, Query, judgments_to_frame, standing
+from assay.formats.schema import expect, record, text_of, unique, unknown_keys
 from assay.law.queries import row_key
 
 _BOM = b"\xef\xbb\xbf"

@@ -11,9 +11,8 @@ from msgspec import UNSET, UnsetType
 
 from assay.core.errors import InputError
 from assay.core.files import read_strict_json, write_atomic
-from assay.core.types import GoldSet, Query
+from assay.core.types import GoldSet, JsonObject, Query
 from assay.formats.schema import (
-    JsonObject,
     describe,
     expect,
     id_of,

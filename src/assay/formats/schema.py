@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from assay.core.errors import InputError
+from assay.core.types import JsonObject
 
 T = TypeVar("T", bound=msgspec.Struct)
-JsonObject = dict[str, Any]  # an object of a file: its values are checked where they are used
 
 MAX_QUERY_CHARACTERS = 100_000
 MAX_ID_CHARACTERS = 4_096
@@ -117,7 +117,7 @@ PLAIN = {
 
 
 def _plain(message: str) -> str:
-    """msgspec says "Expected `int | null`, got `str`"; people who edit JSON say number and string."""
+    """msgspec says "Expected `int | null`, got `str`"; people who edit JSON speak of numbers."""
     message = re.sub(r"Object missing required field `([^`]*)`", r"the key \1 is missing", message)
     message = re.sub(r"`([^`]*)`", lambda kinds: _kinds_in_words(kinds[1]), message)
     return message[:1].lower() + message[1:]
