@@ -121,12 +121,13 @@ def test_a_second_run_changes_nothing(logged: Store, gold: Path) -> None:
         2,
     )
     assert (gold.read_bytes(), gold.stat().st_mtime_ns) == (before, when)
-    assert logged.health()["rows"]["review_items"] == 2
+    assert logged.health().rows["review_items"] == 2
 
 
 CHAIR = [
     b"# reviewed by Dafna, May 2026\n",
-    b'{"note": "mine",   "source":"chair", "id":"g007","query":"Materiality", "corpus":"internal_decisions",'
+    b'{"note": "mine",   "source":"chair", "id":"g007","query":"Materiality", '
+    b'"corpus":"internal_decisions",'
     b'"extra":{"a":1},"relevant_case_law_ids":["x","x2"]}\r\n',
     b"\n",
     b"// a row of another hand, without a source\n",
@@ -139,7 +140,10 @@ CHAIR = [
 def test_lines_that_are_not_ours_are_kept_byte_for_byte(
     logged: Store, gold: Path, order: tuple[int, ...]
 ) -> None:
-    ours = b'{"id":"g005","query":"gone","corpus":"c","relevant_case_law_ids":["q"],"source":"bootstrap"}\n'
+    ours = (
+        b'{"id":"g005","query":"gone","corpus":"c",'
+        b'"relevant_case_law_ids":["q"],"source":"bootstrap"}\n'
+    )
     gold.parent.mkdir(parents=True)
     theirs = [CHAIR[n] for n in order]
     gold.write_bytes(b"\xef\xbb\xbf" + b"".join([*theirs[:3], ours, *theirs[3:]])[:-1])
@@ -224,7 +228,7 @@ def test_one_corpus_at_a_time_leaves_the_rows_of_others(logged: Store, gold: Pat
     before = gold.read_bytes()
     done = bootstrap(logged, gold, Options(corpora=("internal_decisions",)))
     assert (done.changed, gold.read_bytes()) == (False, before)
-    assert logged.health()["rows"]["review_items"] == 2
+    assert logged.health().rows["review_items"] == 2
 
 
 def test_a_note_on_a_bootstrap_row_is_kept(logged: Store, gold: Path) -> None:
@@ -239,7 +243,7 @@ def test_dry_run_shows_the_diff_and_changes_nothing(logged: Store, gold: Path) -
     assert "+++ b/gold-set.jsonl" in done.diff
     assert '+{"id":"g001","query":"Materiality"' in done.diff
     assert not gold.exists()
-    assert logged.health()["rows"]["review_items"] == logged.health()["rows"]["issued_ids"] == 0
+    assert logged.health().rows["review_items"] == logged.health().rows["issued_ids"] == 0
 
 
 def test_no_feedback_makes_no_file(store: Store, gold: Path) -> None:

@@ -8,7 +8,7 @@ versions do not say their `kind`, and say `skipped` of a gate that cannot be tol
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -21,13 +21,15 @@ from assay.core.results import (
     GoldenHit,
     GoldenResults,
     GradedEntry,
+    GradedReceipt,
     GradedResults,
-    JsonObject,
     MeasureLine,
+    Receipt,
     Results,
     Verdict,
     worst,
 )
+from assay.core.types import JsonObject
 
 
 def encode(value: object) -> bytes:
@@ -42,14 +44,21 @@ def to_json(results: Results) -> JsonObject:
     for name in ("intervals", "n", "baseline"):
         if name in written:
             written[name] = _with_flat_slices(written[name])
-    receipt = written["receipt"]
-    receipt["measures"] = [_opened(line, "params") for line in receipt["measures"]]
+    written["receipt"] = receipt_to_json(results.receipt)
     if isinstance(results, GradedResults):
-        receipt["n"] = _with_flat_slices(receipt["n"])
         return written
     written["per_query"] = [entry_to_json(entry) for entry in results.per_query]
     checks = results.verdict.checks if results.verdict else ()
     return _placed_before(written, "receipt", {"gates": [_gate_line(check) for check in checks]})
+
+
+def receipt_to_json(receipt: Receipt) -> JsonObject:
+    """The receipt as a results file has it."""
+    written: JsonObject = msgspec.to_builtins(receipt)
+    written["measures"] = [_opened(line, "params") for line in written["measures"]]
+    if isinstance(receipt, GradedReceipt):
+        written["n"] = _with_flat_slices(written["n"])
+    return written
 
 
 def entry_to_json(entry: Entry) -> JsonObject:
@@ -136,7 +145,7 @@ def _golden_entry(raw: object) -> object:
     return _closed(entry | {"hits": hits}, "stated", GoldenEntry)
 
 
-def _with_flat_slices(raw: Mapping[str, Any]) -> JsonObject:
+def _with_flat_slices(raw: JsonObject) -> JsonObject:
     """`slices: {kind: …}` as `by_KIND: …`, in its place."""
     flat: JsonObject = {}
     for key, value in raw.items():
@@ -160,7 +169,7 @@ def _collected(raw: Mapping[str, object]) -> JsonObject:
     }
 
 
-def _opened(raw: Mapping[str, Any], name: str) -> JsonObject:
+def _opened(raw: JsonObject, name: str) -> JsonObject:
     """The mapping `name` flat among the other keys, in its place; they win."""
     flat: JsonObject = {}
     for key, value in raw.items():
@@ -182,7 +191,7 @@ def _mapped(raw: object, change: Callable[[object], object]) -> object:
     return list(map(change, raw)) if isinstance(raw, list | tuple) else raw
 
 
-def _placed_before(raw: Mapping[str, Any], place: str, added: JsonObject) -> JsonObject:
+def _placed_before(raw: JsonObject, place: str, added: JsonObject) -> JsonObject:
     at = list(raw).index(place)
     keys = list(raw.items())
     return {**dict(keys[:at]), **added, **dict(keys[at:])}

@@ -24,12 +24,13 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 from assay.core.workspace import default_store
 from assay.store import open_store
-from assay.telemetry.recorder import Counts, Recorder
+from assay.telemetry.recorder import Counts, Recorder, Recording
 from assay.telemetry.redact import Redaction
 
 __all__ = [
     "Counts",
     "Recorder",
+    "Recording",
     "Redaction",
     "configure",
     "counts",
@@ -49,11 +50,12 @@ _lock = threading.Lock()
 def configure(
     store: str | Path = "", *, redactions: Iterable[str | Redaction] = (), **options: Any
 ) -> Recorder:
-    """Say where searches are logged. `options` are those of `Recorder`: retention_days, capacity,
+    """Say where searches are logged. `options` are those of `Recording`: retention_days, capacity,
     batch, …"""
     global _recorder
     target = store or default_store()
-    made = Recorder(lambda: open_store(target), redactions=redactions, **options)
+    recording = Recording(redactions=tuple(redactions), **options)
+    made = Recorder(lambda: open_store(target), recording)
     with _lock:
         old, _recorder = _recorder, made
     if old is not None:
@@ -63,11 +65,11 @@ def configure(
 
 def current() -> Recorder:
     global _recorder
-    found = _recorder
-    if found is None:
+    recorder = _recorder
+    if recorder is None:
         with _lock:  # two threads that search first at the same time share one
-            found = _recorder = _recorder or Recorder(lambda: open_store(default_store()))
-    return found
+            recorder = _recorder = _recorder or Recorder(lambda: open_store(default_store()))
+    return recorder
 
 
 def log_search(query: str, results: Any = (), **fields: Any) -> str:
@@ -106,10 +108,10 @@ def logged(
 
         def shown_by(answer: Any, target: Recorder) -> Any:
             try:
-                found = results(answer) if results is not None else answer
-                if found is None or isinstance(found, list | tuple):
-                    return found or ()
-                raise TypeError(f"a search gave {type(found).__name__}, expected a list of results")
+                shown = results(answer) if results is not None else answer
+                if shown is None or isinstance(shown, list | tuple):
+                    return shown or ()
+                raise TypeError(f"a search gave {type(shown).__name__}, expected a list of results")
             except Exception as problem:
                 target.count_unreadable(problem)
                 return ()
@@ -172,7 +174,7 @@ def _query_reader(function: Callable[..., Any]) -> Callable[[Any, Any], str]:
         names = []
     place = names.index("query") if "query" in names else None
 
-    def read(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    def read(args: tuple[Any, ...], kwargs: dict[str, object]) -> str:
         if "query" in kwargs:
             return str(kwargs["query"])
         if place is not None and place < len(args):

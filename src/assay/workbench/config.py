@@ -16,7 +16,7 @@ from assay.core.files import decode, read_bytes
 from assay.core.results import Gate
 from assay.evaluation.gates import mistake
 
-NAME = "assay.toml"
+CONFIG_NAME = "assay.toml"
 NAMED = re.compile(
     r"\w(?:[\w .+]|-(?!-))*"
 )  # results are kept as GOLD--ENGINE.json: no name has two dashes

@@ -1,0 +1,218 @@
+"""What waits for the expert, as numbers. One function; every place that shows the backlog shows its
+answer."""
+
+from __future__ import annotations
+
+import http.client
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+import numpy as np
+
+from assay.core.errors import AssayError, InputError
+from assay.store import Store
+from assay.store.records import REVIEW_STATES
+
+WEEK = timedelta(weeks=1)
+DAY = timedelta(days=1)
+
+
+class Ages(msgspec.Struct, frozen=True, kw_only=True):
+    """How many days what is pending has waited. None when nothing waits."""
+
+    p50: float | None = None
+    p90: float | None = None
+    p99: float | None = None
+    max: float | None = None
+
+
+class Backlog(msgspec.Struct, frozen=True, kw_only=True):
+    """The counts sum to total. `forecast_empty_at` is when the queue is empty at the pace of the
+    last weeks if nothing new arrives; where there is none, `forecast` says why."""
+
+    pending_review: int
+    approved: int
+    rejected: int
+    published: int
+    total: int
+    oldest_pending_at: datetime | None
+    age_days: Ages
+    weeks: int
+    throughput_per_week: float
+    arrivals_per_week: float
+    forecast_empty_at: datetime | None
+    forecast: str
+
+
+class HalachaBacklog(msgspec.Struct, frozen=True, kw_only=True):
+    """The six numbers that the specification names, of the same backlog."""
+
+    pending_review: int
+    approved: int
+    rejected: int
+    published: int
+    total: int
+    oldest_pending_at: datetime | None
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """When a backlog is too much: more pending than this, or the oldest waiting longer."""
+
+    max_pending: int | None = None
+    max_age_days: float | None = None
+
+
+def backlog(
+    store: Store, *, gold: str = "", now: datetime | None = None, weeks: int = 4
+) -> Backlog:
+    """The backlog of one gold set, or of all. Everything is computed from one reading of the
+    store."""
+    if weeks < 1:
+        raise InputError("throughput is over at least one week", hint="Give --weeks 1 or more.")
+    moment = now or datetime.now(UTC)
+    times = store.review_times(gold)
+    counts = {state: sum(1 for was, _, _ in times if was == state) for state in REVIEW_STATES}
+    pending = [created for state, created, _ in times if state == "pending_review"]
+    decided = [at for state, _, at in times if state != "pending_review" and at is not None]
+    start = moment - weeks * WEEK
+    throughput = sum(start < at <= moment for at in decided) / weeks
+    empty_at, forecast = _forecast(len(pending), throughput, moment, weeks)
+    return Backlog(
+        **counts,
+        total=len(times),
+        oldest_pending_at=min(pending, default=None),
+        age_days=_ages(pending, moment),
+        weeks=weeks,
+        throughput_per_week=throughput,
+        arrivals_per_week=sum(start < created <= moment for _, created, _ in times) / weeks,
+        forecast_empty_at=empty_at,
+        forecast=forecast,
+    )
+
+
+def halacha_backlog(figures: Backlog) -> HalachaBacklog:
+    names = HalachaBacklog.__struct_fields__
+    return HalachaBacklog(**{name: getattr(figures, name) for name in names})
+
+
+def _ages(pending: Sequence[datetime], now: datetime) -> Ages:
+    if not pending:
+        return Ages()
+    days = [max((now - created) / DAY, 0.0) for created in pending]
+    p50, p90, p99 = np.percentile(days, [50, 90, 99]).tolist()
+    return Ages(p50=p50, p90=p90, p99=p99, max=max(days))
+
+
+def _forecast(
+    pending: int, throughput: float, now: datetime, weeks: int
+) -> tuple[datetime | None, str]:
+    if not pending:
+        return now, "nothing waits"
+    if not throughput:
+        return None, f"nothing was reviewed in the last {weeks} weeks"
+    needed = pending / throughput
+    if needed > 52 * 100:
+        return None, "not in this century"
+    return (
+        now + needed * WEEK,
+        f"{needed:.1f} weeks at {throughput:g} a week, if nothing new arrives",
+    )
+
+
+# ── gate and notice ───────────────────────────────────────────────────────────────────────────────
+
+
+def breaches(figures: Backlog, limits: Limits) -> list[str]:
+    """What is over its limit, one sentence each; nothing when all is well."""
+    said = []
+    if limits.max_pending is not None and figures.pending_review > limits.max_pending:
+        said.append(f"{figures.pending_review} wait for review, more than {limits.max_pending}")
+    oldest = figures.age_days.max
+    if limits.max_age_days is not None and oldest is not None and oldest > limits.max_age_days:
+        said.append(f"the oldest has waited {oldest:.1f} days, more than {limits.max_age_days:g}")
+    return said
+
+
+def notify(
+    url: str,
+    figures: Backlog,
+    problems: Sequence[str],
+    *,
+    post: Callable[[str, bytes], None] | None = None,
+) -> None:
+    """Tell a webhook. The message has a `text`, as chat services want it, and all the numbers."""
+    if not url.startswith(("http://", "https://")):
+        raise InputError("a webhook is an http or https address", where=url)
+    text = f"Review backlog: {'; '.join(problems) or 'within its limits'}"
+    body = msgspec.json.encode({"text": text, "problems": list(problems), "backlog": figures})
+    (post or _post)(url, body)
+
+
+def _post(url: str, body: bytes) -> None:
+    try:
+        request = urllib.request.Request(
+            url, data=body, headers={"Content-Type": "application/json"}, method="POST"
+        )
+        with urllib.request.urlopen(request, timeout=10):
+            pass
+    except (urllib.error.URLError, http.client.HTTPException, OSError, ValueError) as error:
+        raise AssayError(f"the webhook {url} did not take the notice: {error}") from error
+
+
+# ── Prometheus ────────────────────────────────────────────────────────────────────────────────────
+
+
+def backlog_metrics(figures: Backlog) -> str:
+    """The same numbers in the text format of Prometheus 0.0.4."""
+    age = figures.age_days
+    oldest = figures.oldest_pending_at
+    families: list[tuple[str, str, list[tuple[str, float | None]]]] = [
+        (
+            "assay_review_items",
+            "Review items by state.",
+            [(f'{{state="{state}"}}', getattr(figures, state)) for state in REVIEW_STATES],
+        ),
+        ("assay_review_items_all", "Review items in all states.", [("", figures.total)]),
+        (
+            "assay_review_oldest_pending_timestamp_seconds",
+            "When the oldest pending item was queued.",
+            [("", oldest.timestamp() if oldest else None)],
+        ),
+        (
+            "assay_review_pending_age_days",
+            "Days that pending items have waited.",
+            [
+                ('{quantile="0.5"}', age.p50),
+                ('{quantile="0.9"}', age.p90),
+                ('{quantile="0.99"}', age.p99),
+                ('{quantile="1"}', age.max),
+            ],
+        ),
+        (
+            "assay_review_throughput_per_week",
+            f"Items decided a week, over {figures.weeks} weeks.",
+            [("", figures.throughput_per_week)],
+        ),
+        (
+            "assay_review_arrivals_per_week",
+            f"Items queued a week, over {figures.weeks} weeks.",
+            [("", figures.arrivals_per_week)],
+        ),
+        (
+            "assay_review_empty_timestamp_seconds",
+            "When the queue is empty at this pace.",
+            [("", figures.forecast_empty_at.timestamp() if figures.forecast_empty_at else None)],
+        ),
+    ]
+    return "".join(metric(name, help, values) for name, help, values in families)
+
+
+def metric(
+    name: str, help: str, values: Sequence[tuple[str, float | None]], kind: str = "gauge"
+) -> str:
+    """One metric family. What is not known is left out, as Prometheus wants it."""
+    known = [f"{name}{labels} {value:.17g}\n" for labels, value in values if value is not None]
+    return f"# HELP {name} {help}\n# TYPE {name} {kind}\n{''.join(known)}" if known else ""
