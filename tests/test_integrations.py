@@ -20,7 +20,7 @@ SAMPLE = ROOT / "samples" / "en"
 def project(tmp_path: Path) -> Path:
     (tmp_path / "bin").mkdir()
     launcher = tmp_path / "bin" / "assay"
-    launcher.write_text(f'#!/bin/sh\nexec {sys.executable} -m assay.cli "$@"\n')
+    launcher.write_text(f'#!/bin/sh\nexec {sys.executable} -m assay "$@"\n')
     launcher.chmod(0o755)
     return tmp_path
 

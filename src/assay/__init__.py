@@ -7,45 +7,29 @@ import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from assay.core.errors import AssayError, EngineError, InputError
-    from assay.core.types import (
+    from assay.api import (
+        AssayError,
         Document,
+        EngineError,
         GoldSet,
         Hit,
+        InputError,
         Judgment,
         Query,
         Run,
         ScoreSheet,
         SearchEngine,
+        evaluate,
+        parse_measure,
+        read_gold,
+        read_run,
     )
-    from assay.evaluation.graded import evaluate
-    from assay.evaluation.measures import parse_measure
-    from assay.formats import read_gold, read_run
 
 __version__ = "0.1.0"
 
 # Before polars is loaded: give freed memory back at once. Reading a large run otherwise holds a
 # fifth more of it.
 os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:0,muzzy_decay_ms:0")
-
-# Loaded on first use, so that `import assay` and `assay --help` cost nothing.
-_HOMES = {
-    "AssayError": "core.errors",
-    "EngineError": "core.errors",
-    "InputError": "core.errors",
-    "evaluate": "evaluation.graded",
-    "read_gold": "formats",
-    "read_run": "formats",
-    "parse_measure": "evaluation.measures",
-    "Document": "core.types",
-    "GoldSet": "core.types",
-    "Hit": "core.types",
-    "Judgment": "core.types",
-    "Query": "core.types",
-    "Run": "core.types",
-    "ScoreSheet": "core.types",
-    "SearchEngine": "core.types",
-}
 
 __all__ = [
     "AssayError",
@@ -68,8 +52,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    """Loaded from `assay.api` on first use, so that `import assay` and `assay --help` cost
+    nothing."""
+    if name not in __all__:
         raise AttributeError(f"module 'assay' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"assay.{_HOMES[name]}"), name)
+    value = getattr(importlib.import_module("assay.api"), name)
     globals()[name] = value
     return value

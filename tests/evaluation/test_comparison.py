@@ -5,41 +5,46 @@ from __future__ import annotations
 
 import itertools
 import random
-from typing import Any
 
 import pytest
 
 from assay import evaluate
-from assay.evaluation import overturn
+from assay.core.results import GoldCard, GradedEntry, GradedReceipt, GradedResults
 from assay.evaluation.comparison import compare
-from assay.reports.terminal import receipt_of_measures
+from assay.evaluation.receipts import measure_lines
+from assay.evaluation.unjudged import could_overturn
 
 MEASURES = ["nDCG@4", "P@3", "R@4", "RR", "AP", "RBP(rel=1)", "Success@2", "ERR(max=2)@4"]
 
 Grades = dict[str, dict[str, int]]
 
 
-def results(runs: dict[str, list[str]], grades: Grades, measures: list[str]) -> dict[str, Any]:
-    """A results object of these rankings."""
+def results(runs: dict[str, list[str]], grades: Grades, measures: list[str]) -> GradedResults:
+    """The results of these rankings."""
     scored = {
         query: {doc: float(-place) for place, doc in enumerate(docs)}
         for query, docs in runs.items()
     }
     sheet = evaluate(scored, grades, measures)
-    lines = receipt_of_measures(sheet.measures)
+    lines = measure_lines(sheet.measures)
     entries = [
-        {
-            "query_id": query,
-            "query_text": query,
-            "results": docs,
-            "grades": [grades[query].get(doc) for doc in docs],
-            "judged": sorted(grades[query].values(), reverse=True),
-            "metrics": {line["key"]: sheet.values[row][place] for place, line in enumerate(lines)},
-        }
+        GradedEntry(
+            query_id=query,
+            query_text=query,
+            results=docs,
+            grades=[grades[query].get(doc) for doc in docs],
+            judged=sorted(grades[query].values(), reverse=True),
+            metrics={line.key: float(sheet.values[row][place]) for place, line in enumerate(lines)},
+        )
         for row, (query, docs) in enumerate(runs.items())
     ]
-    receipt = {"measures": lines, "gold": {"fingerprint": "g"}}
-    return {"per_query": entries, "receipt": receipt}
+    return GradedResults(
+        timestamp="",
+        engine="e",
+        overall={},
+        per_query=entries,
+        receipt=GradedReceipt(measures=lines, gold=GoldCard(fingerprint="g")),
+    )
 
 
 def lowest(a: dict[str, list[str]], b: dict[str, list[str]], grades: Grades, measure: str) -> float:
@@ -51,8 +56,7 @@ def lowest(a: dict[str, list[str]], b: dict[str, list[str]], grades: Grades, mea
         for values in itertools.product((0, 2), repeat=len(seen)):
             full = {query: grades[query] | dict(zip(seen, values, strict=True))}
             one, two = (
-                results({query: run[query]}, full, [measure])["per_query"][0]["metrics"]
-                for run in (a, b)
+                results({query: run[query]}, full, [measure]).per_query[0].metrics for run in (a, b)
             )
             leads.append(next(iter(one.values())) - next(iter(two.values())))
         found.append(min(leads))
@@ -97,8 +101,10 @@ def test_what_both_return_at_the_same_rank_turns_nothing_around() -> None:
 
 
 def test_hits_that_only_the_loser_returns_can_turn_it_around() -> None:
-    entry = {"judged": [2], "results": ["good"], "grades": [2]}
-    other = {"judged": [2], "results": ["u1", "u2"], "grades": [None, None]}
-    assert overturn.could_overturn("P@5", [entry], [other], 0.2)
-    assert not overturn.could_overturn("P@5", [entry] * 3, [other, entry, entry], 0.5)
-    assert not overturn.could_overturn("Bpref", [entry], [other], 0.2)
+    entry = GradedEntry(query_id="q", metrics={}, judged=[2], results=["good"], grades=[2])
+    other = GradedEntry(
+        query_id="q", metrics={}, judged=[2], results=["u1", "u2"], grades=[None, None]
+    )
+    assert could_overturn("P@5", [entry], [other], 0.2)
+    assert not could_overturn("P@5", [entry] * 3, [other, entry, entry], 0.5)
+    assert not could_overturn("Bpref", [entry], [other], 0.2)

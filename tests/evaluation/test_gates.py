@@ -10,33 +10,43 @@ from typing import Any
 import pytest
 
 from assay.core.errors import InputError
-from assay.evaluation.gates import Gate, decide
-from assay.workbench import judge
+from assay.core.results import (
+    Gate,
+    GoldCard,
+    GradedEntry,
+    GradedReceipt,
+    GradedResults,
+    MeasureLine,
+)
+from assay.core.results_file import encode, to_json
+from assay.evaluation.gates import decide
+from assay.workbench.score import verdict_on
 from command_line import Assay
 
 
-def results(values: list[float], *, fingerprint: str = "g", judged: bool = True) -> dict[str, Any]:
+def results(values: list[float], *, fingerprint: str = "g", judged: bool = True) -> GradedResults:
     """Queries with one hit in their top 5 for each tenth of P@5 asked for."""
     entries = [
-        {
-            "query_id": f"q{n}",
-            "query_text": "",
-            "metrics": {"p": value},
-            "results": ["a", "b"],
-            "grades": [1, None] if not judged else [1, 0],
-            "judged": [1, 0],
-        }
+        GradedEntry(
+            query_id=f"q{n}",
+            metrics={"p": value},
+            results=["a", "b"],
+            grades=[1, None] if not judged else [1, 0],
+            judged=[1, 0],
+        )
         for n, value in enumerate(values)
     ]
-    line = {"key": "p", "measure": "P@5", "cutoff": 5}
-    receipt = {"measures": [line], "counts": {}, "gold": {"fingerprint": fingerprint}}
-    return {
-        "timestamp": "2026-01-01",
-        "engine": "e",
-        "overall": {"p": sum(values) / len(values)},
-        "per_query": entries,
-        "receipt": receipt,
-    }
+    return _graded(entries, MeasureLine(key="p", measure="P@5", cutoff=5), fingerprint)
+
+
+def _graded(entries: list[GradedEntry], line: MeasureLine, fingerprint: str = "g") -> GradedResults:
+    return GradedResults(
+        timestamp="2026-01-01",
+        engine="e",
+        overall={},
+        per_query=entries,
+        receipt=GradedReceipt(measures=[line], gold=GoldCard(fingerprint=fingerprint)),
+    )
 
 
 def test_a_minimum_beside_a_greatest_drop_is_not_forgotten() -> None:
@@ -97,15 +107,16 @@ def test_a_latency_takes_a_bound_and_nothing_else(demand: dict[str, Any]) -> Non
 
 
 def test_a_stale_baseline_decides_nothing(tmp_path: Path) -> None:
-    (tmp_path / "base.json").write_text(json.dumps(results([0.2, 0.2], fingerprint="old")))
-    found = judge.verdict(
+    stale = results([0.2, 0.2], fingerprint="old")
+    (tmp_path / "base.json").write_bytes(encode(to_json(stale)))
+    found = verdict_on(
         results([0.2, 0.2]), [Gate(measure="P@5", max_drop=0.1)], tmp_path / "base.json"
     )
-    assert found["status"] == "inconclusive"
+    assert found.status == "inconclusive"
     assert "the baseline is stale, scored on different gold sets (fingerprint old and g)" in str(
-        found["checks"]
+        found.checks
     )
-    assert "judge_next" not in found  # no judgment makes it fresh
+    assert found.judge_next is None  # no judgment makes it fresh
 
 
 @pytest.mark.parametrize(
@@ -144,35 +155,33 @@ def test_one_query_has_no_interval_to_be_significant_by() -> None:
 
 def test_no_judgment_makes_more_queries() -> None:
     gate = Gate(measure="P@5", minimum=0.3, min_queries=50)
-    assert judge.verdict(results([0.2, 0.2], judged=False), [gate], None)["judge_next"] == []
+    assert verdict_on(results([0.2, 0.2], judged=False), [gate], None).judge_next == []
 
 
 def test_judgments_that_bring_the_interval_over_the_bound_are_named() -> None:
     """P@2 is 0.4, more than 0.3 but not surely; with every second hit unjudged, judging brings it
     up."""
     entries = [
-        {
-            "query_id": f"q{n}",
-            "query_text": "",
-            "results": ["a", f"u{n}"],
-            "grades": [int(n % 5 > 0), None],
-            "judged": [1, 1, 1],
-            "metrics": {"p": 0.5 * int(n % 5 > 0)},
-        }
+        GradedEntry(
+            query_id=f"q{n}",
+            results=["a", f"u{n}"],
+            grades=[int(n % 5 > 0), None],
+            judged=[1, 1, 1],
+            metrics={"p": 0.5 * int(n % 5 > 0)},
+        )
         for n in range(10)
     ]
-    line = {"key": "p", "measure": "P@2", "cutoff": 2}
-    receipt = {"measures": [line], "counts": {}, "gold": {"fingerprint": "g"}}
     gate = Gate(measure="P@2", minimum=0.3, significance=0.05)
-    found = judge.verdict({"per_query": entries, "receipt": receipt}, [gate], None)
-    assert found["status"] == "inconclusive"
-    value, low = 0.4, float(found["checks"][0]["message"].split("95% interval ")[1].split()[0])
-    brought = value + sum(pair["change"] for pair in found["judge_next"])
-    assert found["judge_next"]
+    line = MeasureLine(key="p", measure="P@2", cutoff=2)
+    found = verdict_on(_graded(entries, line), [gate], None)
+    assert found.status == "inconclusive"
+    value, low = 0.4, float(found.checks[0].message.split("95% interval ")[1].split()[0])
+    assert found.judge_next
+    brought = value + sum(pair.change for pair in found.judge_next)
     assert (
         brought - (value - low) >= 0.3 - 1e-3
     )  # the interval, moved as far, is clear of the bound
-    assert len(found["judge_next"]) < 10  # and no longer than it takes
+    assert len(found.judge_next) < 10  # and no longer than it takes
 
 
 def _write(folder: Path, engines: str, gold: str = "s", gates: str = "") -> None:

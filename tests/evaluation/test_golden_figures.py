@@ -3,12 +3,14 @@ from __future__ import annotations
 import pytest
 
 from assay.core.errors import InputError
+from assay.core.results import Check, FigureCounts, Gate, GoldenReceipt, GoldenResults, Verdict
+from assay.core.results_file import entry_to_json
 from assay.core.types import GoldSet, Hit, Query, QueryResult
 from assay.evaluation import statistics
+from assay.evaluation.gates import DEFAULT_POLICY, decide
 from assay.evaluation.golden import evaluate_golden
 from assay.evaluation.golden_checks import check
 from assay.evaluation.golden_figures import results
-from assay.evaluation.golden_gates import DEFAULT_POLICY, evaluate_gates
 from assay.evaluation.robustness import robustness
 from golden_cases import hit, outcome, question
 
@@ -33,8 +35,8 @@ def _mixed() -> list:
 
 def test_rates_are_over_the_questions_they_are_about() -> None:
     found = results(_mixed())
-    overall, n = found["overall"], found["n"]["overall"]
-    assert found["intervals"]["overall"]["pass_rate_must"] == [statistics.wilson(2, 2).low, 1.0]
+    overall, n = found.overall, found.n.overall
+    assert found.intervals.overall["pass_rate_must"] == (statistics.wilson(2, 2).low, 1.0)
     assert (overall["pass_rate_total"], n["pass_rate_total"]) == (3 / 6, 6), (
         "a failed call is in no rate"
     )
@@ -46,13 +48,13 @@ def test_rates_are_over_the_questions_they_are_about() -> None:
     assert (overall["negative_violation_rate"], overall["negative_in_top_k_rate"]) == (1.0, 1.0)
     assert overall["confusion_rate"] is None
     assert (overall["total"], overall["n_failed"]) == (7, 1)
-    assert found["by_test_type"]["abstain"]["pass_rate_total"] == 0.5
-    assert set(found["by_category"]) == {"x", "y"}
-    assert found["failures"] == {"answered": 1, "error": 1, "hard_negative": 1, "not_found": 1}
+    assert found.slices["test_type"]["abstain"]["pass_rate_total"] == 0.5
+    assert set(found.slices["category"]) == {"x", "y"}
+    assert found.failures == {"answered": 1, "error": 1, "hard_negative": 1, "not_found": 1}
 
 
 def test_score_and_latency_statistics() -> None:
-    overall = results(_mixed())["overall"]
+    overall = results(_mixed()).overall
     scores = sorted([0.8, 0.9, 0.5, 0.7, 0.9])
     assert overall["avg_top1_score"] == pytest.approx(sum(scores) / 5)
     assert (overall["min_top1_score"], overall["median_top1_score"], overall["max_top1_score"]) == (
@@ -69,12 +71,12 @@ def test_score_and_latency_statistics() -> None:
     found = results(
         [outcome(question(f"q{n}", expected_any=S1), hit(1, 1, n / 100)) for n in range(1, 101)]
     )
-    assert found["n"]["overall"]["p90_top1_score"] == 100
-    assert found["intervals"]["overall"]["median_top1_score"] == [0.40, 0.61], (
+    assert found.n.overall["p90_top1_score"] == 100
+    assert found.intervals.overall["median_top1_score"] == (0.40, 0.61), (
         "the 40th and the 61st of 100"
     )
-    assert found["intervals"]["overall"]["max_top1_score"] == [None, None]
-    bare = results([outcome(question(expected_any=S1), hit(1, 1, None))])["overall"]
+    assert found.intervals.overall["max_top1_score"] == (None, None)
+    bare = results([outcome(question(expected_any=S1), hit(1, 1, None))]).overall
     assert bare["avg_top1_score"] is None, "an engine without scores has no score statistics"
 
 
@@ -87,7 +89,7 @@ def test_every_question_is_in_the_results_under_the_suites_names() -> None:
             )
         ]
     )
-    row = entry["per_query"][0]
+    row = entry_to_json(entry.per_query[0])
     names = {
         "id",
         "category",
@@ -115,7 +117,7 @@ def test_every_question_is_in_the_results_under_the_suites_names() -> None:
 
 
 def test_a_missing_question_counts_as_not_passed() -> None:
-    overall = results([check(question(expected_any=S1), None)])["overall"]
+    overall = results([check(question(expected_any=S1), None)]).overall
     assert (overall["pass_rate_total"], overall["mrr_at_k"], overall["recall_at_k"]) == (
         0.0,
         0.0,
@@ -123,89 +125,112 @@ def test_a_missing_question_counts_as_not_passed() -> None:
     )
 
 
-def _figures(**overall: float | None) -> dict:
-    return {
-        "overall": {"pass_rate_must": 1.0, "pass_rate_total": 0.9, "avg_latency_ms": 20.0}
-        | overall,
-        "by_category": {},
-    }
+def _figures(
+    category: dict[str, dict] | None = None, n: int = 0, **overall: float | None
+) -> GoldenResults:
+    known = {"pass_rate_must": 1.0, "pass_rate_total": 0.9, "avg_latency_ms": 20.0}
+    return GoldenResults(
+        timestamp="",
+        engine="e",
+        overall=known | overall,
+        slices={"category": category or {}},
+        n=FigureCounts(overall={"pass_rate_total": n}),
+        per_query=[],
+        receipt=GoldenReceipt(),
+    )
 
 
-def _statuses(found: list[dict]) -> str:
-    return " ".join(f"{gate['name']}:{gate['status']}" for gate in found)
+def _statuses(verdict: Verdict | None) -> str:
+    assert verdict is not None
+    return " ".join(f"{check.title}:{check.status}" for check in verdict.checks)
 
 
 def test_the_default_gates() -> None:
-    assert _statuses(evaluate_gates(_figures())) == "A:pass B:pass C:pass D:skipped"
+    assert _statuses(decide(_figures())) == "A:pass B:pass C:pass D:inconclusive"
     assert (
-        _statuses(evaluate_gates(_figures(pass_rate_must=0.94, pass_rate_total=0.89)))
-        == "A:fail B:fail C:pass D:skipped"
+        _statuses(decide(_figures(pass_rate_must=0.94, pass_rate_total=0.89)))
+        == "A:fail B:fail C:pass D:inconclusive"
     )
     assert (
-        _statuses(evaluate_gates(_figures(avg_latency_ms=150.0)))
-        == "A:pass B:pass C:fail D:skipped"
+        _statuses(decide(_figures(avg_latency_ms=150.0))) == "A:pass B:pass C:fail D:inconclusive"
     )
     assert (
-        _statuses(evaluate_gates(_figures(avg_latency_ms=None)))
-        == "A:pass B:pass C:skipped D:skipped"
+        _statuses(decide(_figures(avg_latency_ms=None)))
+        == "A:pass B:pass C:inconclusive D:inconclusive"
     )
     base = _figures(pass_rate_must=0.97)
     assert (
-        _statuses(evaluate_gates(_figures(pass_rate_must=0.95), base))
+        _statuses(decide(_figures(pass_rate_must=0.95), baseline=base))
         == "A:pass B:pass C:pass D:pass"
     ), "2 points is allowed"
     assert (
-        _statuses(evaluate_gates(_figures(pass_rate_must=0.9499), base))
+        _statuses(decide(_figures(pass_rate_must=0.9499), baseline=base))
         == "A:fail B:pass C:pass D:fail"
     )
 
 
-def test_any_measure_and_slice_can_be_a_gate() -> None:
-    figures = _figures() | {"by_category": {"talous": {"mrr_at_k": 0.4}}}
-    gate = {"name": "T", "measure": "mrr_at_k", "slice": "category:talous", "minimum": 0.5}
-    found = evaluate_gates(figures, None, [gate])
-    assert found[0]["status"] == "fail"
-    assert found[0]["message"] == "T: mrr_at_k of category:talous is 0.4, asked: at least 0.5"
-    both = evaluate_gates(figures, None, [gate | {"minimum": 0.3, "maximum": 0.35}])
-    assert [row["status"] for row in both] == ["pass", "fail"], "every limit of a gate is held"
-    assert (
-        evaluate_gates(figures, None, [{"measure": "latency_mean", "maximum": 20}])[0]["status"]
-        == "pass"
+def test_a_default_gate_that_cannot_be_told_is_shown_and_decides_nothing() -> None:
+    """Nobody asked for it: a first run has no baseline, a saved one no latency."""
+    first = decide(_figures(avg_latency_ms=None))
+    assert first.status == "pass"
+    assert [check.title for check in first.checks if not check.counts] == ["C", "D"]
+    asked = decide(_figures(), DEFAULT_POLICY)
+    assert (asked.status, asked.checks[3].counts) == ("inconclusive", True), "this one was"
+    lost = decide(_figures(), baseline=_figures(pass_rate_must=None))
+    assert (lost.status, lost.checks[3].status) == ("inconclusive", "inconclusive")
+    stale = decide(_figures(), baseline=_figures(), stale="scored on different gold sets")
+    assert (stale.status, "the baseline is stale" in stale.checks[3].message) == (
+        "inconclusive",
+        True,
     )
-    few = figures | {"n": {"overall": {"pass_rate_total": 4}}}
-    assert evaluate_gates(
-        few, None, [{"measure": "pass_rate_total", "minimum": 0.5, "min_queries": 5}]
-    )[0]["message"].endswith("4 questions, 5 needed")
+
+
+def test_any_measure_and_slice_can_be_a_gate() -> None:
+    figures = _figures(category={"talous": {"mrr_at_k": 0.4}})
+    gate = Gate(name="T", measure="mrr_at_k", slice="category:talous", minimum=0.5)
+    found = decide(figures, [gate]).checks
+    assert found[0].status == "fail"
+    assert found[0].message == "T: mrr_at_k of category:talous is 0.4, asked: at least 0.5"
+    twice = Gate(name="T", measure="mrr_at_k", slice="category:talous", minimum=0.3, maximum=0.35)
+    both = decide(figures, [twice]).checks
+    assert [check.status for check in both] == ["pass", "fail"], "every limit of a gate is held"
+    assert decide(figures, [Gate(measure="latency_mean", maximum=20)]).status == "pass"
+    few = Gate(measure="pass_rate_total", minimum=0.5, min_queries=5)
+    check: Check = decide(_figures(n=4), [few]).checks[0]
+    assert check.message.endswith("4 questions, 5 needed")
+    assert check.status == "inconclusive"
 
 
 @pytest.mark.parametrize(
     ("gate", "what"),
     [
-        ({"measure": "pass_rate_mst", "minimum": 0.5}, "no measure 'pass_rate_mst'"),
+        (Gate(measure="pass_rate_mst", minimum=0.5), "no measure 'pass_rate_mst'"),
         (
-            {"measure": "mrr_at_k", "minimum": 0.5, "slice": "category:tallous"},
+            Gate(measure="mrr_at_k", minimum=0.5, slice="category:tallous"),
             "no question is in slice",
         ),
-        ({"measure": "mrr_at_k"}, "has no limit"),
-        ({"measure": "pass_rate_must", "minimum": 95}, "minimum is 95"),
-        ({"measure": "pass_rate_must", "max_drop": 2}, "max_drop is 2"),
-        ({"measure": "avg_latency_ms", "below": float("inf")}, "below is inf"),
+        (Gate(measure="mrr_at_k"), "demands nothing"),
+        (Gate(measure="pass_rate_must", minimum=95), "minimum is 95"),
+        (Gate(measure="pass_rate_must", max_drop=2), "max_drop is 2"),
+        (Gate(measure="avg_latency_ms", below=float("inf")), "below must be a number"),
         (
-            {"measure": "mrr_at_k", "minimum": 0.5, "min_judged": 0.5},
+            Gate(measure="mrr_at_k", minimum=0.5, min_judged=0.5),
             "min_judged is for graded sets",
+        ),
+        (
+            Gate(measure="mrr_at_k", minimum=0.5, significance=0.05),
+            "significance is for graded sets",
         ),
     ],
 )
-def test_a_gate_written_wrong_is_refused(gate: dict, what: str) -> None:
+def test_a_gate_written_wrong_is_refused(gate: Gate, what: str) -> None:
     with pytest.raises(InputError, match=what):
-        evaluate_gates(_figures() | {"by_category": {"talous": {"mrr_at_k": 0.4}}}, None, [gate])
+        decide(_figures(category={"talous": {"mrr_at_k": 0.4}}), [gate])
 
 
 def test_failed_calls_fail_the_gate() -> None:
-    assert (
-        _statuses(evaluate_gates(_figures(n_failed=2), None, DEFAULT_POLICY[:1]))
-        == "A:pass calls:fail"
-    )
+    verdict = decide(_figures(n_failed=2), DEFAULT_POLICY[:1])
+    assert _statuses(verdict) == "A:pass calls:fail"
 
 
 def test_robustness_is_the_drop_from_the_parent() -> None:
@@ -235,23 +260,21 @@ def test_robustness_is_the_drop_from_the_parent() -> None:
     ]
     everything = results(outcomes)
     found = robustness(everything)
-    typo = found["by_perturbation"]["typo-doubled"]
-    assert (typo["n"], typo["pass_rate"], typo["parent_pass_rate"]) == (3, 1 / 3, 2 / 3)
-    assert typo["drop"] == pytest.approx(1 / 3)
-    assert typo["broken"] == ["a~typo-doubled"]
-    assert found["by_perturbation"]["case"]["mended"] == ["c~case"]
-    assert found["by_perturbation"]["case"]["drop"] == pytest.approx(-1 / 3), (
-        "a gain is a negative drop"
-    )
-    assert found["by_family"]["typo"] == typo
-    assert (found["worst_families"], found["worst_perturbations"]) == (["typo"], ["typo-doubled"])
-    assert (found["worst_parents"], found["broken_by_parent"]) == (["a"], {"a": 1})
-    assert everything["overall"]["pass_rate_total"] == 2 / 3, (
+    typo = found.by_perturbation["typo-doubled"]
+    assert (typo.n, typo.pass_rate, typo.parent_pass_rate) == (3, 1 / 3, 2 / 3)
+    assert typo.drop == pytest.approx(1 / 3)
+    assert typo.broken == ["a~typo-doubled"]
+    assert found.by_perturbation["case"].mended == ["c~case"]
+    assert found.by_perturbation["case"].drop == pytest.approx(-1 / 3), "a gain is a negative drop"
+    assert found.by_family["typo"] == typo
+    assert (found.worst_families, found.worst_perturbations) == (["typo"], ["typo-doubled"])
+    assert (found.worst_parents, found.broken_by_parent) == (["a"], {"a": 1})
+    assert everything.overall["pass_rate_total"] == 2 / 3, (
         "variants are not in the figures that gates look at"
     )
-    assert (everything["overall"]["total"], everything["overall"]["n_variants"]) == (3, 6)
-    assert everything["by_perturbation"]["case"]["pass_rate_total"] == 1
-    alone = results([outcome for outcome in outcomes if outcome.query.extra])["overall"]
+    assert (everything.overall["total"], everything.overall["n_variants"]) == (3, 6)
+    assert everything.slices["perturbation"]["case"]["pass_rate_total"] == 1
+    alone = results([outcome for outcome in outcomes if outcome.query.extra]).overall
     assert (alone["total"], alone["pass_rate_total"]) == (6, 4 / 6), (
         "variants on their own are questions like any"
     )
@@ -271,11 +294,11 @@ def test_failed_calls_are_not_in_the_robustness() -> None:
         outcome(asked("a~typo-doubled", parent="a", perturbation="typo-doubled"), error="timeout"),
     ]
     found = robustness(results(outcomes))
-    assert list(found["by_perturbation"]) == ["case"]
-    assert found["overall"]["n"] == 1, (
+    assert list(found.by_perturbation) == ["case"]
+    assert found.overall.n == 1, (
         "the variant of a question that failed has nothing to be compared with"
     )
-    assert (found["overall"]["drop"], found["overall"]["mended"]) == (0, [])
+    assert (found.overall.drop, found.overall.mended) == (0, [])
 
 
 def test_the_whole_suite_in_one_call() -> None:
@@ -286,6 +309,8 @@ def test_the_whole_suite_in_one_call() -> None:
         for query_id in ("a", "a~case")
     ]
     found = evaluate_golden(GoldSet(name="g", queries=(parent, variant)), answers, min_score=0.4)
-    assert _statuses(found["gates"]) == "A:pass B:pass C:skipped D:skipped"
-    assert found["robustness"]["by_perturbation"]["case"]["drop"] == 0
-    assert "robustness" not in evaluate_golden(GoldSet(name="g", queries=(parent,)), answers)
+    assert _statuses(decide(found)) == "A:pass B:pass C:inconclusive D:inconclusive"
+    assert found.robustness is not None
+    assert found.robustness.by_perturbation["case"].drop == 0
+    alone = evaluate_golden(GoldSet(name="g", queries=(parent,)), answers)
+    assert alone.robustness is None

@@ -9,14 +9,14 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
+from assay.core.results import Gate
 from assay.core.types import Document, GoldSet
 from assay.corpus import import_corpus, open_corpus
 from assay.corpus.importers import annual_report
 from assay.evaluation.expectations import check_expectations
-from assay.evaluation.golden_gates import DEFAULT_POLICY, LIMITS
+from assay.evaluation.gates import DEFAULT_POLICY
 from assay.formats import read_gold
 from assay.law.matching import document_fields
 from assay.workbench.config import read_config
@@ -123,11 +123,9 @@ def test_every_expected_page_and_table_is_in_the_reports(data: Path) -> None:
 
 
 def test_the_configuration_beside_the_sets_has_the_gates_of_the_suite() -> None:
-    gates = [msgspec.to_builtins(gate) for gate in read_config(EVAL / "assay.toml").gates]
-    stated = [
-        {key: value for key, value in gate.items() if key in ("name", "measure", *LIMITS)}
-        for gate in gates
+    fields = Gate.__struct_fields__
+    gates = [
+        Gate(**{name: getattr(gate, name) for name in fields})
+        for gate in read_config(EVAL / "assay.toml").gates
     ]
-    assert [
-        {key: value for key, value in gate.items() if value is not None} for gate in stated
-    ] == [*DEFAULT_POLICY]
+    assert gates == [*DEFAULT_POLICY]

@@ -11,12 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import assay
 from assay.core import runs
 from assay.core.errors import InputError
 from assay.core.runs import run_from_results, run_from_scores
 from assay.core.types import GoldSet, Hit, Query, QueryResult, Run, judgment_frame
-from assay.evaluation import graded, statistics
-from assay.evaluation.graded import evaluate, unjudged
+from assay.evaluation import judged as judged_hits
+from assay.evaluation import statistics
+from assay.evaluation.graded import evaluate
+from assay.evaluation.unjudged import unjudged
 from random_data import DOC_IDS, Qrels, Scores, as_gold, as_run, qrels, scores
 
 SUITE = [
@@ -412,7 +415,7 @@ def test_small_blocks_and_chunks_give_the_same_values(
     """What bounds memory on ten million rows does not change a value."""
     whole = values_by_query(as_run(scored), as_gold(judged))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(graded, "BLOCK_CELLS", size)
+        patch.setattr(judged_hits, "BLOCK_CELLS", size)
         patch.setattr(runs, "CHUNK_ROWS", size)
         assert_same(values_by_query(as_run(scored), as_gold(judged)), whole)
         readings = unjudged(as_run(scored), as_gold(judged), SUITE)
@@ -421,14 +424,15 @@ def test_small_blocks_and_chunks_give_the_same_values(
 
 
 def test_a_sheet_is_a_frame_and_a_table() -> None:
-    sheet = evaluate({"q1": {"a": 2.0}}, {"q1": {"a": 1}, "q2": {"b": 0}}, ["P@1"])
+    sheet = assay.evaluate({"q1": {"a": 2.0}}, {"q1": {"a": 1}, "q2": {"b": 0}}, ["P@1"])
     assert sheet.to_frame()["P@1"].to_list() == [1.0, None]
     assert "<tr><td>overall *</td><td>1</td><td>100%</td><td>1.000</td></tr>" in sheet._repr_html_()
 
 
 def test_a_notebook_shows_intervals_n_and_the_judged_share() -> None:
     run = {f"q{n}": {"a": 2.0, "b": float(n % 3), "c": 0.5, "d": 0.1} for n in range(12)}
-    sheet = evaluate(run, {f"q{n}": {"b": 2, "c": 0} for n in range(12)}, ["nDCG@10", "RR(rel=2)"])
+    gold = {f"q{n}": {"b": 2, "c": 0} for n in range(12)}
+    sheet = assay.evaluate(run, gold, ["nDCG@10", "RR(rel=2)"])
     low, high = (
         f"{bound:.3f}" for bound in astuple(statistics.mean_intervals(sheet.values)[0])[:2]
     )

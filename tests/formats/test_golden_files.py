@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from assay.core.errors import InputError
+from assay.core.results_file import entry_to_json, to_json
 from assay.evaluation.golden_checks import check_all
 from assay.evaluation.golden_figures import results
 from assay.formats import read_gold, read_run, write_gold
-from assay.formats.results_json import read_results
+from assay.formats.results_json import read_answers
 
 QUESTION: dict[str, Any] = {
     "id": "q1",
@@ -45,9 +46,9 @@ def test_results_of_the_suites_runner_are_rescored(tmp_path: Path) -> None:
         "results": [QUESTION | {"passed": True, "latency_ms": 7.5, "hits": hits}],
     }
     path = _write(tmp_path / "theirs.json", saved)
-    engine, answers = read_results(path)
+    engine, answers = read_answers(path)
     found = results(check_all(gold, answers))
-    row = found["per_query"][0]
+    row = entry_to_json(found.per_query[0])
     assert (engine, row["passed"], row["first_rank"], row["rr"], row["latency_ms"]) == (
         "theirs",
         True,
@@ -71,12 +72,12 @@ def test_our_own_results_can_be_rescored(tmp_path: Path) -> None:
             }
         ]
     }
-    _, answers = read_results(_write(tmp_path / "theirs.json", saved))
+    _, answers = read_answers(_write(tmp_path / "theirs.json", saved))
     first = results(check_all(gold, answers))
-    _, again = read_results(_write(tmp_path / "ours.json", {"engine": "e"} | first))
+    _, again = read_answers(_write(tmp_path / "ours.json", {"engine": "e"} | to_json(first)))
     second = results(check_all(gold, again))
-    assert first["per_query"][0]["passed"]
-    assert second["overall"] == first["overall"]
+    assert first.per_query[0].passed
+    assert second.overall == first.overall
 
 
 def test_a_golden_file_comes_back_as_it_was(tmp_path: Path) -> None:
@@ -135,4 +136,4 @@ def test_bad_questions_name_file_and_path(
 def test_bad_hits_name_file_and_path(tmp_path: Path, hit: Any) -> None:
     path = _write(tmp_path / "bad.json", {"results": [{"id": "q1", "hits": [hit]}]})
     with pytest.raises(InputError, match=r"results\[0\]\.hits\[0\]"):
-        read_results(path)
+        read_answers(path)

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
 
+import msgspec
 import pytest
 
+from assay.core.results import GradedEntry
 from assay.evaluation.measures import MEASURES
 from assay.judging.next import next_to_judge, standing
 
@@ -17,22 +18,19 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 def results(
     *rankings: str, grades: dict[str, int], judged: tuple[int, ...] = (2, 1)
-) -> dict[str, Any]:
+) -> list[GradedEntry]:
     """One query a ranking; a document is a letter, the same letter has the same grade in every
     query."""
-    return {
-        "per_query": [
-            {
-                "query_id": f"q{number}",
-                "query_text": "",
-                "results": list(ranking),
-                "judged": sorted(judged)[::-1],
-                "grades": [grades.get(doc) for doc in ranking],
-                "metrics": {},
-            }
-            for number, ranking in enumerate(rankings)
-        ]
-    }
+    return [
+        GradedEntry(
+            query_id=f"q{number}",
+            results=list(ranking),
+            judged=sorted(judged)[::-1],
+            grades=[grades.get(doc) for doc in ranking],
+            metrics={},
+        )
+        for number, ranking in enumerate(rankings)
+    ]
 
 
 def test_the_hit_that_only_one_system_puts_on_top_comes_first() -> None:
@@ -76,13 +74,11 @@ def test_hits_judged_on_request_teach_what_the_rest_is_worth() -> None:
     """Ten good hits known before say little for the unjudged; ten poor ones judged on request say
     they are poor."""
     before = results(*["gx"] * 10, grades={"g": 2})
-    asked = {
-        "per_query": [
-            entry | {"results": ["g", "p", "x"], "grades": [2, 0, None], "asked": ["p"]}
-            for entry in before["per_query"]
-        ]
-    }
-    unasked = {"per_query": [{**entry, "asked": []} for entry in asked["per_query"]]}
+    asked = [
+        msgspec.structs.replace(entry, results=["g", "p", "x"], grades=[2, 0, None], asked=["p"])
+        for entry in before
+    ]
+    unasked = [msgspec.structs.replace(entry, asked=[]) for entry in asked]
     hopeful, sober = (standing(item, measure="P(rel=1)@3").expected for item in (unasked, asked))
     assert sober < hopeful
 

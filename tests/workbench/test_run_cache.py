@@ -100,7 +100,7 @@ def test_an_interrupted_run_keeps_what_was_scored_and_leaves_no_process(tmp_path
         "    pathlib.Path('pid').write_text(str(os.getpid()))\n    time.sleep(600)\n"
     )
     (tmp_path / "eval" / "mine.py").write_text("def search(query, top_k):\n    return ['a']\n")
-    command = [sys.executable, "-m", "assay.cli", "run", "--config", "eval/assay.toml"]
+    command = [sys.executable, "-m", "assay", "run", "--config", "eval/assay.toml"]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as running:
         _until(
             lambda: (

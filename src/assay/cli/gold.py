@@ -5,15 +5,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from assay.cli.options import StoreUrl, opened
 from assay.cli.output import Json, emit, plain, say
+from assay.cli.review import GOLD_COMMANDS
 from assay.core.errors import UsageError
 
 if TYPE_CHECKING:
+    from assay.core.results import Pair
+    from assay.workbench.judge import PooledPair
     from assay.workbench.review import AskedPair
 
 app = typer.Typer(
@@ -116,26 +119,33 @@ def next_(
 ) -> None:
     """The pairs whose judgment is worth most for the decision at hand."""
     from assay.reports import listing
-    from assay.workbench import judge, review, score
+    from assay.workbench import judge, review
+    from assay.workbench.opening import open_service
+    from assay.workbench.outputs import refuse_outputs
 
-    score.refuse_outputs(output)
-    data = judge.next_pairs(first, second, measure=measure, threshold=threshold)
+    refuse_outputs(output)
+    decision = judge.next_pairs(first, second, measure=measure, threshold=threshold)
     if output is not None:
-        judge.write_pairs(data, output)
-        say(f"{len(data['pairs'])} pairs written to {output}")
+        judge.write_pairs(decision, output)
+        say(f"{len(decision.pairs)} pairs written to {output}")
     if queue is not None:
-        pairs = _asked(data["pairs"][:limit])
-        with opened(store, create=True, gold=[queue]) as service:
+        pairs = _asked(decision.pairs[:limit])
+        with open_service(store, gold=[queue]) as service:
             new = review.queue_pairs(service, queue, pairs)
         say(f"{new} new pairs wait for review; `assay serve --gold {queue}` shows them")
-    emit(data, lambda: listing.decision_page(data, limit), json=json)
+    emit(decision, lambda: listing.decision_page(plain(decision), limit), json=json)
 
 
-def _asked(pairs: Sequence[Any]) -> list[AskedPair]:
+def _asked(pairs: Sequence[Pair | PooledPair]) -> list[AskedPair]:
+    from assay.core.results import Pair
     from assay.workbench.review import AskedPair
 
     return [
-        AskedPair(query_id=pair["query_id"], doc_id=pair["doc_id"], narrowing=pair.get("narrowing"))
+        AskedPair(
+            query_id=pair.query_id,
+            doc_id=pair.doc_id,
+            narrowing=pair.narrowing if isinstance(pair, Pair) else None,
+        )
         for pair in pairs
     ]
 
@@ -156,23 +166,27 @@ def pool(
     """Pool the top of several runs: the unjudged pairs to judge so that all of them are scored
     alike."""
     from assay.reports import listing
-    from assay.workbench import judge, review, score
+    from assay.workbench import judge, review
+    from assay.workbench.opening import open_service
+    from assay.workbench.outputs import refuse_outputs
 
-    score.refuse_outputs(output)
-    data = judge.pool_pairs(results, depth=depth)
+    refuse_outputs(output)
+    pooled = judge.pool_pairs(results, depth=depth)
     if output is not None:
-        judge.write_pairs(data, output, source="gold pool")
-        say(f"{len(data['pairs'])} pairs written to {output}")
+        judge.write_pairs(pooled, output, source="gold pool")
+        say(f"{len(pooled.pairs)} pairs written to {output}")
     if queue is not None:
-        pairs = _asked(data["pairs"])
-        with opened(store, create=True, gold=[queue]) as service:
+        pairs = _asked(pooled.pairs)
+        with open_service(store, gold=[queue]) as service:
             new = review.queue_pairs(service, queue, pairs, source="gold pool")
         say(f"{new} new pairs wait for review; `assay serve --gold {queue}` shows them")
     emit(
-        data, lambda: listing.plain_table(data["pairs"], ("query_id", "doc_id", "runs")), json=json
+        pooled,
+        lambda: listing.plain_table(plain(pooled.pairs), ("query_id", "doc_id", "runs")),
+        json=json,
     )
     if output is None and queue is None:
-        say(f"{len(data['pairs'])} unjudged pairs; --output or --queue gives them to a judge")
+        say(f"{len(pooled.pairs)} unjudged pairs; --output or --queue gives them to a judge")
 
 
 @app.command()
@@ -247,3 +261,14 @@ def perturb(
     )
     asked = f" and {questions} questions" if questions else ""
     say(f"{variants} variants{asked} written to {output}")
+
+
+def rubric(name: Annotated[str, typer.Argument(help="Which rubric.")] = "fppc-relevance-1") -> None:
+    """Print the relevance rubric as a page for judges."""
+    from assay.workbench import gold
+
+    typer.echo(gold.rubric_page(name))
+
+
+for expert_command in GOLD_COMMANDS:
+    app.command()(expert_command)

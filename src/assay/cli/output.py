@@ -19,7 +19,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout instead
 def emit(data: Any, render: Callable[[], Any], *, json: bool) -> None:
     """JSON for programs, a table for people."""
     if json:
-        from assay.workbench.score import encode
+        from assay.core.results_file import encode
 
         with _reader_may_leave():
             sys.stdout.buffer.write(encode(data))

@@ -8,10 +8,10 @@ import platform
 import subprocess
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
+from assay.core.results import GitState
 from assay.core.types import GoldSet
 
 
@@ -45,7 +45,7 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version()} | {name: metadata.version(name) for name in names}
 
 
-def git_state() -> dict[str, Any] | None:
+def git_state() -> GitState | None:
     """The commit of the folder the command runs in, and whether it has uncommitted changes."""
     try:
         commit = subprocess.run(
@@ -58,4 +58,4 @@ def git_state() -> dict[str, Any] | None:
         return None
     if commit.returncode:
         return None
-    return {"commit": commit.stdout.strip(), "dirty": bool(status.stdout.strip())}
+    return GitState(commit=commit.stdout.strip(), dirty=bool(status.stdout.strip()))

@@ -7,7 +7,7 @@ knows that a file has slices and stated expectations flat.
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeGuard, TypeVar
 
 import msgspec
 
@@ -433,7 +433,7 @@ Results = GradedResults | GoldenResults
 Entry = GradedEntry | GoldenEntry
 
 
-def is_variant(entry: Entry, known: Container[str]) -> bool:
+def is_variant(entry: Entry, known: Container[str]) -> TypeGuard[GoldenEntry]:
     """A perturbed question beside its parent; on its own it is a question like any."""
     return isinstance(entry, GoldenEntry) and bool(entry.perturbation) and entry.parent in known
 

@@ -32,9 +32,15 @@ from assay.core.results import (
 )
 
 
+def encode(value: object) -> bytes:
+    """JSON for a file or a pipe; results go through `to_json` first."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
+
+
 def to_json(results: Results) -> JsonObject:
     """The results file, ready to be encoded."""
     written = _with_flat_slices(msgspec.to_builtins(results))
+    written = _placed_before(written, "receipt", {"kind": written.pop("kind")})
     for name in ("intervals", "n", "baseline"):
         if name in written:
             written[name] = _with_flat_slices(written[name])
@@ -242,3 +248,29 @@ def _check_of(line: _GateLine) -> Check:
         baseline=line.baseline,
         counts=not (line.status == "skipped" and line.kind == "max_drop" and line.baseline is None),
     )
+
+
+# ── the published schema ──────────────────────────────────────────────────────────────────────────
+
+
+def file_schema() -> JsonObject:
+    """The JSON Schema of a results file, docs/results.schema.json: that of the structs, with what
+    is written flat described as it stands in a file."""
+    kinds = (GradedResults, GoldenResults)
+    refs, parts = msgspec.json.schema_components(kinds, ref_template="#/$defs/{name}")
+    gates = msgspec.json.schema(list[_GateLine])
+    parts |= gates["$defs"]
+    for name, part in parts.items():
+        properties = part.get("properties", {})
+        if "slices" in properties:
+            by_name = properties.pop("slices")["additionalProperties"]
+            part["patternProperties"] = {"^by_": by_name}
+        for spread in ("params", "fields", "stated"):
+            if spread in properties and name in ("MeasureLine", "GoldenHit", "GoldenEntry"):
+                properties.pop(spread)
+                part["additionalProperties"] = True
+    for result in (parts["GradedResults"], parts["GoldenResults"]):
+        result["required"].remove("kind")  # files of earlier versions do not say it
+    parts["GoldenResults"]["properties"]["gates"] = {"type": "array", "items": gates["items"]}
+    parts["GoldenEntry"]["properties"] |= {"id": {"type": "string"}, "query": {"type": "string"}}
+    return {"anyOf": list(refs), "$defs": parts}

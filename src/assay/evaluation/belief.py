@@ -1,8 +1,16 @@
-"""What an unjudged hit is probably worth, learnt from the judged ones: a Bayesian logistic
-regression of "relevant" on where the hit stands, which systems return it, the query's own rate, and
-whether it was judged because it was asked for. The last is what makes it honest: hits judged in the
-past were chosen, mostly since they looked good, and say too much for the rest; hits judged on
-request are a fair sample of it. The doubt is kept, not only the mean."""
+"""The one belief about unjudged hits: what one is probably worth, learnt from the judged ones.
+
+It is a Bayesian logistic regression of "relevant" on where the hit stands, which systems return it,
+the query's own rate, and whether it was judged because it was asked for. The last is what makes it
+honest: hits judged in the past were chosen, mostly since they looked good, and say too much for the
+rest; hits judged on request are a fair sample of it.
+
+`learn` finds the posterior by Newton's steps and keeps its curvature (Laplace's approximation:
+MacKay 1992, "The evidence framework applied to classification networks"), so the doubt is kept and
+not only the mean. `chances` gives the mean probability of each hit, `draw` grades that are doubted
+together where hits share a query or a rank, and `plan` the order in which judging takes the most of
+that doubt away: the linear rule of Gaussian conditioning, applied greedily.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +22,11 @@ import numpy as np
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Integers = np.ndarray[Any, np.dtype[np.int64]]
 
-START, START_SPREAD = (
-    np.log(0.3 / 0.7),
-    1.5,
-)  # before any judgment, three hits in ten are taken to be relevant
+# before any judgment, three hits in ten are taken to be relevant
+START, START_SPREAD = np.log(0.3 / 0.7), 1.5
 SLOPE_SPREAD = 1.0
-ASKED, ASKED_SPREAD = (
-    -1.0,
-    1.0,
-)  # what is still unjudged is taken to be worse than what judges were shown first
+# what is still unjudged is taken to be worse than what judges were shown first
+ASKED, ASKED_SPREAD = -1.0, 1.0
 QUERY_SPREAD = 1.0  # how far, in log-odds, queries differ in how much of what is found is relevant
 ROUNDS = 8
 PLANNED = 500  # so many pairs are put in order one by one; the rest by their value at that point
@@ -49,21 +53,21 @@ def learn(features: Floats, query: Integers, grade: Integers, queries: int, top:
     slopes = design.shape[1] - 2
     prior_mean = np.array([START, *[0.0] * slopes, ASKED])
     precision = np.array([START_SPREAD, *[SLOPE_SPREAD] * slopes, ASKED_SPREAD]) ** -2.0
-    found, shift = prior_mean.copy(), np.zeros(queries)
+    coefficients, shift = prior_mean.copy(), np.zeros(queries)
     for _ in range(ROUNDS):  # Newton's steps in turn: the coefficients, then every query's shift
-        chance = _chance(design @ found + shift[query])
+        chance = _chance(design @ coefficients + shift[query])
         weight = chance * (1 - chance)
         curvature = (design * weight[:, None]).T @ design + np.diag(precision)
-        found = found + np.linalg.solve(
-            curvature, design.T @ (relevant - chance) - precision * (found - prior_mean)
+        coefficients = coefficients + np.linalg.solve(
+            curvature, design.T @ (relevant - chance) - precision * (coefficients - prior_mean)
         )
-        chance = _chance(design @ found + shift[query])
+        chance = _chance(design @ coefficients + shift[query])
         information = np.bincount(query, chance * (1 - chance), queries) + QUERY_SPREAD**-2
         pull = np.bincount(query, relevant - chance, queries) - shift * QUERY_SPREAD**-2
         shift = shift + pull / information
     counts = np.bincount(np.clip(grade, 0, top), minlength=top + 1)[1:] + 0.5
     return Belief(
-        coefficients=found,
+        coefficients=coefficients,
         covariance=np.asarray(np.linalg.inv(curvature), np.float64),
         shift=shift,
         shift_variance=1 / information,

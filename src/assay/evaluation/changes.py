@@ -2,61 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from assay.core.types import by_need, is_variant
+import msgspec
 
+from assay.core.results import GoldenEntry, GoldenResults, by_need, is_variant
+
+# pass rate: whether it is over MUST questions, others, or both
 RATES = {
     "pass_rate_total": (True, False),
     "pass_rate_must": (True,),
     "pass_rate_should": (False,),
-}  # MUST or not
+}
 
-Results = Mapping[str, Any]
-Pair = tuple[Mapping[str, Any], Mapping[str, Any]]
+Turn = tuple[GoldenEntry, GoldenEntry]  # a question before and after
+
+
+class VariantTurns(msgspec.Struct, frozen=True, kw_only=True):
+    """How many perturbed variants of questions broke and were repaired."""
+
+    broke: int
+    repaired: int
+
+
+class Changes(msgspec.Struct, frozen=True, kw_only=True):
+    """Question by question. `figures` are the pass rates, before and after, of the questions
+    compared; one that only one of the two has, or whose call failed, is `not_compared`."""
+
+    baseline: str
+    warnings: list[str]
+    figures: dict[str, tuple[float, float]]
+    broke: list[Turn]
+    repaired: list[Turn]
+    both_fail: int
+    not_compared: list[str]
+    variants: VariantTurns | None  # counted apart; None where there are none
 
 
 def changes(
-    before: Results, after: Results, *, name: str, warnings: Sequence[str] = ()
-) -> dict[str, Any]:
-    """Question by question: `broke` and `repaired` hold (before, after) entries, `figures` the pass
-    rates of the questions compared. One that only one of the two has, or whose call failed, is
-    `not_compared`; variants of questions are counted apart."""
-    then = {entry["query_id"]: entry for entry in before["per_query"]}
-    now = {entry["query_id"]: entry for entry in after["per_query"]}
+    before: GoldenResults, after: GoldenResults, *, name: str, warnings: Sequence[str] = ()
+) -> Changes:
+    """What the results `after` make of those `before`, which are called `name`."""
+    then = {entry.query_id: entry for entry in before.per_query}
+    now = {entry.query_id: entry for entry in after.per_query}
     pairs = [(then[query_id], entry) for query_id, entry in now.items() if query_id in then]
-    told = [pair for pair in pairs if not any(entry.get("error") for entry in pair)]
+    told = [pair for pair in pairs if not any(entry.error for entry in pair)]
     own = [pair for pair in told if not is_variant(pair[1], now)]
     variants = [pair for pair in told if is_variant(pair[1], now)]
-    compared = {pair[1]["query_id"] for pair in told}
+    compared = {after.query_id for _, after in told}
     groups = {
-        name: [pair for pair in own if bool(pair[1]["must"]) in needs]
-        for name, needs in RATES.items()
+        rate: [pair for pair in own if pair[1].must in needs] for rate, needs in RATES.items()
     }
-    return {
-        "baseline": name,
-        "warnings": list(warnings),
-        "figures": {
-            name: (_rate(group, 0), _rate(group, 1)) for name, group in groups.items() if group
+    broke, repaired = _turned(variants, to=False), _turned(variants, to=True)
+    return Changes(
+        baseline=name,
+        warnings=list(warnings),
+        figures={
+            rate: (_rate(group, 0), _rate(group, 1)) for rate, group in groups.items() if group
         },
-        "broke": _turned(own, to=False),
-        "repaired": _turned(own, to=True),
-        "both_fail": sum(not first["passed"] and not second["passed"] for first, second in own),
-        "not_compared": [query_id for query_id in {**then, **now} if query_id not in compared],
-        "variants": {
-            "broke": len(_turned(variants, to=False)),
-            "repaired": len(_turned(variants, to=True)),
-        }
-        if variants
-        else None,
-    }
+        broke=_turned(own, to=False),
+        repaired=_turned(own, to=True),
+        both_fail=sum(not first.passed and not second.passed for first, second in own),
+        not_compared=[query_id for query_id in {**then, **now} if query_id not in compared],
+        variants=VariantTurns(broke=len(broke), repaired=len(repaired)) if variants else None,
+    )
 
 
-def _rate(pairs: Sequence[Pair], side: int) -> float:
-    return sum(bool(pair[side]["passed"]) for pair in pairs) / len(pairs)
+def _rate(pairs: Sequence[Turn], side: int) -> float:
+    return sum(pair[side].passed for pair in pairs) / len(pairs)
 
 
-def _turned(pairs: Sequence[Pair], *, to: bool) -> list[Pair]:
-    turned = [pair for pair in pairs if pair[0]["passed"] != to and pair[1]["passed"] == to]
+def _turned(pairs: Sequence[Turn], *, to: bool) -> list[Turn]:
+    turned = [pair for pair in pairs if pair[0].passed != to and pair[1].passed == to]
     return sorted(turned, key=lambda pair: by_need(pair[1]))

@@ -6,16 +6,25 @@ with one of today."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
 
 import msgspec
 import numpy as np
 
 from assay.core.errors import InputError
-from assay.core.types import counted, is_variant, standing_line
+from assay.core.results import (
+    Entry,
+    GradedEntry,
+    GradedResults,
+    Receipt,
+    Results,
+    is_variant,
+    standing_line,
+)
+from assay.core.types import counted
 from assay.evaluation import statistics
-from assay.evaluation.overturn import could_overturn
+from assay.evaluation.unjudged import could_overturn
 
 ALPHA = 0.05
 TIE = 1e-9  # a difference no larger than this is a tie
@@ -69,46 +78,41 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     differences: list[Difference]
     moved: list[Moved]
     warnings: list[str]
-    gold_status: str = (
-        ""  # how far the gold set is approved; empty for a set that has no rows to approve
-    )
-    variants: list[
-        Difference
-    ] = []  # perturbed questions apart, each question by the mean of its variants
+    gold_status: str = ""  # how far the gold set is approved; empty where there is nothing to
+    variants: list[Difference] = []  # perturbed questions apart, each by the mean of its variants
 
 
-def compare(
-    results: Sequence[Mapping[str, Any]], names: Sequence[str], *, force: bool = False
-) -> Comparison:
-    """Compare each results object with the first. Raises InputError on other gold sets or corpora
+def compare(results: Sequence[Results], names: Sequence[str], *, force: bool = False) -> Comparison:
+    """Compare each of the results with the first. Raises InputError on other gold sets or corpora
     unless forced. Perturbed questions beside their parents are in `variants` alone."""
     warnings = _incomparable(results, names)
     if warnings and not force:
         raise InputError(
             warnings[0], hint="Score both on the same gold set, or give --force to compare anyway."
         )
-    keys = _shared_keys(results)
-    base, *others = map(_questions, results)
-    varied, *others_varied = (_variants(item, list(keys)) for item in results)
+    measures = _shared_measures(results)
+    headline = "ndcg@10" if "ndcg@10" in measures else next(iter(measures))
+    base = results[0]
     rows: list[Difference] = []
     apart: list[Difference] = []
     moved: list[Moved] = []
-    for other, other_varied, name in zip(others, others_varied, names[1:], strict=True):
-        ids, left, right = _paired(base, other, list(keys))
-        if not ids:
+    for other, name in zip(results[1:], names[1:], strict=True):
+        both = _paired(_values(base, measures), _values(other, measures))
+        if not both.ids:
             raise InputError(f"{names[0]} and {name} have no scored query in common")
-        if len(ids) < max(len(base["per_query"]), len(other["per_query"])):
+        if len(both.ids) < max(len(_questions(base)), len(_questions(other))):
             warnings.append(
-                f"{name}: compared on {counted(len(ids), 'query')} that both have scored"
+                f"{name}: compared on {counted(len(both.ids), 'query')} that both have scored"
             )
-        rows += _differences(name, keys, ids, left, right, base, other)
-        moved += _moved(name, _headline(keys), ids, left, right, base, other, list(keys))
-        ids, left, right = _paired(varied, other_varied, list(keys))
-        apart += _differences(name, keys, ids, left, right, varied, other_varied) if ids else []
+        pair = _Pair(name=name, base=base, other=other, measures=measures)
+        rows += _differences(pair, both)
+        moved += _moved(pair, both, list(measures).index(headline))
+        varied = _paired(_variant_means(base, measures), _variant_means(other, measures))
+        apart += _differences(pair, varied) if varied.ids else []
     return Comparison(
         baseline=names[0],
         systems=list(names[1:]),
-        headline=keys[_headline(keys)],
+        headline=measures[headline],
         differences=_corrected(rows),
         moved=moved,
         warnings=warnings,
@@ -117,117 +121,123 @@ def compare(
     )
 
 
-def _questions(results: Mapping[str, Any]) -> dict[str, Any]:
-    """The results without perturbed variants of questions that stand there too."""
-    known = {entry["query_id"] for entry in results["per_query"]}
-    return {
-        **results,
-        "per_query": [entry for entry in results["per_query"] if not is_variant(entry, known)],
-    }
+# ── what can be compared ──────────────────────────────────────────────────────────────────────────
 
 
-def _variants(results: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
-    """One entry a question, with the means over its variants: variants of one question are not
-    independent."""
-    known = {entry["query_id"] for entry in results["per_query"]}
-    groups: dict[str, list[Mapping[str, Any]]] = {}
-    for entry in results["per_query"]:
-        if is_variant(entry, known) and None not in [entry["metrics"][key] for key in keys]:
-            groups.setdefault(entry["parent"], []).append(entry)
-    means = [
-        {
-            "query_id": parent,
-            "metrics": {key: fmean(entry["metrics"][key] for entry in group) for key in keys},
-        }
-        for parent, group in groups.items()
-    ]
-    return {**results, "per_query": means}
-
-
-def incomparable(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
+def incomparable(first: Receipt, second: Receipt) -> list[str]:
     """Which fingerprints of two receipts differ, in words. Corpora are compared where both are
     files, or both are corpora of the workspace: the same documents have another fingerprint as a
     file."""
-    found = []
-    golds = [str(receipt.get("gold", {}).get("fingerprint")) for receipt in (first, second)]
+    differing = []
+    golds = [receipt.gold.fingerprint for receipt in (first, second)]
     if golds[0] != golds[1]:
-        found.append(
+        differing.append(
             f"scored on different gold sets (fingerprint {golds[0][:12]} and {golds[1][:12]})"
         )
-    corpora = [str(receipt.get("corpus_fingerprint") or "") for receipt in (first, second)]
+    corpora = [receipt.corpus_fingerprint or "" for receipt in (first, second)]
     kinds = {
         fingerprint.partition(":")[0] if ":" in fingerprint else "file" for fingerprint in corpora
     }
     if all(corpora) and len(kinds) == 1 and corpora[0] != corpora[1]:
         shown = [fingerprint.rpartition(":")[2][:12] for fingerprint in corpora]
-        found.append(f"searched different corpora (fingerprint {shown[0]} and {shown[1]})")
-    return found
+        differing.append(f"searched different corpora (fingerprint {shown[0]} and {shown[1]})")
+    return differing
 
 
-def _incomparable(results: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[str]:
+def _incomparable(results: Sequence[Results], names: Sequence[str]) -> list[str]:
     return [
         f"{names[0]} and {name}: {difference}"
         for other, name in zip(results[1:], names[1:], strict=True)
-        for difference in incomparable(results[0].get("receipt", {}), other.get("receipt", {}))
+        for difference in incomparable(results[0].receipt, other.receipt)
     ]
 
 
-def _gold_status(results: Sequence[Mapping[str, Any]]) -> str:
-    cards = [item["receipt"].get("gold", {}) for item in results]
-    return "; ".join(
-        dict.fromkeys(filter(None, (standing_line(card) for card in cards if "queries" in card)))
-    )
+def _gold_status(results: Sequence[Results]) -> str:
+    lines = [standing_line(each.receipt.gold) for each in results]
+    return "; ".join(dict.fromkeys(filter(None, lines)))
 
 
-def _shared_keys(results: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+def _shared_measures(results: Sequence[Results]) -> dict[str, str]:
     """{result key: measure} of the measures that all results have."""
-    tables = [
-        {line["key"]: line["measure"] for line in item["receipt"]["measures"]} for item in results
-    ]
+    tables = [{line.key: line.measure for line in each.receipt.measures} for each in results]
     shared = {
-        key: text
-        for key, text in tables[0].items()
-        if all(table.get(key) == text for table in tables[1:])
+        key: measure
+        for key, measure in tables[0].items()
+        if all(table.get(key) == measure for table in tables[1:])
     }
     if not shared:
         raise InputError("the results have no measure in common")
     return shared
 
 
-def _headline(keys: Mapping[str, str]) -> str:
-    return "ndcg@10" if "ndcg@10" in keys else next(iter(keys))
+# ── the values, side by side ──────────────────────────────────────────────────────────────────────
 
 
-def _paired(
-    base: Mapping[str, Any], other: Mapping[str, Any], keys: list[str]
-) -> tuple[list[str], statistics.Floats, statistics.Floats]:
-    """The values of the queries that both have scored, in the same order."""
-    tables = [
-        {entry["query_id"]: [entry["metrics"][key] for key in keys] for entry in item["per_query"]}
-        for item in (base, other)
-    ]
-    ids = [
-        query_id
-        for query_id, values in tables[0].items()
-        if query_id in tables[1] and None not in values and None not in tables[1][query_id]
-    ]
+@dataclass(frozen=True, kw_only=True)
+class _Pair:
+    """Two results, the measures of both ({key: measure}), and what the second is called."""
+
+    name: str
+    base: Results
+    other: Results
+    measures: Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Values:
+    """The values of the queries that both have scored, one row a query, in the same order."""
+
+    ids: list[str]
+    left: statistics.Floats
+    right: statistics.Floats
+
+
+def _questions(results: Results) -> list[Entry]:
+    """The queries without perturbed variants of others among them."""
+    known = {entry.query_id for entry in results.per_query}
+    return [entry for entry in results.per_query if not is_variant(entry, known)]
+
+
+def _values(results: Results, keys: Mapping[str, str]) -> dict[str, list[float]]:
+    """The values of every query that has all of them."""
+    return {
+        entry.query_id: values
+        for entry in _questions(results)
+        if (values := _scored(entry, keys)) is not None
+    }
+
+
+def _variant_means(results: Results, keys: Mapping[str, str]) -> dict[str, list[float]]:
+    """By question the means over its variants: variants of one question are not independent."""
+    known = {entry.query_id for entry in results.per_query}
+    groups: dict[str, list[list[float]]] = {}
+    for entry in results.per_query:
+        if is_variant(entry, known) and (values := _scored(entry, keys)) is not None:
+            groups.setdefault(entry.parent, []).append(values)
+    return {
+        parent: [fmean(column) for column in zip(*group, strict=True)]
+        for parent, group in groups.items()
+    }
+
+
+def _scored(entry: Entry, keys: Mapping[str, str]) -> list[float] | None:
+    values = [entry.metrics.get(key) for key in keys]
+    return None if None in values else [float(value) for value in values if value is not None]
+
+
+def _paired(base: Mapping[str, list[float]], other: Mapping[str, list[float]]) -> _Values:
+    ids = [query_id for query_id in base if query_id in other]
     left, right = (
-        np.array([table[query_id] for query_id in ids], np.float64).reshape(-1, len(keys))
-        for table in tables
+        np.array([table[query_id] for query_id in ids], np.float64) for table in (base, other)
     )
-    return ids, left, right
+    return _Values(ids=ids, left=left, right=right)
 
 
-def _differences(
-    name: str,
-    keys: Mapping[str, str],
-    ids: Sequence[str],
-    left: Any,
-    right: Any,
-    base: Mapping[str, Any],
-    other: Mapping[str, Any],
-) -> list[Difference]:
-    moves = right - left
+# ── differences ───────────────────────────────────────────────────────────────────────────────────
+
+
+def _differences(pair: _Pair, values: _Values) -> list[Difference]:
+    moves = values.right - values.left
     intervals = statistics.mean_intervals(moves)
     tests = (
         statistics.randomization_test(moves),
@@ -237,12 +247,12 @@ def _differences(
     effects, detectable = statistics.effect_size(moves), statistics.detectable_difference(moves)
     return [
         Difference(
-            system=name,
+            system=pair.name,
             measure=measure,
             key=key,
             n=len(moves),
-            baseline=float(left[:, i].mean()),
-            value=float(right[:, i].mean()),
+            baseline=float(values.left[:, i].mean()),
+            value=float(values.right[:, i].mean()),
             difference=float(moves[:, i].mean()),
             low=intervals[i].low,
             high=intervals[i].high,
@@ -256,37 +266,39 @@ def _differences(
             wins=int((moves[:, i] > TIE).sum()),
             ties=int((np.abs(moves[:, i]) <= TIE).sum()),
             losses=int((moves[:, i] < -TIE).sum()),
-            could_flip=_could_flip(measure, ids, float(moves[:, i].mean()), base, other),
-            residuals=_residuals(measure, base, other),
+            could_flip=_could_flip(pair, measure, values.ids, float(moves[:, i].mean())),
+            residuals=_residuals(pair, measure),
         )
-        for i, (key, measure) in enumerate(keys.items())
+        for i, (key, measure) in enumerate(pair.measures.items())
     ]
 
 
-def _could_flip(
-    measure: str, ids: Sequence[str], lead: float, base: Mapping[str, Any], other: Mapping[str, Any]
-) -> bool:
+def _could_flip(pair: _Pair, measure: str, ids: Sequence[str], lead: float) -> bool:
     """Whether grades of unjudged documents could turn the difference around, over the queries
     compared. Questions of a golden set pass or fail, whatever is judged."""
-    if "gates" in base or "gates" in other:
+    if not isinstance(pair.base, GradedResults) or not isinstance(pair.other, GradedResults):
         return False
-    tables = [{entry["query_id"]: entry for entry in item["per_query"]} for item in (base, other)]
-    before, after = ([table[query_id] for query_id in ids] for table in tables)
-    return (
-        could_overturn(measure, after, before, lead)
-        if lead > 0
-        else could_overturn(measure, before, after, -lead)
-    )
+    before, after = (_in_order(each.per_query, ids) for each in (pair.base, pair.other))
+    if lead > 0:
+        return could_overturn(measure, after, before, lead)
+    return could_overturn(measure, before, after, -lead)
 
 
-def _residuals(
-    measure: str, base: Mapping[str, Any], other: Mapping[str, Any]
-) -> tuple[float, float] | None:
-    found = [
-        item["receipt"].get("unjudged", {}).get(measure, {}).get("residual")
-        for item in (base, other)
+def _in_order(entries: Sequence[GradedEntry], ids: Sequence[str]) -> list[GradedEntry]:
+    by_id = {entry.query_id: entry for entry in entries}
+    return [by_id[query_id] for query_id in ids]
+
+
+def _residuals(pair: _Pair, measure: str) -> tuple[float, float] | None:
+    """RBP alone: what is unknown, of both."""
+    residuals = [
+        bounds.residual
+        for each in (pair.base, pair.other)
+        if isinstance(each, GradedResults)
+        and (bounds := each.receipt.unjudged.get(measure)) is not None
+        and bounds.residual is not None
     ]
-    return None if None in found else (float(found[0]), float(found[1]))
+    return (residuals[0], residuals[1]) if len(residuals) == 2 else None
 
 
 def _corrected(rows: list[Difference]) -> list[Difference]:
@@ -301,45 +313,35 @@ def _corrected(rows: list[Difference]) -> list[Difference]:
     ]
 
 
-def _moved(
-    name: str,
-    headline: str,
-    ids: list[str],
-    left: Any,
-    right: Any,
-    base: Any,
-    other: Any,
-    keys: list[str],
-) -> list[Moved]:
-    column = keys.index(headline)
-    moves = right[:, column] - left[:, column]
-    order = [
-        int(i) for i in np.argsort(-np.abs(moves), kind="stable")[:MOVED] if abs(moves[i]) > TIE
-    ]
-    entries = [{entry["query_id"]: entry for entry in item["per_query"]} for item in (base, other)]
-    found = []
-    for i in order:
-        before, after = (table[ids[i]] for table in entries)
-        entered, gone = _exchanged(before, after)
-        found.append(
-            Moved(
-                system=name,
-                query_id=ids[i],
-                query_text=before["query_text"],
-                baseline=float(left[i, column]),
-                value=float(right[i, column]),
-                entered=entered,
-                left=gone,
-            )
-        )
-    return found
+# ── what moved ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _exchanged(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
-    tops = [
-        dict(zip(entry["results"][:10], entry["grades"][:10], strict=True))
-        for entry in (before, after)
+def _moved(pair: _Pair, values: _Values, column: int) -> list[Moved]:
+    """The queries whose value in this column moved most."""
+    left, right = values.left[:, column], values.right[:, column]
+    distance = np.abs(right - left)
+    order = np.argsort(-distance, kind="stable")[:MOVED]
+    before, after = (
+        {entry.query_id: entry for entry in each.per_query} for each in (pair.base, pair.other)
+    )
+    return [
+        _moved_query(pair.name, before[query_id], after[query_id], (left[row], right[row]))
+        for row in order.tolist()
+        if distance[row] > TIE
+        for query_id in (values.ids[row],)
     ]
-    entered = [(doc_id, grade) for doc_id, grade in tops[1].items() if doc_id not in tops[0]]
-    gone = [(doc_id, grade) for doc_id, grade in tops[0].items() if doc_id not in tops[1]]
-    return entered, gone
+
+
+def _moved_query(system: str, before: Entry, after: Entry, values: tuple[float, float]) -> Moved:
+    was, now = (
+        dict(zip(entry.results[:10], entry.grades[:10], strict=True)) for entry in (before, after)
+    )
+    return Moved(
+        system=system,
+        query_id=before.query_id,
+        query_text=before.query_text,
+        baseline=float(values[0]),
+        value=float(values[1]),
+        entered=[(doc_id, grade) for doc_id, grade in now.items() if doc_id not in was],
+        left=[(doc_id, grade) for doc_id, grade in was.items() if doc_id not in now],
+    )

@@ -45,7 +45,8 @@ def check_expectations(
         try:
             found += _findings(query, corpus)
         except InputError as error:
-            at = f"{file or gold.name}: $[{number}].{error.where.removeprefix(f'{query.id}: ')} ({query.id})"
+            place = error.where.removeprefix(f"{query.id}: ")
+            at = f"{file or gold.name}: $[{number}].{place} ({query.id})"
             raise InputError(error.message, where=at, hint=error.hint) from error
     return found
 
@@ -151,7 +152,8 @@ def _against_corpus(
             term for term in terms if texts and not any(contains_term(text, term) for text in texts)
         ]
         if missing:
-            message = f"expected_any[{number}]: the text of {label(parts)} lacks the evidence {', '.join(missing)}"
+            lacking = f"lacks the evidence {', '.join(missing)}"
+            message = f"expected_any[{number}]: the text of {label(parts)} {lacking}"
             yield _finding("flag", "no-such-evidence", query, message)
     for check, places in (("expected_none", checks.negatives), ("confusion", checks.traps)):
         for number, place in enumerate(places):

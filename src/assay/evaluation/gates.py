@@ -1,90 +1,144 @@
-"""(results, baseline, policy) -> Verdict. A gate holds, fails, or cannot be told yet; it never
-passes quietly."""
+"""(results, gates, baseline) -> Verdict: the one decision, for graded and golden sets alike.
+
+A gate holds, fails, or cannot be told yet; what cannot be told is inconclusive and never passes
+quietly. How a figure is read differs by the kind of set (a mean over graded queries, a rate of
+golden questions); `_graded_reading` and `_golden_reading` are the two places that know. What
+follows from a reading is decided once, in `_check`.
+
+A golden set for which nobody has asked for gates is held to the policy of its suite, A to D. Of
+these only what can be told counts: a first run has no baseline for D, a saved run no latency for C,
+and neither makes a run inconclusive that nobody asked to be gated. See
+docs/decisions/0007-one-gate.md.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 import msgspec
 import numpy as np
 
 from assay.core.errors import InputError
+from assay.core.results import (
+    LIMITS,
+    Check,
+    Gate,
+    GoldenResults,
+    GradedEntry,
+    GradedResults,
+    MeasureLine,
+    Metrics,
+    Results,
+    Status,
+    Verdict,
+    worst,
+)
 from assay.evaluation import statistics
+from assay.evaluation.golden_figures import FIGURES, RATES
 from assay.evaluation.measures import parse_measure
 
-Status = Literal["pass", "fail", "inconclusive"]
 BOUNDS = ("minimum", "maximum", "below")
 EVIDENCE = ("min_judged", "min_queries")
 SLICES = ("type", "topic", "category", "corpus", "practice_area", "language")
 ROUNDING = 1e-9  # a mean of 0.6 can be a little less in floating point
+
+# Latencies by the name gates know them by: of a graded receipt, and as figures of golden sets.
 LATENCY = {"latency_mean": "mean", "latency_p50": "p50", "latency_p95": "p95", "latency_max": "max"}
+ALIASES = {
+    "latency_mean": "avg_latency_ms",
+    "latency_p50": "p50_latency_ms",
+    "latency_p95": "p95_latency_ms",
+}
+SHARES = frozenset((*RATES, "mrr_at_k", "recall_at_k"))
+GRADED_ONLY = ("min_judged", "significance")
+
+DEFAULT_POLICY = (
+    Gate(name="A", measure="pass_rate_must", minimum=0.95),
+    Gate(name="B", measure="pass_rate_total", minimum=0.90),
+    Gate(name="C", measure="avg_latency_ms", below=150.0),
+    Gate(name="D", measure="pass_rate_must", max_drop=0.02),
+)
+
+RECORD = "assay score --update-baseline"
+NOT_DECIDED = "there is no baseline, so it is not decided"
+NO_BASELINE = f"no baseline to compare with; write one with {RECORD}, and name it in assay.toml"
 
 
-class Gate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One demand. `measure` is a measure, a results key or a latency (`latency_p95`); `slice` is
-    `overall` or `KIND:NAME`, such as `topic:lobbying`."""
+@dataclass(frozen=True, kw_only=True)
+class _Reading:
+    """What the results say of one demand. `missing` is why there is nothing to decide by; `doubts`
+    are why the evidence is too thin; `rows` are the values by query where an interval can be
+    taken."""
 
-    measure: str
-    slice: str = "overall"
-    minimum: float | None = None
-    maximum: float | None = None
-    below: float | None = None
-    max_drop: float | None = None
-    min_judged: float | None = None
-    min_queries: int | None = None
-    significance: float | None = (
-        None  # a bound or allowance inside the interval at this level decides nothing
-    )
-    name: str = ""
-
-
-class Check(msgspec.Struct, frozen=True, kw_only=True):
-    """What one gate found, in a sentence a person can act on."""
-
-    gate: Gate
-    status: Status
+    title: str
+    said: str  # the figure in words, as far as the demand
     value: float | None
-    message: str
-
-
-class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    status: Status
-    checks: list[Check]
-    fingerprints: dict[str, Any]
+    holds: bool
+    missing: str = ""
+    doubts: tuple[str, ...] = ()
+    baseline: float | None = None
+    counts: bool = True
+    rows: list[float] = field(default_factory=list)
 
 
 def decide(
-    results: Mapping[str, Any],
-    gates: Sequence[Gate],
-    baseline: Mapping[str, Any] | None = None,
+    results: Results,
+    gates: Sequence[Gate] = (),
+    baseline: Results | None = None,
     *,
     stale: str = "",
 ) -> Verdict:
     """Fail when any gate fails or the engine failed on a query; else inconclusive when any cannot
-    be told. `stale` says why the baseline cannot be compared with."""
+    be told. `stale` says why the baseline cannot be compared with. Without gates a golden set is
+    held to the policy of its suite."""
+    by_default = not gates and isinstance(results, GoldenResults)
     for gate in gates:
         if wrong := mistake(gate):
             raise InputError(f"gate on {gate.measure}: {wrong}")
-    checks = [_check(part, results, baseline, stale) for gate in gates for part in _parts(gate)]
-    failed = results["receipt"]["counts"].get("n_failed", 0)
-    if failed:
-        checks.append(
-            Check(
-                gate=Gate(measure="errors", name="engine errors"),
-                status="fail",
-                value=float(failed),
-                message=f"the engine failed on {failed} queries",
-            )
-        )
-    statuses = {check.status for check in checks}
-    status: Status = (
-        "fail" if "fail" in statuses else "inconclusive" if "inconclusive" in statuses else "pass"
-    )
-    receipt = results["receipt"]
-    prints = {"gold": receipt["gold"]["fingerprint"], "corpus": receipt.get("corpus_fingerprint")}
-    return Verdict(status=status, checks=checks, fingerprints=prints)
+    asked = _Asked(results=results, baseline=baseline, stale=stale, by_default=by_default)
+    policy = DEFAULT_POLICY if by_default else gates
+    checks = [_check(part, asked) for gate in policy for part in _parts(gate, results)]
+    checks += _failed_calls(results)
+    receipt = results.receipt
+    prints = {"gold": receipt.gold.fingerprint, "corpus": receipt.corpus_fingerprint}
+    return Verdict(status=worst(checks), checks=checks, fingerprints=prints)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Asked:
+    """What the gates are decided on."""
+
+    results: Results
+    baseline: Results | None
+    stale: str
+    by_default: bool
+
+    def no_comparison(self) -> str:
+        """Why nothing can be said of a drop. A stale baseline tells nothing: its values come from
+        other judgments or other documents."""
+        if self.baseline is None:
+            return NO_BASELINE
+        if self.stale:
+            anew = f"{RECORD} (--run BASELINE scores its own answers again)"
+            return f"the baseline is stale, {self.stale}; record it anew with {anew}"
+        return ""
+
+
+def _failed_calls(results: Results) -> Iterator[Check]:
+    """A failed call fails the gates, whatever they ask."""
+    failed = int(results.receipt.counts.get("n_failed", 0))
+    if isinstance(results, GoldenResults):
+        failed = int(results.overall.get("n_failed") or 0)
+    if not failed:
+        return
+    gate = Gate(measure="errors", name="engine errors")
+    message = f"the engine failed on {failed} queries"
+    if isinstance(results, GoldenResults):
+        gate = Gate(measure="n_failed", maximum=0, name="calls")
+        message = f"calls: the engine failed on {failed} questions"
+    yield Check(gate=gate, status="fail", value=float(failed), message=message)
 
 
 def mistake(gate: Gate) -> str:
@@ -110,238 +164,347 @@ def mistake(gate: Gate) -> str:
     return ""
 
 
-def _parts(gate: Gate) -> Iterator[Gate]:
-    """A gate with bounds and a greatest drop is two demands, and both must hold."""
-    bounded = any(getattr(gate, name) is not None for name in BOUNDS)
-    if gate.max_drop is None or not bounded:
+def is_golden_measure(name: str) -> bool:
+    """Whether a gate on this measure is about golden sets."""
+    return name in FIGURES
+
+
+# ── one demand ────────────────────────────────────────────────────────────────────────────────────
+
+
+def _parts(gate: Gate, results: Results) -> Iterator[Gate]:
+    """A gate with bounds and a greatest drop is two demands, and both must hold; a golden set is
+    told of every limit apart."""
+    none = dict.fromkeys((*BOUNDS, "max_drop"))
+    if isinstance(results, GoldenResults):
+        limits = [name for name in none if getattr(gate, name) is not None]
+        for name in limits:
+            yield msgspec.structs.replace(gate, **(none | {name: getattr(gate, name)}))
+        if not limits:
+            yield gate
+        return
+    if gate.max_drop is None or not any(getattr(gate, name) is not None for name in BOUNDS):
         yield gate
         return
     yield msgspec.structs.replace(gate, max_drop=None)
     title = f"{gate.name or f'{gate.measure} {gate.slice}'}, drop"
-    yield msgspec.structs.replace(gate, minimum=None, maximum=None, below=None, name=title)
+    yield msgspec.structs.replace(gate, **dict.fromkeys(BOUNDS), name=title)
 
 
-def _check(
-    gate: Gate, results: Mapping[str, Any], baseline: Mapping[str, Any] | None, stale: str
-) -> Check:
+def _check(gate: Gate, asked: _Asked) -> Check:
+    if isinstance(asked.results, GoldenResults):
+        gate, reading = _golden_reading(gate, asked.results, asked)
+    else:
+        reading = _graded_reading(gate, asked.results, asked)
+    status: Status = "pass" if reading.holds else "fail"
+    message = reading.said
+    if reading.missing:
+        status, message = "inconclusive", f"{reading.title}: {reading.missing}"
+    elif reading.doubts:
+        status, message = "inconclusive", f"{message}; cannot tell: {'; '.join(reading.doubts)}"
+    return Check(
+        gate=gate,
+        status=status,
+        value=reading.value,
+        message=message,
+        baseline=reading.baseline,
+        counts=reading.counts,
+    )
+
+
+def _inside(gate: Gate, value: float) -> bool:
+    low = gate.minimum if gate.minimum is not None else -math.inf
+    high = gate.maximum if gate.maximum is not None else math.inf
+    inside = low - ROUNDING <= value <= high + ROUNDING
+    return inside and (gate.below is None or value < gate.below)
+
+
+# ── figures of golden sets ────────────────────────────────────────────────────────────────────────
+
+
+def _golden_reading(gate: Gate, results: GoldenResults, asked: _Asked) -> tuple[Gate, _Reading]:
+    """The gate as it is held, by the figure's own name, and what the figure says. A default gate
+    counts where its figure is there."""
+    measure, slice_name = ALIASES.get(gate.measure, gate.measure), _slice_name(gate)
+    stated = f"{gate.measure} of {slice_name}" if slice_name else gate.measure
+    title = f"{measure} of {slice_name}" if slice_name else measure
+    title = f"{gate.name}: {title}" if gate.name else title
+    held = msgspec.structs.replace(gate, measure=measure, name=gate.name or stated)
+    _refuse_golden(held, results)
+    value = golden_figure(results, gate.slice, measure)
+    base, missing, holds = None, "" if value is not None else "there is no value", True
+    counts = value is not None or not asked.by_default
+    if gate.max_drop is not None:
+        base = golden_figure(asked.baseline, gate.slice, measure)
+        lacking = "the baseline has no such value" if base is None else ""
+        is_first = asked.by_default and asked.baseline is None
+        no_comparison = NOT_DECIDED if is_first else asked.no_comparison()
+        missing = missing or no_comparison or lacking
+        counts = counts and not is_first
+        holds = missing != "" or _dropped(base, value) <= gate.max_drop + ROUNDING
+    elif value is not None:
+        holds = _inside(gate, value)
+    wanted = _golden_limit(gate) + (f" from {base:.4g}" if base is not None else "")
+    return held, _Reading(
+        title=title,
+        said=f"{title} is {value:.4g}, asked: {wanted}" if value is not None else "",
+        value=value,
+        holds=holds,
+        missing=missing,
+        doubts=tuple(_golden_doubts(gate, results, measure)),
+        baseline=base,
+        counts=counts,
+    )
+
+
+def _dropped(before: float | None, now: float | None) -> float:
+    return math.inf if before is None or now is None else before - now
+
+
+def _golden_limit(gate: Gate) -> str:
+    limits = (name for name in LIMITS if getattr(gate, name) is not None)
+    return next(LIMITS[name].format(getattr(gate, name)) for name in limits)
+
+
+def _golden_doubts(gate: Gate, results: GoldenResults, measure: str) -> Iterator[str]:
+    if gate.min_queries is None:
+        return
+    kind, _, name = _slice_name(gate).partition(":")
+    counts = results.n.slices.get(kind, {}).get(name, {}) if kind else results.n.overall
+    n = counts.get(measure, int(golden_figure(results, gate.slice, "total") or 0))
+    if n < gate.min_queries:
+        yield f"{n} questions, {gate.min_queries} needed"
+
+
+def golden_figure(results: Results | None, part: str, measure: str) -> float | None:
+    """A figure of a golden set, overall or of a slice such as `category:loans`."""
+    if results is None:
+        return None
+    kind, _, name = part.partition(":")
+    figures: Metrics = results.overall
+    if part != "overall":
+        figures = results.slices.get(kind, {}).get(name, {})
+    value = figures.get(measure)
+    return None if value is None else float(value)
+
+
+def _slice_name(gate: Gate) -> str:
+    return "" if gate.slice == "overall" else gate.slice
+
+
+def _refuse_golden(gate: Gate, results: GoldenResults) -> None:
+    """A gate that is written wrong would never fail: it must not pass quietly."""
+    if gate.measure not in FIGURES:
+        raise InputError(
+            f"gate {gate.name!r}: a golden set has no measure {gate.measure!r}",
+            hint=f"It has {', '.join(FIGURES)}.",
+        )
+    limits = {name: getattr(gate, name) for name in (*BOUNDS, "max_drop")}
+    for name, limit in limits.items():
+        # 95 instead of 0.95 would decide before the run
+        if limit is not None and gate.measure in SHARES and not 0 <= limit <= 1:
+            raise InputError(
+                f"gate {gate.name!r}: {name} is {limit:g}, which {gate.measure} cannot be held to",
+                hint="Rates are shares: 0.95 is 95%, and a drop of 0.02 is two points.",
+            )
+    if foreign := [key for key in GRADED_ONLY if getattr(gate, key) is not None]:
+        raise InputError(
+            f"gate {gate.name!r}: {foreign[0]} is for graded sets, "
+            f"and {gate.measure} is a figure of golden sets"
+        )
+    kind, _, name = _slice_name(gate).partition(":")
+    if kind and name not in results.slices.get(kind, {}):
+        known = [f"{kind}:{name}" for kind, names in results.slices.items() for name in names]
+        raise InputError(
+            f"gate {gate.name!r}: no question is in slice {gate.slice!r}",
+            hint=f"There are {', '.join(known)}."
+            if known
+            else "The questions state no category, test_type or language.",
+        )
+
+
+# ── measures of graded sets ───────────────────────────────────────────────────────────────────────
+
+
+def _graded_reading(gate: Gate, results: GradedResults, asked: _Asked) -> _Reading:
     title = gate.name or f"{gate.measure} {gate.slice}"
     if gate.measure in LATENCY:
-        names = ("max_drop", *EVIDENCE, "significance")
-        foreign = [name for name in names if getattr(gate, name) is not None]
-        if foreign := [*foreign, *(["slice"] if gate.slice != "overall" else [])]:
-            raise InputError(
-                f"gate on {gate.measure}: {foreign[0]} is not for a latency of a graded set",
-                hint="It is taken over all queries; give a maximum.",
-            )
-        value = (results["receipt"].get("latency_ms") or {}).get(LATENCY[gate.measure])
-        return _bounds(gate, title, value, [])
-    key = _key(gate, results)
-    rows = _rows(gate, results, key)
-    value = float(np.mean(rows)) if rows else None
-    doubts = list(_doubts(gate, results, len(rows)))
+        _refuse_latency(gate)
+        times = results.receipt.latency_ms
+        value = getattr(times, LATENCY[gate.measure]) if times is not None else None
+        return _mean_reading(gate, title, value, [])
+    line = measure_line(gate, results)
+    rows = _rows(gate, results, line.key)
     if gate.max_drop is not None:
-        return _drop(gate, title, results, baseline, key, doubts, stale)
-    return _bounds(gate, title, value, doubts, rows)
+        reading = _drop_reading(gate, title, line.key, asked)
+    else:
+        reading = _mean_reading(gate, title, float(np.mean(rows)) if rows else None, rows)
+    doubts = (*_graded_doubts(gate, results, line, len(rows)), *_unsure(gate, reading.rows))
+    return replace(reading, doubts=doubts)
 
 
-def _key(gate: Gate, results: Mapping[str, Any]) -> str:
-    keys: dict[str, str] = {line["key"]: line["key"] for line in results["receipt"]["measures"]}
-    keys |= {line["measure"]: line["key"] for line in results["receipt"]["measures"]}
-    if gate.measure in keys:
-        return keys[gate.measure]
-    known = f"They have {', '.join(dict.fromkeys((*keys.values(), *LATENCY)))}; `measures` of the gold set asks for more."
+def _refuse_latency(gate: Gate) -> None:
+    names = ("max_drop", *EVIDENCE, "significance")
+    foreign = [name for name in names if getattr(gate, name) is not None]
+    if foreign := [*foreign, *(["slice"] if gate.slice != "overall" else [])]:
+        raise InputError(
+            f"gate on {gate.measure}: {foreign[0]} is not for a latency of a graded set",
+            hint="It is taken over all queries; give a maximum.",
+        )
+
+
+def _mean_reading(gate: Gate, title: str, value: float | None, rows: list[float]) -> _Reading:
+    if value is None:
+        return _Reading(title=title, said="", value=None, holds=False, missing="there is no value")
+    limits = [name for name in BOUNDS if getattr(gate, name) is not None]
+    wanted = " and ".join(LIMITS[name].format(getattr(gate, name)) for name in limits)
+    spread = " ms" if gate.measure in LATENCY else _spread(gate, rows)
+    said = f"{title}: {value:.4g}{spread}, {wanted or 'enough evidence'} wanted"
+    return _Reading(title=title, said=said, value=value, holds=_inside(gate, value), rows=rows)
+
+
+def _drop_reading(gate: Gate, title: str, key: str, asked: _Asked) -> _Reading:
+    """The fall against the baseline, over the queries both have."""
+    moves = _moves(gate, asked.results, asked.baseline, key)
+    missing = asked.no_comparison() or ("" if moves else "no query in common with the baseline")
+    if missing:
+        return _Reading(title=title, said="", value=None, holds=False, missing=missing)
+    allowed, change = float(gate.max_drop or 0), float(np.mean(moves))
+    way = "down" if change < 0 else "up"
+    moved = f"{way} {abs(change):.4f}" if round(change, 4) else "unchanged"
+    said = (
+        f"{title}: {moved} against the baseline{_spread(gate, moves)}, "
+        f"at most {allowed:g} down allowed"
+    )
+    holds = change >= -allowed - ROUNDING
+    return _Reading(title=title, said=said, value=change, holds=holds, rows=moves)
+
+
+def measure_line(gate: Gate, results: GradedResults) -> MeasureLine:
+    """What the receipt says of the gate's measure, which it names by key or in any spelling."""
+    lines = {line.key: line for line in results.receipt.measures}
+    lines |= {line.measure: line for line in results.receipt.measures}
+    if gate.measure in lines:
+        return lines[gate.measure]
+    keys = dict.fromkeys((*(line.key for line in lines.values()), *LATENCY))
+    known = f"They have {', '.join(keys)}; `measures` of the gold set asks for more."
     try:
         text = str(parse_measure(gate.measure))
     except InputError as error:
         raise InputError(f"gate on {gate.measure}: {error.message}", hint=known) from error
-    if text not in keys:
+    if text not in lines:
         raise InputError(f"gate on {gate.measure}: the results do not have it", hint=known)
-    return keys[text]
+    return lines[text]
 
 
-def measure_line(gate: Gate, results: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What the receipt says of the gate's measure."""
-    key = _key(gate, results)
-    found: Mapping[str, Any] = next(
-        line for line in results["receipt"]["measures"] if line["key"] == key
-    )
-    return found
-
-
-def members(gate: Gate, results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def members(gate: Gate, results: GradedResults) -> list[GradedEntry]:
     """The queries of the gate's slice."""
-    entries: list[Mapping[str, Any]] = results["per_query"]
     if gate.slice == "overall":
-        return entries
+        return results.per_query
     kind, _, name = gate.slice.partition(":")
-    found = [entry for entry in entries if name and str(entry.get(f"query_{kind}", "")) == name]
-    if not found:
+    inside = [entry for entry in results.per_query if name and entry.in_slice(kind) == name]
+    if not inside:
         known = dict.fromkeys(
-            f"{kind}:{entry[f'query_{kind}']}"
+            f"{kind}:{entry.in_slice(kind)}"
             for kind in SLICES
-            for entry in entries
-            if entry.get(f"query_{kind}")
+            for entry in results.per_query
+            if entry.in_slice(kind)
         )
         raise InputError(
             f"gate on slice {gate.slice!r}: no query is in it",
             hint=f"There are {', '.join(list(known)[:20]) or 'no slices in this set'}.",
         )
-    return found
+    return inside
 
 
-def _rows(gate: Gate, results: Mapping[str, Any], key: str) -> list[float]:
-    values = (entry["metrics"][key] for entry in members(gate, results))
+def _rows(gate: Gate, results: GradedResults, key: str) -> list[float]:
+    values = (entry.metrics.get(key) for entry in members(gate, results))
     return [value for value in values if value is not None]
 
 
-def too_few(gate: Gate, results: Mapping[str, Any]) -> bool:
+def _moves(gate: Gate, results: Results, baseline: Results | None, key: str) -> list[float]:
+    """The change of each query that both have."""
+    if not isinstance(results, GradedResults) or baseline is None:
+        return []
+    then = {entry.query_id: entry.metrics.get(key) for entry in baseline.per_query}
+    return [
+        now - before
+        for entry in members(gate, results)
+        if (now := entry.metrics.get(key)) is not None
+        and (before := then.get(entry.query_id)) is not None
+    ]
+
+
+def too_few(gate: Gate, results: GradedResults) -> bool:
     """Whether the gate waits for more queries."""
-    return (
-        gate.min_queries is not None
-        and len(_rows(gate, results, _key(gate, results))) < gate.min_queries
-    )
+    n = len(_rows(gate, results, measure_line(gate, results).key))
+    return gate.min_queries is not None and n < gate.min_queries
 
 
-def _doubts(gate: Gate, results: Mapping[str, Any], n: int) -> list[str]:
+def _graded_doubts(gate: Gate, results: GradedResults, line: MeasureLine, n: int) -> Iterator[str]:
     """Why the evidence is too thin to decide."""
-    found = []
     if gate.min_queries is not None and n < gate.min_queries:
-        found.append(f"{n} queries, {gate.min_queries} needed")
+        yield f"{n} queries, {gate.min_queries} needed"
     if gate.min_judged is not None:
-        cutoff = measure_line(gate, results)["cutoff"] or 10
-        shares = [_judged(entry, cutoff) for entry in members(gate, results)]
+        cutoff = line.cutoff or 10
+        shares = [_judged_share(entry, cutoff) for entry in members(gate, results)]
         share = float(np.mean(shares)) if shares else 0.0
         if share < gate.min_judged:
-            found.append(f"{share:.0%} of the top {cutoff} is judged, {gate.min_judged:.0%} needed")
-    return found
+            yield f"{share:.0%} of the top {cutoff} is judged, {gate.min_judged:.0%} needed"
 
 
-def _judged(entry: Mapping[str, Any], cutoff: int) -> float:
-    top = entry["grades"][:cutoff]
+def _judged_share(entry: GradedEntry, cutoff: int) -> float:
+    top = entry.grades[:cutoff]
     return sum(grade is not None for grade in top) / len(top) if top else 0.0
 
 
-def _bounds(
-    gate: Gate, title: str, value: float | None, doubts: list[str], rows: Sequence[float] = ()
-) -> Check:
-    if value is None:
-        return Check(
-            gate=gate, status="inconclusive", value=None, message=f"{title}: there is no value"
-        )
-    wanted = [
-        f"at least {gate.minimum:g}" if gate.minimum is not None else "",
-        f"at most {gate.maximum:g}" if gate.maximum is not None else "",
-        f"below {gate.below:g}" if gate.below is not None else "",
-    ]
-    low = gate.minimum if gate.minimum is not None else -np.inf
-    high = min(bound for bound in (gate.maximum, gate.below, np.inf) if bound is not None)
-    holds = low - ROUNDING <= value <= high + ROUNDING and (
-        gate.below is None or value < gate.below
-    )
-    spread = " ms" if gate.measure in LATENCY else _spread(gate, rows)
-    text = f"{title}: {value:.4g}{spread}, {' and '.join(filter(None, wanted)) or 'enough evidence'} wanted"
-    return _decided(gate, value, text, holds, [*doubts, *_unsure(gate, rows, (low, high))])
-
-
-def _decided(gate: Gate, value: float, text: str, holds: bool, doubts: Sequence[str]) -> Check:
-    if doubts:
-        return Check(
-            gate=gate,
-            status="inconclusive",
-            value=value,
-            message=f"{text}; cannot tell: {'; '.join(doubts)}",
-        )
-    return Check(gate=gate, status="pass" if holds else "fail", value=value, message=text)
+# ── how sure a mean is ────────────────────────────────────────────────────────────────────────────
 
 
 def _interval(gate: Gate, rows: Sequence[float]) -> tuple[float, float] | None:
     """The interval of the mean at the gate's level; there is none with fewer than two queries."""
-    found = statistics.mean_intervals(
-        np.array(rows, np.float64).reshape(-1, 1), level=1 - (gate.significance or 0.05)
-    )[0]
-    return None if found.low is None or found.high is None else (found.low, found.high)
+    column = np.array(rows, np.float64).reshape(-1, 1)
+    interval = statistics.mean_intervals(column, level=1 - (gate.significance or 0.05))[0]
+    if interval.low is None or interval.high is None:
+        return None
+    return interval.low, interval.high
 
 
 def _spread(gate: Gate, rows: Sequence[float]) -> str:
-    """How sure a figure is, for the message. A latency has no rows."""
+    """How sure a figure is, for the message."""
     between = _interval(gate, rows)
     if between is None:
         return ""
-    return f" ({100 * (1 - (gate.significance or 0.05)):g}% interval {between[0]:.4g} to {between[1]:.4g})"
+    level = 100 * (1 - (gate.significance or 0.05))
+    return f" ({level:g}% interval {between[0]:.4g} to {between[1]:.4g})"
 
 
-def _unsure(gate: Gate, rows: Sequence[float], bounds: Sequence[float]) -> Iterator[str]:
+def _unsure(gate: Gate, rows: Sequence[float]) -> Iterator[str]:
     """Why a gate that asks for significance cannot be told: a bound is inside the interval, or
     there is none."""
     if gate.significance is None:
         return
+    bounds = [gate.minimum, gate.maximum, gate.below]
+    bounds = [-gate.max_drop] if gate.max_drop is not None else bounds
     between = _interval(gate, rows)
     if between is None:
         yield f"{len(rows)} queries give no interval"
-    elif any(between[0] + ROUNDING < bound < between[1] - ROUNDING for bound in bounds):
+        return
+    low, high = between[0] + ROUNDING, between[1] - ROUNDING
+    if any(bound is not None and low < bound < high for bound in bounds):
         yield "the bound is inside the interval"
 
 
 def margins(
-    gate: Gate, results: Mapping[str, Any], baseline: Mapping[str, Any] | None = None
+    gate: Gate, results: GradedResults, baseline: Results | None = None
 ) -> tuple[float, float]:
     """How far the value must lie above a bound, and below it, for the interval to be clear of
     it."""
-    key = _key(gate, results)
+    key = measure_line(gate, results).key
     is_drop = gate.max_drop is not None and baseline is not None
-    rows = _moves(gate, results, baseline or {}, key) if is_drop else _rows(gate, results, key)
+    rows = _moves(gate, results, baseline, key) if is_drop else _rows(gate, results, key)
     between = _interval(gate, rows) if gate.significance is not None else None
-    return (
-        (0.0, 0.0)
-        if between is None
-        else (float(np.mean(rows)) - between[0], between[1] - float(np.mean(rows)))
-    )
-
-
-def _moves(
-    gate: Gate, results: Mapping[str, Any], baseline: Mapping[str, Any], key: str
-) -> list[float]:
-    """The change of each query that both have."""
-    then = {entry["query_id"]: entry["metrics"].get(key) for entry in baseline["per_query"]}
-    return [
-        now - before
-        for entry in members(gate, results)
-        if (now := entry["metrics"][key]) is not None
-        and (before := then.get(entry["query_id"])) is not None
-    ]
-
-
-def _drop(
-    gate: Gate,
-    title: str,
-    results: Mapping[str, Any],
-    baseline: Mapping[str, Any] | None,
-    key: str,
-    doubts: list[str],
-    stale: str,
-) -> Check:
-    """The fall against the baseline, over the queries both have. A stale baseline tells nothing:
-    its values come from other judgments or other documents."""
-    moves = _moves(gate, results, baseline, key) if baseline is not None else []
-    missing = "no query in common with the baseline" if not moves else ""
-    anew = "assay score --update-baseline (--run BASELINE scores its own answers again)"
-    missing = f"the baseline is stale, {stale}; record it anew with {anew}" if stale else missing
-    missing = (
-        "no baseline to compare with; write one with assay score --update-baseline, and name it in assay.toml"
-        if baseline is None
-        else missing
-    )
-    if missing:
-        return Check(gate=gate, status="inconclusive", value=None, message=f"{title}: {missing}")
-    allowed, change = float(gate.max_drop or 0), float(np.mean(moves))
-    moved = (
-        f"{'down' if change < 0 else 'up'} {abs(change):.4f}" if round(change, 4) else "unchanged"
-    )
-    text = f"{title}: {moved} against the baseline{_spread(gate, moves)}, at most {allowed:g} down allowed"
-    return _decided(
-        gate,
-        change,
-        text,
-        change >= -allowed - ROUNDING,
-        [*doubts, *_unsure(gate, moves, [-allowed])],
-    )
+    if between is None:
+        return 0.0, 0.0
+    mean = float(np.mean(rows))
+    return mean - between[0], between[1] - mean

@@ -1,14 +1,17 @@
-"""The whole suite in one call: checks, figures, gates and, where there are variants, robustness."""
+"""A golden set in one call: every question checked, the figures, and robustness where there are
+variants. What the gates say of it is `gates.decide`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable
 
+import msgspec
+
+from assay.core.results import GoldenEntry, GoldenReceipt, GoldenResults
 from assay.core.types import GoldSet, QueryResult
 from assay.evaluation.golden_checks import check_all
 from assay.evaluation.golden_figures import results
-from assay.evaluation.golden_gates import DEFAULT_POLICY, evaluate_gates
+from assay.evaluation.receipts import PASS, gold_card
 from assay.evaluation.robustness import robustness
 from assay.law.matching import Locate
 
@@ -20,18 +23,23 @@ def evaluate_golden(
     locate: Locate | None = None,
     k: int | None = None,
     min_score: float | None = None,
-    baseline: Mapping[str, Any] | None = None,
-    policy: Sequence[Mapping[str, Any]] = DEFAULT_POLICY,
-) -> dict[str, Any]:
-    """The golden part of a results object: `results` with `gates`, and `robustness` for a perturbed
-    set.
+) -> GoldenResults:
+    """Pass or fail for every question. `k` and `min_score` override what the questions state. When
+    and where it was scored is for the caller to add."""
+    scored = results(check_all(gold, answers, locate=locate, k=k, min_score=min_score))
+    failed = int(scored.overall.get("n_failed") or 0)
+    receipt = GoldenReceipt(
+        measures=[PASS],
+        gold=gold_card(gold),
+        counts={"n_expected": len(gold.queries), "n_failed": failed},
+    )
+    answered = [entry for entry in scored.per_query if entry.failure != "error"]
+    return msgspec.structs.replace(
+        scored, receipt=receipt, robustness=robustness(scored) if _varied(answered) else None
+    )
 
-    `k` and `min_score` override what the questions state; `baseline` is an earlier results
-    object."""
-    found = results(check_all(gold, answers, locate=locate, k=k, min_score=min_score))
-    found["gates"] = evaluate_gates(found, baseline, policy)
-    answered = [entry for entry in found["per_query"] if entry["failure"] != "error"]
-    known = {entry["id"] for entry in answered}
-    if any(entry.get("parent") in known for entry in answered if entry.get("perturbation")):
-        found["robustness"] = robustness(found)
-    return found
+
+def _varied(entries: list[GoldenEntry]) -> bool:
+    """Whether a question and a variant of it are among them."""
+    known = {entry.query_id for entry in entries}
+    return any(entry.perturbation and entry.parent in known for entry in entries)

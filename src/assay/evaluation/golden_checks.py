@@ -33,7 +33,10 @@ from assay.law.matching import (
 DEFAULT_K = 5
 DEFAULT_MIN_SCORE = 0.60
 
-READABLE = "State one place: section '110 a', moment '3', law 'Kuntalaki'; several are several expectations."
+READABLE = (
+    "State one place: section '110 a', moment '3', law 'Kuntalaki'; "
+    "several are several expectations."
+)
 
 FAILURES = {
     "error": "the engine failed: {error}",
@@ -399,7 +402,8 @@ class _Facts:
     def reason(self, failure: str) -> str:
         if not failure:
             if self.first is not None:
-                return f"{label(self.first.place)} stands at rank {self.first.rank} with score {self.first.score:.3g}"
+                stands = f"stands at rank {self.first.rank} with score {self.first.score:.3g}"
+                return f"{label(self.first.place)} {stands}"
             return (
                 "abstained, as it should"
                 if self.checks.must_abstain

@@ -6,12 +6,23 @@ counted apart and fails the gate. A question missing from the run counts as not 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from statistics import mean, median
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
+from assay.core.results import (
+    Bounds,
+    FigureCounts,
+    GoldenEntry,
+    GoldenHit,
+    GoldenReceipt,
+    GoldenResults,
+    Intervals,
+    Metrics,
+)
 from assay.evaluation import statistics
 from assay.evaluation.golden_checks import Outcome, Ranked
 from assay.law.matching import hit_fields
@@ -52,12 +63,19 @@ SLICES: dict[str, Callable[[Outcome], str]] = {
 # ── figures ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def summarize(outcomes: Iterable[Outcome]) -> tuple[dict[str, Any], dict[str, Any], dict[str, int]]:
-    """(figures, intervals, n), each by the name of the measure; an interval is [low, high]."""
+class Summary(NamedTuple):
+    """Figures, their intervals, and over how many questions each is, by the name of the measure."""
+
+    figures: Metrics
+    intervals: dict[str, Bounds]
+    n: dict[str, int]
+
+
+def summarize(outcomes: Iterable[Outcome]) -> Summary:
     every = list(outcomes)
     answered = [outcome for outcome in every if outcome.failure != "error"]
-    figures: dict[str, Any] = {"total": len(every), "n_failed": len(every) - len(answered)}
-    intervals: dict[str, Any] = {}
+    figures: Metrics = {"total": len(every), "n_failed": len(every) - len(answered)}
+    intervals: dict[str, Bounds] = {}
     n: dict[str, int] = {}
     for name, (over, counts) in RATES.items():
         asked = [outcome for outcome in answered if over(outcome)]
@@ -71,9 +89,8 @@ def summarize(outcomes: Iterable[Outcome]) -> tuple[dict[str, Any], dict[str, An
         "avg_latency_ms": _latencies(answered),
     }
     for name, values in means.items():
-        figures[name] = (
-            mean(values) if values else None
-        )  # exactly as the suite's runner, to the last bit
+        # statistics.mean is exact, so that the figure is the suite's runner's to the last bit
+        figures[name] = mean(values) if values else None
         column = np.asarray(values, np.float64).reshape(-1, 1)
         intervals[name] = _bounds(statistics.mean_intervals(column)[0])
         n[name] = len(values)
@@ -84,7 +101,7 @@ def summarize(outcomes: Iterable[Outcome]) -> tuple[dict[str, Any], dict[str, An
             name: _bounds(statistics.quantile_interval(values, at / 100))
             for name, at in names.items()
         }
-    return figures, intervals, n
+    return Summary(figures, intervals, n)
 
 
 def top1_scores(outcomes: Iterable[Outcome]) -> list[float]:
@@ -103,47 +120,63 @@ def _latencies(outcomes: Iterable[Outcome]) -> list[float]:
     return [result.millis for result in results if result is not None and result.millis is not None]
 
 
-def _percentiles(values: Sequence[float], names: Mapping[str, int]) -> dict[str, float | None]:
+def _percentiles(values: Sequence[float], names: Mapping[str, int]) -> Metrics:
     if not values:
         return dict.fromkeys(names)
-    found = np.percentile(values, list(names.values())).tolist()
+    percentiles = np.percentile(values, list(names.values())).tolist()
     return {
         name: median(values) if at == 50 else value
-        for (name, at), value in zip(names.items(), found, strict=True)
+        for (name, at), value in zip(names.items(), percentiles, strict=True)
     }
 
 
-# ── the results object ────────────────────────────────────────────────────────────────────────────
+# ── the results ───────────────────────────────────────────────────────────────────────────────────
 
 
-def results(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """`overall`, `by_category`, `by_test_type`, …, `intervals`, `n` and `per_query`, under the
-    names of the suite.
+def results(outcomes: Sequence[Outcome]) -> GoldenResults:
+    """The figures overall and by slice, and every question, under the names of the suite.
 
-    Perturbed questions beside their parents are in `by_perturbation` alone: all other figures, and
-    so the gates, are over the questions that people wrote."""
+    Perturbed questions beside their parents are in the slices by perturbation alone: all other
+    figures, and so the gates, are over the questions that people wrote."""
     base = base_of(outcomes)
-    figures, bounds, n = summarize(base)
+    overall = summarize(base)
     if variants := len(outcomes) - len(base):
-        figures["n_variants"] = variants
-        figures["n_failed"] = sum(outcome.failure == "error" for outcome in outcomes)
-    found: dict[str, Any] = {"overall": figures}
-    intervals: dict[str, Any] = {"overall": bounds}
-    counts: dict[str, Any] = {"overall": n}
+        overall.figures["n_variants"] = variants
+        overall.figures["n_failed"] = sum(outcome.failure == "error" for outcome in outcomes)
+    slices: dict[str, dict[str, Summary]] = {}
     for kind, name_of in SLICES.items():
         groups: dict[str, list[Outcome]] = {}
         for outcome in outcomes if kind == "perturbation" else base:
             if name := name_of(outcome):
                 groups.setdefault(name, []).append(outcome)
         if groups or kind in ("category", "test_type"):
-            parts = {name: summarize(group) for name, group in sorted(groups.items())}
-            for target, column in ((found, 0), (intervals, 1), (counts, 2)):
-                target[f"by_{kind}"] = {name: part[column] for name, part in parts.items()}
-    found["failures"] = _failures(base)
-    found["intervals"] = intervals
-    found["n"] = counts
-    found["per_query"] = [entry(outcome) for outcome in outcomes]
-    return found
+            slices[kind] = {name: summarize(group) for name, group in sorted(groups.items())}
+    return GoldenResults(
+        timestamp="",
+        engine="",
+        overall=overall.figures,
+        slices={
+            kind: {name: summary.figures for name, summary in names.items()}
+            for kind, names in slices.items()
+        },
+        failures=_failures(base),
+        intervals=Intervals(
+            overall=overall.intervals,
+            slices={
+                kind: {name: summary.intervals for name, summary in names.items()}
+                for kind, names in slices.items()
+            },
+        ),
+        n=FigureCounts(
+            overall=overall.n,
+            slices={
+                kind: {name: summary.n for name, summary in names.items()}
+                for kind, names in slices.items()
+            },
+        ),
+        per_query=[entry(outcome) for outcome in outcomes],
+        receipt=GoldenReceipt(),
+    )
 
 
 def base_of(outcomes: Sequence[Outcome]) -> list[Outcome]:
@@ -160,85 +193,69 @@ def base_of(outcomes: Sequence[Outcome]) -> list[Outcome]:
 
 
 def _failures(outcomes: Iterable[Outcome]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for outcome in outcomes:
-        if outcome.failure:
-            counts[outcome.failure] = counts.get(outcome.failure, 0) + 1
-    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+    """How often each kind of failure came, the most frequent first."""
+    counts = Counter(outcome.failure for outcome in outcomes if outcome.failure)
+    return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
-def entry(outcome: Outcome) -> dict[str, Any]:
-    """One question in the results file: the names of the golden suite, and beside them those every
-    results file has."""
-    query, checks, found = outcome.query, outcome.checks, outcome.found
-    hits = [hit_json(ranked) for ranked in outcome.ranked]
-    row: dict[str, Any] = {
-        "id": query.id,
-        "category": query.category,
-        "must": bool(query.must),
-        "query": query.text,
-        **{key: value for key, value in query.checks.items() if key != "expected_any"},
-        "expected_any": query.checks.get("expected_any") or [],
-        "k": checks.k,
-        "min_score": checks.min_score,
-        "passed": outcome.passed,
-        "first_rank": outcome.first_rank,
-        "rr": outcome.rr,
-        "latency_ms": outcome.result.millis if outcome.result else None,
-        "hits": hits,
-        "reason": outcome.reason,
-        "failure": outcome.failure,
-        "expected_rank": found.rank if found else None,
-        "expected_score": found.hit.score if found else None,
-        "negative_rank": outcome.negative.rank if outcome.negative else None,
-        "abstained": outcome.result is not None and outcome.result.abstained,
-        "query_id": query.id,
-        "query_text": query.text,
-        "query_type": query.type,
-        "query_topic": query.topic,
-        "num_results": len(hits),
-        "results": [ranked.hit.doc_id for ranked in outcome.ranked],
-        "grades": [1 if ranked.expected else None for ranked in outcome.ranked],
-        "judged": [1] * len(checks.expected),
-        "metrics": {
+def entry(outcome: Outcome) -> GoldenEntry:
+    """One question with its answer, and why it passed or failed."""
+    query, checks, first, answer = outcome.query, outcome.checks, outcome.found, outcome.result
+    stated = {key: value for key, value in query.checks.items() if key != "expected_any"}
+    return GoldenEntry(
+        query_id=query.id,
+        query_text=query.text,
+        category=query.category,
+        must=bool(query.must),
+        stated={**query.extra, **stated},
+        expected_any=query.checks.get("expected_any") or [],
+        k=checks.k,
+        min_score=checks.min_score,
+        passed=outcome.passed,
+        first_rank=outcome.first_rank,
+        rr=outcome.rr,
+        latency_ms=answer.millis if answer else None,
+        hits=[golden_hit(ranked) for ranked in outcome.ranked],
+        reason=outcome.reason,
+        failure=outcome.failure,
+        expected_rank=first.rank if first else None,
+        expected_score=first.hit.score if first else None,
+        negative_rank=outcome.negative.rank if outcome.negative else None,
+        abstained=answer is not None and answer.abstained,
+        query_type=query.type,
+        query_topic=query.topic,
+        num_results=len(outcome.ranked),
+        results=[ranked.hit.doc_id for ranked in outcome.ranked],
+        grades=[1 if ranked.expected else None for ranked in outcome.ranked],
+        judged=[1] * len(checks.expected),
+        metrics={
             "pass": None if outcome.failure == "error" else float(outcome.passed),
             "mrr_at_k": outcome.rr,
             "recall_at_k": outcome.recall,
         },
-    }
-    row |= {key: value for key, value in query.extra.items() if key not in row}
-    optional = {"as_of": query.as_of, "language": query.language, "notes": query.notes}
-    row |= {key: value for key, value in optional.items() if value}
-    if outcome.result is not None and outcome.result.error:
-        row["error"] = outcome.result.error
-    return row
+        as_of=query.as_of,
+        language=query.language,
+        notes=query.notes,
+        error=(answer.error or None) if answer is not None else None,
+    )
 
 
-def hit_json(ranked: Ranked) -> dict[str, Any]:
+def golden_hit(ranked: Ranked) -> GoldenHit:
     """A hit as it came, with its place under the suite's names, and whether it is what was asked
     for."""
     hit = ranked.hit
-    row: dict[str, Any] = {
-        "doc_id": hit.doc_id,
-        "score": hit.score,
-        **dict(_place_json(ranked)),
-        **hit_fields(hit),
-    }
-    row |= {key: value for key, value in (("title", hit.title), ("text", hit.text)) if value}
-    if (
-        match := "expected"
-        if ranked.expected
-        else "negative"
-        if ranked.negative
-        else "trap"
-        if ranked.trap
-        else ""
-    ):
-        row["match"] = match
-    return row
+    roles = (("expected", ranked.expected), ("negative", ranked.negative), ("trap", ranked.trap))
+    return GoldenHit(
+        doc_id=hit.doc_id,
+        score=hit.score,
+        fields={**dict(_place_fields(ranked)), **hit_fields(hit)},
+        title=hit.title,
+        text=hit.text,
+        match=next((role for role, holds in roles if holds), ""),
+    )
 
 
-def _place_json(ranked: Ranked) -> Iterator[tuple[str, str]]:
+def _place_fields(ranked: Ranked) -> Iterator[tuple[str, str]]:
     place = ranked.place
     names = {
         "law": min(place.law_names or place.act_numbers, default=""),
@@ -252,5 +269,5 @@ def _place_json(ranked: Ranked) -> Iterator[tuple[str, str]]:
     yield from ((key, value) for key, value in names.items() if value)
 
 
-def _bounds(interval: statistics.Interval) -> list[float | None]:
-    return [interval.low, interval.high]
+def _bounds(interval: statistics.Interval) -> Bounds:
+    return interval.low, interval.high

@@ -1,41 +1,46 @@
-"""(Run, GoldSet, measures) -> ScoreSheet: who is scored, which hits are judged, the means by
-slice."""
+"""(Run, GoldSet, measures) -> ScoreSheet -> GradedResults: every value, the means by slice with
+their intervals, and the receipt.
+
+A mean is over the queries that have a value: one that the run lacks scores 0, one whose call failed
+or that has no relevant document is left out and says why. Beside each mean stand its interval (a
+bootstrap over queries, see `statistics`) and what the unjudged hits could do to it (see
+`unjudged`)."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import chain
-from typing import Any, NamedTuple
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
-import polars as pl
 
-from assay.core.errors import InputError
-from assay.core.runs import pair_keys, query_chunks
-from assay.core.types import GoldSet, Query, Run, ScoreSheet, Slice, judgment_frame
-from assay.evaluation.measures import (
-    MEASURES,
-    NO_GRADE,
-    NO_RANK,
-    Integers,
-    JudgedHits,
-    Measure,
-    parse_measures,
-    rbp_residual,
+from assay.core.results import (
+    Bounds,
+    GradedEntry,
+    GradedReceipt,
+    GradedResults,
+    Intervals,
+    Metrics,
+    SliceCounts,
 )
-from assay.reports.notebook import NotebookSheet
+from assay.core.types import ASKED, GoldSet, Query, Run, ScoreSheet, Slice
+from assay.evaluation import statistics
+from assay.evaluation.judged import Prepared, Qrels, Scored, pack, prepare
+from assay.evaluation.measures import BINARY_SUITE, GRADED_SUITE, MEASURES, Measure, parse_measures
+from assay.evaluation.receipts import (
+    MISSING_POLICY,
+    TIE_POLICY,
+    UNJUDGED_POLICY,
+    gold_card,
+    latency,
+    measure_lines,
+)
+from assay.evaluation.unjudged import unjudged
 
 SLICE_KINDS = ("type", "topic", "category", "corpus", "language")
-# queries are scored in blocks of at most this many matrix cells, so one deep query costs little
-BLOCK_CELLS = 8_000_000
+FAILED = "failed: "  # how the reason of a failed call begins
 
-NEGATIVE = "no relevant document is known: a negative test, not a ranking query"
-UNJUDGED_QUERY = "no judgments"
-MISSING = "missing from the run: counted as 0"
-
-Qrels = Mapping[str, Mapping[str, int]]
-Scored = Mapping[str, Mapping[str, float]]
+Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
 def evaluate(
@@ -48,13 +53,13 @@ def evaluate(
     failed or has no relevant document has no value and says why. `counts` holds n_expected, n_run,
     n_scored and what else was met."""
     wanted = parse_measures(str(measure) for measure in measures)
-    prepared = _prepare(run, gold)
+    prepared = prepare(run, gold)
     values = np.full((len(prepared.queries), len(wanted)), np.nan)
-    for rows, hits in _pack(prepared):
+    for rows, hits in pack(prepared):
         for column, measure in enumerate(wanted):
             values[rows, column] = MEASURES[measure.name].compute(hits, measure)
     values[~prepared.scorable] = np.nan
-    return NotebookSheet(
+    return ScoreSheet(
         measures=tuple(map(str, wanted)),
         queries=prepared.queries,
         values=values,
@@ -65,411 +70,155 @@ def evaluate(
     )
 
 
-def _judged_at_10(prepared: _Prepared) -> np.ndarray[Any, np.dtype[np.float64]]:
-    found = np.bincount(
-        prepared.hit_query[prepared.hit_rank <= 10], minlength=len(prepared.queries)
-    )
+def default_measures(gold: GoldSet) -> tuple[str, ...]:
+    """The graded suite where grades reach 2, the binary one where a document is right or not."""
+    return GRADED_SUITE if gold.max_grade >= 2 else BINARY_SUITE
+
+
+def _judged_at_10(prepared: Prepared) -> Floats:
+    in_top = prepared.hit_query[prepared.hit_rank <= 10]
+    judged = np.bincount(in_top, minlength=len(prepared.queries))
     looked_at = np.minimum(prepared.returned, 10).astype(np.float64)
-    return np.where(looked_at > 0, found / np.maximum(looked_at, 1), np.nan)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Unjudged:
-    """What unjudged hits could do to a measure: by query, and the means over scored queries."""
-
-    measure: str
-    judged: float | None  # share of the hits inside the cutoff that are judged
-    judged_only: float | None  # with unjudged hits taken out of the ranking
-    worst: float | None
-    best: float | None
-    residual: (
-        float | None
-    )  # RBP: the weight of all that is unknown, unjudged hits and ranks beyond the list
-
-
-def unjudged(
-    run: Run | Scored, gold: GoldSet | Qrels, measures: Iterable[str | Measure]
-) -> dict[str, Unjudged]:
-    """For each measure: judged@k, the judged-only value, and bounds over every grade the unjudged
-    hits could get."""
-    wanted = parse_measures(str(measure) for measure in measures)
-    prepared = _prepare(run, gold)
-    collected: dict[str, list[np.ndarray[Any, Any]]] = {str(measure): [] for measure in wanted}
-    for rows, hits in _pack(prepared):
-        keep = prepared.scorable[rows]
-        for measure in wanted:
-            variants = _unjudged_variants(hits, measure)
-            collected[str(measure)].append(np.stack(variants)[:, keep])
-    return {name: Unjudged(**_means(name, parts)) for name, parts in collected.items()}
-
-
-def _means(name: str, parts: list[np.ndarray[Any, Any]]) -> dict[str, Any]:
-    table = np.concatenate(parts, axis=1) if parts else np.empty((5, 0))
-    means = [float(row.mean()) if row.size and not np.isnan(row[0]) else None for row in table]
-    return dict(
-        zip(
-            ("measure", "judged", "judged_only", "worst", "best", "residual"),
-            (name, *means),
-            strict=True,
-        )
-    )
-
-
-def _unjudged_variants(hits: JudgedHits, measure: Measure) -> list[np.ndarray[Any, Any]]:
-    formula = MEASURES[measure.name]
-    judged = MEASURES["Judged"].compute(hits, Measure("Judged", measure.cutoff))
-    if measure.name in ("Judged", "Bpref"):  # blind to unjudged hits by definition
-        value = formula.compute(hits, measure)
-        return [judged, value, value, value, np.full_like(value, np.nan)]
-    optimistic = _assume_relevant(hits, measure.cutoff)
-    # Bounds that hold whatever the grades: a larger ideal can only lower nDCG and AP, while every
-    # newly relevant hit
-    # enters both sides of recall, which it can only raise.
-    best_ideal, worst_ideal = (
-        (optimistic.ideal, hits.ideal)
-        if formula.ideal_in_bounds == "numerator"
-        else (hits.ideal, optimistic.ideal)
-    )
-    best = formula.compute(replace(optimistic, ideal=best_ideal), measure)
-    worst = formula.compute(replace(hits, ideal=worst_ideal), measure)
-    condensed = formula.compute(_condense(hits), measure)
-    residual = rbp_residual(hits, measure) if measure.name == "RBP" else np.full_like(worst, np.nan)
-    return [judged, condensed, worst, np.minimum(best, 1.0), residual]
-
-
-def _condense(hits: JudgedHits) -> JudgedHits:
-    """The ranking with unjudged hits taken out: judged hits move up."""
-    present = hits.ranks < NO_RANK
-    ranks = np.where(present, np.arange(1, hits.ranks.shape[1] + 1), NO_RANK)
-    return replace(hits, ranks=ranks, returned=present.sum(axis=1))
-
-
-def _assume_relevant(hits: JudgedHits, cutoff: int | None) -> JudgedHits:
-    """Every unjudged hit inside the cutoff gets the top grade; the ideal grows by them."""
-    depth = int(min(hits.returned.max(initial=0), cutoff or NO_RANK))
-    top = max(hits.max_grade, 1)
-    ranks = np.broadcast_to(np.arange(1, depth + 1), (len(hits.returned), depth))
-    returned = ranks <= hits.returned[:, None]
-    grades = np.where(returned, top, NO_GRADE)
-    row, column = np.nonzero(hits.ranks <= depth)
-    grades[row, hits.ranks[row, column] - 1] = hits.grades[row, column]
-    judged = np.zeros_like(returned)
-    judged[row, hits.ranks[row, column] - 1] = True
-    added = np.where(returned & ~judged, top, NO_GRADE)
-    ideal = -np.sort(-np.concatenate([hits.ideal, added], axis=1), axis=1)
-    return replace(hits, ranks=np.where(returned, ranks, NO_RANK), grades=grades, ideal=ideal)
+    return np.where(looked_at > 0, judged / np.maximum(looked_at, 1), np.nan)
 
 
 # ── slices ────────────────────────────────────────────────────────────────────────────────────────
 
 
 def slices_of(
-    queries: Sequence[Query], names: tuple[str, ...], values: np.ndarray[Any, np.dtype[np.float64]]
+    queries: Sequence[Query], names: tuple[str, ...], values: Floats
 ) -> tuple[Slice, ...]:
     """Means overall and by every attribute the queries carry. Queries without a value are left out
     and not counted."""
     scored = ~np.isnan(values).all(axis=1) if values.size else np.zeros(len(queries), bool)
-    parts = [_slice("overall", "", scored, names, values)]
+    slices = [_slice("overall", "", names, values[scored])]
     for kind in SLICE_KINDS:
         labels = np.array([getattr(query, kind) for query in queries], dtype=object)
         for label in dict.fromkeys(label for label in labels if label):
-            parts.append(_slice(kind, label, scored & (labels == label), names, values))
-    return tuple(parts)
+            slices.append(_slice(kind, label, names, values[scored & (labels == label)]))
+    return tuple(slices)
 
 
-def _slice(kind: str, name: str, members: Any, names: tuple[str, ...], values: Any) -> Slice:
-    n = int(members.sum())
-    means = values[members].mean(axis=0).tolist() if n else [None] * len(names)
-    return Slice(kind=kind, name=name, n=n, means=dict(zip(names, means, strict=True)))
+def _slice(kind: str, name: str, measures: tuple[str, ...], values: Floats) -> Slice:
+    n = len(values)
+    means = values.mean(axis=0).tolist() if n else [None] * len(measures)
+    return Slice(kind=kind, name=name, n=n, means=dict(zip(measures, means, strict=True)))
 
 
-# ── the join: which hits are judged, at which rank ────────────────────────────────────────────────
+# ── the results ───────────────────────────────────────────────────────────────────────────────────
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Prepared:
-    queries: tuple[Query, ...]
-    scorable: np.ndarray[Any, np.dtype[np.bool_]]
-    reasons: tuple[str, ...]
-    counts: Mapping[str, int]
-    returned: Integers
-    hit_query: Integers  # the judged hits of all queries, by query and rank
-    hit_rank: Integers
-    hit_grade: Integers
-    gold_query: Integers  # every judgment, by query, best grade first
-    gold_grade: Integers
-    max_grade: int
+def graded_results(run: Run, gold: GoldSet, measures: Sequence[str]) -> GradedResults:
+    """The scorecard, every query with its ranked ids and grades, and the receipt. When and where it
+    was scored is for the caller to add."""
+    sheet = evaluate(run, gold, measures)
+    lines = measure_lines(sheet.measures)
+    keys = {line.measure: line.key for line in lines}
+    kinds = dict.fromkeys(("type", "topic", *(each.kind for each in sheet.slices[1:])))
+    receipt = GradedReceipt(
+        measures=lines,
+        ties=TIE_POLICY[run.order],
+        unjudged_policy=UNJUDGED_POLICY,
+        missing_policy=MISSING_POLICY,
+        unjudged=unjudged(run, gold, measures),
+        n=_counts(sheet, gold),
+        counts=dict(sheet.counts),
+        latency_ms=latency(run),
+        top_k=run.environment.get("top_k"),
+        gold=gold_card(gold),
+        corpus_fingerprint=run.environment.get("corpus_fingerprint"),
+    )
+    return GradedResults(
+        timestamp="",
+        engine=run.engine,
+        overall=_by_key(sheet.overall, keys),
+        slices={
+            gold.slice_name(kind): {
+                name: _by_key(each, keys) for name, each in sheet.by(kind).items()
+            }
+            for kind in kinds
+        },
+        per_query=list(_entries(sheet, run, gold, keys)),
+        receipt=receipt,
+        intervals=intervals(sheet, keys, gold),
+    )
 
 
-def _prepare(run: Run | Scored, gold: GoldSet | Qrels) -> _Prepared:
-    gold_set = gold if isinstance(gold, GoldSet) else gold_from_dict(gold)
-    rows = {query_id: row for row, query_id in enumerate(gold_set.query_ids)}
-    gold_query = _rows_of(gold_set.judgments["query_id"], rows)
-    gold_grade = gold_set.judgments["grade"].to_numpy().astype(np.int64)
-    if (gold_query < 0).any():
-        stray = gold_set.judgments["query_id"][int(np.argmin(gold_query))]
-        raise InputError(
-            f"the gold set {gold_set.name!r} judges query {stray!r}, which is not among its queries"
-        )
-    keys = np.sort(pair_keys(gold_query, 1, gold_set.judgments["doc_id"]))
-    if (keys[1:] == keys[:-1]).any():
-        twice = gold_set.judgments.filter(
-            gold_set.judgments.select("query_id", "doc_id").is_duplicated()
-        ).row(0)
-        raise InputError(
-            f"document {twice[1]!r} is judged twice on query {twice[0]!r}",
-            hint="Keep one judgment a pair.",
-        )
-    errors: dict[str, str] = {}
-    order: Mapping[str, Any] = run.rows_by_query if isinstance(run, Run) else run
-    if isinstance(run, Run):
-        errors = _errors(run)
-        joined = _join_columns(run, gold_set, rows, gold_query)
-    else:
-        joined = _join_dicts(run, _as_dict(gold) if isinstance(gold, GoldSet) else gold, rows)
-    best_first = np.lexsort((-gold_grade, gold_query))
-    has_relevant = np.zeros(len(rows), bool)
-    has_relevant[gold_query[gold_grade >= 1]] = True
-    has_any = np.zeros(len(rows), bool)
-    has_any[gold_query] = True
-    reasons, scorable = _states(gold_set.query_ids, has_relevant, has_any, errors, order)
-    in_run = sum(1 for query_id in rows if query_id in order)
-    states = {"n_expected": len(rows), "n_run": in_run, "n_scored": int(scorable.sum())}
-    states |= {
-        "n_missing": reasons.count(MISSING),
-        "n_negative": reasons.count(NEGATIVE) + reasons.count(UNJUDGED_QUERY),
+def _by_key(part: Slice, keys: Mapping[str, str]) -> Metrics:
+    return {keys[measure]: mean for measure, mean in part.means.items()}
+
+
+def _counts(sheet: ScoreSheet, gold: GoldSet) -> SliceCounts:
+    kinds = dict.fromkeys(each.kind for each in sheet.slices[1:])
+    slices = {
+        gold.slice_name(kind): {name: each.n for name, each in sheet.by(kind).items()}
+        for kind in kinds
     }
-    states |= {
-        "n_failed": sum(query_id in errors for query_id in rows),
-        "n_extra": len(order) - in_run,
-    }
-    return _Prepared(
-        queries=gold_set.queries,
-        scorable=scorable,
-        reasons=reasons,
-        counts=states | {"ties": joined.ties} | (dict(run.counts) if isinstance(run, Run) else {}),
-        returned=joined.returned,
-        hit_query=joined.query,
-        hit_rank=joined.rank,
-        hit_grade=joined.grade,
-        gold_query=gold_query[best_first],
-        gold_grade=gold_grade[best_first],
-        max_grade=gold_set.max_grade,
-    )
+    return SliceCounts(overall=sheet.overall.n, slices=slices)
 
 
-def _states(
-    query_ids: list[str],
-    has_relevant: Any,
-    has_any: Any,
-    errors: Mapping[str, str],
-    run: Mapping[str, Any],
-) -> tuple[tuple[str, ...], np.ndarray[Any, np.dtype[np.bool_]]]:
-    reasons = []
-    for row, query_id in enumerate(query_ids):
-        if query_id in errors:
-            reasons.append(f"failed: {errors[query_id]}")
-        elif not has_any[row]:
-            reasons.append(UNJUDGED_QUERY)
-        elif not has_relevant[row]:
-            reasons.append(NEGATIVE)
-        else:
-            reasons.append("" if query_id in run else MISSING)
-    return tuple(reasons), np.array([reason in ("", MISSING) for reason in reasons], bool)
-
-
-def _errors(run: Run) -> dict[str, str]:
-    if "error" not in run.queries.columns:
-        return {}
-    failed = run.queries.filter(pl.col("error").is_not_null())
-    return dict(zip(failed["query_id"].to_list(), failed["error"].to_list(), strict=True))
-
-
-def _rows_of(query_ids: pl.Series, rows: Mapping[str, int]) -> Integers:
-    """The gold row of each query id (interned), -1 where the gold set has no such query."""
-    table = pl.DataFrame(
-        {"query_id": pl.Series(list(rows), dtype=pl.String).cast(pl.Categorical)}
-    ).with_row_index("row")
-    found = query_ids.to_frame("query_id").join(
-        table, on="query_id", how="left", maintain_order="left"
-    )
-    return found["row"].fill_null(-1).cast(pl.Int64).to_numpy()
-
-
-class _Joined(NamedTuple):
-    """The judged hits by query and rank; how many hits each query returned; how many share their
-    score."""
-
-    query: Integers
-    rank: Integers
-    grade: Integers
-    returned: Integers
-    ties: int
-
-
-def _join_columns(
-    run: Run, gold: GoldSet, rows_by_id: Mapping[str, int], gold_query: Integers
-) -> _Joined:
-    """One hash join of interned (query, document) pairs, kept in rank order."""
-    query_rows = np.array(
-        [rows_by_id.get(query_id, -1) for query_id in run.rows_by_query], np.int64
-    )
-    lengths = np.diff(run.offsets)
-    known = query_rows >= 0
-    returned = np.zeros(len(rows_by_id), np.int64)
-    returned[query_rows[known]] = lengths[known]
-    gold_keys = pl.DataFrame(
-        {
-            "key": pair_keys(gold_query, 1, gold.judgments["doc_id"]),
-            "grade": gold.judgments["grade"],
-            "query": gold_query,
-        }
-    )
-    parts, done = [], 0
-    for rows, part_lengths in query_chunks(lengths):
-        here = query_rows[done : done + len(part_lengths)]
-        in_chunk = np.zeros(len(rows_by_id) + 1, bool)
-        in_chunk[here] = True
-        keys = pair_keys(here, part_lengths, run.hits["doc_id"][rows])
-        asked = gold_keys.filter(in_chunk[gold_query])
-        part = pl.DataFrame({"key": keys}).with_row_index("at").join(asked, on="key", how="inner")
-        parts.append(
-            part.filter(pl.col("query") >= 0).select(
-                pl.col("at").cast(pl.Int64) + rows.start, "grade", "query"
+def intervals(sheet: ScoreSheet, keys: Mapping[str, str], gold: GoldSet) -> Intervals:
+    """The 95% interval of every mean, overall and by slice."""
+    overall: dict[str, Bounds] = {}
+    slices: dict[str, dict[str, dict[str, Bounds]]] = {}
+    scored = ~np.isnan(sheet.values).any(axis=1)
+    for each in sheet.slices:
+        in_slice = [
+            each.kind == "overall" or getattr(query, each.kind) == each.name
+            for query in sheet.queries
+        ]
+        rows = sheet.values[scored & np.array(in_slice)]
+        bounds: dict[str, Bounds] = {
+            keys[measure]: (interval.low, interval.high)
+            for measure, interval in zip(
+                sheet.measures, statistics.mean_intervals(rows), strict=True
             )
-        )
-        done += len(part_lengths)
-    joined = (
-        pl.concat(parts).sort("at")
-        if parts
-        else pl.DataFrame({"at": [], "grade": [], "query": []}, schema=_JOINED)
-    )
-    at = joined["at"].to_numpy()
-    begins = run.offsets[np.searchsorted(run.offsets, at, side="right") - 1]
-    order = np.argsort(
-        joined["query"].to_numpy(), kind="stable"
-    )  # the run may have the queries in another order
-    return _Joined(
-        query=joined["query"].to_numpy()[order],
-        rank=(at - begins + 1)[order],
-        grade=joined["grade"].to_numpy().astype(np.int64)[order],
-        returned=returned,
-        ties=run.counts.get("ties", 0),
-    )
-
-
-_JOINED = {"at": pl.Int64, "grade": pl.Int32, "query": pl.Int64}
-
-
-def _join_dicts(run: Scored, qrels: Qrels, rows: Mapping[str, int]) -> _Joined:
-    """The same join for dicts: look each judged document up and count the scores above it. No
-    string is copied."""
-    returned = np.zeros(len(rows), np.int64)
-    ties = 0
-    found: list[int] = []
-    ranks, grades = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    for query_id, row in rows.items():
-        scored = run.get(query_id)
-        if not scored:
-            continue
-        returned[row] = len(scored)
-        judged = {
-            doc_id: grade for doc_id, grade in qrels.get(query_id, {}).items() if doc_id in scored
         }
-        query_ranks, query_ties = _ranks_of(judged, scored, query_id)
-        ties += query_ties
-        found.extend([row] * len(judged))
-        ranks.append(query_ranks)
-        grades.append(np.fromiter(judged.values(), np.int64, len(judged)))
-    hit_query, hit_rank = np.array(found, np.int64), np.concatenate(ranks)
-    order = np.lexsort((hit_rank, hit_query))
-    return _Joined(hit_query[order], hit_rank[order], np.concatenate(grades)[order], returned, ties)
+        if each.kind == "overall":
+            overall = bounds
+        else:
+            slices.setdefault(gold.slice_name(each.kind), {})[each.name] = bounds
+    return Intervals(overall=overall, slices=slices)
 
 
-def _ranks_of(
-    wanted: Collection[str], scored: Mapping[str, float], query_id: str
-) -> tuple[Integers, int]:
-    """The rank of each wanted document by (score, id), both descending; and how many hits share
-    their score."""
-    every = np.fromiter(scored.values(), np.float64, len(scored))
-    every.sort()
-    if every[-1] != every[-1]:  # NaN sorts last
-        raise InputError(
-            f"query {query_id!r}: a score is NaN", hint="Every score must be a number."
+def _entries(
+    sheet: ScoreSheet, run: Run, gold: GoldSet, keys: Mapping[str, str]
+) -> Iterator[GradedEntry]:
+    grades: dict[str, dict[str, int]] = {query_id: {} for query_id in gold.query_ids}
+    columns = gold.judgments.select("query_id", "doc_id", "grade")
+    for query_id, doc_id, grade in columns.iter_rows():
+        grades[query_id][doc_id] = grade
+    asked = _asked(gold)
+    millis = run.queries["millis"].to_list() if "millis" in run.queries.columns else None
+    for row, query in enumerate(sheet.queries):
+        doc_ids = run.doc_ids(query.id)
+        values = zip(sheet.measures, sheet.values[row].tolist(), strict=True)
+        reason = sheet.reasons[row]
+        at = run.rows_by_query.get(query.id)
+        yield GradedEntry(
+            query_id=query.id,
+            query_text=query.text,
+            query_type=query.type,
+            query_topic=query.topic,
+            query_category=query.category,
+            query_corpus=query.corpus,
+            query_language=query.language,
+            query_practice_area=query.topic if gold.from_logs else None,
+            num_results=len(doc_ids),
+            results=doc_ids,
+            metrics={keys[name]: None if math.isnan(value) else value for name, value in values},
+            grades=[grades[query.id].get(doc_id) for doc_id in doc_ids],
+            judged=sorted(grades[query.id].values(), reverse=True),
+            asked=[doc_id for doc_id in doc_ids if (query.id, doc_id) in asked],
+            reason=reason,
+            latency_ms=millis[at] if millis is not None and at is not None else None,
+            error=reason.removeprefix(FAILED) if reason.startswith(FAILED) else None,
         )
-    scores = np.fromiter((scored[doc_id] for doc_id in wanted), np.float64, len(wanted))
-    from_top = len(every) - np.searchsorted(every, scores)
-    equal = every[1:] == every[:-1]
-    if not equal.any():
-        return from_top, 0
-    ties = int(np.count_nonzero(np.append(equal, False) | np.append(False, equal)))
-    if (
-        np.searchsorted(every, scores, side="right") + from_top == len(every) + 1
-    ).all():  # none of the wanted is tied
-        return from_top, ties
-    order = sorted(scored, key=lambda doc_id: (scored[doc_id], doc_id), reverse=True)
-    place = {doc_id: rank for rank, doc_id in enumerate(order, start=1)}
-    return np.fromiter((place[doc_id] for doc_id in wanted), np.int64, len(wanted)), ties
 
 
-def gold_from_dict(qrels: Qrels) -> GoldSet:
-    """A gold set from {query_id: {doc_id: grade}}."""
-    lengths = [len(grades) for grades in qrels.values()]
-    frame = judgment_frame(
-        pl.Series(list(qrels), dtype=pl.String).gather(np.repeat(np.arange(len(qrels)), lengths)),
-        list(chain.from_iterable(qrels.values())),
-        list(chain.from_iterable(grades.values() for grades in qrels.values())),
-    )
-    return GoldSet(
-        name="", queries=tuple(Query(id=query_id, text="") for query_id in qrels), judgments=frame
-    )
-
-
-def _as_dict(gold: GoldSet) -> dict[str, dict[str, int]]:
-    qrels: dict[str, dict[str, int]] = {}
-    for query_id, doc_id, grade in gold.judgments.select("query_id", "doc_id", "grade").iter_rows():
-        qrels.setdefault(query_id, {})[doc_id] = grade
-    return qrels
-
-
-def _pack(prepared: _Prepared) -> Iterator[tuple[Integers, JudgedHits]]:
-    """Blocks of queries as padded matrices; queries of like width share a block."""
-    total = len(prepared.queries)
-    hit_counts = np.bincount(prepared.hit_query, minlength=total)
-    gold_counts = np.bincount(prepared.gold_query[prepared.gold_query >= 0], minlength=total)
-    widths = np.maximum(np.maximum(hit_counts, gold_counts), 1)
-    order = np.argsort(widths, kind="stable")
-    start = 0
-    while start < total:
-        end = start + 1
-        while end < total and (end + 1 - start) * widths[order[end]] <= BLOCK_CELLS:
-            end += 1
-        rows = np.sort(order[start:end])
-        yield (
-            rows,
-            JudgedHits(
-                ranks=_matrix(prepared.hit_query, prepared.hit_rank, hit_counts, rows, NO_RANK),
-                grades=_matrix(prepared.hit_query, prepared.hit_grade, hit_counts, rows, NO_GRADE),
-                ideal=_matrix(
-                    prepared.gold_query, prepared.gold_grade, gold_counts, rows, NO_GRADE
-                ),
-                returned=prepared.returned[rows],
-                max_grade=prepared.max_grade,
-            ),
-        )
-        start = end
-
-
-def _matrix(
-    query: Integers, value: Integers, counts: Integers, rows: Integers, padding: int
-) -> Integers:
-    """Values sorted by query, as one padded row for each of `rows`."""
-    starts = np.searchsorted(query, rows)
-    columns = np.arange(counts[rows].max(initial=0))
-    inside = columns < counts[rows][:, None]
-    source = np.where(inside, starts[:, None] + columns, 0)
-    return (
-        np.where(inside, value[source], padding)
-        if value.size
-        else np.full(source.shape, padding, np.int64)
-    )
+def _asked(gold: GoldSet) -> set[tuple[str, str]]:
+    """The pairs judged because `gold next` asked for them."""
+    if "source" not in gold.judgments.columns:
+        return set()
+    asked = gold.judgments.filter(gold.judgments["source"] == ASKED)
+    return set(asked.select("query_id", "doc_id").iter_rows())

@@ -199,8 +199,10 @@ MEASURES = _Table(
     {
         "nDCG": Formula(
             compute=_ndcg,
-            text="sum of gain/log2(rank+1) over the top k, divided by the same sum for the best possible order of all "
-            "judged documents",
+            text=(
+                "sum of gain/log2(rank+1) over the top k, divided by the same sum for the best "
+                "possible order of all judged documents"
+            ),
             source="Järvelin & Kekäläinen 2002",
             params={"gain": "linear"},
         ),
@@ -227,7 +229,10 @@ MEASURES = _Table(
         ),
         "AP": Formula(
             compute=_average_precision,
-            text="precision at the rank of each relevant hit, summed and divided by all documents judged relevant",
+            text=(
+                "precision at the rank of each relevant hit, summed and divided by all documents "
+                "judged relevant"
+            ),
             source="Harman 1992; as trec_eval's map",
             params={"rel": 1},
         ),
@@ -246,7 +251,10 @@ MEASURES = _Table(
         ),
         "Bpref": Formula(
             compute=_bpref,
-            text="how often a relevant hit stands above judged not-relevant ones; unjudged hits are ignored",
+            text=(
+                "how often a relevant hit stands above judged not-relevant ones; unjudged hits are "
+                "ignored"
+            ),
             source="Buckley & Voorhees 2004; as trec_eval's bpref",
             params={"rel": 1},
             cutoff="none",

@@ -7,11 +7,19 @@ import math
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from assay.core.errors import InputError
 from assay.core.files import read_json
+from assay.core.results import Results
+from assay.core.results_file import from_json
 from assay.core.runs import run_from_results
 from assay.core.types import Hit, QueryResult, Run
-from assay.formats.schema import describe, expect, id_of, unique
+from assay.formats.schema import complaint, describe, expect, id_of, unique
+
+NOT_OURS = (
+    "It is not a results file of Assay; score results of another tool first: assay score --run."
+)
 
 ID_KEYS = ("doc_id", "id", "opinion_id", "node_id")
 PLACE_KEYS = (
@@ -39,7 +47,16 @@ def read_run(path: Path) -> Run:
     )
 
 
-def read_results(path: Path) -> tuple[str, list[QueryResult]]:
+def read_results(path: Path) -> Results:
+    """A results file of Assay, of any version."""
+    raw = read_json(path)
+    try:
+        return from_json(raw)
+    except msgspec.ValidationError as error:
+        raise complaint(error, path, "$", NOT_OURS) from error
+
+
+def read_answers(path: Path) -> tuple[str, list[QueryResult]]:
     """The engine's name and every answer with all its hits carry: law, section_num, moment, page,
     text, …
 

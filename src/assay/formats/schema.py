@@ -23,10 +23,13 @@ def record(value: Any, kind: type[T], path: Path, at: str, hint: str = "") -> T:
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        message, _, inner = str(error).partition(" - at `$")
-        raise InputError(
-            _plain(message), where=f"{path}: {at}{inner.rstrip('`')}", hint=hint
-        ) from error
+        raise complaint(error, path, at, hint) from error
+
+
+def complaint(error: msgspec.ValidationError, path: Path, at: str, hint: str = "") -> InputError:
+    """What msgspec says, in the words of people who edit JSON, with the place."""
+    message, _, inner = str(error).partition(" - at `$")
+    return InputError(_plain(message), where=f"{path}: {at}{inner.rstrip('`')}", hint=hint)
 
 
 def unknown_keys(value: JsonObject, kind: type[msgspec.Struct]) -> JsonObject:
@@ -114,12 +117,13 @@ PLAIN = {
 
 
 def _plain(message: str) -> str:
-    """msgspec says "Expected `int | null`, got `str`"; people who edit JSON say number and
-    string."""
+    """msgspec says "Expected `int | null`, got `str`"; people who edit JSON say number and string."""
     message = re.sub(r"Object missing required field `([^`]*)`", r"the key \1 is missing", message)
-    message = re.sub(
-        r"`([^`]*)`",
-        lambda kinds: " or ".join(PLAIN.get(k, k) for k in kinds[1].split(" | ")),
-        message,
-    )
+    message = re.sub(r"`([^`]*)`", lambda kinds: _kinds_in_words(kinds[1]), message)
     return message[:1].lower() + message[1:]
+
+
+def _kinds_in_words(kinds: str) -> str:
+    names = kinds.split(" | ")
+    told = [name for name in names if name != "int" or "float" not in names]
+    return " or ".join(PLAIN.get(name, name) for name in told)

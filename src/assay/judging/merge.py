@@ -27,13 +27,13 @@ def merge(
     """A judge's later word stands for the earlier. A pair with two grades is a conflict, unless
     `replace` puts the given one in the place of the known one, which it then names as
     superseded."""
-    latest = {(one.query_id, one.doc_id, one.judge): one for one in given}
+    latest = {(judgment.query_id, judgment.doc_id, judgment.judge): judgment for judgment in given}
     by_pair: dict[Pair, list[Judgment]] = {}
-    for one in latest.values():
-        by_pair.setdefault((one.query_id, one.doc_id), []).append(one)
+    for judgment in latest.values():
+        by_pair.setdefault((judgment.query_id, judgment.doc_id), []).append(judgment)
     new, already, conflicts = list[Judgment](), 0, list[str]()
     for pair, words in by_pair.items():
-        before, grades = known.get(pair), {one.grade for one in words}
+        before, grades = known.get(pair), {judgment.grade for judgment in words}
         if before is not None and grades == {before.grade}:
             already += 1
         elif len(grades) == 1 and (before is None or replace):
@@ -48,12 +48,14 @@ def _together(words: Sequence[Judgment], before: Judgment | None) -> Judgment:
     """Judges who agree are all named."""
     return msgspec.structs.replace(
         words[-1],
-        judge=", ".join(dict.fromkeys(one.judge for one in words if one.judge)),
-        rationale="; ".join(dict.fromkeys(one.rationale for one in words if one.rationale)),
+        judge=", ".join(dict.fromkeys(word.judge for word in words if word.judge)),
+        rationale="; ".join(dict.fromkeys(word.rationale for word in words if word.rationale)),
         supersedes=_said(before) if before is not None else words[-1].supersedes,
     )
 
 
-def _said(one: Judgment) -> str:
-    by, at = f" by {one.judge}" if one.judge else "", f" on {one.at[:10]}" if one.at else ""
-    return f"grade {one.grade}{by}{at}" + (f" ({one.rationale})" if one.rationale else "")
+def _said(judgment: Judgment) -> str:
+    by = f" by {judgment.judge}" if judgment.judge else ""
+    at = f" on {judgment.at[:10]}" if judgment.at else ""
+    why = f" ({judgment.rationale})" if judgment.rationale else ""
+    return f"grade {judgment.grade}{by}{at}{why}"

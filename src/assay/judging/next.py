@@ -1,22 +1,30 @@
 """What to judge next: the pairs whose grade could change the decision most.
 
-An unjudged hit is a random grade (see `belief`), so a measure is a random number: its mean says
-which way the decision goes, its spread how sure that is. A pair is worth the part of the spread
-that its grade takes away on average; the largest comes first (after Carterette, Allan & Sitaraman
-2006, "Minimal test collections", for any measure and with the chance of relevance learnt from the
-judgments at hand)."""
+An unjudged hit is a random grade (see `evaluation.belief`), so a measure is a random number: its
+mean says which way the decision goes, its spread how sure that is. A pair is worth the part of the
+spread that its grade takes away on average; the largest comes first. The idea is Carterette, Allan
+& Sitaraman's (2006, "Minimal test collections for retrieval evaluation"), taken beyond average
+precision to any measure, and with the chance of relevance learnt from the judgments at hand.
+
+How it is computed: the top lists become one padded table (`_table`); grades are drawn for every
+unjudged hit from the belief (`_guess`), and the measure under each draw gives mean and spread
+(`_standing`). What one pair's grade would change is measured by setting it to every grade in turn
+while the query's other hits stay as drawn (`_effects`), and `belief.plan` puts the pairs in order,
+narrowing the belief after each as if its grade were known. The draws have a fixed seed: the same
+results give the same list.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any
 
 import msgspec
 import numpy as np
 
+from assay.core.results import GradedEntry, Pair
 from assay.evaluation.belief import Belief, chances, draw, learn, plan
 from assay.evaluation.measures import (
     MEASURES,
@@ -36,20 +44,7 @@ SEED = 20_260
 UNJUDGED, ABSENT = -1, -2
 NORMAL = NormalDist()
 
-
-class Pair(msgspec.Struct, frozen=True, kw_only=True):
-    """An unjudged pair: what its being relevant would change, and how much of the doubt its
-    judgment removes."""
-
-    query_id: str
-    query_text: str
-    doc_id: str
-    rank_a: int | None
-    rank_b: int | None
-    effect: float  # of being relevant, on the mean or on the difference of means
-    # what its judgment is expected to change: the effect times the chance of being relevant
-    change: float
-    narrowing: float  # share of the variance that is gone with it, after the pairs before it
+Entries = Sequence[GradedEntry]
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,9 +62,7 @@ class Decision(Standing, frozen=True, kw_only=True):
     measure: str
     threshold: float
     pairs: list[Pair]
-    # how many of the pairs, in this order, are expected to bring the confidence to the level asked
-    # for
-    needed: int
+    needed: int  # how many of the pairs are expected to bring the confidence to the level
     level: float
 
 
@@ -78,14 +71,12 @@ class _Table:
     """Every query's documents in the top lists, padded: grades (UNJUDGED, ABSENT), the ranks in
     each system, and all judged grades of the query."""
 
-    entries: list[Mapping[str, Any]]
+    entries: list[GradedEntry]
     documents: list[list[str]]
     grades: Integers
     ranks: tuple[Integers, ...]
     judged: Integers
-    asked: (
-        Integers  # 1 where the grade was asked for, or is still open; 0 where it was known before
-    )
+    asked: Integers  # 1 where the grade was asked for, or is open; 0 where it was known before
     returned: tuple[Integers, ...]
     top: int
 
@@ -102,17 +93,17 @@ class _Guess:
 
 
 def next_to_judge(
-    a: Mapping[str, Any],
-    b: Mapping[str, Any] | None = None,
+    first: Entries,
+    second: Entries | None = None,
     *,
     measure: str = "nDCG@10",
     threshold: float = 0.0,
     level: float = 0.95,
 ) -> Decision:
-    """Is B better than A by more than `threshold` (two results), or does A reach `threshold` (one)?
-    Over the queries that all have scored."""
+    """Is the second better than the first by more than `threshold`, or, alone, does the first reach
+    `threshold`? Over the queries that all have scored."""
     wanted = parse_measure(measure)
-    table = _table(a, b, wanted)
+    table = _table(first, second, wanted)
     guess = _guess(table)
     stand = _standing(table, wanted, guess, threshold)
     chance = chances(guess.belief, guess.features, guess.spots[:, 0])
@@ -133,15 +124,15 @@ def next_to_judge(
 
 
 def standing(
-    a: Mapping[str, Any],
-    b: Mapping[str, Any] | None = None,
+    first: Entries,
+    second: Entries | None = None,
     *,
     measure: str = "nDCG@10",
     threshold: float = 0.0,
 ) -> Standing:
     """How sure the decision is now, without a plan what to judge."""
     wanted = parse_measure(measure)
-    table = _table(a, b, wanted)
+    table = _table(first, second, wanted)
     return _standing(table, wanted, _guess(table), threshold)
 
 
@@ -169,62 +160,62 @@ def _standing(table: _Table, measure: Measure, guess: _Guess, threshold: float) 
 # ── the queries as one table ──────────────────────────────────────────────────────────────────────
 
 
-def _table(a: Mapping[str, Any], b: Mapping[str, Any] | None, measure: Measure) -> _Table:
-    others = {entry["query_id"]: entry for entry in b["per_query"]} if b is not None else {}
-    entries = [
-        (entry, *((others[entry["query_id"]],) if b is not None else ()))
-        for entry in a["per_query"]
-        if (b is None or entry["query_id"] in others)
-        and max(entry["judged"], default=0) > 0
-        and not entry.get("error")
-    ]
+def _table(first: Entries, second: Entries | None, measure: Measure) -> _Table:
+    lists = _side_by_side(first, second)
     depth = measure.cutoff or DEEPEST
-    rows = [_documents(systems, depth) for systems in entries]
+    rows = [_documents(systems, depth) for systems in lists]
     width = max(map(len, rows), default=0)
     grades = np.full((len(rows), width), ABSENT, np.int64)
-    ranks = tuple(
-        np.full((len(rows), width), NO_RANK, np.int64) for _ in range(1 if b is None else 2)
-    )
-    all_judged = [
-        max((entry["judged"] for entry in systems), key=len) for systems in entries
-    ]  # the later gold set
-    judged = np.full((len(rows), max(map(len, all_judged), default=0)), NO_GRADE, np.int64)
     asked = np.ones((len(rows), width), np.int64)
-    for row, (systems, found) in enumerate(zip(entries, rows, strict=True)):
-        on_request = {doc_id for entry in systems for doc_id in entry.get("asked", ())}
+    ranks = tuple(
+        np.full((len(rows), width), NO_RANK, np.int64) for _ in range(1 if second is None else 2)
+    )
+    # where the two were scored on a set that grew in between, the later judgments are the longer
+    all_judged = [max((entry.judged for entry in systems), key=len) for systems in lists]
+    judged = np.full((len(rows), max(map(len, all_judged), default=0)), NO_GRADE, np.int64)
+    for row, (systems, documents) in enumerate(zip(lists, rows, strict=True)):
+        on_request = {doc_id for entry in systems for doc_id in entry.asked}
         judged[row, : len(all_judged[row])] = all_judged[row]
-        for column, (doc_id, (grade, places)) in enumerate(found.items()):
+        for column, (doc_id, (grade, places)) in enumerate(documents.items()):
             grades[row, column] = UNJUDGED if grade is None else max(grade, 0)
             asked[row, column] = grade is None or doc_id in on_request
             for system, rank in places.items():
                 ranks[system][row, column] = rank
     return _Table(
-        entries=[systems[0] for systems in entries],
-        documents=[list(found) for found in rows],
+        entries=[systems[0] for systems in lists],
+        documents=[list(documents) for documents in rows],
         grades=grades,
         ranks=ranks,
         judged=judged,
         asked=asked,
         returned=tuple(
-            np.array([len(systems[k]["results"]) for systems in entries], np.int64)
-            for k in range(len(ranks))
+            np.array([len(systems[system].results) for systems in lists], np.int64)
+            for system in range(len(ranks))
         ),
         top=max(int(judged.max(initial=1)), 1),
     )
 
 
+def _side_by_side(first: Entries, second: Entries | None) -> list[tuple[GradedEntry, ...]]:
+    """The entries of one query together, for queries that all have and that can be scored."""
+    scorable = [entry for entry in first if max(entry.judged, default=0) > 0 and not entry.error]
+    if second is None:
+        return [(entry,) for entry in scorable]
+    others = {entry.query_id: entry for entry in second}
+    return [(entry, others[entry.query_id]) for entry in scorable if entry.query_id in others]
+
+
 def _documents(
-    systems: Sequence[Mapping[str, Any]], depth: int
+    systems: Sequence[GradedEntry], depth: int
 ) -> dict[str, tuple[int | None, dict[int, int]]]:
     """{document: (grade, {system: rank})} over the top of every list."""
-    found: dict[str, tuple[int | None, dict[int, int]]] = {}
+    documents: dict[str, tuple[int | None, dict[int, int]]] = {}
     for system, entry in enumerate(systems):
-        for rank, (doc_id, grade) in enumerate(
-            zip(entry["results"][:depth], entry["grades"], strict=False), start=1
-        ):
-            known, places = found.get(doc_id, (None, {}))
-            found[doc_id] = (grade if known is None else known, places | {system: rank})
-    return found
+        top = zip(entry.results[:depth], entry.grades, strict=False)
+        for rank, (doc_id, grade) in enumerate(top, start=1):
+            known, places = documents.get(doc_id, (None, {}))
+            documents[doc_id] = (grade if known is None else known, places | {system: rank})
+    return documents
 
 
 def _features(table: _Table) -> Floats:
@@ -249,7 +240,7 @@ def _values(table: _Table, measure: Measure, rows: Integers, grades: Integers) -
     was_unjudged = table.grades[rows] == UNJUDGED
     pool = np.concatenate([table.judged[rows], np.where(was_unjudged, grades, NO_GRADE)], axis=1)
     ideal = -np.sort(-pool, axis=1)
-    found = []
+    values = []
     for ranks, returned in zip(table.ranks, table.returned, strict=True):
         order = np.argsort(ranks[rows], axis=1, kind="stable")
         placed = np.take_along_axis(ranks[rows], order, axis=1)
@@ -257,8 +248,8 @@ def _values(table: _Table, measure: Measure, rows: Integers, grades: Integers) -
         hits = JudgedHits(
             ranks=placed, grades=mine, ideal=ideal, returned=returned[rows], max_grade=table.top
         )
-        found.append(MEASURES[measure.name].compute(hits, measure))
-    return found[0] if len(found) == 1 else found[1] - found[0]
+        values.append(MEASURES[measure.name].compute(hits, measure))
+    return values[0] if len(values) == 1 else values[1] - values[0]
 
 
 def _totals(table: _Table, measure: Measure, spots: Integers, drawn: Integers) -> Floats:
@@ -331,26 +322,26 @@ def _drawn_rows(table: _Table, spots: Integers, drawn: Integers, part: Integers)
 def _pairs(
     table: _Table, spots: Integers, effects: Floats, chance: Floats, narrowing: Floats
 ) -> list[Pair]:
-    found = []
+    pairs = []
     figures = zip(effects.tolist(), chance.tolist(), narrowing.tolist(), strict=True)
-    for (row, column), (effect, likely, part) in zip(spots.tolist(), figures, strict=True):
+    for (row, column), (effect, likely, share) in zip(spots.tolist(), figures, strict=True):
         ranks = [
             int(ranks[row, column]) if ranks[row, column] < NO_RANK else None
             for ranks in table.ranks
         ]
-        found.append(
+        pairs.append(
             Pair(
-                query_id=table.entries[row]["query_id"],
-                query_text=table.entries[row].get("query_text", ""),
+                query_id=table.entries[row].query_id,
+                query_text=table.entries[row].query_text,
                 doc_id=table.documents[row][column],
                 rank_a=ranks[0],
                 rank_b=ranks[1] if len(ranks) > 1 else None,
                 effect=effect,
                 change=effect * likely,
-                narrowing=part,
+                narrowing=share,
             )
         )
-    return found
+    return pairs
 
 
 def _confidence(expected: float, deviation: float) -> float:

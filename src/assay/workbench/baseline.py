@@ -1,69 +1,68 @@
-"""The verbs that leave something for the team after a score: evaluation reports and the committed
-baseline."""
+"""The committed baseline: reading it, the change against it, and recording a new one."""
 
 from __future__ import annotations
 
 import getpass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-from assay import formats
-from assay.core.errors import UsageError
+import msgspec
+
+from assay.core.errors import InputError, UsageError
 from assay.core.files import write_atomic
 from assay.core.fingerprints import git_state
-from assay.reports import exports, golden_report
-from assay.workbench.score import encode, refuse_output
+from assay.core.results import Baseline, GoldenResults, Metrics, Recorded, Results
+from assay.core.results_file import encode, to_json
+from assay.evaluation.comparison import incomparable
+from assay.formats.results_json import read_results
 
 
-def check_language(language: str, dataset: Path) -> None:
-    """Before an engine runs for an hour: is there a report in this language on this gold set?"""
-    if language not in golden_report.LANGUAGES:
-        raise UsageError(
-            f"no report in language {language!r}",
-            hint=f"Known: {', '.join(golden_report.LANGUAGES)}.",
+def read_baseline(path: Path | None, *, golden: bool) -> Results | None:
+    """The baseline where there is one yet. That of a golden set is of one."""
+    if path is None or not path.exists():
+        return None
+    then = read_results(path)
+    if golden and not isinstance(then, GoldenResults):
+        raise InputError(
+            "the baseline is not of a golden set",
+            where=str(path),
+            hint="Write one with --update-baseline.",
         )
-    if language != "en" and not any(query.checks for query in formats.read_gold(dataset).queries):
-        raise UsageError(
-            f"the report on a graded set is not written in language {language!r}",
-            where=str(dataset),
-            hint="That of a golden set is; leave --language out.",
-        )
+    return then
 
 
-def check_report(target: Path, *inputs: Path | None) -> None:
-    """Before an engine runs for an hour: could the report be written there, and would it spare the
-    inputs?"""
-    if target.suffix == ".md":
-        refuse_output(target, *inputs)
-    elif target.exists() and not target.is_dir():
-        raise UsageError(
-            "is a file, and not a Markdown file",
-            where=str(target),
-            hint="Give a folder, or a file name that ends in .md.",
-        )
-    else:
-        refuse_output(target / "eval-report.md" if target.is_dir() else target)
+def stale_reason(results: Results, then: Results | None) -> str:
+    """Why the baseline cannot be compared with; empty when it can, or where there is none."""
+    return "; ".join(incomparable(then.receipt, results.receipt)) if then is not None else ""
 
 
-def write_reports(results: dict[str, Any], target: Path, *, language: str = "en") -> list[Path]:
-    """A name that ends in .md is one Markdown report. Anything else is a folder, which gets
-    eval-report-DATE.json (the results file) and eval-report-DATE.md; a second run on the same day
-    replaces the first."""
-    check_report(target)
-    text = (
-        golden_report.markdown(results, language=language)
-        if "gates" in results
-        else exports.eval_report(results)
+def against(results: Results, then: Results, path: Path) -> Baseline:
+    """The change of every figure, overall and in the slices that both have."""
+    return Baseline(
+        path=str(path),
+        stale=stale_reason(results, then),
+        recorded=then.recorded,
+        gold_status=then.receipt.gold.status,
+        delta=_differences(results.overall, then.overall),
+        slices={
+            kind: {
+                name: _differences(figures, then.slices[kind][name])
+                for name, figures in names.items()
+                if name in then.slices[kind]
+            }
+            for kind, names in results.slices.items()
+            if then.slices.get(kind)
+        },
     )
-    if target.suffix == ".md":
-        write_atomic(target, text)
-        return [target]
-    name = f"eval-report-{results['timestamp'][:10]}"
-    written = [target / f"{name}.json", target / f"{name}.md"]
-    for path, data in zip(written, (encode(results), text.encode()), strict=True):
-        write_atomic(path, data)
-    return written
+
+
+def _differences(now: Metrics, then: Metrics) -> dict[str, float]:
+    """Where both have a value."""
+    return {
+        key: value - before
+        for key, value in now.items()
+        if value is not None and (before := then.get(key)) is not None
+    }
 
 
 def who_records(by: str) -> str:
@@ -76,14 +75,10 @@ def who_records(by: str) -> str:
         raise UsageError("nobody is named", hint="Say who with --by NAME.") from None
 
 
-def update_baseline(results: dict[str, Any], path: Path, *, by: str, why: str) -> dict[str, Any]:
+def update_baseline(results: Results, path: Path, *, by: str, why: str) -> Recorded:
     """Record these results as the new baseline: who, when, why and at which commit."""
-    recorded = {
-        "by": by,
-        "why": why,
-        "at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "git": git_state(),
-    }
-    kept = {key: value for key, value in results.items() if key != "baseline"}
-    write_atomic(path, encode(kept | {"recorded": recorded}))
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    recorded = Recorded(by=by, why=why, at=now, git=git_state())
+    kept = msgspec.structs.replace(results, baseline=None, recorded=recorded)
+    write_atomic(path, encode(to_json(kept)))
     return recorded

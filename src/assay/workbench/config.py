@@ -13,7 +13,8 @@ import msgspec
 
 from assay.core.errors import InputError
 from assay.core.files import decode, read_bytes
-from assay.evaluation.gates import Gate, mistake
+from assay.core.results import Gate
+from assay.evaluation.gates import mistake
 
 CONFIG_NAME = "assay.toml"
 NAMED = re.compile(

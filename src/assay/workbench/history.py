@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from pathlib import Path
 
 import msgspec
 
@@ -17,7 +16,7 @@ from assay.store.records import RunRecord
 from assay.telemetry.recorder import new_id
 from assay.workbench.config import Config, EngineConfig
 from assay.workbench.opening import Page, Service, gold_path, page_of, page_size, stored_name
-from assay.workbench.score import score
+from assay.workbench.score import configured, score
 
 __all__ = [
     "Comparison",
@@ -52,15 +51,7 @@ def evaluate(service: Service, gold: str, engine: str) -> KeptRun:
     """Score a configured engine on a configured gold set, and keep the run."""
     path = gold_path(service, gold)
     chosen = _configured(service.config, engine)
-    scored = score(
-        path,
-        search_module=chosen.search_module,
-        engine=chosen.engine,
-        top_k=chosen.top_k,
-        corpus=Path(chosen.corpus) if chosen.corpus else None,
-        run_file=Path(chosen.run) if chosen.run else None,
-    )
-    results = from_json(scored.results)
+    results = score(configured(chosen, path)).results
     record = RunRecord(
         id=new_id(),
         at=service.clock(),
@@ -111,7 +102,7 @@ def compare_runs(service: Service, run_ids: Sequence[str], *, force: bool = Fals
         raise InputError("give at least two runs to compare")
     engines = [run.engine for run in kept]
     names = engines if len(set(engines)) == len(engines) else list(run_ids)
-    return compare([to_json(run.results) for run in kept], names, force=force)
+    return compare([run.results for run in kept], names, force=force)
 
 
 def explain(service: Service, run_id: str, query_id: str) -> Explanation:

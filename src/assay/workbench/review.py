@@ -12,7 +12,6 @@ import msgspec
 from assay import formats
 from assay.core.errors import InputError
 from assay.core.results import GradedResults
-from assay.core.results_file import to_json
 from assay.core.types import ASKED, Document, Judgment
 from assay.corpus.disk import list_corpora, open_corpus
 from assay.judging.next import next_to_judge
@@ -397,7 +396,7 @@ def _worth_judging(
     between = " against ".join(list(newest)[:2])
     pairs = [
         pair
-        for pair in next_to_judge(*map(to_json, graded)).pairs
+        for pair in next_to_judge(*(run.per_query for run in graded)).pairs
         if (pair.query_id, pair.doc_id) not in queued
     ]
     return [

@@ -3,36 +3,34 @@ decided."""
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import math
 import os
-import signal
-import threading
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from multiprocessing import get_context, parent_process
-from multiprocessing.connection import wait
-from multiprocessing.process import BaseProcess
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from assay import __version__, formats
 from assay.core.errors import AssayError, EngineError, InputError
-from assay.core.files import read_json, sha256_of, write_atomic
+from assay.core.files import sha256_of, write_atomic
 from assay.core.fingerprints import gold_fingerprint, module_fingerprint
+from assay.core.results import EXIT, Gate, GoldenResults, Results, Status
+from assay.core.results_file import encode, to_json
+from assay.core.workers import Failure, Job, run_jobs
 from assay.core.workspace import workspace
-from assay.evaluation.gates import Gate
-from assay.evaluation.golden_gates import is_golden_measure
-from assay.reports.exports import export
-from assay.workbench import baseline, corpora, judge, score
+from assay.corpus.named import corpus_named, is_corpus
+from assay.evaluation.gates import is_golden_measure
+from assay.formats.results_json import read_results
+from assay.workbench import report
 from assay.workbench.config import Config, EngineConfig, GateConfig, GoldConfig
+from assay.workbench.score import configured, score, verdict_on
 
 WORKERS = 2  # engines may be heavy
-VERDICT_EXIT = {"pass": 0, "fail": 1, "inconclusive": 3}
+WORST_FIRST = (4, 2, EXIT["fail"], EXIT["inconclusive"])
+
+PairName = tuple[str, str]  # (gold set, engine)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +39,7 @@ class Outcome:
 
     gold: str
     engine: str
-    results: dict[str, Any] | None
+    results: Results | None
     cached: bool
     error: str = ""
     error_exit: int = 0
@@ -49,10 +47,6 @@ class Outcome:
     @property
     def state(self) -> str:
         return "failed" if self.error else "unchanged" if self.cached else "scored"
-
-
-def home() -> Path:
-    return workspace()
 
 
 def run_all(
@@ -65,121 +59,105 @@ def run_all(
     """Score every pair of the configuration read from `file`; unchanged pairs come from the cache.
     `done` hears of each pair, and how many there are."""
     pairs, folder = list(_pairs(config)), file.resolve().parent
-    outcomes: dict[tuple[str, str], Outcome] = {}
+    outcomes: dict[PairName, Outcome] = {}
     waiting = []
     for gold_name, engine_name in pairs:
         cached = None if fresh else _cached(config, folder, gold_name, engine_name)
         if cached is not None:
-            outcomes[gold_name, engine_name] = Outcome(
-                gold=gold_name, engine=engine_name, results=cached, cached=True
-            )
-            done(outcomes[gold_name, engine_name], len(pairs))
+            outcome = Outcome(gold=gold_name, engine=engine_name, results=cached, cached=True)
+            outcomes[gold_name, engine_name] = outcome
+            done(outcome, len(pairs))
         else:
             waiting.append((gold_name, engine_name))
-    for pair, outcome in _scored(config, folder, waiting):
-        outcomes[pair] = outcome
-        _keep(outcome)  # whatever comes after, it need not be run again
-        done(outcome, len(pairs))
-    finished = [
-        _with_verdict(outcomes[pair], config, file, list(outcomes.values())) for pair in pairs
-    ]
+    with closing(_scored(config, folder, waiting)) as scored:
+        for outcome in scored:
+            outcomes[outcome.gold, outcome.engine] = outcome
+            _keep(outcome)  # whatever comes after, it need not be run again
+            done(outcome, len(pairs))
+    every = list(outcomes.values())
+    finished = [_with_verdict(outcomes[pair], config, file, every) for pair in pairs]
     for outcome in finished:
         _keep(outcome)
         _report(outcome)
     return finished
 
 
-def _scored(
-    config: Config, folder: Path, waiting: list[tuple[str, str]]
-) -> Iterator[tuple[tuple[str, str], Outcome]]:
+def exit_code(outcomes: Sequence[Outcome]) -> int:
+    """The worst of all: an error of the tool or engine, a failed gate, an inconclusive one."""
+    codes = {outcome.error_exit for outcome in outcomes if outcome.error}
+    verdicts = [outcome.results.verdict for outcome in outcomes if outcome.results is not None]
+    codes |= {EXIT[verdict.status] for verdict in verdicts if verdict is not None}
+    return next((code for code in WORST_FIRST if code in codes), 0)
+
+
+def checks_of(results: Results) -> Iterator[tuple[str, Status, str]]:
+    """(name, status, message) of every gate, and of every MUST question of a golden set."""
+    for check in results.verdict.checks if results.verdict else ():
+        yield check.title, check.status, check.message
+    if isinstance(results, GoldenResults):
+        for entry in results.per_query:
+            if entry.must:
+                status: Status = "pass" if entry.passed else "fail"
+                yield entry.query_id, status, f"{entry.query_text}: {entry.reason}"
+
+
+# ── scoring ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def _pairs(config: Config) -> Iterator[PairName]:
+    for gold_name, gold in config.gold.items():
+        for engine_name in gold.engines or config.engines:
+            yield gold_name, engine_name
+
+
+def _scored(config: Config, folder: Path, pairs: Sequence[PairName]) -> Generator[Outcome]:
     """Each pair as it is done, every one in a process of its own: an engine that crashes, hangs or
     leaves something behind is named, and the others have their results."""
-    context, queue, running = get_context("spawn"), list(waiting), dict[Any, _Job]()
+    home = workspace().resolve()
+    jobs = [
+        Job(score_pair, (config, folder, home, *pair), config.engines[pair[1]].timeout)
+        for pair in pairs
+    ]
+    with closing(run_jobs(jobs, at_once=WORKERS, fresh=True)) as answers:
+        for number, answer in answers:
+            if isinstance(answer, Failure):
+                timeout = config.engines[pairs[number][1]].timeout
+                answer = _failed(*pairs[number], _in_words(answer, timeout), _exit_of(answer))
+            yield answer
+
+
+def score_pair(
+    config: Config, folder: Path, home: Path, gold_name: str, engine_name: str
+) -> Outcome:
+    """In a worker process, from the folder of the configuration, so that search modules are found;
+    the workspace stays that of the folder the command was given in."""
+    os.environ["ASSAY_HOME"] = str(home)
+    os.chdir(folder)
+    gold, engine = config.gold[gold_name], config.engines[engine_name]
+    request = msgspec.structs.replace(
+        configured(engine, Path(gold.path)),
+        measures=gold.measures,
+        baseline=Path(gold.baseline) if gold.baseline else None,
+    )
     try:
-        while queue or running:
-            while queue and len(running) < WORKERS:
-                pair = queue.pop(0)
-                answer, sending = context.Pipe(duplex=False)
-                process = context.Process(
-                    target=_work, args=(sending, config, folder, home().resolve(), *pair)
-                )
-                process.start()
-                # the worker has it: when it ends, there is nothing more to wait for
-                sending.close()
-                seconds = config.engines[pair[1]].timeout
-                running[answer] = _Job(
-                    pair, process, time.monotonic() + seconds if seconds else math.inf
-                )
-            next_limit = min(job.limit for job in running.values())
-            ready = wait(
-                list(running),
-                None if next_limit == math.inf else max(next_limit - time.monotonic(), 0),
-            )
-            late = [
-                answer
-                for answer, job in running.items()
-                if answer not in ready and job.limit <= time.monotonic()
-            ]
-            for answer in (*ready, *late):
-                job = running.pop(answer)
-                yield (
-                    job.pair,
-                    _received(
-                        answer, job, config.engines[job.pair[1]].timeout if answer in late else None
-                    ),
-                )
-    finally:
-        for job in running.values():
-            _stop(job)
+        scored = score(request)
+    except AssayError as error:
+        return _failed(gold_name, engine_name, str(error), error.exit_code)
+    results = msgspec.structs.replace(scored.results, cache_key=_cache_key(gold, engine, folder))
+    return Outcome(gold=gold_name, engine=engine_name, results=results, cached=False)
 
 
-@dataclass(frozen=True)
-class _Job:
-    pair: tuple[str, str]
-    process: BaseProcess
-    limit: float
+def _in_words(failure: Failure, timeout: float | None) -> str:
+    """Why a worker gave no answer."""
+    if failure.kind == "late":
+        return f"the engine was not done after {timeout:g} s, the timeout in the configuration"
+    if failure.kind == "ended":
+        return "the engine ended its process: it crashed, exited, or ran out of memory"
+    return f"something went wrong: {failure.message}"
 
 
-def _received(answer: Any, job: _Job, over: float | None) -> Outcome:
-    """What a worker sent, or why it sent nothing."""
-    error = "the engine ended its process: it crashed, exited, or ran out of memory"
-    if over is not None:
-        error = f"the engine was not done after {over:g} s, the timeout in the configuration"
-    else:
-        with contextlib.suppress(EOFError):
-            found: Outcome = answer.recv()
-            job.process.join()
-            return found
-    _stop(job)
-    return _failed(*job.pair, error, EngineError.exit_code)
-
-
-def _stop(job: _Job) -> None:
-    job.process.kill()  # an engine may not listen to less
-    job.process.join()
-
-
-def _work(
-    sending: Any, config: Config, folder: Path, workspace: Path, gold_name: str, engine_name: str
-) -> None:
-    """In a worker process. It goes when the command does, however that ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the command hears of it, and stops the workers
-    threading.Thread(target=_leave_with, args=(parent_process(),), daemon=True).start()
-    try:
-        outcome = _score(config, folder, workspace, gold_name, engine_name)
-    except Exception as error:
-        outcome = _failed(
-            gold_name,
-            engine_name,
-            f"something went wrong: {type(error).__name__}: {error}",
-            AssayError.exit_code,
-        )
-    sending.send(outcome)
-
-
-def _leave_with(parent: Any) -> None:
-    wait([parent.sentinel])
-    os._exit(1)
+def _exit_of(failure: Failure) -> int:
+    return AssayError.exit_code if failure.kind == "raised" else EngineError.exit_code
 
 
 def _failed(gold_name: str, engine_name: str, error: str, error_exit: int) -> Outcome:
@@ -193,156 +171,96 @@ def _failed(gold_name: str, engine_name: str, error: str, error_exit: int) -> Ou
     )
 
 
-def exit_code(outcomes: list[Outcome]) -> int:
-    """The worst of all: an error of the tool or engine, a failed gate, an inconclusive one."""
-    codes = {outcome.error_exit for outcome in outcomes if outcome.error}
-    verdicts = [outcome.results.get("verdict") for outcome in outcomes if outcome.results]
-    codes |= {VERDICT_EXIT[verdict["status"]] for verdict in verdicts if verdict}
-    golden_gates = [
-        gate for outcome in outcomes if outcome.results for gate in outcome.results.get("gates", ())
-    ]
-    codes |= {1} if any(gate["status"] == "fail" for gate in golden_gates) else set()
-    return next((code for code in (4, 2, 1, 3) if code in codes), 0)
+# ── gates ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _pairs(config: Config) -> Iterator[tuple[str, str]]:
-    for gold_name, gold in config.gold.items():
-        for engine_name in gold.engines or config.engines:
-            yield gold_name, engine_name
-
-
-def _score(
-    config: Config, folder: Path, workspace: Path, gold_name: str, engine_name: str
+def _with_verdict(
+    outcome: Outcome, config: Config, file: Path, every: Sequence[Outcome]
 ) -> Outcome:
-    """In a worker process, from the folder of the configuration, so that search modules are found;
-    the workspace stays that of the folder the command was given in."""
-    os.environ["ASSAY_HOME"] = str(workspace)
-    os.chdir(folder)
-    gold, engine = config.gold[gold_name], config.engines[engine_name]
-    try:
-        scored = score.score(
-            Path(gold.path),
-            search_module=engine.search_module,
-            engine=engine.engine,
-            corpus=Path(engine.corpus) if engine.corpus else None,
-            run_file=Path(engine.run) if engine.run else None,
-            measures=gold.measures,
-            top_k=engine.top_k,
-            baseline=Path(gold.baseline) if gold.baseline else None,
-        )
-    except AssayError as error:
-        return _failed(gold_name, engine_name, str(error), error.exit_code)
-    results = scored.results | {"cache_key": _cache_key(gold, engine, folder)}
-    return Outcome(gold=gold_name, engine=engine_name, results=results, cached=False)
-
-
-def _with_verdict(outcome: Outcome, config: Config, file: Path, every: list[Outcome]) -> Outcome:
     """Gates are cheap and their policy changes often, so they are decided anew even on cached
     results."""
     if outcome.results is None:
         return outcome
-    own = is_golden(outcome.results)
+    is_golden = isinstance(outcome.results, GoldenResults)
     gates = [
         _gate(gate)
         for gate in config.gates
         if gate.gold in ("", outcome.gold)
         and gate.engine in ("", outcome.engine)
-        and (gate.gold or _concerns(gate, own, every))
+        and (gate.gold or _concerns(gate, is_golden, every))
     ]
-    stated = config.gold[outcome.gold].baseline
-    baseline = Path(stated) if stated else None
-    decided: dict[str, Any] = {}
+    if not gates and not is_golden:
+        return replace(outcome, results=msgspec.structs.replace(outcome.results, verdict=None))
+    baseline = config.gold[outcome.gold].baseline
     try:
-        if own:
-            decided = {"gates": score.golden_gates(outcome.results, gates, baseline)}
-        elif gates:
-            decided = {"verdict": judge.verdict(outcome.results, gates, baseline)}
+        verdict = verdict_on(outcome.results, gates, Path(baseline) if baseline else None)
     except InputError as error:
         if error.where:
             raise  # a baseline that cannot be read names itself
         raise InputError(error.message, where=str(file), hint=error.hint) from error
-    return Outcome(
-        gold=outcome.gold,
-        engine=outcome.engine,
-        cached=outcome.cached,
-        results=outcome.results | decided,
-    )
+    return replace(outcome, results=msgspec.structs.replace(outcome.results, verdict=verdict))
 
 
-def _concerns(gate: GateConfig, own: bool, every: list[Outcome]) -> bool:
+def _concerns(gate: GateConfig, is_golden: bool, every: Sequence[Outcome]) -> bool:
     """A gate that names no gold set is for the sets that have its measure; where all sets are of
     one kind it is for them, so that a measure written wrong is refused and not passed over."""
-    kinds = {is_golden(outcome.results) for outcome in every if outcome.results is not None}
-    return len(kinds) == 1 or is_golden_measure(gate.measure) == own
+    kinds = {
+        isinstance(outcome.results, GoldenResults)
+        for outcome in every
+        if outcome.results is not None
+    }
+    return len(kinds) == 1 or is_golden_measure(gate.measure) == is_golden
 
 
 def _gate(gate: GateConfig) -> Gate:
     return Gate(**{field: getattr(gate, field) for field in Gate.__struct_fields__})
 
 
+# ── what is kept ──────────────────────────────────────────────────────────────────────────────────
+
+
+def results_folder() -> Path:
+    return workspace() / "results"
+
+
 def _path(gold_name: str, engine_name: str) -> Path:
-    return home() / "results" / f"{gold_name}--{engine_name}.json"
+    return results_folder() / f"{gold_name}--{engine_name}.json"
 
 
 def _keep(outcome: Outcome) -> None:
     if outcome.results is not None:
-        write_atomic(_path(outcome.gold, outcome.engine), score.encode(outcome.results))
+        path = _path(outcome.gold, outcome.engine)
+        write_atomic(path, encode(to_json(outcome.results)))
 
 
 def _report(outcome: Outcome) -> None:
-    if outcome.results is not None:
-        path = _path(outcome.gold, outcome.engine)
-        if is_golden(outcome.results):
-            baseline.write_reports(outcome.results, path.with_suffix(".md"))
-        write_atomic(path.with_suffix(".html"), export(outcome.results, ".html"))
+    if outcome.results is None:
+        return
+    path = _path(outcome.gold, outcome.engine)
+    if isinstance(outcome.results, GoldenResults):
+        report.write_reports(outcome.results, path.with_suffix(".md"))
+    write_atomic(path.with_suffix(".html"), report.page(outcome.results))
 
 
-def is_golden(results: dict[str, Any]) -> bool:
-    return "gates" in results
-
-
-def checks_of(results: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """(name, status, message) of every gate, and of every MUST question of a golden set."""
-    for check in results.get("verdict", {}).get("checks", ()):
-        name = check["gate"]["name"] or f"{check['gate']['measure']} {check['gate']['slice']}"
-        yield name, check["status"], check["message"]
-    for number, gate in enumerate(results.get("gates", ())):
-        yield (
-            str(gate.get("name") or f"gate {number + 1}"),
-            gate["status"],
-            str(gate.get("message", "")),
-        )
-    for entry in results["per_query"]:
-        if entry.get("must"):
-            reason = str(entry.get("reason") or "")
-            yield (
-                entry["query_id"],
-                "pass" if entry["passed"] else "fail",
-                f"{entry['query_text']}: {reason}",
-            )
-
-
-def _cached(
-    config: Config, folder: Path, gold_name: str, engine_name: str
-) -> dict[str, Any] | None:
+def _cached(config: Config, folder: Path, gold_name: str, engine_name: str) -> Results | None:
     path = _path(gold_name, engine_name)
     if not path.exists():
         return None
     try:
-        results = read_json(path)
+        results = read_results(path)
         key = _cache_key(config.gold[gold_name], config.engines[engine_name], folder)
     except (InputError, EngineError):
         return None  # it will be reported when the pair is scored
-    if not isinstance(results, dict) or results.get("cache_key") != key:
+    if results.cache_key != key:
         return None
-    failed = results.get("receipt", {}).get("counts", {}).get("n_failed", 0)
+    failed = results.receipt.counts.get("n_failed", 0)
     return None if failed else results  # a call that failed may succeed now
 
 
 def _cache_key(gold: GoldConfig, engine: EngineConfig, folder: Path) -> str:
     """Everything the results depend on: the gold set, the engine's settings, its corpus and its
     source. Modules and frozen corpora are found from `folder`, that of the configuration."""
-    parts: list[Any] = [__version__, msgspec.to_builtins(engine), gold.measures, gold.baseline]
+    parts: list[object] = [__version__, msgspec.to_builtins(engine), gold.measures, gold.baseline]
     parts.append(gold_fingerprint(formats.read_gold(Path(gold.path))))
     parts.append(sha256_of(Path(gold.path)))  # topics and types shape the slices
     parts += [
@@ -352,10 +270,8 @@ def _cache_key(gold: GoldConfig, engine: EngineConfig, folder: Path) -> str:
     ]
     named = [name for name in (engine.engine, engine.corpus) if name]
     for name in (str(folder / name) if (folder / name).is_file() else name for name in named):
-        if corpora.is_corpus(name):
-            parts.append(
-                corpora.corpus_named(name).fingerprint
-            )  # it may have been imported or frozen again
+        if is_corpus(name):  # it may have been imported or frozen again
+            parts.append(corpus_named(name).fingerprint)
     if engine.search_module:
         parts.append(module_fingerprint(engine.search_module, folder))
     return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()

@@ -1,0 +1,56 @@
+"""`assay run`: every configured gold set on every configured engine."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assay.cli.output import Json, emit, progress_bar, say
+
+if TYPE_CHECKING:
+    from assay.workbench.run import Outcome
+
+
+def run(
+    config: Annotated[Path, typer.Option(help="The configuration.")] = Path("assay.toml"),
+    fresh: Annotated[bool, typer.Option(help="Run every pair again, whatever is cached.")] = False,
+    json: Json = False,
+) -> None:
+    """Score all configured gold sets on all configured engines; report, compare with baselines,
+    decide gates."""
+    from assay.reports.terminal import run_summary
+    from assay.workbench.config import read_config
+    from assay.workbench.run import exit_code, results_folder, run_all
+
+    settings = read_config(config)
+    with progress_bar() as tick:
+        seen: list[Outcome] = []
+
+        def done(outcome: Outcome, total: int) -> None:
+            seen.append(outcome)
+            tick("scoring", len(seen), total)
+            say(f"{outcome.engine} on {outcome.gold}: {outcome.state}")
+
+        try:
+            outcomes = run_all(settings, config, fresh=fresh, done=done)
+        except KeyboardInterrupt:
+            say("interrupted; what was scored is kept, and not run again")
+            sys.exit(130)
+    rows = [
+        {
+            "gold": outcome.gold,
+            "engine": outcome.engine,
+            "cached": outcome.cached,
+            "error": outcome.error,
+            "overall": outcome.results and outcome.results.overall,
+            "verdict": outcome.results and outcome.results.verdict,
+        }
+        for outcome in outcomes
+    ]
+    shown = [(each.gold, each.engine, each.results, each.error) for each in outcomes]
+    emit(rows, lambda: run_summary(shown), json=json)
+    say(f"results and reports are in {results_folder()}")
+    sys.exit(exit_code(outcomes))

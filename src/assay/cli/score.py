@@ -1,0 +1,165 @@
+"""`assay score`: an engine, or saved results, against a gold set."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assay.cli.output import Json, emit, say, searching
+
+if TYPE_CHECKING:
+    from assay.core.results import Results, Verdict
+    from assay.workbench.score import ScoreRequest
+
+Dataset = Annotated[
+    Path, typer.Option(help="The gold set: dataset.json, qrels, BEIR folder, CSV or JSONL.")
+]
+Module = Annotated[
+    str | None,
+    typer.Option(help="Your engine: path.to.module, module:Class or file.py.", metavar="MODULE"),
+]
+EngineName = Annotated[
+    str | None, typer.Option(help="An indexed corpus, or random or bm25 (with --corpus).")
+]
+SavedRun = Annotated[
+    Path | None, typer.Option(help="Saved results: results JSON, TREC run or BEIR JSON.")
+]
+CorpusFile = Annotated[
+    Path | None, typer.Option(help="A JSONL corpus or a folder of opinions, for --engine.")
+]
+Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write the results JSON here.")]
+Measures = Annotated[
+    list[str] | None,
+    typer.Option("--measure", "-m", help="A measure such as 'P(rel=2)@5'; repeat for more."),
+]
+TopK = Annotated[
+    int | None, typer.Option(min=1, help="How many results to ask for.", show_default="20")
+]
+BaselineFile = Annotated[Path | None, typer.Option(help="Compare with this baseline file.")]
+Update = Annotated[bool, typer.Option(help="Record the results as the new baseline.")]
+By = Annotated[str, typer.Option(help="Who records the baseline.", show_default="you")]
+Why = Annotated[str, typer.Option(help="Why the baseline changes.")]
+LookedAt = Annotated[int | None, typer.Option(min=1, help="Golden sets: look at this many hits.")]
+LeastScore = Annotated[float | None, typer.Option(help="Golden sets: a hit must reach this score.")]
+ReportTarget = Annotated[
+    Path | None,
+    typer.Option(help="A folder for eval-report-DATE.json and .md, or one file name.md."),
+]
+Language = Annotated[str, typer.Option(help="The report's language: en, fi or he.")]
+
+
+def score(
+    dataset: Dataset,
+    search_module: Module = None,
+    engine: EngineName = None,
+    run: SavedRun = None,
+    corpus: CorpusFile = None,
+    output: Output = None,
+    measure: Measures = None,
+    top_k: TopK = None,
+    baseline: BaselineFile = None,
+    update_baseline: Update = False,
+    by: By = "",
+    why: Why = "",
+    k: LookedAt = None,
+    min_score: LeastScore = None,
+    report: ReportTarget = None,
+    language: Language = "en",
+    json: Json = False,
+) -> None:
+    """Score an engine, or saved results, against a gold set."""
+    from assay.workbench.baseline import who_records
+    from assay.workbench.outputs import refuse_outputs
+    from assay.workbench.score import ScoreRequest
+
+    if update_baseline:
+        baseline, by = baseline or dataset.with_name("baseline.json"), who_records(by)
+        refuse_outputs(baseline)
+    elif baseline is not None and not baseline.exists():
+        missing = f"no baseline yet at {baseline}; write it with --update-baseline"
+        say(f"warning: {missing}", style="yellow")
+    request = ScoreRequest(
+        dataset=dataset,
+        search_module=search_module,
+        engine=engine,
+        run=run,
+        corpus=corpus,
+        measures=tuple(measure or ()),
+        top_k=top_k,
+        k=k,
+        min_score=min_score,
+        output=output,
+        baseline=baseline,
+    )
+    results = _scored(request, report, language, recorded=update_baseline, json=json)
+    if update_baseline:
+        _record_baseline(results, request, by=by, why=why)
+    _leave_with(results.verdict, recorded=update_baseline)
+
+
+def _scored(
+    request: ScoreRequest, report: Path | None, language: str, *, recorded: bool, json: bool
+) -> Results:
+    """The results, shown and written; a failed call ends the command."""
+    from assay.core.results_file import to_json
+    from assay.reports import terminal, view
+    from assay.workbench.report import check_language, check_report, write_reports
+    from assay.workbench.score import score
+
+    check_language(language)
+    if report is not None:
+        check_report(report, request.dataset, request.run, request.corpus, request.output)
+    scored = score(request, progress=searching, say=say)
+    for warning in scored.warnings:
+        say(f"warning: {warning}", style="yellow")
+    emit(to_json(scored.results), lambda: terminal.card(view(scored.results)), json=json)
+    if report is not None:
+        for path in write_reports(scored.results, report, language=language):
+            say(f"report written to {path}")
+    if request.output is not None:
+        say(f"results written to {request.output}")
+    if scored.failed:
+        if recorded:
+            left = f"the engine failed on queries: {request.baseline} is left as it was"
+            say(f"warning: {left}", style="yellow")
+        sys.exit(4)
+    return scored.results
+
+
+def _record_baseline(results: Results, request: ScoreRequest, *, by: str, why: str) -> None:
+    from assay.cli.review import publish
+    from assay.reports.terminal import baseline_line
+    from assay.workbench.baseline import update_baseline
+
+    path = request.baseline
+    if path is None:
+        return
+    is_first = not path.exists()
+    recorded = update_baseline(results, path, by=by, why=why)
+    say(baseline_line(results, path, recorded, is_first=is_first))
+    if not why:
+        say("warning: the baseline does not say why; say it with --why", style="yellow")
+    if request.dataset.suffix == ".jsonl":
+        publish(request.dataset, by)
+
+
+def _leave_with(verdict: Verdict | None, *, recorded: bool) -> None:
+    """The gates decide the exit code. Who records a new baseline has looked at what cannot be told
+    against the old one."""
+    from assay.core.results import EXIT
+
+    if verdict is None or verdict.status == "pass":
+        return
+    names = ", ".join(
+        check.title for check in verdict.checks if check.status == verdict.status and check.counts
+    )
+    if verdict.status == "fail":
+        say(f"gates failed: {names}", style="red")
+    else:
+        say(f"gates that cannot be told: {names}", style="yellow")
+        if recorded:
+            return
+    sys.exit(EXIT[verdict.status])

@@ -1,0 +1,79 @@
+"""What a receipt says of a gold set, of measures and of a run: enough to compute a number again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from assay.core.fingerprints import gold_fingerprint
+from assay.core.results import GoldCard, Latency, MeasureLine
+from assay.core.types import GoldSet, Run, standing
+from assay.evaluation.measures import MEASURES, parse_measure, result_key
+
+TIE_POLICY = {
+    "engine": "the engine's own order; a document returned twice keeps its first place",
+    "score": (
+        "score descending, then document id descending (as trec_eval); "
+        "a repeated document keeps its first place"
+    ),
+}
+UNJUDGED_POLICY = (
+    "an unjudged document counts as not relevant; judged-only values and bounds stand beside"
+)
+MISSING_POLICY = (
+    "a query missing from the run scores 0; a failed query has no score; a query without relevant "
+    "documents is a negative test and not ranked"
+)
+
+PASS = MeasureLine(
+    key="pass",
+    measure="pass",
+    formula="1 when every check of the question holds, else 0",
+    source="docs/golden.md",
+)
+
+
+def measure_lines(names: Sequence[str]) -> list[MeasureLine]:
+    """Each measure with its formula, threshold, gain and cutoff, so that a number can be recomputed
+    by hand."""
+    measures = [parse_measure(name) for name in names]
+    lines = []
+    for measure in measures:
+        formula = MEASURES[measure.name]
+        params = {key: measure.param(key) for key in formula.params}
+        lines.append(
+            MeasureLine(
+                key=result_key(measure, measures),
+                measure=str(measure),
+                cutoff=measure.cutoff,
+                params={key: value for key, value in params.items() if value is not None},
+                formula=formula.text,
+                source=formula.source,
+            )
+        )
+    return lines
+
+
+def gold_card(gold: GoldSet) -> GoldCard:
+    approved, total = gold.approved_rows, len(gold.queries)
+    return GoldCard(
+        name=gold.name,
+        version=gold.version,
+        rubric=gold.rubric,
+        status=standing(approved, total) if gold.from_logs else gold.status,
+        approved_share=approved / total if gold.from_logs else None,
+        queries=total,
+        judgments=gold.judgments.height,
+        fingerprint=gold_fingerprint(gold),
+    )
+
+
+def latency(run: Run) -> Latency | None:
+    if "millis" not in run.queries.columns:
+        return None
+    millis = run.queries["millis"].drop_nulls().to_numpy()
+    if not len(millis):
+        return None
+    p50, p95 = np.percentile(millis, [50, 95]).tolist()
+    return Latency(mean=float(millis.mean()), p50=p50, p95=p95, max=float(millis.max()))

@@ -1,0 +1,215 @@
+"""What unjudged hits could do: to one measure (bounds), and to a difference of two (overturn).
+
+A hit nobody has judged counts as not relevant, and that is a choice. So every figure stands beside
+what it could be: the share of the hits that is judged, the value with unjudged hits taken out of
+the ranking (Sakai 2007, "Alternatives to Bpref"), and bounds over every grade the unjudged hits
+could get. For RBP the gap is the residual of Moffat & Zobel (2008): the weight of all that is not
+known.
+
+The bounds of two engines do not tell whether their difference is safe. A document that both return
+has one grade, so the bounds are not free of each other: one engine's best case may be the other's
+too. `could_overturn` therefore drives the difference itself as low as grades of unjudged documents
+can bring it. To try every assignment of grades is exponential; the lead is driven down greedily
+instead, and the tests compare that with every assignment on small cases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from assay.core.results import GradedEntry, Unjudged
+from assay.core.types import GoldSet, Run
+from assay.evaluation.judged import Qrels, Scored, pack, prepare
+from assay.evaluation.measures import (
+    MEASURES,
+    NO_GRADE,
+    NO_RANK,
+    Floats,
+    Integers,
+    JudgedHits,
+    Measure,
+    parse_measure,
+    parse_measures,
+    rbp_residual,
+)
+
+DEEPEST = 100  # for a difference, unjudged hits below this rank are left as they are
+ROUNDS = 3
+BLIND = ("Judged", "Bpref")  # unjudged hits count for nothing in them, by definition
+
+# ── one measure: bounds ───────────────────────────────────────────────────────────────────────────
+
+
+def unjudged(
+    run: Run | Scored, gold: GoldSet | Qrels, measures: Iterable[str | Measure]
+) -> dict[str, Unjudged]:
+    """For each measure: judged@k, the judged-only value, and bounds over every grade the unjudged
+    hits could get."""
+    wanted = parse_measures(str(measure) for measure in measures)
+    prepared = prepare(run, gold)
+    blocks: dict[str, list[Floats]] = {str(measure): [] for measure in wanted}
+    for rows, hits in pack(prepared):
+        scorable = prepared.scorable[rows]
+        for measure in wanted:
+            blocks[str(measure)].append(np.stack(_variants(hits, measure))[:, scorable])
+    return {name: _means(name, values) for name, values in blocks.items()}
+
+
+def _means(measure: str, blocks: list[Floats]) -> Unjudged:
+    table = np.concatenate(blocks, axis=1) if blocks else np.empty((5, 0))
+    judged, judged_only, worst, best, residual = (
+        float(row.mean()) if row.size and not np.isnan(row[0]) else None for row in table
+    )
+    return Unjudged(
+        measure=measure,
+        judged=judged,
+        judged_only=judged_only,
+        worst=worst,
+        best=best,
+        residual=residual,
+    )
+
+
+def _variants(hits: JudgedHits, measure: Measure) -> list[np.ndarray[Any, Any]]:
+    """By query: judged share, judged-only value, worst, best, residual."""
+    formula = MEASURES[measure.name]
+    judged = MEASURES["Judged"].compute(hits, Measure("Judged", measure.cutoff))
+    if measure.name in BLIND:
+        value = formula.compute(hits, measure)
+        return [judged, value, value, value, np.full_like(value, np.nan)]
+    optimistic = _assume_relevant(hits, measure.cutoff)
+    # Bounds that hold whatever the grades: a larger ideal can only lower nDCG and AP, while every
+    # newly relevant hit enters both sides of recall, which it can only raise.
+    best_ideal, worst_ideal = (
+        (optimistic.ideal, hits.ideal)
+        if formula.ideal_in_bounds == "numerator"
+        else (hits.ideal, optimistic.ideal)
+    )
+    best = formula.compute(replace(optimistic, ideal=best_ideal), measure)
+    worst = formula.compute(replace(hits, ideal=worst_ideal), measure)
+    condensed = formula.compute(_condense(hits), measure)
+    is_rbp = measure.name == "RBP"
+    residual = rbp_residual(hits, measure) if is_rbp else np.full_like(worst, np.nan)
+    return [judged, condensed, worst, np.minimum(best, 1.0), residual]
+
+
+def _condense(hits: JudgedHits) -> JudgedHits:
+    """The ranking with unjudged hits taken out: judged hits move up."""
+    present = hits.ranks < NO_RANK
+    ranks = np.where(present, np.arange(1, hits.ranks.shape[1] + 1), NO_RANK)
+    return replace(hits, ranks=ranks, returned=present.sum(axis=1))
+
+
+def _assume_relevant(hits: JudgedHits, cutoff: int | None) -> JudgedHits:
+    """Every unjudged hit inside the cutoff gets the top grade; the ideal grows by them."""
+    depth = int(min(hits.returned.max(initial=0), cutoff or NO_RANK))
+    top = max(hits.max_grade, 1)
+    ranks = np.broadcast_to(np.arange(1, depth + 1), (len(hits.returned), depth))
+    returned = ranks <= hits.returned[:, None]
+    grades = np.where(returned, top, NO_GRADE)
+    row, column = np.nonzero(hits.ranks <= depth)
+    grades[row, hits.ranks[row, column] - 1] = hits.grades[row, column]
+    judged = np.zeros_like(returned)
+    judged[row, hits.ranks[row, column] - 1] = True
+    added = np.where(returned & ~judged, top, NO_GRADE)
+    ideal = -np.sort(-np.concatenate([hits.ideal, added], axis=1), axis=1)
+    return replace(hits, ranks=np.where(returned, ranks, NO_RANK), grades=grades, ideal=ideal)
+
+
+# ── a difference: could judging turn it around? ───────────────────────────────────────────────────
+
+
+def could_overturn(
+    measure: str, better: Sequence[GradedEntry], worse: Sequence[GradedEntry], lead: float
+) -> bool:
+    """Whether some grades of the unjudged hits put `worse` above `better`, which leads by `lead` on
+    average. The entries of both are of the same queries in the same order."""
+    wanted = parse_measure(measure)
+    if wanted.name in BLIND or lead <= 0:
+        return False
+    top = max((grade for entry in (*better, *worse) for grade in entry.judged), default=1)
+    left = lead * len(better)
+    for ahead, behind in zip(better, worse, strict=True):
+        left -= _fall(wanted, ahead, behind, max(top, 1))
+        if left < -1e-9:
+            return True
+    return False
+
+
+def _fall(measure: Measure, ahead: GradedEntry, behind: GradedEntry, top: int) -> float:
+    """How far the lead on one query can fall.
+
+    First the hits that help `behind` most (by the discount of their ranks in the two lists) are
+    taken to be relevant, ever more of them; then, from the best of these, any one that lowers the
+    lead further is turned over, for a few rounds."""
+    places, grades = _placed(measure, ahead, behind)
+    known = np.array([NO_GRADE if grade is None else grade for grade in grades], np.int64)
+    weights = 1 / np.log2(places + 1.0)
+    open_hits = np.flatnonzero([grade is None for grade in grades])
+    open_hits = open_hits[np.argsort((weights[:, 0] - weights[:, 1])[open_hits], kind="stable")]
+    if not len(open_hits):
+        return 0.0
+    judged = np.array(max(ahead.judged, behind.judged, key=len), np.int64)
+    returned = (len(ahead.results), len(behind.results))
+
+    def lead(assumed: Integers) -> Floats:
+        every = np.repeat(known[None], len(assumed), axis=0)
+        every[:, open_hits] = assumed
+        pool = np.concatenate([np.repeat(judged[None], len(assumed), axis=0), assumed], axis=1)
+        ideal = -np.sort(-pool, axis=1)
+        first, second = (
+            _value(
+                measure,
+                places[:, system],
+                JudgedHits(
+                    ranks=places[:, system],
+                    grades=every,
+                    ideal=ideal,
+                    returned=np.full(len(assumed), returned[system], np.int64),
+                    max_grade=top,
+                ),
+            )
+            for system in (0, 1)
+        )
+        return first - second
+
+    count = len(open_hits)
+    tried = np.tril(np.full((count + 1, count), top), -1)  # none, the first, the first two, …
+    values = lead(tried)
+    start, best, lowest = float(values[0]), tried[int(values.argmin())], float(values.min())
+    for _ in range(ROUNDS):
+        tried = np.repeat(best[None], count, axis=0)
+        np.fill_diagonal(tried, top - tried.diagonal())
+        values = lead(tried)
+        if values.min() >= lowest - 1e-12:
+            break
+        best, lowest = tried[int(values.argmin())], float(values.min())
+    return start - lowest
+
+
+def _placed(
+    measure: Measure, ahead: GradedEntry, behind: GradedEntry
+) -> tuple[Integers, list[int | None]]:
+    """Every document of the two lists: its rank in each (NO_RANK where it is not) and grade."""
+    depth = measure.cutoff or NO_RANK
+    ranks: dict[str, list[int]] = {}
+    grades: dict[str, int | None] = {}
+    for system, entry in enumerate((ahead, behind)):
+        top = zip(entry.results[:depth], entry.grades, strict=False)
+        for rank, (doc_id, grade) in enumerate(top, start=1):
+            if grade is not None or rank <= DEEPEST:
+                ranks.setdefault(doc_id, [NO_RANK, NO_RANK])[system] = rank
+                grades[doc_id] = grade
+    return np.array(list(ranks.values()), np.int64).reshape(-1, 2), list(grades.values())
+
+
+def _value(measure: Measure, ranks: Integers, hits: JudgedHits) -> Floats:
+    """The measure of one list under each row of grades, with the hits put in rank order."""
+    order = np.argsort(ranks, kind="stable")
+    placed = np.repeat(ranks[order][None], len(hits.grades), axis=0)
+    grades = np.where(placed < NO_RANK, hits.grades[:, order], NO_GRADE)
+    return MEASURES[measure.name].compute(replace(hits, ranks=placed, grades=grades), measure)

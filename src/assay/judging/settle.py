@@ -1,0 +1,145 @@
+"""Which judgments settle a gate: the shortest list expected to make an open decision sure.
+
+A gate counts what is unjudged as not relevant, so it can be open for two reasons. Its sign may not
+be sure: then the pairs that `next` puts first are judged until it is. Or the value may stand on the
+wrong side only for lack of judgments, or too near to the bound for its interval to be clear of it:
+then more pairs are added, the most helpful first, until they are expected to bring it over. Where
+all of them are not expected to, only more queries can settle it, and the list says no more than
+that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from assay.core.results import Check, GradedEntry, GradedResults, Pair, Results, Verdict
+from assay.evaluation import gates
+from assay.judging.next import Decision, next_to_judge
+
+Key = tuple[str, str]  # (query, document)
+
+
+def with_judgments(verdict: Verdict, results: Results, baseline: Results | None) -> Verdict:
+    """An inconclusive verdict with the judgments expected to settle it. No list where judging
+    cannot help, as without a baseline; an empty one where only more queries can."""
+    waiting = [
+        check
+        for check in verdict.checks
+        if check.status == "inconclusive" and check.value is not None and check.counts
+    ]
+    if verdict.status != "inconclusive" or not waiting:
+        return verdict
+    pairs: dict[Key, Pair] = {}
+    if isinstance(results, GradedResults):  # a golden question passes or not, whatever is judged
+        for check in waiting:
+            for pair in _settling(check, results, baseline):
+                pairs.setdefault((pair.query_id, pair.doc_id), pair)
+    return msgspec.structs.replace(verdict, judge_next=list(pairs.values()))
+
+
+def _settling(check: Check, results: GradedResults, baseline: Results | None) -> list[Pair]:
+    """The judgments expected to settle one gate: first those that make the sign sure, then, where a
+    share of judged hits is demanded, as many as it takes."""
+    gate = check.gate
+    if gate.measure in gates.LATENCY or gates.too_few(gate, results):
+        return []  # no judgment makes more queries
+    line = gates.measure_line(gate, results)
+    entries = gates.members(gate, results)
+    decisions: list[Decision] = []
+    if gate.max_drop is not None and isinstance(baseline, GradedResults):
+        decisions.append(
+            next_to_judge(
+                baseline.per_query, entries, measure=line.measure, threshold=-gate.max_drop
+            )
+        )
+    for bound in (gate.minimum, gate.maximum, gate.below):
+        if bound is not None and gate.max_drop is None:
+            decisions.append(next_to_judge(entries, measure=line.measure, threshold=bound))
+    chosen: dict[Key, Pair] = {}
+    clear = gates.margins(gate, results, baseline)
+    for decision in decisions:
+        for pair in _until_told(decision, float(check.value or 0), clear):
+            chosen[pair.query_id, pair.doc_id] = pair
+    if gate.min_judged is not None:
+        ranked = [pair for decision in decisions for pair in decision.pairs]
+        wanted = _JudgedShare(cutoff=line.cutoff or 10, share=gate.min_judged)
+        for pair in _to_judged_share(entries, wanted, ranked, chosen):
+            chosen.setdefault((pair.query_id, pair.doc_id), pair)
+    return list(chosen.values())
+
+
+def _until_told(
+    decision: Decision, value: float, clear: tuple[float, float] = (0.0, 0.0)
+) -> list[Pair]:
+    """The pairs that make the sign sure; and where the value stands on the other side, those that
+    are expected to bring it over, with the interval too where that must be `clear` of the bound."""
+    chosen, distance = decision.pairs[: decision.needed], value - decision.threshold
+    way = 1 if decision.expected > 0 else -1
+    distance += sum(pair.change for pair in chosen)
+    others = sorted(decision.pairs[decision.needed :], key=lambda pair: -way * pair.change)
+    gain = sum(max(way * pair.change, 0.0) for pair in others)
+    wanted = clear[0] if way > 0 else clear[1]
+    wanted = wanted if distance * way + gain >= wanted else 0.0
+    for pair in others:
+        if distance * way >= wanted or pair.change * way <= 0:
+            break
+        distance += pair.change
+        chosen.append(pair)
+    return chosen
+
+
+@dataclass(frozen=True, kw_only=True)
+class _JudgedShare:
+    """How much of the top `cutoff` must be judged."""
+
+    cutoff: int
+    share: float
+
+
+def _to_judged_share(
+    entries: Sequence[GradedEntry],
+    wanted: _JudgedShare,
+    ranked: Sequence[Pair],
+    chosen: Mapping[Key, Pair],
+) -> list[Pair]:
+    """As few more unjudged hits as bring the mean judged share to what is wanted, the most useful
+    first."""
+    places = {
+        (pair.query_id, pair.doc_id): place for place, pair in reversed(list(enumerate(ranked)))
+    }
+    share, open_hits = 0.0, []
+    for entry in entries:
+        top = list(zip(entry.results[: wanted.cutoff], entry.grades, strict=False))
+        step = 1 / len(top) / len(entries) if top else 0.0
+        for rank, (doc_id, grade) in enumerate(top, start=1):
+            key = (entry.query_id, doc_id)
+            if grade is not None or key in chosen:
+                share += step
+            else:
+                place = places.get(key, len(places))
+                open_hits.append((-step, place, rank, key, entry.query_text))
+    more = []
+    for minus_step, place, rank, key, query_text in sorted(open_hits):
+        if share >= wanted.share - 1e-12:
+            break
+        share -= minus_step
+        known = ranked[place] if place < len(ranked) else None
+        more.append(known or _without_effect(key, query_text, rank))
+    return more
+
+
+def _without_effect(key: Key, query_text: str, rank: int) -> Pair:
+    """A pair that is asked for to reach a judged share, and changes nothing else."""
+    return Pair(
+        query_id=key[0],
+        query_text=query_text,
+        doc_id=key[1],
+        rank_a=rank,
+        rank_b=None,
+        effect=0.0,
+        change=0.0,
+        narrowing=0.0,
+    )

@@ -1,0 +1,41 @@
+"""`assay demo`: four engines on the bundled sample of advisory opinions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import assay
+from assay.core.errors import InputError
+from assay.workbench import corpora
+from assay.workbench.report import report_file
+from assay.workbench.score import Progress, Scored, ScoreRequest, score, unwatched
+
+DEMO_CORPUS = "demo-opinions"
+
+
+def samples() -> Path:
+    """The bundled samples: inside the installed package, or beside `src` in a checkout."""
+    package = Path(assay.__file__).parent
+    for folder in (package / "samples", package.parent.parent / "samples"):
+        if (folder / "en" / "dataset.json").exists():
+            return folder
+    raise InputError("the bundled samples are missing", hint="Install the package again.")
+
+
+def demo(output: Path, progress: Progress = unwatched) -> dict[str, Scored]:
+    """Four engines on the English sample: a floor, one a user would write, plain BM25, and ours.
+    The results of ours, with the comparison against BM25, are left as JSON and as a page."""
+    english = samples() / "en"
+    dataset, corpus = english / "dataset.json", english / "corpus.jsonl"
+    corpora.import_corpus("fppc", english / "opinions", name=DEMO_CORPUS)
+    corpora.index_corpus(DEMO_CORPUS)
+    bm25_results = output.with_name(f"{output.stem}-bm25.json")
+    requests = {
+        "random": ScoreRequest(dataset=dataset, engine="random", corpus=corpus),
+        "my_engine.py": ScoreRequest(dataset=dataset, search_module=str(english / "my_engine.py")),
+        "bm25": ScoreRequest(dataset=dataset, engine="bm25", corpus=corpus, output=bm25_results),
+        "assay": ScoreRequest(dataset=dataset, engine=DEMO_CORPUS, output=output),
+    }
+    scored = {name: score(request, progress=progress) for name, request in requests.items()}
+    report_file(output, output.with_suffix(".html"), against=bm25_results)
+    return scored

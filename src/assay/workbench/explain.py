@@ -1,0 +1,36 @@
+"""`assay explain`: the entry of one query, and the measures behind its numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from assay.core.errors import InputError
+from assay.core.results import Entry, GoldenResults, MeasureLine
+from assay.formats.results_json import read_results
+
+
+class Explanation(msgspec.Struct, frozen=True, kw_only=True):
+    """One query; of a golden question passing is told in words, and no measure is summed."""
+
+    entry: Entry
+    measures: list[MeasureLine]
+
+
+def explain(results_file: Path, query_id: str, dataset: Path | None = None) -> Explanation:
+    """A results file of another tool needs the gold set, to be scored on."""
+    if dataset is not None:
+        from assay.workbench.score import ScoreRequest, score
+
+        results = score(ScoreRequest(dataset=dataset, run=results_file)).results
+    else:
+        results = read_results(results_file)
+    entries: dict[str, Entry] = {entry.query_id: entry for entry in results.per_query}
+    if query_id not in entries:
+        known = ", ".join(list(entries)[:5])
+        raise InputError(
+            f"no query {query_id!r}", where=str(results_file), hint=f"It has {known}, …"
+        )
+    measures = [] if isinstance(results, GoldenResults) else results.receipt.measures
+    return Explanation(entry=entries[query_id], measures=measures)

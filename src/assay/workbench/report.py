@@ -1,0 +1,103 @@
+"""`assay report`, and what `assay score --report` leaves: report files for people and programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from assay.core.errors import UsageError
+from assay.core.files import refuse_unwritable, write_atomic
+from assay.core.results import GoldenResults, Results
+from assay.core.results_file import encode, to_json
+from assay.formats.results_json import read_results
+from assay.reports import ReportView, evaluation_report, render, view
+from assay.reports.words import LANGUAGES
+from assay.workbench.outputs import refuse_output
+
+WITHOUT_COMPARISON = (".csv", ".xml")
+
+
+def report_file(
+    results_file: Path,
+    output: Path,
+    *,
+    against: Path | None = None,
+    language: str = "en",
+    force: bool = False,
+) -> None:
+    """Write a report in the format of the output's ending; `against` adds the comparison with
+    another results file, and `force` lets that be one on another gold set or corpus."""
+    refuse_unwritable(output)
+    check_language(language)
+    if against is not None and output.suffix in WITHOUT_COMPARISON:
+        raise UsageError(
+            f"a {output.suffix} report has no comparison",
+            where=str(output),
+            hint="Leave --against out, or write .html, .md or .tex.",
+        )
+    results = read_results(results_file)
+    if against is None:
+        report = view(results, language=language)
+    else:
+        report = _compared(results, results_file, against, language=language, force=force)
+    write_atomic(output, render(report, output.suffix))
+
+
+def _compared(
+    results: Results, results_file: Path, against: Path, *, language: str, force: bool
+) -> ReportView:
+    """With what differs from other results. A golden set may have grown since: it is compared on
+    what both have, and said."""
+    from assay.evaluation.changes import changes
+    from assay.workbench.compare import compare_results
+
+    is_golden = isinstance(results, GoldenResults)
+    comparison = compare_results([against, results_file], force=force or is_golden)
+    before = read_results(against)
+    if not isinstance(results, GoldenResults) or not isinstance(before, GoldenResults):
+        return view(results, comparison=comparison, language=language)
+    changed = changes(before, results, name=comparison.baseline, warnings=comparison.warnings)
+    return view(results, changes=changed, language=language)
+
+
+def check_language(language: str) -> None:
+    """Before an engine runs for an hour: is there a report in this language?"""
+    if language not in LANGUAGES:
+        raise UsageError(
+            f"no report in language {language!r}", hint=f"Known: {', '.join(LANGUAGES)}."
+        )
+
+
+def check_report(target: Path, *inputs: Path | None) -> None:
+    """Before an engine runs for an hour: could the report be written there, and would it spare the
+    inputs?"""
+    if target.suffix == ".md":
+        refuse_output(target, *inputs)
+    elif target.exists() and not target.is_dir():
+        raise UsageError(
+            "is a file, and not a Markdown file",
+            where=str(target),
+            hint="Give a folder, or a file name that ends in .md.",
+        )
+    else:
+        refuse_output(target / "eval-report.md" if target.is_dir() else target)
+
+
+def write_reports(results: Results, target: Path, *, language: str = "en") -> list[Path]:
+    """A name that ends in .md is one Markdown report. Anything else is a folder, which gets
+    eval-report-DATE.json (the results file) and eval-report-DATE.md; a second run on the same day
+    replaces the first."""
+    check_report(target)
+    text = evaluation_report(view(results, language=language))
+    if target.suffix == ".md":
+        write_atomic(target, text)
+        return [target]
+    name = f"eval-report-{results.timestamp[:10]}"
+    written = [target / f"{name}.json", target / f"{name}.md"]
+    write_atomic(written[0], encode(to_json(results)))
+    write_atomic(written[1], text)
+    return written
+
+
+def page(results: Results) -> str:
+    """The report as one HTML page."""
+    return render(view(results), ".html")
