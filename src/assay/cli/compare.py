@@ -20,10 +20,8 @@ def compare(
     json: Json = False,
 ) -> None:
     """Is B better than A? Paired differences with intervals, tests and the queries that moved."""
-    from msgspec import to_builtins
-
-    from assay.reports import terminal
+    from assay.reports.terminal_comparison import comparison_table
     from assay.workbench.compare import compare_results
 
     comparison = compare_results(results, force=force)
-    emit(comparison, lambda: terminal.comparison_table(to_builtins(comparison)), json=json)
+    emit(comparison, lambda: comparison_table(comparison), json=json)

@@ -125,11 +125,11 @@ def check(name: Name, json: Json = False) -> None:
     import msgspec
 
     from assay.core.types import counted
-    from assay.reports import terminal
+    from assay.reports import listing
     from assay.workbench import corpora
 
     findings = corpora.check(corpora.corpus_named(name))
-    emit(msgspec.to_builtins(findings), lambda: terminal.findings_table(findings), json=json)
+    emit(msgspec.to_builtins(findings), lambda: listing.findings_table(findings), json=json)
     errors = sum(finding.level == "error" for finding in findings)
     say(f"{name}: {counted(errors, 'error')}, {counted(len(findings) - errors, 'flag')}")
     if errors:

@@ -16,8 +16,7 @@ def demo(
     ),
 ) -> None:
     """Score four engines on the bundled sample of advisory opinions, and say what to try next."""
-    from assay.core.results_file import to_json
-    from assay.reports import terminal
+    from assay.reports import terminal, view
     from assay.workbench import demo as bundled
     from assay.workbench.gold import validate_gold
 
@@ -35,7 +34,7 @@ def demo(
         style="bold",
     )
     scored = bundled.demo(output, searching)
-    show(terminal.comparison({name: to_json(each.results) for name, each in scored.items()}))
+    show(terminal.comparison({name: view(each.results) for name, each in scored.items()}))
     say("3. The scorecard of Assay's engine", style="bold")
-    show(terminal.scorecard(to_json(scored["assay"].results)))
+    show(terminal.scorecard(view(scored["assay"].results)))
     show(terminal.next_steps(output, folder))

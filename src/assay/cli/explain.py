@@ -19,10 +19,10 @@ def explain(
     json: Json = False,
 ) -> None:
     """Show the sum behind every number of one query, rank by rank."""
-    from assay.core.results_file import entry_to_json, measure_to_json
-    from assay.reports import terminal
+    from assay.core.results_file import entry_to_json
+    from assay.reports.explanation import explanation
     from assay.workbench import explain as explaining
 
     told = explaining.explain(results, query, dataset)
-    entry, lines = entry_to_json(told.entry), list(map(measure_to_json, told.measures))
-    emit(entry, lambda: terminal.explanation(entry, lines), json=json)
+    entry = entry_to_json(told.entry)
+    emit(entry, lambda: explanation(told.entry, told.measures), json=json)

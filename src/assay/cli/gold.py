@@ -32,7 +32,7 @@ def validate(
     import msgspec
 
     from assay.core.types import counted
-    from assay.reports import terminal
+    from assay.reports import listing
     from assay.workbench import gold
 
     checked_set, findings = gold.validate_gold(dataset, corpus=corpus)
@@ -43,7 +43,7 @@ def validate(
         "flags": len(findings) - errors,
         "findings": msgspec.to_builtins(findings),
     }
-    emit(data, lambda: terminal.findings_table(findings), json=json)
+    emit(data, lambda: listing.findings_table(findings), json=json)
     checked = "" if corpus else " (references not checked: give --corpus)"
     say(
         f"{checked_set.name}: {counted(errors, 'error')}, {counted(len(findings) - errors, 'flag')}{checked}"
@@ -57,11 +57,11 @@ def validate(
 @app.command()
 def stats(dataset: GoldFile, json: Json = False) -> None:
     """Show the picture of a gold set: topics, types, grades, judgments per query."""
-    from assay.reports import terminal
+    from assay.reports import listing
     from assay.workbench import gold
 
     data = gold.gold_stats(dataset)
-    emit(data, lambda: terminal.stats_table(data), json=json)
+    emit(data, lambda: listing.stats_table(data), json=json)
 
 
 @app.command()

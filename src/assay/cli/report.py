@@ -18,7 +18,7 @@ def report(
     against: Annotated[
         Path | None, typer.Option(help="Another results file to compare with.")
     ] = None,
-    language: Annotated[str, typer.Option(help="Golden sets in Markdown: en or fi.")] = "en",
+    language: Annotated[str, typer.Option(help="The report's language: en, fi or he.")] = "en",
     force: Annotated[
         bool, typer.Option(help="Compare even on different gold sets or corpora.")
     ] = False,

@@ -21,7 +21,6 @@ def run(
 ) -> None:
     """Score all configured gold sets on all configured engines; report, compare with baselines,
     decide gates."""
-    from assay.core.results_file import to_json
     from assay.reports import terminal
     from assay.workbench import run as running
     from assay.workbench.config import read_config
@@ -51,10 +50,7 @@ def run(
         }
         for outcome in outcomes
     ]
-    shown = [
-        (each.gold, each.engine, to_json(each.results) if each.results else None, each.error)
-        for each in outcomes
-    ]
+    shown = [(each.gold, each.engine, each.results, each.error) for each in outcomes]
     emit(rows, lambda: terminal.run_summary(shown), json=json)
     say(f"results and reports are in {running.results_folder()}")
     sys.exit(running.exit_code(outcomes))

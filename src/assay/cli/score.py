@@ -60,7 +60,7 @@ def score(
         typer.Option(help="A folder for eval-report-DATE.json and .md, or one file name.md."),
     ] = None,
     language: Annotated[
-        str, typer.Option(help="The report's language: en, or fi for golden sets.")
+        str, typer.Option(help="The language of what is shown and reported: en, fi or he.")
     ] = "en",
     json: Json = False,
 ) -> None:
@@ -74,7 +74,7 @@ def score(
     if report is not None:
         reporting.check_report(report, dataset, run, corpus, output)
     if language != "en":
-        reporting.check_language(language, dataset)
+        reporting.check_language(language)
     if update_baseline:
         baseline, by = baseline or dataset.with_name("baseline.json"), who_records(by)
         refuse_outputs(baseline)
@@ -97,7 +97,7 @@ def score(
     scored = scoring.score(request, progress=searching, say=say)
     for warning in scored.warnings:
         say(f"warning: {warning}", style="yellow")
-    emit(to_json(scored.results), lambda: _card(scored.results), json=json)
+    emit(to_json(scored.results), lambda: _card(scored.results, language), json=json)
     if report is not None:
         for path in reporting.write_reports(scored.results, report, language=language):
             say(f"report written to {path}")
@@ -113,13 +113,10 @@ def score(
     _leave_with(scored.results.verdict, recorded=update_baseline)
 
 
-def _card(results: Results) -> object:
-    from assay.core.results import GoldenResults
-    from assay.core.results_file import to_json
-    from assay.reports import terminal
+def _card(results: Results, language: str) -> object:
+    from assay.reports import terminal, view
 
-    card = terminal.golden_card if isinstance(results, GoldenResults) else terminal.scorecard
-    return card(to_json(results))
+    return terminal.card(view(results, language=language))
 
 
 def _leave_with(verdict: Verdict | None, *, recorded: bool) -> None:
@@ -142,16 +139,13 @@ def _leave_with(verdict: Verdict | None, *, recorded: bool) -> None:
 
 
 def _record_baseline(results: Results, baseline: Path, dataset: Path, *, by: str, why: str) -> None:
-    from msgspec import to_builtins
-
     from assay.cli import desk
-    from assay.core.results_file import to_json
     from assay.reports import terminal
     from assay.workbench.baseline import update_baseline
 
     is_first = not baseline.exists()
-    recorded = to_builtins(update_baseline(results, baseline, by=by, why=why))
-    say(terminal.baseline_line(to_json(results), baseline, recorded, is_first=is_first))
+    recorded = update_baseline(results, baseline, by=by, why=why)
+    say(terminal.baseline_line(results, baseline, recorded, is_first=is_first))
     if not why:
         say("warning: the baseline does not say why; say it with --why", style="yellow")
     if dataset.suffix == ".jsonl":

@@ -21,9 +21,11 @@ from assay.core.results import (
     GoldenHit,
     GoldenResults,
     GradedEntry,
+    GradedReceipt,
     GradedResults,
     JsonObject,
     MeasureLine,
+    Receipt,
     Results,
     Verdict,
     worst,
@@ -42,14 +44,21 @@ def to_json(results: Results) -> JsonObject:
     for name in ("intervals", "n", "baseline"):
         if name in written:
             written[name] = _with_flat_slices(written[name])
-    receipt = written["receipt"]
-    receipt["measures"] = [_opened(line, "params") for line in receipt["measures"]]
+    written["receipt"] = receipt_to_json(results.receipt)
     if isinstance(results, GradedResults):
-        receipt["n"] = _with_flat_slices(receipt["n"])
         return written
     written["per_query"] = [entry_to_json(entry) for entry in results.per_query]
     checks = results.verdict.checks if results.verdict else ()
     return _placed_before(written, "receipt", {"gates": [_gate_line(check) for check in checks]})
+
+
+def receipt_to_json(receipt: Receipt) -> JsonObject:
+    """The receipt as a results file has it."""
+    written: JsonObject = msgspec.to_builtins(receipt)
+    written["measures"] = [_opened(line, "params") for line in written["measures"]]
+    if isinstance(receipt, GradedReceipt):
+        written["n"] = _with_flat_slices(written["n"])
+    return written
 
 
 def entry_to_json(entry: Entry) -> JsonObject:

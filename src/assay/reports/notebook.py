@@ -3,7 +3,7 @@ with its interval."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from html import escape
 
 import numpy as np
@@ -12,23 +12,22 @@ from assay.core.types import ScoreSheet, Slice
 from assay.evaluation import statistics
 
 DRAWS = 10**8  # a sheet of very many queries gets fewer resamples: its intervals are narrow anyway
+RULES = "In small type: 95% intervals. An unjudged hit counts as not relevant."
+FEW = f"<br>* fewer than {statistics.SMALL} queries: too few to conclude from."
 
 
 @dataclass(frozen=True, kw_only=True)
 class NotebookSheet(ScoreSheet):
-    """What `evaluate` returns. Intervals are computed when the table is shown, not before."""
+    """A score sheet that a notebook shows. Intervals are computed when the table is shown, not
+    before."""
 
     def _repr_html_(self) -> str:
-        head = "".join(
-            f"<th>{escape(name)}</th>" for name in ("slice", "n", "judged@10", *self.measures)
-        )
+        names = ("slice", "n", "judged@10", *self.measures)
+        head = "".join(f"<th>{escape(name)}</th>" for name in names)
         rows = "".join(map(self._row, self.slices))
-        few = any(part.n < statistics.SMALL for part in self.slices)
-        note = (
-            f"<br>* fewer than {statistics.SMALL} queries: too few to conclude from." if few else ""
-        )
-        rules = f"<small>In small type: 95% intervals. An unjudged hit counts as not relevant.{note}</small>"
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{rules}"
+        note = FEW if any(part.n < statistics.SMALL for part in self.slices) else ""
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        return f"{table}<small>{RULES}{note}</small>"
 
     def _row(self, part: Slice) -> str:
         inside = np.array(
@@ -40,25 +39,25 @@ class NotebookSheet(ScoreSheet):
         inside &= ~np.isnan(self.values).all(axis=1)
         values, judged = self.values[inside], self.judged[inside]
         samples = int(min(statistics.SAMPLES, max(DRAWS // max(len(values), 1), 200)))
-        found = statistics.mean_intervals(values, samples=samples)
-        cells = [
-            _cell(mean, interval) for mean, interval in zip(part.means.values(), found, strict=True)
-        ]
+        intervals = statistics.mean_intervals(values, samples=samples)
+        means = part.means.values()
+        cells = [_cell(mean, between) for mean, between in zip(means, intervals, strict=True)]
         share = f"{np.nanmean(judged):.0%}" if (~np.isnan(judged)).any() else "–"
-        name = escape(f"{part.kind} {part.name}".strip()) + (
-            " *" if part.n < statistics.SMALL else ""
-        )
+        name = escape(f"{part.kind} {part.name}".strip())
+        name += " *" if part.n < statistics.SMALL else ""
         return (
             "<tr>" + "".join(f"<td>{cell}</td>" for cell in (name, part.n, share, *cells)) + "</tr>"
         )
 
 
+def shown(sheet: ScoreSheet) -> NotebookSheet:
+    """The same sheet, with a table for notebooks."""
+    return NotebookSheet(**{field.name: getattr(sheet, field.name) for field in fields(sheet)})
+
+
 def _cell(mean: float | None, interval: statistics.Interval) -> str:
     if mean is None:
         return "–"
-    between = (
-        ""
-        if interval.low is None
-        else f"<br><small>{interval.low:.3f} to {interval.high:.3f}</small>"
-    )
-    return f"{mean:.3f}{between}"
+    if interval.low is None:
+        return f"{mean:.3f}"
+    return f"{mean:.3f}<br><small>{interval.low:.3f} to {interval.high:.3f}</small>"

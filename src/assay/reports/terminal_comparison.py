@@ -2,109 +2,94 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from assay.evaluation.comparison import Comparison, Difference
+from assay.reports.grids import headed
 from assay.reports.numbers import change_span, p_value, short, signed
+from assay.reports.view import ALPHA
+
+SHOWN_DOCUMENTS = 4  # that entered or left the top of a query
 
 
-def comparison_table(found: Mapping[str, Any]) -> RenderableType:
-    """Is B better than A: by measure, then the queries that moved most."""
-    parts: list[RenderableType] = [Text(warning, style="yellow") for warning in found["warnings"]]
-    if found["gold_status"]:
-        parts += [Text(f"Gold set {found['gold_status']}.", style="yellow"), Text()]
-    for system in found["systems"]:
-        rows = [row for row in found["differences"] if row["system"] == system]
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
-        for name in (
-            "measure",
-            "n",
-            found["baseline"],
-            system,
-            "change",
-            "95% interval",
-            "p",
-            "p Holm",
-            "d",
-            "w/t/l",
-        ):
-            table.add_column(name, justify="left" if name == "measure" else "right", no_wrap=True)
-        apart = [
-            {**row, "measure": f"{row['measure']} of variants"}
-            for row in found["variants"]
-            if row["system"] == system
-        ]
-        for row in [*rows, *apart]:
-            style = ("green" if row["difference"] > 0 else "red") if row["p_holm"] <= 0.05 else ""
-            flip = " *" if row["could_flip"] else ""
-            table.add_row(
-                row["measure"] + flip,
-                str(row["n"]),
-                f"{row['baseline']:.3f}",
-                f"{row['value']:.3f}",
-                signed(row["difference"]),
-                change_span(row["low"], row["high"]),
-                p_value(row["p_randomization"]),
-                p_value(row["p_holm"]),
-                signed(row["effect_size"], 2),
-                f"{row['wins']}/{row['ties']}/{row['losses']}",
-                style=style,
-            )
-        parts += [
-            Text.assemble((system, "bold"), " against ", (found["baseline"], "bold")),
-            Text(),
-            table,
-            Text(),
-        ]
-        parts += _comparison_notes(found, rows)
-        if apart:
-            parts += [
-                Text(
-                    "Variants are compared apart, each question by the mean of its variants.",
-                    style="dim",
-                ),
-                Text(),
-            ]
-        parts += _moved_table(found, system)
-    return Group(*parts)
+def comparison_table(comparison: Comparison) -> RenderableType:
+    """By measure, then the queries that moved most."""
+    shown: list[RenderableType] = [Text(note, style="yellow") for note in comparison.warnings]
+    if comparison.gold_status:
+        shown += [Text(f"Gold set {comparison.gold_status}.", style="yellow"), Text()]
+    for system in comparison.systems:
+        shown += _against_baseline(comparison, system)
+        shown += _moved(comparison, system)
+    return Group(*shown)
 
 
-def _comparison_notes(
-    found: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
-) -> Iterator[Text]:
-    head = next(row for row in rows if row["measure"] == found["headline"])
-    sure = "significant" if head["p_holm"] <= 0.05 else "not significant"
-    yield Text(
-        f"{found['headline']} changed by {signed(head['difference'])}: {sure} after Holm's correction over "
-        f"{len(found['differences'])} tests (p {p_value(head['p_holm'])})."
-    )
-    others = [
-        f"t {p_value(head['p_t'])}",
-        f"Wilcoxon {p_value(head['p_wilcoxon'])}",
-        f"Benjamini–Hochberg {p_value(head['p_bh'])}",
-    ]
-    yield Text(
-        f"Beside it: {', '.join(others)}; those of every measure are in --json and in the report.",
-        style="dim",
-    )
-    yield Text(_power(head, found["headline"]), style="dim")
+def _against_baseline(comparison: Comparison, system: str) -> Iterator[RenderableType]:
+    names = (comparison.baseline, system, "change", "95% interval", "p", "p Holm", "d", "w/t/l")
+    table = headed()
+    for name in ("measure", "n", *names):
+        table.add_column(name, justify="left" if name == "measure" else "right", no_wrap=True)
+    rows = [row for row in comparison.differences if row.system == system]
+    variants = [row for row in comparison.variants if row.system == system]
     for row in rows:
-        if row["residuals"]:
-            before, after = (f"{value:.3f}" for value in row["residuals"])
+        _add_difference(table, row, row.measure)
+    for row in variants:
+        _add_difference(table, row, f"{row.measure} of variants")
+    against = Text.assemble((system, "bold"), " against ", (comparison.baseline, "bold"))
+    yield from (against, Text(), table, Text())
+    yield from _notes(comparison, rows)
+    if variants:
+        note = "Variants are compared apart, each question by the mean of its variants."
+        yield from (Text(note, style="dim"), Text())
+
+
+def _add_difference(table: Table, row: Difference, measure: str) -> None:
+    style = ""
+    if row.p_holm <= ALPHA:
+        style = "green" if row.difference > 0 else "red"
+    table.add_row(
+        f"{measure} *" if row.could_flip else measure,
+        str(row.n),
+        f"{row.baseline:.3f}",
+        f"{row.value:.3f}",
+        signed(row.difference),
+        change_span(row.low, row.high),
+        p_value(row.p_randomization),
+        p_value(row.p_holm),
+        signed(row.effect_size, 2),
+        f"{row.wins}/{row.ties}/{row.losses}",
+        style=style,
+    )
+
+
+def _notes(comparison: Comparison, rows: Sequence[Difference]) -> Iterator[Text]:
+    head = next(row for row in rows if row.measure == comparison.headline)
+    sure = "significant" if head.p_holm <= ALPHA else "not significant"
+    yield Text(
+        f"{comparison.headline} changed by {signed(head.difference)}: {sure} after Holm's "
+        f"correction over {len(comparison.differences)} tests (p {p_value(head.p_holm)})."
+    )
+    others = (
+        f"t {p_value(head.p_t)}, Wilcoxon {p_value(head.p_wilcoxon)}, "
+        f"Benjamini–Hochberg {p_value(head.p_bh)}"
+    )
+    beside = f"Beside it: {others}; those of every measure are in --json and in the report."
+    yield Text(beside, style="dim")
+    yield Text(_power(head), style="dim")
+    for row in rows:
+        if row.residuals:
+            before, after = (f"{value:.3f}" for value in row.residuals)
             yield Text(
-                f"{row['measure']}: the residual, what unjudged hits and deeper ranks could add, is {before} "
-                f"for {found['baseline']} and {after} for {row['system']}.",
+                f"{row.measure}: the residual, what unjudged hits and deeper ranks could add, is "
+                f"{before} for {comparison.baseline} and {after} for {row.system}.",
                 style="dim",
             )
-    if any(row["could_flip"] for row in rows):
-        yield Text(
-            "* judging the unjudged documents could turn this difference around.", style="yellow"
-        )
+    if any(row.could_flip for row in rows):
+        flip = "* judging the unjudged documents could turn this difference around."
+        yield Text(flip, style="yellow")
     yield Text(
         "p: paired randomization test. d: effect size. w/t/l: queries better, equal, worse.",
         style="dim",
@@ -112,42 +97,42 @@ def _comparison_notes(
     yield Text()
 
 
-def _power(row: Mapping[str, Any], measure: str) -> str:
-    if row["n"] == 1:
+def _power(row: Difference) -> str:
+    """The smallest change that so many queries would show."""
+    if row.n == 1:
         return "One query cannot show whether a change is more than chance."
-    if row["detectable"] is None:
-        seen = (
-            "No query changed"
-            if not row["difference"]
-            else "Every query changed by the same amount"
+    if row.detectable is None:
+        seen = "Every query changed by the same amount" if row.difference else "No query changed"
+        return (
+            f"{seen} in {row.measure}, so what change {row.n} queries could show cannot be "
+            "estimated."
         )
-        return f"{seen} in {measure}, so what change {row['n']} queries could show cannot be estimated."
     return (
-        f"With {row['n']} queries you can see a change of {row['detectable']:.3f} in {measure} with 80% power; "
-        "smaller ones can pass unseen."
+        f"With {row.n} queries you can see a change of {row.detectable:.3f} in {row.measure} "
+        "with 80% power; smaller ones can pass unseen."
     )
 
 
-def _moved_table(found: Mapping[str, Any], system: str) -> Iterator[RenderableType]:
-    moved = [row for row in found["moved"] if row["system"] == system]
+def _moved(comparison: Comparison, system: str) -> Iterator[RenderableType]:
+    moved = [query for query in comparison.moved if query.system == system]
     if not moved:
         return
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
-    for name in ("query", found["headline"], "entered the top 10 (grade)", "left it (grade)"):
-        table.add_column(name)
-    for row in moved:
-        change = row["value"] - row["baseline"]
-        text = Text.assemble((row["query_id"], "bold"), " ", short(row["query_text"], 44))
+    table = headed("query", comparison.headline, "entered the top 10 (grade)", "left it (grade)")
+    for query in moved:
+        change = query.value - query.baseline
         table.add_row(
-            text,
+            Text.assemble((query.query_id, "bold"), " ", short(query.query_text, 44)),
             Text(signed(change), style="green" if change > 0 else "red"),
-            _documents(row["entered"]),
-            _documents(row["left"]),
+            _documents(query.entered),
+            _documents(query.left),
         )
-    yield Text("The queries that moved most", style="bold")
-    yield table
+    yield from (Text("The queries that moved most", style="bold"), table)
 
 
-def _documents(items: Sequence[Sequence[Any]]) -> str:
-    shown = [f"{doc_id} ({'?' if grade is None else grade})" for doc_id, grade in items[:4]]
-    return ", ".join(shown) + (f" +{len(items) - 4}" if len(items) > 4 else "")
+def _documents(graded: Sequence[tuple[str, int | None]]) -> str:
+    shown = [
+        f"{doc_id} ({'?' if grade is None else grade})"
+        for doc_id, grade in graded[:SHOWN_DOCUMENTS]
+    ]
+    more = f" +{len(graded) - SHOWN_DOCUMENTS}" if len(graded) > SHOWN_DOCUMENTS else ""
+    return ", ".join(shown) + more

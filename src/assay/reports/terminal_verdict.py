@@ -2,199 +2,138 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-from rich import box
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
-from assay.core.types import counted, standing_line
-from assay.reports.golden_report import Words, expected_text, failed_entries, hit_text
-from assay.reports.numbers import short
+from assay.core.results import Check, Gate, Robustness, Verdict
+from assay.reports.grids import headed, plain
+from assay.reports.numbers import Numbers, short
+from assay.reports.shapes import Figure, QueryLine, ReportView
+from assay.reports.view import RATES, failed_questions
+from assay.reports.words import Words
+
+SHOWN = 20  # of the questions that failed
+SHOWN_PAIRS = 5  # of the judgments that would settle a verdict
+STYLES = {"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow"}
+ROWS = (*RATES, "avg_top1_score", "avg_latency_ms")
+NOT_SHARES = ("avg_latency_ms", "avg_top1_score", "mrr_at_k")
 
 
-def golden_card(results: Mapping[str, Any]) -> RenderableType:
+def golden_card(report: ReportView) -> RenderableType:
     """The pass/fail card: rates with intervals, gates, and what failed, MUST first."""
-    overall, bounds = results["overall"], results.get("intervals", {}).get("overall", {})
-    table = Table(box=None, pad_edge=False, show_header=False)
-    for key, title in GOLDEN_ROWS.items():
-        if overall.get(key) is not None:
-            share = key not in ("avg_latency_ms", "avg_top1_score", "mrr_at_k")
-            value = (
-                f"{overall[key]:.1%}"
-                if share
-                else f"{overall[key]:.3f}"
-                if "latency" not in key
-                else f"{overall[key]:.1f} ms"
-            )
-            low, high = bounds.get(key) or (None, None)
-            between = (
-                f"{low:.0%} to {high:.0%}" if share and low is not None and high is not None else ""
-            )
-            table.add_row(title, Text(value, style="bold"), Text(between, style="dim"))
-    gates = Table(box=None, pad_edge=False, show_header=False)
-    styles = {"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow"}
-    for gate in results["gates"]:
-        gates.add_row(
-            Text(gate["status"].upper(), style=styles.get(gate["status"], "")),
-            str(gate.get("message", "")),
-        )
-    failed = failed_entries(results)
-    fails = Table(box=None, pad_edge=False, show_header=False)
-    for entry in failed[:20]:
-        fails.add_row(
-            Text("MUST" if entry.get("must") else "", style="bold red"),
-            Text(entry["query_id"], style="bold"),
-            short(entry["query_text"], 50),
-            Text(str(entry.get("reason", "")), style="dim"),
-        )
-    more = [Text(f"and {len(failed) - 20} more", style="dim")] if len(failed) > 20 else []
-    gold = results["receipt"]["gold"]
-    variants = int(overall.get("n_variants") or 0)
-    apart = f", {counted(variants, 'variant')} of them apart" if variants else ""
-    head = Text.assemble(
-        (str(results["engine"]), "bold"),
-        " on ",
-        (gold["name"], "bold"),
-        f"  ({counted(gold['queries'] - variants, 'question')}{apart})",
-    )
-    heading: list[RenderableType] = (
-        [Text(), Text("What failed", style="bold"), fails, *more] if failed else []
-    )
-    note = standing_line(gold)
-    parts: list[RenderableType] = [Text(f"Gold set {note}.", style="yellow")] if note else []
-    return Group(
-        head,
-        Text(),
-        table,
-        *parts,
-        Text(),
-        gates,
-        *_robustness(results.get("robustness")),
-        *heading,
-    )
+    say = Words(report.language)
+    numbers = Numbers(say)
+    rates = plain()
+    for figure in filter(None, map(report.figure, ROWS)):
+        rates.add_row(*_rate(figure, numbers))
+    gates = plain()
+    for check in report.checks:
+        status = Text(say(f"statuses.{check.status}"), style=STYLES[check.status])
+        gates.add_row(status, check.message)
+    shown: list[RenderableType] = [_title(report, say), Text(), rates]
+    if report.standing:
+        shown.append(Text(say("gold_set_is", standing=report.standing), style="yellow"))
+    shown += [Text(), gates, *_robustness(report.robustness, say, numbers)]
+    return Group(*shown, *_failures(failed_questions(report), say))
 
 
-def golden_explanation(entry: Mapping[str, Any]) -> RenderableType:
-    """One question of a golden set: what it asked for, and every hit with whether it was that."""
-    say = Words("en")
-    verdict = Text(
-        "PASSED" if entry["passed"] else "FAILED",
-        style="bold green" if entry["passed"] else "bold red",
-    )
-    stated = {
-        "expected": expected_text(entry, say),
-        "looked at": f"the top {entry['k']}, with a score of at least {entry['min_score']:g}",
-        "evidence": ", ".join(map(str, entry["evidence"]))
-        if isinstance(entry.get("evidence"), list)
-        else entry.get("evidence"),
-        "as of": entry.get("as_of"),
-    }
-    asked = Table(box=None, pad_edge=False, show_header=False)
-    for name, value in stated.items():
-        if value:
-            asked.add_row(Text(name, style="dim"), str(value))
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
-    for name in ("rank", "hit", "what it is"):
-        table.add_column(name, justify="right" if name == "rank" else "left")
-    for rank, hit in enumerate(entry["hits"][: max(entry["k"], 20)], start=1):
-        style = "dim" if rank > entry["k"] else {"expected": "green"}.get(hit.get("match", ""), "")
-        table.add_row(str(rank), hit_text(hit, say), str(hit.get("match") or ""), style=style)
-    need = " [MUST]" if entry.get("must") else ""
-    head = Text.assemble((entry["query_id"], "bold"), f"{need}  {entry['query_text']}")
-    return Group(
-        head,
-        Text(),
-        Text.assemble(verdict, f"  {entry.get('reason') or ''}"),
-        Text(),
-        asked,
-        Text(),
-        table,
-    )
+def _title(report: ReportView, say: Words) -> Text:
+    variants, gold = report.variants, report.gold
+    apart = ""
+    if variants:
+        apart = say("variants_of_them", variants=say.counted(variants, "variant"))
+    asked = say.counted(gold.queries - variants, "question")
+    on = f" {say('on')} "
+    return Text.assemble((report.engine, "bold"), on, (gold.name, "bold"), f"  ({asked}{apart})")
 
 
-def _robustness(found: Mapping[str, Any] | None) -> Iterator[RenderableType]:
-    """How variants of the questions fare against the questions themselves."""
-    if not found:
+def _rate(figure: Figure, numbers: Numbers) -> tuple[str, Text, Text]:
+    """A share in per cent with its interval; scores and latencies as they are."""
+    low, high = figure.bounds
+    if figure.key in NOT_SHARES:
+        value, between = numbers.figure(figure.key, figure.value), ""
+    else:
+        value = numbers.percent(figure.value)
+        between = "" if low is None or high is None else numbers.percents((low, high))
+    return figure.title, Text(value, style="bold"), Text(between, style="dim")
+
+
+def _failures(failed: Sequence[QueryLine], say: Words) -> Iterator[RenderableType]:
+    if not failed:
         return
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
-    table.add_column("perturbation")
-    for name in ("n", "passed", "95% interval", "unperturbed", "drop"):
-        table.add_column(name, justify="right")
-    for name, row in [*found["by_perturbation"].items(), ("all", found["overall"])]:
+    table = plain()
+    for question in failed[:SHOWN]:
+        is_must = question.outcome is not None and question.outcome.must
+        table.add_row(
+            Text("MUST" if is_must else "", style="bold red"),
+            Text(question.query_id, style="bold"),
+            short(question.text, 50),
+            Text(question.reason, style="dim"),
+        )
+    yield from (Text(), Text(say("what_failed"), style="bold"), table)
+    if len(failed) > SHOWN:
+        yield Text(say("and_more", n=len(failed) - SHOWN), style="dim")
+
+
+def _robustness(
+    robustness: Robustness | None, say: Words, numbers: Numbers
+) -> Iterator[RenderableType]:
+    """How variants of the questions fare against the questions themselves."""
+    if robustness is None:
+        return
+    names = ("n", say("passed"), say("interval"), say("unperturbed"), say("drop_brief"))
+    table = headed(say("perturbation_brief"), right=names)
+    every = [*robustness.by_perturbation.items(), (say("all_brief"), robustness.overall)]
+    for name, row in every:
         table.add_row(
             name,
-            str(row["n"]),
-            f"{row['pass_rate']:.1%}",
-            f"{row['low']:.0%} to {row['high']:.0%}",
-            f"{row['parent_pass_rate']:.1%}",
-            Text(f"{100 * row['drop']:.1f}"),
+            str(row.n),
+            numbers.percent(row.pass_rate),
+            numbers.percents((row.low, row.high)),
+            numbers.percent(row.parent_pass_rate),
+            numbers.decimal(100 * row.drop, 1),
         )
-    yield from (Text(), Text("Robustness", style="bold"), table)
-    for title, names in (
-        ("Worst", found["worst_families"]),
-        ("Questions that break most", found["worst_parents"]),
-    ):
-        if names:
-            yield Text(f"{title}: {', '.join(names)}.", style="yellow")
+    yield from (Text(), Text(say("golden.robustness"), style="bold"), table)
+    told = {"worst": robustness.worst_families, "break_most": robustness.worst_parents}
+    for key, worst in told.items():
+        if worst:
+            yield Text(say(f"terminal.{key}", names=", ".join(worst)), style="yellow")
 
 
-GOLDEN_ROWS = {
-    "pass_rate_total": "passed",
-    "pass_rate_must": "MUST",
-    "pass_rate_should": "SHOULD",
-    "top1_rate": "first hit right",
-    "mrr_at_k": "MRR@k",
-    "recall_at_k": "Recall@k",
-    "near_miss_rate": "near misses",
-    "confusion_rate": "wrong law on top",
-    "negative_violation_rate": "negatives violated",
-    "negative_in_top_k_rate": "negatives in the top k",
-    "correct_abstention_rate": "right abstentions",
-    "wrong_version_rate": "wrong version",
-    "avg_top1_score": "mean top score",
-    "avg_latency_ms": "mean latency",
-}
-
-
-def _next_command(gate: Mapping[str, Any]) -> str:
-    """What writes the judgments for a gate that cannot be told."""
-    bound = next(
-        (gate[name] for name in ("minimum", "maximum", "below") if gate[name] is not None), None
-    )
-    what = f"RESULTS --threshold {bound:g}" if bound is not None else "BASELINE RESULTS"
-    return f"assay gold next {what} --measure '{gate['measure']}' -o pairs.csv"
-
-
-def verdict_lines(verdict: Mapping[str, Any]) -> RenderableType:
+def verdict_lines(verdict: Verdict) -> RenderableType:
     """The verdict on top, then every gate with what it found."""
-    styles = {"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow"}
-    table = Table(box=None, pad_edge=False, show_header=False)
-    for check in sorted(
-        verdict["checks"], key=lambda check: ("fail", "inconclusive", "pass").index(check["status"])
-    ):
-        table.add_row(
-            Text(check["status"].upper(), style=styles[check["status"]]), check["message"]
-        )
-    parts: list[RenderableType] = [
-        Text(verdict["status"].upper(), style=styles[verdict["status"]]),
-        table,
-    ]
-    if pairs := verdict.get("judge_next"):
-        shown = ", ".join(f"{pair['query_id']} {pair['doc_id']}" for pair in pairs[:5])
-        more = f" and {len(pairs) - 5} more" if len(pairs) > 5 else ""
-        parts.append(
-            Text(
-                f"Judgments that would settle it ({len(pairs)}), these first: {shown}{more}",
-                style="yellow",
-            )
-        )
-        asked = next(
-            check["gate"] for check in verdict["checks"] if check["status"] == "inconclusive"
-        )
-        parts.append(Text(f"A list to fill in: {_next_command(asked)}", style="yellow"))
-    elif "judge_next" in verdict:
-        parts.append(Text("More queries would settle it, not more judgments.", style="yellow"))
-    return Group(*parts)
+    table = plain()
+    for check in sorted(verdict.checks, key=_worst_first):
+        table.add_row(Text(check.status.upper(), style=STYLES[check.status]), check.message)
+    status = Text(verdict.status.upper(), style=STYLES[verdict.status])
+    settling = (Text(line, style="yellow") for line in _settling(verdict))
+    return Group(status, table, *settling)
+
+
+def _worst_first(check: Check) -> int:
+    return ("fail", "inconclusive", "pass").index(check.status)
+
+
+def _settling(verdict: Verdict) -> Iterator[str]:
+    """The judgments that would settle it, and the command that lists them."""
+    pairs = verdict.judge_next
+    if pairs is None:
+        return
+    if not pairs:
+        yield "More queries would settle it, not more judgments."
+        return
+    shown = ", ".join(f"{pair.query_id} {pair.doc_id}" for pair in pairs[:SHOWN_PAIRS])
+    more = f" and {len(pairs) - SHOWN_PAIRS} more" if len(pairs) > SHOWN_PAIRS else ""
+    yield f"Judgments that would settle it ({len(pairs)}), these first: {shown}{more}"
+    open_gate = next(check.gate for check in verdict.checks if check.status == "inconclusive")
+    yield f"A list to fill in: {_next_command(open_gate)}"
+
+
+def _next_command(gate: Gate) -> str:
+    """What writes the judgments for a gate that cannot be told."""
+    bounds = (gate.minimum, gate.maximum, gate.below)
+    bound = next((bound for bound in bounds if bound is not None), None)
+    what = f"RESULTS --threshold {bound:g}" if bound is not None else "BASELINE RESULTS"
+    return f"assay gold next {what} --measure '{gate.measure}' -o pairs.csv"

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import msgspec
-
-from assay import formats
 from assay.core.errors import UsageError
 from assay.core.files import refuse_unwritable, write_atomic
 from assay.core.results import GoldenResults, Results
-from assay.core.results_file import encode, entry_to_json, to_json
-from assay.evaluation.changes import changes
+from assay.core.results_file import encode, to_json
 from assay.formats.results_json import read_results
-from assay.reports import exports, golden_report
-from assay.workbench.compare import compare_results
+from assay.reports import evaluation_report, render, view
+from assay.reports.words import Words
 from assay.workbench.outputs import refuse_output
+
+if TYPE_CHECKING:
+    from assay.reports import ReportView
+
+COMPARED = {"graded": (".html", ".md", ".tex"), "golden": (".html", ".md")}
 
 
 def report_file(
@@ -29,62 +31,49 @@ def report_file(
     """Write a report in the format of the output's ending; `against` adds the comparison with
     another results file, and `force` lets that be one on another gold set or corpus."""
     refuse_unwritable(output)
+    check_language(language)
     results = read_results(results_file)
-    is_golden = isinstance(results, GoldenResults)
-    if against is not None and output.suffix in (".csv", ".xml"):
+    if against is None:
+        report = view(results, language=language)
+    else:
+        _refuse_comparison(results, output)
+        report = _compared(results_file, against, results, language=language, force=force)
+    write_atomic(output, render(report, output.suffix))
+
+
+def _refuse_comparison(results: Results, output: Path) -> None:
+    """A format that would leave the comparison out is refused."""
+    known = COMPARED["golden" if isinstance(results, GoldenResults) else "graded"]
+    if output.suffix in (".csv", ".xml", ".tex") and output.suffix not in known:
         raise UsageError(
             f"a {output.suffix} report has no comparison",
             where=str(output),
-            hint="Leave --against out, or write .html, .md or .tex.",
+            hint=f"Leave --against out, or write {', '.join(known[:-1])} or {known[-1]}.",
         )
-    if language != "en" and not (is_golden and output.suffix == ".md"):
-        raise UsageError(
-            f"this report is not written in language {language!r}",
-            where=str(output),
-            hint="The Markdown report of a golden set is, others are in English.",
-        )
-    if isinstance(results, GoldenResults) and (against is not None or language != "en"):
-        changed = _golden_changes(against, results_file) if against is not None else None
-        write_atomic(
-            output, exports.export_golden(to_json(results), output.suffix, changed, language)
-        )
-        return
-    compared = (
-        msgspec.to_builtins(compare_results([against, results_file], force=force))
-        if against is not None
-        else None
-    )
-    write_atomic(output, exports.export(to_json(results), output.suffix, compared))
 
 
-def _golden_changes(before: Path, after: Path) -> dict[str, object]:
-    """What broke and what was repaired. A set may have grown since: it is compared on what both
-    have, and said."""
-    compared = compare_results([before, after], force=True)
-    then, now = read_results(before), read_results(after)
-    if not isinstance(then, GoldenResults) or not isinstance(now, GoldenResults):
-        raise UsageError("a golden set is compared with a golden set", where=str(before))
-    changed = changes(then, now, name=compared.baseline, warnings=compared.warnings)
-    turns = {
-        name: [tuple(map(entry_to_json, turn)) for turn in getattr(changed, name)]
-        for name in ("broke", "repaired")
-    }
-    return {**msgspec.to_builtins(changed), **turns}
+def _compared(
+    results_file: Path, against: Path, results: Results, *, language: str, force: bool
+) -> ReportView:
+    """Loaded here alone: a report without a comparison needs no statistics."""
+    from assay.evaluation.changes import changes
+    from assay.workbench.compare import compare_results
+
+    if not isinstance(results, GoldenResults):
+        comparison = compare_results([against, results_file], force=force)
+        return view(results, comparison=comparison, language=language)
+    # A set may have grown since: it is compared on what both have, and said.
+    compared = compare_results([against, results_file], force=True)
+    before = read_results(against)
+    if not isinstance(before, GoldenResults):
+        raise UsageError("a golden set is compared with a golden set", where=str(against))
+    turned = changes(before, results, name=compared.baseline, warnings=compared.warnings)
+    return view(results, changes=turned, language=language)
 
 
-def check_language(language: str, dataset: Path) -> None:
-    """Before an engine runs for an hour: is there a report in this language on this gold set?"""
-    if language not in golden_report.LANGUAGES:
-        raise UsageError(
-            f"no report in language {language!r}",
-            hint=f"Known: {', '.join(golden_report.LANGUAGES)}.",
-        )
-    if language != "en" and not any(query.checks for query in formats.read_gold(dataset).queries):
-        raise UsageError(
-            f"the report on a graded set is not written in language {language!r}",
-            where=str(dataset),
-            hint="That of a golden set is; leave --language out.",
-        )
+def check_language(language: str) -> None:
+    """Before an engine runs for an hour: is there a report in this language?"""
+    Words(language)
 
 
 def check_report(target: Path, *inputs: Path | None) -> None:
@@ -107,7 +96,7 @@ def write_reports(results: Results, target: Path, *, language: str = "en") -> li
     eval-report-DATE.json (the results file) and eval-report-DATE.md; a second run on the same day
     replaces the first."""
     check_report(target)
-    text = markdown(results, language=language)
+    text = evaluation_report(view(results, language=language))
     if target.suffix == ".md":
         write_atomic(target, text)
         return [target]
@@ -116,15 +105,3 @@ def write_reports(results: Results, target: Path, *, language: str = "en") -> li
     write_atomic(written[0], encode(to_json(results)))
     write_atomic(written[1], text)
     return written
-
-
-def markdown(results: Results, *, language: str = "en") -> str:
-    """The evaluation report."""
-    if isinstance(results, GoldenResults):
-        return golden_report.markdown(to_json(results), language=language)
-    return exports.eval_report(to_json(results))
-
-
-def page(results: Results) -> str:
-    """The report as one HTML page."""
-    return exports.export(to_json(results), ".html")

@@ -22,6 +22,7 @@ from assay.core.workers import Failure, Job, run_jobs
 from assay.core.workspace import workspace
 from assay.evaluation.gates import is_golden_measure
 from assay.formats.results_json import read_results
+from assay.reports import render, view
 from assay.workbench import corpora, report
 from assay.workbench.config import Config, EngineConfig, GateConfig, GoldConfig
 from assay.workbench.score import configured, score, verdict_on
@@ -238,7 +239,7 @@ def _report(outcome: Outcome) -> None:
     path = _path(outcome.gold, outcome.engine)
     if isinstance(outcome.results, GoldenResults):
         report.write_reports(outcome.results, path.with_suffix(".md"))
-    write_atomic(path.with_suffix(".html"), report.page(outcome.results))
+    write_atomic(path.with_suffix(".html"), render(view(outcome.results), ".html"))
 
 
 def _cached(config: Config, folder: Path, gold_name: str, engine_name: str) -> Results | None:

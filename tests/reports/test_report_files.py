@@ -12,8 +12,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from assay.reports import drawings
-from assay.reports.exports import export
+from assay.core.results_file import from_json
+from assay.reports import render, view
+from assay.reports.latex import escaped
+from assay.reports.numbers import Numbers
+from assay.reports.words import Words
 from command_line import Assay
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "en"
@@ -24,6 +27,20 @@ SCORE = (
     "--corpus",
     str(SAMPLES / "corpus.jsonl"),
 )
+
+
+def export(scored: dict[str, Any], suffix: str) -> str:
+    return render(view(from_json(scored)), suffix)
+
+
+def undecided(*pairs: tuple[str, str]) -> dict[str, Any]:
+    """A verdict that judging these pairs would settle."""
+    blank = {"query_text": "", "rank_a": 1, "rank_b": None, "effect": 0, "change": 0}
+    asked = [
+        {"query_id": query_id, "doc_id": doc_id, "narrowing": 0, **blank}
+        for query_id, doc_id in pairs
+    ]
+    return {"status": "inconclusive", "checks": [], "fingerprints": {}, "judge_next": asked}
 
 
 @pytest.fixture
@@ -42,7 +59,7 @@ def test_junit_is_xml_whatever_an_engine_says(scored: dict[str, Any]) -> None:
 
 def test_tex_escapes_all_that_tex_reads() -> None:
     assert (
-        drawings.tex(r"a\b_c^d~e{%}")
+        escaped(r"a\b_c^d~e{%}")
         == r"a\textbackslash{}b\_c\textasciicircum{}d\textasciitilde{}e\{\%\}"
     )
 
@@ -51,11 +68,7 @@ def test_markdown_says_that_a_baseline_is_stale_and_what_would_settle_a_verdict(
     scored: dict[str, Any],
 ) -> None:
     scored["baseline"] = {"delta": {}, "stale": "scored on different gold sets"}
-    scored["verdict"] = {
-        "status": "inconclusive",
-        "checks": [],
-        "judge_next": [{"query_id": "q1", "doc_id": "d"}] * 7,
-    }
+    scored["verdict"] = undecided(*[("q1", "d")] * 7)
     text = export(scored, ".md")
     assert "**The baseline is stale:** scored on different gold sets." in text
     assert (
@@ -69,7 +82,7 @@ def test_slices_have_their_intervals_and_small_ones_say_so(
     scored: dict[str, Any], assay_cli: Assay
 ) -> None:
     text = export(scored, ".html")
-    assert drawings.brief(scored["intervals"]["by_topic"]["lobbying"]["ndcg@10"]) in text
+    assert Numbers(Words()).brief(scored["intervals"]["by_topic"]["lobbying"]["ndcg@10"]) in text
     assert "* Fewer than 10 queries: too few to conclude from." in text
     shown = assay_cli(*SCORE, "--engine", "bm25").out
     assert "lobbying *" in shown
@@ -98,11 +111,7 @@ def test_a_comparison_has_all_its_tests(
 
 def test_ids_and_names_are_shown_and_not_obeyed(scored: dict[str, Any]) -> None:
     scored["engine"] = "my|engine <b>*"
-    scored["verdict"] = {
-        "status": "inconclusive",
-        "checks": [],
-        "judge_next": [{"query_id": "q1", "doc_id": "[a](b)"}],
-    }
+    scored["verdict"] = undecided(("q1", "[a](b)"))
     text = export(scored, ".md")
     assert "my\\|engine &lt;b>\\* on dataset" in text
     assert r"these first: q1 \[a\](b)." in text

@@ -1,0 +1,73 @@
+"""A report as a CSV table, one row a query. Columns are keys of the results, in every language."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+
+from assay.reports.shapes import ReportView
+
+QUERY = ("query_id", "query_text", "query_type", "query_topic", "num_results")
+QUESTION = (
+    "query_id",
+    "query_text",
+    "category",
+    "must",
+    "passed",
+    "first_rank",
+    "expected_rank",
+    "rr",
+    "parent",
+    "perturbation",
+    "failure",
+    "reason",
+)
+
+Cell = str | int | float | bool | None
+
+
+def render(report: ReportView) -> str:
+    stream = io.StringIO(newline="")
+    writer = csv.writer(stream, lineterminator="\n")
+    rows = _questions(report) if report.kind == "golden" else _queries(report)
+    for row in rows:
+        writer.writerow(["" if cell is None else cell for cell in row])
+    return stream.getvalue()
+
+
+def _queries(report: ReportView) -> Iterator[list[Cell]]:
+    keys = [line.key for line in report.measures]
+    # a column where rows are approved one by one
+    standing: list[Cell] = [report.standing] if report.standing else []
+    yield [*QUERY, *keys, "judged@10", "reason", *(["gold_set"] if standing else [])]
+    for line in report.queries:
+        values = [_exact(line.values.get(key)) for key in keys]
+        row = [line.query_id, line.text, line.type, line.topic, line.num_results, *values]
+        yield [*row, _exact(line.judged), line.reason, *standing]
+
+
+def _questions(report: ReportView) -> Iterator[list[Cell]]:
+    yield list(QUESTION)
+    for line in report.queries:
+        outcome = line.outcome
+        assert outcome is not None
+        yield [
+            line.query_id,
+            line.text,
+            outcome.category,
+            outcome.must,
+            outcome.passed,
+            outcome.first_rank,
+            outcome.expected_rank,
+            outcome.rr,
+            outcome.parent,
+            outcome.perturbation,
+            outcome.failure,
+            line.reason,
+        ]
+
+
+def _exact(value: float | None) -> str | None:
+    """Every digit: a table that is computed with is not rounded."""
+    return None if value is None else repr(value)

@@ -1,0 +1,30 @@
+"""The one template environment, of the reports and of the web pages."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+HERE = Path(__file__).parent / "templates"
+
+
+@cache
+def template_environment(*folders: Path) -> Environment:
+    """Templates of the reports, and of other folders, which are looked at first. What a template
+    lacks is an error, and what it is given is text, not markup."""
+    made = Environment(
+        loader=FileSystemLoader([*folders, HERE]), autoescape=True, undefined=StrictUndefined
+    )
+    made.filters |= {"day": _day, "number": _number}
+    return made
+
+
+def _day(at: datetime | str | None) -> str:
+    return f"{at:%Y-%m-%d}" if isinstance(at, datetime) else str(at or "–")[:10]
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:,.2f}".rstrip("0").rstrip(".")

@@ -1,0 +1,169 @@
+"""A report as one self-contained page: no network, light and dark, printable."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+from markupsafe import Markup, escape
+
+from assay.core.results import RobustnessRow
+from assay.core.results_file import receipt_to_json
+from assay.reports.drawings import change_mark, latency_chart, range_mark
+from assay.reports.environment import template_environment
+from assay.reports.numbers import Numbers
+from assay.reports.shapes import Figure, QueryLine, ReportView
+from assay.reports.view import FEW, RATES, failed_questions, heading, headlines
+from assay.reports.words import Words
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForestRow:
+    """One row of the drawing of all figures."""
+
+    figure: Figure
+    mark: Markup
+    text: str
+    between: str
+    change: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PerturbationRow:
+    name: str
+    rates: RobustnessRow
+    mark: Markup
+
+
+def render(report: ReportView) -> str:
+    words = Words(report.language)
+    latencies = [line.latency_ms for line in report.queries if line.latency_ms is not None]
+    template = template_environment().get_template(f"{report.kind}.html.j2")
+    return template.render(
+        report=report,
+        t=_Marked(words),
+        n=Numbers(words),
+        words=words,
+        rows=_forest(report, Numbers(words)),
+        latency=latency_chart(latencies),
+        perturbations=_perturbations(report, words),
+        worst_families=_worst_families(report, words),
+        axis=_axis(report, Numbers(words)),
+        marks=_change_marks(report),
+        heads=headlines(report.comparison) if report.comparison else [],
+        questions=_failed_first(report) if report.kind == "golden" else [],
+        few=FEW,
+        heading=heading,
+        grade_class=_grade_class,
+        receipt_json=_receipt_text(report),
+    )
+
+
+class _Marked:
+    """Words are markup of ours; the facts in them are text."""
+
+    def __init__(self, words: Words) -> None:
+        self._words = words
+
+    def __call__(self, key: str, **facts: object) -> Markup:
+        escaped = {name: escape(fact) for name, fact in facts.items()}
+        held = {name: Markup(fact) for name, fact in self._words.held(**escaped).items()}
+        return Markup(self._words.entry(key)).format(**held)
+
+
+def _forest(report: ReportView, numbers: Numbers) -> list[ForestRow]:
+    if report.kind == "golden":
+        known = [report.figure(key) for key in RATES]
+        return [_rate_row(figure, numbers) for figure in known if figure]
+    return [_mean_row(figure, numbers) for figure in report.figures if figure.value is not None]
+
+
+def _axis(report: ReportView, numbers: Numbers) -> list[str]:
+    """The scale under the drawing, from 0 to 1; where there is room the 0 before a point is left
+    out."""
+    if report.kind == "golden":
+        return ["0", "20", "40", "60", "80", numbers.percent(1, 0)]
+    tenths = (numbers.decimal(place / 10, 1) for place in range(2, 10, 2))
+    return ["0", *(tenth.replace("0.", ".") for tenth in tenths), "1"]
+
+
+def _mean_row(figure: Figure, numbers: Numbers) -> ForestRow:
+    value = figure.value or 0.0
+    before = value - figure.change if figure.change is not None else None
+    return ForestRow(
+        figure=figure,
+        mark=range_mark(value, figure.bounds, before),
+        text=numbers.decimal(value),
+        between=numbers.span(figure.bounds),
+        change="",
+    )
+
+
+def _rate_row(figure: Figure, numbers: Numbers) -> ForestRow:
+    """A share in per cent, with its change in points; MRR as it is."""
+    value, is_share = figure.value or 0.0, figure.key != "mrr_at_k"
+    change = ""
+    if figure.change is not None:
+        points = numbers.signed(100 * figure.change, 1)
+        change = points if is_share else numbers.signed(figure.change)
+    return ForestRow(
+        figure=figure,
+        mark=range_mark(value, figure.bounds),
+        text=numbers.percent(value) if is_share else numbers.decimal(value),
+        between=numbers.percents(figure.bounds) if is_share else numbers.span(figure.bounds),
+        change=change,
+    )
+
+
+def _perturbations(report: ReportView, words: Words) -> list[PerturbationRow]:
+    """What costs most first, and all of them together last."""
+    robustness = report.robustness
+    if robustness is None:
+        return []
+    ordered = sorted(
+        robustness.by_perturbation.items(), key=lambda named: (-named[1].drop, named[0])
+    )
+    named = [(_perturbation(name, words), rates) for name, rates in ordered]
+    return [
+        PerturbationRow(
+            name=name,
+            rates=rates,
+            mark=range_mark(rates.pass_rate, (rates.low, rates.high), rates.parent_pass_rate),
+        )
+        for name, rates in [*named, (words("all_brief"), robustness.overall)]
+    ]
+
+
+def _worst_families(report: ReportView, words: Words) -> list[str]:
+    families = report.robustness.worst_families if report.robustness else []
+    return [_perturbation(name, words) for name in families]
+
+
+def _perturbation(name: str, words: Words) -> str:
+    """An English reader knows the names that the ids of the variants end in."""
+    return name if words.is_english else words.perturbation(name)
+
+
+def _change_marks(report: ReportView) -> list[Markup]:
+    """A drawing for every difference, all on one scale."""
+    rows = report.comparison.differences if report.comparison else []
+    bounds = [bound for row in rows for bound in (row.low, row.high, row.difference) if bound]
+    reach = max([abs(bound) for bound in bounds] or [1.0])
+    return [change_mark(row.difference, row.low, row.high, reach) for row in rows]
+
+
+def _failed_first(report: ReportView) -> Sequence[QueryLine]:
+    """The questions that failed, then variants of questions that did, then what passed."""
+    failed = [*failed_questions(report), *failed_questions(report, variants=True)]
+    passed = (line for line in report.queries if line.outcome and line.outcome.passed)
+    return [*failed, *passed]
+
+
+def _grade_class(grade: int | None) -> str:
+    return "" if grade is None else f"g{min(max(grade, 0), 2)}"
+
+
+def _receipt_text(report: ReportView) -> str:
+    receipt = msgspec.json.encode(receipt_to_json(report.receipt))
+    return msgspec.json.format(receipt, indent=2).decode()

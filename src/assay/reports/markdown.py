@@ -1,0 +1,384 @@
+"""A report as Markdown: short for a pull request, whole for the folder of evaluation reports."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from assay.core.results import RobustnessRow
+from assay.reports.numbers import COUNTS, Bounds, Numbers
+from assay.reports.sentences import inline
+from assay.reports.shapes import CheckLine, Figure, Move, ReportView, SliceTable, Turned
+from assay.reports.view import failed_questions, headlines
+from assay.reports.words import Words
+
+SHOWN_PAIRS = 5  # of the judgments that would settle a verdict
+SHOWN_MOVED = 5  # of the queries that moved most
+
+Lines = Iterator[str]
+
+
+def render(report: ReportView) -> str:
+    """Of a graded set short enough for a pull-request comment, of a golden set the whole report."""
+    if report.kind == "golden":
+        return evaluation(report)
+    return _document(_Graded(report).brief(), report)
+
+
+def evaluation(report: ReportView) -> str:
+    """The report that goes with a change: every measure overall and by slice, each with its change
+    against the baseline; of a golden set also the gates and what failed."""
+    if report.kind == "golden":
+        return _document(_Golden(report).lines(), report)
+    return _document(_Graded(report).evaluation(), report)
+
+
+def _document(lines: Iterable[str], report: ReportView) -> str:
+    text = "\n".join(lines).rstrip() + "\n"
+    direction = Words(report.language).direction
+    return text if direction == "ltr" else f'<div dir="{direction}">\n\n{text}\n</div>\n'
+
+
+def marked(text: str) -> str:
+    """Text inside Markdown: what an id or a name holds is shown, not obeyed."""
+    escaped = re.sub(r"([\\`*\[\]|])", r"\\\1", text.replace("\n", " "))
+    return escaped.replace("&", "&amp;").replace("<", "&lt;")
+
+
+class _Graded:
+    """The two documents on a graded set."""
+
+    def __init__(self, report: ReportView) -> None:
+        self.report = report
+        self.say = Words(report.language)
+        self.numbers = Numbers(self.say)
+
+    # ── for a pull request ────────────────────────────────────────────────────────────────────────
+
+    def brief(self) -> Lines:
+        report, say = self.report, self.say
+        status = f"{say(f'statuses.{report.status}')}: " if report.status else ""
+        yield f"### {status}{marked(say('on_gold', engine=report.engine, gold=report.gold.name))}"
+        yield from ("", f"{self._scored()}.", "")
+        if report.standing:
+            yield from (say("gold_set_is", standing=report.standing), "")
+        yield from self._gates()
+        if report.stale:
+            yield from (say("stale_brief", why=report.stale), "")
+        yield from self._figures()
+        yield from self._comparison()
+
+    def _scored(self) -> str:
+        counts = self.report.counts
+        return self.say("scored", scored=counts["n_scored"], expected=counts["n_expected"])
+
+    def _gates(self) -> Lines:
+        if self.report.status is None:
+            return
+        for check in self.report.checks:
+            yield f"- **{self.say(f'statuses.{check.status}')}** {marked(check.message)}"
+        yield ""
+        yield from self._settling()
+
+    def _settling(self) -> Lines:
+        """What would settle an inconclusive verdict, in one line."""
+        pairs = self.report.judge_next
+        if pairs is None:
+            return
+        if not pairs:
+            yield from (self.say("more_queries"), "")
+            return
+        shown = ", ".join(marked(f"{query} {doc}") for query, doc in pairs[:SHOWN_PAIRS])
+        if len(pairs) > SHOWN_PAIRS:
+            shown += f" {self.say('and_more', n=len(pairs) - SHOWN_PAIRS)}"
+        judgments = self.say.plural("would_settle", len(pairs))
+        yield from (f"{self.say('these_first', judgments=judgments, pairs=shown)}.", "")
+
+    def _figures(self) -> Lines:
+        say, with_change = self.say, self.report.has_change
+        head = [say("measure"), say("value"), say("interval")]
+        head += [say("vs_baseline")] if with_change else []
+        yield f"| {' | '.join(head)} |"
+        yield "|---|" + "---:|" * (len(head) - 1)
+        for figure in self.report.figures:
+            cells = [figure.title, self.numbers.decimal(figure.value)]
+            cells.append(self.numbers.span(figure.bounds))
+            cells += [self.numbers.signed(figure.change)] if with_change else []
+            yield f"| {' | '.join(cells)} |"
+
+    def _comparison(self) -> Lines:
+        comparison, say = self.report.comparison, self.say
+        if comparison is None:
+            return
+        yield ""
+        for answer in self.report.answers:
+            yield f"**{marked(answer.text)}.** {answer.change}"
+        for warning in self.report.warnings:
+            yield from ("", f"**{marked(warning)}**")
+        if any(row.could_flip for row in headlines(comparison)):
+            yield from ("", say("could_flip_brief", command="`assay gold next`"))
+        before = marked(comparison.baseline)
+        yield from ("", say("moved_brief", baseline=before, measure=comparison.headline), "")
+        for row in comparison.moved[:SHOWN_MOVED]:
+            yield f"- {marked(row.query_id)} {self.numbers.signed(row.value - row.baseline)}"
+
+    # ── for the folder of reports ─────────────────────────────────────────────────────────────────
+
+    def evaluation(self) -> Lines:
+        report, say = self.report, self.say
+        day, gold = report.timestamp[:10], report.gold
+        yield f"# {say('evaluation_of', day=day, engine=report.engine, gold=gold.name)}"
+        yield ""
+        if report.standing:
+            yield from (f"**{say('gold_set_is', standing=report.standing)}**", "")
+        yield from (f"{self._scored()}{self._unscored()}.", "")
+        yield from (self._baseline(), "")
+        yield from (f"## {say('overall')}", "")
+        yield from self._table([(say("overall"), report.n, report.figures)])
+        for part in report.slices:
+            yield from ("", f"## {part.title}", "")
+            yield from self._table([(row.name, row.n, row.figures) for row in part.rows])
+        if report.baseline:
+            yield from ("", say("in_brackets"))
+        git = report.receipt.git
+        commit = say("made_at", commit=git.commit[:12]) if git else ""
+        yield from ("", say("made_from", fingerprint=gold.fingerprint[:12]) + f"{commit}.")
+
+    def _unscored(self) -> str:
+        counts = self.report.counts
+        lacking = {"evaluation_failed": "n_failed", "evaluation_missing": "n_missing"}
+        return "".join(self.say(key, n=n) for key, name in lacking.items() if (n := counts[name]))
+
+    def _baseline(self) -> str:
+        baseline, say = self.report.baseline, self.say
+        if baseline is None:
+            return say("no_baseline")
+        text = say("baseline_line", path=baseline.path)
+        recorded = baseline.recorded
+        if recorded and recorded.at:
+            text += say("recorded", day=recorded.at[:10], by=recorded.by)
+        text += f" ({recorded.why})" if recorded and recorded.why else ""
+        if baseline.gold_status:
+            text += f", {say.named('standings', baseline.gold_status)}"
+        return f"{text}." + (say("is_stale", why=self.report.stale) if self.report.stale else "")
+
+    def _table(self, rows: Sequence[tuple[str, int, Sequence[Figure]]]) -> Lines:
+        titles = [figure.title for figure in self.report.figures]
+        yield f"| | n | {' | '.join(titles)} |"
+        yield "|---|---:|" + "---:|" * len(titles)
+        for name, n, figures in rows:
+            yield f"| {marked(name)} | {n} | {' | '.join(map(self._with_change, figures))} |"
+
+    def _with_change(self, figure: Figure) -> str:
+        value = self.numbers.decimal(figure.value)
+        change = figure.change
+        return value if change is None else f"{value} ({self.numbers.signed(change)})"
+
+
+class _Golden:
+    """The report on a golden set."""
+
+    def __init__(self, report: ReportView) -> None:
+        self.report = report
+        self.words = Words(report.language)
+        self.numbers = Numbers(self.words)
+        self.failed = failed_questions(report)
+
+    def say(self, key: str, **facts: object) -> str:
+        return self.words(f"golden.{key}", **facts)
+
+    def lines(self) -> Lines:
+        yield from self._head()
+        yield from self._findings()
+        yield from self._changes()
+        yield from self._measures()
+        yield from self._gates()
+        for part in self.report.slices:
+            yield from self._slice(part)
+        yield from self._robustness()
+        yield from self._failures()
+        yield from self._failed_variants()
+
+    def _head(self) -> Lines:
+        report = self.report
+        yield from (f"# {self.say('title')}", "")
+        if report.checks:
+            yield from (f"**{self._verdict()}**", "")
+        about = {"engine": report.engine, "set": report.gold.name, "time": report.timestamp}
+        for key, value in about.items():
+            if value:
+                yield f"- {self.say(key)}: {value}"
+        total = len(report.queries) - report.variants
+        passed = total - len(self.failed)
+        yield f"- {self.say('questions')}: {total}, {passed} {self.say('passed')}"
+        if report.variants:
+            yield f"- {self.say('variants', n=report.variants)}"
+
+    def _verdict(self) -> str:
+        """The gates in one line: what failed first, then what is open."""
+        failed = self._named("fail")
+        open_ = self._named("inconclusive")
+        unmeasured = ", ".join(check.name for check in self.report.checks if not check.counts)
+        if failed:
+            words = self.say("verdict_fail", names=failed)
+            words += f" ({self.say('also_inconclusive', names=open_)})" if open_ else ""
+        elif open_:
+            words = self.say("verdict_inconclusive", names=open_)
+        else:
+            words = self.say("verdict_pass" if self._named("pass") else "verdict_none")
+        if not unmeasured:
+            return words
+        return f"{words} ({self.say('not_measured', names=unmeasured)})"
+
+    def _named(self, status: str) -> str:
+        checks = self.report.checks
+        return ", ".join(check.name for check in checks if check.status == status and check.counts)
+
+    def _findings(self) -> Lines:
+        """What was found in the set before the run."""
+        findings = self.report.findings
+        if findings:
+            told = (f"- {finding.where}: {inline(finding.message)}" for finding in findings)
+            yield from _section(self.say("findings"), told)
+
+    def _changes(self) -> Lines:
+        """What broke and what was repaired against other results."""
+        changes = self.report.changes
+        if changes is None:
+            return
+        notes = [f"- {'; '.join(changes.warnings)}"] if changes.warnings else []
+        yield from _section(self.say("changes", name=changes.baseline), notes)
+        for rate in changes.figures:
+            yield f"- {rate.name}: {self._moved(rate)}"
+        yield f"- {self.say('both_fail', n=changes.both_fail)}"
+        if changes.not_compared:
+            yield f"- {self.say('not_compared', names=', '.join(changes.not_compared))}"
+        if changes.variants:
+            broke, repaired = changes.variants
+            yield f"- {self.say('variants_changed', broke=broke, repaired=repaired)}"
+        yield from self._turned("broke", changes.broke)
+        yield from self._turned("repaired", changes.repaired)
+
+    def _moved(self, rate: Move) -> str:
+        before, now = (self.numbers.figure(rate.key, value) for value in (rate.before, rate.now))
+        change = self.numbers.change(rate.key, rate.now - rate.before, "+")
+        return f"{before} {self.words('arrow')} {now} ({change})"
+
+    def _turned(self, kind: str, questions: Sequence[Turned]) -> Lines:
+        is_repair, arrow = kind == "repaired", f" {self.words('arrow')} "
+        yield from ("", f"### {self.say(kind)}: {len(questions)}", *([""] if questions else []))
+        for question in questions:
+            reason = question.before if is_repair else question.now
+            yield f"- **{question.query_id}** [{_need(question.must)}] {inline(question.text)}"
+            yield f"  - {self.say('was' if is_repair else 'why')}: {reason}"
+            if question.expects_hits:
+                places = (question.stood_before, question.stood_now)
+                yield f"  - {self.say('stood')}: {arrow.join(places)}"
+
+    def _measures(self) -> Lines:
+        with_change = self.report.has_change
+        rows = []
+        for figure in self.report.figures:
+            if figure.key in COUNTS:
+                continue
+            row = [figure.name, self.numbers.figure(figure.key, figure.value)]
+            row.append(self._bounds(figure.key, figure.bounds))
+            row += [self.numbers.change(figure.key, figure.change, "+")] if with_change else []
+            rows.append([*row, "" if figure.n is None else str(figure.n)])
+        head = [self.say("measure"), self.say("value"), self.say("interval")]
+        head += [self.say("delta")] if with_change else []
+        yield from _section(self.say("measures"), _table([*head, "n"], rows))
+
+    def _bounds(self, key: str, bounds: Bounds) -> str:
+        if not bounds or bounds[0] is None or bounds[1] is None:
+            return ""
+        return f"{self.numbers.figure(key, bounds[0])} – {self.numbers.figure(key, bounds[1])}"
+
+    def _gates(self) -> Lines:
+        if self.report.checks:
+            head = [self.say(key) for key in ("gate", "measure", "value", "limit", "status")]
+            rows = [self._gate(check) for check in self.report.checks]
+            yield from _section(self.say("gates"), _table(head, rows))
+
+    def _gate(self, check: CheckLine) -> list[str]:
+        status = "unmeasured" if not check.counts else check.status
+        value = self.numbers.figure(check.key, check.value)
+        return [check.name, check.measure, value, check.limit, self.say(status)]
+
+    def _slice(self, part: SliceTable) -> Lines:
+        rows = []
+        for row in part.rows:
+            passed, must, mrr = row.figures
+            cells = [row.name, str(row.n), self.numbers.figure(passed.key, passed.value)]
+            cells.append(self._bounds(passed.key, passed.bounds))
+            cells += [self.numbers.figure(figure.key, figure.value) for figure in (must, mrr)]
+            rows.append(cells)
+        head = [self.say("name"), "n", self.say("rate"), self.say("interval"), "MUST", "MRR@k"]
+        yield from _section(self.say(f"by_{part.kind}"), _table(head, rows))
+
+    def _robustness(self) -> Lines:
+        robustness = self.report.robustness
+        if robustness is None:
+            return
+        named = [
+            (self.words.perturbation(name), row) for name, row in robustness.by_perturbation.items()
+        ]
+        every = [*named, (self.say("every"), robustness.overall)]
+        head = [self.say("perturbation"), "n", self.say("rate"), self.say("interval")]
+        head += [self.say("parent"), self.say("drop")]
+        rows = [self._variants(name, row) for name, row in every]
+        yield from _section(self.say("robustness"), _table(head, rows))
+        worst = [
+            f"{self.words.perturbation(name)} "
+            f"{self.numbers.change('rate', robustness.by_family[name].drop)}"
+            for name in robustness.worst_families
+        ]
+        broken = robustness.broken_by_parent
+        fragile = [f"{name} ({broken[name]})" for name in robustness.worst_parents]
+        for key, names in (("worst", worst), ("fragile", fragile)):
+            if names:
+                yield ""
+                # '%-yks.' ends the sentence too
+                yield self.say(key, names=", ".join(names).removesuffix("."))
+
+    def _variants(self, name: str, row: RobustnessRow) -> list[str]:
+        rate = self.numbers.figure("rate", row.pass_rate)
+        parents = self.numbers.figure("rate", row.parent_pass_rate)
+        drop = self.numbers.change("rate", row.drop)
+        return [name, str(row.n), rate, self._bounds("rate", (row.low, row.high)), parents, drop]
+
+    def _failures(self) -> Lines:
+        none = [] if self.failed else [self.say("no_failures")]
+        yield from _section(f"{self.say('failures')}: {len(self.failed)}", none)
+        for question in self.failed:
+            outcome = question.outcome
+            assert outcome is not None
+            yield f"- **{question.query_id}** [{_need(outcome.must)}] {inline(question.text)}"
+            yield f"  - {self.say('why')}: {question.reason}"
+            yield f"  - {self.say('expected')}: {outcome.expected}"
+            yield f"  - {self.say('instead')}: {outcome.came_first}"
+            if outcome.expects_hits:
+                yield f"  - {self.say('stood')}: {outcome.stood}"
+
+    def _failed_variants(self) -> Lines:
+        variants = failed_questions(self.report, variants=True)
+        if variants:
+            yield from _section(f"{self.say('failed_variants')}: {len(variants)}", ())
+        for question in variants:
+            yield f"- **{question.query_id}** {inline(question.text)}: {question.reason}"
+
+
+def _need(must: bool) -> str:
+    return "MUST" if must else "SHOULD"
+
+
+def _section(title: str, lines: Iterable[str]) -> Lines:
+    yield from ("", f"## {title}", "")
+    yield from lines
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Lines:
+    yield f"| {' | '.join(head)} |"
+    yield "|" + "---|" * len(head)
+    for row in rows:
+        yield f"| {' | '.join(inline(cell).replace('|', chr(92) + '|') for cell in row)} |"

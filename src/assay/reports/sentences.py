@@ -1,0 +1,283 @@
+"""What the results hold as facts, told in one language: places, expectations, reasons, gates.
+
+The results hold their sentences in English. An English report repeats them; another language puts
+them together anew from the facts beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from assay.core.results import Check, GoldCard, GoldenEntry, GoldenHit, GradedEntry, standing_line
+from assay.core.types import Finding, standing
+from assay.reports.numbers import Numbers
+from assay.reports.words import Words
+
+LAW_KEYS = ("law", "law_id", "law_key", "law_name", "law_names", "statute")
+DOC_KEYS = ("doc_id", "node_id", "document_id", "opinion_id", "id")
+ERRORS = ("n_failed", "errors")  # what a gate on failed calls is about
+NOT_SHOWN = ("chapter", "version", "finlex_version")  # of a hit: its title says them
+
+Fields = Mapping[str, object]
+
+
+def inline(text: object) -> str:
+    """One line of text, whatever the question or the title holds."""
+    return " ".join(str(text).split())
+
+
+class Sentences:
+    """Facts in words."""
+
+    def __init__(self, words: Words) -> None:
+        self.words = words
+        self.numbers = Numbers(words)
+
+    # ── the gold set ──────────────────────────────────────────────────────────────────────────────
+
+    def standing(self, card: GoldCard) -> str:
+        """Where the gold set stands with the expert; empty for a set without rows to approve."""
+        share = card.approved_share
+        if share is None:
+            return ""
+        if self.words.is_english:
+            return standing_line(card)
+        approved = round(share * card.queries)
+        stands = self.words.named("standings", standing(approved, card.queries))
+        text = self.numbers.percent(share, 0)
+        return self.words(
+            "standing", standing=stands, approved=approved, rows=card.queries, share=text
+        )
+
+    def finding(self, finding: Finding) -> str:
+        if self.words.is_english or not self.words.has("findings", finding.code):
+            return finding.message
+        message = finding.message
+        is_placed = message.startswith(("expected_", "confusion["))
+        place = f"{message.partition(': ')[0]}: " if is_placed else ""
+        tail = message.rpartition(": ")[2]
+        return place + self.words(f"findings.{finding.code}", tail=tail)
+
+    def warnings(self, notes: Sequence[str]) -> tuple[str, ...]:
+        """Why two results cannot be compared one to one; other languages say it in general."""
+        if self.words.is_english or not notes:
+            return tuple(notes)
+        return (self.words("differ_note"),)
+
+    def stale(self, why: str) -> str:
+        """The same of a baseline, inside a sentence."""
+        return self.words("differ") if why and not self.words.is_english else why
+
+    # ── places ────────────────────────────────────────────────────────────────────────────────────
+
+    def place(self, fields: Fields) -> str:
+        """A place as it was written, in the order people cite it."""
+        section = _stated(fields, "section_id", "section_num", "section")
+        suffix = fields.get("section_suffix") or ""
+        source = _stated(fields, *LAW_KEYS) or ("" if section else _stated(fields, *DOC_KEYS))
+        moment = _stated(fields, "moment")
+        version = _stated(fields, "version", "finlex_version")
+        if section:
+            sign = " §" if section[-1].isalnum() else ""
+            section = f"{section}{suffix if section.isdigit() else ''}{sign}"
+        cited = [
+            source,
+            _with_number("{} luku", _stated(fields, "chapter")),
+            section,
+            _with_number("{}" if "mom" in moment.casefold() else "{} mom.", moment),
+            _with_number(self.words("golden.page") + " {}", _stated(fields, "page")),
+            _stated(fields, "table", "table_id"),
+            _with_number(self.words("golden.row") + " {}", _stated(fields, "row")),
+            _with_number("({})", version),
+        ]
+        return inline(" ".join(word for word in cited if word)) or "?"
+
+    def hit(self, hit: GoldenHit) -> str:
+        """A hit by its place and title, with its score."""
+        title = str(hit.fields.get("section_title") or hit.title or "")
+        kept = {key: value for key, value in hit.parts.items() if key not in NOT_SHOWN}
+        place = self.place(kept)
+        if place.casefold() in inline(title).casefold():
+            place = ""  # the title of a hit may cite the place itself
+        name = f"{place} {inline(title)}".strip() if title and title not in place else place
+        return f"{name} ({self.words('golden.score')} {self.score(hit.score)})"
+
+    def score(self, value: float | None) -> str:
+        return self.numbers.figure("score", value)
+
+    def expected(self, entry: GoldenEntry) -> str:
+        """All that a question expects."""
+        say, stated = self.words, entry.stated
+        told = [self.place(place) for place in entry.expected_any]
+        negatives = _listed(stated.get("expected_none"))
+        told += [f"{say('golden.not')} {self.place(_fields(place))}" for place in negatives]
+        traps = _listed(stated.get("confusion"))
+        laws = [_fields(trap) for trap in traps if trap is not True]
+        told += [say("golden.not_on_top", place=self.place(law)) for law in laws]
+        if True in traps:
+            told.append(say("golden.no_other_law"))
+        if stated.get("must_abstain"):
+            told.append(say("golden.abstain"))
+        return "; ".join(told) or say("golden.nothing")
+
+    def stood(self, entry: GoldenEntry) -> str:
+        """Where the expected hit stood."""
+        say = self.words
+        if entry.expected_rank is None:
+            return say("golden.not_returned")
+        score = self.score(entry.expected_score)
+        return f"{say('golden.rank')} {entry.expected_rank}, {say('golden.score')} {score}"
+
+    # ── reasons ───────────────────────────────────────────────────────────────────────────────────
+
+    def graded_reason(self, entry: GradedEntry) -> str:
+        """Why a query has no value, or a 0."""
+        if self.words.is_english or not entry.reason:
+            return entry.reason
+        if entry.error is not None:
+            return self.words("reasons.failed", error=entry.error)
+        return self.words.translated("reasons", entry.reason)
+
+    def golden_reason(self, entry: GoldenEntry) -> str:
+        """Why a question failed, or how it passed."""
+        if self.words.is_english:
+            return entry.reason
+        if entry.passed:
+            return self._how_passed(entry)
+        if not self.words.has("failures", entry.failure):
+            return entry.reason
+        say = self.words
+        at, version = entry.negative_rank, say("failures.other_version")
+        if entry.as_of:
+            version = say("failures.not_in_force", day=entry.as_of)
+        evidence = [_listed(entry.stated.get("evidence"))]
+        evidence += [_listed(place.get("evidence")) for place in entry.expected_any]
+        terms = dict.fromkeys(str(term) for stated in evidence for term in stated)
+        return say(
+            f"failures.{entry.failure}",
+            error=entry.error,
+            top=self.place(entry.hits[0].parts) if entry.hits else "",
+            negative=self.place(entry.hits[at - 1].parts) if at else "",
+            negative_rank=at,
+            rank=entry.expected_rank,
+            score=self.score(entry.expected_score),
+            min_score=self.numbers.local(f"{entry.min_score:g}"),
+            before=say("failures.before_expected") if entry.expected_any else "",
+            not_right=version,
+            terms=", ".join(terms),
+            k=entry.k,
+        ).rstrip()
+
+    def _how_passed(self, entry: GoldenEntry) -> str:
+        rank = entry.first_rank
+        if rank is not None and 0 < rank <= len(entry.hits):
+            hit = entry.hits[rank - 1]
+            facts = {"place": self.place(hit.parts), "rank": rank, "score": self.score(hit.score)}
+            return self.words("failures.passed_at", **facts)
+        abstained = bool(entry.stated.get("must_abstain"))
+        return self.words("failures.passed_abstained" if abstained else "failures.passed_nothing")
+
+    # ── gates ─────────────────────────────────────────────────────────────────────────────────────
+
+    def gate_name(self, check: Check) -> str:
+        """The name that a gate was given; one without is called by its measure."""
+        gate = check.gate
+        if gate.measure in ERRORS:
+            return self.words("golden.calls")
+        if not gate.name or gate.name.startswith(gate.measure):
+            return self.gate_measure(check)
+        return gate.name
+
+    def gate_measure(self, check: Check) -> str:
+        name = self.words.figure(check.gate.measure)
+        if check.gate.slice == "overall":
+            return name
+        kind, _, slice_name = check.gate.slice.partition(":")
+        return f"{name} ({self.words.slice_kind(kind)}: {slice_name})"
+
+    def gate_limit(self, check: Check) -> str:
+        if not check.limit_kind or not self.words.has("golden", check.limit_kind):
+            return check.limit
+        measure, is_drop = check.gate.measure, check.limit_kind == "max_drop"
+        as_text = self.numbers.change if is_drop else self.numbers.figure
+        base = ""
+        if check.baseline is not None:
+            base = self.words("golden.from", base=self.numbers.figure(measure, check.baseline))
+        return self.words(f"golden.{check.limit_kind}", limit=as_text(measure, check.bound)) + base
+
+    def check(self, check: Check) -> str:
+        """What a gate found. The English sentence holds more than the facts beside it."""
+        if self.words.is_english:
+            return check.message
+        say, gate = self.words, check.gate
+        if gate.measure in ERRORS and check.value is not None:
+            return say("gate.errors", n=f"{check.value:g}")
+        title = self.gate_name(check)
+        is_drop = gate.max_drop is not None
+        if check.value is None or (is_drop and not check.counts):
+            return say("gate.no_baseline" if is_drop else "gate.no_value", title=title)
+        measure = self.gate_measure(check)
+        value = self._gate_value(check)
+        text = say("gate.is", title=title, value=value)
+        if title != measure:
+            text = say("gate.measure_is", title=title, measure=measure, value=value)
+        text += say("gate.wanted", limits=self._limits(check)) if check.limit_kind else ""
+        if check.status != "inconclusive":
+            return text
+        demands = ", ".join(self._demands(check))
+        thin = say("gate.too_thin", demands=demands) if demands else ""
+        return text + say("gate.undecided") + thin
+
+    def _gate_value(self, check: Check) -> str:
+        if self.words.has("figures", check.gate.measure):
+            return self.numbers.figure(check.gate.measure, check.value)
+        sign = "" if check.gate.max_drop is None else "+"
+        return self.numbers.local(f"{check.value:{sign}.4g}")
+
+    def _limits(self, check: Check) -> str:
+        gate = check.gate
+        if self.words.has("figures", gate.measure):
+            return self.gate_limit(check)
+        bounds = {"minimum": gate.minimum, "maximum": gate.maximum, "below": gate.below}
+        told = [
+            self.words(f"golden.{name}", limit=self.numbers.local(f"{bound:g}"))
+            for name, bound in bounds.items()
+            if bound is not None
+        ]
+        if gate.max_drop is not None:
+            limit = self.numbers.local(f"{gate.max_drop:g}")
+            told.append(self.words("gate.drop_wanted", limit=limit))
+        return self.words("gate.and").join(told) or check.limit
+
+    def _demands(self, check: Check) -> Iterable[str]:
+        """The evidence that a gate asks for."""
+        gate = check.gate
+        if gate.min_judged is not None:
+            yield self.words("gate.min_judged", share=self.numbers.percent(gate.min_judged, 0))
+        if gate.min_queries is not None:
+            yield self.words("gate.min_queries", n=gate.min_queries)
+        if gate.significance is not None:
+            level = self.numbers.local(f"{gate.significance:g}")
+            yield self.words("gate.significance", level=level)
+
+
+def _fields(stated: object) -> Fields:
+    """A place as the gold set states it: a law may stand alone."""
+    return stated if isinstance(stated, Mapping) else {"law": stated}
+
+
+def _listed(stated: object) -> list[object]:
+    if isinstance(stated, list | tuple):
+        return list(stated)
+    return [stated] if stated else []
+
+
+def _stated(fields: Fields, *keys: str) -> str:
+    """The first of these that is stated; 0 is something stated."""
+    values = (fields.get(key) for key in keys)
+    value = next((value for value in values if value not in (None, "", [])), "")
+    return str(value[0] if isinstance(value, list | tuple) else value)
+
+
+def _with_number(words: str, number: str) -> str:
+    return words.format(number) if number else ""

@@ -1,0 +1,211 @@
+"""The plain data of a report: what it says, in its language, whatever the format.
+
+Names, reasons and what the gates said are words already; figures are numbers, which each format
+writes in its own way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from assay.core.results import (
+    Baseline,
+    Bounds,
+    GoldCard,
+    MeasureLine,
+    Receipt,
+    Robustness,
+    Status,
+    Unjudged,
+)
+
+if TYPE_CHECKING:
+    from assay.evaluation.comparison import Comparison
+
+NO_BOUNDS: Bounds = (None, None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """One measure or rate, over all queries or a slice of them."""
+
+    key: str
+    title: str  # as tables and pages head it
+    name: str  # in full
+    value: float | None
+    bounds: Bounds = NO_BOUNDS
+    n: int | None = None
+    change: float | None = None  # against the baseline
+
+
+@dataclass(frozen=True, kw_only=True)
+class SliceRow:
+    name: str
+    n: int
+    figures: tuple[Figure, ...]
+
+    def figure(self, key: str) -> Figure:
+        return next(figure for figure in self.figures if figure.key == key)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SliceTable:
+    kind: str
+    title: str
+    rows: tuple[SliceRow, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckLine:
+    """One gate: the sentence, and its parts for a table. `counts` is false for a default gate that
+    had nothing to go by."""
+
+    status: Status
+    counts: bool
+    title: str
+    message: str
+    name: str
+    measure: str
+    key: str  # of the measure
+    value: float | None
+    limit: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class HitLine:
+    title: str
+    grade: int | None = None
+    score: float | None = None
+    is_expected: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueryLine:
+    """One query of a graded set, or one question of a golden set, which has an `outcome` too."""
+
+    query_id: str
+    text: str
+    type: str
+    topic: str
+    num_results: int
+    values: Mapping[str, float | None]
+    judged: float | None  # share of the top 10
+    reason: str
+    error: str
+    latency_ms: float | None
+    hits: tuple[HitLine, ...]
+    outcome: Outcome | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """How a golden question fared. What was expected and what came is told of failures alone."""
+
+    category: str
+    must: bool
+    passed: bool
+    is_variant: bool
+    parent: str
+    perturbation: str
+    failure: str
+    first_rank: int | None
+    expected_rank: int | None
+    rr: float | None
+    expects_hits: bool
+    expected: str = ""
+    came_first: str = ""
+    stood: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """Is one system better than another, in a sentence, and the figures behind it."""
+
+    text: str
+    change: str
+    status: Status
+
+
+@dataclass(frozen=True, kw_only=True)
+class Turned:
+    """A question that broke or was repaired."""
+
+    query_id: str
+    text: str
+    category: str
+    must: bool
+    before: str
+    now: str
+    stood_before: str
+    stood_now: str
+    expects_hits: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Move:
+    """A rate before and now."""
+
+    key: str
+    title: str
+    name: str
+    before: float
+    now: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangesView:
+    """What changed against other golden results, over the questions compared."""
+
+    baseline: str
+    warnings: tuple[str, ...]
+    figures: tuple[Move, ...]
+    broke: tuple[Turned, ...]
+    repaired: tuple[Turned, ...]
+    both_fail: int
+    not_compared: tuple[str, ...]
+    variants: tuple[int, int] | None  # broke, repaired
+
+
+@dataclass(frozen=True, kw_only=True)
+class FindingLine:
+    where: str
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportView:
+    kind: Literal["graded", "golden"]
+    language: str
+    engine: str
+    timestamp: str
+    gold: GoldCard
+    standing: str  # of the gold set, as a sentence
+    counts: Mapping[str, int]
+    n: int  # queries that the figures are over
+    variants: int  # questions that are reported apart
+    status: Status | None  # None where no gate decides
+    checks: tuple[CheckLine, ...]
+    judge_next: tuple[tuple[str, str], ...] | None  # pairs of query and document
+    figures: tuple[Figure, ...]
+    slices: tuple[SliceTable, ...]
+    queries: tuple[QueryLine, ...]
+    measures: tuple[MeasureLine, ...]
+    unjudged: tuple[Unjudged, ...]
+    baseline: Baseline | None
+    stale: str  # why the baseline cannot be compared with
+    receipt: Receipt
+    comparison: Comparison | None
+    answers: tuple[Answer, ...]
+    warnings: tuple[str, ...]  # of the comparison
+    changes: ChangesView | None
+    findings: tuple[FindingLine, ...]
+    robustness: Robustness | None
+
+    def figure(self, key: str) -> Figure | None:
+        return next((figure for figure in self.figures if figure.key == key), None)
+
+    @property
+    def has_change(self) -> bool:
+        return self.baseline is not None and bool(self.baseline.delta)

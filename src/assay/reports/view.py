@@ -1,0 +1,450 @@
+"""From results to what a report says: one `ReportView` for every format, set and language."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from assay.core.results import (
+    Baseline,
+    Bounds,
+    GoldenEntry,
+    GoldenResults,
+    GradedEntry,
+    GradedResults,
+    MeasureLine,
+    Results,
+    Status,
+    Verdict,
+    is_variant,
+)
+from assay.reports.sentences import Sentences
+from assay.reports.shapes import (
+    NO_BOUNDS,
+    Answer,
+    ChangesView,
+    CheckLine,
+    Figure,
+    FindingLine,
+    HitLine,
+    Move,
+    Outcome,
+    QueryLine,
+    ReportView,
+    SliceRow,
+    SliceTable,
+    Turned,
+)
+from assay.reports.words import Words, table
+
+if TYPE_CHECKING:
+    from assay.evaluation.changes import Changes
+    from assay.evaluation.comparison import Comparison, Difference
+
+FEW = 10  # a slice with fewer queries is marked
+ALPHA = 0.05
+# The rates of a golden set, as pages and tables have them; Markdown has every figure.
+RATES = (
+    "pass_rate_total",
+    "pass_rate_must",
+    "pass_rate_should",
+    "top1_rate",
+    "mrr_at_k",
+    "recall_at_k",
+    "near_miss_rate",
+    "confusion_rate",
+    "negative_violation_rate",
+    "negative_in_top_k_rate",
+    "correct_abstention_rate",
+    "false_abstention_rate",
+    "wrong_version_rate",
+)
+GOLDEN_SLICES = ("category", "test_type", "language", "perturbation")
+SLICE_FIGURES = ("pass_rate_total", "pass_rate_must", "mrr_at_k")
+
+
+def view(
+    results: Results,
+    *,
+    comparison: Comparison | None = None,
+    changes: Changes | None = None,
+    language: str = "en",
+) -> ReportView:
+    """What a report on these results says: with `comparison`, or for a golden set `changes`, also
+    what is different from other results."""
+    tell = Sentences(Words(language))
+    if isinstance(results, GoldenResults):
+        return _golden(results, changes, tell)
+    return _graded(results, comparison, tell)
+
+
+# ── graded sets ───────────────────────────────────────────────────────────────────────────────────
+
+
+def _graded(results: GradedResults, comparison: Comparison | None, tell: Sentences) -> ReportView:
+    receipt = results.receipt
+    lines = [_measure_line(line, tell.words) for line in receipt.measures]
+    return ReportView(
+        kind="graded",
+        language=tell.words.language,
+        engine=results.engine,
+        timestamp=results.timestamp,
+        gold=receipt.gold,
+        standing=tell.standing(receipt.gold),
+        counts=receipt.counts,
+        n=receipt.n.overall,
+        variants=0,
+        status=results.verdict.status if results.verdict else None,
+        checks=_checks(results.verdict, tell),
+        judge_next=_judge_next(results.verdict),
+        figures=_graded_figures(results, lines),
+        slices=tuple(_graded_slices(results, lines, tell.words)),
+        queries=tuple(_query(entry, tell) for entry in results.per_query),
+        measures=tuple(lines),
+        unjudged=tuple(receipt.unjudged.values()),
+        baseline=results.baseline,
+        stale=_stale(results.baseline, tell),
+        receipt=receipt,
+        comparison=comparison,
+        answers=tuple(_answers(comparison, tell)) if comparison else (),
+        warnings=tell.warnings(comparison.warnings) if comparison else (),
+        changes=None,
+        findings=(),
+        robustness=None,
+    )
+
+
+def heading(key: str, measure: str) -> str:
+    """A measure at the head of a column."""
+    return "MRR" if key == "mrr" else measure
+
+
+def _measure_line(line: MeasureLine, words: Words) -> MeasureLine:
+    formula = words.translated("formulas", line.formula)
+    return MeasureLine(
+        key=line.key,
+        measure=line.measure,
+        cutoff=line.cutoff,
+        params=line.params,
+        formula=formula,
+        source=line.source,
+    )
+
+
+def _graded_figures(results: GradedResults, lines: Sequence[MeasureLine]) -> tuple[Figure, ...]:
+    delta = results.baseline.delta if results.baseline else {}
+    bounds = results.intervals.overall
+    return _figures(lines, results.overall, bounds, delta)
+
+
+def _figures(
+    lines: Sequence[MeasureLine],
+    values: Mapping[str, float | None],
+    bounds: Mapping[str, Bounds],
+    delta: Mapping[str, float],
+) -> tuple[Figure, ...]:
+    return tuple(
+        Figure(
+            key=line.key,
+            title=heading(line.key, line.measure),
+            name=line.measure,
+            value=values.get(line.key),
+            bounds=bounds.get(line.key) or NO_BOUNDS,
+            change=delta.get(line.key),
+        )
+        for line in lines
+    )
+
+
+def _graded_slices(
+    results: GradedResults, lines: Sequence[MeasureLine], words: Words
+) -> Iterator[SliceTable]:
+    for kind, slices in results.slices.items():
+        if not slices:
+            continue
+        counts = results.receipt.n.slices.get(kind, {})
+        bounds = results.intervals.slices.get(kind, {})
+        delta = results.baseline.slices.get(kind, {}) if results.baseline else {}
+        rows = [
+            SliceRow(
+                name=name,
+                n=counts.get(name, 0),
+                figures=_figures(lines, means, bounds.get(name, {}), delta.get(name, {})),
+            )
+            for name, means in slices.items()
+        ]
+        yield SliceTable(kind=kind, title=words.slice_title(kind), rows=tuple(rows))
+
+
+def _query(entry: GradedEntry, tell: Sentences) -> QueryLine:
+    top = entry.grades[:10]
+    ranked = zip(entry.results[:20], entry.grades[:20], strict=True)
+    return QueryLine(
+        query_id=entry.query_id,
+        text=entry.query_text,
+        type=entry.query_type,
+        topic=entry.query_topic,
+        num_results=entry.num_results,
+        values=entry.metrics,
+        judged=sum(grade is not None for grade in top) / len(top) if top else None,
+        reason=tell.graded_reason(entry),
+        error=entry.error or "",
+        latency_ms=entry.latency_ms,
+        hits=tuple(HitLine(title=doc_id, grade=grade) for doc_id, grade in ranked),
+    )
+
+
+def _answers(comparison: Comparison, tell: Sentences) -> Iterator[Answer]:
+    """Each system against the baseline, by the headline measure."""
+    for row in headlines(comparison):
+        is_sure = row.p_holm <= ALPHA
+        key = "no_difference" if not is_sure else "better" if row.difference > 0 else "worse"
+        status: Status = "inconclusive"
+        if is_sure:
+            status = "pass" if row.difference > 0 else "fail"
+        yield Answer(
+            text=tell.words(key, system=row.system, baseline=comparison.baseline),
+            change=_change_found(row, len(comparison.differences), tell),
+            status=status,
+        )
+
+
+def headlines(comparison: Comparison) -> list[Difference]:
+    """The differences in the measure that decides, one a system."""
+    return [row for row in comparison.differences if row.measure == comparison.headline]
+
+
+def _change_found(row: Difference, tests: int, tell: Sentences) -> str:
+    numbers = tell.numbers
+    return tell.words(
+        "change_found",
+        measure=row.measure,
+        before=numbers.decimal(row.baseline),
+        now=numbers.decimal(row.value),
+        change=numbers.signed(row.difference),
+        between=numbers.change_span(row.low, row.high),
+        p=numbers.p_value(row.p_holm),
+        tests=tests,
+        wins=tell.words.counted(row.wins, "query"),
+        ties=row.ties,
+        losses=row.losses,
+    )
+
+
+# ── golden sets ───────────────────────────────────────────────────────────────────────────────────
+
+
+def _golden(results: GoldenResults, changes: Changes | None, tell: Sentences) -> ReportView:
+    receipt = results.receipt
+    known = {entry.query_id for entry in results.per_query}
+    findings = (
+        FindingLine(where=finding.where, message=tell.finding(finding))
+        for finding in receipt.findings
+    )
+    variants = int(results.overall.get("n_variants") or 0)
+    return ReportView(
+        kind="golden",
+        language=tell.words.language,
+        engine=results.engine,
+        timestamp=results.timestamp,
+        gold=receipt.gold,
+        standing=tell.standing(receipt.gold),
+        counts=receipt.counts,
+        n=int(results.overall.get("total", len(results.per_query)) or 0),
+        variants=variants,
+        status=_status(results.verdict),
+        checks=_checks(results.verdict, tell),
+        judge_next=_judge_next(results.verdict),
+        figures=_golden_figures(results, tell.words),
+        slices=tuple(_golden_slices(results, tell.words)),
+        queries=tuple(_question(entry, known, tell) for entry in results.per_query),
+        measures=tuple(receipt.measures),
+        unjudged=(),
+        baseline=results.baseline,
+        stale=_stale(results.baseline, tell),
+        receipt=receipt,
+        comparison=None,
+        answers=(),
+        warnings=(),
+        changes=_changes(changes, tell) if changes is not None else None,
+        findings=tuple(findings),
+        robustness=results.robustness,
+    )
+
+
+def _golden_figures(results: GoldenResults, words: Words) -> tuple[Figure, ...]:
+    """Every figure that has a value, in the order of the table of names."""
+    delta = results.baseline.delta if results.baseline else {}
+    return tuple(
+        Figure(
+            key=key,
+            title=words.short(key),
+            name=words.figure(key),
+            value=value,
+            bounds=results.intervals.overall.get(key) or NO_BOUNDS,
+            n=results.n.overall.get(key),
+            change=delta.get(key),
+        )
+        for key in table("en")["figures"]
+        if (value := results.overall.get(key)) is not None
+    )
+
+
+def _golden_slices(results: GoldenResults, words: Words) -> Iterator[SliceTable]:
+    for kind in GOLDEN_SLICES:
+        slices = results.slices.get(kind)
+        if not slices or (kind == "perturbation" and results.robustness):
+            continue  # robustness says more of perturbations
+        bounds = results.intervals.slices.get(kind, {})
+        rows = [
+            SliceRow(
+                name=name,
+                n=int(figures.get("total") or 0),
+                figures=tuple(
+                    Figure(
+                        key=key,
+                        title=words.short(key),
+                        name=words.figure(key),
+                        value=figures.get(key),
+                        bounds=bounds.get(name, {}).get(key) or NO_BOUNDS,
+                    )
+                    for key in SLICE_FIGURES
+                ),
+            )
+            for name, figures in slices.items()
+        ]
+        yield SliceTable(kind=kind, title=words.slice_title(kind), rows=tuple(rows))
+
+
+def _question(entry: GoldenEntry, known: set[str], tell: Sentences) -> QueryLine:
+    hits = (
+        HitLine(title=hit.title or hit.doc_id, score=hit.score, is_expected=hit.match == "expected")
+        for hit in entry.hits[:10]
+    )
+    return QueryLine(
+        query_id=entry.query_id,
+        text=entry.query_text,
+        type=entry.query_type,
+        topic=entry.query_topic,
+        num_results=entry.num_results,
+        values=entry.metrics,
+        judged=None,
+        reason=tell.golden_reason(entry),
+        error=entry.error or "",
+        latency_ms=entry.latency_ms,
+        hits=tuple(hits),
+        outcome=_outcome(entry, known, tell),
+    )
+
+
+def _outcome(entry: GoldenEntry, known: set[str], tell: Sentences) -> Outcome:
+    told = not entry.passed
+    came_first = tell.hit(entry.hits[0]) if entry.hits else tell.words("golden.nothing")
+    return Outcome(
+        category=entry.category,
+        must=entry.must,
+        passed=entry.passed,
+        is_variant=is_variant(entry, known),
+        parent=entry.parent,
+        perturbation=entry.perturbation,
+        failure=entry.failure,
+        first_rank=entry.first_rank,
+        expected_rank=entry.expected_rank,
+        rr=entry.rr,
+        expects_hits=bool(entry.expected_any),
+        expected=tell.expected(entry) if told else "",
+        came_first=came_first if told else "",
+        stood=tell.stood(entry) if told else "",
+    )
+
+
+def failed_questions(report: ReportView, *, variants: bool = False) -> list[QueryLine]:
+    """The questions that failed, MUST first, then by category and id; with `variants` the perturbed
+    ones instead."""
+    failed = [
+        line
+        for line in report.queries
+        if line.outcome and not line.outcome.passed and line.outcome.is_variant == variants
+    ]
+    return sorted(failed, key=_by_need)
+
+
+def _by_need(line: QueryLine) -> tuple[bool, str, str]:
+    """The order of golden questions everywhere: MUST first, then by category and id."""
+    assert line.outcome is not None
+    return not line.outcome.must, line.outcome.category, line.query_id
+
+
+def _changes(changes: Changes, tell: Sentences) -> ChangesView:
+    variants = changes.variants
+    figures = [
+        Move(
+            key=key,
+            title=tell.words.short(key),
+            name=tell.words.figure(key),
+            before=before,
+            now=now,
+        )
+        for key, (before, now) in changes.figures.items()
+    ]
+    return ChangesView(
+        baseline=changes.baseline,
+        warnings=tell.warnings(changes.warnings),
+        figures=tuple(figures),
+        broke=tuple(_turned(*pair, tell) for pair in changes.broke),
+        repaired=tuple(_turned(*pair, tell) for pair in changes.repaired),
+        both_fail=changes.both_fail,
+        not_compared=tuple(changes.not_compared),
+        variants=(variants.broke, variants.repaired) if variants else None,
+    )
+
+
+def _turned(before: GoldenEntry, after: GoldenEntry, tell: Sentences) -> Turned:
+    return Turned(
+        query_id=after.query_id,
+        text=after.query_text,
+        category=after.category,
+        must=after.must,
+        before=tell.golden_reason(before),
+        now=tell.golden_reason(after),
+        stood_before=tell.stood(before),
+        stood_now=tell.stood(after),
+        expects_hits=bool(after.expected_any),
+    )
+
+
+# ── both ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _status(verdict: Verdict | None) -> Status | None:
+    """What the gates say together, where there is one that counts."""
+    if verdict is None or not any(check.counts for check in verdict.checks):
+        return None
+    return verdict.status
+
+
+def _checks(verdict: Verdict | None, tell: Sentences) -> tuple[CheckLine, ...]:
+    return tuple(
+        CheckLine(
+            status=check.status,
+            counts=check.counts,
+            title=check.title,
+            message=tell.check(check),
+            name=tell.gate_name(check),
+            measure=tell.gate_measure(check),
+            key=check.gate.measure,
+            value=check.value,
+            limit=tell.gate_limit(check),
+        )
+        for check in (verdict.checks if verdict else ())
+    )
+
+
+def _judge_next(verdict: Verdict | None) -> tuple[tuple[str, str], ...] | None:
+    if verdict is None or verdict.judge_next is None:
+        return None
+    return tuple((pair.query_id, pair.doc_id) for pair in verdict.judge_next)
+
+
+def _stale(baseline: Baseline | None, tell: Sentences) -> str:
+    return tell.stale(baseline.stale) if baseline else ""

@@ -1,0 +1,121 @@
+"""The words of the reports and the web pages: one table of names and sentences a language.
+
+A language is one file here, `CODE.toml`, with the same keys as the others.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from pathlib import Path
+
+from assay.core.errors import UsageError
+
+LANGUAGES = ("en", "fi", "he")
+
+# Around a fact in a sentence of the other direction, so that its parts keep their order.
+ISOLATE, END = "\u2068", "\u2069"
+
+Entry = str | list[str]
+
+
+@cache
+def table(language: str) -> dict[str, dict[str, Entry]]:
+    """Every section of a language, as it stands in its file."""
+    return tomllib.loads(Path(__file__).with_name(f"{language}.toml").read_text(encoding="utf-8"))
+
+
+def language_of(asked: str, accepted: str = "") -> str:
+    """The language asked for, else the first of the browser's that there is, else English."""
+    wanted = [asked, *(choice.split(";")[0].strip() for choice in accepted.split(","))]
+    codes = (name.split("-")[0].lower() for name in wanted)
+    return next((code for code in codes if code in LANGUAGES), "en")
+
+
+def page_words(language: str) -> dict[str, str]:
+    """The words of the web pages; one that a language lacks is English."""
+    sections = (table(code).get("pages", {}) for code in ("en", language))
+    return {key: str(text) for section in sections for key, text in section.items()}
+
+
+class Words:
+    """Words in one language. A key is `SECTION.KEY`; without a section it is one of `report`."""
+
+    def __init__(self, language: str = "en") -> None:
+        if language not in LANGUAGES:
+            raise UsageError(
+                f"no report in language {language!r}", hint=f"Known: {', '.join(LANGUAGES)}."
+            )
+        self.language = language
+
+    def __call__(self, key: str, **facts: object) -> str:
+        return str(self.entry(key)).format(**self.held(**facts))
+
+    def held(self, **facts: object) -> dict[str, object]:
+        """Facts as they stand in a sentence: in Hebrew each keeps its own direction."""
+        if self.direction == "ltr":
+            return facts
+        return {name: self.isolated(str(fact)) for name, fact in facts.items()}
+
+    def isolated(self, text: str) -> str:
+        if not text or self.direction == "ltr" or text.startswith(ISOLATE):
+            return text
+        return f"{ISOLATE}{text}{END}"
+
+    def entry(self, key: str) -> Entry:
+        section, _, name = key.rpartition(".")
+        return table(self.language)[section or "report"][name]
+
+    @property
+    def direction(self) -> str:
+        return str(table(self.language)["language"]["direction"])
+
+    @property
+    def is_english(self) -> bool:
+        """Sentences of the results are English: other languages put them together anew."""
+        return self.language == "en"
+
+    def has(self, section: str, name: str) -> bool:
+        return name in table(self.language)[section]
+
+    def named(self, section: str, name: str) -> str:
+        """The word for a name; one that has none stays as it is."""
+        return str(table(self.language)[section].get(name, name))
+
+    def counted(self, n: int, noun: str) -> str:
+        """1 query, 2 queries."""
+        return self.plural(f"counted.{noun}", n)
+
+    def plural(self, key: str, n: int) -> str:
+        forms = self.entry(key)
+        separator = self("language.thousands")
+        return forms[0 if n == 1 else 1].format(n=f"{n:,}".replace(",", separator))
+
+    def figure(self, name: str) -> str:
+        """The name of a golden figure."""
+        return table(self.language)["figures"].get(name, [name])[0]
+
+    def short(self, name: str) -> str:
+        """Its name where there is little room."""
+        return table(self.language)["figures"].get(name, [name])[-1]
+
+    def slice_title(self, kind: str) -> str:
+        """The heading of a table of slices."""
+        known = table(self.language)["slices"]
+        return str(known[kind][0] if kind in known else known["other"][0].format(kind=kind))
+
+    def slice_kind(self, kind: str) -> str:
+        known = table(self.language)["slices"]
+        return str(known[kind][1] if kind in known else kind)
+
+    def perturbation(self, name: str) -> str:
+        """In words, with the name that the ids of the variants end in."""
+        known = table(self.language)["perturbations"]
+        return f"{known[name]} ({name})" if name in known else name
+
+    def translated(self, section: str, text: str) -> str:
+        """An English sentence that the results hold, in this language where it is a known one."""
+        if self.is_english:
+            return text
+        keys = (key for key, known in table("en")[section].items() if known == text)
+        return next((str(table(self.language)[section][key]) for key in keys), text)

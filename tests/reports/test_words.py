@@ -1,0 +1,83 @@
+"""One table of words in three languages: nothing is named in one of them alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from assay.core.errors import UsageError
+from assay.evaluation.golden_checks import FAILURES
+from assay.evaluation.golden_figures import FIGURES, SLICES
+from assay.evaluation.measures import MEASURES
+from assay.judging.perturb import FAMILIES, PERTURBATIONS
+from assay.reports.numbers import Numbers
+from assay.reports.words import LANGUAGES, Words, language_of, page_words, table
+
+OTHERS = [language for language in LANGUAGES if language != "en"]
+
+
+def texts(language: str) -> Iterator[tuple[str, str]]:
+    for section, entries in table(language).items():
+        for key, entry in entries.items():
+            for text in [entry] if isinstance(entry, str) else entry:
+                yield f"{section}.{key}", text
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_every_language_has_every_word(language: str) -> None:
+    english, other = table("en"), table(language)
+    assert {name: set(entries) for name, entries in other.items()} == {
+        name: set(entries) for name, entries in english.items()
+    }
+    for key, text in texts(language):
+        section, _, name = key.partition(".")
+        facts = set(re.findall(r"{(\w+)", str(english[section][name])))
+        assert set(re.findall(r"{(\w+)", text)) <= facts, key
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_words_can_stand_in_a_page(language: str) -> None:
+    """Words are put into pages as they are, also between quotes."""
+    assert [key for key, text in texts(language) if re.search('[<>&"]', text)] == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_all_that_results_can_hold_has_a_name(language: str) -> None:
+    words = table(language)
+    assert set(FIGURES) <= set(words["figures"])
+    assert set(FAILURES) <= set(words["failures"])
+    assert {*FAMILIES, *PERTURBATIONS} <= set(words["perturbations"])
+    assert set(SLICES) <= set(words["slices"])
+    assert set(MEASURES) == set(words["formulas"])
+
+
+def test_english_sentences_of_the_results_are_known() -> None:
+    """They are looked up to be said in another language."""
+    formulas = {name: formula.text for name, formula in MEASURES.items()}
+    assert table("en")["formulas"] == formulas
+    for section in ("policies", "reasons"):
+        for text in table("en")[section].values():
+            if "{" not in text:
+                assert Words("fi").translated(section, str(text)) != text
+
+
+def test_figures_as_a_language_writes_them() -> None:
+    finnish, hebrew = Numbers(Words("fi")), Numbers(Words("he"))
+    assert finnish.percent(0.3333) == "33,3 %"
+    assert finnish.percents((0.41, 0.93)) == "41–93 %"
+    assert finnish.millis(1234.5) == "1 234 ms"
+    assert finnish.change("pass_rate_must", -0.02, "+") == "-2,0 %-yks."
+    assert hebrew.signed(-0.5) == "\u2068-0.500\u2069", "its sign stays before it"
+    assert Words("fi").counted(1, "query") == "1 kysely"
+    assert Words("he").counted(2, "query") == "2 שאילתות"
+
+
+def test_the_language_of_a_reader() -> None:
+    assert language_of("he") == "he"
+    assert language_of("", "sv;q=0.9, fi-FI;q=0.8") == "fi"
+    assert language_of("sv", "sv") == "en"
+    assert page_words("fi")["review"] == "Tarkastus"
+    with pytest.raises(UsageError, match="no report in language 'sv'"):
+        Words("sv")
