@@ -30,7 +30,10 @@ def test_the_version_is_that_of_the_project() -> None:
 
 
 def test_evaluate_is_the_function_whatever_was_imported_before() -> None:
-    code = "import assay.workbench, assay.evaluation; from assay import evaluate; print(callable(evaluate))"
+    code = (
+        "import assay.workbench, assay.evaluation; from assay import evaluate; "
+        "print(callable(evaluate))"
+    )
     assert (
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout
         == "True\n"

@@ -94,7 +94,8 @@ def test_a_file_path_names_an_engine(assay_cli: Assay, tmp_path: Path) -> None:
     (tmp_path / "tools").mkdir()
     (tmp_path / "tools" / "neighbour.py").write_text("IDS = ['A-2']\n")
     (tmp_path / "tools" / "by_path.py").write_text(
-        "from neighbour import IDS\nclass ByPath:\n    def search(self, query, top_k=20):\n        return IDS\n"
+        "from neighbour import IDS\nclass ByPath:\n    def search(self, query, top_k=20):\n"
+        "        return IDS\n"
     )
     assert score(assay_cli, "--search-module", "tools/by_path.py")["overall"]["mrr"] == 1.0
 
@@ -121,7 +122,8 @@ def test_a_class_is_picked_by_name_when_there_are_two(assay_cli: Assay, tmp_path
 )
 def test_hits_in_every_usual_shape_are_read(answer: str, assay_cli: Assay, tmp_path: Path) -> None:
     (tmp_path / "shapes.py").write_text(
-        f"from assay import Hit\nclass Shapes:\n    def search(self, query, top_k=20):\n        return {answer}\n"
+        "from assay import Hit\nclass Shapes:\n    def search(self, query, top_k=20):\n"
+        f"        return {answer}\n"
     )
     assert score(assay_cli, "--search-module", "shapes")["per_query"][0]["results"] == ["A-2"]
 
@@ -130,7 +132,8 @@ def test_an_engine_is_asked_for_top_k_and_no_more_is_taken(
     assay_cli: Assay, tmp_path: Path
 ) -> None:
     (tmp_path / "many.py").write_text(
-        "class Many:\n    def search(self, query, top_k=20):\n        return [f'{top_k}-{i}' for i in range(99)]\n"
+        "class Many:\n    def search(self, query, top_k=20):\n"
+        "        return [f'{top_k}-{i}' for i in range(99)]\n"
     )
     entry = score(assay_cli, "--search-module", "many", "--top-k", "30")["per_query"][0]
     assert (entry["num_results"], entry["results"][-1]) == (30, "30-29")
@@ -141,7 +144,8 @@ def test_a_top_k_below_the_deepest_cutoff_is_kept_and_warned_about(
 ) -> None:
     """R@20 over five asked-for results is what was asked for, but nobody should be surprised."""
     (tmp_path / "deep.py").write_text(
-        "class Deep:\n    def search(self, query, top_k=20):\n        return [f'{top_k}-{i}' for i in range(99)]\n"
+        "class Deep:\n    def search(self, query, top_k=20):\n"
+        "        return [f'{top_k}-{i}' for i in range(99)]\n"
     )
     assert (
         score(assay_cli, "--search-module", "deep", "--top-k", "5")["per_query"][0]["num_results"]
@@ -276,9 +280,11 @@ def test_json_on_stdout_is_alone_whatever_the_engine_prints(
 ) -> None:
     """On import, while it is made, in name(), in search(), and from a child process."""
     (tmp_path / "chatty.py").write_text(
-        "import os\nprint('importing')\nclass Chatty:\n    def __init__(self):\n        print('making')\n"
+        "import os\nprint('importing')\nclass Chatty:\n    def __init__(self):\n"
+        "        print('making')\n"
         "    def name(self):\n        print('naming')\n        return 'Chatty'\n"
-        "    def search(self, query, top_k=20):\n        print('searching')\n        os.system('echo child')\n"
+        "    def search(self, query, top_k=20):\n        print('searching')\n"
+        "        os.system('echo child')\n"
         "        return ['A-2']\n"
     )
     outcome = assay_cli(
@@ -467,8 +473,14 @@ def python(code: str, **env: str) -> str:
 
 def test_help_imports_nothing_heavy() -> None:
     """So that `assay --help` and shell completion answer at once."""
-    code = "import sys, assay.cli\nsys.argv = ['assay', '--help']\ntry: assay.cli.main()\nexcept SystemExit: pass\n"
-    code += "print('HEAVY', *[name for name in ('numpy', 'polars', 'msgspec', 'scipy') if name in sys.modules])"
+    code = (
+        "import sys, assay.cli\nsys.argv = ['assay', '--help']\ntry: assay.cli.main()\n"
+        "except SystemExit: pass\n"
+    )
+    code += (
+        "print('HEAVY', *[name for name in ('numpy', 'polars', 'msgspec', 'scipy') if name in "
+        "sys.modules])"
+    )
     out = python(code)
     assert out.splitlines()[-1].split() == ["HEAVY"]
     for command in ("score", "explain", "gold"):

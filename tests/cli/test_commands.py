@@ -99,7 +99,8 @@ def test_judgments_that_would_settle_a_gate_on_any_measure(
     gate: str, assay_cli: Assay, tmp_path: Path
 ) -> None:
     (tmp_path / "assay.toml").write_text(
-        f'[gold.s]\npath = "{SAMPLE}"\n[engines.b]\nengine = "bm25"\ncorpus = "{CORPUS}"\n[[gates]]\n{gate}\n'
+        f'[gold.s]\npath = "{SAMPLE}"\n[engines.b]\nengine = "bm25"\ncorpus = "{CORPUS}"\n'
+        f"[[gates]]\n{gate}\n"
     )
     outcome = assay_cli("run", "--json")
     assert outcome.code == 3, outcome.err
@@ -334,12 +335,14 @@ def test_an_unchanged_pair_is_not_run_again_and_the_change_against_the_baseline_
     assay_cli: Assay, tmp_path: Path
 ) -> None:
     engine = (
-        "import os\nclass E:\n    def search(self, query, top_k):\n        os.mkdir(f'call-{len(os.listdir())}')\n"
+        "import os\nclass E:\n    def search(self, query, top_k):\n"
+        "        os.mkdir(f'call-{len(os.listdir())}')\n"
         "        return ['80-041']\n"
     )
     (tmp_path / "mine.py").write_text(engine)
     (tmp_path / "assay.toml").write_text(
-        f'[gold.s]\npath = "{SAMPLE}"\nbaseline = "baseline.json"\n[engines.mine]\nsearch_module = "mine"\n'
+        f'[gold.s]\npath = "{SAMPLE}"\nbaseline = "baseline.json"\n[engines.mine]\n'
+        'search_module = "mine"\n'
     )
     args = (
         "--dataset",

@@ -58,7 +58,10 @@ def write_opinions(folder: Path, records: Iterable[dict[str, Any]]) -> Path:
 
 
 def letter(number: str, to: str, body: str = "You may vote.") -> str:
-    return f"{LETTERHEAD}May 1, 1990\n\n{to}\nCity Hall\n\nRe: Your Request\nOur File No. {number}\n\nDear {to}:\n\n{body}"
+    return (
+        f"{LETTERHEAD}May 1, 1990\n\n{to}\nCity Hall\n\nRe: Your Request\nOur File No. {number}\n"
+        f"\nDear {to}:\n\n{body}"
+    )
 
 
 def write_lines(path: Path, records: Iterable[dict[str, Any]]) -> Path:
@@ -80,7 +83,8 @@ def pdf_with_image() -> bytes:
     """One page that is an image and nothing else: a scan without a text layer."""
     pixel = zlib.compress(b"\xff\x00\x00")
     image = (
-        b"<< /Type /XObject /Subtype /Image /Width 1 /Height 1 /ColorSpace /DeviceRGB /BitsPerComponent 8"
+        b"<< /Type /XObject /Subtype /Image /Width 1 /Height 1 /ColorSpace /DeviceRGB "
+        b"/BitsPerComponent 8"
         b" /Filter /FlateDecode /Length %d >>\nstream\n%s\nendstream" % (len(pixel), pixel)
     )
     return _pdf(b"q 500 0 0 700 50 50 cm /Im1 Do Q", image=image)

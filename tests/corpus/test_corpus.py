@@ -154,7 +154,8 @@ def test_of_two_documents_with_one_id_the_first_is_kept_and_the_other_reported(
 def test_a_bad_record_is_reported_and_the_rest_imported(tmp_path: Path) -> None:
     source = tmp_path / "s.jsonl"
     source.write_bytes(
-        b'{"id": "a", "text": "x"}\n{"id": \n{"text": "no id"}\n\xff\xfe\n[1]\n{"id": "b", "text": "y"}\n'
+        b'{"id": "a", "text": "x"}\n{"id": \n{"text": "no id"}\n\xff\xfe\n[1]\n'
+        b'{"id": "b", "text": "y"}\n'
     )
     report = import_corpus("jsonl", source, name="c", home=tmp_path)
     assert report.documents == 2

@@ -47,8 +47,8 @@ def test_the_check_fails_on_records_that_could_not_be_read(assay_cli: Assay, sou
     imported = assay_cli("corpus", "import", "jsonl", source, "--name", "c")
     assert imported.code == 0
     assert (
-        "duplicate-id: cases.jsonl:4: the id 'b' was read before with other content, from cases.jsonl:2"
-        in imported.err
+        "duplicate-id: cases.jsonl:4: the id 'b' was read before with other content, from "
+        "cases.jsonl:2" in imported.err
     )
     done = assay_cli("corpus", "check", "c")
     assert done.code == 1

@@ -55,7 +55,10 @@ def test_the_number_in_the_heading_is_what_a_letter_is_cited_by(tmp_path: Path) 
 
 
 def test_the_answer_is_meant_and_not_the_request(tmp_path: Path) -> None:
-    request = "CITY OF X\nApril 2, 1990\n\nPublic Integrity Commission\nCastellan\n\nDear Commissioners:\n\nMay I vote?"
+    request = (
+        "CITY OF X\nApril 2, 1990\n\nPublic Integrity Commission\nCastellan\n\n"
+        "Dear Commissioners:\n\nMay I vote?"
+    )
     corpus = opinions(
         tmp_path, opinion("90284", request), opinion("90-284", letter("A-90-284", "Mr. Knox"))
     )
@@ -100,7 +103,10 @@ def test_a_supplement_is_not_the_letter_it_adds_to(tmp_path: Path) -> None:
 
 
 def test_a_reported_opinion_is_found_by_page_or_by_name_and_year(tmp_path: Path) -> None:
-    caption = "BEFORE THE PUBLIC INTEGRITY COMMISSION\nIn the Matter of:\nOpinion requested by\n{} )\nNo. 75-083\n\n"
+    caption = (
+        "BEFORE THE PUBLIC INTEGRITY COMMISSION\nIn the Matter of:\nOpinion requested by\n{} )\n"
+        "No. 75-083\n\n"
+    )
     corpus = opinions(
         tmp_path,
         opinion("75134", "1 FPPC OPINIONS 71\n" + caption.format("Thomas W. Oglesby"), year=1975),

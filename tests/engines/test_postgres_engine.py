@@ -97,7 +97,10 @@ def test_a_condition_and_a_query_of_the_teams_own(url: str) -> None:
         hit.doc_id
         for hit in engine(url, where="id <> 'c'", config="english").search("gift limit", 5)
     ] == ["a"]
-    own = "SELECT id, length(body) FROM \"case law\" WHERE body ILIKE '%%' || %(query)s || '%%' ORDER BY 2 DESC"
+    own = (
+        "SELECT id, length(body) FROM \"case law\" WHERE body ILIKE '%%' || %(query)s || '%%' "
+        "ORDER BY 2 DESC"
+    )
     hits = PostgresEngine(Settings(url=url, query=own)).search("limit", 1)
     assert [(hit.doc_id, hit.score) for hit in hits] == [("c", 58.0)]
 
@@ -127,7 +130,8 @@ def large(postgres_url: str) -> str:
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         for statement in (
             "CREATE EXTENSION vector",
-            "CREATE TABLE case_law AS SELECT 'd' || n AS id, 'word' || n % 3000 || ' ' || md5(n::text) AS body, "
+            "CREATE TABLE case_law AS SELECT 'd' || n AS id, 'word' || n % 3000 || ' ' || "
+            "md5(n::text) AS body, "
             "n % 2 AS open, ARRAY[sin(n), cos(n), sin(2 * n), cos(3 * n)]::vector(4) AS embedding "
             "FROM generate_series(1, 12000) n",
             "CREATE INDEX by_words ON case_law USING gin (to_tsvector('simple', body))",
@@ -152,7 +156,8 @@ def test_indexes_are_used_and_give_all_that_is_asked_for(large: str) -> None:
     hits = made(full_text_weight=0, where="open = 1").search("x", 100)
     assert len(hits) == 100, "the condition does not eat what the index found"
     own = made(
-        query="SELECT id FROM case_law WHERE to_tsvector('simple', body) @@ to_tsquery('simple', %(query)s)"
+        query="SELECT id FROM case_law WHERE to_tsvector('simple', body) @@ to_tsquery('simple', "
+        "%(query)s)"
     )
     assert "by_words" in own.plans("word17")["query"]
     assert len(own.search("word17", 9)) == 4

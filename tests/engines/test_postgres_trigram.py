@@ -130,7 +130,8 @@ def test_words_vectors_and_trigrams_are_fused(url: str) -> None:
         connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
         connection.execute("ALTER TABLE case_law ADD embedding vector(2)")
         connection.execute(
-            "UPDATE case_law SET embedding = CASE id WHEN 'b' THEN '[1,0.2]' ELSE '[0,1]' END::vector"
+            "UPDATE case_law SET embedding = CASE id WHEN 'b' THEN '[1,0.2]' ELSE '[0,1]' "
+            "END::vector"
         )
     settings = Settings(
         url=url, table="case_law", text="body", config="english", vector="embedding"

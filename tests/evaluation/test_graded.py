@@ -439,8 +439,8 @@ def test_a_notebook_shows_intervals_n_and_the_judged_share() -> None:
     shown = sheet._repr_html_()
     assert "<th>n</th><th>judged@10</th><th>nDCG@10</th><th>RR(rel=2)</th>" in shown
     assert (
-        f"<td>12</td><td>50%</td><td>{sheet.overall.means['nDCG@10']:.3f}<br><small>{low} to {high}</small>"
-        in shown
+        f"<td>12</td><td>50%</td><td>{sheet.overall.means['nDCG@10']:.3f}<br><small>{low} to "
+        f"{high}</small>" in shown
     )
     assert "fewer than" not in shown
 

@@ -203,7 +203,8 @@ def test_a_baseline_is_brought_along_by_its_own_answers(assay_cli: Assay, tmp_pa
         entries = [{"query_id": f"q{n}", "results": answers} for n in range(4)]
         (tmp_path / f"{name}.json").write_text(json.dumps({"engine": name, "per_query": entries}))
     (tmp_path / "assay.toml").write_text(
-        '[gold.s]\npath = "dataset.json"\nbaseline = "baseline.json"\n[engines.e]\nrun = "new.json"\n'
+        '[gold.s]\npath = "dataset.json"\nbaseline = "baseline.json"\n[engines.e]\n'
+        'run = "new.json"\n'
         '[[gates]]\nmeasure = "nDCG@10"\nmax_drop = 0.05\nmin_judged = 0.9\n'
     )
     record = ("--baseline", "baseline.json", "--update-baseline", "--by", "Ada", "--why", "first")

@@ -126,7 +126,8 @@ def test_a_second_run_changes_nothing(logged: Store, gold: Path) -> None:
 
 CHAIR = [
     b"# reviewed by Dafna, May 2026\n",
-    b'{"note": "mine",   "source":"chair", "id":"g007","query":"Materiality", "corpus":"internal_decisions",'
+    b'{"note": "mine",   "source":"chair", "id":"g007","query":"Materiality", '
+    b'"corpus":"internal_decisions",'
     b'"extra":{"a":1},"relevant_case_law_ids":["x","x2"]}\r\n',
     b"\n",
     b"// a row of another hand, without a source\n",
@@ -139,7 +140,10 @@ CHAIR = [
 def test_lines_that_are_not_ours_are_kept_byte_for_byte(
     logged: Store, gold: Path, order: tuple[int, ...]
 ) -> None:
-    ours = b'{"id":"g005","query":"gone","corpus":"c","relevant_case_law_ids":["q"],"source":"bootstrap"}\n'
+    ours = (
+        b'{"id":"g005","query":"gone","corpus":"c",'
+        b'"relevant_case_law_ids":["q"],"source":"bootstrap"}\n'
+    )
     gold.parent.mkdir(parents=True)
     theirs = [CHAIR[n] for n in order]
     gold.write_bytes(b"\xef\xbb\xbf" + b"".join([*theirs[:3], ours, *theirs[3:]])[:-1])

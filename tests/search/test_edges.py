@@ -28,7 +28,8 @@ TEXTS = {
     "c": "A lobbyist shall register with the Secretary of State before lobbying the legislature.",
 }
 SWEDISH = (
-    "Fullmäktige beslutar i ärenden av principiell beskaffenhet eller annars av större vikt för kommunen under året. "
+    "Fullmäktige beslutar i ärenden av principiell beskaffenhet eller annars av större vikt "
+    "för kommunen under året. "
     "Det är i allmänhet inte tillåtet att överklaga beslut som rör ren förberedelse i en nämnd."
 )
 

@@ -229,7 +229,8 @@ def test_engines_are_probed_on_request(in_folder: Path) -> None:
         "class Engine:\n    def search(self, query, top_k):\n        raise OSError('down')\n"
     )
     (in_folder / "assay.toml").write_text(
-        '[gold.g]\npath = "g.jsonl"\n[engines.broken]\nsearch_module = "broken"\n[engines.saved]\nrun = "none.json"\n'
+        '[gold.g]\npath = "g.jsonl"\n[engines.broken]\nsearch_module = "broken"\n'
+        '[engines.saved]\nrun = "none.json"\n'
     )
     with open_desk(record={}) as desk:
         assert desk.diagnostics()["engines"]["engines"]["broken"] == {"status": "not probed"}

@@ -109,7 +109,8 @@ def test_the_day_of_a_question_is_given_to_an_engine_that_takes_it(
     dated = [QUESTIONS[0] | {"as_of": "2020-05-01"}, QUESTIONS[1]]
     (files / "dated.json").write_text(json.dumps(dated), encoding="utf-8")
     (files / "mine.py").write_text(
-        "class Dated:\n    def search(self, query, top_k, as_of='today'):\n        return [f'on-{as_of}']\n"
+        "class Dated:\n    def search(self, query, top_k, as_of='today'):\n"
+        "        return [f'on-{as_of}']\n"
         "class Plain:\n    def search(self, query, top_k):\n        return ['plain']\n"
     )
     found = {
@@ -261,7 +262,10 @@ def test_the_gates_of_the_configuration_hold_for_golden_sets(assay_cli: Assay, f
     assert _run(assay_cli, files, "").code == 1, "without gates of its own the policy is A to D"
     lax = _run(assay_cli, files, '[[gates]]\nmeasure = "avg_latency_ms"\nbelow = 10.5\n')
     assert (lax.code, "avg_latency_ms is 10, asked: below 10.5" in lax.out) == (0, True)
-    one = '[[gates]]\nname = "loans"\nmeasure = "pass_rate_total"\nslice = "category:a"\nminimum = 0.5\n'
+    one = (
+        '[[gates]]\nname = "loans"\nmeasure = "pass_rate_total"\nslice = "category:a"\n'
+        "minimum = 0.5\n"
+    )
     strict = _run(assay_cli, files, one)
     assert (strict.code, "loans: pass_rate_total of category:a is 0" in strict.out) == (1, True)
     wrong = _run(assay_cli, files, '[[gates]]\nmeasure = "pass_rate_mst"\nminimum = 0.5\n')

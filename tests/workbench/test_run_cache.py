@@ -46,7 +46,10 @@ def test_a_corpus_imported_again(assay_cli: Assay, tmp_path: Path) -> None:
 def test_a_baseline_engine_on_an_imported_corpus(assay_cli: Assay, tmp_path: Path) -> None:
     _set_up(tmp_path / "eval", 'engine = "bm25"\ncorpus = "c"')
     missing = assay_cli("run", "--config", "eval/assay.toml")
-    places = f"no corpus 'c' in the workspace {tmp_path / '.assay'}, and no file or folder {tmp_path / 'eval' / 'c'}"
+    places = (
+        f"no corpus 'c' in the workspace {tmp_path / '.assay'}, and no file or folder "
+        f"{tmp_path / 'eval' / 'c'}"
+    )
     assert (missing.code, places in " ".join(missing.out.split())) == (2, True), missing.out
     _import(assay_cli, tmp_path, documents=2)
     states = [_state(assay_cli), _state(assay_cli)]

@@ -1,0 +1,566 @@
+"""What a user saw before the source tree was rearranged is what a user sees now.
+
+`fixtures/before/commands.json` lists commands on the three samples; beside it lies what version
+0.1 printed and wrote for each, and in `fixtures/results-0.1` the results files it wrote. Each
+command is run again and compared: JSON by keys and values (numbers to 1e-12, new keys may appear),
+XML by its elements, HTML by its tags and texts, everything else line by line. Times, versions and
+folders are masked. A difference that is wanted has a row in `ALLOWED`, with its reason.
+
+Scores run live; reports, comparisons and explanations are made from the recorded results files, so
+that every figure in them, also in drawings, is the same on each machine.
+
+The fixtures are never written again by the code that they are to check. New commands are recorded,
+by a tree that is known to be right, with `python tests/test_before_and_after.py --record NAME …`
+(no name: all of them, results files too).
+"""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+import json
+import math
+import os
+import re
+import shutil
+import sys
+import tempfile
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command_line import Assay, Outcome
+
+HERE = Path(__file__).parent
+SAMPLES = HERE.parent / "samples"
+BEFORE = HERE / "fixtures" / "before"
+WRITTEN = HERE / "fixtures" / "results-0.1"
+COMMANDS: list[dict[str, Any]] = json.loads((BEFORE / "commands.json").read_text(encoding="utf-8"))
+
+
+# ── What may differ ───────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """One wanted difference. `commands` and `place` are patterns such as `score-fi-*` and `*.html`;
+    a place is `terminal` (exit code, stdout, stderr), or the name of a file the command wrote.
+
+    `before` and `after` are regular expressions over one line (of JSON: `path = value`).
+    With both, a line may change so: `after` is the replacement text for what `before` matches.
+    With `after` alone, lines it matches may be new; with `before` alone, lines may be gone.
+    With `spacing`, runs of spaces and rules count as one: a column has become wider or narrower.
+    """
+
+    commands: str
+    place: str
+    reason: str
+    before: str | None = None
+    after: str | None = None
+    spacing: bool = False
+
+
+ONE_DECIDE = "one `decide`: what cannot be told is inconclusive, also in golden sets"
+ONE_TABLE = "one table of golden figures: the terminal's lacked false_abstention_rate"
+ONE_REPORT = "one report: every format in every language"
+
+ALLOWED = [
+    # Golden gates are decided as graded ones are.
+    Allowed("score-fi-*", "terminal", ONE_DECIDE, r"^SKIPPED( +)", r"INCONCLUSIVE\1"),
+    Allowed("run-golden", "terminal", ONE_DECIDE, r"^SKIPPED( +)", r"INCONCLUSIVE\1"),
+    Allowed("run-undecided", "terminal", ONE_DECIDE, r"^SKIPPED( +)", r"INCONCLUSIVE\1"),
+    Allowed("run-undecided", "terminal", ONE_DECIDE, r"^exit code 0$", "exit code 3"),
+    Allowed("score-fi-nothing-fails", "terminal", ONE_DECIDE, r"^exit code 0$", "exit code 3"),
+    Allowed("score-fi-*", "terminal", ONE_DECIDE, after=r"^gates inconclusive: "),
+    Allowed("run-golden", "terminal", ONE_DECIDE, spacing=True),
+    Allowed("run-undecided", "terminal", ONE_DECIDE, spacing=True),
+    Allowed("*", "fi-*.json", ONE_DECIDE, r'(gates.*status = )"skipped"', r'\1"inconclusive"'),
+    Allowed("run-golden-json", "stdout.json", ONE_DECIDE, r"(verdict) = null", r'\1 = "{}"'),
+    Allowed("*-fi*", "*.md", ONE_DECIDE, r"not measured", "inconclusive"),
+    Allowed("*-fi*", "*.html", ONE_DECIDE, r"not measured", "inconclusive"),
+    # The card on the terminal.
+    Allowed("score-fi-*", "terminal", ONE_TABLE, after=r"^\w+ abstentions? .*%"),
+    Allowed("run-golden", "terminal", ONE_TABLE, after=r"^\w+ abstentions? .*%"),
+    Allowed("run-undecided", "terminal", ONE_TABLE, after=r"^\w+ abstentions? .*%"),
+    Allowed("score-fi-*", "terminal", ONE_TABLE, spacing=True),
+    # Reports in Finnish.
+    Allowed("report-fi-fi-html", "terminal", ONE_REPORT, r"^exit code 2$", "exit code 0"),
+    Allowed("report-fi-fi-html", "terminal", ONE_REPORT, before=r"^(error: |  The Markdown )"),
+    Allowed("report-fi-fi-html", "terminal", ONE_REPORT, after=r"^report written to refused.html$"),
+    Allowed("report-en-fi-md", "terminal", ONE_REPORT, r"^exit code 2$", "exit code 0"),
+    Allowed("report-en-fi-md", "terminal", ONE_REPORT, before=r"^(error: |  The Markdown )"),
+    Allowed("report-en-fi-md", "terminal", ONE_REPORT, after=r"^report written to refused.md$"),
+]
+
+
+# ── Masks ─────────────────────────────────────────────────────────────────────────────────────────
+
+TIME = r"\d+(?:\.\d+)?(?:e-?\d+)?"
+MASKS = [
+    (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)", "<time>"),
+    (rf"((?:p50|p95|latency|in) ){TIME} (m?s)\b", r"\1<time> \2"),
+    (rf"(latency +){TIME} ms", r"\1<time> ms"),
+    (rf"(latency_ms is ){TIME}", r"\1<time>"),
+    (r"(data-[0-9a-f]{12}-)[0-9a-f]{16}", r"\1<time>"),
+    (r"(seconds +)[\d.]+$", r"\1<time>"),
+]
+COUNTED = re.compile(r"(by_type|by_language|citations_by_kind|record_citations) ")
+MASKED_KEYS = set("timestamp created_at at seconds versions git commit data cache_key".split())
+
+
+def is_live(command: dict[str, Any]) -> bool:
+    """Whether times are of now. What is made from recorded results shows those of the recording."""
+    return command["args"][0] in {"score", "run", "corpus", "index"}
+
+
+def masked_line(line: str, folder: str, live: bool) -> str:
+    for name in {folder, os.path.realpath(folder)}:
+        line = line.replace(name, "<folder>")
+    if not live:
+        return line.rstrip()
+    for pattern, mask in MASKS:
+        line = re.sub(pattern, mask, line)
+    if re.match(r"\|.*Laten(cy|ssi)", line):  # a row of a Markdown table
+        line = re.sub(r"[-+−]?\d+[.,]\d+ ms", "<time> ms", line)
+    if COUNTED.match(line):  # 0.1 counts these in any order, another one in each run
+        line = " ".join(sorted(re.findall(r"[^\s,]+", line)))
+    return line.rstrip()
+
+
+def masked_text(text: str, folder: str, live: bool) -> str:
+    return "\n".join(masked_line(line, folder, live) for line in text.split("\n"))
+
+
+# ── From outputs to lines ─────────────────────────────────────────────────────────────────────────
+
+
+def json_lines(value: Any, live: bool, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Every leaf as (path, value); a list also gives its length. Live times have no value."""
+    if isinstance(value, dict):
+        yield path, "{}"
+        of_time = "latency" in str(value.get("measure", ""))
+        for key, inner in value.items():
+            hidden = key in MASKED_KEYS or "latency" in key
+            hidden = hidden or (of_time and key in {"value", "baseline", "message", "interval"})
+            if live and hidden:
+                yield f"{path}.{key}", "<masked>"
+            else:
+                yield from json_lines(inner, live, f"{path}.{key}")
+    elif isinstance(value, list):
+        yield f"{path}.length", len(value)
+        for place, inner in enumerate(value):
+            yield from json_lines(inner, live, f"{path}[{place}]")
+    else:
+        yield path, value
+
+
+class Tokens(HTMLParser):
+    """Tags with sorted attributes and texts, one a line; white space between them says nothing."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.lines: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        told = "".join(f' {name}="{value}"' for name, value in sorted(attrs, key=str))
+        self.lines.append(f"<{tag}{told}>")
+
+    def handle_endtag(self, tag: str) -> None:
+        self.lines.append(f"</{tag}>")
+
+    def handle_data(self, data: str) -> None:
+        if self.cdata_elem:
+            self.lines += [stripped for line in data.split("\n") if (stripped := line.strip())]
+        elif words := " ".join(data.split()):
+            self.lines.append(words)
+
+
+def html_lines(text: str) -> list[str]:
+    tokens = Tokens()
+    tokens.feed(text)
+    tokens.close()
+    return tokens.lines
+
+
+def xml_lines(text: str) -> list[str]:
+    return [
+        f"{element.tag} {sorted(element.attrib.items())} {' '.join((element.text or '').split())}"
+        for element in ElementTree.fromstring(text).iter()
+    ]
+
+
+LINES: dict[str, Callable[[str], list[str]]] = {".html": html_lines, ".xml": xml_lines}
+
+
+# ── Comparing ─────────────────────────────────────────────────────────────────────────────────────
+
+NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+LONG = 12  # characters: a shorter number was rounded for people and has to be the same
+
+
+def same_number(before: Any, after: Any) -> bool:
+    return math.isclose(before, after, rel_tol=1e-12, abs_tol=1e-12)
+
+
+def same_line(before: str, after: str) -> bool:
+    if before == after:
+        return True
+    numbers, others = NUMBER.findall(before), NUMBER.findall(after)
+    return (
+        NUMBER.sub("#", before) == NUMBER.sub("#", after)
+        and len(numbers) == len(others)
+        and all(
+            one == two or (min(len(one), len(two)) > LONG and same_number(float(one), float(two)))
+            for one, two in zip(numbers, others, strict=True)
+        )
+    )
+
+
+@dataclass
+class Rules:
+    """The rows of ALLOWED for one place, ready to be used."""
+
+    rows: list[Allowed] = field(default_factory=list)
+
+    def plain(self, line: str) -> str:
+        if any(row.spacing for row in self.rows):
+            return re.sub(r"[ ─]*─[ ─]*", "─", re.sub(r" {2,}", " ", line)).strip()
+        return line
+
+    def may_go(self, line: str) -> bool:
+        rows = [row for row in self.rows if row.before is not None and row.after is None]
+        return any(re.search(str(row.before), line) for row in rows)
+
+    def may_come(self, line: str) -> bool:
+        rows = [row for row in self.rows if row.before is None and row.after is not None]
+        return any(re.search(str(row.after), line) for row in rows)
+
+    def changed(self, line: str) -> str:
+        for row in self.rows:
+            if row.before is not None and row.after is not None:
+                line = re.sub(row.before, row.after, line)
+        return line
+
+    def same(self, before: str, after: str) -> bool:
+        return any(
+            same_line(self.plain(line), self.plain(after))
+            for line in (before, self.changed(before))
+        )
+
+
+def rules_of(command: str, place: str) -> Rules:
+    return Rules(
+        [
+            row
+            for row in ALLOWED
+            if fnmatch.fnmatchcase(command, row.commands) and fnmatch.fnmatchcase(place, row.place)
+        ]
+    )
+
+
+def text_differences(before: list[str], after: list[str], rules: Rules) -> list[str]:
+    plain = [rules.plain(rules.changed(line)) for line in before]
+    others = [rules.plain(rules.changed(line)) for line in after]
+    differences: list[str] = []
+    matcher = difflib.SequenceMatcher(None, plain, others, autojunk=False)
+    for kind, start, end, first, last in matcher.get_opcodes():
+        if kind == "equal":
+            pairs = zip(before[start:end], after[first:last], strict=True)
+            left = [(old, new) for old, new in pairs if not rules.same(old, new)]
+            olds, news = [old for old, _ in left], [new for _, new in left]
+        else:
+            olds = [line for line in before[start:end] if not rules.may_go(line)]
+            news = [line for line in after[first:last] if not rules.may_come(line)]
+        for place in range(max(len(olds), len(news))):
+            old = olds[place] if place < len(olds) else None
+            new = news[place] if place < len(news) else None
+            if old is None or new is None or not rules.same(old, new):
+                differences += [f"- {old}"] * (old is not None) + [f"+ {new}"] * (new is not None)
+    return differences
+
+
+def json_differences(
+    before: Any, after: Any, rules: Rules, folder: str = "/nowhere", live: bool = True
+) -> list[str]:
+    """Keys that were there must be there, with the same values; new keys may appear."""
+
+    def told(path: str, value: Any) -> str:
+        return masked_line(f"{path} = {json.dumps(value, ensure_ascii=False)}", folder, live)
+
+    now = dict(json_lines(after, live))
+    differences: list[str] = []
+    for path, value in json_lines(before, live):
+        was = told(path, value)
+        if path not in now:
+            if not rules.may_go(was):
+                differences.append(f"- {was}")
+        elif not same_value(value, now[path]):
+            is_now = told(path, now[path])
+            if not rules.same(was, is_now):
+                differences += [f"- {was}", f"+ {is_now}"]
+    return differences
+
+
+def same_value(before: Any, after: Any) -> bool:
+    numbers = (int, float)
+    if isinstance(before, numbers) and isinstance(after, numbers):
+        same_kind = isinstance(before, bool) == isinstance(after, bool)
+        return same_kind and same_number(before, after)
+    return bool(before == after)
+
+
+# ── Running the commands ──────────────────────────────────────────────────────────────────────────
+
+
+@contextmanager
+def workspace() -> Iterator[Path]:
+    """A fresh current folder with the samples, the inputs and the results files of 0.1 in it.
+
+    Its name is always equally long: the width of a table that shows a path depends on it."""
+    short = "/tmp" if os.access("/tmp", os.W_OK) else None
+    folder = Path(tempfile.mkdtemp(prefix="assay-", dir=short))
+    set_before = dict(os.environ)
+    cwd, path, modules = Path.cwd(), list(sys.path), set(sys.modules)
+    try:
+        shutil.copytree(SAMPLES, folder / "samples")
+        shutil.copytree(BEFORE / "inputs", folder / "inputs")
+        shutil.copytree(WRITTEN, folder / "old")
+        (folder / "new").mkdir()
+        os.chdir(folder)
+        os.environ.pop("COLUMNS", None)
+        os.environ.update(NO_COLOR="1", ASSAY_HOME="home", TERM="dumb")
+        yield folder
+    finally:
+        os.chdir(cwd)
+        os.environ.clear()
+        os.environ.update(set_before)
+        sys.path[:] = path
+        for name in set(sys.modules) - modules:
+            if str(folder) in str(getattr(sys.modules[name], "__file__", "")):
+                del sys.modules[name]
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def captured(texts: list[str]) -> Iterator[None]:
+    """Standard output and error of this process and its children, into `texts`; no standard input.
+
+    All commands are run before the first test, so pytest's own capture, one a test, will not do."""
+    streams = (sys.stdin, sys.stdout, sys.stderr)
+    kept = [os.dup(number) for number in (0, 1, 2)]
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, open(os.devnull) as none:
+        try:
+            for number, file in enumerate((none, out, err)):
+                os.dup2(file.fileno(), number)
+            sys.stdin = none
+            sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+            sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+            yield
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            sys.stdin, sys.stdout, sys.stderr = streams
+            for number, copy in enumerate(kept):
+                os.dup2(copy, number)
+                os.close(copy)
+            for file in (out, err):
+                file.seek(0)
+                texts.append(file.read().decode("utf-8"))
+
+
+def run_command(args: list[str]) -> Outcome:
+    from assay.cli import main
+
+    texts: list[str] = []
+    code: Any = 0
+    arguments = sys.argv
+    with captured(texts):
+        sys.argv = ["assay", *args]
+        try:
+            main()
+        except SystemExit as stop:
+            code = stop.code or 0
+        finally:
+            sys.argv = arguments
+    return Outcome(code, *texts)
+
+
+@dataclass
+class Seen:
+    """What one command left: texts by place, as they are (JSON) or masked (everything else)."""
+
+    folder: str
+    texts: dict[str, str] = field(default_factory=dict)
+
+
+def file_of(folder: Path, name: str) -> Path:
+    """`<date>` and `*` stand for what differs from day to day and from tree to tree."""
+    paths = sorted(folder.glob(re.sub("<.*?>", "*", name)))
+    return paths[0] if paths else folder / name
+
+
+def see(command: dict[str, Any], folder: Path) -> Seen:
+    outcome = run_command(command["args"])
+    out, err = outcome.out, outcome.err
+    seen, live = Seen(str(folder)), is_live(command)
+    if "--json" in command["args"] and out:
+        seen.texts["stdout.json"] = out
+        out = "(stdout.json)\n"
+    if command.get("sorted"):  # pairs that run side by side end in any order
+        err = "".join(sorted(err.splitlines(keepends=True)))
+    line = " ".join(command["args"])
+    shown = f"$ assay {line}\nexit code {outcome.code}\n── stdout\n{out}── stderr\n{err}"
+    shown = re.sub(r"eval-report-\d{4}-\d\d-\d\d", "eval-report-<date>", shown)
+    seen.texts["terminal"] = masked_text(shown, seen.folder, live)
+    for name in command.get("files", []):
+        path = file_of(folder, name)
+        if path.exists():
+            text = path.read_text(encoding="utf-8")
+            text = re.sub(r"\d{4}-\d\d-\d\d", "<date>", text) if "<date>" in name else text
+            if path.suffix != ".json":
+                text = masked_text(text, seen.folder, live)
+            seen.texts[name] = text
+    for name, path_name in results_of(command).items():
+        path = file_of(folder, path_name)
+        if path.exists():
+            seen.texts[name] = path.read_text(encoding="utf-8")
+    return seen
+
+
+def results_of(command: dict[str, Any]) -> dict[str, str]:
+    """Results files by their name in `results-0.1`, with where the command writes them."""
+    return {name: f"new/{name}" for name in command.get("results", [])} | command.get("kept", {})
+
+
+def fixture(command: dict[str, Any], place: str) -> Path:
+    if place in results_of(command):
+        return WRITTEN / place
+    name = place.replace("/", "-").replace("<date>", "DATE")
+    return BEFORE / command["name"] / ("terminal.txt" if place == "terminal" else name)
+
+
+def places(command: dict[str, Any]) -> list[str]:
+    json_out = ["stdout.json"] if (BEFORE / command["name"] / "stdout.json").exists() else []
+    return ["terminal", *json_out, *command.get("files", []), *results_of(command)]
+
+
+# ── The tests ─────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture(scope="module")
+def after() -> Iterator[dict[str, Seen]]:
+    """All commands, in their order: later ones use what earlier ones made."""
+    with workspace() as folder:
+        yield {command["name"]: see(command, folder) for command in COMMANDS}
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command["name"])
+def test_a_command_says_and_writes_what_it_did(
+    command: dict[str, Any], after: dict[str, Seen]
+) -> None:
+    seen = after[command["name"]]
+    differences: list[str] = []
+    for place in places(command):
+        path = fixture(command, place)
+        before = path.read_text(encoding="utf-8")
+        rules = rules_of(command["name"], place)
+        if place not in seen.texts:
+            differences.append(f"{place}: was not written")
+            continue
+        text = seen.texts[place]
+        if path.suffix == ".json":
+            told_of = json_differences(
+                json.loads(before), json.loads(text), rules, seen.folder, is_live(command)
+            )
+        else:
+            lines = LINES.get(path.suffix, str.splitlines)
+            told_of = text_differences(lines(before), lines(text), rules)
+        differences += [f"{place}: {line}" for line in told_of]
+    terminal = seen.texts["terminal"] if differences else ""
+    assert not differences, "\n".join([*differences[:60], "", terminal])
+
+
+OLD_RESULTS = sorted(path.name for path in WRITTEN.glob("*.json") if "beir" not in path.name)
+
+
+@pytest.mark.parametrize("name", OLD_RESULTS)
+def test_a_results_file_of_0_1_opens(name: str, assay_cli: Assay) -> None:
+    path = WRITTEN / name
+    results = json.loads(path.read_text(encoding="utf-8"))
+    query_id = results["per_query"][0]["query_id"]
+    assert query_id in assay_cli("explain", path, query_id).out
+    assert assay_cli("compare", path, path).code == 0
+    for ending in ("html", "md", "xml", "csv", "tex"):
+        outcome = assay_cli("report", path, "-o", f"report.{ending}")
+        assert (outcome.code, outcome.err) == (0, f"report written to report.{ending}\n")
+        assert results["engine"] in Path(f"report.{ending}").read_text(encoding="utf-8") or (
+            ending == "csv"
+        )
+
+
+def test_every_fixture_belongs_to_a_command() -> None:
+    known = {fixture(command, place) for command in COMMANDS for place in places(command)}
+    kept = {path for path in BEFORE.glob("*/*") if path.parent.name != "inputs"}
+    assert kept | set(WRITTEN.iterdir()) == known | {
+        WRITTEN / "en-my-engine.run",
+        WRITTEN / "en-my-engine-beir.json",
+    }
+
+
+def test_every_allowed_difference_names_a_command_and_a_reason() -> None:
+    names = [command["name"] for command in COMMANDS]
+    for row in ALLOWED:
+        assert row.reason
+        assert fnmatch.filter(names, row.commands), row
+
+
+def test_one_altered_number_is_seen() -> None:
+    rules = Rules()
+    assert not json_differences({"a": [0.5, 1]}, {"a": [0.5 + 1e-14, 1], "new": 2}, rules)
+    assert json_differences({"a": [0.5, 1]}, {"a": [0.5 + 1e-9, 1]}, rules)
+    assert json_differences({"a": [0.5, 1]}, {"a": [0.5]}, rules)
+    assert json_differences({"a": 1, "b": 2}, {"a": 1}, rules)
+    assert json_differences({"a": 1}, {"a": True}, rules)
+    assert text_differences(["nDCG@10 0.668"], ["nDCG@10 0.669"], rules)
+    assert text_differences(["one", "two"], ["one"], rules)
+    assert text_differences(["one"], ["one", "two"], rules)
+    assert not text_differences(["0.12345678901234"], ["0.12345678901235"], rules)
+    allowed = Rules([Allowed("*", "*", "why", "^SKIPPED", "INCONCLUSIVE")])
+    assert not text_differences(["SKIPPED D", "x"], ["INCONCLUSIVE D", "x"], allowed)
+    assert not text_differences(["SKIPPED D", "x"], ["SKIPPED D", "x"], allowed)
+    assert text_differences(["SKIPPED D", "x"], ["PASS D", "x"], allowed)
+    wider = Rules([Allowed("*", "*", "why", spacing=True), Allowed("*", "*", "why", after="^new ")])
+    assert not text_differences(["a  1", "───"], ["a     1", "new   2", "──────"], wider)
+    assert text_differences(["a  1", "───"], ["a     2", "new   2", "──────"], wider)
+    verdict = Rules([Allowed("*", "*", "why", r"(verdict) = null", r'\1 = "{}"')])
+    assert not json_differences({"verdict": None}, {"verdict": {"status": "pass"}}, verdict)
+    assert json_differences({"verdict": None}, {"verdict": {"status": "pass"}}, rules)
+
+
+# ── Recording ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def record(names: list[str]) -> None:
+    """All commands run, since later ones use what earlier ones made; the named are kept."""
+    with workspace() as folder:
+        for command in COMMANDS:
+            seen = see(command, folder)
+            if names and command["name"] not in names:
+                continue
+            shutil.rmtree(BEFORE / command["name"], ignore_errors=True)
+            for place, text in seen.texts.items():
+                path = fixture(command, place)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text.replace(seen.folder, "<folder>"), encoding="utf-8")
+                if place in results_of(command):
+                    shutil.copy(path, folder / "old" / place)
+
+
+if __name__ == "__main__" and "--record" in sys.argv:
+    record(sys.argv[sys.argv.index("--record") + 1 :])
