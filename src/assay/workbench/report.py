@@ -17,8 +17,6 @@ from assay.workbench.outputs import refuse_output
 if TYPE_CHECKING:
     from assay.reports import ReportView
 
-COMPARED = {"graded": (".html", ".md", ".tex"), "golden": (".html", ".md")}
-
 
 def report_file(
     results_file: Path,
@@ -43,12 +41,16 @@ def report_file(
 
 def _refuse_comparison(results: Results, output: Path) -> None:
     """A format that would leave the comparison out is refused."""
-    known = COMPARED["golden" if isinstance(results, GoldenResults) else "graded"]
-    if output.suffix in (".csv", ".xml", ".tex") and output.suffix not in known:
+    if output.suffix in (".csv", ".xml"):
         raise UsageError(
             f"a {output.suffix} report has no comparison",
             where=str(output),
-            hint=f"Leave --against out, or write {', '.join(known[:-1])} or {known[-1]}.",
+            hint="Leave --against out, or write .html, .md or .tex.",
+        )
+    if output.suffix == ".tex" and isinstance(results, GoldenResults):
+        raise UsageError(
+            f"a {output.suffix} report has no comparison",
+            hint="Write .md or .html, or leave --against out.",
         )
 
 
