@@ -203,7 +203,8 @@ def simulate(args: argparse.Namespace, target: str, gold: Path) -> dict[str, Any
     first = time.perf_counter()
     done = bootstrap(store, gold, Options(min_support=2))
     found["bootstrap_s"] = time.perf_counter() - first
-    rulings.promote(store, gold, [f"g{n:03d}" for n in range(1, 1 + done.added // 10)], by="chair")
+    chosen = [f"g{n:03d}" for n in range(1, 1 + done.added // 10)]
+    rulings.promote(store, gold, chosen, rulings.Word(by="chair"))
     old = gold.read_bytes()
     bootstrap(store, gold, Options(min_support=1))
     new = gold.read_bytes()
@@ -215,7 +216,7 @@ def simulate(args: argparse.Namespace, target: str, gold: Path) -> dict[str, Any
         "rows": repeated.approval.total,
         "approved_rows": repeated.approval.approved,
         "second_run_changes": int(repeated.changed),
-        "store": store.health()["backend"],
+        "store": store.health().backend,
     }
     if target.startswith("/"):
         found["store_mib"] = round(Path(target).stat().st_size / 2**20)

@@ -34,7 +34,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from assay.corpus import open_corpus
-from assay.language.analysis import Analyzer, analyzer, without_dots
+from assay.language.analysis import Analyzer, analyzer
+from assay.language.finnish import without_dots
 from assay.search.static import places
 from assay.search.thesaurus import thesaurus
 from assay.search.views import view_of

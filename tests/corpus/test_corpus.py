@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from assay.core.errors import InputError
 from assay.core.types import Document, Locator
-from assay.corpus import freeze, import_corpus, list_corpora, open_corpus, open_frozen
+from assay.corpus import build, freeze, import_corpus, list_corpora, open_corpus, open_frozen
 from assay.corpus.disk import document_frame, documents_of
 from assay.law.locators import format_locator, parse_locator
 
@@ -76,16 +76,18 @@ def test_an_unchanged_source_is_not_read_again(tmp_path: Path) -> None:
     assert len(list((tmp_path / "corpora/c").glob("data-*"))) == 1
 
 
-def test_workers_read_the_same_as_one_process(tmp_path: Path) -> None:
+def test_workers_read_the_same_as_one_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     source = write_opinions(tmp_path / "s", (opinion(f"A-90-{n:03d}") for n in range(1, 600)))
-    alone = import_corpus("fppc", source, name="alone", home=tmp_path, jobs=1)
+    alone = import_corpus("fppc", source, name="alone", home=tmp_path)
+    monkeypatch.setattr(build, "WORKERS", 2)
     stages: list[tuple[str, int, int]] = []
     shared = import_corpus(
         "fppc",
         source,
         name="shared",
         home=tmp_path,
-        jobs=2,
         progress=lambda *step: stages.append(step),
     )
     assert alone.fingerprint == shared.fingerprint
@@ -93,14 +95,17 @@ def test_workers_read_the_same_as_one_process(tmp_path: Path) -> None:
     assert ("reading", 599, 599) in stages
 
 
-def test_what_is_wrong_is_said_the_same_by_a_worker(tmp_path: Path) -> None:
+def test_what_is_wrong_is_said_the_same_by_a_worker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     source = write_opinions(tmp_path / "s", (opinion(f"A-90-{n:03d}") for n in range(1, 600)))
     broken = next(source.rglob("A-90-598.json"))
     broken.write_text("{")
     said = []
-    for jobs in (1, 2):
+    for workers in (1, 2):
+        monkeypatch.setattr(build, "WORKERS", workers)
         with pytest.raises(InputError) as refused:
-            import_corpus("fppc", source, name="c", home=tmp_path, jobs=jobs, strict=True)
+            import_corpus("fppc", source, name="c", home=tmp_path, strict=True)
         said.append(str(refused.value))
     assert "not valid JSON" in said[0]
     assert said[0] == said[1]

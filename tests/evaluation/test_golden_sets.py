@@ -18,7 +18,7 @@ from assay.corpus.importers import annual_report
 from assay.evaluation.expectations import check_expectations
 from assay.evaluation.gates import DEFAULT_POLICY
 from assay.formats import read_gold
-from assay.law.places import document_fields
+from assay.law.matching import document_fields
 from assay.workbench.config import read_config
 
 EVAL = Path(__file__).parents[2] / "eval"

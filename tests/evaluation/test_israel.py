@@ -14,7 +14,7 @@ from assay.core.types import Document
 from assay.corpus.importers import akn
 from assay.evaluation.expectations import check_expectations
 from assay.formats import read_gold
-from assay.law.places import document_fields
+from assay.law.matching import document_fields
 
 ISRAEL = Path(__file__).parents[2] / "eval" / "questions_israel_golden.json"
 STATUTES = ISRAEL.with_name("questions_israel_statutes_golden.json")

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from assay.law.places import close_versions, holds_on, validity
+from assay.law.matching import close_versions
+from assay.law.versions import holds_on, validity
 from command_line import Assay
 
 TEXTS = {

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from assay.workbench.desk import open_desk
+from assay.workbench.opening import open_service
+from assay.workbench.review import queue, rule_suggestion
 from command_line import Assay, Outcome
 
 GATE = '[[gates]]\nmeasure = "P@5"\nminimum = 0.5\nmin_judged = 1.0\n'
@@ -156,11 +157,11 @@ def test_votes_of_the_review_page(assay_cli: Assay, tmp_path: Path) -> None:
     )
     queued = assay_cli("gold", "next", "r.json", "--threshold", 0.5, "--queue", "dataset.json")
     assert "2 new pairs wait for review" in queued.err
-    with open_desk(gold=[gold]) as desk:
-        for item, grade in zip(desk.queue().items, (1, 0), strict=True):
+    with open_service(gold=[gold]) as service:
+        for item, grade in zip(queue(service).items, (1, 0), strict=True):
             with pytest.raises(Exception, match="a grade from 0 to 2"):
-                desk.rule_suggestion(item.id, accept=True, by="Ada", grade=3)
-            desk.rule_suggestion(item.id, accept=True, by="Ada", why="read it", grade=grade)
+                rule_suggestion(service, item.id, accept=True, by="Ada", grade=3)
+            rule_suggestion(service, item.id, accept=True, by="Ada", why="read it", grade=grade)
     assert assay_cli("gold", "merge", "dataset.json", "--json").json["added"] == 2
     rows = [_judged(gold)["q0", doc] for doc in ("d1", "d2")]
     assert sorted(row["score"] for row in rows) == [0, 1]

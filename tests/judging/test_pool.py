@@ -6,7 +6,8 @@ import csv
 import json
 from pathlib import Path
 
-from assay.workbench.desk import open_desk
+from assay.workbench.opening import open_service
+from assay.workbench.review import queue
 from command_line import Assay
 
 GOLD = '{"id":"g001","query":"gift limits","relevant_case_law_ids":["a"],"source":"chair"}\n'
@@ -43,8 +44,8 @@ def test_the_top_of_all_runs_without_what_is_judged(assay_cli: Assay) -> None:
         for _ in range(2)
     ]
     assert [said.split()[0] for said in queued] == ["3", "0"]
-    with open_desk() as desk:
-        assert {item.doc_ids for item in desk.queue().items} == {("b",), ("c",), ("d",)}
+    with open_service() as service:
+        assert {item.doc_ids for item in queue(service).items} == {("b",), ("c",), ("d",)}
 
 
 def test_runs_on_different_gold_sets_are_not_pooled(assay_cli: Assay) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from assay.core.errors import InputError
 from assay.corpus import Citation, Scheme, format, parse
-from assay.law.fi import ENDINGS, law_base
+from assay.law.fi import ENDINGS, law_name
 
 CALIFORNIA = Scheme(language="en", code="Gov. Code", regulation=r"18\d{3}")
 
@@ -136,7 +136,7 @@ def test_one_number_after_a_section_is_not_another_section() -> None:
 
 @pytest.mark.parametrize("base", ENDINGS)
 def test_every_case_form_of_a_law_leads_to_its_name(base: str) -> None:
-    assert {law_base(f"satama{form}") for form in ENDINGS[base]} == {f"satama{base}"}
+    assert {law_name(f"satama{form}") for form in ENDINGS[base]} == {f"satama{base}"}
 
 
 def test_an_unknown_language_is_refused() -> None:

@@ -10,7 +10,7 @@ from assay.core.errors import InputError
 from assay.core.types import Document, Hit, Locator
 from assay.evaluation.golden_checks import checks_of
 from assay.formats import golden_json
-from assay.law.places import (
+from assay.law.matching import (
     EXPECTATION_KEYS,
     Place,
     document_fields,
@@ -19,12 +19,11 @@ from assay.law.places import (
     is_near,
     label,
     matches,
-    normal_moment,
-    normal_section,
     parse_node_id,
     place_of,
     unreadable,
 )
+from assay.law.places import normal_moment, normal_section
 from golden_cases import hit, question
 
 NODE = "410/2015:fin@20230780:110a:2"

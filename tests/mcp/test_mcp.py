@@ -19,12 +19,14 @@ import anyio
 import pytest
 
 from assay.core.errors import InputError
-from assay.core.types import Hit
 from assay.corpus.build import import_corpus
 from assay.mcp.server import build_server, run
 from assay.store import open_store
 from assay.store.records import Decision, SearchLog, Shown
-from assay.workbench.desk import Desk, open_desk
+from assay.workbench import corpora
+from assay.workbench.corpora import FoundDocument, SearchAnswer
+from assay.workbench.gold import bootstrap_gold
+from assay.workbench.opening import Service, open_service
 
 pytest.importorskip("mcp", reason="needs the package mcp")
 from mcp import Client, StdioServerParameters, stdio_client
@@ -60,9 +62,7 @@ Connect = Callable[[], AbstractAsyncContextManager[Client]]
 @pytest.fixture(scope="module")
 def indexed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("home")
-    import_corpus(
-        "jsonl", SAMPLES / "he" / "precedents.jsonl", name="precedents", home=home, jobs=1
-    )
+    import_corpus("jsonl", SAMPLES / "he" / "precedents.jsonl", name="precedents", home=home)
     return home
 
 
@@ -79,7 +79,7 @@ def workspace(store_url: str, tmp_path: Path, indexed: Path) -> Path:
     store.add_decisions([Decision(id="D", at=NOW + timedelta(days=1), cites=("a",))])
     (tmp_path / "assay.toml").write_text(CONFIG)
     shutil.copytree(indexed, tmp_path, dirs_exist_ok=True)
-    Desk(store=store).bootstrap(tmp_path / "gold-set.jsonl")
+    bootstrap_gold(Service(store=store), tmp_path / "gold-set.jsonl")
     store.close()
     return tmp_path
 
@@ -104,10 +104,21 @@ def connect(request: pytest.FixtureRequest, workspace: Path, store_url: str) -> 
         yield lambda: over_http(url)
 
 
-def found(corpus: str, query: str, k: int) -> list[Hit]:
-    if corpus != "opinions":
-        raise InputError(f"no corpus {corpus!r}", hint="Known: opinions.")
-    return [Hit(doc_id=f"d{n}", score=1 / (n + 1), text=query * 200) for n in range(min(k, 25))]
+def found(corpus: str, query: str, *, top_k: int, **_: Any) -> SearchAnswer:
+    """A corpus of 25 documents."""
+    hits = [
+        FoundDocument(
+            rank=n + 1,
+            doc_id=f"d{n}",
+            score=1 / (n + 1),
+            title="",
+            snippet=query * 200,
+            words=[],
+            signals={},
+        )
+        for n in range(min(top_k, 25))
+    ]
+    return SearchAnswer(query=query, corpus=corpus, abstained=False, hits=hits)
 
 
 @asynccontextmanager
@@ -296,13 +307,11 @@ async def errors(connect: Connect) -> None:
         assert "no gold set 'x'" in await refused(client, "get_metrics", gold="x")
 
 
-def test_search_pages(workspace: Path, store_url: str) -> None:
-    with open_desk(
-        store_url, config=workspace / "assay.toml", home=workspace, search_corpus=found
-    ) as desk:
-        anyio.run(pages, build_server(desk))
-    with open_desk(store_url, config=workspace / "assay.toml", home=workspace) as desk:
-        anyio.run(no_index, build_server(desk))
+def test_search_pages(workspace: Path, store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_service(store_url, config=workspace / "assay.toml", home=workspace) as service:
+        anyio.run(no_corpus, build_server(service))
+        monkeypatch.setattr(corpora, "search", found)
+        anyio.run(pages, build_server(service))
 
 
 async def pages(server: Any) -> None:
@@ -319,19 +328,19 @@ async def pages(server: Any) -> None:
             [f"d{n}" for n in range(20, 25)],
             None,
         )
-        assert "the query is empty" in await refused(client, "search", corpus="opinions", query=" ")
 
 
-async def no_index(server: Any) -> None:
+async def no_corpus(server: Any) -> None:
     async with Client(server) as client:
-        assert "Index a corpus first" in await refused(
+        assert "no corpus 'opinions'" in await refused(
             client, "search", corpus="opinions", query="levy"
         )
+        assert "the query is empty" in await refused(client, "search", corpus="opinions", query=" ")
 
 
 def test_other_machines_are_not_let_in(workspace: Path, store_url: str) -> None:
     with (
-        open_desk(store_url, home=workspace) as desk,
+        open_service(store_url, home=workspace) as service,
         pytest.raises(InputError, match="other machines"),
     ):
-        run(desk, transport="streamable-http", host="0.0.0.0")
+        run(service, transport="streamable-http", host="0.0.0.0")

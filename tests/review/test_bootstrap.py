@@ -121,7 +121,7 @@ def test_a_second_run_changes_nothing(logged: Store, gold: Path) -> None:
         2,
     )
     assert (gold.read_bytes(), gold.stat().st_mtime_ns) == (before, when)
-    assert logged.health()["rows"]["review_items"] == 2
+    assert logged.health().rows["review_items"] == 2
 
 
 CHAIR = [
@@ -228,7 +228,7 @@ def test_one_corpus_at_a_time_leaves_the_rows_of_others(logged: Store, gold: Pat
     before = gold.read_bytes()
     done = bootstrap(logged, gold, Options(corpora=("internal_decisions",)))
     assert (done.changed, gold.read_bytes()) == (False, before)
-    assert logged.health()["rows"]["review_items"] == 2
+    assert logged.health().rows["review_items"] == 2
 
 
 def test_a_note_on_a_bootstrap_row_is_kept(logged: Store, gold: Path) -> None:
@@ -243,7 +243,7 @@ def test_dry_run_shows_the_diff_and_changes_nothing(logged: Store, gold: Path) -
     assert "+++ b/gold-set.jsonl" in done.diff
     assert '+{"id":"g001","query":"Materiality"' in done.diff
     assert not gold.exists()
-    assert logged.health()["rows"]["review_items"] == logged.health()["rows"]["issued_ids"] == 0
+    assert logged.health().rows["review_items"] == logged.health().rows["issued_ids"] == 0
 
 
 def test_no_feedback_makes_no_file(store: Store, gold: Path) -> None:

@@ -17,6 +17,7 @@ from assay.formats import gold_jsonl
 from assay.review import identity, rulings
 from assay.review.bootstrap import Options, bootstrap
 from assay.review.identity import name_of
+from assay.review.rulings import Word
 from assay.store import Store
 from assay.store.records import Decision, ReviewItem, SearchLog, Shown
 
@@ -63,7 +64,7 @@ class TestNames:
         one, two = tmp_path / "one" / "gold-set.jsonl", tmp_path / "two" / "gold-set.jsonl"
         for path in (one, two):
             bootstrap(logged, path, Options())
-        rulings.reject(logged, one, ["g001"], by="Dafna", why="not here")
+        rulings.reject(logged, one, ["g001"], Word(by="Dafna", why="not here"))
         assert not bootstrap(logged, two, Options()).changed, "rejected in one, and still in two"
         assert (list(rows(one)), list(rows(two))) == (["g002"], ["g001", "g002"])
         states = {(item.gold, item.ref): item.state for item in logged.review_items()}
@@ -160,7 +161,7 @@ class TestIds:
         with pytest.raises(InputError, match=r"gold-set\.jsonl:2: id 'g007' is also on line 1"):
             bootstrap(logged, gold, Options())
         with pytest.raises(InputError, match=r"gold-set\.jsonl:1: id 'g007' is also on line 2"):
-            rulings.promote(logged, gold, ["g007"], by="Dafna")
+            rulings.promote(logged, gold, ["g007"], Word(by="Dafna"))
         assert gold.read_bytes() == before
 
 

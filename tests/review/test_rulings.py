@@ -14,7 +14,7 @@ from assay.core.errors import InputError
 from assay.formats import gold_jsonl
 from assay.review import rulings
 from assay.review.bootstrap import Options, bootstrap
-from assay.review.rulings import Correction
+from assay.review.rulings import Correction, Word
 from assay.store import Store
 from assay.store.records import Decision, SearchLog, Shown
 
@@ -56,7 +56,9 @@ def states(store: Store) -> dict[str, str]:
 
 
 def test_promote(store: Store, gold: Path) -> None:
-    done = rulings.promote(store, gold, ["g001", "g003"], by="Dafna", why="right answers", now=NOW)
+    done = rulings.promote(
+        store, gold, ["g001", "g003"], Word(by="Dafna", why="right answers", at=NOW)
+    )
     assert (done.ids, done.already, done.approval.approved, done.approval.total) == (
         ("g001", "g003"),
         (),
@@ -84,18 +86,18 @@ def test_promote(store: Store, gold: Path) -> None:
 
 
 def test_promoting_twice_says_so_and_records_once(store: Store, gold: Path) -> None:
-    rulings.promote(store, gold, ["g001"], by="Dafna")
+    rulings.promote(store, gold, ["g001"], Word(by="Dafna"))
     before = gold.read_bytes()
     gold.write_bytes(before := before.replace(b'{"id":"g001",', b'{ "id" : "g001",'))
-    assert rulings.promote(store, gold, ["g001", "g001"], by="Noa").already == ("g001",)
+    assert rulings.promote(store, gold, ["g001", "g001"], Word(by="Noa")).already == ("g001",)
     assert gold.read_bytes() == before
-    rulings.promote(store, gold, ["g001", "g002"], by="Noa")
+    rulings.promote(store, gold, ["g001", "g002"], Word(by="Noa"))
     assert gold.read_bytes().startswith(before.split(b"\n{", 2)[0])
     assert [entry.subject for entry in store.audit()] == ["gold-set/g002", "gold-set/g001"]
 
 
 def test_promoted_rows_survive_the_next_bootstrap(store: Store, gold: Path) -> None:
-    rulings.promote(store, gold, ["g002"], by="Dafna")
+    rulings.promote(store, gold, ["g002"], Word(by="Dafna"))
     before = gold.read_bytes()
     assert not bootstrap(store, gold, Options()).changed
     assert gold.read_bytes() == before
@@ -108,8 +110,7 @@ def test_correct(store: Store, gold: Path) -> None:
         gold,
         "g001",
         Correction(add=("c",), remove=("a",), note="b decides"),
-        by="Dafna",
-        why="a is overruled",
+        Word(by="Dafna", why="a is overruled"),
     )
     row = rows(gold)["g001"]
     assert (row["relevant_case_law_ids"], row["note"], row["source"]) == (
@@ -119,7 +120,7 @@ def test_correct(store: Store, gold: Path) -> None:
     )
     assert {vote.doc_id: vote.grade for vote in store.votes("gold-set")} == {"a": 0, "b": 1, "c": 1}
     rulings.correct(
-        store, gold, "g001", Correction(query="first, but clearer"), by="Dafna", why="clearer"
+        store, gold, "g001", Correction(query="first, but clearer"), Word(by="Dafna", why="clearer")
     )
     assert not bootstrap(store, gold, Options()).changed, (
         "the query it was bootstrapped from does not come back"
@@ -128,12 +129,12 @@ def test_correct(store: Store, gold: Path) -> None:
 
 
 def test_reject_stays_rejected_until_taken_back(store: Store, gold: Path) -> None:
-    rulings.reject(store, gold, ["g002"], by="Dafna", why="nobody asks this")
+    rulings.reject(store, gold, ["g002"], Word(by="Dafna", why="nobody asks this"))
     assert "g002" not in rows(gold)
     done = bootstrap(store, gold, Options())
     assert (done.changed, done.rejected) == (False, 1)
     assert states(store)["g002"] == "rejected"
-    rulings.reopen(store, gold, "g002", by="Dafna")
+    rulings.reopen(store, gold, "g002", Word(by="Dafna"))
     assert rows(gold)["g002"]["source"] == "bootstrap"
     assert not bootstrap(store, gold, Options()).changed
     assert states(store)["g002"] == "pending_review"
@@ -145,18 +146,18 @@ def test_reject_stays_rejected_until_taken_back(store: Store, gold: Path) -> Non
 
 def test_unknown_keys_stay_on_a_promoted_row(store: Store, gold: Path) -> None:
     gold.write_text(gold.read_text().replace('{"id":"g001",', '{"x":1,"id":"g001",'))
-    rulings.promote(store, gold, ["g001"], by="Dafna")
+    rulings.promote(store, gold, ["g001"], Word(by="Dafna"))
     assert gold.read_text().splitlines()[1].startswith('{"x":1,"id":"g001","query":"first"')
 
 
 def test_a_lost_store_loses_no_approval(store: Store, gold: Path, tmp_path: Path) -> None:
     from assay.store import open_store
 
-    rulings.promote(store, gold, ["g001"], by="Dafna")
+    rulings.promote(store, gold, ["g001"], Word(by="Dafna"))
     fresh = open_store(tmp_path / "fresh.db")
     bootstrap(fresh, gold, Options())
     assert list(rows(gold)) == ["g001"]
-    rulings.correct(fresh, gold, "g001", Correction(note="again"), by="Dafna", why="to see")
+    rulings.correct(fresh, gold, "g001", Correction(note="again"), Word(by="Dafna", why="to see"))
     assert [entry.by for entry in fresh.audit()] == ["Dafna"]
     fresh.close()
 
@@ -165,22 +166,24 @@ def test_a_lost_store_loses_no_approval(store: Store, gold: Path, tmp_path: Path
     ("call", "message"),
     [
         (
-            lambda s, p: rulings.promote(s, p, ["g0001"], by="D"),
+            lambda s, p: rulings.promote(s, p, ["g0001"], Word(by="D")),
             "no row 'g0001'(?s:.*)Did you mean g001",
         ),
-        (lambda s, p: rulings.promote(s, p, ["g001"], by=" "), "say who decides"),
-        (lambda s, p: rulings.reject(s, p, ["g001"], by="D", why=""), "say why"),
+        (lambda s, p: rulings.promote(s, p, ["g001"], Word(by=" ")), "say who decides"),
+        (lambda s, p: rulings.reject(s, p, ["g001"], Word(by="D", why="")), "say why"),
         (
             lambda s, p: rulings.correct(
-                s, p, "g001", Correction(remove=("a", "b")), by="D", why="w"
+                s, p, "g001", Correction(remove=("a", "b")), Word(by="D", why="w")
             ),
             "no document would be",
         ),
         (
-            lambda s, p: rulings.correct(s, p, "g001", Correction(query=" "), by="D", why="w"),
+            lambda s, p: rulings.correct(
+                s, p, "g001", Correction(query=" "), Word(by="D", why="w")
+            ),
             "needs a query",
         ),
-        (lambda s, p: rulings.reopen(s, p, "g001", by="D"), "is not rejected"),
+        (lambda s, p: rulings.reopen(s, p, "g001", Word(by="D")), "is not rejected"),
     ],
 )
 def test_what_cannot_be_done_is_said_and_changes_nothing(
@@ -204,7 +207,7 @@ def test_file_and_record_change_together(
 
     monkeypatch.setattr(rulings, "_save", written_then_lost)
     with pytest.raises(RuntimeError):
-        rulings.promote(store, gold, ["g001"], by="Dafna")
+        rulings.promote(store, gold, ["g001"], Word(by="Dafna"))
     assert gold.read_bytes() == before
     assert store.audit() == []
     assert states(store)["g001"] == "pending_review"
@@ -215,26 +218,26 @@ def test_a_row_made_the_chairs_by_hand_is_approved_when_the_expert_says_so(
 ) -> None:
     text = gold.read_text()
     gold.write_text(text.replace("bootstrap", "chair", 1))
-    done = rulings.promote(store, gold, ["g001"], by="Dafna")
+    done = rulings.promote(store, gold, ["g001"], Word(by="Dafna"))
     assert (done.ids, done.already, states(store)["g001"]) == ((), ("g001",), "approved")
     assert gold.read_text() == text.replace("bootstrap", "chair", 1)
-    assert rulings.promote(store, gold, ["g001"], by="Dafna").already == ("g001",)
+    assert rulings.promote(store, gold, ["g001"], Word(by="Dafna")).already == ("g001",)
     assert len(store.audit()) == 1
 
 
 def test_taking_back_says_who(store: Store, gold: Path) -> None:
-    rulings.reject(store, gold, ["g002"], by="Dafna", why="nobody asks this")
+    rulings.reject(store, gold, ["g002"], Word(by="Dafna", why="nobody asks this"))
     with pytest.raises(InputError, match="say who decides"):
-        rulings.reopen(store, gold, "g002", by=" ")
+        rulings.reopen(store, gold, "g002", Word(by=" "))
     assert states(store)["g002"] == "rejected"
 
 
 def test_a_file_that_is_not_there_leaves_nothing_behind(store: Store, tmp_path: Path) -> None:
     path = tmp_path / "typo" / "gold-set.jsonl"
     with pytest.raises(InputError, match="no such gold set"):
-        rulings.promote(store, path, ["g001"], by="Dafna")
+        rulings.promote(store, path, ["g001"], Word(by="Dafna"))
     with pytest.raises(InputError, match="no such gold set"):
-        rulings.reopen(store, path, "g001", by="Dafna")
+        rulings.reopen(store, path, "g001", Word(by="Dafna"))
     assert not path.parent.exists()
     assert store.gold_names() == []
 
@@ -243,11 +246,11 @@ def test_a_rejection_of_the_chairs_row_taken_back_brings_the_chairs_row(
     store: Store, gold: Path
 ) -> None:
     rulings.correct(
-        store, gold, "g002", Correction(add=("c",), note="see c"), by="Dafna", why="missing"
+        store, gold, "g002", Correction(add=("c",), note="see c"), Word(by="Dafna", why="missing")
     )
     before = rows(gold)["g002"]
-    rulings.reject(store, gold, ["g002"], by="Dafna", why="by mistake")
-    assert rulings.reopen(store, gold, "g002", by="Dafna").state == "approved"
+    rulings.reject(store, gold, ["g002"], Word(by="Dafna", why="by mistake"))
+    assert rulings.reopen(store, gold, "g002", Word(by="Dafna")).state == "approved"
     assert rows(gold)["g002"] == before
     bootstrap(store, gold, Options(), now=NOW)
     assert (rows(gold)["g002"], states(store)["g002"]) == (before, "approved")

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from rich.console import Console
@@ -16,7 +17,8 @@ from rich.console import Console
 from assay.core.errors import EngineError, InputError
 from assay.core.types import Document
 from assay.corpus import import_corpus
-from assay.language.analysis import analyzer, guess_language, language_code
+from assay.language.analysis import analyzer
+from assay.language.detect import detect, language_code
 from assay.reports.listing import search_page
 from assay.search import dense, index, index_files
 from assay.search.profile import FINNISH, OPINIONS, with_encoder
@@ -45,7 +47,7 @@ def corpus(home: Path, texts: dict[str, str], **more: Any) -> None:
 
 def first(home: Path, query: str) -> tuple[str, bool]:
     found = corpora.search("c", query, home=home)
-    return found["hits"][0]["doc_id"] if found["hits"] else "", found["abstained"]
+    return found.hits[0].doc_id if found.hits else "", found.abstained
 
 
 # ── queries ───────────────────────────────────────────────────────────────────────────────────────
@@ -54,7 +56,7 @@ def first(home: Path, query: str) -> tuple[str, bool]:
 def test_what_nobody_sees_changes_nothing(home: Path) -> None:
     plain = [
         hit.doc_id
-        for hit in corpora.open_engine("opinions", home=home).search("lobbyist registration", 5)
+        for hit in corpora.open_indexed("opinions", home=home).search("lobbyist registration", 5)
     ]
     for query in (
         "lob\u00adbyist regis\u200btration",
@@ -62,7 +64,7 @@ def test_what_nobody_sees_changes_nothing(home: Path) -> None:
         "lobbyist\udcff\x85registration",
     ):
         assert [
-            hit.doc_id for hit in corpora.open_engine("opinions", home=home).search(query, 5)
+            hit.doc_id for hit in corpora.open_indexed("opinions", home=home).search(query, 5)
         ] == plain
 
 
@@ -77,13 +79,13 @@ def test_a_long_query_of_strange_words_is_answered_soon(home: Path, name: str) -
 
 
 def test_nothing_found_is_an_abstention(home: Path) -> None:
-    assert corpora.search("act", "laki", home=home)["abstained"]
-    assert corpora.open_engine("act", home=home).search("\x01").abstained
+    assert corpora.search("act", "laki", home=home).abstained
+    assert corpora.open_indexed("act", home=home).search("\x01").abstained
 
 
 def test_nothing_is_not_called_the_nearest(home: Path) -> None:
     console = Console(file=io.StringIO(), record=True)
-    console.print(search_page(corpora.search("act", "🎉", home=home)))
+    console.print(search_page(msgspec.to_builtins(corpora.search("act", "🎉", home=home))))
     assert console.export_text().strip() == "nothing found"
 
 
@@ -92,8 +94,8 @@ def test_like_keeps_to_the_filters(home: Path) -> None:
     like = corpora.more_like(
         "opinions", chosen.at(0).id, home=home, filters=corpora.Filters(years=(2000, 2010))
     )
-    assert like["hits"]
-    assert all(2000 <= chosen.get(hit["doc_id"]).metadata["year"] <= 2010 for hit in like["hits"])
+    assert like.hits
+    assert all(2000 <= chosen.get(hit.doc_id).metadata["year"] <= 2010 for hit in like.hits)
 
 
 @pytest.mark.parametrize(
@@ -112,24 +114,24 @@ def test_a_statute_is_not_a_part_of_a_number(asked: str, cited: str, held: bool)
 
 
 def test_a_hit_names_the_words_that_look_alike(home: Path) -> None:
-    hits = corpora.search("act", "talousarvion hyväksyminen", home=home)["hits"]
-    assert any(word.startswith("talousarvio") for word in hits[0]["words"])
+    hits = corpora.search("act", "talousarvion hyväksyminen", home=home).hits
+    assert any(word.startswith("talousarvio") for word in hits[0].words)
 
 
 def test_a_short_text_shows_its_words(tmp_path: Path) -> None:
     corpus(tmp_path, {"a": "Zoning appeals", "b": "Gift limits"}, language="en")
     corpora.index_corpus("c", home=tmp_path, dense=False)
-    assert corpora.search("c", "zoning", home=tmp_path)["hits"][0]["words"] == ["zoning"]
+    assert corpora.search("c", "zoning", home=tmp_path).hits[0].words == ["zoning"]
 
 
 # ── languages ─────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_swedish_is_neither_english_nor_finnish(tmp_path: Path) -> None:
-    assert guess_language([SWEDISH]) == ""
-    assert guess_language(TEXTS.values()) == "en"
+    assert detect([SWEDISH]) == ""
+    assert detect(TEXTS.values()) == "en"
     corpus(tmp_path, {f"s{n}": part for n, part in enumerate(SWEDISH.split(". "))})
-    assert corpora.index_corpus("c", home=tmp_path)["encoder"] == "learned"
+    assert corpora.index_corpus("c", home=tmp_path).encoder == "learned"
     assert first(tmp_path, "överklaga beslut") == ("s1", False)
 
 
@@ -202,7 +204,7 @@ def test_a_rebuild_keeps_the_encoder_that_was_asked_for(
 ) -> None:
     for module in (
         "assay.search.index.named_encoder",
-        "assay.workbench.corpora.named_encoder",
+        "assay.engines.indexed.named_encoder",
         "assay.search.signals.named_encoder",
     ):
         monkeypatch.setattr(module, lambda name: Fake())
@@ -211,14 +213,14 @@ def test_a_rebuild_keeps_the_encoder_that_was_asked_for(
         corpus(tmp_path, TEXTS, language=language)
         corpora.index_corpus("c", home=tmp_path, **options)  # type: ignore[arg-type]
         corpus(tmp_path, TEXTS | {"d": "one more"}, language=language)
-        corpora.open_engine("c", home=tmp_path)
+        corpora.open_indexed("c", home=tmp_path)
         assert index_files.read_manifest(tmp_path / "indexes" / "c").profile.encoder == kept
 
 
 def test_a_model_of_another_size_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("assay.search.index.named_encoder", "assay.workbench.corpora.named_encoder"):
+    for module in ("assay.search.index.named_encoder", "assay.engines.indexed.named_encoder"):
         monkeypatch.setattr(module, lambda name: Fake())
     corpus(tmp_path, TEXTS)
     corpora.index_corpus("c", home=tmp_path, encoder="st:x")
@@ -269,10 +271,10 @@ def test_an_updated_dense_index_is_the_same_as_a_fresh_one(tmp_path: Path) -> No
     )
     corpora.index_corpus("c", home=tmp_path)
     queries = ("vote on a contract", "gift", "lobbyst")
-    found = corpora.open_engine("c", home=tmp_path)
+    found = corpora.open_indexed("c", home=tmp_path)
     updated = [[(hit.doc_id, hit.score) for hit in found.search(query, 9)] for query in queries]
     corpora.index_corpus("c", home=tmp_path, fresh=True)
-    found = corpora.open_engine("c", home=tmp_path)
+    found = corpora.open_indexed("c", home=tmp_path)
     assert updated == [
         [(hit.doc_id, hit.score) for hit in found.search(query, 9)] for query in queries
     ]

@@ -9,15 +9,17 @@ from pathlib import Path
 import pytest
 
 from assay.core.errors import InputError
-from assay.language.analysis import analyzer, guess_language
+from assay.language.analysis import analyzer
+from assay.language.detect import detect
 from assay.workbench import corpora
+from assay.workbench.opening import open_service
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 
 
 def ids(home: Path, name: str, query: str, **options: object) -> list[str]:
     # type: ignore[arg-type]
-    return [hit["doc_id"] for hit in corpora.search(name, query, home=home, **options)["hits"]]
+    return [hit.doc_id for hit in corpora.search(name, query, home=home, **options).hits]
 
 
 def test_english_beats_plain_bm25_on_the_sample(home: Path) -> None:
@@ -26,7 +28,7 @@ def test_english_beats_plain_bm25_on_the_sample(home: Path) -> None:
 
     gold = read_gold(SAMPLES / "en" / "dataset.json")
     documents = corpora.documents(SAMPLES / "en" / "corpus.jsonl")
-    engines = {"ours": corpora.open_engine("opinions", home=home), "bm25": Bm25Engine(documents)}
+    engines = {"ours": corpora.open_indexed("opinions", home=home), "bm25": Bm25Engine(documents)}
     means = {}
     for name, engine in engines.items():
         run = {
@@ -38,8 +40,8 @@ def test_english_beats_plain_bm25_on_the_sample(home: Path) -> None:
 
 
 def test_scores_are_between_zero_and_one_and_fall(home: Path) -> None:
-    hits = corpora.search("opinions", "gift of travel to a conference", home=home, top_k=20)["hits"]
-    scores = [hit["score"] for hit in hits]
+    hits = corpora.search("opinions", "gift of travel to a conference", home=home, top_k=20).hits
+    scores = [hit.score for hit in hits]
     assert scores == sorted(scores, reverse=True)
     assert all(0 <= score <= 1 for score in scores)
 
@@ -53,15 +55,15 @@ def test_scores_are_between_zero_and_one_and_fall(home: Path) -> None:
     ],
 )
 def test_a_question_from_elsewhere_is_told_apart(home: Path, name: str, question: str) -> None:
-    assert corpora.search(name, question, home=home)["abstained"]
+    assert corpora.search(name, question, home=home).abstained
 
 
 def test_finnish_finds_the_section_through_inflection_and_typos(home: Path) -> None:
     questions = json.loads((SAMPLES / "fi" / "questions_golden.json").read_text())
     found = 0
     for question in questions:
-        hits = corpora.search("act", question["query"], home=home, top_k=question["k"])["hits"]
-        places = {(hit["locator"]["section"], hit["locator"]["moment"]) for hit in hits}
+        hits = corpora.search("act", question["query"], home=home, top_k=question["k"]).hits
+        places = {(hit.locator.section, hit.locator.moment) for hit in hits}
         found += any((e["section"], e.get("moment")) in places for e in question["expected_any"])
     assert found >= 23  # of 30: the rest ask in words the act does not have
 
@@ -81,13 +83,13 @@ def test_any_language_takes_an_encoder(home: Path, tmp_path: Path) -> None:
 
     import_corpus("finlex", SAMPLES / "fi" / "saaristokuntalaki.jsonl", name="act", home=tmp_path)
     corpora.index_corpus("act", home=tmp_path, encoder="minilm-l6")
-    hit = corpora.search("act", "talousarvio", home=tmp_path)["hits"][0]
-    assert "dense" in hit["signals"]
+    hit = corpora.search("act", "talousarvio", home=tmp_path).hits[0]
+    assert "dense" in hit.signals
 
 
 def test_a_named_section_comes_first(home: Path) -> None:
-    hits = corpora.search("act", "Mitä 14 a §:n 2 momentissa säädetään?", home=home)["hits"]
-    assert (hits[0]["locator"]["section"], hits[0]["locator"]["moment"]) == ("14a", "2")
+    hits = corpora.search("act", "Mitä 14 a §:n 2 momentissa säädetään?", home=home).hits
+    assert (hits[0].locator.section, hits[0].locator.moment) == ("14a", "2")
 
 
 def test_a_misspelt_word_is_read_as_its_neighbour(home: Path) -> None:
@@ -99,12 +101,12 @@ def test_a_misspelt_word_is_read_as_its_neighbour(home: Path) -> None:
 def test_filters_and_more_like_this(home: Path) -> None:
     hits = corpora.search(
         "opinions", "gift", home=home, filters=corpora.Filters(years=(2000, 2010))
-    )["hits"]
+    ).hits
     corpus = corpora.corpus_named("opinions", home)
     assert hits
-    assert all(2000 <= corpus.get(hit["doc_id"]).metadata["year"] <= 2010 for hit in hits)
-    like = corpora.more_like("opinions", hits[0]["doc_id"], home=home)["hits"]
-    assert hits[0]["doc_id"] not in [hit["doc_id"] for hit in like]
+    assert all(2000 <= corpus.get(hit.doc_id).metadata["year"] <= 2010 for hit in hits)
+    like = corpora.more_like("opinions", hits[0].doc_id, home=home).hits
+    assert hits[0].doc_id not in [hit.doc_id for hit in like]
     with pytest.raises(InputError, match="passes these filters"):
         corpora.search(
             "opinions", "gift", home=home, filters=corpora.Filters(topic="no such topic")
@@ -112,16 +114,16 @@ def test_filters_and_more_like_this(home: Path) -> None:
 
 
 def test_a_hit_says_why_it_is_there(home: Path) -> None:
-    hit = corpora.search("opinions", "campaign funds for personal expenses", home=home)["hits"][0]
-    assert hit["snippet"]
-    assert hit["words"]
-    assert hit["signals"]["full"] > 0
+    hit = corpora.search("opinions", "campaign funds for personal expenses", home=home).hits[0]
+    assert hit.snippet
+    assert hit.words
+    assert hit.signals["full"] > 0
 
 
 @pytest.mark.parametrize("query", ["", "   ", "\x00\x01"])
 def test_an_empty_query_is_refused_or_finds_nothing(home: Path, query: str) -> None:
     if query.strip():
-        assert corpora.search("opinions", query, home=home)["hits"] == []
+        assert corpora.search("opinions", query, home=home).hits == []
     else:
         with pytest.raises(InputError, match="empty"):
             corpora.search("opinions", query, home=home)
@@ -131,14 +133,13 @@ def test_a_query_of_a_hundred_thousand_characters_is_answered(home: Path) -> Non
     assert ids(home, "opinions", "conflict of interest " * 5_000)
 
 
-def test_agents_get_hits_with_the_passage(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What `assay mcp` and `assay serve` search with."""
-    from assay.cli.desk import _search_corpus
-
-    monkeypatch.setenv("ASSAY_HOME", str(home))
-    hit = _search_corpus("act", "alijäämän kattaminen", 3)[0]
+def test_agents_get_hits_with_the_passage(home: Path) -> None:
+    """What `assay mcp` searches with."""
+    with open_service(str(home / "assay.db"), home=home) as service:
+        hit = corpora.search_page(service, "act", "alijäämän kattaminen", 3).items[0]
     assert hit.doc_id
-    assert hit.text
+    assert hit.snippet
+    assert hit.locator is not None
     assert hit.locator.section
 
 
@@ -147,6 +148,6 @@ def test_statute_terms_carry_their_parents() -> None:
 
 
 def test_languages_are_told_apart() -> None:
-    assert guess_language(["the council member has an interest in the property"]) == "en"
-    assert guess_language(["kunnan on laadittava talousarvio ja se on hyväksyttävä, jos"]) == "fi"
-    assert guess_language(["היטל השבחה לפי סעיף"]) == "he"
+    assert detect(["the council member has an interest in the property"]) == "en"
+    assert detect(["kunnan on laadittava talousarvio ja se on hyväksyttävä, jos"]) == "fi"
+    assert detect(["היטל השבחה לפי סעיף"]) == "he"

@@ -76,7 +76,7 @@ def test_a_damaged_index_is_found_and_built_again(tmp_path: Path, damage: str) -
     with pytest.raises(IndexProblem):
         index_files.load(folder)
     said: list[str] = []
-    engine = corpora.open_engine("c", home=tmp_path, say=said.append)
+    engine = corpora.open_indexed("c", home=tmp_path, say=said.append)
     assert engine.search("zoning")[0].doc_id == "a"
     assert said
     assert "building the index" in said[0]
@@ -87,8 +87,8 @@ def test_a_changed_corpus_re_reads_changed_documents_only(tmp_path: Path) -> Non
     corpora.index_corpus("c", home=tmp_path, dense=False)
     small(tmp_path, TEXTS | {"b": "a loan from a developer", "d": "lobbyist reports"})
     done = corpora.index_corpus("c", home=tmp_path, dense=False)
-    assert (done["documents"], done["reused"]) == (4, 2)
-    engine = corpora.open_engine("c", home=tmp_path)
+    assert (done.documents, done.reused) == (4, 2)
+    engine = corpora.open_indexed("c", home=tmp_path)
     assert engine.search("developer loan")[0].doc_id == "b"
     assert engine.search("zoning")[0].doc_id == "a"
 
@@ -99,11 +99,13 @@ def test_an_updated_index_scores_as_a_fresh_one(tmp_path: Path) -> None:
     small(tmp_path, TEXTS | {"d": "the mayor filed a form late"})
     corpora.index_corpus("c", home=tmp_path, dense=False)
     updated = [
-        (h.doc_id, h.score) for h in corpora.open_engine("c", home=tmp_path).search("mayor form", 5)
+        (h.doc_id, h.score)
+        for h in corpora.open_indexed("c", home=tmp_path).search("mayor form", 5)
     ]
     corpora.index_corpus("c", home=tmp_path, dense=False, fresh=True)
     fresh = [
-        (h.doc_id, h.score) for h in corpora.open_engine("c", home=tmp_path).search("mayor form", 5)
+        (h.doc_id, h.score)
+        for h in corpora.open_indexed("c", home=tmp_path).search("mayor form", 5)
     ]
     assert dict(updated) == pytest.approx(dict(fresh))
 

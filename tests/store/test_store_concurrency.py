@@ -93,7 +93,7 @@ def test_eight_writers_and_a_reviewer(store_url: str, store: Store) -> None:
         process.join(60)
     assert errors.empty(), errors.get()
     assert [process.exitcode for process in processes] == [0] * (WRITERS + 1)
-    rows = store.health()["rows"]
+    rows = store.health().rows
     assert rows["search_logs"] == WRITERS * BATCHES * 5
     assert rows["shown_results"] == WRITERS * BATCHES * 5 * 2
     assert rows["relevance_feedback"] == expected_feedback()

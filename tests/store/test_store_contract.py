@@ -346,8 +346,8 @@ class TestHistory:
     def test_health(self, store: Store) -> None:
         store.add_searches([search("l1", "a", "b")])
         health = store.health()
-        assert health["backend"] in ("sqlite", "postgresql")
-        assert (health["rows"]["search_logs"], health["rows"]["shown_results"]) == (1, 2)
+        assert health.backend in ("sqlite", "postgresql")
+        assert (health.rows["search_logs"], health.rows["shown_results"]) == (1, 2)
 
 
 def test_driver_errors_do_not_escape(store: Any) -> None:

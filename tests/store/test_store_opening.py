@@ -38,7 +38,7 @@ def _same_type(
 def test_many_open_a_new_store_at_once(store_url: str) -> None:
     def open_and_close(_: int) -> str:
         store = open_store(store_url)
-        schema: str = store.health()["schema"]
+        schema: str = store.health().schema
         store.close()
         return schema
 

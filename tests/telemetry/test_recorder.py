@@ -24,13 +24,13 @@ from assay.core.errors import InputError
 from assay.core.types import Hit
 from assay.store import Store, StoreError, StoreUnavailable, open_store
 from assay.store.records import SearchLog, Shown
-from assay.telemetry.recorder import Recorder, shown
+from assay.telemetry.recorder import Recorder, Recording, shown
 from assay.telemetry.redact import Redaction, names_rule, redact, redactor
 
 
 @pytest.fixture
 def recorder(store_url: str) -> Iterator[Recorder]:
-    made = Recorder(lambda: open_store(store_url), interval=0.01)
+    made = Recorder(lambda: open_store(store_url), Recording(interval=0.01))
     yield made
     made.close()
 
@@ -100,7 +100,7 @@ def test_the_caller_never_waits_for_the_store() -> None:
     add = kept.add_searches
     # type: ignore[method-assign]
     kept.add_searches = lambda searches: free.wait(30) and add(searches)
-    recorder = Recorder(lambda: kept, interval=0.01)  # type: ignore[arg-type, return-value]
+    recorder = Recorder(lambda: kept, Recording(interval=0.01))  # type: ignore[arg-type, return-value]
     for n in range(500):
         recorder.log_search(f"query {n}", ["a"])
     assert (kept.searches, recorder.counts().accepted, recorder.counts().dropped) == ([], 500, 0)
@@ -121,11 +121,11 @@ def test_many_threads_lose_nothing(recorder: Recorder, store: Store) -> None:
     for worker in workers:
         worker.join()
     assert recorder.flush(60)
-    assert store.health()["rows"]["search_logs"] == recorder.counts().written == 1600
+    assert store.health().rows["search_logs"] == recorder.counts().written == 1600
 
 
 def test_the_store_is_unreachable(caplog: pytest.LogCaptureFixture) -> None:
-    recorder = Recorder(Away(), capacity=50, interval=0.01, close_timeout=0.1)
+    recorder = Recorder(Away(), Recording(capacity=50, interval=0.01, close_timeout=0.1))
     with caplog.at_level(logging.WARNING):
         for n in range(200):
             assert recorder.log_search(f"query {n}", ["a"])
@@ -142,7 +142,7 @@ def test_the_store_is_unreachable(caplog: pytest.LogCaptureFixture) -> None:
 
 def test_the_store_comes_back_and_is_told_what_it_missed() -> None:
     away, kept = Away(), Kept()
-    recorder = Recorder(away, capacity=10, interval=0.01)
+    recorder = Recorder(away, Recording(capacity=10, interval=0.01))
     for n in range(100):
         recorder.log_search(f"query {n}")
     away.store = kept
@@ -161,7 +161,7 @@ def test_the_store_comes_back_and_is_told_what_it_missed() -> None:
 
 def test_one_bad_record_does_not_take_the_others_along() -> None:
     kept = Kept(refuse="poison")
-    recorder = Recorder(lambda: kept, interval=0.05)  # type: ignore[arg-type, return-value]
+    recorder = Recorder(lambda: kept, Recording(interval=0.05))  # type: ignore[arg-type, return-value]
     for text in ("a", "poison", "b"):
         recorder.log_search(text)
     assert recorder.flush()
@@ -208,7 +208,7 @@ def test_what_is_queued_is_written_at_exit(tmp_path: Path) -> None:
         [sys.executable, "-c", code], env={**os.environ, "ASSAY_STORE": str(database)}, check=True
     )
     store = open_store(database)
-    assert store.health()["rows"]["search_logs"] == 300
+    assert store.health().rows["search_logs"] == 300
     store.close()
 
 
@@ -248,7 +248,7 @@ telemetry.log_search("parent again")
         [sys.executable, "-c", code], env={**os.environ, "ASSAY_STORE": str(database)}, check=True
     )
     store = open_store(database)
-    assert store.health()["rows"]["search_logs"] == 3
+    assert store.health().rows["search_logs"] == 3
     store.close()
 
 
@@ -266,7 +266,7 @@ def test_what_the_store_can_never_take_does_not_hold_up_the_rest(
 
 
 def test_old_searches_are_forgotten(store_url: str, store: Store) -> None:
-    recorder = Recorder(lambda: open_store(store_url), interval=0.01, retention_days=30)
+    recorder = Recorder(lambda: open_store(store_url), Recording(interval=0.01, retention_days=30))
     now = datetime.now(UTC)
     recorder.log_search("old", id="old", at=now - timedelta(days=31))
     recorder.log_search("new", id="new", at=now - timedelta(days=29))
@@ -277,7 +277,7 @@ def test_old_searches_are_forgotten(store_url: str, store: Store) -> None:
 class TestDecorator:
     def test_results_and_errors_pass_untouched(self) -> None:
         kept = Kept()
-        recorder = Recorder(lambda: kept, interval=0.01)  # type: ignore[arg-type, return-value]
+        recorder = Recorder(lambda: kept, Recording(interval=0.01))  # type: ignore[arg-type, return-value]
 
         class Engine:
             @telemetry.logged(recorder=recorder, corpus="c")
@@ -304,7 +304,7 @@ class TestDecorator:
 
     def test_async_and_iterators(self) -> None:
         kept = Kept()
-        recorder = Recorder(lambda: kept, interval=0.01)  # type: ignore[arg-type, return-value]
+        recorder = Recorder(lambda: kept, Recording(interval=0.01))  # type: ignore[arg-type, return-value]
 
         @telemetry.logged(recorder=recorder)
         async def search(text: str) -> list[str]:
@@ -322,7 +322,7 @@ class TestDecorator:
 
     def test_answers_that_are_no_lists(self) -> None:
         kept = Kept()
-        recorder = Recorder(lambda: kept, interval=0.01)  # type: ignore[arg-type, return-value]
+        recorder = Recorder(lambda: kept, Recording(interval=0.01))  # type: ignore[arg-type, return-value]
 
         @telemetry.logged(recorder=recorder, results=lambda answer: answer["hits"])
         def inside(query: str) -> dict[str, list[str]]:
@@ -376,7 +376,7 @@ def test_a_gap_that_cannot_be_recorded_does_not_stop_the_log() -> None:
             raise StoreError("permission denied for table audit_trail")
 
     away = Away()
-    recorder = Recorder(away, capacity=1, interval=0.01)
+    recorder = Recorder(away, Recording(capacity=1, interval=0.01))
     for _ in range(3):
         recorder.log_search("lost")
     away.store = kept = Mute()
@@ -447,7 +447,8 @@ class TestRedaction:
 
     def test_the_store_never_sees_it(self, tmp_path: Path) -> None:
         made = Recorder(
-            lambda: open_store(tmp_path / "a.db"), redactions=["israeli-id"], interval=0.01
+            lambda: open_store(tmp_path / "a.db"),
+            Recording(redactions=["israeli-id"], interval=0.01),
         )
         made.log_search("levy of 123456782")
         made.close()

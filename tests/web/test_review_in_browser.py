@@ -15,8 +15,11 @@ import pytest
 
 from assay.store import Store
 from assay.store.records import Decision, SearchLog, Shown
-from assay.web import create_app
-from assay.workbench.desk import Desk
+from assay.web.app import create_app
+from assay.workbench.backlog import backlog
+from assay.workbench.gold import bootstrap_gold, promote
+from assay.workbench.opening import Service, gold_path
+from assay.workbench.review import queue
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
 CHROMIUM = shutil.which("chromium")
@@ -34,25 +37,25 @@ QUIET = [
 
 
 @pytest.fixture
-def desk(store: Store, tmp_path: Path) -> Desk:
+def service(store: Store, tmp_path: Path) -> Service:
     for n, query in enumerate(["היטל השבחה", "materiality", "third"]):
         shown = (Shown("a", 1), Shown("b", 2))
         store.add_searches([SearchLog(id=f"l{n}", at=NOW, query=query, corpus="c", results=shown)])
     store.add_decisions([Decision(id="D", at=NOW + timedelta(days=1), cites=("a", "b"))])
     gold = tmp_path / "gold-set.jsonl"
-    made = Desk(store=store, gold_sets={"gold-set": gold}, home=tmp_path)
-    made.bootstrap(gold)
+    made = Service(store=store, gold_sets={"gold-set": gold}, home=tmp_path)
+    bootstrap_gold(made, gold)
     return made
 
 
 @pytest.fixture
-def url(desk: Desk) -> Iterator[str]:
+def url(service: Service) -> Iterator[str]:
     import uvicorn
 
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    server = uvicorn.Server(uvicorn.Config(create_app(desk), port=port, log_level="error"))
+    server = uvicorn.Server(uvicorn.Config(create_app(service), port=port, log_level="error"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     while not server.started:
@@ -111,19 +114,19 @@ def test_the_pages_fit_and_speak_the_language(
     )
 
 
-def test_enter_after_a_reason_decides_nothing(page: Any, desk: Desk) -> None:
+def test_enter_after_a_reason_decides_nothing(page: Any, service: Service) -> None:
     page.fill("input[name=by]", "דפנה")
     page.fill("input[name=why]", "not relevant")
     page.press("input[name=why]", "Enter")
     page.wait_for_timeout(200)
     assert page.locator("button:visible").count() == 3
-    assert desk.backlog().pending_review == 3
+    assert backlog(service).pending_review == 3
     page.click("button.reject")
     playwright.expect(page.locator(".undo")).to_be_visible()
-    assert desk.backlog().rejected == 1
+    assert backlog(service).rejected == 1
 
 
-def test_an_expert_at_the_keyboard(page: Any, desk: Desk) -> None:
+def test_an_expert_at_the_keyboard(page: Any, service: Service) -> None:
     expect = playwright.expect
     assert page.evaluate("document.dir") == "rtl"
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(22, 24, 27)"
@@ -136,7 +139,7 @@ def test_an_expert_at_the_keyboard(page: Any, desk: Desk) -> None:
     page.keyboard.press("a")
     expect(page.locator(".place")).to_contain_text("1 מתוך 2")
     page.wait_for_load_state()  # keys are heard once the page's script has run
-    assert [(entry.action, entry.by) for entry in desk.store.audit()] == [
+    assert [(entry.action, entry.by) for entry in service.store.audit()] == [
         ("review.approved", "דפנה")
     ]
     page.keyboard.press("r")
@@ -146,11 +149,11 @@ def test_an_expert_at_the_keyboard(page: Any, desk: Desk) -> None:
     page.keyboard.press("r")
     expect(page.locator(".undo")).to_be_visible()
     page.wait_for_load_state()
-    assert desk.backlog().rejected == 1
+    assert backlog(service).rejected == 1
     page.keyboard.press("u")
     expect(page.locator(".undo")).to_have_count(0)
     page.wait_for_load_state()
-    assert desk.backlog().rejected == 0
+    assert backlog(service).rejected == 0
     page.keyboard.press("j")
     page.wait_for_url("**/review?at=1")
     page.wait_for_load_state()
@@ -158,7 +161,7 @@ def test_an_expert_at_the_keyboard(page: Any, desk: Desk) -> None:
     page.wait_for_url("**/review?at=0")
 
 
-def test_what_is_typed_is_there_again(page: Any, url: str, desk: Desk) -> None:
+def test_what_is_typed_is_there_again(page: Any, url: str, service: Service) -> None:
     """After another page, after a refusal, after another expert was first; and not on the next
     item."""
     expect, why = playwright.expect, page.locator("[name=why]")
@@ -173,8 +176,8 @@ def test_what_is_typed_is_there_again(page: Any, url: str, desk: Desk) -> None:
     expect(page.locator(".said")).to_contain_text("Nimesi puuttuu")
     expect(why).to_have_value("שני עמודים של נימוקים")
     page.fill("input[name=by]", "דפנה")
-    item = desk.queue().items[0]
-    desk.promote(desk.gold_path("gold-set"), [item.ref], by="משה")
+    item = queue(service).items[0]
+    promote(service, gold_path(service, "gold-set"), [item.ref], by="משה")
     page.click("button.approve")
     expect(page.locator(".said")).to_contain_text("jo ratkaistu (משה)")
     expect(why).to_have_value("שני עמודים של נימוקים")

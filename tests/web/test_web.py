@@ -16,21 +16,31 @@ import pytest
 from starlette.testclient import TestClient
 
 from assay.core.errors import InputError
-from assay.core.results import Pair
-from assay.judging.pool import PooledPair
 from assay.store import Store, StoreUnavailable, open_store
 from assay.store.records import Decision, SearchLog, Shown
-from assay.telemetry.recorder import Recorder
-from assay.web import create_app, serve
-from assay.workbench.desk import Desk, Limits
-from assay.workbench.judge import queue_pairs
+from assay.telemetry.recorder import Recorder, Recording
+from assay.web.app import create_app, serve
+from assay.workbench.backlog import Limits, backlog, check_backlog
+from assay.workbench.gold import bootstrap_gold
+from assay.workbench.logs import purge
+from assay.workbench.opening import Service, gold_path
+from assay.workbench.review import (
+    AskedPair,
+    publish,
+    queue,
+    queue_pairs,
+    rule_suggestion,
+    strays,
+    suggest,
+    withdraw,
+)
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
 SIX = ["pending_review", "approved", "rejected", "published", "total", "oldest_pending_at"]
 
 
 @pytest.fixture
-def desk(store: Store, store_url: str, tmp_path: Path) -> Iterator[Desk]:
+def service(store: Store, store_url: str, tmp_path: Path) -> Iterator[Service]:
     for n, query in enumerate(["היטל השבחה", "materiality <b>", "third"]):
         shown = (Shown("a", 1), Shown("b", 2))
         store.add_searches(
@@ -41,44 +51,44 @@ def desk(store: Store, store_url: str, tmp_path: Path) -> Iterator[Desk]:
             ]
         )
     store.add_decisions([Decision(id="D-1", at=NOW - timedelta(days=8), cites=("a", "b"))])
-    recorder = Recorder(lambda: open_store(store_url), interval=0.01)
+    recorder = Recorder(lambda: open_store(store_url), Recording(interval=0.01))
     gold = tmp_path / "gold-set.jsonl"
-    made = Desk(
+    made = Service(
         store=store,
         gold_sets={"gold-set": gold},
         home=tmp_path,
         clock=lambda: NOW,
         recorder=recorder,
     )
-    made.bootstrap(gold)
+    bootstrap_gold(made, gold)
     yield made
     recorder.close()
 
 
 @pytest.fixture
-def client(desk: Desk) -> Iterator[TestClient]:
-    with TestClient(create_app(desk), follow_redirects=False) as opened:
+def client(service: Service) -> Iterator[TestClient]:
+    with TestClient(create_app(service), follow_redirects=False) as opened:
         yield opened
 
 
-def rows(desk: Desk) -> dict[str, Any]:
+def rows(service: Service) -> dict[str, Any]:
     return {
         row["id"]: row
-        for row in map(json.loads, desk.gold_path("gold-set").read_text().splitlines())
+        for row in map(json.loads, gold_path(service, "gold-set").read_text().splitlines())
     }
 
 
-def refs(desk: Desk) -> dict[str, str]:
-    return {item.ref: item.id for item in desk.queue(state="").items}
+def refs(service: Service) -> dict[str, str]:
+    return {item.ref: item.id for item in queue(service, state="").items}
 
 
-def decide(client: TestClient, desk: Desk, ref: str, action: str, **fields: Any) -> Any:
-    form = {"item": refs(desk)[ref], "action": action, "by": "דפנה", "doc": ["a", "b"], **fields}
+def decide(client: TestClient, service: Service, ref: str, action: str, **fields: Any) -> Any:
+    form = {"item": refs(service)[ref], "action": action, "by": "דפנה", "doc": ["a", "b"], **fields}
     return client.post("/review", data=form)
 
 
 class TestLogging:
-    def test_a_search_from_another_language(self, client: TestClient, desk: Desk) -> None:
+    def test_a_search_from_another_language(self, client: TestClient, service: Service) -> None:
         sent = {
             "id": "x1",
             "query": "q",
@@ -88,13 +98,13 @@ class TestLogging:
         answer = client.post("/api/log", json=sent)
         assert (answer.status_code, answer.json()) == (202, {"ids": ["x1"], "dropped": 0})
         answer = client.post("/api/log", json=[sent, {"query": "another"}])
-        assert desk.recorder is not None
-        assert desk.recorder.flush()
-        assert {search.query for search in desk.store.searches(answer.json()["ids"])} == {
+        assert service.recorder is not None
+        assert service.recorder.flush()
+        assert {search.query for search in service.store.searches(answer.json()["ids"])} == {
             "q",
             "another",
         }
-        assert desk.store.searches(["x1"])[0].results == (Shown("a", 1, 1.5), Shown("b", 2))
+        assert service.store.searches(["x1"])[0].results == (Shown("a", 1, 1.5), Shown("b", 2))
 
     @pytest.mark.parametrize(
         ("body", "message"),
@@ -138,13 +148,13 @@ class TestLogging:
         def down() -> Store:
             raise StoreUnavailable("down")
 
-        recorder = Recorder(down, capacity=1, close_timeout=0)
-        with TestClient(create_app(Desk(store=store, recorder=recorder))) as client:
+        recorder = Recorder(down, Recording(capacity=1, close_timeout=0))
+        with TestClient(create_app(Service(store=store, recorder=recorder))) as client:
             answers = [client.post("/api/log", json={"query": "q"}) for _ in range(5)]
         recorder.close()
         assert (answers[-1].status_code, answers[-1].json()["dropped"]) == (503, 1)
 
-    def test_feedback_and_decisions(self, client: TestClient, desk: Desk) -> None:
+    def test_feedback_and_decisions(self, client: TestClient, service: Service) -> None:
         assert (
             client.post(
                 "/api/feedback", json={"log_id": "l0", "doc_id": "b", "kind": "click"}
@@ -157,7 +167,9 @@ class TestLogging:
             ).status_code
             == 400
         )
-        desk.store.add_searches([SearchLog(id="n", at=NOW, query="new", results=(Shown("z", 3),))])
+        service.store.add_searches(
+            [SearchLog(id="n", at=NOW, query="new", results=(Shown("z", 3),))]
+        )
         answer = client.post(
             "/api/decisions", json={"id": "D-2", "at": "2026-06-30", "cites": ["z"]}
         )
@@ -172,9 +184,9 @@ class TestLogging:
 
 class TestNumbers:
     @pytest.mark.parametrize("store_url", ["sqlite", "postgresql"], indirect=True)
-    def test_every_place_says_the_same(self, client: TestClient, desk: Desk) -> None:
-        decide(client, desk, "g001", "approve")
-        decide(client, desk, "g002", "reject", why="no")
+    def test_every_place_says_the_same(self, client: TestClient, service: Service) -> None:
+        decide(client, service, "g001", "approve")
+        decide(client, service, "g002", "reject", why="no")
         block = client.get("/api/system/diagnostics").json()
         whole = client.get("/api/backlog").json()
         assert block["halacha_backlog"] == whole["halacha_backlog"]
@@ -193,19 +205,19 @@ class TestNumbers:
         oldest = datetime.fromisoformat(counts["oldest_pending_at"]).timestamp()
         assert f"assay_review_oldest_pending_timestamp_seconds {oldest:.17g}\n" in text
 
-    def test_diagnostics(self, client: TestClient, desk: Desk) -> None:
+    def test_diagnostics(self, client: TestClient, service: Service) -> None:
         found = client.get("/api/system/diagnostics").json()
         assert found["status"] == "ok"
         assert found["store"]["rows"]["search_logs"] == 3
         assert found["index"] == {"status": "ok", "corpora": {}}
         assert found["telemetry"]["dropped"] == 0
 
-    def test_the_store_is_gone(self, desk: Desk) -> None:
+    def test_the_store_is_gone(self, service: Service) -> None:
         class Gone:
             def __getattr__(self, name: str) -> Any:
                 raise StoreUnavailable("connection refused")
 
-        lost = Desk(store=Gone(), recorder=desk.recorder)  # type: ignore[arg-type]
+        lost = Service(store=Gone(), recorder=service.recorder)  # type: ignore[arg-type]
         with TestClient(create_app(lost)) as client:
             found = client.get("/api/system/diagnostics")
             assert (found.status_code, found.json()["store"]["error"]) == (
@@ -216,45 +228,47 @@ class TestNumbers:
             assert client.post("/api/log", json={"query": "q"}).status_code == 202
             assert client.get("/").status_code == 503
 
-    def test_prometheus_counts_telemetry(self, client: TestClient, desk: Desk) -> None:
+    def test_prometheus_counts_telemetry(self, client: TestClient, service: Service) -> None:
         client.post("/api/log", json={"query": "q"})
-        assert desk.recorder is not None
-        desk.recorder.flush()
+        assert service.recorder is not None
+        service.recorder.flush()
         page = client.get("/metrics")
         assert "assay_telemetry_written_total 1\n" in page.text
         assert page.headers["content-type"].startswith("text/plain; version=0.0.4")
 
-    def test_a_limit_is_a_gate(self, desk: Desk) -> None:
-        assert desk.check_backlog(Limits(max_pending=2))[1] == ["3 wait for review, more than 2"]
-        assert desk.check_backlog(Limits(max_pending=3))[1] == []
+    def test_a_limit_is_a_gate(self, service: Service) -> None:
+        assert check_backlog(service, Limits(max_pending=2))[1] == [
+            "3 wait for review, more than 2"
+        ]
+        assert check_backlog(service, Limits(max_pending=3))[1] == []
 
 
 class TestReview:
-    def test_approve(self, client: TestClient, desk: Desk) -> None:
+    def test_approve(self, client: TestClient, service: Service) -> None:
         page = client.get("/review")
         assert "1 of 3" in page.text
-        answer = decide(client, desk, "g001", "approve", why="right")
+        answer = decide(client, service, "g001", "approve", why="right")
         assert (answer.status_code, answer.headers["location"]) == (303, "/review?at=0")
-        assert rows(desk)["g001"]["source"] == "chair"
-        assert [(entry.by, entry.reason) for entry in desk.store.audit()] == [("דפנה", "right")]
+        assert rows(service)["g001"]["source"] == "chair"
+        assert [(entry.by, entry.reason) for entry in service.store.audit()] == [("דפנה", "right")]
         assert "1 of 2" in client.get("/review").text
 
-    def test_approve_with_changes(self, client: TestClient, desk: Desk) -> None:
-        decide(client, desk, "g001", "approve", doc=["b"], add="c\n d \n", note="see c")
-        row = rows(desk)["g001"]
+    def test_approve_with_changes(self, client: TestClient, service: Service) -> None:
+        decide(client, service, "g001", "approve", doc=["b"], add="c\n d \n", note="see c")
+        row = rows(service)["g001"]
         assert (row["relevant_case_law_ids"], row["note"], row["source"]) == (
             ["b", "c", "d"],
             "see c",
             "chair",
         )
 
-    def test_reject_and_take_back(self, client: TestClient, desk: Desk) -> None:
-        answer = decide(client, desk, "g002", "reject", why="not asked")
-        assert "g002" not in rows(desk)
+    def test_reject_and_take_back(self, client: TestClient, service: Service) -> None:
+        answer = decide(client, service, "g002", "reject", why="not asked")
+        assert "g002" not in rows(service)
         page = client.get(answer.headers["location"]).text
         assert 'value="gold-set/g002"' in page
         client.post("/review", data={"action": "undo", "item": "gold-set/g002", "by": "דפנה"})
-        assert rows(desk)["g002"]["source"] == "bootstrap"
+        assert rows(service)["g002"]["source"] == "bootstrap"
 
     @pytest.mark.parametrize(
         ("fields", "message"),
@@ -268,12 +282,12 @@ class TestReview:
         ],
     )
     def test_what_cannot_be_done_is_said_beside_what_was_typed(
-        self, client: TestClient, desk: Desk, fields: Any, message: str
+        self, client: TestClient, service: Service, fields: Any, message: str
     ) -> None:
-        before = desk.gold_path("gold-set").read_bytes()
+        before = gold_path(service, "gold-set").read_bytes()
         typed = {"why": "overruled <in> 2024", "note": "see ע״א 1/20", "add": "c\nd"}
         form = {
-            "item": refs(desk)["g001"],
+            "item": refs(service)["g001"],
             "action": "approve",
             "by": "d",
             "doc": ["b"],
@@ -288,25 +302,33 @@ class TestReview:
             else {"note": typed["note"], "why": form["why"]}.values()
         ):
             assert html.escape(value) in answer.text
-        assert desk.gold_path("gold-set").read_bytes() == before
+        assert gold_path(service, "gold-set").read_bytes() == before
 
     def test_a_refused_form_comes_back_as_it_was_filled_in(
-        self, client: TestClient, desk: Desk
+        self, client: TestClient, service: Service
     ) -> None:
         said = decide(
-            client, desk, "g001", "approve", by="", doc=["b"], seen=["a", "b"], why="w", place="2"
+            client,
+            service,
+            "g001",
+            "approve",
+            by="",
+            doc=["b"],
+            seen=["a", "b"],
+            why="w",
+            place="2",
         ).text
         assert re.findall(r'name="doc" value="(\w)"( checked)?', said) == [
             ("a", ""),
             ("b", " checked"),
         ]
         assert 'name="place" value="2"' in said
-        said = decide(client, desk, "g001", "approve", doc=["z"], seen=["z", "b"], note="n").text
+        said = decide(client, service, "g001", "approve", doc=["z"], seen=["z", "b"], note="n").text
         assert re.findall(r'name="doc" value="(\w)"( checked)?', said) == [
             ("a", " checked"),
             ("b", ""),
         ], "a is new"
-        item = desk.suggest("gold-set", "g003", "z", 3, rationale="on point", by="agent")
+        item = suggest(service, "gold-set", "g003", "z", 3, rationale="on point", by="agent")
         said = client.post(
             "/review", data={"item": item.id, "action": "approve", "by": "", "why": "mine"}
         ).text
@@ -319,12 +341,12 @@ class TestReview:
             ).text
         )
 
-    def test_what_was_typed_outlives_the_store(self, desk: Desk) -> None:
+    def test_what_was_typed_outlives_the_store(self, service: Service) -> None:
         class Gone:
             def __getattr__(self, name: str) -> Any:
                 raise StoreUnavailable("connection refused")
 
-        with TestClient(create_app(Desk(store=Gone()))) as client:  # type: ignore[arg-type]
+        with TestClient(create_app(Service(store=Gone()))) as client:  # type: ignore[arg-type]
             form = {
                 "item": "i",
                 "action": "reject",
@@ -350,21 +372,23 @@ class TestReview:
             assert (answer.status_code, message in answer.text) == (400, True)
 
     def test_an_old_page_does_not_undo_what_another_expert_decided(
-        self, client: TestClient, desk: Desk
+        self, client: TestClient, service: Service
     ) -> None:
-        decide(client, desk, "g001", "approve", seen=["a", "b"])
-        before = desk.gold_path("gold-set").read_bytes()
-        said = decide(client, desk, "g001", "reject", by="Moshe", why="an old page").text
+        decide(client, service, "g001", "approve", seen=["a", "b"])
+        before = gold_path(service, "gold-set").read_bytes()
+        said = decide(client, service, "g001", "reject", by="Moshe", why="an old page").text
         assert "decided already, by דפנה" in said
         assert ">an old page</textarea>" in said
-        assert desk.gold_path("gold-set").read_bytes() == before
-        item = desk.suggest("gold-set", "g003", "z", 3, rationale="on point", by="agent")
+        assert gold_path(service, "gold-set").read_bytes() == before
+        item = suggest(service, "gold-set", "g003", "z", 3, rationale="on point", by="agent")
         for action in ("approve", "reject"):
             client.post("/review", data={"item": item.id, "action": action, "by": "d", "why": "w"})
-        assert desk.store.review_items(ids=[item.id])[0].state == "approved"
+        assert service.store.review_items(ids=[item.id])[0].state == "approved"
 
-    def test_of_experts_who_press_at_once_one_decides(self, client: TestClient, desk: Desk) -> None:
-        item = refs(desk)["g001"]
+    def test_of_experts_who_press_at_once_one_decides(
+        self, client: TestClient, service: Service
+    ) -> None:
+        item = refs(service)["g001"]
 
         def press(n: int) -> int:
             form = {
@@ -380,74 +404,72 @@ class TestReview:
         with ThreadPoolExecutor(8) as experts:
             codes = sorted(experts.map(press, range(8)))
         assert codes == [303] + [400] * 7
-        (entry,) = desk.store.audit()
-        assert rows(desk)["g001"]["relevant_case_law_ids"] == ["a", "b", f"d{entry.by[1:]}"]
+        (entry,) = service.store.audit()
+        assert rows(service)["g001"]["relevant_case_law_ids"] == ["a", "b", f"d{entry.by[1:]}"]
 
-    def test_taking_back_needs_a_name(self, client: TestClient, desk: Desk) -> None:
-        decide(client, desk, "g002", "reject", why="not asked")
+    def test_taking_back_needs_a_name(self, client: TestClient, service: Service) -> None:
+        decide(client, service, "g002", "reject", why="not asked")
         said = client.post("/review", data={"action": "undo", "item": "gold-set/g002", "by": " "})
-        assert "g002" not in rows(desk)
+        assert "g002" not in rows(service)
         assert 'value="gold-set/g002"' in said.text, "it can still be taken back"
 
-    def test_a_suggestion_on_a_set_that_is_not_here_is_not_half_accepted(self, desk: Desk) -> None:
-        item = desk.suggest("gold-set", "g003", "z", 3, rationale="on point", by="agent")
+    def test_a_suggestion_on_a_set_that_is_not_here_is_not_half_accepted(
+        self, service: Service
+    ) -> None:
+        item = suggest(service, "gold-set", "g003", "z", 3, rationale="on point", by="agent")
         with pytest.raises(InputError, match="no gold set 'gold-set'"):
-            Desk(store=desk.store).rule_suggestion(item.id, accept=True, by="d")
-        assert desk.store.review_items(ids=[item.id])[0].state == "pending_review"
+            rule_suggestion(Service(store=service.store), item.id, accept=True, by="d")
+        assert service.store.review_items(ids=[item.id])[0].state == "pending_review"
 
     def test_a_pair_of_a_set_that_is_not_here_can_be_skipped_or_turned_down(
-        self, desk: Desk, tmp_path: Path
+        self, service: Service, tmp_path: Path
     ) -> None:
         other = tmp_path / "graded.csv"
         other.write_text("query_id,query,doc_id,grade\nq1,one,a,1\n")
-        queue_pairs(desk, other, [PooledPair(query_id="q1", query_text="one", doc_id="z", runs=1)])
-        (item,) = desk.queue(kind="judgment").items
-        here = TestClient(create_app(Desk(store=desk.store, gold_sets={"graded": other})))
+        queue_pairs(service, other, [AskedPair(query_id="q1", doc_id="z")])
+        (item,) = queue(service, kind="judgment").items
+        here = TestClient(create_app(Service(store=service.store, gold_sets={"graded": other})))
         assert "keeps the grade as your vote" in here.get("/review?at=3").text
-        away = TestClient(create_app(Desk(store=desk.store)))
+        away = TestClient(create_app(Service(store=service.store)))
         page = away.get("/review?at=3")
         assert (page.status_code, "the set is not here" in page.text) == (200, True)
         away.post("/review", data={"item": item.id, "action": "reject", "by": "d"})
-        assert desk.store.review_items(ids=[item.id])[0].state == "rejected"
+        assert service.store.review_items(ids=[item.id])[0].state == "rejected"
 
     def test_the_language_keeps_the_place(self, client: TestClient) -> None:
         assert 'href="?lang=he&amp;at=1"' in client.get("/review?at=1").text
 
-    def test_a_suggestion_waits_and_an_expert_decides(self, client: TestClient, desk: Desk) -> None:
-        before = desk.gold_path("gold-set").read_bytes()
-        item = desk.suggest("gold-set", "g003", "z", 3, rationale="on point", by="agent")
-        assert desk.suggest("gold-set", "g003", "z", 3, rationale="again", by="agent").id == item.id
-        assert desk.gold_path("gold-set").read_bytes() == before
-        assert desk.backlog().pending_review == 4
+    def test_a_suggestion_waits_and_an_expert_decides(
+        self, client: TestClient, service: Service
+    ) -> None:
+        before = gold_path(service, "gold-set").read_bytes()
+        item = suggest(service, "gold-set", "g003", "z", 3, rationale="on point", by="agent")
+        assert (
+            suggest(service, "gold-set", "g003", "z", 3, rationale="again", by="agent").id
+            == item.id
+        )
+        assert gold_path(service, "gold-set").read_bytes() == before
+        assert backlog(service).pending_review == 4
         client.post("/review", data={"item": item.id, "action": "approve", "by": "d"})
-        assert rows(desk)["g003"]["relevant_case_law_ids"] == ["a", "b", "z"]
-        assert desk.backlog().pending_review == 2
+        assert rows(service)["g003"]["relevant_case_law_ids"] == ["a", "b", "z"]
+        assert backlog(service).pending_review == 2
         assert [
             vote.grade
-            for vote in desk.store.votes("gold-set", query_id="g003")
+            for vote in service.store.votes("gold-set", query_id="g003")
             if vote.doc_id == "z"
         ] == [3, 1]
         with pytest.raises(InputError, match="no query 'g9'"):
-            desk.suggest("gold-set", "g9", "z", 3, rationale="", by="agent")
+            suggest(service, "gold-set", "g9", "z", 3, rationale="", by="agent")
 
     def test_a_pair_that_gold_next_asks_for_gets_its_grade_from_the_expert(
-        self, client: TestClient, desk: Desk
+        self, client: TestClient, service: Service
     ) -> None:
-        pairs = [
-            Pair(
-                query_id="g003",
-                query_text="",
-                doc_id=doc_id,
-                rank_a=1,
-                rank_b=None,
-                effect=0.1,
-                change=0.1,
-                narrowing=0.1,
-            )
-            for doc_id in ("z", "y")
+        pairs = [AskedPair(query_id="g003", doc_id=doc, narrowing=0.1) for doc in ("z", "y")]
+        assert [queue_pairs(service, gold_path(service, "gold-set"), pairs) for _ in range(2)] == [
+            2,
+            0,
         ]
-        assert [queue_pairs(desk, desk.gold_path("gold-set"), pairs) for _ in range(2)] == [2, 0]
-        first, second = desk.queue(kind="judgment").items
+        first, second = queue(service, kind="judgment").items
         assert (first.doc_ids, first.grade) == (
             ("z",),
             None,
@@ -463,28 +485,30 @@ class TestReview:
         client.post(
             "/review", data={"item": second.id, "action": "approve", "by": "d", "grade": "0"}
         )
-        assert rows(desk)["g003"]["relevant_case_law_ids"] == ["a", "b", "z"]
-        votes = [vote for vote in desk.store.votes("gold-set") if vote.source == "gold next"]
+        assert rows(service)["g003"]["relevant_case_law_ids"] == ["a", "b", "z"]
+        votes = [vote for vote in service.store.votes("gold-set") if vote.source == "gold next"]
         assert {(vote.doc_id, vote.grade) for vote in votes} == {("z", 2), ("y", 0)}
 
-    def test_a_declined_suggestion_changes_nothing(self, client: TestClient, desk: Desk) -> None:
-        before = desk.gold_path("gold-set").read_bytes()
-        item = desk.suggest("gold-set", "g003", "z", 3, rationale="on point", by="agent")
+    def test_a_declined_suggestion_changes_nothing(
+        self, client: TestClient, service: Service
+    ) -> None:
+        before = gold_path(service, "gold-set").read_bytes()
+        item = suggest(service, "gold-set", "g003", "z", 3, rationale="on point", by="agent")
         client.post(
             "/review", data={"item": item.id, "action": "reject", "by": "d", "why": "off point"}
         )
-        assert desk.gold_path("gold-set").read_bytes() == before
-        assert desk.store.review_items(ids=[item.id])[0].state == "rejected"
+        assert gold_path(service, "gold-set").read_bytes() == before
+        assert service.store.review_items(ids=[item.id])[0].state == "rejected"
 
-    def test_published(self, client: TestClient, desk: Desk) -> None:
-        decide(client, desk, "g001", "approve")
-        assert desk.publish(desk.gold_path("gold-set"), by="ci") == 1
-        assert desk.backlog().published == 1
+    def test_published(self, client: TestClient, service: Service) -> None:
+        decide(client, service, "g001", "approve")
+        assert publish(service, gold_path(service, "gold-set"), by="ci") == 1
+        assert backlog(service).published == 1
 
-    def test_what_waits_for_a_row_that_is_gone(self, client: TestClient, desk: Desk) -> None:
+    def test_what_waits_for_a_row_that_is_gone(self, client: TestClient, service: Service) -> None:
         """It is said, and can be turned down; nothing waits for ever and nothing goes unsaid."""
-        gold = desk.gold_path("gold-set")
-        desk.suggest("gold-set", "g002", "z", 3, rationale="on point", by="agent")
+        gold = gold_path(service, "gold-set")
+        suggest(service, "gold-set", "g002", "z", 3, rationale="on point", by="agent")
         gold.write_text(
             "".join(line for line in gold.read_text().splitlines(True) if '"g001"' not in line)
         )
@@ -492,25 +516,25 @@ class TestReview:
             "gold-set": 1
         }
         assert "1 of the pending have no row" in client.get("/").text
-        said = decide(client, desk, "g001", "approve", why="typed").text
+        said = decide(client, service, "g001", "approve", why="typed").text
         assert "no longer in its gold set" in said
         assert 'value="typed"' in said
-        assert decide(client, desk, "g001", "reject", why="not asked").status_code == 303
-        assert (desk.backlog().rejected, desk.strays()) == (1, [])
+        assert decide(client, service, "g001", "reject", why="not asked").status_code == 303
+        assert (backlog(service).rejected, strays(service)) == (1, [])
         gold.unlink()
-        assert len(desk.strays()) == desk.backlog().pending_review == 3
+        assert len(strays(service)) == backlog(service).pending_review == 3
         with pytest.raises(InputError, match="cannot be found from here"):
-            desk.withdraw("gold-set", by="d")
-        assert desk.withdraw("gold-set", by="d", why="the set was given up", gone=True) == 3
-        assert (desk.backlog().pending_review, desk.backlog().total) == (0, 1)
-        gone = desk.store.audit(action="review.withdrawn")
+            withdraw(service, "gold-set", by="d")
+        assert withdraw(service, "gold-set", by="d", why="the set was given up", gone=True) == 3
+        assert (backlog(service).pending_review, backlog(service).total) == (0, 1)
+        gone = service.store.audit(action="review.withdrawn")
         assert {(entry.by, entry.reason) for entry in gone} == {("d", "the set was given up")}
-        desk.bootstrap(gold)
-        assert desk.backlog().pending_review == 2, (
+        bootstrap_gold(service, gold)
+        assert backlog(service).pending_review == 2, (
             "rows come back with the file, the rejected one does not"
         )
 
-    def test_content_is_text(self, client: TestClient, desk: Desk) -> None:
+    def test_content_is_text(self, client: TestClient, service: Service) -> None:
         pages = [client.get(f"/review?at={n}").text for n in range(3)]
         assert sum("materiality &lt;b&gt;" in page for page in pages) == 1
         assert all("<b>materiality" not in page for page in pages)
@@ -524,12 +548,12 @@ class TestReview:
         assert '<html lang="fi" dir="ltr">' in client.get("/?lang=fi").text
         assert '<html lang="fi" dir="ltr">' in client.get("/").text, "the choice is remembered"
 
-    def test_the_history_speaks_the_language(self, client: TestClient, desk: Desk) -> None:
-        decide(client, desk, "g001", "approve")
-        decide(client, desk, "g002", "reject", why="overruled")
+    def test_the_history_speaks_the_language(self, client: TestClient, service: Service) -> None:
+        decide(client, service, "g001", "approve")
+        decide(client, service, "g002", "reject", why="overruled")
         client.post("/review", data={"action": "undo", "item": "gold-set/g002", "by": "דפנה"})
-        decide(client, desk, "g003", "approve", note="n")
-        desk.purge(older_than_days=1000)
+        decide(client, service, "g003", "approve", note="n")
+        purge(service, older_than_days=1000)
         page = client.get("/?lang=he").text
         for said in (
             "נקרא ואושר",
@@ -542,13 +566,13 @@ class TestReview:
             assert said in page
         assert not re.search("read and approved|taken back|corrected on|review\\.|purged", page)
 
-    def test_the_name_is_remembered(self, client: TestClient, desk: Desk) -> None:
-        decide(client, desk, "g001", "approve")
+    def test_the_name_is_remembered(self, client: TestClient, service: Service) -> None:
+        decide(client, service, "g001", "approve")
         assert 'name="by" value="דפנה"' in client.get("/review").text
 
 
 class TestSafety:
-    def test_a_form_on_another_site_is_refused(self, client: TestClient, desk: Desk) -> None:
+    def test_a_form_on_another_site_is_refused(self, client: TestClient, service: Service) -> None:
         for headers in (
             {"sec-fetch-site": "cross-site"},
             {"origin": "http://evil.example"},
@@ -565,8 +589,8 @@ class TestSafety:
             )
         assert "default-src 'none'" in client.get("/").headers["content-security-policy"]
 
-    def test_a_token(self, desk: Desk) -> None:
-        with TestClient(create_app(desk, token="secret"), follow_redirects=False) as client:
+    def test_a_token(self, service: Service) -> None:
+        with TestClient(create_app(service, token="secret"), follow_redirects=False) as client:
             assert (
                 client.get("/").status_code
                 == client.post("/api/log", json={"query": "q"}).status_code
@@ -580,6 +604,6 @@ class TestSafety:
             assert client.get("/?token=secret").status_code == 303
             assert client.get("/").status_code == 200
 
-    def test_other_machines_need_a_token(self, desk: Desk) -> None:
+    def test_other_machines_need_a_token(self, service: Service) -> None:
         with pytest.raises(InputError, match="lets other machines in"):
-            serve(desk, host="0.0.0.0")
+            serve(service, host="0.0.0.0")

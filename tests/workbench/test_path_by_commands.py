@@ -11,8 +11,8 @@ import anyio
 import pytest
 
 from assay.mcp.server import build_server
-from assay.web import create_app
-from assay.workbench.desk import open_desk
+from assay.web.app import create_app
+from assay.workbench.opening import open_service
 from command_line import Assay
 
 mcp = pytest.importorskip("mcp", reason="needs the package mcp")
@@ -121,7 +121,7 @@ def test_every_place_gives_the_same_numbers(to_gold: Assay, store_url: str) -> N
     told = to_gold("backlog", "--json").json
     assert [told[name] for name in SIX[:5]] == [1, 1, 1, 0, 3]
     assert sum(told[name] for name in SIX[:4]) == told["total"]
-    with open_desk(store_url) as desk, testclient.TestClient(create_app(desk)) as client:
+    with open_service(store_url) as service, testclient.TestClient(create_app(service)) as client:
         assert moments(client.get("/api/system/diagnostics").json()["halacha_backlog"]) == moments(
             told
         )
@@ -131,7 +131,7 @@ def test_every_place_gives_the_same_numbers(to_gold: Assay, store_url: str) -> N
             in client.get("/metrics").text
         )
         assert f'data-state="total"><b>{told["total"]}</b>' in client.get("/").text
-        assert moments(anyio.run(metrics, build_server(desk))) == moments(told)
+        assert moments(anyio.run(metrics, build_server(service))) == moments(told)
 
 
 def moments(block: dict[str, Any]) -> dict[str, Any]:

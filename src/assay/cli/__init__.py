@@ -24,11 +24,11 @@ COMMANDS = {
     "index": "corpus:index",
     "search": "corpus:search",
     "cite": "corpus:cite",
-    "backlog": "desk:backlog",
-    "serve": "desk:serve",
-    "mcp": "desk:mcp",
-    "doctor": "desk:doctor",
-    "plugins": "desk:plugins",
+    "backlog": "backlog:backlog",
+    "serve": "serve:serve",
+    "mcp": "mcp:mcp",
+    "doctor": "doctor:doctor",
+    "plugins": "doctor:plugins",
     "score": "score:score",
     "run": "run:run",
     "compare": "compare:compare",
@@ -38,7 +38,7 @@ COMMANDS = {
     "demo": "demo:demo",
     "gold": "gold:app",
     "corpus": "corpus:app",
-    "logs": "desk:app",
+    "logs": "logs:app",
 }
 
 

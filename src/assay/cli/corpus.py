@@ -7,11 +7,11 @@ import re
 import sys
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from assay.cli.output import Json, emit, progress_bar, say
+from assay.cli.output import Json, emit, plain, progress_bar, say
 from assay.core.errors import UsageError
 
 app = typer.Typer(help="Corpora: import, look at, check, freeze.", no_args_is_help=True)
@@ -37,16 +37,14 @@ def import_(
 ) -> None:
     """Import documents. Bad records are counted and reported; an unchanged source is not read
     again."""
-    import msgspec
-
     from assay.core.types import counted
     from assay.reports import listing
     from assay.workbench import corpora
 
-    options: dict[str, Any] = dict(_pair(text) for text in option or ())
+    options: dict[str, str | dict[str, str]] = dict(_pair(text) for text in option or ())
     if map_:
         options["map"] = dict(_pair(text) for text in map_)
-    before = corpora.corpus_named(name).manifest if corpora.is_corpus(name) else None
+    before = corpora.known_manifest(name)
     if before is not None and (before.kind, before.source) != (kind, source):
         was = f"{counted(before.documents, 'document')}, {before.kind} from {before.source}"
         say(f"replacing {name} ({was})", style="yellow")
@@ -54,9 +52,8 @@ def import_(
         done = corpora.import_corpus(
             kind, source, name=name, options=options, strict=strict, progress=tick
         )
-    data = msgspec.to_builtins(done)
-    emit(data, lambda: listing.import_summary(data), json=json)
-    for problem in corpora.corpus_named(name).problems()[:20]:
+    emit(done, lambda: listing.import_summary(plain(done)), json=json)
+    for problem in corpora.corpus_problems(name)[:20]:
         say(f"{problem.code}: {problem.where}: {problem.reason}", style="yellow")
 
 
@@ -74,11 +71,8 @@ def list_(json: Json = False) -> None:
     from assay.workbench import corpora
 
     rows = corpora.corpus_rows()
-    emit(
-        rows,
-        lambda: listing.plain_table(rows, ("name", "kind", "documents", "indexed", "source")),
-        json=json,
-    )
+    columns = ("name", "kind", "documents", "indexed", "source")
+    emit(rows, lambda: listing.plain_table(plain(rows), columns), json=json)
 
 
 @app.command()
@@ -88,48 +82,37 @@ def show(
     json: Json = False,
 ) -> None:
     """One document with what it cites and what cites it; without an id, the corpus itself."""
-    import msgspec
-
     from assay.reports import listing
     from assay.workbench import corpora
 
-    corpus = corpora.corpus_named(name)
     if doc_id is None:
-        data: dict[str, Any] = msgspec.to_builtins(corpus.manifest)
-        emit(data, lambda: listing.key_values(data), json=json)
+        manifest = corpora.corpus_manifest(name)
+        emit(manifest, lambda: listing.key_values(plain(manifest)), json=json)
         return
-    document = corpus.get(doc_id)
-    data = msgspec.to_builtins(document) | {
-        "cites": corpus.cites(doc_id),
-        "cited_by": corpus.cited_by(doc_id),
-    }
-    emit(data, lambda: listing.document_page(data), json=json)
+    document = corpora.show_document(name, doc_id)
+    emit(document, lambda: listing.document_page(plain(document)), json=json)
 
 
 @app.command()
 def stats(name: Name, json: Json = False) -> None:
     """What is in a corpus: types, years, languages, field coverage, citations, scan quality."""
-    import msgspec
-
     from assay.reports import listing
     from assay.workbench import corpora
 
-    data = msgspec.to_builtins(corpora.stats(corpora.corpus_named(name)))
-    emit(data, lambda: listing.key_values(data), json=json)
+    figures = corpora.corpus_stats(name)
+    emit(figures, lambda: listing.key_values(plain(figures)), json=json)
 
 
 @app.command()
 def check(name: Name, json: Json = False) -> None:
     """Near-duplicates, dangling references, documents without text, poor scans. Records that could
     not be read are errors: the exit code is 1."""
-    import msgspec
-
     from assay.core.types import counted
     from assay.reports import listing
     from assay.workbench import corpora
 
-    findings = corpora.check(corpora.corpus_named(name))
-    emit(msgspec.to_builtins(findings), lambda: listing.findings_table(findings), json=json)
+    findings = corpora.check_corpus(name)
+    emit(findings, lambda: listing.findings_table(findings), json=json)
     errors = sum(finding.level == "error" for finding in findings)
     say(f"{name}: {counted(errors, 'error')}, {counted(len(findings) - errors, 'flag')}")
     if errors:
@@ -143,7 +126,7 @@ def freeze(
     """Write one portable file with the corpus and its fingerprint."""
     from assay.workbench import corpora
 
-    written = corpora.freeze(corpora.corpus_named(name), output)
+    written = corpora.freeze_corpus(name, output)
     say(f"{name} frozen to {written}")
 
 
@@ -163,8 +146,8 @@ def index(
     from assay.workbench import corpora
 
     with progress_bar() as tick:
-        data = corpora.index_corpus(name, dense=dense, encoder=encoder, fresh=fresh, tick=tick)
-    emit(data, lambda: listing.key_values(data), json=json)
+        done = corpora.index_corpus(name, dense=dense, encoder=encoder, fresh=fresh, tick=tick)
+    emit(done, lambda: listing.key_values(plain(done)), json=json)
 
 
 def search(
@@ -195,20 +178,20 @@ def search(
     if like and query:
         raise UsageError("give a query or --like, not both")
     if like:
-        data = corpora.more_like(name, like, top_k=top_k, filters=filters, say=say)
+        answer = corpora.more_like(name, like, top_k=top_k, filters=filters, say=say)
     else:
         with progress_bar() as tick:
-            data = corpora.search(name, query, top_k=top_k, filters=filters, tick=tick, say=say)
-    emit(data, lambda: listing.search_page(data), json=json)
+            answer = corpora.search(name, query, top_k=top_k, filters=filters, tick=tick, say=say)
+    emit(answer, lambda: listing.search_page(plain(answer)), json=json)
 
 
 def _years(text: str) -> tuple[int, int] | None:
     if not text:
         return None
-    found = re.fullmatch(r"(\d{4})(?:\s*[-–]\s*(\d{4}))?", text.strip())
-    if not found:
+    span = re.fullmatch(r"(\d{4})(?:\s*[-–]\s*(\d{4}))?", text.strip())
+    if not span:
         raise UsageError(f"--year {text!r} is not a year or a span such as 2010-2020")
-    first, last = int(found[1]), int(found[2] or found[1])
+    first, last = int(span[1]), int(span[2] or span[1])
     if first > last:
         raise UsageError(f"--year {text!r} ends before it begins")
     return first, last
@@ -230,16 +213,11 @@ def cite(
     json: Json = False,
 ) -> None:
     """Parse citations and resolve them: span, normal form, target, and why one is ambiguous."""
-    import msgspec
-
     from assay.reports import listing
     from assay.workbench import corpora
 
     source = sys.stdin.read() if text == "-" else text
-    found = corpora.cite(
-        source, corpora.corpus_named(corpus) if corpus else None, language=language
-    )
-    data = msgspec.to_builtins(found)
-    emit(data, lambda: listing.citations_table(data), json=json)
-    if not found:
+    citations = corpora.citations_in(source, corpus, language=language)
+    emit(citations, lambda: listing.citations_table(plain(citations)), json=json)
+    if not citations:
         say("no citations found")

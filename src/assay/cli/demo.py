@@ -17,10 +17,10 @@ def demo(
 ) -> None:
     """Score four engines on the bundled sample of advisory opinions, and say what to try next."""
     from assay.reports import terminal, view
-    from assay.workbench import demo as bundled
+    from assay.workbench.demo import demo, samples
     from assay.workbench.gold import validate_gold
 
-    folder = bundled.samples() / "en"
+    folder = samples() / "en"
     gold, findings = validate_gold(folder / "dataset.json", corpus=folder / "opinions")
     errors = sum(finding.level == "error" for finding in findings)
     say(
@@ -33,7 +33,7 @@ def demo(
         "index)",
         style="bold",
     )
-    scored = bundled.demo(output, searching)
+    scored = demo(output, searching)
     show(terminal.comparison({name: view(each.results) for name, each in scored.items()}))
     say("3. The scorecard of Assay's engine", style="bold")
     show(terminal.scorecard(view(scored["assay"].results)))

@@ -21,8 +21,7 @@ def explain(
     """Show the sum behind every number of one query, rank by rank."""
     from assay.core.results_file import entry_to_json
     from assay.reports.explanation import explanation
-    from assay.workbench import explain as explaining
+    from assay.workbench.explain import explain
 
-    told = explaining.explain(results, query, dataset)
-    entry = entry_to_json(told.entry)
-    emit(entry, lambda: explanation(told.entry, told.measures), json=json)
+    told = explain(results, query, dataset)
+    emit(entry_to_json(told.entry), lambda: explanation(told.entry, told.measures), json=json)

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli import desk
-from assay.cli.output import Json, emit, say
+from assay.cli.options import StoreUrl, opened
+from assay.cli.output import Json, emit, plain, say
+from assay.cli.review import GOLD_COMMANDS
 from assay.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from assay.core.results import Pair
+    from assay.workbench.judge import PooledPair
+    from assay.workbench.review import AskedPair
 
 app = typer.Typer(
     help="Gold sets: validate, look at, convert, judge, perturb.", no_args_is_help=True
@@ -44,10 +51,9 @@ def validate(
         "findings": msgspec.to_builtins(findings),
     }
     emit(data, lambda: listing.findings_table(findings), json=json)
-    checked = "" if corpus else " (references not checked: give --corpus)"
-    say(
-        f"{checked_set.name}: {counted(errors, 'error')}, {counted(len(findings) - errors, 'flag')}{checked}"
-    )
+    unchecked = "" if corpus else " (references not checked: give --corpus)"
+    counts = f"{counted(errors, 'error')}, {counted(len(findings) - errors, 'flag')}"
+    say(f"{checked_set.name}: {counts}{unchecked}")
     if errors:
         sys.exit(2)
     if strict and findings:
@@ -60,8 +66,8 @@ def stats(dataset: GoldFile, json: Json = False) -> None:
     from assay.reports import listing
     from assay.workbench import gold
 
-    data = gold.gold_stats(dataset)
-    emit(data, lambda: listing.stats_table(data), json=json)
+    stats = gold.gold_stats(dataset)
+    emit(stats, lambda: listing.stats_table(plain(stats)), json=json)
 
 
 @app.command()
@@ -108,27 +114,40 @@ def next_(
     queue: Annotated[
         Path | None, typer.Option(help="Put the pairs shown in the review queue of this gold set.")
     ] = None,
-    store: desk.StoreUrl = "",
+    store: StoreUrl = "",
     json: Json = False,
 ) -> None:
     """The pairs whose judgment is worth most for the decision at hand."""
-    from msgspec import to_builtins
-
     from assay.reports import listing
-    from assay.workbench import judge
-    from assay.workbench.desk import open_desk
+    from assay.workbench import judge, review
+    from assay.workbench.opening import open_service
     from assay.workbench.outputs import refuse_outputs
 
     refuse_outputs(output)
-    data = judge.next_pairs(first, second, measure=measure, threshold=threshold)
+    decision = judge.next_pairs(first, second, measure=measure, threshold=threshold)
     if output is not None:
-        judge.write_pairs(data, output)
-        say(f"{len(data.pairs)} pairs written to {output}")
+        judge.write_pairs(decision, output)
+        say(f"{len(decision.pairs)} pairs written to {output}")
     if queue is not None:
-        with open_desk(store, gold=[queue]) as desk:
-            new = judge.queue_pairs(desk, queue, data.pairs[:limit])
+        pairs = _asked(decision.pairs[:limit])
+        with open_service(store, gold=[queue]) as service:
+            new = review.queue_pairs(service, queue, pairs)
         say(f"{new} new pairs wait for review; `assay serve --gold {queue}` shows them")
-    emit(data, lambda: listing.decision_page(to_builtins(data), limit), json=json)
+    emit(decision, lambda: listing.decision_page(plain(decision), limit), json=json)
+
+
+def _asked(pairs: Sequence[Pair | PooledPair]) -> list[AskedPair]:
+    from assay.core.results import Pair
+    from assay.workbench.review import AskedPair
+
+    return [
+        AskedPair(
+            query_id=pair.query_id,
+            doc_id=pair.doc_id,
+            narrowing=pair.narrowing if isinstance(pair, Pair) else None,
+        )
+        for pair in pairs
+    ]
 
 
 @app.command()
@@ -141,34 +160,33 @@ def pool(
     queue: Annotated[
         Path | None, typer.Option(help="Put the pairs in the review queue of this gold set.")
     ] = None,
-    store: desk.StoreUrl = "",
+    store: StoreUrl = "",
     json: Json = False,
 ) -> None:
     """Pool the top of several runs: the unjudged pairs to judge so that all of them are scored
     alike."""
-    from msgspec import to_builtins
-
     from assay.reports import listing
-    from assay.workbench import judge
-    from assay.workbench.desk import open_desk
+    from assay.workbench import judge, review
+    from assay.workbench.opening import open_service
     from assay.workbench.outputs import refuse_outputs
 
     refuse_outputs(output)
-    data = judge.pool_pairs(results, depth=depth)
+    pooled = judge.pool_pairs(results, depth=depth)
     if output is not None:
-        judge.write_pairs(data, output, source="gold pool")
-        say(f"{len(data.pairs)} pairs written to {output}")
+        judge.write_pairs(pooled, output, source="gold pool")
+        say(f"{len(pooled.pairs)} pairs written to {output}")
     if queue is not None:
-        with open_desk(store, gold=[queue]) as desk:
-            new = judge.queue_pairs(desk, queue, data.pairs, source="gold pool")
+        pairs = _asked(pooled.pairs)
+        with open_service(store, gold=[queue]) as service:
+            new = review.queue_pairs(service, queue, pairs, source="gold pool")
         say(f"{new} new pairs wait for review; `assay serve --gold {queue}` shows them")
     emit(
-        data,
-        lambda: listing.plain_table(to_builtins(data.pairs), ("query_id", "doc_id", "runs")),
+        pooled,
+        lambda: listing.plain_table(plain(pooled.pairs), ("query_id", "doc_id", "runs")),
         json=json,
     )
     if output is None and queue is None:
-        say(f"{len(data.pairs)} unjudged pairs; --output or --queue gives them to a judge")
+        say(f"{len(pooled.pairs)} unjudged pairs; --output or --queue gives them to a judge")
 
 
 @app.command()
@@ -184,39 +202,34 @@ def merge(
     replace: Annotated[
         bool, typer.Option(help="A new grade takes the place of a known one, and names it.")
     ] = False,
-    store: desk.StoreUrl = "",
+    store: StoreUrl = "",
     json: Json = False,
 ) -> None:
     """Bring what was judged into the gold set: new pairs are added, disagreements are reported."""
-    from msgspec import to_builtins
-
     from assay.reports import listing
-    from assay.workbench import baseline, judge
-    from assay.workbench.desk import NoStore, open_desk
+    from assay.workbench import baseline, judge, review
+    from assay.workbench.opening import NoStore
 
     if judgments:
-        data = judge.merge_judgments(
-            dataset, judgments, by=baseline.who_records(by), replace=replace
-        )
+        who = baseline.who_records(by)
+        merged = judge.merge_judgments(dataset, judgments, by=who, replace=replace)
     else:
         try:
-            with open_desk(store, create=False) as desk:
-                data = judge.merge_votes(desk, dataset, replace=replace)
+            with opened(store, create=False) as service:
+                merged = review.merge_votes(service, dataset, replace=replace)
         except NoStore as error:
             raise UsageError(
                 "nobody has voted on a review page here, and no file of judgments is given",
                 hint="assay gold next writes one to fill in.",
             ) from error
-    emit(
-        data,
-        lambda: listing.key_values(to_builtins(data) | {"conflicts": len(data.conflicts)}),
-        json=json,
-    )
-    for conflict in data.conflicts:
+    counted = plain(merged) | {"conflicts": len(merged.conflicts)}
+    emit(merged, lambda: listing.key_values(counted), json=json)
+    for conflict in merged.conflicts:
         say(f"conflict: {conflict}", style="yellow")
-    if data.conflicts:
+    if merged.conflicts:
         say(
-            "nothing was written for these; correct the file, or let the new grades stand with --replace"
+            "nothing was written for these; correct the file, "
+            "or let the new grades stand with --replace"
         )
         sys.exit(1)
 
@@ -246,20 +259,8 @@ def perturb(
     questions, variants = gold.perturb_gold(
         source, output, kinds=kind or (), seed=seed, language=language, parents=not only_variants
     )
-    say(
-        f"{variants} variants{f' and {questions} questions' if questions else ''} written to {output}"
-    )
-
-
-for expert_command in (
-    desk.bootstrap,
-    desk.promote,
-    desk.correct,
-    desk.reject,
-    desk.reopen,
-    desk.withdraw,
-):
-    app.command()(expert_command)
+    asked = f" and {questions} questions" if questions else ""
+    say(f"{variants} variants{asked} written to {output}")
 
 
 def rubric(name: Annotated[str, typer.Argument(help="Which rubric.")] = "fppc-relevance-1") -> None:
@@ -267,3 +268,7 @@ def rubric(name: Annotated[str, typer.Argument(help="Which rubric.")] = "fppc-re
     from assay.workbench import gold
 
     typer.echo(gold.rubric_page(name))
+
+
+for expert_command in GOLD_COMMANDS:
+    app.command()(expert_command)

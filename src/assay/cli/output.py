@@ -28,22 +28,26 @@ def emit(data: Any, render: Callable[[], Any], *, json: bool) -> None:
     show(render())
 
 
+def plain(value: object) -> Any:
+    """A value as the tables of `reports` take it: dicts, lists and texts."""
+    import msgspec
+
+    return msgspec.to_builtins(value)
+
+
 def show(renderable: Any) -> None:
     from io import StringIO
 
     from rich.console import Console
 
-    plain: dict[str, Any] = {
-        "highlight": False,
-        "markup": False,
-        "emoji": False,
-    }  # ids and texts are not markup
-    console = Console(**plain)
+    # ids and texts are not markup
+    console = Console(highlight=False, markup=False, emoji=False)
     if console.is_terminal:
         console.print(renderable)
         return
     printed = StringIO()
-    Console(**plain, width=120, file=printed).print(renderable)
+    page = Console(highlight=False, markup=False, emoji=False, width=120, file=printed)
+    page.print(renderable)
     with _reader_may_leave():
         sys.stdout.write("".join(f"{line.rstrip()}\n" for line in printed.getvalue().splitlines()))
         sys.stdout.flush()

@@ -21,9 +21,9 @@ def run(
 ) -> None:
     """Score all configured gold sets on all configured engines; report, compare with baselines,
     decide gates."""
-    from assay.reports import terminal
-    from assay.workbench import run as running
+    from assay.reports.terminal import run_summary
     from assay.workbench.config import read_config
+    from assay.workbench.run import exit_code, results_folder, run_all
 
     settings = read_config(config)
     with progress_bar() as tick:
@@ -35,7 +35,7 @@ def run(
             say(f"{outcome.engine} on {outcome.gold}: {outcome.state}")
 
         try:
-            outcomes = running.run_all(settings, config, fresh=fresh, done=done)
+            outcomes = run_all(settings, config, fresh=fresh, done=done)
         except KeyboardInterrupt:
             say("interrupted; what was scored is kept, and not run again")
             sys.exit(130)
@@ -51,6 +51,6 @@ def run(
         for outcome in outcomes
     ]
     shown = [(each.gold, each.engine, each.results, each.error) for each in outcomes]
-    emit(rows, lambda: terminal.run_summary(shown), json=json)
-    say(f"results and reports are in {running.results_folder()}")
-    sys.exit(running.exit_code(outcomes))
+    emit(rows, lambda: run_summary(shown), json=json)
+    say(f"results and reports are in {results_folder()}")
+    sys.exit(exit_code(outcomes))

@@ -12,76 +12,78 @@ from assay.cli.output import Json, emit, say, searching
 
 if TYPE_CHECKING:
     from assay.core.results import Results, Verdict
+    from assay.workbench.score import ScoreRequest
+
+Dataset = Annotated[
+    Path, typer.Option(help="The gold set: dataset.json, qrels, BEIR folder, CSV or JSONL.")
+]
+Module = Annotated[
+    str | None,
+    typer.Option(help="Your engine: path.to.module, module:Class or file.py.", metavar="MODULE"),
+]
+EngineName = Annotated[
+    str | None, typer.Option(help="An indexed corpus, or random or bm25 (with --corpus).")
+]
+SavedRun = Annotated[
+    Path | None, typer.Option(help="Saved results: results JSON, TREC run or BEIR JSON.")
+]
+CorpusFile = Annotated[
+    Path | None, typer.Option(help="A JSONL corpus or a folder of opinions, for --engine.")
+]
+Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write the results JSON here.")]
+Measures = Annotated[
+    list[str] | None,
+    typer.Option("--measure", "-m", help="A measure such as 'P(rel=2)@5'; repeat for more."),
+]
+TopK = Annotated[
+    int | None, typer.Option(min=1, help="How many results to ask for.", show_default="20")
+]
+BaselineFile = Annotated[Path | None, typer.Option(help="Compare with this baseline file.")]
+Update = Annotated[bool, typer.Option(help="Record the results as the new baseline.")]
+By = Annotated[str, typer.Option(help="Who records the baseline.", show_default="you")]
+Why = Annotated[str, typer.Option(help="Why the baseline changes.")]
+LookedAt = Annotated[int | None, typer.Option(min=1, help="Golden sets: look at this many hits.")]
+LeastScore = Annotated[float | None, typer.Option(help="Golden sets: a hit must reach this score.")]
+ReportTarget = Annotated[
+    Path | None,
+    typer.Option(help="A folder for eval-report-DATE.json and .md, or one file name.md."),
+]
+Language = Annotated[
+    str, typer.Option(help="The language of what is shown and reported: en, fi, he.")
+]
 
 
 def score(
-    dataset: Annotated[
-        Path, typer.Option(help="The gold set: dataset.json, qrels, BEIR folder, CSV or JSONL.")
-    ],
-    search_module: Annotated[
-        str | None,
-        typer.Option(
-            help="Your engine: path.to.module, module:Class or file.py.", metavar="MODULE"
-        ),
-    ] = None,
-    engine: Annotated[
-        str | None, typer.Option(help="An indexed corpus, or random or bm25 (with --corpus).")
-    ] = None,
-    run: Annotated[
-        Path | None, typer.Option(help="Saved results: results JSON, TREC run or BEIR JSON.")
-    ] = None,
-    corpus: Annotated[
-        Path | None, typer.Option(help="A JSONL corpus or a folder of opinions, for --engine.")
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the results JSON here.")
-    ] = None,
-    measure: Annotated[
-        list[str] | None,
-        typer.Option("--measure", "-m", help="A measure such as 'P(rel=2)@5'; repeat for more."),
-    ] = None,
-    top_k: Annotated[
-        int | None, typer.Option(min=1, help="How many results to ask for.", show_default="20")
-    ] = None,
-    baseline: Annotated[Path | None, typer.Option(help="Compare with this baseline file.")] = None,
-    update_baseline: Annotated[
-        bool, typer.Option(help="Record the results as the new baseline.")
-    ] = False,
-    by: Annotated[str, typer.Option(help="Who records the baseline.", show_default="you")] = "",
-    why: Annotated[str, typer.Option(help="Why the baseline changes.")] = "",
-    k: Annotated[
-        int | None, typer.Option(min=1, help="Golden sets: look at this many hits.")
-    ] = None,
-    min_score: Annotated[
-        float | None, typer.Option(help="Golden sets: a hit must reach this score.")
-    ] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option(help="A folder for eval-report-DATE.json and .md, or one file name.md."),
-    ] = None,
-    language: Annotated[
-        str, typer.Option(help="The language of what is shown and reported: en, fi or he.")
-    ] = "en",
+    dataset: Dataset,
+    search_module: Module = None,
+    engine: EngineName = None,
+    run: SavedRun = None,
+    corpus: CorpusFile = None,
+    output: Output = None,
+    measure: Measures = None,
+    top_k: TopK = None,
+    baseline: BaselineFile = None,
+    update_baseline: Update = False,
+    by: By = "",
+    why: Why = "",
+    k: LookedAt = None,
+    min_score: LeastScore = None,
+    report: ReportTarget = None,
+    language: Language = "en",
     json: Json = False,
 ) -> None:
     """Score an engine, or saved results, against a gold set."""
-    from assay.core.results_file import to_json
-    from assay.workbench import report as reporting
-    from assay.workbench import score as scoring
     from assay.workbench.baseline import who_records
     from assay.workbench.outputs import refuse_outputs
+    from assay.workbench.score import ScoreRequest
 
-    if report is not None:
-        reporting.check_report(report, dataset, run, corpus, output)
-    if language != "en":
-        reporting.check_language(language)
     if update_baseline:
         baseline, by = baseline or dataset.with_name("baseline.json"), who_records(by)
         refuse_outputs(baseline)
     elif baseline is not None and not baseline.exists():
         missing = f"no baseline yet at {baseline}; write it with --update-baseline"
         say(f"warning: {missing}", style="yellow")
-    request = scoring.ScoreRequest(
+    request = ScoreRequest(
         dataset=dataset,
         search_module=search_module,
         engine=engine,
@@ -94,29 +96,57 @@ def score(
         output=output,
         baseline=baseline,
     )
-    scored = scoring.score(request, progress=searching, say=say)
+    results = _scored(request, report, language, recorded=update_baseline, json=json)
+    if update_baseline:
+        _record_baseline(results, request, by=by, why=why)
+    _leave_with(results.verdict, recorded=update_baseline)
+
+
+def _scored(
+    request: ScoreRequest, report: Path | None, language: str, *, recorded: bool, json: bool
+) -> Results:
+    """The results, shown and written; a failed call ends the command."""
+    from assay.core.results_file import to_json
+    from assay.reports import view
+    from assay.reports.terminal import card
+    from assay.workbench.report import check_language, check_report, write_reports
+    from assay.workbench.score import score
+
+    check_language(language)
+    if report is not None:
+        check_report(report, request.dataset, request.run, request.corpus, request.output)
+    scored = score(request, progress=searching, say=say)
     for warning in scored.warnings:
         say(f"warning: {warning}", style="yellow")
-    emit(to_json(scored.results), lambda: _card(scored.results, language), json=json)
+    emit(to_json(scored.results), lambda: card(view(scored.results, language=language)), json=json)
     if report is not None:
-        for path in reporting.write_reports(scored.results, report, language=language):
+        for path in write_reports(scored.results, report, language=language):
             say(f"report written to {path}")
-    if output is not None:
-        say(f"results written to {output}")
+    if request.output is not None:
+        say(f"results written to {request.output}")
     if scored.failed:
-        if update_baseline:
-            left = f"the engine failed on queries: {baseline} is left as it was"
+        if recorded:
+            left = f"the engine failed on queries: {request.baseline} is left as it was"
             say(f"warning: {left}", style="yellow")
         sys.exit(4)
-    if update_baseline and baseline is not None:
-        _record_baseline(scored.results, baseline, dataset, by=by, why=why)
-    _leave_with(scored.results.verdict, recorded=update_baseline)
+    return scored.results
 
 
-def _card(results: Results, language: str) -> object:
-    from assay.reports import terminal, view
+def _record_baseline(results: Results, request: ScoreRequest, *, by: str, why: str) -> None:
+    from assay.cli.review import publish
+    from assay.reports.terminal import baseline_line
+    from assay.workbench.baseline import update_baseline
 
-    return terminal.card(view(results, language=language))
+    path = request.baseline
+    if path is None:
+        return
+    is_first = not path.exists()
+    recorded = update_baseline(results, path, by=by, why=why)
+    say(baseline_line(results, path, recorded, is_first=is_first))
+    if not why:
+        say("warning: the baseline does not say why; say it with --why", style="yellow")
+    if request.dataset.suffix == ".jsonl":
+        publish(request.dataset, by)
 
 
 def _leave_with(verdict: Verdict | None, *, recorded: bool) -> None:
@@ -136,17 +166,3 @@ def _leave_with(verdict: Verdict | None, *, recorded: bool) -> None:
         if recorded:
             return
     sys.exit(EXIT[verdict.status])
-
-
-def _record_baseline(results: Results, baseline: Path, dataset: Path, *, by: str, why: str) -> None:
-    from assay.cli import desk
-    from assay.reports import terminal
-    from assay.workbench.baseline import update_baseline
-
-    is_first = not baseline.exists()
-    recorded = update_baseline(results, baseline, by=by, why=why)
-    say(terminal.baseline_line(results, baseline, recorded, is_first=is_first))
-    if not why:
-        say("warning: the baseline does not say why; say it with --why", style="yellow")
-    if dataset.suffix == ".jsonl":
-        desk.publish(dataset, by)

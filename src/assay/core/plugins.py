@@ -1,14 +1,13 @@
-"""Plugins: what has a name and can be added by another package. The mechanism alone; each kind keeps
-its own table of built-ins, beside the code that uses them.
+"""Plugins: what has a name and can be added by another package. The mechanism alone; each kind
+keeps its own table of built-ins, beside the code that uses them.
 
-A kind is a literal table of built-ins and one entry-point group. A package adds to a kind with a line
-in its own pyproject.toml, and nothing is imported until the name is used:
+A kind is a literal table of built-ins and one entry-point group. A package adds to a kind with a
+line in its own pyproject.toml, and nothing is imported until the name is used:
 
     [project.entry-points."assay.engines"]
     court = "court_tools.search:CourtEngine"
 
-A built-in cannot be replaced so: what a name means must not depend on what else is installed.
-"""
+A built-in cannot be replaced so: what a name means must not depend on what else is installed."""
 
 from __future__ import annotations
 
@@ -64,8 +63,8 @@ def is_added(kind: Kind, name: str) -> bool:
 
 
 def load(kind: Kind, name: str) -> Any:
-    """What the name stands for: a module, or the object in it. An unknown name is refused with those
-    that are known; a plugin that does not load is named with its package."""
+    """What the name stands for: a module, or the object in it. An unknown name is refused with
+    those that are known; a plugin that does not load is named with its package."""
     if name in kind.built_in:
         return _resolved(kind.built_in[name])
     point = _added(kind).get(name)

@@ -6,7 +6,7 @@ whose ids are interned once, so that sixty queries and ten million rows take the
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -22,11 +22,15 @@ class Locator(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a lawyer would cite. Any part may be absent."""
 
     doc_id: str | None = None
+    part: str | None = None
+    chapter: str | None = None
+    schedule: str | None = None
     section: str | None = None
     moment: str | None = None
     page: int | None = None
     table: str | None = None
     row: str | None = None
+    column: str | None = None
     version: str | None = None
 
 
@@ -199,16 +203,6 @@ def standing(approved: int, total: int) -> str:
     return "approved" if approved == total else "partly approved"
 
 
-def standing_line(card: Mapping[str, Any]) -> str:
-    """The same as a sentence, from the gold set's card in a receipt; empty for a set that has no
-    rows to approve."""
-    share, rows = card.get("approved_share"), card["queries"]
-    if share is None:
-        return ""
-    approved = round(share * rows)
-    return f"{standing(approved, rows)}: {approved} of {rows} rows approved ({share:.0%})"
-
-
 @dataclass(frozen=True, kw_only=True)
 class GoldSet:
     """What is known to be right: queries, their graded judgments and the taxonomy they belong
@@ -349,70 +343,6 @@ class ScoreSheet:
 
     def by(self, kind: str) -> dict[str, Slice]:
         return {part.name: part for part in self.slices if part.kind == kind}
-
-
-# ── the results file ──────────────────────────────────────────────────────────────────────────────
-
-Metrics = dict[str, float | None]
-
-
-class QueryEntry(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """One query of a results file: what came back, how each hit is graded, and the values."""
-
-    query_id: str
-    query_text: str = ""
-    query_type: str = ""
-    query_topic: str = ""
-    query_category: str = ""
-    query_corpus: str = ""
-    query_language: str = ""
-    query_practice_area: str = ""
-    num_results: int = 0
-    results: list[str]
-    metrics: Metrics
-    grades: list[int | None]
-    judged: list[int]
-    asked: list[str] = []  # hits judged because `gold next` asked for them
-    reason: str = ""
-    error: str | None = None
-    latency_ms: float | None = None
-
-
-class ResultsFile(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """What `assay score` writes and every other command reads. Its JSON Schema is
-    docs/results.schema.json."""
-
-    timestamp: str
-    engine: str
-    overall: Metrics
-    per_query: list[QueryEntry]
-    receipt: dict[str, Any]
-    by_type: dict[str, Metrics] = {}
-    by_topic: dict[str, Metrics] = {}
-    by_practice_area: dict[str, Metrics] = {}
-    by_category: dict[str, Metrics] = {}
-    by_corpus: dict[str, Metrics] = {}
-    by_language: dict[str, Metrics] = {}
-    by_test_type: dict[str, Metrics] = {}
-    by_perturbation: dict[str, Metrics] = {}
-    failures: Any = None  # golden sets: what failed and why, how the gates stand, how variants fare
-    gates: list[dict[str, Any]] = []
-    robustness: dict[str, Any] = {}
-    n: dict[str, Any] = {}
-    intervals: dict[str, Any] = {}
-    baseline: dict[str, Any] = {}
-    verdict: dict[str, Any] = {}
-    recorded: dict[str, Any] = {}
-
-
-def is_variant(entry: Mapping[str, Any], known: Container[str]) -> bool:
-    """A perturbed question beside its parent; on its own it is a question like any."""
-    return bool(entry.get("perturbation")) and entry.get("parent") in known
-
-
-def by_need(entry: Mapping[str, Any]) -> tuple[bool, str, str]:
-    """The order of golden questions everywhere: MUST first, then by category and id."""
-    return not entry.get("must"), entry.get("category") or "", entry["query_id"]
 
 
 # ── the engine interface ──────────────────────────────────────────────────────────────────────────

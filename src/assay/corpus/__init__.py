@@ -1,11 +1,12 @@
 """Corpora: importers, the corpus on disk, citations and the graph they make.
 
-import_corpus("fppc", "extracted/", name="opinions")       read a source, or find that it has not changed
-corpus = open_corpus(None, "opinions")                     in `$ASSAY_HOME`, by default `.assay`
-corpus.get("A-24-003"); corpus.iter(); corpus.frame        one document; all of them; columns
-corpus.cites("A-24-003"); corpus.cited_by("A-24-003")      the graph
-stats(corpus); check(corpus); freeze(corpus, path)         what is in it, what is wrong with it, one portable file
-cite("Section 1090 and the Smith Advice Letter, No. A-90-123", corpus)      spans, normal forms, targets
+import_corpus("fppc", "extracted/", name="opinions")     read a source, if it has changed
+corpus = open_corpus(None, "opinions")                   in `$ASSAY_HOME`, by default `.assay`
+corpus.get("A-24-003"); corpus.iter(); corpus.frame      one document; all of them; columns
+corpus.cites("A-24-003"); corpus.cited_by("A-24-003")    the graph
+stats(corpus); check(corpus)                             what is in it, what is wrong with it
+freeze(corpus, path)                                     one portable file
+cite("Section 1090 and No. A-90-123", corpus)            spans, normal forms, targets
 """
 
 from __future__ import annotations

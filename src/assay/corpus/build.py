@@ -1,9 +1,22 @@
-"""Importing: read a source into parts, index them, resolve citations, and put the result in place
-in one step.
+"""Importing: read a source into parts, put them together, resolve citations, and switch to the
+result in one step.
 
-An unchanged source is recognised by path, size and time of its files (by content where only the
-time differs) and not read again. A killed import leaves the corpus as it was, and parts that the
-next import of the same source takes up."""
+**Reading** is cut into batches of files that any process can read (parts.py). A batch leaves parts,
+each finished by a marker, so that an import that was killed goes on after the last marker, and it
+does not matter who reads what: parts are numbered by batch and not by time.
+
+**Merging.** Parts in the order of their numbers are the corpus in the order of the source, and a
+row is a document's place in that order. Of documents with one id the first in this order is kept,
+so that one process and four give the same corpus; a part that loses rows is written again beside
+itself with the rows that stay, and its citations are numbered anew. Only then are citations
+resolved, since every document must be known for that. The fingerprint is a hash over (id, content)
+in the order of ids: the same documents from elsewhere, or in another order, are the same corpus.
+
+**Switching.** All of this happens in `building/`. It is renamed to a data folder with a name of its
+own, and then the manifest, which names that folder, is replaced in one step: readers have the old
+corpus or the new one. An unchanged source is recognised by path, size and time of its files (by
+content where only the time differs) and not read again.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +25,12 @@ import re
 import shutil
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -26,7 +39,7 @@ import polars as pl
 from assay.core.errors import AssayError, InputError
 from assay.core.files import sha256_of, write_atomic
 from assay.core.workers import Failure, Job, run_jobs
-from assay.corpus import disk
+from assay.corpus import disk, resolve
 from assay.corpus.disk import (
     FORMAT,
     MANIFEST,
@@ -39,22 +52,32 @@ from assay.corpus.disk import (
     read_arrow,
 )
 from assay.corpus.graph import link
-from assay.corpus.importers.source import Problem, Unit, importer, path_of, refuse_unknown
+from assay.corpus.importers.source import (
+    Importer,
+    Options,
+    Problem,
+    Unit,
+    importer,
+    path_of,
+    refuse_unknown,
+)
 from assay.corpus.parts import (
     Batch,
-    Done,
     batches,
     finished_parts,
+    hashes_read,
     is_finished,
+    mentions_path,
     part_stem,
     read_batch,
     write_arrow,
 )
-from assay.corpus.resolve import VERSION as RESOLVE_VERSION
 from assay.corpus.resolve import Resolver
 
 Progress = Callable[[str, int, int], None]  # stage, done, total
 PARALLEL_BYTES = 32 * 2**20  # below this, starting workers costs more than it saves
+MAX_WORKERS = 4
+WORKERS: int | None = None  # how many read at once, if not as many as the machine and size suggest
 
 
 class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,40 +93,68 @@ class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
     resumed: int = 0
 
 
+class Recipe(msgspec.Struct, frozen=True, kw_only=True):
+    """What a corpus is made of and by: two imports with one recipe and the same files are one."""
+
+    kind: str
+    source: str
+    options: Options
+    versions: dict[str, int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Building:
+    """An import under way."""
+
+    name: str
+    path: Path  # of the corpus
+    folder: Path  # where it is built
+    recipe: Recipe
+    reader: Importer
+    units: list[Unit]
+    began: float
+
+
 def import_corpus(
     kind: str,
     source: str | Path,
     *,
     name: str,
     home: Path | None = None,
-    options: Mapping[str, Any] | None = None,
+    options: Options | None = None,
     progress: Progress | None = None,
     strict: bool = False,
-    jobs: int | None = None,
 ) -> ImportReport:
     """Import `source` as the corpus `name`. Bad records are counted and kept; `strict` stops at the
     first."""
     began = time.perf_counter()
     tell = progress or (lambda stage, done, total: None)
     path = corpus_path(home, name)
-    source, options = str(source), dict(options or {})
+    source = str(source)
+    options = dict(options or {})
     reader = importer(kind)
     refuse_unknown(kind, options)
     units = reader.units(source, options)
-    versions = {"format": FORMAT, "importer": reader.VERSION, "resolve": RESOLVE_VERSION}
+    recipe = _recipe(kind, source, options, reader)
     with _only_one(path):
-        job = _job(kind, source, options, versions)
-        if (known := _unchanged(path, job, source, units)) is not None:
+        if (known := _unchanged(path, recipe, source, units)) is not None:
             return _report(known, began, unchanged=True)
-        before = disk.open_path(path).fingerprint if _readable(path) else ""
-        folder = path / "building"
-        resumed = _prepare(folder, job, units)
-        work = batches(kind, source, options, units, folder)
-        _read_all(
-            [msgspec.structs.replace(batch, strict=strict) for batch in work], folder, jobs, tell
+        before = disk.open_path(path).fingerprint if _is_readable(path) else ""
+        building = _Building(
+            name=name,
+            path=path,
+            folder=path / "building",
+            recipe=recipe,
+            reader=reader,
+            units=units,
+            began=began,
         )
+        resumed = _prepare(building)
+        work = batches(kind, source, options, units, building.folder)
+        strictly = [msgspec.structs.replace(batch, strict=strict) for batch in work]
+        _read_all(strictly, building.folder, tell)
         tell("indexing", 0, 1)
-        corpus = _finish(path, folder, name, job, reader.SCHEME, units, len(work), began)
+        corpus = _put_together(building, len(work))
         tell("indexing", 1, 1)
         report = _report(corpus.manifest, began, unchanged=corpus.fingerprint == before)
         return msgspec.structs.replace(report, resumed=resumed)
@@ -124,36 +175,34 @@ def _report(manifest: Manifest, began: float, *, unchanged: bool) -> ImportRepor
 # ── is there anything to do ───────────────────────────────────────────────────────────────────────
 
 
-def _job(
-    kind: str, source: str, options: dict[str, Any], versions: dict[str, int]
-) -> dict[str, Any]:
-    safe = re.sub(
-        r"(//[^:/@]*):[^@/]*@", r"\1:***@", source
-    )  # a database address may hold a password
+def _recipe(kind: str, source: str, options: Options, reader: Importer) -> Recipe:
+    """A database address may hold a password, which the corpus must not."""
+    safe = re.sub(r"(//[^:/@]*):[^@/]*@", r"\1:***@", source)
     place = safe if "://" in safe else str(Path(safe).resolve())
-    return {"kind": kind, "source": place, "options": options, "versions": versions}
+    versions = {"format": FORMAT, "importer": reader.VERSION, "resolve": resolve.VERSION}
+    return Recipe(kind=kind, source=place, options=options, versions=versions)
 
 
-def _readable(path: Path) -> bool:
+def _is_readable(path: Path) -> bool:
     try:
         return disk.open_path(path).data.is_dir()
     except InputError:
         return False
 
 
-def _unchanged(path: Path, job: dict[str, Any], source: str, units: list[Unit]) -> Manifest | None:
-    if not _readable(path):
+def _unchanged(path: Path, recipe: Recipe, source: str, units: list[Unit]) -> Manifest | None:
+    """The manifest of the corpus that is there, if it is what an import would give."""
+    if not _is_readable(path):
         return None  # an older format or a damaged corpus is built anew
     corpus = disk.open_path(path)
-    known = read_arrow(corpus.data / "sources.arrow")
     manifest = corpus.manifest
-    if any(job[key] != getattr(manifest, key) for key in job):
+    fields = recipe.__struct_fields__
+    if any(getattr(recipe, field) != getattr(manifest, field) for field in fields):
         return None
-    if known.height != len(units) or any(unit.mtime_ns < 0 for unit in units):
+    sources = read_arrow(corpus.data / "sources.arrow").select("path", "size", "mtime_ns", "sha256")
+    if sources.height != len(units) or any(unit.mtime_ns < 0 for unit in units):
         return None
-    before = {
-        row[0]: row[1:] for row in known.select("path", "size", "mtime_ns", "sha256").iter_rows()
-    }
+    before = {path: (size, mtime, digest) for path, size, mtime, digest in sources.iter_rows()}
     for unit in units:
         size, mtime, digest = before.get(unit.path, (-1, -1, ""))
         if size != unit.size:
@@ -163,23 +212,21 @@ def _unchanged(path: Path, job: dict[str, Any], source: str, units: list[Unit]) 
     return manifest
 
 
-def _prepare(folder: Path, job: dict[str, Any], units: list[Unit]) -> int:
+def _prepare(building: _Building) -> int:
     """An empty folder for the parts, or the one a killed import left, if it was this import; how
     many parts it has."""
-    key = sha256(
-        msgspec.json.encode(
-            [job, [(u.path, u.size, u.mtime_ns) for u in units]], order="deterministic"
-        )
-    )
+    folder = building.folder
+    files = [(unit.path, unit.size, unit.mtime_ns) for unit in building.units]
+    key = sha256(msgspec.json.encode([building.recipe, files], order="deterministic")).hexdigest()
     marker = folder / "job"
-    if not (marker.exists() and marker.read_text() == key.hexdigest()):
+    if not (marker.exists() and marker.read_text() == key):
         shutil.rmtree(folder, ignore_errors=True)
-        write_atomic(marker, key.hexdigest())
+        write_atomic(marker, key)
     return sum(1 for _ in folder.glob("part-*.json"))
 
 
 @contextmanager
-def _only_one(path: Path) -> Any:
+def _only_one(path: Path) -> Iterator[None]:
     """Two imports of one corpus at a time would tread on each other's parts."""
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -203,26 +250,36 @@ def _only_one(path: Path) -> Any:
 # ── reading ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def _read_all(work: list[Batch], folder: Path, jobs: int | None, tell: Progress) -> None:
-    open_work = [batch for batch in work if not is_finished(folder, batch.number)]
+def _read_all(work: list[Batch], folder: Path, tell: Progress) -> None:
+    waiting = [batch for batch in work if not is_finished(folder, batch.number)]
     total = sum(len(batch.units) for batch in work)
-    done = total - sum(len(batch.units) for batch in open_work)
+    done = total - sum(len(batch.units) for batch in waiting)
     tell("reading", done, total)
-    size = sum(unit.size for batch in open_work for unit in batch.units)
-    workers = min(jobs or min(os.cpu_count() or 1, 4), len(open_work))
-    if workers < 2 or (jobs is None and size < PARALLEL_BYTES):
-        for batch in open_work:
+    for batch in _each_read(waiting):
+        done += len(batch.units)
+        tell("reading", done, total)
+
+
+def _each_read(waiting: list[Batch]) -> Iterator[Batch]:
+    """Every batch when it is read: here, or by several workers where there is much to read."""
+    workers = _workers(waiting)
+    if workers < 2:
+        for batch in waiting:
             read_batch(batch)
-            done += len(batch.units)
-            tell("reading", done, total)
+            yield batch
         return
-    jobs_of_batches = [Job(read_batch, (batch,)) for batch in open_work]
-    with closing(run_jobs(jobs_of_batches, at_once=workers)) as answers:
+    jobs = [Job(read_batch, (batch,)) for batch in waiting]
+    with closing(run_jobs(jobs, at_once=workers)) as answers:
         for number, answer in answers:
             if isinstance(answer, Failure):
-                raise _cannot_read(open_work[number], answer)
-            done += len(open_work[number].units)
-            tell("reading", done, total)
+                raise _cannot_read(waiting[number], answer)
+            yield waiting[number]
+
+
+def _workers(waiting: list[Batch]) -> int:
+    size = sum(unit.size for batch in waiting for unit in batch.units)
+    suggested = min(os.cpu_count() or 1, MAX_WORKERS) if size >= PARALLEL_BYTES else 1
+    return min(WORKERS or suggested, len(waiting))
 
 
 def _cannot_read(batch: Batch, failure: Failure) -> AssayError:
@@ -237,72 +294,75 @@ def _cannot_read(batch: Batch, failure: Failure) -> AssayError:
 # ── putting together ──────────────────────────────────────────────────────────────────────────────
 
 
-def _finish(
-    path: Path,
-    folder: Path,
-    name: str,
-    job: dict[str, Any],
-    scheme: Any,
-    units: list[Unit],
-    n: int,
-    began: float,
-) -> Corpus:
-    done = [
-        (part_stem(b, p), part)
-        for b in range(n)
-        for p, part in enumerate(finished_parts(folder, b))
-    ]
-    problems = [problem for _, part in done for problem in part.problems]
-    parts, ids, digests = _without_duplicates(folder, done, problems)
-    if not ids:
-        first = problems[0] if problems else None
-        raise InputError(
-            f"nothing could be imported: {first.reason}"
-            if first
-            else "the source holds no records",
-            where=first.where if first else job["source"],
-            hint=f"{len(problems):,} problems in all; the corpus was not changed.",
-        )
-    _write_index(folder, ids)
-    _write_sources(folder, units, n)
-    write_atomic(
-        folder / "problems.jsonl",
-        b"".join(msgspec.json.encode(problem) + b"\n" for problem in problems),
-    )
+@dataclass(kw_only=True)
+class _Merged:
+    """The documents of all parts, each id once."""
+
+    parts: list[Part]
+    first_seen: dict[str, tuple[str, str]]  # id -> its digest, and where it was read
+    problems: list[Problem]
+
+
+def _put_together(building: _Building, batch_count: int) -> Corpus:
+    folder = building.folder
+    merged = _merged(folder, batch_count)
+    if not merged.first_seen:
+        raise _nothing(merged.problems, building.recipe)
+    ids = list(merged.first_seen)
+    parts = tuple(merged.parts)
+    _write_ids(folder, ids)
+    _write_sources(folder, building.units, hashes_read(folder, batch_count))
+    lines = (msgspec.json.encode(problem) + b"\n" for problem in merged.problems)
+    write_atomic(folder / "problems.jsonl", b"".join(lines))
     frames = [read_arrow(folder / part.file, Resolver.COLUMNS) for part in parts]
-    resolver = Resolver.of_frames(frames, scheme)
-    counts = link(folder, parts, resolver)
-    columns = {column for part in parts for column in pl.read_ipc_schema(folder / part.file)}
-    fields = sorted(
-        column.removeprefix("fields.") for column in columns if column.startswith("fields.")
-    )
-    fingerprint = fingerprint_of(ids, digests)
+    resolver = Resolver.of_frames(frames, building.reader.SCHEME)
+    citations = link(folder, parts, resolver)
+    fingerprint = fingerprint_of(ids, [digest for digest, _ in merged.first_seen.values()])
+    recipe = building.recipe
     manifest = Manifest(
         format=FORMAT,
-        name=name,
-        **job,
-        scheme=scheme,
+        name=building.name,
+        kind=recipe.kind,
+        source=recipe.source,
+        options=recipe.options,
+        versions=recipe.versions,
+        scheme=building.reader.SCHEME,
         fingerprint=fingerprint,
         documents=len(ids),
         data=f"data-{fingerprint[7:19]}-{time.time_ns():x}",
         parts=parts,
-        fields=tuple(fields),
-        problems=dict(Counter(problem.code for problem in problems)),
-        citations=counts,
-        seconds=round(time.perf_counter() - began, 3),
+        fields=_fields_of(folder, parts),
+        problems=dict(Counter(problem.code for problem in merged.problems)),
+        citations=citations,
+        seconds=round(time.perf_counter() - building.began, 3),
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
-    return _put_in_place(path, folder, manifest)
+    return _put_in_place(building, manifest)
 
 
-def _put_in_place(path: Path, folder: Path, manifest: Manifest) -> Corpus:
+def _nothing(problems: list[Problem], recipe: Recipe) -> InputError:
+    hint = f"{len(problems):,} problems in all; the corpus was not changed."
+    if not problems:
+        return InputError("the source holds no records", where=recipe.source, hint=hint)
+    first = problems[0]
+    return InputError(f"nothing could be imported: {first.reason}", where=first.where, hint=hint)
+
+
+def _fields_of(folder: Path, parts: tuple[Part, ...]) -> tuple[str, ...]:
+    """The names of the texts that some document has beside its text."""
+    columns = {column for part in parts for column in pl.read_ipc_schema(folder / part.file)}
+    fields = (column.removeprefix("fields.") for column in columns if column.startswith("fields."))
+    return tuple(sorted(fields))
+
+
+def _put_in_place(building: _Building, manifest: Manifest) -> Corpus:
+    path = building.path
     wanted = {part.file for part in manifest.parts}
-    for file in folder.iterdir():
-        if file.suffix in (".mentions", ".json", "") or (
-            file.name.startswith("part-") and file.name not in wanted
-        ):
+    for file in building.folder.iterdir():
+        is_leftover_part = file.name.startswith("part-") and file.name not in wanted
+        if is_leftover_part or file.suffix in (".mentions", ".json", ""):
             file.unlink()
-    folder.rename(path / manifest.data)
+    building.folder.rename(path / manifest.data)
     write_atomic(path / MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=1))
     for old in path.glob("data-*"):
         if old.name != manifest.data:
@@ -310,70 +370,64 @@ def _put_in_place(path: Path, folder: Path, manifest: Manifest) -> Corpus:
     return Corpus(path, manifest)
 
 
-def _without_duplicates(
-    folder: Path, done: list[tuple[str, Done]], problems: list[Problem]
-) -> tuple[tuple[Part, ...], list[str], list[str]]:
+def _merged(folder: Path, batch_count: int) -> _Merged:
     """Of documents with the same id the first is kept; the parts that hold another are written
     again without it."""
-    seen: dict[str, tuple[str, str]] = {}
-    parts: list[Part] = []
-    for stem, part in done:
-        if not part.rows:
-            continue
-        rows = (
-            read_arrow(folder / f"{stem}.arrow", ["id", "digest", "source"])
-            .select("id", "digest", "source")
-            .rows()
-        )
-        keep = []
-        for doc_id, digest, origin in rows:
-            keep.append(doc_id not in seen)
-            if doc_id not in seen:
-                seen[doc_id] = (digest, origin)
-            else:
-                problems.append(_duplicate(doc_id, digest, origin, *seen[doc_id]))
-        if not any(keep):
-            continue
-        if not all(keep):
-            stem = _keep_rows(folder, stem, np.array(keep))
-        parts.append(Part(f"{stem}.arrow", sum(keep)))
-    return tuple(parts), list(seen), [digest for digest, _ in seen.values()]
+    merged = _Merged(parts=[], first_seen={}, problems=[])
+    repeated: list[Problem] = []  # after what could not be read, as they are found later
+    for batch in range(batch_count):
+        for number, done in enumerate(finished_parts(folder, batch)):
+            merged.problems += done.problems
+            if done.rows:
+                _take_part(folder, part_stem(batch, number), merged, repeated)
+    merged.problems += repeated
+    return merged
+
+
+def _take_part(folder: Path, stem: str, merged: _Merged, repeated: list[Problem]) -> None:
+    columns = ["id", "digest", "source"]
+    rows = read_arrow(folder / f"{stem}.arrow", columns).select(columns).rows()
+    keep = []
+    for doc_id, digest, origin in rows:
+        is_new = doc_id not in merged.first_seen
+        keep.append(is_new)
+        if is_new:
+            merged.first_seen[doc_id] = (digest, origin)
+        else:
+            repeated.append(_duplicate(doc_id, digest, origin, *merged.first_seen[doc_id]))
+    if any(keep):
+        kept = stem if all(keep) else _keep_rows(folder, stem, keep)
+        merged.parts.append(Part(f"{kept}.arrow", sum(keep)))
 
 
 def _duplicate(doc_id: str, digest: str, origin: str, first: str, first_origin: str) -> Problem:
+    code = "duplicate" if digest == first else "duplicate-id"
     same = "with the same content" if digest == first else "with other content"
     reason = f"the id {doc_id!r} was read before {same}, from {first_origin}; the first is kept"
-    return Problem(
-        code="duplicate" if digest == first else "duplicate-id", where=origin, reason=reason
-    )
+    return Problem(code=code, where=origin, reason=reason)
 
 
-def _keep_rows(folder: Path, stem: str, keep: np.ndarray[Any, np.dtype[np.bool_]]) -> str:
+def _keep_rows(folder: Path, stem: str, keep: list[bool]) -> str:
     """A copy of a part with some rows. The part itself stays, for an import that goes on from
     here."""
     kept = pl.Series(keep)
-    renumber = pl.Series(np.cumsum(keep) - 1)
-    mentions = read_arrow(folder / f"{stem}.mentions")
+    new_row = pl.Series(np.cumsum(keep) - 1)
+    mentions = read_arrow(mentions_path(folder, stem))
     mentions = mentions.filter(kept.gather(mentions["row"]))
-    write_arrow(
-        mentions.with_columns(row=renumber.gather(mentions["row"])),
-        folder / f"{stem}-kept.mentions",
-    )
+    renumbered = mentions.with_columns(row=new_row.gather(mentions["row"]))
+    write_arrow(renumbered, mentions_path(folder, f"{stem}-kept"))
     write_arrow(read_arrow(folder / f"{stem}.arrow").filter(kept), folder / f"{stem}-kept.arrow")
     return f"{stem}-kept"
 
 
-def _write_index(folder: Path, ids: list[str]) -> None:
+def _write_ids(folder: Path, ids: list[str]) -> None:
     hashes = np.array([id_hash(doc_id) for doc_id in ids], dtype=np.uint64)
     order = np.argsort(hashes, kind="stable")
     np.save(folder / "ids.hash.npy", hashes[order])
     np.save(folder / "ids.row.npy", order.astype(np.int64))
 
 
-def _write_sources(folder: Path, units: list[Unit], n: int) -> None:
-    hashes: dict[str, str] = {}
-    for number in range(n):
-        hashes |= msgspec.json.decode((folder / f"batch-{number:05d}.json").read_bytes())
+def _write_sources(folder: Path, units: list[Unit], hashes: dict[str, str]) -> None:
     frame = pl.DataFrame(
         {
             "path": [unit.path for unit in units],

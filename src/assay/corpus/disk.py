@@ -2,15 +2,17 @@
 arrays.
 
     <home>/corpora/<name>/
-      corpus.json              the manifest: replaced in one step, so a corpus is the old one or the new one
+      corpus.json              the manifest: replaced in one step, so that readers see old or new
       data-<build>/
         part-*.arrow           documents, one row each, a few thousand a file
-        ids.hash.npy, ids.row.npy       sorted 64-bit hashes of the ids, and the row of each
-        cites.offsets.npy, cites.rows.npy, cited_by.offsets.npy, cited_by.rows.npy      the graph, row to rows
-        citations.arrow        every citation of every document once, with its normal form, target or reason
+        ids.hash.npy           sorted 64-bit hashes of the ids
+        ids.row.npy            the row of each
+        cites.*.npy            the graph, row to rows: offsets and rows
+        cited_by.*.npy         the same the other way
+        citations.arrow        every citation of every document once, with its target or reason
         sources.arrow          the files read: path, size, time, hash
         problems.jsonl         records that could not be read
-      building/                an import under way; a later import takes up what it finds finished
+      building/                an import under way; a later import takes up what is finished
 
 Opening reads the manifest and maps the arrays; a document is read when it is asked for.
 """
@@ -33,33 +35,33 @@ from assay.core.errors import InputError
 from assay.core.files import read_json
 from assay.core.types import Document, Locator, counted
 from assay.core.workspace import workspace
-from assay.corpus.importers.source import Problem
+from assay.corpus.importers.source import Options, Problem
 from assay.law.citation import Scheme
 
 FORMAT = 1
 MANIFEST = "corpus.json"
 Rows = np.ndarray[Any, np.dtype[np.int64]]
 
-LOCATOR_COLUMNS = {
-    "doc_id": "locator.doc_id",
-    "section": "locator.section",
-    "moment": "locator.moment",
-    "page": "locator.page",
-    "table": "locator.table",
-    "row": "locator.row",
-    "version": "locator.version",
-}
+LOCATOR_COLUMNS = {name: f"locator.{name}" for name in Locator.__struct_fields__}
+# Parts that a Locator got later. They repeat what the metadata says, and are left out of a
+# document's digest, so that a corpus keeps the fingerprint that earlier results name.
+LATER_PARTS = ("part", "chapter", "schedule", "column")
 TEXT_COLUMNS = ("id", "title", "text", "language", "valid_from", "valid_to")
-SCHEMA: dict[str, Any] = {
-    **{name: pl.String for name in TEXT_COLUMNS},
-    **{name: pl.Int64 if key == "page" else pl.String for key, name in LOCATOR_COLUMNS.items()},
-    "citations": pl.List(pl.String),
-    "metadata": pl.String,
-    "type": pl.String,
-    "year": pl.Int32,
-    "source": pl.String,
-    "digest": pl.String,
-}
+SCHEMA = pl.Schema(
+    {
+        **{name: pl.String() for name in TEXT_COLUMNS},
+        **{
+            name: pl.Int64() if key == "page" else pl.String()
+            for key, name in LOCATOR_COLUMNS.items()
+        },
+        "citations": pl.List(pl.String()),
+        "metadata": pl.String(),
+        "type": pl.String(),
+        "year": pl.Int32(),
+        "source": pl.String(),
+        "digest": pl.String(),
+    }
+)
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -74,7 +76,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     kind: str
     source: str
-    options: dict[str, Any]
+    options: Options
     versions: dict[str, int]
     scheme: Scheme
     fingerprint: str
@@ -129,13 +131,7 @@ class Corpus:
         return list(self.frame.select("id").collect()["id"])
 
     def get(self, doc_id: str) -> Document:
-        row = self.row(doc_id)
-        if row is None:
-            raise InputError(
-                f"no document {doc_id!r} in the corpus {self.name!r}",
-                hint=f"It has {counted(len(self), 'document')}.",
-            )
-        return self.at(row)
+        return self.at(self._known_row(doc_id))
 
     def at(self, row: int) -> Document:
         part, offset = self._place(row)
@@ -177,10 +173,7 @@ class Corpus:
         return pl.scan_ipc(self.data / "citations.arrow")
 
     def citations_of(self, doc_id: str) -> pl.DataFrame:
-        row = self.row(doc_id)
-        if row is None:
-            self.get(doc_id)
-        return self.citations.filter(pl.col("row") == row).collect()
+        return self.citations.filter(pl.col("row") == self._known_row(doc_id)).collect()
 
     def citing(self, normal: str) -> list[str]:
         """The documents that cite this normal form, whether or not it is a document here: "Gov.
@@ -205,6 +198,15 @@ class Corpus:
     def _part_ids(self) -> dict[int, pl.Series]:
         return {}
 
+    def _known_row(self, doc_id: str) -> int:
+        row = self.row(doc_id)
+        if row is None:
+            raise InputError(
+                f"no document {doc_id!r} in the corpus {self.name!r}",
+                hint=f"It has {counted(len(self), 'document')}.",
+            )
+        return row
+
     def _file(self, part: int) -> Path:
         return self.data / self.manifest.parts[part].file
 
@@ -224,10 +226,7 @@ class Corpus:
         return array
 
     def _neighbours(self, direction: str, doc_id: str) -> list[str]:
-        row = self.row(doc_id)
-        if row is None:
-            self.get(doc_id)
-            return []
+        row = self._known_row(doc_id)
         offsets, rows = self.graph(direction)
         return [self._id_at(int(other)) for other in rows[offsets[row] : offsets[row + 1]]]
 
@@ -252,35 +251,31 @@ def open_corpus(home: Path | None, name: str) -> Corpus:
 
 
 def open_path(path: Path) -> Corpus:
-    data = read_json(path / MANIFEST)
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
-        found = data.get("format") if isinstance(data, dict) else None
-        raise InputError(
-            f"corpus format {found!r}, this version reads {FORMAT}",
-            where=str(path / MANIFEST),
-            hint="Import it again.",
-        )
+    where = path / MANIFEST
+    raw = read_json(where)
+    version = raw.get("format") if isinstance(raw, dict) else None
+    if version != FORMAT:
+        message = f"corpus format {version!r}, this version reads {FORMAT}"
+        raise InputError(message, where=str(where), hint="Import it again.")
     try:
-        manifest = msgspec.convert(data, Manifest)
+        return Corpus(path, msgspec.convert(raw, Manifest))
     except msgspec.ValidationError as error:
-        raise InputError(f"not a corpus manifest: {error}", where=str(path / MANIFEST)) from error
-    return Corpus(path, manifest)
+        raise InputError(f"not a corpus manifest: {error}", where=str(where)) from error
 
 
 def list_corpora(home: Path | None = None) -> list[str]:
-    folder = workspace(home) / "corpora"
-    return (
-        sorted(path.parent.name for path in folder.glob(f"*/{MANIFEST}")) if folder.is_dir() else []
-    )
+    manifests = (workspace(home) / "corpora").glob(f"*/{MANIFEST}")
+    return sorted(path.parent.name for path in manifests)
 
 
 # ── rows ──────────────────────────────────────────────────────────────────────────────────────────
 
 
 def document_frame(documents: list[Document], sources: list[str]) -> pl.DataFrame:
-    columns: dict[str, list[Any]] = {
-        name: [getattr(doc, name) for doc in documents] for name in TEXT_COLUMNS
-    }
+    """One row a document, with where each was read."""
+    columns: dict[str, list[Any]] = {}
+    for name in TEXT_COLUMNS:
+        columns[name] = [getattr(doc, name) for doc in documents]
     for key, name in LOCATOR_COLUMNS.items():
         columns[name] = [getattr(doc.locator, key) if doc.locator else None for doc in documents]
     columns["citations"] = [list(doc.citations) for doc in documents]
@@ -289,23 +284,35 @@ def document_frame(documents: list[Document], sources: list[str]) -> pl.DataFram
     columns["type"] = [_string(doc.metadata.get("type")) for doc in documents]
     columns["year"] = [_year(doc) for doc in documents]
     columns["source"] = sources
-    columns["digest"] = [hashlib.sha256(encode(doc)).hexdigest() for doc in documents]
-    schema = dict(SCHEMA)
+    columns["digest"] = [_digest(encode(_as_before(doc))) for doc in documents]
+    schema = pl.Schema(SCHEMA)
     for name in sorted({name for doc in documents for name in doc.fields}):
         columns[f"fields.{name}"] = [doc.fields.get(name) for doc in documents]
-        schema[f"fields.{name}"] = pl.String
+        schema[f"fields.{name}"] = pl.String()
     return pl.DataFrame(columns, schema=schema)
 
 
+def _as_before(document: Document) -> Document:
+    if document.locator is None:
+        return document
+    locator = msgspec.structs.replace(document.locator, **dict.fromkeys(LATER_PARTS))
+    return msgspec.structs.replace(document, locator=locator)
+
+
+def _digest(encoded: bytes) -> str:
+    return hashlib.sha256(encoded).hexdigest()
+
+
 def documents_of(frame: pl.DataFrame) -> Iterator[Document]:
-    fields = [name for name in frame.columns if name.startswith("fields.")]
+    """The way back: what is null was not there."""
+    columns = [name for name in frame.columns if name.startswith("fields.")]
+    field_of = {name: name.removeprefix("fields.") for name in columns}
     for row in frame.iter_rows(named=True):
-        locator = {key: row[name] for key, name in LOCATOR_COLUMNS.items() if row[name] is not None}
+        located = {key: row.get(name) for key, name in LOCATOR_COLUMNS.items()}
+        locator = {key: value for key, value in located.items() if value is not None}
         yield Document(
             **{name: row[name] for name in TEXT_COLUMNS},
-            fields={
-                name.removeprefix("fields."): row[name] for name in fields if row[name] is not None
-            },
+            fields={key: row[name] for name, key in field_of.items() if row[name] is not None},
             locator=Locator(**locator) if locator else None,
             citations=tuple(row["citations"]),
             metadata=msgspec.json.decode(row["metadata"]),
@@ -324,9 +331,8 @@ def read_arrow(path: Path, columns: list[str] | None = None) -> pl.DataFrame:
 
 
 def id_hash(doc_id: str) -> np.uint64:
-    return np.uint64(
-        int.from_bytes(hashlib.blake2b(doc_id.encode(), digest_size=8).digest(), "little")
-    )
+    digest = hashlib.blake2b(doc_id.encode(), digest_size=8).digest()
+    return np.uint64(int.from_bytes(digest, "little"))
 
 
 def fingerprint_of(ids: list[str], digests: list[str]) -> str:

@@ -1,98 +1,109 @@
-"""The citation graph of a whole corpus: every citation resolved, and who cites whom as arrays."""
+"""The citation graph of a whole corpus: every citation resolved, and who cites whom as arrays.
+
+Opinions are resolved twice. The first round takes those that a citation names, and learns from them
+which opinion stands at which volume and page (letters.py tells why); the second round has that to
+go by. Each normal form is parsed once, however many documents cite it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
 import polars as pl
 
-from assay.corpus.disk import Part, read_arrow
-from assay.corpus.parts import write_arrow
+from assay.corpus.disk import Part, Rows, read_arrow
+from assay.corpus.parts import mentions_path, write_arrow
 from assay.corpus.resolve import Resolver
 from assay.law.citation import STATUSES, Citation, Resolution
 from assay.law.parse import parse
+
+Parsed = dict[tuple[str, str], Citation | None]  # by normal form and language
+
+NOT_UNDERSTOOD = Resolution("missing", (), "not in a form that is understood")
+OWN_NUMBER = Resolution("self", (), "its own number, at the top of its pages")
+CITATION_ROWS = 65_536  # read together from `citations.arrow`
 
 
 def link(folder: Path, parts: tuple[Part, ...], resolver: Resolver) -> dict[str, int]:
     """Resolve every citation of every part; write `citations.arrow` and the graph; count what came
     of them."""
     starts = np.cumsum([0, *(part.rows for part in parts)])
-    tables = [
-        read_arrow(folder / f"{Path(part.file).stem}.mentions").with_columns(
-            pl.col("row") + int(start)
-        )
-        for part, start in zip(parts, starts[:-1], strict=True)
-    ]
-    mentions = pl.concat(tables)
-
-    def read_text(row: int) -> str:
-        part = int(np.searchsorted(starts, row, side="right")) - 1
-        rows = (
-            pl.scan_ipc(folder / parts[part].file).select("text").slice(row - int(starts[part]), 1)
-        )
-        return str(rows.collect().item())
-
-    resolver.letters.read_text = read_text
-    known: dict[tuple[str, str], Citation | None] = {}
+    mentions = _all_mentions(folder, parts, starts)
+    resolver.letters.read_text = _text_reader(folder, parts, starts)
+    parsed: Parsed = {}
     opinions = mentions.filter(pl.col("kind") == "opinion")
-    first = _outcomes(opinions, resolver, known)
+    by_name = _resolutions(opinions, resolver, parsed)
     resolver.letters.learn(
-        (normal, found.status, list(found.rows))
-        for normal, found in zip(opinions["normal"], first, strict=True)
+        (normal, resolution.status, list(resolution.rows))
+        for normal, resolution in zip(opinions["normal"], by_name, strict=True)
     )
-    outcomes = list(_outcomes(mentions, resolver, known))
+    resolutions = list(_resolutions(mentions, resolver, parsed))
+    rows = [list(resolution.rows) for resolution in resolutions]
     citations = mentions.with_columns(
-        status=pl.Series([outcome.status for outcome in outcomes], dtype=pl.String),
-        reason=pl.Series([outcome.reason for outcome in outcomes], dtype=pl.String),
-        targets=pl.Series([list(outcome.rows) for outcome in outcomes], dtype=pl.List(pl.Int64)),
+        status=pl.Series([resolution.status for resolution in resolutions], dtype=pl.String),
+        reason=pl.Series([resolution.reason for resolution in resolutions], dtype=pl.String),
+        targets=pl.Series(rows, dtype=pl.List(pl.Int64)),
     )
-    write_arrow(citations, folder / "citations.arrow", batch=65536)
-    pairs = (
-        citations.filter(pl.col("status") == "resolved")
-        .select("row", "targets")
-        .explode("targets")
-        .unique()
-    )
+    write_arrow(citations, folder / "citations.arrow", batch=CITATION_ROWS)
+    resolved = citations.filter(pl.col("status") == "resolved").select("row", "targets")
+    pairs = resolved.explode("targets").unique()
     _write_graph(folder, int(starts[-1]), pairs.to_numpy().astype(np.int64))
     counts = dict(citations["status"].value_counts().iter_rows())
     return {status: counts.get(status, 0) for status in STATUSES} | {"edges": pairs.height}
 
 
-def _outcomes(
-    mentions: pl.DataFrame, resolver: Resolver, known: dict[tuple[str, str], Citation | None]
+def _all_mentions(folder: Path, parts: tuple[Part, ...], starts: Rows) -> pl.DataFrame:
+    """The citations of all parts, with rows of the corpus in place of rows of a part."""
+    tables = []
+    for part, start in zip(parts, starts[:-1], strict=True):
+        table = read_arrow(mentions_path(folder, Path(part.file).stem))
+        tables.append(table.with_columns(pl.col("row") + int(start)))
+    return pl.concat(tables)
+
+
+def _text_reader(folder: Path, parts: tuple[Part, ...], starts: Rows) -> Callable[[int], str]:
+    def read_text(row: int) -> str:
+        part = int(np.searchsorted(starts, row, side="right")) - 1
+        texts = pl.scan_ipc(folder / parts[part].file).select("text")
+        return str(texts.slice(row - int(starts[part]), 1).collect().item())
+
+    return read_text
+
+
+def _resolutions(
+    mentions: pl.DataFrame, resolver: Resolver, parsed: Parsed
 ) -> Iterator[Resolution]:
-    plain: dict[str, Resolution] = {}
-    fixed = {kind for kind in ("statute", "regulation", "case") if not resolver.laws.places}
+    no_documents = {
+        kind: Resolution("no-document", (), f"no {kind} is a document of this corpus")
+        for kind in ("statute", "regulation", "case")
+        if not resolver.laws.places
+    }
     columns = ("row", "normal", "kind", "language", "name", "own")
     for row, normal, kind, language, name, own in mentions.select(columns).iter_rows():
         if own:
-            yield Resolution("self", (), "its own number, at the top of its pages")
+            yield OWN_NUMBER
         elif not kind:
-            yield Resolution("missing", (), "not in a form that is understood")
+            yield NOT_UNDERSTOOD
         elif kind == "reference":
             yield resolver.laws.reference(normal, row)
-        elif language == "en" and kind in fixed:
-            if kind not in plain:
-                plain[kind] = Resolution(
-                    "no-document", (), f"no {kind} is a document of this corpus"
-                )
-            yield plain[kind]
+        elif language == "en" and kind in no_documents:
+            yield no_documents[kind]
         else:
             key = (normal, language)
-            if key not in known:
-                known[key] = next(iter(parse(normal, language, scheme=resolver.scheme)), None)
-            citation = known[key]
+            if key not in parsed:
+                parsed[key] = next(iter(parse(normal, language, scheme=resolver.scheme)), None)
+            citation = parsed[key]
             if citation is None:
-                yield Resolution("missing", (), "not in a form that is understood")
+                yield NOT_UNDERSTOOD
             else:
                 yield resolver.resolve(msgspec.structs.replace(citation, name=name), row)
 
 
-def _write_graph(folder: Path, rows: int, pairs: np.ndarray[Any, np.dtype[np.int64]]) -> None:
+def _write_graph(folder: Path, rows: int, pairs: Rows) -> None:
+    """Both directions as (offsets, rows), from pairs of a citing and a cited row."""
     for name, columns in (("cites", pairs), ("cited_by", pairs[:, ::-1])):
         order = np.lexsort((columns[:, 1], columns[:, 0]))
         ends = np.cumsum(np.bincount(columns[:, 0], minlength=rows))

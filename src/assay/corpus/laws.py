@@ -1,8 +1,21 @@
 """Sections and moments of laws, by name or by Akoma Ntoso address.
 
-A section is found by the law, named or the citing document's own, and its number; a section without
-a moment is all its moments. Where numbers begin anew in each chapter, a bare one means the chapter
-it stands in."""
+**Idea.** A citation of a law is a path with steps left out: law, schedule, chapter, section and
+moment. What is left out is either said by the place the citation stands in ("this law", "moment 2",
+a bare section inside an act) or does not matter, because only one thing fits. So every document
+gets its `Standing`, and a citation is resolved from the outside in:
+
+1. *The law.* By its number; "this law" is the citing document's own; by its name, in the base form
+   of its language; by the beginning of its name, if it is two words or more
+   and only one law begins so; and where none is named, the citing document's own, or any.
+2. *The section.* In the schedule the citation names or stands in. Where section numbers begin anew
+   in each chapter, a bare number means the chapter it stands in, as lawyers read it.
+3. *The moment.* If it names one. A section without a moment is all its moments; a paragraph inside
+   a moment is the moment.
+
+After each step what is left may be nothing, which is said with the reason, or of several laws or
+chapters, which is ambiguous: the resolver never chooses by chance.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +24,13 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from assay.law import fi, he
-from assay.law.citation import Citation, Facts, Resolution, Status
+from assay.law import he
+from assay.law.citation import Citation, Facts, Resolution
+from assay.law.parse import law_name
+from assay.law.places import Cited, in_digits, normal_chapter, reading, section_key
 
 
-class Place(NamedTuple):
+class Standing(NamedTuple):
     """Where a document stands in its law."""
 
     law: str
@@ -27,17 +42,20 @@ class Place(NamedTuple):
 
 
 class Laws:
+    """The laws of a corpus. A law is known by its number, or by its title where it has none."""
+
     def __init__(self) -> None:
-        self.names: dict[str, set[str]] = defaultdict(set)
-        self.sections: dict[tuple[str, str, str], list[Place]] = defaultdict(list)
-        self.places: dict[int, Place] = {}
-        self.titles: dict[str, str] = {}
-        self.elements: dict[str, list[int]] = defaultdict(list)
+        self.names: dict[str, set[str]] = defaultdict(set)  # base form of a name -> laws
+        # by law, schedule and section
+        self.sections: dict[tuple[str, str, str], list[Standing]] = defaultdict(list)
+        self.places: dict[int, Standing] = {}  # by row
+        self.titles: dict[str, str] = {}  # by law
+        self.elements: dict[str, list[int]] = defaultdict(list)  # by work and element, as addressed
         self.works: set[str] = set()
 
     def add(self, row: int, facts: Facts, section: str, moment: str) -> None:
         law = facts.law_id or facts.law
-        place = Place(law, _leading(facts.chapter), facts.schedule, section, moment, row)
+        place = Standing(law, normal_chapter(facts.chapter), facts.schedule, section, moment, row)
         self.places[row] = place
         self.sections[(law, facts.schedule, section)].append(place)
         if facts.work:
@@ -47,7 +65,7 @@ class Laws:
         if law not in self.titles:
             self.titles[law] = facts.law
             for name in (facts.law, *facts.law_names):
-                self.names[fi.law_base(name)].add(law)
+                self.names[law_name(name)].add(law)
                 self.names[he.law_key(name)].add(law)
             self.names[law].add(law)
 
@@ -61,72 +79,55 @@ class Laws:
             return Resolution("no-document", (), "a law as a whole")
         rows = self.elements.get(f"{work}#{_plain_eid(element)}")
         if rows is None:
-            whole = "chp" in element or "part" in element or element.startswith("appendix")
-            status: Status = (
-                "no-document"
-                if whole and "point" not in element and "sec" not in element
-                else "missing"
-            )
-            return Resolution(
-                status,
-                (),
-                "a chapter or schedule as a whole" if status != "missing" else "no such element",
-            )
+            container = "chp" in element or "part" in element or element.startswith("appendix")
+            if container and "point" not in element and "sec" not in element:
+                return Resolution("no-document", (), "a chapter or schedule as a whole")
+            return Resolution("missing", (), "no such element")
         others = tuple(row for row in rows if row != source)
-        return (
-            Resolution("resolved", others, "address")
-            if others
-            else Resolution("self", (), "the document itself")
-        )
+        if not others:
+            return Resolution("self", (), "the document itself")
+        return Resolution("resolved", others, "address")
 
     def statute(self, citation: Citation, source: int | None) -> Resolution:
-        parts = citation.parts
+        cited = reading(citation)
         own = self.places.get(source) if source is not None else None
-        laws = self._laws_named(parts, own)
+        laws = self._laws_named(cited, own)
         if isinstance(laws, Resolution):
             return laws
-        if "section" not in parts and own is None:
+        if not cited.section and own is None:
             return Resolution(
                 "ambiguous", (), "a moment of the section it stands in; which one is not known here"
             )
-        places = [place for law in laws for place in self._sections_of(law, parts, own)]
+        places = [place for law in laws for place in self._sections_of(law, cited, own)]
         if not places:
             names = ", ".join(sorted(self.titles[law] for law in laws)[:3])
-            return Resolution(
-                "missing",
-                (),
-                f"{names} has no such section" if len(laws) < 4 else "no law here has it",
-            )
-        moment = parts.get("moment", "")
-        if (
-            moment.isdigit() and len({place.law for place in places}) > 1
-        ):  # only a law that has the moment can be meant
-            places = [place for place in places if _same_moment(place.moment, moment)] or places
+            reason = f"{names} has no such section" if len(laws) < 4 else "no law here has it"
+            return Resolution("missing", (), reason)
+        several_laws = len({place.law for place in places}) > 1
+        if cited.moment.isdigit() and several_laws:  # only a law that has the moment can be meant
+            places = [place for place in places if place.moment == cited.moment] or places
         if len({place.law for place in places}) > 1:
             titles = sorted({self.titles[place.law] for place in places})
-            reason = f"no law is named, and {len(titles)} laws have this section: {', '.join(titles[:4])}"
-            return Resolution("ambiguous", tuple(place.row for place in places), reason)
-        return self._moments(places, parts, own)
+            listed = ", ".join(titles[:4])
+            reason = f"no law is named, and {len(titles)} laws have this section: {listed}"
+            return Resolution("ambiguous", _rows(places), reason)
+        return _moments(places, cited, in_brackets=bool(citation.parts.get("sub")))
 
-    def _laws_named(self, parts: dict[str, str], own: Place | None) -> list[str] | Resolution:
-        name = parts.get("law", "")
-        if parts.get("id") in self.titles:
-            return [parts["id"]]
-        if name.startswith("tämä"):
-            return (
-                [own.law]
-                if own
-                else Resolution("ambiguous", (), "'this law' has a meaning only inside a law")
-            )
-        key = he.law_key(name)
-        if name and (found := self.names.get(name) or self.names.get(key)):
-            return sorted(found)
-        if name and len(begun := self._laws_beginning(key)) == 1:
+    def _laws_named(self, cited: Cited, own: Standing | None) -> list[str] | Resolution:
+        if cited.law_id in self.titles:
+            return [cited.law_id]
+        if cited.law.startswith("tämä"):
+            if own:
+                return [own.law]
+            return Resolution("ambiguous", (), "'this law' has a meaning only inside a law")
+        key = he.law_key(cited.law)
+        if cited.law and (laws := self.names.get(cited.law) or self.names.get(key)):
+            return sorted(laws)
+        if cited.law and len(begun := self._laws_beginning(key)) == 1:
             return sorted(begun)
-        if name or parts.get("id"):
-            return Resolution(
-                "missing", (), f"the law {name or parts['id']!r} is not in the corpus"
-            )
+        if cited.law or cited.law_id:
+            reason = f"the law {cited.law or cited.law_id!r} is not in the corpus"
+            return Resolution("missing", (), reason)
         return [own.law] if own else sorted(self.titles)
 
     def _laws_beginning(self, key: str) -> set[str]:
@@ -137,70 +138,62 @@ class Laws:
             law for name, laws in self.names.items() if name.startswith(f"{key} ") for law in laws
         }
 
-    def _sections_of(self, law: str, parts: dict[str, str], own: Place | None) -> list[Place]:
-        inside = own is not None and own.law == law
-        schedule = parts.get(
-            "schedule", own.schedule if own and inside and not parts.get("law") else ""
-        )
-        if "section" not in parts:
-            wanted = [own.section] if own else []
+    def _sections_of(self, law: str, cited: Cited, own: Standing | None) -> list[Standing]:
+        inside = own if own is not None and own.law == law else None
+        schedule = cited.schedule or (inside.schedule if inside and not cited.law else "")
+        if cited.section:
+            wanted = self._span(law, schedule, cited.section, cited.to)
         else:
-            wanted = self._span(law, schedule, parts["section"], parts.get("to", ""))
-        places = [
-            place for section in wanted for place in self.sections.get((law, schedule, section), [])
-        ]
-        if (
-            not places and schedule and "schedule" not in parts
-        ):  # a schedule may mean a section of the law's body
-            places = [
-                place for section in wanted for place in self.sections.get((law, "", section), [])
-            ]
-        chapter = parts.get("chapter", "")
-        if (
-            own
-            and inside
-            and (
-                chapter == "tämä" or (not chapter and len({place.chapter for place in places}) > 1)
-            )
-        ):
-            chapter = (
-                own.chapter
-            )  # numbers begin anew in each chapter: a bare one means the chapter it stands in
+            wanted = [own.section] if own else []
+        places = self._at(law, schedule, wanted)
+        if not places and schedule and not cited.schedule:
+            places = self._at(law, "", wanted)  # a schedule may mean a section of the law's body
+        chapter = cited.chapter
+        restarts = not chapter and len({place.chapter for place in places}) > 1
+        if inside and (chapter == "tämä" or restarts):
+            # numbers begin anew in each chapter: a bare one means the chapter it stands in
+            chapter = inside.chapter
         if chapter and chapter != "tämä":
             places = [place for place in places if place.chapter == chapter]
         return places
 
-    def _span(self, law: str, schedule: str, first: str, last: str) -> list[str]:
-        if not last or not (
-            first.rstrip("abcdefgh").isdigit() and last.rstrip("abcdefgh").isdigit()
-        ):
-            return [first]
-        low, high = _section_key(first), _section_key(last)
-        every = [section for at, kind, section in self.sections if at == law and kind == schedule]
-        return [section for section in every if low <= _section_key(section) <= high]
-
-    def _moments(self, places: list[Place], parts: dict[str, str], own: Place | None) -> Resolution:
-        chapters = {place.chapter for place in places}
-        if len(chapters) > 1 and "to" not in parts:
-            reason = f"no chapter is named, and {len(chapters)} chapters have this section"
-            return Resolution("ambiguous", tuple(place.row for place in places), reason)
-        wanted = parts.get("moment") or parts.get("sub", "")
-        if not wanted:
-            return Resolution("resolved", tuple(place.row for place in places), "law and section")
-        low, _, high = wanted.partition("–")
-        names = (
-            [str(n) for n in range(int(low), int(high) + 1)]
-            if high and high.isdigit()
-            else [wanted]
-        )
-        hits = [
-            place.row for place in places if any(_same_moment(place.moment, name) for name in names)
+    def _at(self, law: str, schedule: str, sections: list[str]) -> list[Standing]:
+        return [
+            place
+            for section in sections
+            for place in self.sections.get((law, schedule, section), [])
         ]
-        if hits:
-            return Resolution("resolved", tuple(hits), "law, section and moment")
-        if parts.get("sub"):  # the paragraph is inside a document, not a document
-            return Resolution("resolved", tuple(place.row for place in places), "law and section")
-        return Resolution("missing", (), f"the section has no moment {wanted}")
+
+    def _span(self, law: str, schedule: str, first: str, last: str) -> list[str]:
+        """The sections of a range; a section that the law has in letters alone (יא) by its
+        number."""
+        every = [section for at, kind, section in self.sections if at == law and kind == schedule]
+        if (law, schedule, first) not in self.sections and not last:
+            return [section for section in every if in_digits(section) == first]
+        numbered = [section.rstrip("abcdefgh").isdigit() for section in (first, last)]
+        if not last or not all(numbered):
+            return [first]
+        low, high = section_key(first), section_key(last)
+        return [section for section in every if low <= section_key(section) <= high]
+
+
+def _moments(places: list[Standing], cited: Cited, *, in_brackets: bool) -> Resolution:
+    chapters = {place.chapter for place in places}
+    if len(chapters) > 1 and not cited.to:
+        reason = f"no chapter is named, and {len(chapters)} chapters have this section"
+        return Resolution("ambiguous", _rows(places), reason)
+    if not cited.moment:
+        return Resolution("resolved", _rows(places), "law and section")
+    moments = [place for place in places if cited.has_moment(place.moment)]
+    if moments:
+        return Resolution("resolved", _rows(moments), "law, section and moment")
+    if in_brackets:  # the paragraph is inside a document, not a document
+        return Resolution("resolved", _rows(places), "law and section")
+    return Resolution("missing", (), f"the section has no moment {cited.moment}")
+
+
+def _rows(places: list[Standing]) -> tuple[int, ...]:
+    return tuple(place.row for place in places)
 
 
 def _plain_eid(eid: str) -> str:
@@ -222,20 +215,3 @@ def _addresses(facts: Facts) -> Iterator[str]:
         yield from ("__".join(steps[first : end + 1]) for end in range(first, len(steps)) if first)
     if facts.schedule and len(steps) > 1:
         yield f"appendix_{facts.schedule}_פרט_{steps[1].removeprefix('point_')}"
-
-
-def _leading(text: str) -> str:
-    """'8 a luku' is chapter 8a; Hebrew chapters keep their letter."""
-    found = re.match(r"\s*(\d+\s?[a-z]?)\b", text)
-    return "".join(found[1].split()) if found else text.strip()
-
-
-def _section_key(section: str) -> tuple[int, str]:
-    digits = re.match(r"\d+", section)
-    return (int(digits[0]), section[digits.end() :]) if digits else (0, section)
-
-
-def _same_moment(moment: str, wanted: str) -> bool:
-    return moment == wanted or (
-        wanted.startswith("(") and moment == wanted.strip("()").split(")(")[0]
-    )

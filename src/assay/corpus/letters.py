@@ -1,8 +1,24 @@
 """Letters by file number, and reported opinions by volume and page or by name.
 
-Several documents may lay claim to one number: the answer that carries it in its heading, the
-request that was filed under it, a letter whose heading quotes it. Claims are weighed by where the
-number stands, and the addressee that a citation names decides what is left."""
+**Claims.** Several documents may lay claim to one number: the answer that carries it in its
+heading, the request that was filed under it, a letter whose heading quotes it, a scan whose id was
+typed from the folder. Each claim has a weight by where the number stands (`HEADING` and the rest
+below), claims of one document on one number add up, and the heaviest wins. A heading is believed
+only where the id agrees or says nothing, since a heading may quote. A request never stands for its
+answer.
+
+**Names.** A citation usually names the addressee too ("the Smith Advice Letter, No. A-90-123"),
+which is evidence of its own: two facts about one letter, each with its slips, as in record linkage
+(Fellegi & Sunter 1969), here with rules in place of probabilities, because each must give a reason
+that a person can check. Among equal claims the addressee decides. Where the number leads to
+somebody else, a letter to the one named whose number is one slip away (a digit, a swap, the year)
+is taken instead, if there is exactly one; names are compared loosely, as scans spoil them. Else the
+citation is ambiguous, never guessed.
+
+**Pages.** Old opinions are cited by volume and page, which their scans seldom show. But others cite
+them by name and page together. Those that resolve by name vote on what stands at the page, and a
+page that five citations and nine in ten agree on is then known also to citations without a name.
+"""
 
 from __future__ import annotations
 
@@ -17,28 +33,26 @@ from assay.law import en
 from assay.law.citation import Citation, Facts, Resolution, narrowed
 
 # How much a claim to a number is worth, by where the number stands.
-HEADING, TITLE, ID, FILED, DOUBTFUL = 4, 2, 2, 1, 1
-_NO_NAMES = {
-    "and",
-    "the",
-    "van",
-    "von",
-    "advice",
-    "letter",
-    "opinion",
-    "informal",
-    "this",
-    "see",
-    "also",
-}
+HEADING = 4
+TITLE = 2
+ID = 2
+FILED = 1
+DOUBTFUL = 1
+_NO_NAMES = set("and the van von advice letter opinion informal this see also".split())
 # A page is taken from how others cite it by name when this many do, and nearly all of them mean the
 # same document.
-VOTES, AGREEMENT = 5, 0.9
+VOTES = 5
+AGREEMENT = 0.9
+# How alike two names must be (SequenceMatcher's ratio): less where they begin with the same letter.
+SAME_BEGINNING = 0.5
+ANY_BEGINNING = 0.66
 
 Number = tuple[str, str]  # year, number
 
 
 class Claim(NamedTuple):
+    """One document's claim to a number."""
+
     row: int
     weight: int
     series: str
@@ -49,9 +63,8 @@ class Letters:
     """Who carries which number, and who is called what."""
 
     def __init__(self) -> None:
-        self.read_text: Callable[[int], str] | None = (
-            None  # for the few citations that only the text can settle
-        )
+        # for the few citations that only the text can settle
+        self.read_text: Callable[[int], str] | None = None
         self.claims: dict[Number, list[Claim]] = defaultdict(list)
         self.by_name: dict[tuple[str, str], set[int]] = defaultdict(set)
         self.numbers_of: dict[int, set[Number]] = defaultdict(set)
@@ -88,50 +101,55 @@ class Letters:
                 self.opinions[name].append((year or 0, row))
 
     def letter(self, citation: Citation, source: int | None) -> Resolution:
-        parts = citation.parts
-        key = (parts["year"], parts["number"])
+        cited = citation.parts
+        key = (cited["year"], cited["number"])
         if source is not None and self._answers_too(source, key):
             return Resolution("self", (), "a number of the document itself")
         surnames = _surnames(citation.name)
-        claims = _fitting(self.claims.get(key, []), parts.get("ext", ""))
+        claims = _fitting(self.claims.get(key, []), cited.get("ext", ""))
         if claims and all(claim.row in self.requests for claim in claims):
-            return Resolution(
-                "missing", (), "the corpus has the request filed under this number, not the answer"
-            )
-        claims = [claim for claim in claims if self._is_to(claim.row, surnames)] or claims
-        best = [claim for claim in claims if claim.weight == max(other.weight for other in claims)]
-        rows = list(dict.fromkeys(claim.row for claim in best))
-        if len(rows) > 1:
-            same = [claim for claim in best if claim.series == parts.get("series", "")] or best
-            rows = list(dict.fromkeys(claim.row for claim in same))
+            reason = "the corpus has the request filed under this number, not the answer"
+            return Resolution("missing", (), reason)
+        rows = self._best_rows(claims, surnames, cited.get("series", ""))
         if len(rows) == 1:
-            return self._named_otherwise(rows[0], key, surnames) or Resolution(
-                "resolved", (rows[0],), "number"
-            )
+            doubt = self._named_otherwise(rows[0], key, surnames)
+            return doubt or Resolution("resolved", (rows[0],), "number")
         if rows:
             return Resolution("ambiguous", tuple(rows), f"{len(rows)} documents carry this number")
         return self._by_name(key, surnames) or self._missing(citation, key)
+
+    def _best_rows(self, claims: list[Claim], surnames: frozenset[str], series: str) -> list[int]:
+        """The documents with the heaviest claims: to the one named, if there are any, and of the
+        series cited, if that decides."""
+        claims = [claim for claim in claims if self._is_to(claim.row, surnames)] or claims
+        heaviest = max((claim.weight for claim in claims), default=0)
+        best = [claim for claim in claims if claim.weight == heaviest]
+        rows = _rows(best)
+        if len(rows) > 1:
+            rows = _rows([claim for claim in best if claim.series == series] or best)
+        return rows
 
     def _answers_too(self, source: int, key: Number) -> bool:
         """One answer to several requests carries all their numbers in its heading: those are not
         citations."""
         if key == self.id_of.get(source):
             return False  # a supplement may cite the letter it adds to
-        return any(
-            claim.row == source and claim.weight >= HEADING for claim in self.claims.get(key, ())
-        )
+        own = (claim for claim in self.claims.get(key, ()) if claim.row == source)
+        return any(claim.weight >= HEADING for claim in own)
+
+    def _known_names(self, row: int) -> frozenset[str]:
+        return self.names_of[row] | self.addressed_to.get(row, frozenset())
 
     def _is_to(self, row: int, surnames: frozenset[str]) -> bool:
-        known = self.names_of[row] | self.addressed_to.get(row, frozenset())
-        return any(_alike(one, other) for one in surnames for other in known)
+        known = self._known_names(row)
+        return any(_alike(surname, name) for surname in surnames for name in known)
 
     def _named_otherwise(
         self, row: int, key: Number, surnames: frozenset[str]
     ) -> Resolution | None:
         """The number leads to a letter to somebody else: one digit away may be a letter to the one
         named, or else the citation is in doubt."""
-        known = self.names_of[row] | self.addressed_to.get(row, frozenset())
-        if not surnames or not known or self._is_to(row, surnames):
+        if not surnames or not self._known_names(row) or self._is_to(row, surnames):
             return None
         if self.read_text and _speaks_of(self.read_text(row), surnames):
             return None  # named after the official it is about, and not the lawyer who asked
@@ -141,12 +159,11 @@ class Letters:
 
     def _by_name(self, key: Number, surnames: frozenset[str]) -> Resolution | None:
         """One letter to that addressee whose number or year is one slip away."""
-        year, number = key
         rows = set()
         for name in surnames:
-            for yy in _years_near(year):
-                for row in self.by_name.get((name, yy), ()):
-                    if any(_one_slip((year, number), other) for other in self.numbers_of[row]):
+            for year in _years_near(key[0]):
+                for row in self.by_name.get((name, year), ()):
+                    if any(_one_slip(key, number) for number in self.numbers_of[row]):
                         rows.add(row)
         if len(rows) == 1:
             return Resolution("resolved", tuple(rows), "addressee, number one digit off")
@@ -154,44 +171,47 @@ class Letters:
 
     def _missing(self, citation: Citation, key: Number) -> Resolution:
         if self.claims.get(key):
-            there = ", ".join(
-                sorted({claim.extension or "the letter itself" for claim in self.claims[key]})
-            )
+            extensions = {claim.extension or "the letter itself" for claim in self.claims[key]}
+            there = ", ".join(sorted(extensions))
             wanted = citation.parts.get("ext") or "the letter itself"
             return Resolution("missing", (), f"of this number the corpus has {there}, not {wanted}")
-        if key[0] not in self.years and not any(yy == key[0] for yy, _ in self.claims):
-            return Resolution("missing", (), f"no document of the year '{key[0]} is in the corpus")
+        year = key[0]
+        if year not in self.years and not any(claimed == year for claimed, _ in self.claims):
+            return Resolution("missing", (), f"no document of the year '{year} is in the corpus")
         return Resolution("missing", (), "no document carries this number")
 
     def opinion(self, citation: Citation) -> Resolution:
-        parts = citation.parts
-        page = f"{parts['volume']} {parts['reporter']} {parts['page']}"
+        cited = citation.parts
+        page = f"{cited['volume']} {cited['reporter']} {cited['page']}"
         rows = self.reported.get(page, [])
-        surnames = _surnames(parts.get("name", ""))
+        surnames = _surnames(cited.get("name", ""))
         if len(rows) == 1 and (not surnames or surnames & self.names_of[rows[0]]):
             return Resolution("resolved", (rows[0],), "volume and page")
-        year = int(parts.get("year", 0))
-        named = {
-            row
-            for name in surnames
-            for at, row in self.opinions.get(name, [])
-            if not year or abs(at - year) <= 1
-        }
-        both = named & set(rows)
-        if len(both or named) == 1:
-            return Resolution("resolved", tuple(both or named), "name and year")
+        named = self._opinions_named(surnames, int(cited.get("year", 0)))
+        named = named & set(rows) or named
+        if len(named) == 1:
+            return Resolution("resolved", tuple(named), "name and year")
         if named:
-            return narrowed(sorted(both or named), "name and year")
-        voted = self.votes[page].most_common(1) if page in self.votes else []
-        if voted and voted[0][1] >= max(VOTES, AGREEMENT * self.votes[page].total()):
-            return Resolution(
-                "resolved", (voted[0][0],), "volume and page, as other documents cite it by name"
-            )
+            return narrowed(sorted(named), "name and year")
+        if (elected := self._elected(page)) is not None:
+            reason = "volume and page, as other documents cite it by name"
+            return Resolution("resolved", (elected,), reason)
         if rows and not surnames:
             return narrowed(rows, "volume and page")
-        return Resolution(
-            "missing", (), "no opinion at this volume and page, and none by this name and year"
-        )
+        reason = "no opinion at this volume and page, and none by this name and year"
+        return Resolution("missing", (), reason)
+
+    def _opinions_named(self, surnames: frozenset[str], year: int) -> set[int]:
+        """Opinions requested by one of these, of the year or one beside it, if it is known."""
+        dated = [pair for name in surnames for pair in self.opinions.get(name, [])]
+        return {row for at, row in dated if not year or abs(at - year) <= 1}
+
+    def _elected(self, page: str) -> int | None:
+        """The opinion that citations by name put at a page, if they agree."""
+        if page not in self.votes:
+            return None
+        row, votes = self.votes[page].most_common(1)[0]
+        return row if votes >= max(VOTES, AGREEMENT * self.votes[page].total()) else None
 
     def learn(self, citations: Iterable[tuple[str, str, list[int]]]) -> None:
         """Take the pages of opinions from citations that name them: the heading of an old scan
@@ -203,7 +223,8 @@ class Letters:
 
 
 _ID = re.compile(
-    r"(?:(?P<series>[A-Z])-)?(?P<yy>\d\d)(?P<mark>ADV-\d\d-|ADV-|A-|A|-)?(?P<nn>\d{2,3})(?!\d)(?P<rest>.*)"
+    r"(?:(?P<series>[A-Z])-)?(?P<yy>\d\d)(?P<mark>ADV-\d\d-|ADV-|A-|A|-)?"
+    r"(?P<nn>\d{2,3})(?!\d)(?P<rest>.*)"
 )
 _EXT = re.compile(r"\(?-?([a-zA-Z])\)?(-1090)?$|(-1090)")
 
@@ -229,14 +250,10 @@ def _claims(
         add(number, TITLE if "-" in number else FILED)
     printed = {key[:2] for key in claims}
     for number, weight in own:
-        # a filing number of another series than the one in the heading is not what the letter is
-        # cited by
+        # a filing number other than the one in the heading is not what the letter is cited by
         parts = en.letter_parts(number)
-        if (
-            weight == ID
-            or not facts.numbers
-            or (parts and (parts["year"], parts["number"]) in printed)
-        ):
+        is_printed = parts is not None and (parts["year"], parts["number"]) in printed
+        if weight == ID or not facts.numbers or is_printed:
             add(number, weight)
     return claims
 
@@ -249,12 +266,12 @@ def _id_numbers(doc_id: str) -> list[tuple[str, int]]:
         return []
     weight = FILED if match["mark"] is None or match["mark"].startswith("ADV") else ID
     extension = _EXT.match(match["rest"])
-    suffix = "".join(part for part in extension.groups() if part).lower() if extension else ""
+    suffix = "".join(filter(None, extension.groups())).lower() if extension else ""
     series = f"{match['series']}-" if match["series"] else ""
-    numbers = [(f"{series}{match['yy']}-{match['nn'].zfill(3)}{suffix}", weight)]
-    return numbers + [
-        (f"{match['yy']}-{more}", FILED) for more in re.findall(r"-(\d{3})(?!\d)", match["rest"])
-    ]
+    year = match["yy"]
+    own = (f"{series}{year}-{match['nn'].zfill(3)}{suffix}", weight)
+    also_answered = re.findall(r"-(\d{3})(?!\d)", match["rest"])
+    return [own, *((f"{year}-{number}", FILED) for number in also_answered)]
 
 
 def _trusted(number: str, own: list[tuple[str, int]], year: int | None) -> bool:
@@ -283,6 +300,10 @@ def _fitting(claims: list[Claim], extension: str) -> list[Claim]:
     return []
 
 
+def _rows(claims: list[Claim]) -> list[int]:
+    return list(dict.fromkeys(claim.row for claim in claims))
+
+
 def _surnames(name: str) -> frozenset[str]:
     words = (word.lower() for word in re.findall(r"[A-Za-zÀ-ÿ][A-Za-zÀ-ÿ’']+", name))
     return frozenset(word for word in words if len(word) > 2 and word not in _NO_NAMES)
@@ -290,20 +311,15 @@ def _surnames(name: str) -> frozenset[str]:
 
 def _speaks_of(text: str, surnames: frozenset[str]) -> bool:
     """A letter is about somebody whom it names other than as the addressee of another letter."""
-    return any(
-        re.search(rf"(?i)\b{re.escape(name)}\b(?!,?\s+(?:advice|letter|opinion))", text)
-        for name in surnames
-    )
+    names = "|".join(map(re.escape, sorted(surnames)))
+    return bool(re.search(rf"(?i)\b(?:{names})\b(?!,?\s+(?:advice|letter|opinion))", text))
 
 
 @lru_cache(maxsize=65536)
-def _alike(one: str, other: str) -> bool:
+def _alike(cited: str, known: str) -> bool:
     """The same name, or one as a scanner or a typist may have spoiled it."""
-    return (
-        one == other
-        or (one[0] == other[0] and SequenceMatcher(None, one, other).ratio() >= 0.5)
-        or (SequenceMatcher(None, one, other).ratio() >= 0.66)
-    )
+    needed = SAME_BEGINNING if cited[0] == known[0] else ANY_BEGINNING
+    return cited == known or SequenceMatcher(None, cited, known).ratio() >= needed
 
 
 def _years_near(year: str) -> set[str]:
@@ -320,6 +336,8 @@ def _one_slip(cited: Number, real: Number) -> bool:
         return number == real_number
     if len(number) != len(real_number):
         return number.startswith(real_number) or real_number.startswith(number)
-    wrong = [i for i, (a, b) in enumerate(zip(number, real_number, strict=True)) if a != b]
-    swapped = len(wrong) == 2 and wrong[1] == wrong[0] + 1 and sorted(number) == sorted(real_number)
-    return len(wrong) == 1 or swapped
+    digits = enumerate(zip(number, real_number, strict=True))
+    wrong = [at for at, (digit, real_digit) in digits if digit != real_digit]
+    if len(wrong) == 2:
+        return wrong[1] == wrong[0] + 1 and sorted(number) == sorted(real_number)
+    return len(wrong) == 1

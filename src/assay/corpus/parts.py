@@ -2,16 +2,17 @@
 
 A part is an Arrow file of documents, one of their citations, and a small JSON marker that is
 written last. A part with a marker is whole; an import that was killed goes on after the last marker
-of each batch."""
+of each batch: the marker says how many records the part took, and as many are skipped.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import msgspec
 import polars as pl
@@ -20,27 +21,31 @@ from assay.core.errors import InputError
 from assay.core.files import sha256_of, write_atomic
 from assay.core.types import Document
 from assay.corpus.disk import document_frame
-from assay.corpus.importers.source import Problem, Unit, importer, path_of
+from assay.corpus.importers.source import Options, Problem, Unit, importer, path_of
 from assay.law.parse import Citation, Scheme, parse
 
 PART_DOCUMENTS = 2048
 PART_CHARACTERS = 24 * 2**20
-MENTIONS_SCHEMA: dict[str, Any] = {
-    "row": pl.Int64,
-    "normal": pl.String,
-    "kind": pl.String,
-    "language": pl.String,
-    "text": pl.String,
-    "start": pl.Int32,
-    "end": pl.Int32,
-    "count": pl.Int32,
-    "in_record": pl.Boolean,
-    "name": pl.String,
-    "own": pl.Boolean,
-}
-_RUNNING_HEAD = re.compile(
-    r"\s*Page\b"
-)  # what follows a letter's own number at the top of its pages
+BATCH_FILES = 512
+BATCH_BYTES = 16 * 2**20
+ROWS_TOGETHER = 64  # in an Arrow file: one document is read without the rest of its part
+MENTIONS_SCHEMA = pl.Schema(
+    {
+        "row": pl.Int64,
+        "normal": pl.String,
+        "kind": pl.String,
+        "language": pl.String,
+        "text": pl.String,
+        "start": pl.Int32,
+        "end": pl.Int32,
+        "count": pl.Int32,
+        "in_record": pl.Boolean,
+        "name": pl.String,
+        "own": pl.Boolean,
+    }
+)
+# what follows a letter's own number at the top of its pages
+_RUNNING_HEAD = re.compile(r"\s*Page\b")
 
 
 class Batch(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,7 +53,7 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
 
     kind: str
     source: str
-    options: dict[str, Any]
+    options: Options
     number: int
     units: tuple[Unit, ...]
     folder: str
@@ -56,8 +61,8 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Done(msgspec.Struct, frozen=True, kw_only=True):
-    """The marker of a part: how many items of its batch it took, and what was wrong with some of
-    them."""
+    """The marker of a part: how many records of its batch it took (`items`), and what was wrong
+    with some of them."""
 
     items: int
     rows: int
@@ -79,93 +84,107 @@ def is_finished(folder: Path, batch: int) -> bool:
     return (folder / f"batch-{batch:05d}.json").exists()
 
 
+def hashes_read(folder: Path, batch_count: int) -> dict[str, str]:
+    """The content of every file when it was read, as a hash, by path."""
+    hashes: dict[str, str] = {}
+    for number in range(batch_count):
+        marker = (folder / f"batch-{number:05d}.json").read_bytes()
+        hashes |= msgspec.json.decode(marker, type=dict[str, str])
+    return hashes
+
+
+def mentions_path(folder: Path, stem: str) -> Path:
+    """Where the citations of a part's documents are."""
+    return folder / f"{stem}.mentions"
+
+
+class Record(NamedTuple):
+    """What an importer gave, and where in the source it came from."""
+
+    place: str
+    content: Document | Problem
+
+
+class Portion(NamedTuple):
+    """What one part holds."""
+
+    documents: list[Document]
+    places: list[str]
+    problems: list[Problem]
+
+
 def read_batch(batch: Batch) -> None:
     """Read the batch into parts, from where an earlier try left off."""
     folder = Path(batch.folder)
+    scheme = importer(batch.kind).SCHEME
     finished = finished_parts(folder, batch.number)
-    items = islice(_items(batch), sum(done.items for done in finished), None)
-    for number, (documents, sources, problems) in enumerate(_portions(items), start=len(finished)):
-        _write_part(
-            folder / part_stem(batch.number, number),
-            documents,
-            sources,
-            problems,
-            importer(batch.kind).SCHEME,
-        )
+    records = islice(_records(batch), sum(done.items for done in finished), None)
+    for number, portion in enumerate(_portions(records), start=len(finished)):
+        _write_part(folder / part_stem(batch.number, number), portion, scheme)
     hashes = {unit.path: _hash(batch.source, unit) for unit in batch.units if unit.mtime_ns >= 0}
     write_atomic(folder / f"batch-{batch.number:05d}.json", msgspec.json.encode(hashes))
 
 
-def _items(batch: Batch) -> Iterator[tuple[str, Document | Problem]]:
+def _records(batch: Batch) -> Iterator[Record]:
+    """Places are as they lie in the source, so that the same source elsewhere gives the same
+    corpus."""
     reader = importer(batch.kind)
     for unit in batch.units:
-        for item in reader.read(batch.source, unit, batch.options):
-            place = (
-                unit.path
-            )  # as it lies in the source, so that the same source elsewhere gives the same corpus
-            if isinstance(item, tuple):
-                where, item = item
+        for content in reader.read(batch.source, unit, batch.options):
+            place = unit.path
+            if isinstance(content, tuple):
+                where, content = content
                 place += f":{where.rpartition(':')[2]}"
-            checked = _checked(item, place)
+            checked = _checked(content, place)
             if batch.strict and isinstance(checked, Problem):
                 raise InputError(
                     checked.reason,
                     where=checked.where,
                     hint="Import without `strict` to go on past it.",
                 )
-            yield place, checked
+            yield Record(place, checked)
 
 
-def _checked(item: Document | Problem, place: str) -> Document | Problem:
-    """A document must have an id, and text that can be written as UTF-8."""
-    if isinstance(item, Problem):
-        return item
-    if not item.id.strip():
+def _checked(content: Document | Problem, place: str) -> Document | Problem:
+    """A document must have an id that can be written."""
+    if isinstance(content, Problem):
+        return content
+    if not content.id.strip():
         return Problem(code="no-id", where=place, reason="a record has no id")
-    if "\0" in item.id:
-        return Problem(
-            code="bad-id", where=place, reason=f"the id {item.id!r} has a null character"
-        )
-    return item
+    if "\0" in content.id:
+        reason = f"the id {content.id!r} has a null character"
+        return Problem(code="bad-id", where=place, reason=reason)
+    return content
 
 
-def _portions(
-    items: Iterator[tuple[str, Document | Problem]],
-) -> Iterator[tuple[list[Document], list[str], list[Problem]]]:
-    documents: list[Document] = []
-    sources: list[str] = []
-    problems: list[Problem] = []
+def _portions(records: Iterator[Record]) -> Iterator[Portion]:
+    portion = Portion([], [], [])
     characters = 0
-    for path, item in items:
-        if isinstance(item, Problem):
-            problems.append(item)
+    for place, content in records:
+        if isinstance(content, Problem):
+            portion.problems.append(content)
             continue
-        documents.append(item)
-        sources.append(path)
-        characters += len(item.text) + sum(len(value) for value in item.fields.values())
-        if len(documents) >= PART_DOCUMENTS or characters >= PART_CHARACTERS:
-            yield documents, sources, problems
-            documents, sources, problems, characters = [], [], [], 0
-    if documents or problems:
-        yield documents, sources, problems
+        portion.documents.append(content)
+        portion.places.append(place)
+        characters += len(content.text) + sum(len(text) for text in content.fields.values())
+        if len(portion.documents) >= PART_DOCUMENTS or characters >= PART_CHARACTERS:
+            yield portion
+            portion = Portion([], [], [])
+            characters = 0
+    if portion.documents or portion.problems:
+        yield portion
 
 
-def _write_part(
-    stem: Path,
-    documents: list[Document],
-    sources: list[str],
-    problems: list[Problem],
-    scheme: Scheme,
-) -> None:
-    write_arrow(document_frame(documents, sources), stem.with_suffix(".arrow"))
+def _write_part(stem: Path, portion: Portion, scheme: Scheme) -> None:
+    documents, places, problems = portion
+    write_arrow(document_frame(documents, places), stem.with_suffix(".arrow"))
     rows = [
         msgspec.structs.astuple(mention)
         for number, document in enumerate(documents)
         for mention in mentions(number, document, scheme)
     ]
-    write_arrow(
-        pl.DataFrame(rows, schema=MENTIONS_SCHEMA, orient="row"), stem.with_suffix(".mentions")
-    )
+    frame = pl.DataFrame(rows, schema=MENTIONS_SCHEMA, orient="row")
+    write_arrow(frame, mentions_path(stem.parent, stem.name))
     done = Done(items=len(documents) + len(problems), rows=len(documents), problems=tuple(problems))
     write_atomic(stem.with_suffix(".json"), msgspec.json.encode(done))
 
@@ -190,34 +209,41 @@ class Mention(msgspec.Struct):
 def mentions(row: int, document: Document, scheme: Scheme) -> list[Mention]:
     """Every citation of a document once."""
     language = document.language if document.language in ("en", "fi", "he") else None
-    found: dict[str, Mention] = {}
+    by_normal: dict[str, Mention] = {}
     for text in document.citations:
         if text.startswith("/akn/"):
-            found.setdefault(text, Mention(row, text, "reference", "", text))
+            by_normal.setdefault(text, Mention(row, text, "reference", "", text))
             continue
-        parsed = parse(text, language, scheme=scheme) or _bare(text, scheme)
-        for one in parsed:
-            found.setdefault(
-                one.normal,
-                Mention(row, one.normal, one.kind, one.language, one.text, name=one.name),
-            )
-        if not parsed:
-            found.setdefault(text, Mention(row, text, "", "", text))
-    for one in parse(document.text, language, scheme=scheme):
-        empty = Mention(row, one.normal, one.kind, one.language, one.text, in_record=False)
-        mention = found.setdefault(one.normal, empty)
-        head = one.kind == "letter" and bool(_RUNNING_HEAD.match(document.text, one.end))
-        if mention.count == 0:
-            mention.text, mention.start, mention.end, mention.own = (
-                one.text,
-                one.start,
-                one.end,
-                head,
-            )
-        mention.count += 1
-        mention.own = mention.own and head
-        mention.name = mention.name or one.name
-    return list(found.values())
+        listed = parse(text, language, scheme=scheme) or _bare(text, scheme)
+        for citation in listed:
+            mention = _mention(row, citation)
+            mention.name = citation.name
+            by_normal.setdefault(citation.normal, mention)
+        if not listed:
+            by_normal.setdefault(text, Mention(row, text, "", "", text))
+    for citation in parse(document.text, language, scheme=scheme):
+        unlisted = _mention(row, citation)
+        unlisted.in_record = False
+        mention = by_normal.setdefault(citation.normal, unlisted)
+        _count(mention, citation, document.text)
+    return list(by_normal.values())
+
+
+def _mention(row: int, citation: Citation) -> Mention:
+    return Mention(row, citation.normal, citation.kind, citation.language, citation.text)
+
+
+def _count(mention: Mention, citation: Citation, text: str) -> None:
+    """The citation stands in the text once more."""
+    is_head = citation.kind == "letter" and bool(_RUNNING_HEAD.match(text, citation.end))
+    if mention.count == 0:
+        mention.text = citation.text
+        mention.start = citation.start
+        mention.end = citation.end
+        mention.own = is_head
+    mention.count += 1
+    mention.own = mention.own and is_head
+    mention.name = mention.name or citation.name
 
 
 def _bare(text: str, scheme: Scheme) -> tuple[Citation, ...]:
@@ -229,9 +255,8 @@ def _bare(text: str, scheme: Scheme) -> tuple[Citation, ...]:
     return parse(f"{word} {text}", "en", scheme=scheme)
 
 
-def write_arrow(frame: pl.DataFrame, path: Path, *, batch: int = 64) -> None:
-    """Write and flush to the disk: the marker that follows says that this is whole. The batches are
-    small, so that one document is read without the rest of its part."""
+def write_arrow(frame: pl.DataFrame, path: Path, *, batch: int = ROWS_TOGETHER) -> None:
+    """Write and flush to the disk: the marker that follows says that this is whole."""
     frame.write_ipc(path, record_batch_size=batch)
     with path.open("rb") as stream:
         os.fsync(stream.fileno())
@@ -245,25 +270,26 @@ def _hash(source: str, unit: Unit) -> str:
 
 
 def batches(
-    kind: str, source: str, options: Mapping[str, Any], units: list[Unit], folder: Path
+    kind: str, source: str, options: Options, units: list[Unit], folder: Path
 ) -> list[Batch]:
     """Files in order, cut so that a batch is a few seconds of work."""
-    cut: list[list[Unit]] = [[]]
+    groups: list[list[Unit]] = [[]]
     size = 0
     for unit in units:
-        if cut[-1] and (len(cut[-1]) >= 512 or size + unit.size > 16 * 2**20):
-            cut.append([])
+        is_full = len(groups[-1]) >= BATCH_FILES or size + unit.size > BATCH_BYTES
+        if groups[-1] and is_full:
+            groups.append([])
             size = 0
-        cut[-1].append(unit)
+        groups[-1].append(unit)
         size += unit.size
     return [
         Batch(
             kind=kind,
             source=source,
             options=dict(options),
-            number=n,
-            units=tuple(part),
+            number=number,
+            units=tuple(group),
             folder=str(folder),
         )
-        for n, part in enumerate(cut)
+        for number, group in enumerate(groups)
     ]

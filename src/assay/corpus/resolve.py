@@ -17,7 +17,7 @@ from assay.corpus.letters import Letters
 from assay.law.citation import PLAIN, Citation, Facts, Resolution, Scheme, Status, narrowed
 from assay.law.parse import parse
 
-VERSION = 1
+VERSION = 2  # raised when the same texts give other citations
 MANY_LAWS = 5000  # beyond this, knowing all names does not help to read one
 
 
@@ -43,14 +43,10 @@ class Resolver:
 
     @classmethod
     def of_corpus(cls, corpus: Corpus) -> Resolver:
-        resolver = cls.of_frames(
-            [corpus.frame.select(cls.COLUMNS).collect()], corpus.manifest.scheme
-        )
-        cited = (
-            corpus.citations.filter(pl.col("kind") == "opinion")
-            .select("normal", "status", "targets")
-            .collect()
-        )
+        frame = corpus.frame.select(cls.COLUMNS).collect()
+        resolver = cls.of_frames([frame], corpus.manifest.scheme)
+        opinions = corpus.citations.filter(pl.col("kind") == "opinion")
+        cited = opinions.select("normal", "status", "targets").collect()
         resolver.letters.learn(cited.iter_rows())
         resolver.letters.read_text = lambda row: corpus.at(row).text
         return resolver
@@ -69,9 +65,8 @@ class Resolver:
                 resolver._add(row, doc_id, facts, section, moment, year)
                 row += 1
         laws = tuple(sorted(set(resolver.laws.titles.values())))
-        resolver.scheme = (
-            msgspec.structs.replace(scheme, laws=laws) if len(laws) < MANY_LAWS else scheme
-        )
+        if len(laws) < MANY_LAWS:
+            resolver.scheme = msgspec.structs.replace(scheme, laws=laws)
         return resolver
 
     def _add(
@@ -93,22 +88,22 @@ class Resolver:
     def resolve(self, citation: Citation, source: int | None = None) -> Resolution:
         """The documents that a citation names. `source` is the row of the citing document, whose
         own law and section a relative citation means."""
-        found = self._found(citation, source)
-        if source is None or source not in found.rows:
-            return found
-        others = tuple(row for row in found.rows if row != source)
-        if others and found.status == "resolved":
-            return Resolution("resolved", others, found.reason)
+        resolution = self._by_kind(citation, source)
+        if source is None or source not in resolution.rows:
+            return resolution
+        others = tuple(row for row in resolution.rows if row != source)
+        if others and resolution.status == "resolved":
+            return Resolution("resolved", others, resolution.reason)
         return Resolution("self", (), "the document itself")
 
-    def _found(self, citation: Citation, source: int | None) -> Resolution:
+    def _by_kind(self, citation: Citation, source: int | None) -> Resolution:
         if citation.normal in self.aliases:
             return narrowed(self.aliases[citation.normal], "id")
         if citation.kind == "letter":
             return self.letters.letter(citation, source)
         if citation.kind == "opinion":
             return self.letters.opinion(citation)
-        if citation.kind == "statute" and self.laws.places and citation.language in ("fi", "he"):
+        if citation.kind == "statute" and self.laws.places:
             return self.laws.statute(citation, source)
         return Resolution("no-document", (), f"no {citation.kind} is a document of this corpus")
 
@@ -118,22 +113,25 @@ def cite(
 ) -> list[Resolved]:
     """The citations of a text with what they name in a corpus."""
     if corpus is None:
-        found = parse(text, language, scheme=scheme)
         return [
-            Resolved(citation=one, status="no-document", targets=(), reason="no corpus was given")
-            for one in found
+            Resolved(
+                citation=citation, status="no-document", targets=(), reason="no corpus was given"
+            )
+            for citation in parse(text, language, scheme=scheme)
         ]
     resolver = resolver_of(str(corpus.data))
+    usual = resolver.scheme.language
+    languages = language or (None if resolver.laws.places else usual or None)
+    any_language = msgspec.structs.replace(resolver.scheme, language="")
     answers = []
-    languages = language or (None if resolver.laws.places else resolver.scheme.language or None)
-    for citation in parse(
-        text, languages, scheme=msgspec.structs.replace(resolver.scheme, language="")
-    ):
-        outcome = resolver.resolve(citation)
-        targets = tuple(corpus.at(row).id for row in outcome.rows)
+    for citation in parse(text, languages, scheme=any_language, first=usual):
+        resolution = resolver.resolve(citation)
         answers.append(
             Resolved(
-                citation=citation, status=outcome.status, targets=targets, reason=outcome.reason
+                citation=citation,
+                status=resolution.status,
+                targets=tuple(corpus.at(row).id for row in resolution.rows),
+                reason=resolution.reason,
             )
         )
     return answers

@@ -1,4 +1,4 @@
-"""Two engines to compare with: random order, and plain BM25 over any JSONL corpus."""
+"""Two engines to compare with: random order, and plain BM25 over any documents."""
 
 from __future__ import annotations
 
@@ -6,17 +6,12 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from assay.core.errors import InputError
-from assay.core.files import iter_json_lines
 from assay.core.types import Document, Hit, SearchEngine
 
-ID_KEYS = ("id", "_id", "doc_id", "opinion_id", "node_id")
-TEXT_KEYS = ("title", "section_title", "text", "content", "body")
 WORD = re.compile(r"\w+")
 
 
@@ -74,27 +69,3 @@ class Bm25Engine(SearchEngine):
 
 def _words(text: str) -> list[str]:
     return WORD.findall(text.lower())
-
-
-def read_documents(path: Path) -> list[Document]:
-    """A JSONL corpus: an id under one of the usual names, and whatever text fields there are."""
-    documents: dict[str, Document] = {}
-    for number, row in iter_json_lines(path):
-        where = f"{path}:{number}"
-        if not isinstance(row, dict):
-            raise InputError("expected an object", where=where)
-        doc_id = next((row[key] for key in ID_KEYS if isinstance(row.get(key), str)), None)
-        if doc_id is None:
-            raise InputError(
-                f"no id: expected one of {', '.join(ID_KEYS)} as a string", where=where
-            )
-        if doc_id in documents:
-            raise InputError(
-                f"the id {doc_id!r} comes twice", where=where, hint="Ids must be unique."
-            )
-        texts = [row[key] for key in TEXT_KEYS if isinstance(row.get(key), str)]
-        documents[doc_id] = Document(id=doc_id, text=" ".join(texts))
-    return list(documents.values())
-
-
-BASELINES = {"random": RandomEngine, "bm25": Bm25Engine}

@@ -9,8 +9,15 @@ from typing import Any
 from assay.core.errors import InputError
 from assay.core.types import Finding, GoldSet, Locator, Query
 from assay.evaluation.golden_checks import checks_of
-from assay.language.finnish import contains_term
-from assay.law.places import EXPECTATION_KEYS, Place, in_force, label, matches, place_of
+from assay.language.terms import contains_term
+from assay.law.matching import (
+    EXPECTATION_KEYS,
+    Place,
+    in_force,
+    label,
+    matches,
+    place_of,
+)
 
 NO_SUCH_PLACE = ("no-such-place", "is not in the corpus")
 KNOWN_KEYS = EXPECTATION_KEYS | {"evidence", "note", "notes", "section_title"}

@@ -13,7 +13,7 @@ from assay.evaluation.golden_checks import check_all
 from assay.evaluation.golden_figures import results
 from assay.evaluation.receipts import PASS, gold_card
 from assay.evaluation.robustness import robustness
-from assay.law.places import Locate
+from assay.law.matching import Locate
 
 
 def evaluate_golden(

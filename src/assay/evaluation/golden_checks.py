@@ -14,8 +14,8 @@ from typing import Any
 
 from assay.core.errors import InputError, UsageError
 from assay.core.types import GoldSet, Hit, Query, QueryResult, Run
-from assay.language.finnish import contains_term, has_words
-from assay.law.places import (
+from assay.language.terms import contains_term, has_words
+from assay.law.matching import (
     NOWHERE,
     Locate,
     Place,

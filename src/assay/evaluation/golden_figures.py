@@ -25,7 +25,7 @@ from assay.core.results import (
 )
 from assay.evaluation import statistics
 from assay.evaluation.golden_checks import Outcome, Ranked
-from assay.law.places import hit_fields
+from assay.law.matching import hit_fields
 
 Rate = tuple[Callable[[Outcome], bool], Callable[[Outcome], bool]]
 

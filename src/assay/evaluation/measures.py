@@ -11,10 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
 
 import numpy as np
 
+from assay.core import plugins
 from assay.core.errors import InputError
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -180,82 +182,102 @@ def _expected_reciprocal_rank(hits: JudgedHits, measure: Measure) -> Floats:
     return np.asarray((satisfied * still_looking / hits.ranks).sum(axis=1))
 
 
-MEASURES: dict[str, Formula] = {
-    "nDCG": Formula(
-        compute=_ndcg,
-        text=(
-            "sum of gain/log2(rank+1) over the top k, divided by the same sum for the best "
-            "possible order of all judged documents"
+class _Table(dict[str, Formula]):
+    """The built-ins. A name that another package adds is loaded when it is asked for."""
+
+    def __missing__(self, name: str) -> Formula:
+        return _added(name)
+
+
+@cache
+def _added(name: str) -> Formula:
+    formula: Formula = plugins.load(FORMULAS, name)
+    return formula
+
+
+MEASURES = _Table(
+    {
+        "nDCG": Formula(
+            compute=_ndcg,
+            text=(
+                "sum of gain/log2(rank+1) over the top k, divided by the same sum for the best "
+                "possible order of all judged documents"
+            ),
+            source="Järvelin & Kekäläinen 2002",
+            params={"gain": "linear"},
         ),
-        source="Järvelin & Kekäläinen 2002",
-        params={"gain": "linear"},
-    ),
-    "P": Formula(
-        compute=_precision,
-        text="relevant hits in the top k, divided by k (also when fewer were returned)",
-        source="Manning, Raghavan & Schütze 2008, 8.4",
-        params={"rel": 1},
-        cutoff="required",
-    ),
-    "R": Formula(
-        compute=_recall,
-        text="relevant hits in the top k, divided by all documents judged relevant",
-        source="Manning, Raghavan & Schütze 2008, 8.3",
-        params={"rel": 1},
-        cutoff="required",
-        ideal_in_bounds="numerator",
-    ),
-    "RR": Formula(
-        compute=_reciprocal_rank,
-        text="1/rank of the first relevant hit, 0 when there is none",
-        source="Kantor & Voorhees 2000",
-        params={"rel": 1},
-    ),
-    "AP": Formula(
-        compute=_average_precision,
-        text=(
-            "precision at the rank of each relevant hit, summed and divided by all documents "
-            "judged relevant"
+        "P": Formula(
+            compute=_precision,
+            text="relevant hits in the top k, divided by k (also when fewer were returned)",
+            source="Manning, Raghavan & Schütze 2008, 8.4",
+            params={"rel": 1},
+            cutoff="required",
         ),
-        source="Harman 1992; as trec_eval's map",
-        params={"rel": 1},
-    ),
-    "Success": Formula(
-        compute=_success,
-        text="1 when the top k has a relevant hit, else 0",
-        source="trec_eval's success",
-        params={"rel": 1},
-        cutoff="required",
-    ),
-    "Judged": Formula(
-        compute=_judged,
-        text="share of the hits in the top k that somebody has judged",
-        source="Sakai 2007",
-        params={},
-    ),
-    "Bpref": Formula(
-        compute=_bpref,
-        text=(
-            "how often a relevant hit stands above judged not-relevant ones; unjudged hits are "
-            "ignored"
+        "R": Formula(
+            compute=_recall,
+            text="relevant hits in the top k, divided by all documents judged relevant",
+            source="Manning, Raghavan & Schütze 2008, 8.3",
+            params={"rel": 1},
+            cutoff="required",
+            ideal_in_bounds="numerator",
         ),
-        source="Buckley & Voorhees 2004; as trec_eval's bpref",
-        params={"rel": 1},
-        cutoff="none",
-    ),
-    "RBP": Formula(
-        compute=_rank_biased_precision,
-        text="(1-p) * sum of gain * p^(rank-1); gain is grade/max grade, or 0/1 when rel is given",
-        source="Moffat & Zobel 2008",
-        params={"p": 0.8, "rel": None},
-    ),
-    "ERR": Formula(
-        compute=_expected_reciprocal_rank,
-        text="expected 1/rank where a reader stops; a grade satisfies with (2^grade-1)/2^max",
-        source="Chapelle et al. 2009",
-        params={"max": None},
-    ),
-}
+        "RR": Formula(
+            compute=_reciprocal_rank,
+            text="1/rank of the first relevant hit, 0 when there is none",
+            source="Kantor & Voorhees 2000",
+            params={"rel": 1},
+        ),
+        "AP": Formula(
+            compute=_average_precision,
+            text=(
+                "precision at the rank of each relevant hit, summed and divided by all documents "
+                "judged relevant"
+            ),
+            source="Harman 1992; as trec_eval's map",
+            params={"rel": 1},
+        ),
+        "Success": Formula(
+            compute=_success,
+            text="1 when the top k has a relevant hit, else 0",
+            source="trec_eval's success",
+            params={"rel": 1},
+            cutoff="required",
+        ),
+        "Judged": Formula(
+            compute=_judged,
+            text="share of the hits in the top k that somebody has judged",
+            source="Sakai 2007",
+            params={},
+        ),
+        "Bpref": Formula(
+            compute=_bpref,
+            text=(
+                "how often a relevant hit stands above judged not-relevant ones; unjudged hits are "
+                "ignored"
+            ),
+            source="Buckley & Voorhees 2004; as trec_eval's bpref",
+            params={"rel": 1},
+            cutoff="none",
+        ),
+        "RBP": Formula(
+            compute=_rank_biased_precision,
+            text="(1-p) * sum of gain * p^(rank-1); gain is grade/max grade, or 0/1 when rel is given",
+            source="Moffat & Zobel 2008",
+            params={"p": 0.8, "rel": None},
+        ),
+        "ERR": Formula(
+            compute=_expected_reciprocal_rank,
+            text="expected 1/rank where a reader stops; a grade satisfies with (2^grade-1)/2^max",
+            source="Chapelle et al. 2009",
+            params={"max": None},
+        ),
+    }
+)
+FORMULAS = plugins.Kind(
+    name="measure",
+    group="assay.measures",
+    built_in=dict.fromkeys(MEASURES, "assay.evaluation.measures"),
+)
 
 ALIASES = {
     "ndcg": "nDCG",
@@ -283,11 +305,12 @@ SHAPE = re.compile(r"\s*([A-Za-z]+)\s*(?:\(([^()]*)\))?\s*(?:@\s*([0-9]+))?\s*")
 def parse_measure(text: str) -> Measure:
     """Read ir_measures' notation. Raises InputError that names the known measures or parameters."""
     match = SHAPE.fullmatch(text)
-    name = ALIASES.get(match[1].lower()) if match else None
+    name = _name(match[1]) if match else None
     if match is None or name is None:
+        known = ", ".join(plugins.names(FORMULAS))
         raise InputError(
             f"unknown measure {text!r}",
-            hint=f"Known: {', '.join(MEASURES)}; written like nDCG@10, P(rel=2)@5, RR(rel=2).",
+            hint=f"Known: {known}; written like nDCG@10, P(rel=2)@5, RR(rel=2).",
         )
     params = _parse_params(text, name, match[2] or "")
     cutoff = int(match[3]) if match[3] else None
@@ -301,6 +324,12 @@ def parse_measure(text: str) -> Measure:
     if rule == "none" and cutoff is not None:
         raise InputError(f"measure {text!r} takes no cutoff", hint=f"Write {name}.")
     return Measure(name, cutoff, params)
+
+
+def _name(written: str) -> str | None:
+    """The name of a measure: ours in any case and by its aliases, another package's as it is."""
+    added = written if plugins.is_added(FORMULAS, written) else None
+    return ALIASES.get(written.lower()) or added
 
 
 def parse_measures(texts: Iterable[str]) -> tuple[Measure, ...]:
@@ -336,6 +365,8 @@ def _param_value(text: str, key: str, value: str) -> float | int | str:
         "max": "a whole number from 1 to 99",
         "p": "a number between 0 and 1",
     }
+    if key not in ok:  # a parameter of another package's measure, which knows what it takes
+        return value
     parsed = ok[key](value)
     if parsed is None:
         raise InputError(

@@ -19,7 +19,9 @@ CHECKS = ("expected_any", "expected_none", "evidence", "must_abstain", "test_typ
 
 # Every name under which an expectation may state a part of a place.
 PARTS = (
+    "part",
     "chapter",
+    "schedule",
     "section",
     "section_num",
     "section_id",
@@ -40,6 +42,7 @@ PARTS = (
     "table",
     "table_id",
     "row",
+    "column",
     "version",
     "finlex_version",
 )

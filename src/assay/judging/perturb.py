@@ -21,9 +21,11 @@ import polars as pl
 
 from assay.core.errors import UsageError
 from assay.core.types import GoldSet, Query
+from assay.language import hebrew
+from assay.language.detect import detect
 
 LANGUAGES = ("fi", "en", "he")
-HEBREW = re.compile(r"[\u05d0-\u05ea]")
+HEBREW = re.compile(hebrew.LETTER)
 WORD = re.compile(r"[^\W\d_]+")
 MIN_WORD = 5  # a typo in a shorter word often makes another word
 MIN_PART = 3
@@ -107,10 +109,8 @@ def _spoken(query: Query, default: str) -> str:
     """The language a question states; else Hebrew by its letters, else that of the set."""
     if query.language in LANGUAGES:
         return query.language
-    hebrew = language_of(query.text) == "he"
-    if hebrew or default != "he":
-        return "he" if hebrew else default
-    return language_of(query.text)
+    own = language_of(query.text)
+    return own if "he" in (own, default) else default
 
 
 def variant_of(query: Query, kind: Perturbation, seed: int, language: str) -> Query | None:
@@ -158,11 +158,8 @@ def _chosen(kinds: Sequence[str]) -> list[Perturbation]:
 
 
 def language_of(text: str) -> str:
-    """Hebrew by its letters, Finnish by its ä and ö and double vowels, else English."""
-    if len(HEBREW.findall(text)) > len(text) / 5:
-        return "he"
-    finnish = len(re.findall(r"[äö]|aa|ii|uu|kk|tt|nn\b", text.casefold()))
-    return "fi" if finnish > len(text) / 40 else "en"
+    """That of the text, or English where it does not say."""
+    return detect(text) or "en"
 
 
 @cache
@@ -318,8 +315,6 @@ def _punctuation(text: str, rng: random.Random, data: Material) -> str:
 
 # ── Hebrew ────────────────────────────────────────────────────────────────────────────────────────
 
-FINALS = str.maketrans("ךםןףץ", "כמנפצ")
-
 
 def _prefix(text: str, rng: random.Random, data: Material) -> str:
     """A prefix letter written onto a word, or taken off before the article: any other first letter
@@ -356,7 +351,7 @@ def _niqqud(text: str, rng: random.Random, data: Material) -> str:
 
 def _finals(text: str, rng: random.Random, data: Material) -> str:
     """Final letters typed in their ordinary form."""
-    return text.translate(FINALS)
+    return text.translate(hebrew.FINALS)
 
 
 PERTURBATIONS: dict[str, Perturbation] = {

@@ -1,96 +1,40 @@
-"""Whether a text contains a term, whatever form the term stands in.
+"""Finnish words: those that only hold a sentence together, and the forms of one word.
 
-An inflected form of the term counts; another word that looks like it does not: *tuloksen* has the
-term tulos, *tulon* has not. Finnish words are inflected by rule (consonant gradation, -nen/-se,
--us/-ukse, …) and, where a rule only holds for some words, the dictionary decides. English words are
-compared by their dictionary lemma. A Hebrew word may carry prefixes, and the endings of number,
-construct state and possession. A long Finnish term also counts inside a compound (alijäämä in
-alijäämäselvitys). Every word of a term must be found."""
+Finnish words are inflected by rule: endings of case and number (kunta, kunnassa, kunnista) on stems
+whose last consonants alternate (kunta, kunna-; consonant gradation) and whose last syllable may
+change (nainen, naise-; oikeus, oikeude-). `_stems` makes the stems of a base form with the endings
+that may follow each: those that are sure, and those that hold for some words only, where the
+dictionary has the last word. An inflected form of a term counts; another word that looks like it
+does not: *tuloksen* has the term tulos, *tulon* has not. A long term also counts inside a compound
+(alijäämä in alijäämäselvitys)."""
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from functools import lru_cache
 
-WORD = re.compile(r"[^\W_]+")
-NIQQUD = re.compile(r"[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7]")
-IGNORED = re.compile(r"[\u00ad\u200b-\u200f]")
+from assay.language.dictionary import headword
+
+STOP = frozenset(
+    "ja tai on ei se ne kun jos että mitä mikä mitkä miten missä milloin kuka kenen voiko saako "
+    "pitääkö onko pitää olla sen sitä siitä siihen sille kuinka mihin mistä jotka joka jonka jota "
+    "sekä kuin myös ovat tämä tämän tätä jossa josta joita mutta vaan niin hän he me te minä sinä "
+    "voi saa tulee täytyy sanoo laki lain laissa mukaan koskee koskeva koskevat koskien liittyen "
+    "liittyy "
+    # the same in spoken language, and words that only fill a sentence
+    "onks saaks voiks pitääks oisko mites mitäs kuis et ku ni sit sitten siis hei no joo ihan "
+    "oikeesti oikeasti niinku tota tuota kai muuten nyt kyllä kyl joku jotain mä sä".split()
+)
+WITHOUT_DOTS = str.maketrans("äöåÄÖÅ", "aoaAOA")
 # a term at least this long is also looked for inside compounds; a shorter one would match by
 # accident
 COMPOUND = 6
-ENGLISH_WORDS = frozenset("the of and to is for that by with".split())
-FINNISH_WORDS = frozenset("ja ei tai että sekä jos kun joka jonka mukaan sen voi".split())
 
 
-def contains_term(text: str, term: str) -> bool:
-    """Every word of `term` stands in `text` in some form."""
-    words = frozenset(WORD.findall(fold(text)))
-    asked = WORD.findall(fold(term))
-    if not asked or not words:
-        return False
-    language = _language(words)
-    return all(part in words or _has_form(part, words, language) for part in asked)
+def without_dots(word: str) -> str:
+    """As people type on a keyboard without ä and ö; look-alikes are compared so."""
+    return word.translate(WITHOUT_DOTS)
 
-
-def _has_form(term: str, words: frozenset[str], language: str) -> bool:
-    if language == "fi" and any(_by_rule(term, word) for word in words):
-        return True  # before the dictionary, which takes seconds to load
-    return any(same_word(term, word, language) for word in words)
-
-
-def has_words(term: str) -> bool:
-    """Whether there is anything in a term to look for."""
-    return WORD.search(fold(term)) is not None
-
-
-def fold(text: str) -> str:
-    """Lower case without accents, niqqud and soft hyphens; å, ä and ö are letters and stay."""
-    text = IGNORED.sub("", NIQQUD.sub("", unicodedata.normalize("NFC", text))).casefold()
-    if text.isascii():
-        return text
-    kept = (char if char in "åäö" else unicodedata.normalize("NFD", char) for char in text)
-    return "".join(char for part in kept for char in part if not unicodedata.combining(char))
-
-
-def same_word(term: str, word: str, language: str = "") -> bool:
-    """Whether the folded `word` is a form of the folded `term`; without a language Finnish and
-    English are tried."""
-    if term == word:
-        return True
-    if "\u0590" <= term[:1] <= "\u05ff":
-        return _hebrew(term, word)
-    if term.isdigit() or word.isdigit() or len(term) < 3 or len(word) < 3:
-        return False
-    if language != "fi" and _english(term, word, language):
-        return True
-    return (
-        language != "en"
-        and (language == "fi" or not _is_english(term, word))
-        and _finnish(term, word)
-    )
-
-
-def _language(words: frozenset[str]) -> str:
-    """By its commonest words, where they tell: the rules of one language find chance forms in
-    another."""
-    finnish, english = not words.isdisjoint(FINNISH_WORDS), not words.isdisjoint(ENGLISH_WORDS)
-    return "" if finnish == english else "fi" if finnish else "en"
-
-
-@lru_cache(maxsize=65536)
-def _lemma(word: str, language: str) -> str:
-    """The headword in the dictionary; empty for a word that it does not have."""
-    import simplemma
-
-    known = simplemma.is_known(word, lang=language)
-    lemma = str(simplemma.lemmatize(word, lang=language)).lower() if known else ""
-    return (
-        lemma if lemma[:1] == word[:1] else ""
-    )  # forms of one word begin alike; what does not is a slip
-
-
-# ── Finnish ───────────────────────────────────────────────────────────────────────────────────────
 
 VOWELS = "aeiouyåäö"
 CLITIC = r"(?:kin|k[aä]{2}n|k[oö]|h[aä]n|p[aä])?"
@@ -126,24 +70,12 @@ VERB = re.compile(
 DERIVED = re.compile(
     r"l*i(?:nen|s[aeoyäöt]|sis|sto|sti)|t[oö]n|tt[oö]m|[uy]{2}[sdtk]|j[aä]|m[ai][in]|st[aä]{2}"
 )
-WEAKER = (
-    ("aik", "aj"),
-    ("uku", "uvu"),
-    ("kk", "k"),
-    ("pp", "p"),
-    ("tt", "t"),
-    ("nk", "ng"),
-    ("nt", "nn"),
-    ("mp", "mm"),
-    ("lt", "ll"),
-    ("rt", "rr"),
-    ("ht", "hd"),
-    ("lk", "l"),
-    ("rk", "r"),
-    ("hk", "h"),
-    ("k", ""),
-    ("p", "v"),
-    ("t", "d"),
+# Strong and weak grades of consonants: kukka, kukan.
+WEAKER = tuple(
+    tuple(pair.split("-"))
+    for pair in (
+        "aik-aj uku-uvu kk-k pp-p tt-t nk-ng nt-nn mp-mm lt-ll rt-rr ht-hd lk-l rk-r hk-h k- p-v t-d"
+    ).split()
 )
 # The stems of words that end so: all of them, or only some, where the dictionary has the last word.
 ALWAYS = (
@@ -175,25 +107,21 @@ SOME = (
     ("ääni", ("ään",)),
     ("i", ("e",)),
 )
-LONG_VOWELS = (
-    "aa",
-    "ää",
-    "ee",
-    "ii",
-)  # the endings before which a weak grade turns strong: asukas, asukkaa
+# the endings before which a weak grade turns strong: asukas, asukkaa
+LONG_VOWELS = ("aa", "ää", "ee", "ii")
 
 Stems = tuple[tuple[frozenset[str], re.Pattern[str]], ...]
 
 
-def _finnish(term: str, word: str) -> bool:
+def same_word(term: str, word: str) -> bool:
     """Whether `word` is an inflected form of `term`, or a compound that a long term is a part
     of."""
-    if _by_rule(term, word):
+    if by_rule(term, word):
         return True
     if word[0] != term[0]:
         return False
-    lemma = _lemma(word, "fi")
-    if lemma and lemma == (_lemma(term, "fi") or term):
+    lemma = headword(word, "fi")
+    if lemma and lemma == (headword(term, "fi") or term):
         return True
     bases, likely = _bases(term), _stems(term)[1]
     if _inflects(likely, word):
@@ -203,7 +131,8 @@ def _finnish(term: str, word: str) -> bool:
     return any(_inflects(_stems(base)[0], word) for base in bases if base != term)
 
 
-def _by_rule(term: str, word: str) -> bool:
+def by_rule(term: str, word: str) -> bool:
+    """Whether the rules alone make `word` a form of `term`; the dictionary is not opened."""
     if term.isdigit() or len(term) < 3 or len(word) < 3:
         return False
     sure, _ = _stems(term)
@@ -235,7 +164,7 @@ def _is_compound(term: str, stems: Stems, word: str) -> bool:
 def _bases(term: str) -> frozenset[str]:
     """The headwords that a term may be a form of, itself among them: people also write rahavarat
     and rakennusluvat."""
-    if lemma := _lemma(term, "fi"):
+    if lemma := headword(term, "fi"):
         return frozenset({term, lemma})
     if term[-1] != "t" or len(term) < 5 or term[-2] not in VOWELS:
         return frozenset({term})
@@ -290,10 +219,10 @@ def _replaced(base: str, table: tuple[tuple[str, tuple[str, ...]], ...]) -> set[
 
 
 def _plural(stems: set[str]) -> frozenset[str]:
-    found = {stem for stem in stems if stem[-1] in "oöuye"}
-    found |= {stem[:-1] for stem in stems if stem[-1] in "aäei"}
-    found |= {stem[:-1] + ("o" if stem[-1] == "a" else "ö") for stem in stems if stem[-1] in "aä"}
-    return frozenset(stem for stem in found if len(stem) >= 3)
+    plural = {stem for stem in stems if stem[-1] in "oöuye"}
+    plural |= {stem[:-1] for stem in stems if stem[-1] in "aäei"}
+    plural |= {stem[:-1] + ("o" if stem[-1] == "a" else "ö") for stem in stems if stem[-1] in "aä"}
+    return frozenset(stem for stem in plural if len(stem) >= 3)
 
 
 def _verbal_stems(base: str) -> frozenset[str]:
@@ -325,86 +254,3 @@ def _regraded(form: str, old: str, new: str) -> str:
         # hankkee
         return ""
     return before + new + form[len(body) :]
-
-
-# ── English and Hebrew ────────────────────────────────────────────────────────────────────────────
-
-ENGLISH_ENDINGS = (
-    ("ies", "y"),
-    ("ied", "y"),
-    ("sses", "ss"),
-    ("xes", "x"),
-    ("ches", "ch"),
-    ("shes", "sh"),
-    ("s", ""),
-    ("ed", ""),
-    ("ed", "e"),
-    ("ing", ""),
-    ("ing", "e"),
-)
-HEBREW_PREFIX = re.compile("ו?(?:לכש|מש|כש|ש)?[בכלמ]?ה?")
-HEBREW_FINALS = str.maketrans("ךםןףץ", "כמנפצ")
-# Number, construct state and whose it is; by how the word ends.
-HEBREW_ENDINGS = {
-    "ית": ("ית", "יות", "יתו", "יתה", "יתמ", "יותיו", "יותיה", "יותיהמ"),
-    "ות": ("ות", "ויות", "ותו", "ותה", "ותמ", "ויותיו"),
-    "ימ": ("ימ", "י", "", "יו", "יה", "יהמ"),
-    "ה": ("ה", "ת", "ות", "תו", "תה", "תמ", "ותיו", "ותיה", "ותיהמ", "ימ", "י"),
-    "": ("", "ימ", "י", "ות", "ו", "מ", "יו", "יה", "יהמ", "ותיו", "ותיהמ"),
-}
-
-
-def _english(term: str, word: str, language: str) -> bool:
-    """One lemma in the dictionary; in an English text a word that it does not have may still be
-    regular."""
-    if term[0] != word[0] or not (term + word).isascii():
-        return False
-    lemmas = _lemma(term, "en"), _lemma(word, "en")
-    if all(lemmas):
-        return lemmas[1] in (term, lemmas[0])
-    return language == "en" and bool(_regular(term) & _regular(word))
-
-
-def _is_english(*words: str) -> bool:
-    """Whether the dictionaries have these words in English alone."""
-    return all(_lemma(word, "en") for word in words) and not any(
-        _lemma(word, "fi") for word in words
-    )
-
-
-def _regular(word: str) -> set[str]:
-    """The words that this one is a regular form of, itself among them."""
-    found = {word}
-    for ending, base in ENGLISH_ENDINGS:
-        if (
-            word.endswith(ending)
-            and len(word) - len(ending) >= 3
-            and not (ending == "s" and word[-2] in "sui")
-        ):
-            found.add(word[: -len(ending)] + base)
-    return found
-
-
-def _hebrew(term: str, word: str) -> bool:
-    """Whether `word` is `term` with prefixes and an ending. The term is taken as written: its first
-    letter may be a part of it, as in היתר, or not."""
-    forms, plain = _hebrew_forms(term), _plain_hebrew(word)
-    longest = HEBREW_PREFIX.match(plain)
-    starts = range(longest.end() + 1) if longest else (0,)
-    return any(
-        HEBREW_PREFIX.fullmatch(plain, 0, start) and plain[start:] in forms for start in starts
-    )
-
-
-@lru_cache(maxsize=4096)
-def _hebrew_forms(term: str) -> frozenset[str]:
-    plain = _plain_hebrew(term)
-    end = next(end for end in HEBREW_ENDINGS if plain.endswith(end) and len(plain) - len(end) >= 2)
-    return frozenset(plain[: len(plain) - len(end)] + other for other in HEBREW_ENDINGS[end]) | {
-        plain
-    }
-
-
-def _plain_hebrew(word: str) -> str:
-    """Final letters as others; the doubled vav and yod of full spelling as one."""
-    return word.translate(HEBREW_FINALS).replace("יי", "י").replace("וו", "ו")

@@ -14,10 +14,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
+from typing import cast
 
 import msgspec
 
 from assay.law.citation import Citation, Kind, Scheme
+from assay.law.spellings import spelled
 
 # Long and short names of codes, each with its normal form. A code that is not here keeps its own
 # name.
@@ -65,15 +67,15 @@ _DASH = "[-‐‑–—]"
 _SUB = r"(?:\s?\((?:[a-z]{1,2}|[A-Z]{1,2}|\d{1,2}|[ivx]{1,5})\))*"
 _NUMBER = r"\d{1,6}(?:\.\d{1,4})*[a-z]?(?![\d,]*\d)"
 _ITEM = rf"{_NUMBER}{_SUB}(?:,\s?(?:subds?\.|subdivisions?|subsections?|subd)\s?{_SUB})?"
-_LIST = rf"{_ITEM}(?:(?:,\s?(?:and|or)?\s?|\s(?:and|or|through|to)\s|\s?&\s?|\s?{_DASH}\s?)(?:§\s?)?{_ITEM})*"
-_CODE = rf"(?:{'|'.join(CODES)}|(?!Adm)[A-Z][a-z]+)\s+Code|Code\s+of\s+[A-Z][a-z]+\s+Procedure|\d+\s+U\.?\s?S\.?\s?C\.?"
+_SEPARATOR = rf"(?:,\s?(?:and|or)?\s?|\s(?:and|or|through|to)\s|\s?&\s?|\s?{_DASH}\s?)(?:§\s?)?"
+_LIST = rf"{_ITEM}(?:{_SEPARATOR}{_ITEM})*"
+_CODE = (
+    rf"(?:{'|'.join(CODES)}|(?!Adm)[A-Z][a-z]+)\s+Code|Code\s+of\s+[A-Z][a-z]+\s+Procedure"
+    r"|\d+\s+U\.?\s?S\.?\s?C\.?"
+)
 _SIGN = r"(?:[Ss]ections?|[Ss]ecs?\.|SECTIONS?|§§?)"
-# Each rule is a core and a pattern for what may stand before it. A core begins with a set of
-# characters, which the
-# regular expression engine skips to; what must not stand before that character is looked at after
-# it was taken.
-_FAST_SIGN = r"[Ss§](?:(?<=[Ss])(?:ections?|ecs?\.)|(?<=S)ECTIONS?|(?<=§)§?)"
-_STATUTE = rf"{_FAST_SIGN}\s?(?P<list>{_LIST})(?:\s+of\s+the\s+(?P<after>{_CODE}))?"
+PIECES = {"LIST": _LIST, "CODE": _CODE, "SIGN": _SIGN}
+# Each rule is a core and a pattern for what may stand before it.
 _BEFORE_STATUTE = re.compile(
     rf"(?:\b(?P<lead>(?:subdivisions?|subds?\.)\s?{_SUB[:-1]}+)\s+of\s+)?(?:\b(?P<code>{_CODE}),?\s*)?$"
 )
@@ -82,10 +84,10 @@ _TITLE = (
     r"(?:Code\s+of\s+Reg(?:ulation)?s?\.?|Code\s+Regs?\.?|Adm(?:in|inistrative)?\.?\s+Code)"
     r"(?:,?\s+(?:[Tt]itle|[Tt]it\.)\s+\d+)?,?\s+"
 )
-_REGULATION = rf"[Rr](?:egulations?|(?<=R)EGULATIONS?|egs?\.)(?:,?\s+{_SIGN})?\s?(?P<list>{_LIST})"
 _BEFORE_REGULATION = re.compile(
     rf"(?:\b{_TITLE}|\b(?:\d+\s+)?(?:Cal(?:ifornia|\.)?\s+)?Code\s+(?:of\s+)?)?$"
 )
+_BEFORE_SECTION = {"statute": _BEFORE_STATUTE, "regulation": _BEFORE_REGULATION}
 _TITLE_BEFORE = re.compile(rf"\b{_TITLE}$")
 # A letter's file number: kind of letter, year, number, and what was added to tell letters on one
 # request apart.
@@ -129,8 +131,10 @@ _CASE = rf"(?P<vol>\d(?<![\w.].)\d{{0,3}})\s+(?P<reporter>(?i:{_REPORTER}))\s*(?
 _NOTHING = re.compile("$")
 
 _RULES: tuple[tuple[Kind, re.Pattern[str], re.Pattern[str]], ...] = (
-    ("regulation", re.compile(_REGULATION), _BEFORE_REGULATION),
-    ("statute", re.compile(_STATUTE), _BEFORE_STATUTE),
+    *(
+        (kind, re.compile(core), _BEFORE_SECTION[kind])
+        for kind, core in cast("list[tuple[Kind, str]]", spelled("en", PIECES))
+    ),
     *((("letter", re.compile(core), _BEFORE_LETTER)) for core in _LETTERS.values()),
     ("opinion", re.compile(_OPINION), _BEFORE_OPINION),
     ("case", re.compile(_CASE), _NOTHING),
@@ -179,7 +183,7 @@ def letter_parts(number: str) -> dict[str, str] | None:
 def _statute(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> Iterator[Citation]:
     regulation = _TITLE_BEFORE.search(match.string, max(0, match.start() - _REACH), match.start())
     named = head["code"] or match["after"]
-    code = _code_name(named) if named else scheme.code
+    code = law_name(named) if named else scheme.code
     lead = _squeeze(re.sub(r"^\w+\.?\s?", "", head["lead"])) if head["lead"] else ""
     numbers = re.compile(scheme.regulation) if scheme.regulation and not named else None
     begin = regulation.start() if regulation else head.start()
@@ -293,13 +297,14 @@ def _citation(text: str, kind: Kind, parts: dict[str, str], start: int, end: int
 
 
 @cache
-def _code_name(text: str) -> str:
+def law_name(text: str) -> str:
+    """The normal name of a code: 'Government Code' is 'Gov. Code'."""
     plain = " ".join(text.split())
     federal = re.fullmatch(r"(\d+)\s+U\.?\s?S\.?\s?C\.?", plain)
     if federal:
         return f"{federal[1]} U.S.C."
     for pattern, name in CODES.items():
-        if re.fullmatch(rf"(?:{pattern})\s+Code", plain):
+        if re.fullmatch(rf"(?:{pattern})\s+Code", plain, re.IGNORECASE):
             return f"{name} Code"
     return plain
 

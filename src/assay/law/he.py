@@ -12,99 +12,68 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from assay.law.citation import Citation, Kind, Scheme
-
-ORDINALS = (
-    "ראשונה",
-    "שנייה",
-    "שלישית",
-    "רביעית",
-    "חמישית",
-    "שישית",
-    "שביעית",
-    "שמינית",
-    "תשיעית",
-    "עשירית",
+from assay.language.hebrew import (
+    PLAIN_QUOTES,
+    PREFIX_LETTERS,
+    number_of,
+    single_letters,
+    without_points,
 )
-SPELLINGS = {"שניה": "שנייה", "ששית": "שישית"}
+from assay.law.citation import Citation, Kind, Scheme
+from assay.law.spellings import spelled
+
+ORDINALS = tuple("ראשונה שנייה שלישית רביעית חמישית שישית שביעית שמינית תשיעית עשירית".split())
+OTHER_ORDINALS = {"שניה": "שנייה", "ששית": "שישית"}
 UNITS = {
-    "סעיף": "סעיף",
-    "סעיפים": "סעיף",
-    "סעיפי": "סעיף",
-    "ס'": "סעיף",
-    "סע'": "סעיף",
-    "תקנה": "תקנה",
+    **dict.fromkeys(("סעיף", "סעיפים", "סעיפי", "ס'", "סע'"), "סעיף"),
+    **dict.fromkeys(("תקנה", "תקנות"), "תקנה"),
     "פרט": "פרט",
 }
 COURTS = (
-    'ע"א',
-    'רע"א',
-    'בג"ץ',
-    'ע"פ',
-    'רע"פ',
-    'דנ"א',
-    'עע"מ',
-    'בר"ם',
-    'עת"מ',
-    'ת"א',
-    'ת"פ',
-    'ה"פ',
-    'עמ"נ',
-    'ו"ע',
-    'בש"א',
-    'עמ"ה',
-    'ע"ע',
-    'דנג"ץ',
-    "ערר",
-    'ער"ר',
-    'ת"ק',
-    'בב"נ',
-)
+    'ע"א רע"א בג"ץ ע"פ רע"פ דנ"א עע"מ בר"ם עת"מ ת"א ת"פ ה"פ עמ"נ ו"ע בש"א עמ"ה ע"ע דנג"ץ ערר ער"ר '
+    'ת"ק בב"נ'
+).split()
 # Names of laws that go on without an article, which grammar alone would cut short.
 NAMES = (
-    "חוק מס ערך מוסף",
-    "חוק מיסוי מקרקעין",
-    "חוק יסודות התקציב",
-    "חוק רשויות מקומיות",
-    "פקודת מס הכנסה",
-    "חוק בתי משפט לעניינים מינהליים",
-    "חוק תובענות ייצוגיות",
-    "חוק חופש המידע",
-    "פקודת העיריות",
+    *("חוק מס ערך מוסף", "חוק מיסוי מקרקעין", "חוק יסודות התקציב", "חוק רשויות מקומיות"),
+    *("פקודת מס הכנסה", "חוק בתי משפט לעניינים מינהליים", "חוק תובענות ייצוגיות"),
+    *("חוק חופש המידע", "פקודת העיריות"),
 )
 
-_QUOTES = str.maketrans(
-    {"״": '"', "”": '"', "“": '"', "׳": "'", "’": "'", "‘": "'", "־": "-", "–": "-", "—": "-"}
-)
-_NUMBER = r"\d{1,4}(?:(?!ו-\d)[א-ת]{1,3}\d{0,2})?(?:\([א-ת\d]{1,4}\)){0,5}(?![א-ת\d])"
+# One character for one, so that places in a text hold.
+_QUOTES = PLAIN_QUOTES | str.maketrans({"–": "-", "—": "-"})
+_BRACKETS = r"(?:\([א-ת\d]{1,4}\)|\s\([א-ת\d]{1,2}\)){0,5}"
+_NUMBER = rf"\d{{1,4}}(?:(?!ו-\d)[א-ת]{{1,3}}\d{{0,2}})?{_BRACKETS}(?![א-ת\d])"
 _SEPARATOR = r"(?:\s?,\s?(?:ו-?\s?)?|\s+ו-?\s?|\s+או\s+|\s+עד\s+|\s?-\s?)"
-_LIST = rf"{_NUMBER}(?:{_SEPARATOR}{_NUMBER})*"
-_UNIT = r"סעיפים|סעיפי|סעיף|סע'|ס'|תקנה|פרט"
+PIECES = {"LIST": rf"{_NUMBER}(?:{_SEPARATOR}{_NUMBER})*"}
 _YEAR = r'(?:,?\s*ה?תש[א-ת]{0,2}"?[א-ת]\s*-\s*(?:19|20)\d\d)'
-_SCHEDULE = r"(?:\s+ל?(?:ה?תוספת)\s+(?P<schedule>ה?(?:{}))(?![א-ת]))".format(
-    "|".join((*ORDINALS, *SPELLINGS))
-)
+_ORDINAL = "|".join((*ORDINALS, *OTHER_ORDINALS))
+_SCHEDULE = rf"(?:\s+ל?(?:ה?תוספת)\s+(?P<schedule>ה?(?:{_ORDINAL}))(?![א-ת]))"
 # looked at and not taken: where the name ends is settled later, and the words after it may hold the
 # next citation
 _LAW = (
     r"(?:(?=\s+(?:ל|של\s+)(?P<law>(?:ה?חוק|פקודת|תקנות|צו|חוק-יסוד)(?![א-ת])[^\n.;:()]{0,120}))|)"
 )
-_STATUTE = re.compile(
-    rf"(?<![א-ת])[ושבלמכה]{{0,3}}(?P<unit>{_UNIT})\s*(?P<list>{_LIST}){_SCHEDULE}?{_LAW}"
-)
+_RULES = [
+    re.compile(rf"(?<![א-ת])[{PREFIX_LETTERS}]{{0,3}}{core}{_SCHEDULE}?{_LAW}")
+    for _, core in spelled("he", PIECES)
+]
 _COURT = "|".join(re.escape(name) for name in sorted(COURTS, key=len, reverse=True))
 _CASE = re.compile(
-    rf"(?<![א-ת\"'])[ושבלמכה]{{0,2}}?(?P<court>{_COURT})\s*(?:\([^()]{{1,25}}\)\s*)?(?P<number>\d{{1,6}}(?:[/-]\d{{2,4}}){{1,2}})(?!\d)"
+    rf"(?<![א-ת\"'])[{PREFIX_LETTERS}]{{0,2}}?(?P<court>{_COURT})\s*(?:\([^()]{{1,25}}\)\s*)?"
+    r"(?P<number>\d{1,6}(?:[/-]\d{2,4}){1,2})(?!\d)"
 )
 _ONE = re.compile(_NUMBER)
 _THROUGH = re.compile(r"^(?:\s?-\s?|\s+עד\s+)$")
 _CONTINUES = re.compile(r"^(?:\(.*|[הו][א-ת\"']+,?|\(?[א-ת\"' ]+\))$")
+Spanned = tuple[dict[str, str], int, int]  # what is named, and from where to where it stands
 
 
 def parse(text: str, scheme: Scheme) -> Iterator[Citation]:
-    plain = text.translate(_QUOTES)  # one character for one, so spans hold
-    for match in _STATUTE.finditer(plain):
-        yield from _statutes(text, match, scheme)
+    plain = text.translate(_QUOTES)
+    for rule in _RULES:
+        for match in rule.finditer(plain):
+            yield from _statutes(text, match, scheme)
     for match in _CASE.finditer(plain):
         start = match.start("court")
         parts = {"court": match["court"], "number": match["number"]}
@@ -122,45 +91,68 @@ def format(kind: Kind, parts: dict[str, str]) -> str:
     )
 
 
+def law_name(name: str) -> str:
+    """As it is written: `law_key` compares names."""
+    return name
+
+
 def law_key(name: str) -> str:
     """A law's name for comparison: without year and vowel marks, and with either spelling of
     doubled letters."""
-    plain = re.sub(r"[\u0591-\u05c7]", "", name.translate(_QUOTES))
+    plain = without_points(name.translate(_QUOTES))
     plain = re.sub(rf"{_YEAR}.*$|\[[^\]]*\]|\([^)]*\)", "", plain)
     words = re.sub(r"[,\"'-]", " ", plain).split()
-    return " ".join(words).replace("יי", "י").replace("וו", "ו")
+    return single_letters(" ".join(words))
+
+
+def without_year(name: str) -> str:
+    """A law's name as people say it: חוק התכנון והבנייה, without התשכ"ה-1965."""
+    return re.sub(r",?\s*ה?תש[א-ת\"״]+[-–]\d{4}.*$", "", name)
+
+
+def schedule_number(name: str) -> str:
+    """The number of a schedule, from the ordinal in its name: התוספת השלישית is 3."""
+    for number, word in enumerate(ORDINALS, start=1):
+        forms = [word, *(old for old, new in OTHER_ORDINALS.items() if new == word)]
+        if re.search(rf"(?<![א-ת])ה?(?:{'|'.join(forms)})(?![א-ת])", name):
+            return str(number)
+    return ""
 
 
 def _statutes(text: str, match: re.Match[str], scheme: Scheme) -> Iterator[Citation]:
     shared = {"unit": UNITS[match["unit"]]} if UNITS[match["unit"]] != "סעיף" else {}
-    end = match.end("list")
+    in_letters = "letters" in match.re.groupindex
+    end = match.end("letters" if in_letters else "list")
     if match["schedule"]:
-        word = match["schedule"].removeprefix("ה")
-        shared["schedule"] = str(ORDINALS.index(SPELLINGS.get(word, word)) + 1)
+        shared["schedule"] = schedule_number(match["schedule"])
         end = match.end("schedule")
     if match["law"] and (name := _law_name(match["law"], scheme)):
         shared["law"] = name
         end = match.start("law") + len(name)
-    items = _sections(match)
-    for index, (parts, start, stop) in enumerate(items):
+    if in_letters:
+        parts = shared | {"section": str(number_of(match["letters"]))}
+        yield _citation(text, "statute", parts, match.start("unit"), end)
+        return
+    sections = _sections(match)
+    for index, (parts, start, stop) in enumerate(sections):
         first = match.start("unit") if index == 0 else start
-        yield _citation(
-            text, "statute", shared | parts, first, end if index == len(items) - 1 else stop
-        )
+        last = end if index == len(sections) - 1 else stop
+        yield _citation(text, "statute", shared | parts, first, last)
 
 
-def _sections(match: re.Match[str]) -> list[tuple[dict[str, str], int, int]]:
-    found = list(_ONE.finditer(match.string, match.start("list"), match.end("list")))
-    items: list[tuple[dict[str, str], int, int]] = []
-    for before, one in zip([None, *found], found, strict=False):
-        if before and _THROUGH.match(match.string[before.end() : one.start()]):
-            parts, start, _ = items[-1]
-            items[-1] = (parts | {"to": one[0]}, start, one.end())
+def _sections(match: re.Match[str]) -> list[Spanned]:
+    numbers = list(_ONE.finditer(match.string, *match.span("list")))
+    sections: list[Spanned] = []
+    for before, number in zip([None, *numbers], numbers, strict=False):
+        written = "".join(number[0].split())
+        if before and _THROUGH.match(match.string[before.end() : number.start()]):
+            parts, start, _ = sections[-1]
+            sections[-1] = (parts | {"to": written}, start, number.end())
         else:
-            section, bracket, rest = one[0].partition("(")
+            section, bracket, rest = written.partition("(")
             parts = {"section": section} | ({"sub": bracket + rest} if bracket else {})
-            items.append((parts, one.start(), one.end()))
-    return items
+            sections.append((parts, number.start(), number.end()))
+    return sections
 
 
 def _law_name(text: str, scheme: Scheme) -> str:

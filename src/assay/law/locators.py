@@ -1,5 +1,5 @@
 """A locator as one line of text that reads back:
-`410/2015?section=110a&moment=2&version=fin%4020230780`."""
+`410/2015?chapter=13&section=110a&moment=2&version=fin%4020230780`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 from assay.core.errors import InputError
 from assay.core.types import Locator
 
-PARTS = ("section", "moment", "page", "table", "row", "version")
+PARTS = tuple(name for name in Locator.__struct_fields__ if name != "doc_id")
 
 
 def format_locator(locator: Locator) -> str:

@@ -1,56 +1,70 @@
-"""Citations: parse them in text, print them in normal form. Resolving against a corpus is in
-`assay.corpus.resolve`.
+"""Citations in running text: find them, print them in normal form.
 
-A new language is one module with `parse(text, scheme)` and `format(kind, parts)`, and one row in
-LANGUAGES."""
+Every language is a row of GRAMMARS in `law/spellings.py` and a module with `parse(text, scheme)`,
+`format(kind, parts)` and `law_name(name)`. Resolving against a corpus is in `assay.corpus.resolve`; one section
+written in a field, and what a citation says in the same words for all languages, in
+`assay.law.places`."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterable
+from functools import cache, lru_cache
+from importlib import import_module
+from typing import Protocol, cast
 
 from assay.core.errors import InputError
-from assay.law import en, fi, he
-from assay.law.citation import PLAIN, Citation, Scheme
+from assay.law.citation import PLAIN, Citation, Kind, Scheme
+from assay.law.spellings import GRAMMARS, grammar_signs
 
-__all__ = ["LANGUAGES", "PLAIN", "Citation", "Scheme", "format", "parse"]
+__all__ = ["PLAIN", "Citation", "Scheme", "format", "law_name", "parse"]
 
-LANGUAGES = {"en": en, "fi": fi, "he": he}
 
-# What shows that a text may hold citations of a language. English comes last: its signs occur in
-# all texts.
-_SIGNS = {
-    "he": re.compile("[א-ת]"),
-    "fi": re.compile(
-        r"\d\s?[a-z]?\s?§(?!\s?\d{3})|pykäl|moment(?:ti|in|ei|is|ill)|\bmom\.", re.IGNORECASE
-    ),
-    "en": re.compile(r"[A-Za-z§]"),
-}
+class _Module(Protocol):
+    def parse(self, text: str, scheme: Scheme) -> Iterable[Citation]: ...
+    def format(self, kind: Kind, parts: dict[str, str]) -> str: ...
+    def law_name(self, name: str) -> str: ...
 
 
 def parse(
-    text: str, language: str | None = None, *, scheme: Scheme = PLAIN
+    text: str, language: str | None = None, *, scheme: Scheme = PLAIN, first: str = ""
 ) -> tuple[Citation, ...]:
     """Every citation in `text`, in order. Without a language, all that the text shows signs of are
-    tried."""
+    tried, beginning with `first`: what two languages write alike ("§ 12") is read in that one."""
     language = language or scheme.language or None
-    if language is not None and language not in LANGUAGES:
+    signs = grammar_signs()
+    if language is not None and language not in signs:
         raise InputError(
             f"no citation grammar for the language {language!r}",
-            hint=f"Known: {', '.join(LANGUAGES)}.",
+            hint=f"Known: {', '.join(sorted(signs))}.",
         )
-    found: list[Citation] = []
+    tried = [first] if first in signs else []
+    tried += [name for name, sign in signs.items() if name != first and sign.search(text)]
+    citations: list[Citation] = []
     taken = bytearray(len(text))
-    for name in (
-        [language] if language else [name for name, signs in _SIGNS.items() if signs.search(text)]
-    ):
-        for citation in LANGUAGES[name].parse(text, scheme):
+    for name in [language] if language else tried:
+        for citation in _module(name).parse(text, scheme):
             if taken.find(1, citation.start, citation.end) < 0:
-                found.append(citation)
+                citations.append(citation)
                 taken[citation.start : citation.end] = b"\1" * (citation.end - citation.start)
-    return tuple(sorted(found, key=lambda citation: citation.start))
+    return tuple(sorted(citations, key=lambda citation: citation.start))
 
 
 def format(citation: Citation) -> str:
     """The normal form: it parses back to the same kind and parts."""
-    printed: str = LANGUAGES[citation.language].format(citation.kind, citation.parts)
-    return printed
+    return _module(citation.language).format(citation.kind, citation.parts)
+
+
+@cache
+def _module(language: str) -> _Module:
+    """Loaded when it is first needed: each compiles many patterns."""
+    name = next(row.module for row in GRAMMARS if row.language == language)
+    return cast(_Module, import_module(name))
+
+
+@lru_cache(maxsize=10_000)
+def law_name(name: str) -> str:
+    """A law's name in its base form, whatever the language: 'kuntalain' and 'KuntaL' are
+    'kuntalaki', 'Government Code' is 'Gov. Code'."""
+    for row in GRAMMARS:
+        name = _module(row.language).law_name(name)
+    return name

@@ -1,8 +1,19 @@
 """A gold set from what decisions cited: feedback joined with the logs, grouped by query, into
 `gold-set.jsonl`.
 
-Bootstrap rows are regenerated; every other line of the file is kept byte for byte. The same logs
-give the same file, and a second run changes nothing."""
+The idea: what a court relied on, in public, after a search had shown it, is the nearest there is to
+a judgment nobody had to ask for (grade 3). A person's vote (2) and a click (1) say less, and say it
+about the top of the list, so both are weighed by the chance that the rank was looked at at all
+(`telemetry/feedback.py`, the position-based model). People spell one question in many ways:
+searches are grouped by the normal form of the query, and a group's documents are those with enough
+support.
+
+The file is shared with people, so the bootstrap owns only its own rows (`source` bootstrap): it
+regenerates them in their place, drops those without support, adds new ones at the end, and keeps
+every other line byte for byte. A query keeps its id for ever; the store remembers ids of rows that
+are gone. What the chair has decided is settled: an approved row covers its query, also the wording
+it was made from, and a rejected query does not come back. The same logs give the same file, and a
+second run changes nothing."""
 
 from __future__ import annotations
 
@@ -22,6 +33,7 @@ from assay.store import Store
 from assay.store.records import (
     CITATION_SCORE,
     CLICK_SCORE,
+    EVERYTHING,
     LOST,
     VOTE_SCORE,
     ReviewItem,
@@ -31,7 +43,6 @@ from assay.store.records import (
 from assay.telemetry.feedback import ETA, position_weight
 from assay.telemetry.recorder import new_id
 
-EVERYTHING = 2**31 - 1
 EMPTY: Mapping[str, str] = {}
 
 
@@ -90,9 +101,8 @@ def bootstrap(
     if dry_run:
         return _plan(store, path, options, name_of(store, path, claim=False))[0]
     with gold_jsonl.locked(path, wait=wait):
-        gold_jsonl.read_lines(
-            path
-        )  # a file that cannot be read does not become a gold set of the store
+        # a file that cannot be read does not become a gold set of the store
+        gold_jsonl.read_lines(path)
         gold = name_of(store, path)
         outcome, lines = _plan(store, path, options, gold)
         changed = gold_jsonl.save(path, lines)
@@ -112,10 +122,10 @@ def _plan(store: Store, path: Path, options: Options, gold: str) -> tuple[Bootst
     lines = merge(old, groups, store.issued_ids(gold), rejected, options.corpora, queued=queued)
     before = {row.id: row for row in gold_jsonl.rows(old) if row.source == "bootstrap"}
     after = {row.id: row for row in gold_jsonl.rows(lines) if row.source == "bootstrap"}
-    data, new = gold_jsonl.assemble(old), gold_jsonl.assemble(lines)
+    old_file, new_file = gold_jsonl.assemble(old), gold_jsonl.assemble(lines)
     outcome = Bootstrapped(
         path=str(path),
-        changed=data != new,
+        changed=old_file != new_file,
         dry_run=True,
         added=len(after.keys() - before.keys()),
         removed=len(before.keys() - after.keys()),
@@ -124,7 +134,7 @@ def _plan(store: Store, path: Path, options: Options, gold: str) -> tuple[Bootst
         kept=len(gold_jsonl.rows(lines)) - len(after),
         rejected=sum(group.key in rejected for group in groups),
         approval=gold_jsonl.approval(gold_jsonl.rows(lines)),
-        diff=gold_jsonl.diff(path, data, new),
+        diff=gold_jsonl.diff(path, old_file, new_file),
     )
     return outcome, lines
 
@@ -190,11 +200,8 @@ def _is_right(
     net = sum(_weight(row, options) * (1 if row.relevance_score else -1) for row in votes)
     if net < 0:
         return False
-    if (
-        sum(row.searches for row in votes if row.relevance_score == VOTE_SCORE)
-        >= options.min_support
-        and net > 0
-    ):
+    in_favour = sum(row.searches for row in votes if row.relevance_score == VOTE_SCORE)
+    if in_favour >= options.min_support and net > 0:
         return True
     clicks = [row for row in signs if row.kind == "click"]
     if sum(row.searches for row in clicks) < options.min_support:
@@ -242,9 +249,8 @@ def merge(
             lines.append(line)
             taken |= {row.id} if row is not None else set()
         elif row.key in wanted and row.id not in taken:
-            lines.append(
-                gold_jsonl.row_line(_regenerated(wanted.pop(row.key), row.id, row.note), end)
-            )
+            regenerated = _regenerated(wanted.pop(row.key), row.id, row.note)
+            lines.append(gold_jsonl.row_line(regenerated, end))
             taken.add(row.id)
     return lines + _new_lines(wanted.values(), taken, issued, end)
 
@@ -274,12 +280,12 @@ def _new_lines(
             id = gold_jsonl.numbered(number)
         taken.add(id)
         lines.append(gold_jsonl.row_line(_regenerated(group, id), end))
-    return sorted(
-        lines,
-        key=lambda line: (
-            (gold_jsonl.highest_number([line.row.id]), line.row.id) if line.row else (0, "")
-        ),
-    )
+    return sorted(lines, key=_by_number)
+
+
+def _by_number(line: Line) -> tuple[int, str]:
+    id = line.row.id if line.row is not None else ""
+    return gold_jsonl.highest_number([id]), id
 
 
 # ── the queue ─────────────────────────────────────────────────────────────────────────────────────
@@ -289,9 +295,8 @@ def sync_review(store: Store, gold: str, lines: Sequence[Line], *, now: datetime
     """Make the review queue say what the file says: bootstrap rows wait, rows made `chair` by hand
     are approved, and what waited for a row that is gone is withdrawn."""
     waiting = [row for row in gold_jsonl.rows(lines) if row.source == "bootstrap"]
-    keys = {
-        row.key for row in waiting
-    }  # a query with a row of its own was not the one that became the chair's
+    # a query with a row of its own was not the one that became the chair's
+    keys = {row.key for row in waiting}
     chair = {row.id: row for row in gold_jsonl.rows(lines) if row.source == "chair"}
     by_hand = [
         Ruling(

@@ -1,11 +1,20 @@
-"""The expert's gate: promote, correct, reject. The file and the record of who, when and why change
-together."""
+"""The expert's gate: promote, correct, reject, take back.
+
+The idea: the gold set is a file in git and the record of who, when and why is in the store, and
+neither may say what the other does not. So a ruling is one step over both. The file is locked, the
+changed lines are worked out, and the store is asked to record the ruling; just before it commits,
+the file is replaced. If the commit fails the file is put back; if the process dies between the two,
+the file is right and the next bootstrap queues what it says. A second expert who saw an older state
+is refused by the store, and then the file was never touched.
+
+What is decided is a `Change`, a function from a line to a new line, or to nothing where the row
+goes; all four verbs differ in that alone."""
 
 from __future__ import annotations
 
 import contextlib
 import difflib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,11 +24,19 @@ from assay.core.errors import InputError
 from assay.core.files import write_atomic
 from assay.formats import gold_jsonl
 from assay.formats.gold_jsonl import Approval, GoldRow, Line
-from assay.review.bootstrap import EVERYTHING, item_of
+from assay.review.bootstrap import item_of
 from assay.review.identity import name_of
 from assay.store import Store
-from assay.store.records import ReviewItem, ReviewState, Ruling, Vote
+from assay.store.records import EVERYTHING, ReviewItem, ReviewState, Ruling, Vote
 from assay.telemetry.recorder import new_id
+
+
+class Word(msgspec.Struct, frozen=True, kw_only=True):
+    """An expert's word: who gives it, why, and when."""
+
+    by: str
+    why: str = ""
+    at: datetime = msgspec.field(default_factory=lambda: datetime.now(UTC))
 
 
 class Ruled(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,26 +64,10 @@ class Correction(msgspec.Struct, frozen=True, kw_only=True):
 Change = Callable[[Line], Line | None]
 
 
-def promote(
-    store: Store,
-    path: Path,
-    ids: Sequence[str],
-    *,
-    by: str,
-    why: str = "",
-    now: datetime | None = None,
-) -> Ruled:
+def promote(store: Store, path: Path, ids: Sequence[str], word: Word) -> Ruled:
     """Make bootstrap rows the chair's own. A row that is the chair's already stays as it is."""
-    return _rule(
-        store,
-        path,
-        ids,
-        lambda line: gold_jsonl.edited_line(line, source="chair"),
-        "approved",
-        by,
-        why or "read and approved",
-        now,
-    )
+    given = word if word.why else msgspec.structs.replace(word, why="read and approved")
+    return _rule(store, path, ids, _promoted, "approved", given)
 
 
 def correct(
@@ -74,35 +75,30 @@ def correct(
     path: Path,
     id: str,
     correction: Correction,
+    word: Word,
     *,
-    by: str,
-    why: str,
-    now: datetime | None = None,
     also: Sequence[Ruling] = (),
 ) -> Ruled:
     """Change a row and make it the chair's own. A chair's row can be corrected again. `also` are
     rulings that led to the correction: they are recorded with it or not at all."""
-    _say_why(why, "correct")
-    return _rule(
-        store, path, [id], lambda line: _corrected(line, correction), "approved", by, why, now, also
-    )
+    _say_why(word, "correct")
+
+    def change(line: Line) -> Line:
+        return _corrected(line, correction)
+
+    return _rule(store, path, [id], change, "approved", word, also)
 
 
-def reject(
-    store: Store, path: Path, ids: Sequence[str], *, by: str, why: str, now: datetime | None = None
-) -> Ruled:
+def reject(store: Store, path: Path, ids: Sequence[str], word: Word) -> Ruled:
     """Take rows out of the gold set. The bootstrap does not bring a rejected query back."""
-    _say_why(why, "reject")
-    return _rule(store, path, ids, lambda line: None, "rejected", by, why, now)
+    _say_why(word, "reject")
+    return _rule(store, path, ids, lambda line: None, "rejected", word)
 
 
-def reopen(
-    store: Store, path: Path, id: str, *, by: str, why: str = "", now: datetime | None = None
-) -> Ruled:
+def reopen(store: Store, path: Path, id: str, word: Word) -> Ruled:
     """Take a rejection back: the row is in the file again and waits; one that was the chair's is
     the chair's again."""
-    _say_who(by)
-    at = now or datetime.now(UTC)
+    _say_who(word)
     with _locked(path):
         lines = gold_jsonl.read_lines(path)
         gold = name_of(store, path, claim=False)
@@ -116,15 +112,17 @@ def reopen(
         ruling = Ruling(
             item=item,
             state=state,
-            by=by,
-            at=at,
-            reason=why or "rejection taken back",
+            by=word.by,
+            at=word.at,
+            reason=word.why or "rejection taken back",
             after=msgspec.to_builtins(row),
         )
         _record(store, path, [ruling], lines)
-    return Ruled(
-        state=state, ids=(id,), already=(), approval=gold_jsonl.approval(gold_jsonl.rows(lines))
-    )
+    return Ruled(state=state, ids=(id,), already=(), approval=_approval(lines))
+
+
+def _approval(lines: Sequence[Line]) -> Approval:
+    return gold_jsonl.approval(gold_jsonl.rows(lines))
 
 
 def _before_rejection(store: Store, item: ReviewItem) -> GoldRow:
@@ -153,43 +151,53 @@ def _locked(path: Path) -> Iterator[None]:
         yield
 
 
-def _say_who(by: str) -> None:
-    if not by.strip():
+def _say_who(word: Word) -> None:
+    if not word.by.strip():
         raise InputError("say who decides", hint="Give the name with --by.")
 
 
-def _say_why(why: str, what: str) -> None:
-    if not why.strip():
+def _say_why(word: Word, what: str) -> None:
+    if not word.why.strip():
         raise InputError(f"to {what} a row, say why", hint="Give the reason with --why.")
+
+
+# ── changes ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def _promoted(line: Line) -> Line:
+    return gold_jsonl.edited_line(line, source="chair")
 
 
 def _corrected(line: Line, correction: Correction) -> Line:
     assert line.row is not None
-    given = {
+    texts = {
         name: value
         for name in ("query", "practice_area", "note")
         if (value := getattr(correction, name)) is not None
     }
-    if not given.get("query", "x").strip():
+    if not texts.get("query", "x").strip():
         raise InputError("a gold row needs a query", where=line.row.id)
-    ids = line.row.relevant_case_law_ids if correction.relevant is None else correction.relevant
-    stray = [id for id in correction.remove if id not in line.row.relevant_case_law_ids]
-    if stray:
+    ids = _corrected_ids(line.row, correction)
+    return gold_jsonl.edited_line(line, **texts, relevant_case_law_ids=ids, source="chair")
+
+
+def _corrected_ids(row: GoldRow, correction: Correction) -> tuple[str, ...]:
+    unknown = [id for id in correction.remove if id not in row.relevant_case_law_ids]
+    if unknown:
         raise InputError(
-            f"the row has no document {stray[0]!r} to remove",
-            where=line.row.id,
-            hint=f"It has {', '.join(line.row.relevant_case_law_ids)}.",
+            f"the row has no document {unknown[0]!r} to remove",
+            where=row.id,
+            hint=f"It has {', '.join(row.relevant_case_law_ids)}.",
         )
-    ids = tuple(
-        id
-        for id in dict.fromkeys((*ids, *correction.add))
-        if id.strip() and id not in correction.remove
-    )
+    before = row.relevant_case_law_ids if correction.relevant is None else correction.relevant
+    wanted = dict.fromkeys((*before, *correction.add))
+    ids = tuple(id for id in wanted if id.strip() and id not in correction.remove)
     if not ids:
-        raise InputError(
-            "no document would be left", where=line.row.id, hint="Reject the row instead."
-        )
-    return gold_jsonl.edited_line(line, **given, relevant_case_law_ids=ids, source="chair")
+        raise InputError("no document would be left", where=row.id, hint="Reject the row instead.")
+    return ids
+
+
+# ── file and record ───────────────────────────────────────────────────────────────────────────────
 
 
 def _rule(
@@ -198,13 +206,12 @@ def _rule(
     ids: Sequence[str],
     change: Change,
     state: ReviewState,
-    by: str,
-    why: str,
-    now: datetime | None,
+    word: Word,
     also: Sequence[Ruling] = (),
 ) -> Ruled:
-    _say_who(by)
-    at = now or datetime.now(UTC)
+    """Change the rows with these ids, and record it. A row that would stay the same keeps its bytes
+    and is named as `already` so."""
+    _say_who(word)
     with _locked(path):
         lines = gold_jsonl.read_lines(path)
         places = {id: _place(lines, path, id) for id in dict.fromkeys(ids)}
@@ -215,27 +222,27 @@ def _rule(
         kept = [line for line in new if line is not None]
         gold = name_of(store, path)
         queued = _queued(store, gold)
-        theirs = {
-            row.key for row in gold_jsonl.rows(lines) if row.source == "bootstrap"
-        }  # these wait for themselves
-        waiting = {
-            item.id
-            for item in queued.values()
-            if item.state == "pending_review" and item.key not in theirs
-        }
-        items = {id: _item(queued, lines[place], gold, at) for id, place in places.items()}
-        rulings = [  # a row that was made the chair's by hand may still wait in the queue
-            _ruling(items[id], lines[place], changed[place], state, by, why, at)
-            for id, place in places.items()
-            if id not in already or items[id].id in waiting
-        ]
+        waiting = _waiting_for_others(queued, lines)
+        rulings = []
+        for id, place in places.items():
+            item = _item(queued, lines[place], gold, word.at)
+            # a row that was made the chair's by hand may still wait in the queue
+            if id not in already or item.id in waiting:
+                rulings.append(_ruling(item, lines[place], changed[place], state, word))
         if rulings or also:
-            rulings += also
-            _record(store, path, rulings, kept)
+            _record(store, path, [*rulings, *also], kept)
     done = tuple(id for id in places if id not in already)
-    return Ruled(
-        state=state, ids=done, already=already, approval=gold_jsonl.approval(gold_jsonl.rows(kept))
-    )
+    return Ruled(state=state, ids=done, already=already, approval=_approval(kept))
+
+
+def _waiting_for_others(queued: Mapping[str, ReviewItem], lines: Sequence[Line]) -> set[str]:
+    """What waits, but for a row that the bootstrap still has: that waits for itself."""
+    bootstrapped = {row.key for row in gold_jsonl.rows(lines) if row.source == "bootstrap"}
+    return {
+        item.id
+        for item in queued.values()
+        if item.state == "pending_review" and item.key not in bootstrapped
+    }
 
 
 def _same(before: Line, after: Line | None) -> bool:
@@ -286,49 +293,40 @@ def _queued(store: Store, gold: str) -> dict[str, ReviewItem]:
     }
 
 
-def _item(queued: dict[str, ReviewItem], line: Line, gold: str, at: datetime) -> ReviewItem:
+def _item(queued: Mapping[str, ReviewItem], line: Line, gold: str, at: datetime) -> ReviewItem:
     assert line.row is not None
     return queued.get(line.row.id) or queued.get(line.row.key) or item_of(line.row, gold, at)
 
 
 def _ruling(
-    item: ReviewItem,
-    before: Line,
-    after: Line | None,
-    state: ReviewState,
-    by: str,
-    why: str,
-    at: datetime,
+    item: ReviewItem, before: Line, after: Line | None, state: ReviewState, word: Word
 ) -> Ruling:
     assert before.row is not None
-    row, new = before.row, after.row if after is not None else None
+    new_row = after.row if after is not None else None
     return Ruling(
         item=item,
         state=state,
-        by=by,
-        at=at,
-        reason=why,
-        votes=tuple(_votes(item.gold, row, new, by, why, at)),
-        before=msgspec.to_builtins(row),
-        after=msgspec.to_builtins(new) if new is not None else None,
+        by=word.by,
+        at=word.at,
+        reason=word.why,
+        votes=tuple(_votes(item.gold, before.row, new_row, word)) if new_row is not None else (),
+        before=msgspec.to_builtins(before.row),
+        after=msgspec.to_builtins(new_row) if new_row is not None else None,
     )
 
 
-def _votes(
-    gold: str, row: GoldRow, new: GoldRow | None, by: str, why: str, at: datetime
-) -> Iterator[Vote]:
-    """What the expert's word says about each document. Rejecting a query says nothing about
-    documents."""
-    right = new.relevant_case_law_ids if new is not None else ()
-    for doc_id in dict.fromkeys((*row.relevant_case_law_ids, *right)) if new is not None else ():
+def _votes(gold: str, before: GoldRow, after: GoldRow, word: Word) -> Iterator[Vote]:
+    """What the expert's word says about each document that the row has or had."""
+    right = after.relevant_case_law_ids
+    for doc_id in dict.fromkeys((*before.relevant_case_law_ids, *right)):
         yield Vote(
             id=new_id(),
             gold=gold,
-            query_id=row.id,
+            query_id=before.id,
             doc_id=doc_id,
             grade=int(doc_id in right),
-            judge=by,
-            at=at,
-            rationale=why,
+            judge=word.by,
+            at=word.at,
+            rationale=word.why,
             source="gate",
         )

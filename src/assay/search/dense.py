@@ -16,15 +16,21 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from assay.core import plugins
 from assay.core.errors import EngineError, InputError
 from assay.search.arrays import Floats, unit_rows
-from assay.search.static import StaticEncoder
 from assay.search.views import Parts
 
 # minilm-l6 is all-MiniLM-L6-v2 (Apache-2.0), int8; opinions-en-1 is the same, fine-tuned on the
 # questions of opinions (docs/experiments/02-encoder.md)
-SHIPPED = ("minilm-l6", "opinions-en-1", "static-fi-1", "static-he-1")
-DIMENSIONS = 384  # of both
+SHIPPED = {
+    "minilm-l6": "assay.search.dense:OnnxEncoder",
+    "opinions-en-1": "assay.search.dense:OnnxEncoder",
+    "static-fi-1": "assay.search.static:StaticEncoder",
+    "static-he-1": "assay.search.static:StaticEncoder",
+}
+ENCODERS = plugins.Kind(name="encoder", group="assay.encoders", built_in=SHIPPED)
+DIMENSIONS = 384  # of minilm-l6 and opinions-en-1
 QUERY_TOKENS = 128
 CITED_TOKENS = 24
 MAX_CHARACTERS = 20_000  # of a text that the tokenizer reads
@@ -180,13 +186,16 @@ def _whole(parts: Parts) -> str:
 
 @cache
 def named_encoder(name: str) -> Encoder:
-    """By name: a shipped one, `openai:MODEL@URL` or `st:NAME`."""
-    if name in SHIPPED:
-        return StaticEncoder(name) if name.startswith("static-") else OnnxEncoder(name)
+    """By name: a shipped one, `openai:MODEL@URL`, `st:NAME`, or one that another package adds: a
+    class or function that is called with the name."""
     if name.startswith("openai:"):
         return EndpointEncoder(name)
     if name.startswith("st:"):
         return SentenceEncoder(name)
-    raise InputError(
-        f"unknown encoder {name!r}", hint=f"Known: {', '.join(SHIPPED)}, openai:MODEL@URL, st:NAME."
-    )
+    if name not in SHIPPED and not plugins.is_added(ENCODERS, name):
+        known = ", ".join(plugins.names(ENCODERS))
+        raise InputError(
+            f"unknown encoder {name!r}", hint=f"Known: {known}, openai:MODEL@URL, st:NAME."
+        )
+    made: Encoder = plugins.load(ENCODERS, name)(name)
+    return made

@@ -17,10 +17,12 @@ import numpy as np
 
 from assay.core.types import Document, Hit, SearchEngine
 from assay.language.analysis import UNSEEN
+from assay.law.places import Cited, sections_named, without_sections
 from assay.search import snippets
 from assay.search.arrays import Array
 from assay.search.index import Index
 from assay.search.signals import Signals, SoftQuestion, soft_signals, stem_signals
+from assay.search.views import SEPARATOR
 
 MAX_QUERY = 20_000  # characters that are read of a query
 LIKE_TERMS = 40  # of a document, when it stands as a question
@@ -92,7 +94,9 @@ class Engine(SearchEngine):
         if self._index.profile.kind == "soft":
             document = self._lookup(doc_id) if self._lookup else None
             text = f"{document.title} {document.text}"[:LIKE_CHARACTERS] if document else ""
-            hits = self.search(without_sections(text), top_k + 1, allowed=allowed)
+            hits = self.search(
+                without_sections(text, self._index.profile.language), top_k + 1, allowed=allowed
+            )
         else:
             vector = None if self._index.vectors is None else self._index.vectors[row]
             signals = stem_signals(self._index, "", self._telling_terms(row), vector)
@@ -113,7 +117,8 @@ class Engine(SearchEngine):
         return [counts.vocabulary[terms[place]] for place in best]
 
     def _soft_signals(self, text: str) -> Signals:
-        named = sections_named(text)
+        language = self._index.profile.language
+        named = sections_named(text, language)
         if not named or not any(self._index.sections):
             return soft_signals(self._index, SoftQuestion(text=text))
         question = SoftQuestion(
@@ -121,7 +126,7 @@ class Engine(SearchEngine):
             sections_named=np.array(
                 [_is_named(section, named) for section in self._index.sections]
             ),
-            rest=without_sections(text),
+            rest=without_sections(text, language),
         )
         return soft_signals(self._index, question)
 
@@ -205,25 +210,18 @@ def _printable(query: str) -> str:
 
 # ── sections that a question names ────────────────────────────────────────────────────────────────
 
-_FINNISH_SECTION = re.compile(r"(\d+)\s?([a-z]?)\s?§(?::?\w*)(?:\s+(\d+)\s+mom\w*)?", re.IGNORECASE)
-_HEBREW_SECTION = re.compile(
-    r"(?:^|[^\u05d0-\u05ea])[\u05d5\u05d1\u05dc\u05de\u05e9\u05d4]{0,2}סעי(?:ף|פים)\s+"
-    r"(\d+[\u05d0-\u05ea]{0,3}\d*)(?:\(([\u05d0-\u05ea]\d?|\d+)\))?"
-)
 
-
-def sections_named(text: str) -> list[tuple[str, str]]:
-    """(section, moment) of each section the question names: "110 a §:n 3 momentti", "סעיף 197"."""
-    found = [(f"{m[1]}{m[2].lower()}", m[3] or "") for m in _FINNISH_SECTION.finditer(text)]
-    found += [(m[1], m[2] or "") for m in _HEBREW_SECTION.finditer(text)]
-    return list(dict.fromkeys(found))
-
-
-def without_sections(text: str) -> str:
-    return _HEBREW_SECTION.sub(" ", _FINNISH_SECTION.sub(" ", text))
-
-
-def _is_named(section: str, named: list[tuple[str, str]]) -> float:
-    """1 for the moment that is named, or any of a named section; half for another moment of it."""
-    number, _, moment = section.partition(":")
-    return max((1.0 if not m or m == moment else 0.5 for n, m in named if n == number), default=0.0)
+def _is_named(place: str, named: list[Cited]) -> float:
+    """1 for the moment that is named, or any of a named section; half for another moment of it.
+    `place` is as an index keeps it; a chapter or schedule that is not known refutes nothing."""
+    if not place:
+        return 0.0
+    section, moment, chapter, schedule = place.split(SEPARATOR)
+    shares = [
+        1.0 if cited.has_moment(moment) else 0.5
+        for cited in named
+        if cited.has_section(section)
+        and (not cited.chapter or not chapter or cited.chapter == chapter)
+        and (not cited.schedule or cited.schedule == schedule)
+    ]
+    return max(shares, default=0.0)

@@ -29,10 +29,8 @@ from assay.language.analysis import (
     English,
     analyzer,
     grams,
-    guess_language,
-    is_foreign,
-    language_code,
 )
+from assay.language.detect import detect, is_foreign, language_code
 from assay.search.arrays import Array, Floats
 from assay.search.dense import named_encoder
 from assay.search.learned import LEARNED, document_vectors, word_vectors
@@ -62,7 +60,7 @@ class Index:
     vectors: Floats | None = None
     acts: list[str] = field(default_factory=list)
     act_of: Array = field(default_factory=lambda: np.empty(0, np.int32))
-    sections: list[str] = field(default_factory=list)  # "110a:3" of each document of an act
+    sections: list[str] = field(default_factory=list)  # of each document, as views.py writes it
     transitional: Array = field(default_factory=lambda: np.empty(0, np.bool_))
     word_vectors: Floats | None = None  # of index words, where they were learned from the corpus
 
@@ -146,8 +144,8 @@ def _language(stated: Sequence[str], views: Sequence[View]) -> str:
     sample = [f"{view.title} {view.body}"[:2_000] for view in views[:200]]
     if known:
         most = min(known, key=lambda code: (-known[code], code))
-        return guess_language(sample) if is_foreign(" ".join(sample), most) else most
-    return guess_language(sample)
+        return detect(sample) if is_foreign(" ".join(sample), most) else most
+    return detect(sample)
 
 
 # ── stems ─────────────────────────────────────────────────────────────────────────────────────────

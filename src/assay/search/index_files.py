@@ -30,7 +30,7 @@ from assay.search.lexical import Bm25, Counts
 from assay.search.profile import Profile
 from assay.search.soft import Lookalikes, SoftView, unseen
 
-FORMAT = 5
+FORMAT = 6
 MANIFEST = "index.json"
 WRITTEN = "written.txt"  # the end mark of a data folder
 STALE = 3_600.0  # seconds after which a folder without the end mark is given up

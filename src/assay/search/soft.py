@@ -25,7 +25,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from assay.language.analysis import Analyzer, without_dots
+from assay.language.analysis import Analyzer
+from assay.language.finnish import without_dots
 from assay.search.arrays import TINY, Array, Doubles, offsets_of
 from assay.search.lexical import Counts
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from assay.core.types import Document
+from assay.core.types import Document, Locator
+from assay.law.places import normal_chapter
 
 # titles of provisions that say from when on an act applies
 TRANSITIONAL = re.compile(
@@ -25,6 +26,7 @@ REPEALED = re.compile(
 ASKS_WHEN = re.compile(
     r"siirtym|voimaan|kumot|transition|into force|repeal|הורא\w+ מעבר|תחולה|תחיל|בוטל", re.I
 )
+SEPARATOR = "\t"  # between the steps of a place
 SHORT_FIELDS = ("question", "question_synthetic", "conclusion", "conclusion_synthetic", "summary")
 
 
@@ -43,7 +45,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     short: str
     tags: str
     group: str  # the section this moment belongs to, or nothing
-    section: str  # "110a:3": what a question may name
+    section: str  # section, moment, chapter and schedule: what a question may name
     act: str
     is_transitional: bool  # says from when on the act applies, or that it is repealed
     dense: Parts  # what the encoder reads
@@ -59,7 +61,7 @@ def view_of(document: Document) -> View:
     if locator and locator.section:
         place = (locator.doc_id, metadata.get("schedule"), metadata.get("chapter"), locator.section)
         group = "\0".join(str(step or "") for step in place)
-        section = f"{locator.section}:{locator.moment or ''}"
+        section = _named_place(locator, metadata.get("chapter"), metadata.get("schedule"))
         act = locator.doc_id or ""
     heading = fields.get("section_title") or metadata.get("section_title") or ""
     title = str(heading) if group else document.title
@@ -78,6 +80,17 @@ def view_of(document: Document) -> View:
         is_transitional=bool(group and is_later),
         dense=_dense_parts(document, title, body),
     )
+
+
+def _named_place(locator: Locator, chapter: object, schedule: object) -> str:
+    """A corpus of an earlier version has chapter and schedule in its metadata alone."""
+    steps = (
+        locator.section,
+        locator.moment,
+        locator.chapter or normal_chapter(chapter),
+        locator.schedule or schedule,
+    )
+    return SEPARATOR.join(str(step or "").replace(SEPARATOR, " ") for step in steps)
 
 
 def section_texts(views: Sequence[View]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Protocol
 
 from assay.core.errors import AssayError, InputError
 from assay.store.records import (
@@ -18,6 +18,7 @@ from assay.store.records import (
     Ruling,
     RunRecord,
     SearchLog,
+    StoreFacts,
     Support,
     Vote,
 )
@@ -42,14 +43,13 @@ class NoStore(InputError):
 class Store(Protocol):
     """What every backend promises; tests/store/test_store_contract.py holds every backend to it.
 
-    - Every method is one transaction: all of it happens or none.
-    - A method that returns has made its change durable and visible to every other connection.
-    - Writing the same thing twice (same id, or same identity where there is one) changes nothing the second time.
-    - Votes and audit entries are never changed or removed, and the database itself refuses to.
-    - Concurrent writers wait for each other; none sees an error because another one is writing.
-    - Unreachable is `StoreUnavailable`; anything else that fails is `StoreError`. No driver error escapes. An address
-      that names no store is `InputError`.
-    """
+    - Every method is one transaction: all of it happens or none. - A method that returns has made
+    its change durable and visible to every other connection. - Writing the same thing twice (same
+    id, or same identity where there is one) changes nothing the second time. - Votes and audit
+    entries are never changed or removed, and the database itself refuses to. - Concurrent writers
+    wait for each other; none sees an error because another one is writing. - Unreachable is
+    `StoreUnavailable`; anything else that fails is `StoreError`. No driver error escapes. An
+    address that names no store is `InputError`."""
 
     address: str  # without its password
     created: bool  # whether opening it made it
@@ -167,7 +167,7 @@ class Store(Protocol):
     def audit(self, *, subject: str = "", action: str = "", limit: int = 100) -> list[AuditEntry]:
         """Entries, the newest first."""
 
-    def health(self) -> dict[str, Any]:
+    def health(self) -> StoreFacts:
         """Backend, version, schema revision and row counts."""
 
     def close(self) -> None: ...

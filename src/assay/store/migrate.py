@@ -49,8 +49,9 @@ def downgrade(engine: Engine, to: str = "base") -> None:
 def revision(connection: Connection) -> str | None:
     if not inspect(connection).has_table("alembic_version"):
         return None
-    found: str | None = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
-    return found
+    asked = text("SELECT version_num FROM alembic_version")
+    number: str | None = connection.execute(asked).scalar()
+    return number
 
 
 def _migrate(connection: Connection, to: str) -> None:

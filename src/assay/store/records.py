@@ -8,12 +8,15 @@ from typing import Any, Literal
 
 import msgspec
 
+Kept = dict[str, Any]  # a JSON object, kept as it was given
+
 FeedbackKind = Literal["citation", "vote", "click"]
 ReviewState = Literal["pending_review", "approved", "rejected", "published"]
 ReviewKind = Literal["gold_row", "judgment"]
 
 REVIEW_STATES: tuple[ReviewState, ...] = ("pending_review", "approved", "rejected", "published")
 LOST = "its row is no longer in the gold set"  # why what waited is withdrawn
+EVERYTHING = 2**31 - 1  # a limit that is none
 CITATION_SCORE = 3  # a decision relied on it
 VOTE_SCORE = 2  # a person said it is right
 CLICK_SCORE = 1  # a person opened it
@@ -136,8 +139,8 @@ class Ruling(msgspec.Struct, frozen=True, kw_only=True):
     at: datetime
     reason: str = ""
     votes: tuple[Vote, ...] = ()
-    before: dict[str, Any] | None = None
-    after: dict[str, Any] | None = None
+    before: Kept | None = None
+    after: Kept | None = None
 
 
 class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -149,8 +152,8 @@ class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):
     action: str
     subject: str
     reason: str = ""
-    before: dict[str, Any] | None = None
-    after: dict[str, Any] | None = None
+    before: Kept | None = None
+    after: Kept | None = None
 
 
 class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -163,7 +166,16 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     gold: str
     gold_fingerprint: str = ""
     corpus_fingerprint: str = ""
-    results: dict[str, Any] = {}
+    results: Kept = {}
+
+
+class StoreFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What a store says of itself: the database behind it, its schema, and rows by table."""
+
+    backend: str
+    version: str
+    schema: str
+    rows: dict[str, int]
 
 
 class Purged(msgspec.Struct, frozen=True, kw_only=True):

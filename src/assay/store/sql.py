@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 
 from assay.store import log_rows, migrate, reviews
 from assay.store.database import address, connect, read, write
@@ -22,6 +21,7 @@ from assay.store.records import (
     Ruling,
     RunRecord,
     SearchLog,
+    StoreFacts,
     Support,
     Vote,
 )
@@ -150,7 +150,7 @@ class SqlStore:
         )
 
     def rule(self, rulings: Sequence[Ruling], *, then: Callable[[], None] = lambda: None) -> None:
-        def work(connection: Any) -> None:
+        def work(connection: Connection) -> None:
             reviews.rule(connection, rulings)
             then()
 
@@ -180,21 +180,17 @@ class SqlStore:
             self._engine, lambda connection: reviews.audit(connection, subject, action, limit)
         )
 
-    def health(self) -> dict[str, Any]:
-        def work(connection: Any) -> dict[str, Any]:
-            version = (
-                "SHOW server_version"
-                if connection.dialect.name == "postgresql"
-                else "SELECT sqlite_version()"
-            )
-            return {
-                "backend": connection.dialect.name,
-                "version": connection.execute(text(version)).scalar(),
-                "schema": migrate.revision(connection),
-                "rows": {
-                    name: reviews.count(connection, table)
-                    for name, table in metadata.tables.items()
-                },
-            }
+    def health(self) -> StoreFacts:
+        return read(self._engine, _facts)
 
-        return read(self._engine, work)
+
+def _facts(connection: Connection) -> StoreFacts:
+    backend = connection.dialect.name
+    version = "SHOW server_version" if backend == "postgresql" else "SELECT sqlite_version()"
+    tables = metadata.tables.items()
+    return StoreFacts(
+        backend=backend,
+        version=str(connection.execute(text(version)).scalar()),
+        schema=migrate.revision(connection) or "",
+        rows={name: reviews.count(connection, table) for name, table in tables},
+    )

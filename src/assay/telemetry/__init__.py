@@ -24,12 +24,13 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 from assay.core.workspace import default_store
 from assay.store import open_store
-from assay.telemetry.recorder import Counts, Recorder
+from assay.telemetry.recorder import Counts, Recorder, Recording
 from assay.telemetry.redact import Redaction
 
 __all__ = [
     "Counts",
     "Recorder",
+    "Recording",
     "Redaction",
     "configure",
     "counts",
@@ -49,11 +50,12 @@ _lock = threading.Lock()
 def configure(
     store: str | Path = "", *, redactions: Iterable[str | Redaction] = (), **options: Any
 ) -> Recorder:
-    """Say where searches are logged. `options` are those of `Recorder`: retention_days, capacity,
+    """Say where searches are logged. `options` are those of `Recording`: retention_days, capacity,
     batch, …"""
     global _recorder
     target = store or default_store()
-    made = Recorder(lambda: open_store(target), redactions=redactions, **options)
+    recording = Recording(redactions=tuple(redactions), **options)
+    made = Recorder(lambda: open_store(target), recording)
     with _lock:
         old, _recorder = _recorder, made
     if old is not None:

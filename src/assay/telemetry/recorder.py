@@ -18,7 +18,7 @@ import random
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from numbers import Real
@@ -32,16 +32,14 @@ from assay.store.records import CLICK_SCORE, VOTE_SCORE, AuditEntry, Feedback, S
 from assay.telemetry.feedback import days_before
 from assay.telemetry.redact import Redaction, redacted, redactor
 
-MAX_SHOWN = (
-    200  # nobody looks further, and a caller that passes a million ids must not pay for them
-)
+# nobody looks further, and a caller that passes a million ids must not pay for them
+MAX_SHOWN = 200
 MAX_QUERY = 10_000
 PIECE = 16  # records written before callers get a chance: about a millisecond of the interpreter
 ASIDE = 0.001  # seconds
 _log = logging.getLogger("assay.telemetry")
-_dice = (
-    random.Random()
-)  # our own: a program that seeds the common one must not repeat ids, nor a forked child
+# our own: a program that seeds the common one must not repeat ids, nor a forked child
+_dice = random.Random()
 os.register_at_fork(after_in_child=_dice.seed)
 
 
@@ -58,6 +56,19 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
     last_error: str = ""
 
 
+class Recording(msgspec.Struct, frozen=True, kw_only=True):
+    """How searches are recorded: how many may wait (`capacity`), how many are written at once
+    (`batch`) and how often one looks (`interval`, seconds); what is taken out of queries, and after
+    how many days a search is forgotten; how long closing may take (seconds)."""
+
+    capacity: int = 10_000
+    batch: int = 500
+    interval: float = 0.25
+    redactions: Sequence[str | Redaction] = ()
+    retention_days: float | None = None
+    close_timeout: float = 5.0
+
+
 class Recorder:
     """`open_store` is called in the writer's thread, at the first record, and again after a
     fork."""
@@ -65,33 +76,23 @@ class Recorder:
     def __init__(
         self,
         open_store: Callable[[], Store],
-        *,
-        capacity: int = 10_000,
-        batch: int = 500,
-        interval: float = 0.25,
-        redactions: Iterable[str | Redaction] = (),
-        retention_days: float | None = None,
-        close_timeout: float = 5.0,
+        recording: Recording = Recording(),  # noqa: B008 - frozen
     ) -> None:
-        self._open_store, self._capacity, self._batch, self._interval = (
-            open_store,
-            capacity,
-            batch,
-            interval,
-        )
-        self._rules = redactor(redactions)
+        self._open_store = open_store
+        self._capacity, self._batch = recording.capacity, recording.batch
+        self._interval, self._close_timeout = recording.interval, recording.close_timeout
+        self._rules = redactor(recording.redactions)
         self._retention = None
-        if retention_days is not None:
-            self._retention = (now := datetime.now(UTC)) - days_before(now, retention_days)
-        self._close_timeout = close_timeout
+        if recording.retention_days is not None:
+            now = datetime.now(UTC)
+            self._retention = now - days_before(now, recording.retention_days)
         self._reset()
         atexit.register(self.close)
 
     def _reset(self) -> None:
         self._pid = os.getpid()
-        self._queue: deque[SearchLog | Feedback] = (
-            deque()
-        )  # append and popleft are safe without a lock
+        # append and popleft are safe without a lock
+        self._queue: deque[SearchLog | Feedback] = deque()
         self._lock = threading.Lock()  # of the counts; a caller takes it only for what is dropped
         self._thread: threading.Thread | None = None
         self._store: Store | None = None

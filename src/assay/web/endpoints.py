@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from assay.core.errors import InputError
-from assay.workbench.desk import Desk, search_from
+from assay.workbench import health, logs
+from assay.workbench.backlog import metrics as backlog_figures
+from assay.workbench.opening import Service
 
 MAX_BODY = 4 * 2**20
 MAX_RECORDS = 1000
@@ -19,33 +19,29 @@ MAX_RECORDS = 1000
 
 async def log(request: Request) -> Response:
     """One search or a list of them. Answers at once: the store is written behind."""
-    rows = await _rows(request)
-    searches = [search_from(row, f"[{number}]") for number, row in enumerate(rows)]
-    recorder = _desk(request).recorder
-    if recorder is None:
-        raise InputError("this server does not record searches")
-    dropped = sum(not recorder.put(search) for search in searches)
-    answer = {"ids": [search.id for search in searches], "dropped": dropped}
-    return JSONResponse(
-        answer, status_code=503 if dropped else 202, headers={"Retry-After": "5"} if dropped else {}
-    )
+    logged = logs.log_searches(service_of(request), await _rows(request))
+    answer = _json(logged, 503 if logged.dropped else 202)
+    if logged.dropped:
+        answer.headers["Retry-After"] = "5"
+    return answer
 
 
 async def feedback(request: Request) -> Response:
     """Clicks and votes."""
-    rows = [(f"[{number}]", row) for number, row in enumerate(await _rows(request))]
-    done = await run_in_threadpool(_desk(request).record_feedback, rows)
+    sent = _placed(await _rows(request))
+    done = await run_in_threadpool(logs.record_feedback, service_of(request), sent)
     return _json(done, 202)
 
 
 async def decisions(request: Request) -> Response:
     """Finalised decisions. `?corpus=NAME` resolves citations in their text; `?same_case=1` keeps to
     their own case."""
-    rows = [(f"[{number}]", row) for number, row in enumerate(await _rows(request))]
+    sent = _placed(await _rows(request))
     asked = request.query_params
     done = await run_in_threadpool(
-        _desk(request).record_decisions,
-        rows,
+        logs.record_decisions,
+        service_of(request),
+        sent,
         corpus=asked.get("corpus", ""),
         same_case=asked.get("same_case") == "1",
     )
@@ -53,34 +49,35 @@ async def decisions(request: Request) -> Response:
 
 
 def diagnostics(request: Request) -> Response:
-    found = _desk(request).diagnostics(probe=request.query_params.get("probe") == "1")
-    return _json(found, 200 if found["store"].get("status") == "ok" else 503)
+    probe = request.query_params.get("probe") == "1"
+    parts = health.diagnostics(service_of(request), probe=probe)
+    return _json(parts, 200 if parts.store.status == "ok" else 503)
 
 
 def backlog(request: Request) -> Response:
-    return _json(_desk(request).metrics(gold=request.query_params.get("gold", "")))
+    gold = request.query_params.get("gold", "")
+    return _json(backlog_figures(service_of(request), gold=gold))
 
 
 def metrics(request: Request) -> Response:
-    return PlainTextResponse(
-        _desk(request).prometheus(), media_type="text/plain; version=0.0.4; charset=utf-8"
-    )
+    text = health.prometheus(service_of(request))
+    return PlainTextResponse(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
-def _desk(request: Request) -> Desk:
-    desk: Desk = request.app.state.desk
-    return desk
+def service_of(request: Request) -> Service:
+    service: Service = request.app.state.service
+    return service
 
 
-def _json(value: Any, status: int = 200) -> Response:
+def _json(value: object, status: int = 200) -> Response:
     return Response(msgspec.json.encode(value), status_code=status, media_type="application/json")
 
 
 async def body_of(request: Request) -> bytes:
     """The body, read no further than the limit."""
     body = bytearray()
-    async for part in request.stream():
-        body += part
+    async for chunk in request.stream():
+        body += chunk
         if len(body) > MAX_BODY:
             raise InputError(
                 f"the body is larger than {MAX_BODY // 2**20} MiB", hint="Send less at a time."
@@ -88,7 +85,7 @@ async def body_of(request: Request) -> bytes:
     return bytes(body)
 
 
-async def _rows(request: Request) -> list[Any]:
+async def _rows(request: Request) -> list[object]:
     """The body as a list of objects."""
     try:
         sent = msgspec.json.decode(await body_of(request))
@@ -100,6 +97,11 @@ async def _rows(request: Request) -> list[Any]:
             f"{len(rows)} records are more than {MAX_RECORDS}", hint="Send less at a time."
         )
     return rows
+
+
+def _placed(rows: list[object]) -> list[tuple[str, object]]:
+    """Each record with its place in the list, for complaints."""
+    return [(f"[{number}]", row) for number, row in enumerate(rows)]
 
 
 API_ROUTES = [

@@ -5,12 +5,10 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, quote, unquote
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -18,61 +16,57 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from assay.core.errors import AssayError, InputError
-from assay.web.endpoints import body_of
-from assay.web.words import RIGHT_TO_LEFT, WORDS, language_of
-from assay.workbench.desk import Correction, Desk
+from assay.reports.environment import template_environment
+from assay.reports.words import LANGUAGES, Words, language_of, page_words
+from assay.web.endpoints import body_of, service_of
+from assay.workbench import gold as gold_verbs
+from assay.workbench import review as review_verbs
+from assay.workbench.backlog import backlog
+from assay.workbench.dashboard import dashboard as dashboard_of
+from assay.workbench.gold import Correction
+from assay.workbench.opening import Service, gold_path
+from assay.workbench.review import ReviewItem
 
 HERE = Path(__file__).parent
-_pages = Environment(
-    loader=FileSystemLoader(HERE / "templates"),
-    autoescape=True,
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
-_pages.filters["day"] = lambda at: (
-    f"{at:%Y-%m-%d}" if isinstance(at, datetime) else str(at or "–")[:10]
-)
-_pages.filters["number"] = lambda value: (
-    "–" if value is None else f"{value:,.2f}".rstrip("0").rstrip(".")
-)
 
 
 def dashboard(request: Request) -> Response:
-    desk = _desk(request)
-    found = desk.backlog()
+    shown = dashboard_of(service_of(request))
     shares = [
-        (state, getattr(found, state))
+        (state, getattr(shown.backlog, state))
         for state in ("pending_review", "approved", "rejected", "published")
     ]
     return _render(
         request,
         "dashboard.html",
-        backlog=found,
+        backlog=shown.backlog,
         shares=shares,
-        strays=len(desk.strays()),
-        gold_sets=desk.gold_list(),
-        runs=desk.runs(limit=8).items,
-        audit=desk.store.audit(limit=8),
-        telemetry=desk.recorder.counts() if desk.recorder else None,
+        strays=shown.strays,
+        gold_sets=shown.gold_sets,
+        runs=shown.runs,
+        audit=shown.audit,
+        telemetry=shown.telemetry,
     )
 
 
 def review(request: Request) -> Response:
     """One item at a time; `?at=N` is its place in the queue."""
     place = _whole(request.query_params.get("at", "0"))
-    page = _desk(request).queue(limit=1, offset=place)
-    if not page.items and place:
+    item = _waiting_at(service_of(request), place)
+    if item is None and place:
         return RedirectResponse("/review", status_code=303)
     rejected = request.query_params.get("rejected", "")
-    return _review_page(
-        request, page.items[0] if page.items else None, place, last_rejected=rejected
-    )
+    return _review_page(request, item, place, last_rejected=rejected)
+
+
+def _waiting_at(service: Service, place: int) -> ReviewItem | None:
+    items = review_verbs.queue(service, limit=1, offset=place).items
+    return items[0] if items else None
 
 
 def _review_page(
     request: Request,
-    item: Any,
+    item: ReviewItem | None,
     place: int,
     *,
     status: int = 200,
@@ -81,15 +75,18 @@ def _review_page(
     last_rejected: str = "",
 ) -> Response:
     """The item, as it is in the store or as the expert has filled it in."""
-    desk = _desk(request)
-    pending = desk.backlog().pending_review
-    grades, note = tuple[int, ...](), ""
-    if item and item.kind == "judgment":
+    service = service_of(request)
+    pending = backlog(service).pending_review
+    grades: tuple[int, ...] = ()
+    note = ""
+    if item is not None and item.kind == "judgment":
         try:
-            grades = tuple(range(desk.top_grade(item) + 1)) if item.grade is None else ()
-            note = "accept_note" if desk.is_changed_by(item) else "vote_note"
+            if item.grade is None:
+                grades = tuple(range(review_verbs.top_grade(service, item) + 1))
+            changes = review_verbs.changes_the_set(service, item)
+            note = "accept_note" if changes else "vote_note"
         except InputError as error:  # its gold set is not here: it can be skipped or turned down
-            said = said or _in_words(request, _lost(desk, item, error))
+            said = said or _in_words(request, _lost(service, item, error))
     return _render(
         request,
         "review.html",
@@ -98,7 +95,7 @@ def _review_page(
         place=place,
         pending=pending,
         more=place + 1 < pending,
-        documents=desk.evidence(item) if item else [],
+        documents=review_verbs.evidence(service, item) if item is not None else [],
         grades=grades,
         note=note,
         last_rejected=last_rejected,
@@ -129,12 +126,12 @@ class Given:
 
 
 class Refused(InputError):
-    """What an expert cannot do, by its key in `words.toml`: it is said in the language of the
+    """What an expert cannot do, by its key in the words: it is said in the language of the
     page."""
 
     def __init__(self, key: str, **values: str) -> None:
         self.key, self.values = key, values
-        super().__init__(self.said(WORDS["en"]))
+        super().__init__(self.said(page_words("en")))
 
     def said(self, words: dict[str, str]) -> str:
         return words[f"refused {self.key}"].format(**self.values)
@@ -144,7 +141,7 @@ async def decide(request: Request) -> Response:
     """The expert's word. What cannot be done is said beside what the expert had filled in."""
     given = _given(await body_of(request))
     try:
-        query = await run_in_threadpool(_decide, _desk(request), given)
+        query = await run_in_threadpool(_decide, service_of(request), given)
         answer: Response = RedirectResponse(f"/review{query}", status_code=303)
     except AssayError as error:
         answer = await run_in_threadpool(_refused_page, request, given, error)
@@ -166,39 +163,41 @@ def _given(body: bytes) -> Given:
         )
     except ValueError as error:
         raise InputError(f"this form cannot be read: {error}") from error
-    one = {
-        name: form.get(name, [""])[0]
-        for name in ("item", "action", "by", "why", "note", "add", "grade")
-    }
-    seen = tuple(form["seen"]) if "seen" in form else None
+
+    def sent(name: str) -> str:
+        return form.get(name, [""])[0]
+
     return Given(
-        **one, place=_whole(form.get("place", [""])[0]), kept=tuple(form.get("doc", ())), seen=seen
+        item=sent("item"),
+        action=sent("action"),
+        by=sent("by"),
+        why=sent("why"),
+        note=sent("note"),
+        add=sent("add"),
+        grade=sent("grade"),
+        place=_whole(sent("place")),
+        kept=tuple(form.get("doc", ())),
+        seen=tuple(form["seen"]) if "seen" in form else None,
     )
 
 
 def _refused_page(request: Request, given: Given, error: AssayError) -> Response:
     said = _in_words(request, error)
     status = 400 if isinstance(error, InputError) else 503
-    desk = _desk(request)
+    service = service_of(request)
+    place = given.place
     try:
         if given.action == "undo":
-            items = desk.queue(limit=1, offset=given.place).items
+            waiting = _waiting_at(service, place)
             return _review_page(
-                request,
-                items[0] if items else None,
-                given.place,
-                status=status,
-                said=said,
-                last_rejected=given.item,
+                request, waiting, place, status=status, said=said, last_rejected=given.item
             )
-        found = desk.store.review_items(ids=[given.item])
-        if found and found[0].state == "pending_review":
-            return _review_page(
-                request, found[0], given.place, status=status, said=said, given=given
-            )
+        item = review_verbs.item_of(service, given.item)
+        if item is not None and item.state == "pending_review":
+            return _review_page(request, item, place, status=status, said=said, given=given)
     except AssayError:  # the store is away: the page does without it
         return _render(request, "refused.html", 503, said=said, given=given, query="", again=True)
-    query = found[0].query if found else ""
+    query = item.query if item is not None else ""
     return _render(
         request, "refused.html", status, said=said, given=given, query=query, again=False
     )
@@ -208,75 +207,74 @@ def _in_words(request: Request, error: AssayError) -> str:
     return error.said(_words(request)[1]) if isinstance(error, Refused) else str(error)
 
 
-def _lost(desk: Desk, item: Any, error: InputError) -> InputError:
+def _lost(service: Service, item: ReviewItem, error: InputError) -> InputError:
     """What failed, in the expert's words where the item has lost its row."""
-    return (
-        Refused("lost", ref=item.ref)
-        if not isinstance(error, Refused) and item in desk.strays(item.gold)
-        else error
-    )
+    if isinstance(error, Refused) or item not in review_verbs.strays(service, item.gold):
+        return error
+    return Refused("lost", ref=item.ref)
 
 
-_one_at_a_time = (
-    threading.Lock()
-)  # of two experts who press at once, the second hears what the first decided
+# of two experts who press at once, the second hears what the first decided
+_one_at_a_time = threading.Lock()
 
 
-def _decide(desk: Desk, given: Given) -> str:
+def _decide(service: Service, given: Given) -> str:
     with _one_at_a_time:
-        return _decided(desk, given)
+        return _decided(service, given)
 
 
-def _decided(desk: Desk, given: Given) -> str:
+def _decided(service: Service, given: Given) -> str:
+    """Do what the form asks; answers with where the review goes on."""
     if given.action not in ("approve", "reject", "undo"):
         raise Refused("action")
     if not given.by.strip():
         raise Refused("name")
     if given.action == "undo":
         gold, _, ref = given.item.rpartition("/")
-        desk.reopen(desk.gold_path(gold), ref, by=given.by, why=given.why)
+        path = gold_path(service, gold)
+        gold_verbs.reopen(service, path, ref, by=given.by, why=given.why)
         return f"?at={given.place}"
-    found = desk.store.review_items(ids=[given.item])
-    if not found:
+    item = review_verbs.item_of(service, given.item)
+    if item is None:
         raise Refused("gone")
-    item = found[0]
     if item.state != "pending_review":  # another expert was first, and this page is old
         raise Refused("decided", ref=item.ref, by=item.decided_by)
     if given.seen is not None and given.seen != item.doc_ids:
         raise Refused("changed", ref=item.ref)
     try:
-        return (_decide_judgment if item.kind == "judgment" else _decide_row)(desk, item, given)
+        decide_one = _decide_judgment if item.kind == "judgment" else _decide_row
+        return decide_one(service, item, given)
     except InputError as error:
-        raise _lost(desk, item, error) from error
+        raise _lost(service, item, error) from error
 
 
-def _decide_judgment(desk: Desk, item: Any, given: Given) -> str:
+def _decide_judgment(service: Service, item: ReviewItem, given: Given) -> str:
     grade = int(given.grade) if given.grade in tuple("0123456789") else None
     if given.action == "approve" and item.grade is None and grade is None:
         raise Refused("grade")
-    desk.rule_suggestion(
-        item.id, accept=given.action == "approve", by=given.by, why=given.why, grade=grade
+    accept = given.action == "approve"
+    review_verbs.rule_suggestion(
+        service, item.id, accept=accept, by=given.by, why=given.why, grade=grade
     )
     return f"?at={given.place}"
 
 
-def _decide_row(desk: Desk, item: Any, given: Given) -> str:
+def _decide_row(service: Service, item: ReviewItem, given: Given) -> str:
     added = tuple(line.strip() for line in given.add.splitlines() if line.strip())
     if given.action == "reject":
         if not given.why.strip():
             raise Refused("reason")
-        desk.reject_item(item, by=given.by, why=given.why)
+        review_verbs.reject_item(service, item, by=given.by, why=given.why)
         return f"?at={given.place}&rejected={_quoted(f'{item.gold}/{item.ref}')}"
-    path = desk.gold_path(item.gold)
+    path = gold_path(service, item.gold)
     if not given.kept and not added:
         raise Refused("documents")
     if added or given.kept != item.doc_ids or given.note:
         correction = Correction(relevant=given.kept, add=added, note=given.note or None)
-        desk.correct(
-            path, item.ref, correction, by=given.by, why=given.why or "corrected on the review page"
-        )
+        why = given.why or "corrected on the review page"
+        gold_verbs.correct(service, path, item.ref, correction, by=given.by, why=why)
     else:
-        desk.promote(path, [item.ref], by=given.by, why=given.why)
+        gold_verbs.promote(service, path, [item.ref], by=given.by, why=given.why)
     return f"?at={given.place}"
 
 
@@ -288,30 +286,29 @@ def _words(request: Request) -> tuple[str, dict[str, str]]:
     """The language of the reader, and its words."""
     asked = request.query_params.get("lang", "") or request.cookies.get("assay_lang", "")
     language = language_of(asked, request.headers.get("accept-language", ""))
-    return language, WORDS["en"] | WORDS[language]
+    return language, page_words(language)
 
 
 def _render(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
     language, words = _words(request)
     given = values.get("given")
-    html = _pages.get_template(template).render(
-        t=words,
-        lang=language,
-        dir="rtl" if language in RIGHT_TO_LEFT else "ltr",
-        languages=list(WORDS),
-        path=request.url.path,
-        by=given.by if given else unquote(request.cookies.get("assay_by", "")),
-        **values,
+    html = (
+        template_environment(HERE / "templates")
+        .get_template(template)
+        .render(
+            t=words,
+            lang=language,
+            dir=Words(language).direction,
+            languages={code: Words(code)("language.name") for code in LANGUAGES},
+            path=request.url.path,
+            by=given.by if given else unquote(request.cookies.get("assay_by", "")),
+            **values,
+        )
     )
     answer = HTMLResponse(html, status_code=status)
     if request.query_params.get("lang"):
         answer.set_cookie("assay_lang", language, max_age=31536000, samesite="strict")
     return answer
-
-
-def _desk(request: Request) -> Desk:
-    desk: Desk = request.app.state.desk
-    return desk
 
 
 def _whole(text: str) -> int:

@@ -1,53 +1,157 @@
-"""The verbs on corpora and their indexes: import, look, check, index, search. Part of the service
-layer."""
+"""`assay corpus`, `assay index`, `assay search`, `assay cite`: import documents, look at them,
+index and search them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
-from zipfile import is_zipfile
 
 import msgspec
 import numpy as np
 import polars as pl
 
 from assay.core.errors import InputError
-from assay.core.types import Document
-from assay.core.workspace import workspace
-from assay.corpus import Corpus, cite, import_corpus, list_corpora, open_corpus
-from assay.corpus.frozen import freeze, open_frozen
-from assay.corpus.quality import check, stats
-from assay.engines.baselines import read_documents
-from assay.law.places import holds_on, normal_date, validity
-from assay.search import index_files
-from assay.search.dense import named_encoder
+from assay.core.types import Document, Finding, Hit, Locator
+from assay.corpus.build import ImportReport, import_corpus
+from assay.corpus.disk import Corpus, Manifest, list_corpora, open_corpus
+from assay.corpus.frozen import freeze
+from assay.corpus.importers.source import Problem
+from assay.corpus.named import corpus_named, documents, is_corpus, require_corpus
+from assay.corpus.quality import Stats, check, stats
+from assay.corpus.resolve import Resolved, cite
+from assay.engines.indexed import (
+    Indexed,
+    Say,
+    in_force,
+    index_corpus,
+    is_indexed,
+    open_indexed,
+    silent,
+)
+from assay.law.parse import parse
 from assay.search.engine import Engine
-from assay.search.index import Index, Tick, build
-from assay.search.index_files import IndexProblem
+from assay.search.index import Tick
+from assay.workbench.opening import Page, Service, page_of, page_size
 
 __all__ = [
+    "CorpusRow",
     "Filters",
-    "check",
-    "cite",
+    "FoundDocument",
+    "ImportReport",
+    "Indexed",
+    "SearchAnswer",
+    "ShownDocument",
+    "check_corpus",
+    "citations_in",
+    "corpus_manifest",
     "corpus_named",
+    "corpus_problems",
     "corpus_rows",
+    "corpus_stats",
+    "document",
     "documents",
-    "freeze",
+    "freeze_corpus",
     "import_corpus",
     "index_corpus",
     "is_corpus",
+    "known_manifest",
     "more_like",
-    "open_engine",
+    "open_indexed",
     "require_corpus",
     "search",
-    "stats",
+    "search_page",
+    "show_document",
 ]
 
-Say = Callable[[str], None]
+# ── looking ───────────────────────────────────────────────────────────────────────────────────────
+
+
+class CorpusRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of `assay corpus list`."""
+
+    name: str
+    kind: str
+    documents: int
+    indexed: bool
+    fingerprint: str
+    source: str
+
+
+def corpus_rows(home: Path | None = None) -> list[CorpusRow]:
+    rows = []
+    for name in list_corpora(home):
+        corpus = open_corpus(home, name)
+        manifest = corpus.manifest
+        row = CorpusRow(
+            name=name,
+            kind=manifest.kind,
+            documents=manifest.documents,
+            indexed=is_indexed(corpus, home),
+            fingerprint=manifest.fingerprint,
+            source=manifest.source,
+        )
+        rows.append(row)
+    return rows
+
+
+def corpus_manifest(name: str, home: Path | None = None) -> Manifest:
+    return corpus_named(name, home).manifest
+
+
+def known_manifest(name: str, home: Path | None = None) -> Manifest | None:
+    """What a corpus of this name is, where there is one."""
+    return corpus_manifest(name, home) if is_corpus(name, home) else None
+
+
+def corpus_problems(name: str, home: Path | None = None) -> list[Problem]:
+    """The records of its source that could not be used."""
+    return corpus_named(name, home).problems()
+
+
+def corpus_stats(name: str, home: Path | None = None) -> Stats:
+    return stats(corpus_named(name, home))
+
+
+def check_corpus(name: str, home: Path | None = None) -> list[Finding]:
+    return check(corpus_named(name, home))
+
+
+def freeze_corpus(name: str, output: Path, home: Path | None = None) -> Path:
+    return freeze(corpus_named(name, home), output)
+
+
+class ShownDocument(Document, frozen=True, kw_only=True, omit_defaults=True):
+    """A document with what it cites and what cites it."""
+
+    cites: list[str]
+    cited_by: list[str]
+
+
+def show_document(name: str, doc_id: str, home: Path | None = None) -> ShownDocument:
+    corpus = corpus_named(name, home)
+    own = msgspec.structs.asdict(corpus.get(doc_id))
+    return ShownDocument(**own, cites=corpus.cites(doc_id), cited_by=corpus.cited_by(doc_id))
+
+
+def document(service: Service, corpus: str, doc_id: str) -> Document:
+    """One document of a corpus of the service's workspace."""
+    opened = open_corpus(service.home, corpus)
+    if doc_id not in opened:
+        raise InputError(f"no document {doc_id!r} in corpus {corpus!r}")
+    return opened.get(doc_id)
+
+
+def citations_in(
+    text: str, corpus: str | None, *, language: str | None = None, home: Path | None = None
+) -> list[Resolved]:
+    """The citations in a text, resolved in a corpus where one is named."""
+    return cite(text, corpus_named(corpus, home) if corpus else None, language=language)
+
+
+# ── searching ─────────────────────────────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,132 +168,31 @@ class Filters:
         return bool(self.topic or self.statute or self.law or self.years or self.as_of)
 
 
-def corpus_named(name: str, home: Path | None = None) -> Corpus:
-    """A corpus of the workspace, or a frozen one by its file."""
-    return open_frozen(Path(name), home=home) if _is_frozen(name) else open_corpus(home, name)
+NO_FILTERS = Filters()
 
 
-def is_corpus(name: str, home: Path | None = None) -> bool:
-    return name in list_corpora(home) or _is_frozen(name)
+class FoundDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A hit for a person: the passage that answers, the asked words in it, and what put it
+    there."""
+
+    rank: int
+    doc_id: str
+    score: float | None
+    title: str
+    snippet: str
+    words: list[str]
+    signals: dict[str, float]
+    locator: Locator | None = None
+    citations: list[str] = []  # those that the question and the document share
 
 
-def require_corpus(corpus: Path) -> None:
-    """Say what was looked for, and where, when there is neither a corpus nor a file of this
-    name."""
-    if not corpus.exists() and not is_corpus(str(corpus)):
-        known = ", ".join(list_corpora()) or "none"
-        raise InputError(
-            f"there is no corpus {str(corpus)!r} in the workspace {workspace().resolve()}, and no file or "
-            f"folder {corpus.absolute()}",
-            hint=f"Imported corpora: {known}.",
-        )
+class SearchAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """`abstained` when nothing here answers the question; the hits are then only the nearest."""
 
-
-def _is_frozen(name: str) -> bool:
-    """A file that `assay corpus freeze` wrote; any ending will do, a text file will not."""
-    path = Path(name)
-    return path.suffix not in (".jsonl", ".json", ".csv") and path.is_file() and is_zipfile(path)
-
-
-def index_folder(corpus: Corpus, home: Path | None = None) -> Path:
-    return workspace(home) / "indexes" / corpus.name
-
-
-def index_corpus(
-    name: str,
-    *,
-    home: Path | None = None,
-    dense: bool = True,
-    encoder: str = "",
-    fresh: bool = False,
-    tick: Tick = lambda what, done, of: None,
-) -> dict[str, Any]:
-    """Build the index of a corpus, or bring it up to date; says what it did."""
-    corpus = corpus_named(name, home)
-    if encoder:
-        named_encoder(encoder)  # an unknown name is refused before the work begins
-    built, reused = _build(corpus, home, dense=dense, encoder=encoder, fresh=fresh, tick=tick)
-    return {
-        "corpus": corpus.name,
-        "documents": len(built),
-        "reused": reused,
-        "profile": built.profile.name,
-        "language": built.profile.language,
-        "encoder": built.profile.encoder,
-        "folder": str(index_folder(corpus, home)),
-    }
-
-
-def _build(
-    corpus: Corpus,
-    home: Path | None,
-    *,
-    dense: bool = True,
-    encoder: str = "",
-    fresh: bool = False,
-    tick: Tick,
-) -> tuple[Index, int]:
-    folder = index_folder(corpus, home)
-    previous = None if fresh else _readable(folder)
-    digests = corpus.frame.select("digest").collect()["digest"].to_list()
-    built = build(
-        zip(corpus.iter(), digests, strict=True),
-        encoder=encoder,
-        dense=dense,
-        previous=previous,
-        tick=tick,
-    )
-    index_files.save(built, folder, corpus.fingerprint)
-    old = (
-        set(previous.digests)
-        if previous is not None and previous.profile == built.profile
-        else set()
-    )
-    return built, sum(digest in old for digest in digests)
-
-
-def _readable(folder: Path) -> Index | None:
-    try:
-        return index_files.load(folder)
-    except IndexProblem:
-        return None
-
-
-def open_engine(
-    name: str,
-    *,
-    home: Path | None = None,
-    tick: Tick = lambda what, done, of: None,
-    say: Say = lambda text: None,
-) -> Engine:
-    """The engine on a corpus. An index that is missing, outdated or damaged is built again, and
-    `say` tells why."""
-    corpus = corpus_named(name, home)
-    folder = index_folder(corpus, home)
-    try:
-        found = index_files.load(folder, corpus.fingerprint)
-    except IndexProblem as problem:
-        say(f"{corpus.name}: {problem}; building the index")
-        dense, encoder = _as_before(folder)
-        found, _ = _build(corpus, home, dense=dense, encoder=encoder, tick=tick)
-    return Engine(
-        found,
-        name=corpus.name,
-        lookup=lru_cache(maxsize=4096)(corpus.get),
-        in_force=lru_cache(maxsize=64)(partial(in_force, corpus)),
-    )
-
-
-def _as_before(folder: Path) -> tuple[bool, str]:
-    """(dense, encoder): whoever built without the encoder, or with one of their own, wants it
-    rebuilt so."""
-    try:
-        profile = index_files.read_manifest(folder).profile
-    except IndexProblem:
-        return True, ""
-    return bool(profile.encoder), profile.encoder if profile.encoder.startswith(
-        ("openai:", "st:")
-    ) else ""
+    query: str
+    corpus: str
+    abstained: bool
+    hits: list[FoundDocument]
 
 
 def search(
@@ -197,29 +200,22 @@ def search(
     query: str,
     *,
     top_k: int = 10,
-    filters: Filters = Filters(),  # noqa: B008 - frozen
+    filters: Filters = NO_FILTERS,
     home: Path | None = None,
-    tick: Tick = lambda what, done, of: None,
+    tick: Tick = silent,
     say: Say = lambda text: None,
-) -> dict[str, Any]:
-    """Hits with titles, snippets and why each is there; `abstained` when nothing here answers the
-    question."""
+) -> SearchAnswer:
+    """Hits with titles, snippets and why each is there."""
     if not query.strip():
         raise InputError(
             "the query is empty", hint="Give a question, keywords or a description of facts."
         )
-    engine = open_engine(name, home=home, tick=tick, say=say)
+    engine = open_indexed(name, home=home, tick=tick, say=say)
     corpus = corpus_named(name, home)
     allowed = _allowed(corpus, filters) if filters.any() else None
     hits = engine.search(query, top_k, allowed=allowed, explain=True)
-    return {
-        "query": query,
-        "corpus": corpus.name,
-        "abstained": hits.abstained,
-        "hits": [
-            _shown(rank, hit, engine, query, corpus) for rank, hit in enumerate(hits, start=1)
-        ],
-    }
+    shown = _all_shown(hits, engine, query, corpus)
+    return SearchAnswer(query=query, corpus=corpus.name, abstained=hits.abstained, hits=shown)
 
 
 def more_like(
@@ -227,70 +223,79 @@ def more_like(
     doc_id: str,
     *,
     top_k: int = 10,
-    filters: Filters = Filters(),  # noqa: B008 - frozen
+    filters: Filters = NO_FILTERS,
     home: Path | None = None,
-    say: Say = lambda t: None,
-) -> dict[str, Any]:
+    say: Say = lambda text: None,
+) -> SearchAnswer:
     corpus = corpus_named(name, home)
-    document = corpus.get(doc_id)
-    engine = open_engine(name, home=home, say=say)
+    title = corpus.get(doc_id).title
+    engine = open_indexed(name, home=home, say=say)
     hits = engine.like(doc_id, top_k, allowed=_allowed(corpus, filters) if filters.any() else None)
-    shown = [
-        _shown(rank, hit, engine, document.title, corpus) for rank, hit in enumerate(hits, start=1)
-    ]
-    return {"query": f"like {doc_id}", "corpus": corpus.name, "abstained": False, "hits": shown}
+    shown = _all_shown(hits, engine, title, corpus)
+    return SearchAnswer(query=f"like {doc_id}", corpus=corpus.name, abstained=False, hits=shown)
 
 
-def _shown(rank: int, hit: Any, engine: Engine, query: str, corpus: Corpus) -> dict[str, Any]:
+def search_page(
+    service: Service, corpus: str, query: str, limit: int = 10, offset: int = 0
+) -> Page[FoundDocument]:
+    """A page of hits, for agents and pages."""
+    size = page_size(limit)
+    answer = search(corpus, query, top_k=offset + size + 1, home=service.home, say=service.say)
+    return page_of(answer.hits[offset:], offset, size)
+
+
+def _all_shown(
+    hits: Sequence[Hit], engine: Engine, query: str, corpus: Corpus
+) -> list[FoundDocument]:
+    return [_shown(rank, hit, engine, query, corpus) for rank, hit in enumerate(hits, start=1)]
+
+
+def _shown(rank: int, hit: Hit, engine: Engine, query: str, corpus: Corpus) -> FoundDocument:
     document = corpus.get(hit.doc_id)
     snippet, words = engine.snippet(query, document)
-    row: dict[str, Any] = {
-        "rank": rank,
-        "doc_id": hit.doc_id,
-        "score": hit.score,
-        "title": document.title,
-        "snippet": snippet,
-        "words": words,
-        "signals": hit.explanation,
-    }
-    if document.locator is not None:
-        row["locator"] = msgspec.to_builtins(document.locator)
-    if citations := _cited_by_both(query, document):
-        row["citations"] = citations
-    return row
-
-
-def _cited_by_both(query: str, document: Document) -> list[str]:
-    from assay.corpus import parse
-
-    asked = {citation.normal for citation in parse(query)}
-    return (
-        sorted(asked & {citation.normal for text in document.citations for citation in parse(text)})
-        if asked
-        else []
+    return FoundDocument(
+        rank=rank,
+        doc_id=hit.doc_id,
+        score=hit.score,
+        title=document.title,
+        snippet=snippet,
+        words=words,
+        signals=hit.explanation,
+        locator=document.locator,
+        citations=_cited_by_both(query, document),
     )
 
 
-def _allowed(corpus: Corpus, filters: Filters) -> Any:
+def _cited_by_both(query: str, document: Document) -> list[str]:
+    asked = {citation.normal for citation in parse(query)}
+    if not asked:
+        return []
+    cited = {citation.normal for text in document.citations for citation in parse(text)}
+    return sorted(asked & cited)
+
+
+# ── filters ───────────────────────────────────────────────────────────────────────────────────────
+
+Rows = np.ndarray[Any, np.dtype[np.bool_]]  # which rows of a corpus
+TOPIC_KEYS = ("topic_primary", "topic", "practice_area")
+LAW_KEYS = ("law", "law_id")
+
+
+def _allowed(corpus: Corpus, filters: Filters) -> Rows:
+    """The rows that pass every filter; it is an error when none does."""
     frame = corpus.frame.select("year", "metadata", "citations").collect()
     allowed = np.ones(frame.height, bool)
     if filters.years:
-        low, high = filters.years
-        allowed &= frame["year"].fill_null(-1).is_between(low, high).to_numpy()
-    for value, keys in (
-        (filters.topic, ("topic_primary", "topic", "practice_area")),
-        (filters.law, ("law", "law_id")),
-    ):
-        if value:
-            matched = np.zeros(frame.height, bool)
-            for key in keys:
-                found = frame["metadata"].str.json_path_match(f"$.{key}").fill_null("")
-                matched |= (found.str.to_lowercase() == value.lower()).to_numpy()
-            allowed &= matched
+        first, last = filters.years
+        allowed &= frame["year"].fill_null(-1).is_between(first, last).to_numpy()
+    if filters.topic:
+        allowed &= _said_under(frame, TOPIC_KEYS, filters.topic)
+    if filters.law:
+        allowed &= _said_under(frame, LAW_KEYS, filters.law)
     if filters.statute:
         named = _naming(filters.statute)
-        holds = pl.Series([any(map(named, texts)) for texts in frame["citations"].to_list()])
-        allowed &= holds.to_numpy()
+        cites = [any(map(named, texts)) for texts in frame["citations"].to_list()]
+        allowed &= np.array(cites, bool)
     if filters.as_of:
         allowed &= in_force(corpus, filters.as_of)
     if not allowed.any():
@@ -301,77 +306,17 @@ def _allowed(corpus: Corpus, filters: Filters) -> Any:
     return allowed
 
 
-def in_force(corpus: Corpus, as_of: str) -> Any:
-    """Which rows were in force on a day: of several versions of a place, the last one that had
-    begun. What does not say when it began or ended is not left out."""
-    day = normal_date(as_of)
-    said = [
-        pl.col("metadata").str.json_path_match(f"$.{key}").alias(key)
-        for key in ("law_id", "law", "chapter")
-    ]
-    place = [pl.col(f"locator.{part}") for part in ("doc_id", "section", "moment")]
-    rows = corpus.frame.select("valid_from", "valid_to", *said, *place).collect().rows()
-    versions = [
-        ((number or law or source, chapter, section, moment) if section else None, begins, ends)
-        for begins, ends, number, law, chapter, source, section, moment in rows
-    ]
-    return np.array([holds_on(day, *period) for period in validity(versions)], bool)
+def _said_under(frame: pl.DataFrame, keys: Sequence[str], wanted: str) -> Rows:
+    """Rows whose metadata has this value under any of the keys, whatever its case."""
+    matched = np.zeros(frame.height, bool)
+    for key in keys:
+        values = frame["metadata"].str.json_path_match(f"$.{key}").fill_null("")
+        matched |= (values.str.to_lowercase() == wanted.lower()).to_numpy()
+    return matched
 
 
-def _naming(statute: str) -> Callable[[str], Any]:
+def _naming(statute: str) -> Callable[[str], object]:
     """Whether a citation names this statute or a part of it: 87103 is in 87103(a), and not in
     87103.5 or 187103."""
     words = r"\s+".join(map(re.escape, statute.split()))
     return re.compile(rf"(?<![\w.]){words}(?!\w|\.\d)", re.IGNORECASE).search
-
-
-def corpus_rows(home: Path | None = None) -> list[dict[str, Any]]:
-    """What `assay corpus list` shows."""
-    rows = []
-    for name in list_corpora(home):
-        corpus = open_corpus(home, name)
-        manifest = corpus.manifest
-        indexed = (index_folder(corpus, home) / index_files.MANIFEST).exists()
-        rows.append(
-            {
-                "name": name,
-                "kind": manifest.kind,
-                "documents": manifest.documents,
-                "indexed": indexed,
-                "fingerprint": manifest.fingerprint,
-                "source": manifest.source,
-            }
-        )
-    return rows
-
-
-def documents(corpus: Path) -> list[Document]:
-    """A corpus by name, or a JSONL file, or a folder of opinion files `{year}/*.json`."""
-    require_corpus(corpus)
-    if is_corpus(str(corpus)):
-        return list(corpus_named(str(corpus)).iter())
-    if corpus.is_file():
-        return read_documents(corpus)
-    found = [_opinion(path) for path in sorted(corpus.rglob("*.json"))]
-    if not found:
-        raise InputError("the folder has no .json files", where=str(corpus))
-    return found
-
-
-class _Content(msgspec.Struct):
-    full_text: str = ""
-
-
-class _Opinion(msgspec.Struct):
-    id: str | None = None
-    content: _Content | None = None
-
-
-def _opinion(path: Path) -> Document:
-    try:
-        opinion = msgspec.json.decode(path.read_bytes(), type=_Opinion)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise InputError(f"not an opinion file: {error}", where=str(path)) from error
-    return Document(
-        id=opinion.id or path.stem, text=opinion.content.full_text if opinion.content else ""
-    )

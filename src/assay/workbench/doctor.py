@@ -1,27 +1,43 @@
-"""Is this installation well, and what is plugged in? Part of the service layer."""
+"""`assay doctor` and `assay plugins`: is this installation well, and what is plugged in?"""
 
 from __future__ import annotations
 
 import os
 import platform
 import sqlite3
-from importlib import import_module
-from importlib.metadata import PackageNotFoundError, entry_points, version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+
+import msgspec
+from msgspec import UNSET, UnsetType
 
 from assay import __version__, formats
+from assay.core import plugins
 from assay.core.errors import AssayError
-from assay.core.workspace import default_store, workspace
-from assay.corpus.importers.source import ENTRY_POINTS, KINDS
-from assay.engines.baselines import BASELINES
-from assay.evaluation.measures import MEASURES
+from assay.core.plugins import Plugin
+from assay.core.workspace import STORE, default_store, workspace
+from assay.corpus.importers.source import IMPORTERS
+from assay.engines.registry import ENGINES
+from assay.evaluation.measures import FORMULAS
+from assay.judging.machine import JUDGES
 from assay.review.identity import known_sets
-from assay.store import NoStore, open_store
-from assay.workbench import health
+from assay.review.waiting import HalachaBacklog
+from assay.search.dense import ENCODERS
+from assay.store import NoStore, Store, open_store
 from assay.workbench.config import NAME as CONFIG_NAME
 from assay.workbench.config import Config, read_config
-from assay.workbench.desk import Desk
+from assay.workbench.health import (
+    EnginesHealth,
+    Failed,
+    GoldHealth,
+    IndexHealth,
+    StoreHealth,
+    diagnostics,
+    engines_health,
+    index_health,
+    look,
+)
+from assay.workbench.opening import Service, configured_sets
 
 EXTRAS = {
     "serve": ("starlette", "uvicorn"),
@@ -32,141 +48,175 @@ EXTRAS = {
 }
 
 
+class Environment(msgspec.Struct, frozen=True, kw_only=True):
+    status: str = "ok"
+    assay: str
+    python: str
+    sqlite: str
+    system: str
+    processors: int | None
+
+
+class WorkspaceHealth(msgspec.Struct, frozen=True, kw_only=True):
+    status: str
+    path: str
+    note: str | UnsetType = UNSET
+    error: str | UnsetType = UNSET
+
+
+class Configuration(msgspec.Struct, frozen=True, kw_only=True):
+    status: str = "ok"
+    path: str | UnsetType = UNSET
+    gold_sets: int | UnsetType = UNSET
+    engines: int | UnsetType = UNSET
+    note: str | UnsetType = UNSET
+
+
+class NoStoreYet(msgspec.Struct, frozen=True, kw_only=True):
+    """Nobody has named a store, and there is none: it is made when it is needed."""
+
+    status: str = "ok"
+    note: str = "none yet"
+
+
+class Checkup(msgspec.Struct, frozen=True, kw_only=True):
+    """What the doctor found. Whatever fails is named and hides nothing else."""
+
+    status: str
+    environment: Environment
+    extras: dict[str, str]
+    workspace: WorkspaceHealth | Failed
+    configuration: Configuration | Failed
+    store: StoreHealth | NoStoreYet | Failed
+    index: IndexHealth | Failed
+    engines: EnginesHealth | Failed
+    gold: GoldHealth | Failed | UnsetType = UNSET
+    halacha_backlog: HalachaBacklog | UnsetType = UNSET
+
+
+class Stored(msgspec.Struct, frozen=True, kw_only=True):
+    """What depends on the store, and what does not when there is none."""
+
+    store: StoreHealth | NoStoreYet | Failed
+    index: IndexHealth | Failed
+    engines: EnginesHealth | Failed
+    gold: GoldHealth | Failed | UnsetType = UNSET
+    halacha_backlog: HalachaBacklog | UnsetType = UNSET
+
+    @property
+    def failed(self) -> bool:
+        parts = (self.store, self.index, self.engines, self.gold)
+        return any(not isinstance(part, UnsetType) and part.status == "failed" for part in parts)
+
+
 def examine(
     store: str = "", *, config: Path | None = None, home: Path | None = None, probe: bool = False
-) -> dict[str, Any]:
+) -> Checkup:
     """Environment, extras, workspace, configuration, and then what diagnostics say of store,
-    indexes, engines and gold. Whatever fails is named and hides nothing else. With `probe`, every
-    engine answers one query."""
-    settings: list[Config] = []
-    parts = health.look(
-        {
-            "environment": _environment,
-            "extras": _extras,
-            "workspace": lambda: _workspace(home),
-            "configuration": lambda: _configuration(config, settings),
-        }
+    indexes, engines and gold. With `probe`, every engine answers one query."""
+    place = look(lambda: _workspace(home))
+    settings, configuration = _read_configuration(config)
+    stored = _stored(store, home, settings, probe)
+    failed = stored.failed or "failed" in (place.status, configuration.status)
+    return Checkup(
+        status="failed" if failed else "ok",
+        environment=_environment(),
+        extras={"status": "ok"} | {name: _installed(name) for name in EXTRAS},
+        workspace=place,
+        configuration=configuration,
+        store=stored.store,
+        index=stored.index,
+        engines=stored.engines,
+        gold=stored.gold,
+        halacha_backlog=stored.halacha_backlog,
     )
-    parts |= _stored(store, home, settings[0] if settings else None, probe)
-    ok = all(part.get("status", "ok") != "failed" for part in parts.values())
-    return {"status": "ok" if ok else "failed", **parts}
 
 
-def _environment() -> dict[str, Any]:
-    return {
-        "status": "ok",
-        "assay": __version__,
-        "python": platform.python_version(),
-        "sqlite": sqlite3.sqlite_version,
-        "system": f"{platform.system()} {platform.machine()}",
-        "processors": os.cpu_count(),
-    }
+def _environment() -> Environment:
+    return Environment(
+        assay=__version__,
+        python=platform.python_version(),
+        sqlite=sqlite3.sqlite_version,
+        system=f"{platform.system()} {platform.machine()}",
+        processors=os.cpu_count(),
+    )
 
 
-def _extras() -> dict[str, Any]:
+def _installed(extra: str) -> str:
     """The version of what an extra needs, or how to install it. What nobody asked for is no
     failure."""
-    return {"status": "ok"} | {
-        name: _installed(name, packages) for name, packages in EXTRAS.items()
-    }
-
-
-def _installed(extra: str, packages: tuple[str, ...]) -> str:
     try:
-        return ", ".join(f"{package} {version(package)}" for package in packages)
+        return ", ".join(f"{package} {version(package)}" for package in EXTRAS[extra])
     except PackageNotFoundError:
         return f"not installed: pip install 'assay[{extra}]'"
 
 
-def _workspace(home: Path | None) -> dict[str, Any]:
+def _workspace(home: Path | None) -> WorkspaceHealth:
     path = workspace(home).absolute()
     nearest = next(folder for folder in (path, *path.parents) if folder.exists())
     if not nearest.is_dir() or not os.access(nearest, os.W_OK):
-        return {"status": "failed", "path": str(path), "error": f"{nearest} cannot be written"}
-    return {"status": "ok", "path": str(path)} | ({} if path.exists() else {"note": "not made yet"})
+        error = f"{nearest} cannot be written"
+        return WorkspaceHealth(status="failed", path=str(path), error=error)
+    note = UNSET if path.exists() else "not made yet"
+    return WorkspaceHealth(status="ok", path=str(path), note=note)
 
 
-def _configuration(config: Path | None, settings: list[Config]) -> dict[str, Any]:
+def _read_configuration(config: Path | None) -> tuple[Config | None, Configuration | Failed]:
     path = config or Path(CONFIG_NAME)
     if config is None and not path.exists():
-        return {"status": "ok", "note": f"no {CONFIG_NAME} here"}
-    settings.append(read_config(path))
-    return {
-        "status": "ok",
-        "path": str(path),
-        "gold_sets": len(settings[0].gold),
-        "engines": len(settings[0].engines),
-    }
+        return None, Configuration(note=f"no {CONFIG_NAME} here")
+    try:
+        settings = read_config(path)
+    except AssayError as error:
+        return None, Failed(error=str(error))
+    return settings, Configuration(
+        path=str(path), gold_sets=len(settings.gold), engines=len(settings.engines)
+    )
 
 
-def _stored(store: str, home: Path | None, config: Config | None, probe: bool) -> dict[str, Any]:
-    """What needs the store, and what does not when there is none. One that nobody has named may be
-    missing."""
+def _stored(store: str, home: Path | None, config: Config | None, probe: bool) -> Stored:
     try:
         opened = open_store(store or default_store(), create=False)
     except AssayError as error:
-        missing = isinstance(error, NoStore) and not (store or os.environ.get("ASSAY_STORE"))
-        said = (
-            {"status": "ok", "note": "none yet"}
-            if missing
-            else {"status": "failed", "error": str(error)}
-        )
-        return {"store": said} | health.look(
-            {
-                "index": lambda: health.index_health(home),
-                "engines": lambda: health.engine_health(config, probe),
-            }
+        return Stored(
+            store=_unopened(error, named=bool(store or os.environ.get(STORE))),
+            index=look(lambda: index_health(home)),
+            engines=look(lambda: engines_health(config, probe)),
         )
     try:
-        sets = (
-            {name: Path(item.path) for name, item in config.gold.items()}
-            if config is not None
-            else {}
-        )
-        desk = Desk(store=opened, gold_sets=known_sets(opened) | sets, config=config, home=home)
-        found = desk.diagnostics(probe=probe)
-        kept = ("store", "index", "engines", "gold", "halacha_backlog")
-        return {
-            name: found[name] | ({"address": opened.address} if name == "store" else {})
-            for name in kept
-            if name in found
-        }
+        return _with_store(opened, home, config, probe)
     finally:
         opened.close()
+
+
+def _unopened(error: AssayError, *, named: bool) -> NoStoreYet | Failed:
+    """A store that nobody has named may be missing."""
+    missing = isinstance(error, NoStore) and not named
+    return NoStoreYet() if missing else Failed(error=str(error))
+
+
+def _with_store(store: Store, home: Path | None, config: Config | None, probe: bool) -> Stored:
+    sets = known_sets(store) | configured_sets(config)
+    service = Service(store=store, gold_sets=sets, config=config, home=home)
+    parts = diagnostics(service, probe=probe)
+    healthy = isinstance(parts.store, StoreHealth)
+    return Stored(
+        store=msgspec.structs.replace(parts.store, address=store.address)
+        if healthy
+        else parts.store,
+        index=parts.index,
+        engines=parts.engines,
+        gold=parts.gold,
+        halacha_backlog=parts.halacha_backlog,
+    )
 
 
 # ── plugins ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def plugins() -> list[dict[str, str]]:
-    """Everything that has a name and can be swapped: kind, name, where it comes from, and whether
+def list_plugins() -> list[Plugin]:
+    """Everything that has a name and can be added to: kind, name, where it comes from, and whether
     it loads."""
-    tables = {
-        "importer": KINDS,
-        "gold format": formats.GOLD_FORMATS,
-        "run format": formats.RUN_FORMATS,
-    }
-    found = [
-        _loaded(kind, name, path, "built in")
-        for kind, table in tables.items()
-        for name, path in table.items()
-    ]
-    for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda point: point.name):
-        origin = f"{point.dist.name} {point.dist.version}" if point.dist is not None else "unknown"
-        shadowed = {"status": "not used: a built-in has this name"} if point.name in KINDS else {}
-        found.append(_loaded("importer", point.name, point.value, origin) | shadowed)
-    engines = [_loaded("engine", name, "assay.engines.baselines", "built in") for name in BASELINES]
-    return (
-        found
-        + engines
-        + [_loaded("measure", name, "assay.evaluation.measures", "built in") for name in MEASURES]
-    )
-
-
-def _loaded(kind: str, name: str, path: str, origin: str) -> dict[str, str]:
-    try:
-        import_module(path)
-        status = "ok"
-    except Exception as error:  # whatever a plugin raises is the answer
-        status = f"failed: {type(error).__name__}: {error}"
-    return {"kind": kind, "name": name, "module": path, "origin": origin, "status": status}
+    kinds = (IMPORTERS, ENGINES, FORMULAS, ENCODERS, JUDGES)
+    others = [plugin for kind in kinds for plugin in plugins.listed(kind)]
+    return [*formats.listed(), *others]

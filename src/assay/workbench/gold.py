@@ -1,4 +1,5 @@
-"""The verbs on gold sets: validate, look, convert, perturb. Part of the service layer."""
+"""`assay gold`: look at a gold set, convert it, vary it; bootstrap it from logs, and the chair's
+word on its rows."""
 
 from __future__ import annotations
 
@@ -6,25 +7,58 @@ import functools
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from assay import formats
 from assay.core.errors import AssayError, InputError, UsageError
 from assay.core.files import move_into_place, scratch_beside
 from assay.core.fingerprints import gold_fingerprint
 from assay.core.types import JUDGMENT_TEXT_COLUMNS, Finding, GoldSet, Query, standing
+from assay.corpus.named import documents
 from assay.evaluation.expectations import check_expectations
+from assay.formats import gold_jsonl
+from assay.formats.gold_jsonl import Approval
 from assay.judging import rubric as rubrics
 from assay.judging.perturb import perturb
 from assay.judging.validate import validate
-from assay.law.places import document_fields
-from assay.workbench import corpora
+from assay.law.matching import document_fields
+from assay.review import rulings
+from assay.review.bootstrap import Bootstrapped, Options, bootstrap
+from assay.review.rulings import Correction, Ruled, Word
+from assay.telemetry.feedback import days_before
+from assay.workbench.opening import Service
+
+__all__ = [
+    "Approval",
+    "Bootstrapped",
+    "Correction",
+    "GoldStats",
+    "GoldSummary",
+    "Ruled",
+    "approval",
+    "bootstrap_gold",
+    "convert_gold",
+    "correct",
+    "describe",
+    "gold_list",
+    "gold_stats",
+    "perturb_gold",
+    "promote",
+    "reject",
+    "reopen",
+    "rubric_page",
+    "validate_gold",
+]
+
+# ── looking ───────────────────────────────────────────────────────────────────────────────────────
 
 
 def validate_gold(dataset: Path, *, corpus: Path | None = None) -> tuple[GoldSet, list[Finding]]:
+    """The set, and what is wrong with it; errors first."""
     gold = formats.read_gold(dataset)
     rubric = rubrics.load(gold.rubric or rubrics.DEFAULT)
-    known = corpora.documents(corpus) if corpus else []
+    known = documents(corpus) if corpus else []
     findings = validate(gold, rubric, {document.id for document in known} if corpus else None)
     if any(query.checks for query in gold.queries):
         places = [document_fields(document) for document in known] if corpus else None
@@ -32,7 +66,30 @@ def validate_gold(dataset: Path, *, corpus: Path | None = None) -> tuple[GoldSet
     return gold, sorted(findings, key=lambda finding: finding.level != "error")
 
 
-def gold_stats(dataset: Path) -> dict[str, Any]:
+class Spread(msgspec.Struct, frozen=True, kw_only=True):
+    """The smallest, the middle and the largest of some counts."""
+
+    min: int
+    median: int
+    max: int
+
+
+class GoldStats(msgspec.Struct, frozen=True, kw_only=True):
+    """The picture of a gold set; `topics` are counts by topic and type."""
+
+    name: str
+    queries: int
+    judgments: int
+    rubric: str
+    rationales: float
+    types: dict[str, int]
+    topics: dict[str, dict[str, int]]
+    grades: dict[str, int]
+    judged_per_query: Spread
+    fingerprint: str
+
+
+def gold_stats(dataset: Path) -> GoldStats:
     gold = formats.read_gold(dataset)
     judged = Counter({query.id: 0 for query in gold.queries})
     grades: Counter[int] = Counter()
@@ -41,56 +98,130 @@ def gold_stats(dataset: Path) -> dict[str, Any]:
         judged[judgment.query_id] += 1
         grades[judgment.grade] += 1
         with_rationale += bool(judgment.rationale.strip())
-    per_query = sorted(judged.values())
+    counts = sorted(judged.values())
     topics: dict[str, Counter[str]] = {}
     for query in gold.queries:
         topics.setdefault(query.topic or query.category, Counter())[query.type] += 1
-    return {
-        "name": gold.name,
-        "queries": len(gold.queries),
-        "judgments": gold.judgments.height,
-        "rubric": gold.rubric,
-        "rationales": with_rationale / max(gold.judgments.height, 1),
-        "types": dict(Counter(query.type for query in gold.queries)),
-        "topics": {topic: dict(types) for topic, types in topics.items()},
-        "grades": {str(grade): grades[grade] for grade in sorted(grades, reverse=True)},
-        "judged_per_query": {
-            "min": per_query[0],
-            "median": per_query[len(per_query) // 2],
-            "max": per_query[-1],
-        },
-        "fingerprint": gold_fingerprint(gold),
-    }
+    return GoldStats(
+        name=gold.name,
+        queries=len(gold.queries),
+        judgments=gold.judgments.height,
+        rubric=gold.rubric,
+        rationales=with_rationale / max(gold.judgments.height, 1),
+        types=dict(Counter(query.type for query in gold.queries)),
+        topics={topic: dict(types) for topic, types in topics.items()},
+        grades={str(grade): grades[grade] for grade in sorted(grades, reverse=True)},
+        judged_per_query=Spread(min=counts[0], median=counts[len(counts) // 2], max=counts[-1]),
+        fingerprint=gold_fingerprint(gold),
+    )
 
 
-def describe(name: str, path: Path) -> dict[str, Any]:
-    """One line of a list of gold sets; what cannot be read is in the list too. A file is read again
-    when it changes."""
+class GoldSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of a list of gold sets; what cannot be read is in the list too, with its `error`."""
+
+    name: str
+    path: str
+    queries: int = 0
+    judgments: int = 0
+    status: str = ""
+    approved_share: float | None = None
+    error: str = ""
+
+
+def gold_list(service: Service) -> list[GoldSummary]:
+    return [describe(name, path) for name, path in service.gold_sets.items()]
+
+
+def describe(name: str, path: Path) -> GoldSummary:
+    """A file is read again when it changes."""
     try:
         if path.is_file():  # the time of a folder says nothing of the files in it
             status = path.stat()
-            facts = _known_facts(path, status.st_mtime_ns, status.st_size)
+            summary = _known_summary(path, status.st_mtime_ns, status.st_size)
         else:
-            facts = _facts(path)
+            summary = _summary(path)
     except (AssayError, OSError) as error:
-        return {"name": name, "path": str(path), "error": str(error)}
-    return {"name": name, "path": str(path), **facts}
+        return GoldSummary(name=name, path=str(path), error=str(error))
+    return msgspec.structs.replace(summary, name=name)
 
 
 @functools.lru_cache(maxsize=64)
-def _known_facts(path: Path, _changed: int, _size: int) -> dict[str, Any]:
-    return _facts(path)
+def _known_summary(path: Path, _changed: int, _size: int) -> GoldSummary:
+    return _summary(path)
 
 
-def _facts(path: Path) -> dict[str, Any]:
+def _summary(path: Path) -> GoldSummary:
     gold = formats.read_gold(path)
     approved, total = gold.approved_rows, len(gold.queries)
-    return {
-        "queries": total,
-        "judgments": gold.judgments.height,
-        "status": standing(approved, total) if gold.from_logs else gold.status or "unknown",
-        "approved_share": approved / max(total, 1) if gold.from_logs else None,
-    }
+    return GoldSummary(
+        name=gold.name,
+        path=str(path),
+        queries=total,
+        judgments=gold.judgments.height,
+        status=standing(approved, total) if gold.from_logs else gold.status or "unknown",
+        approved_share=approved / max(total, 1) if gold.from_logs else None,
+    )
+
+
+def approval(gold: Path) -> Approval:
+    """How much of a gold set is approved; a set with no approved row is provisional
+    (bootstrap-only)."""
+    return gold_jsonl.approval(gold_jsonl.rows(gold_jsonl.read_lines(gold)))
+
+
+def rubric_page(name: str) -> str:
+    return rubrics.as_markdown(rubrics.load(name))
+
+
+# ── from logs, and the chair's word ───────────────────────────────────────────────────────────────
+
+
+def bootstrap_gold(
+    service: Service,
+    gold: Path,
+    *,
+    min_support: int = 1,
+    recent_days: float | None = None,
+    corpora: Sequence[str] = (),
+    min_grade: int = 3,
+    dry_run: bool = False,
+) -> Bootstrapped:
+    """Make gold from logs and what decisions cited; rows of the chair are never touched."""
+    if min_support < 1 or min_grade not in (1, 2, 3):
+        raise InputError("the minimum support is 1 or more, the minimum grade 1, 2 or 3")
+    now = service.clock()
+    options = Options(
+        min_support=min_support,
+        since=days_before(now, recent_days) if recent_days is not None else None,
+        corpora=tuple(corpora),
+        min_grade=min_grade,
+    )
+    return bootstrap(service.store, gold, options, dry_run=dry_run, now=now)
+
+
+def promote(service: Service, gold: Path, ids: Sequence[str], *, by: str, why: str = "") -> Ruled:
+    return rulings.promote(service.store, gold, ids, _word(service, by, why))
+
+
+def correct(
+    service: Service, gold: Path, id: str, correction: Correction, *, by: str, why: str
+) -> Ruled:
+    return rulings.correct(service.store, gold, id, correction, _word(service, by, why))
+
+
+def reject(service: Service, gold: Path, ids: Sequence[str], *, by: str, why: str) -> Ruled:
+    return rulings.reject(service.store, gold, ids, _word(service, by, why))
+
+
+def reopen(service: Service, gold: Path, id: str, *, by: str, why: str = "") -> Ruled:
+    return rulings.reopen(service.store, gold, id, _word(service, by, why))
+
+
+def _word(service: Service, by: str, why: str) -> Word:
+    return Word(by=by, why=why, at=service.clock())
+
+
+# ── other formats and variants ────────────────────────────────────────────────────────────────────
 
 
 def convert_gold(
@@ -103,10 +234,8 @@ def convert_gold(
     """Write `source` in another format; return the files written and, honestly, what that format
     could not hold."""
     gold = _readable(source, source_format)
-    if target_format is not None and target_format not in formats.GOLD_FORMATS:
-        raise InputError(
-            f"unknown format {target_format!r}", hint=f"Known: {', '.join(formats.GOLD_FORMATS)}."
-        )
+    if target_format is not None:
+        formats.gold_format(target_format)  # an unknown name is refused before the work begins
     name = target_format or formats.format_of_name(target)
     if target_format is None and name == "json" and not gold.judgments.height:
         name = "golden"  # expectations without grades: the other JSON
@@ -159,10 +288,6 @@ def _lost(before: GoldSet, after: GoldSet) -> Iterable[str]:
     for field in ("taxonomy", "version", "created_at", "description", "rubric", "status", "extra"):
         if getattr(before, field) and getattr(after, field) != getattr(before, field):
             yield field
-
-
-def rubric_page(name: str) -> str:
-    return rubrics.as_markdown(rubrics.load(name))
 
 
 def perturb_gold(

@@ -1,171 +1,214 @@
-"""Is everything well? The parts of the diagnostics that look at one thing each. Part of the service
-layer."""
+"""Is everything well? Store, indexes, engines, gold, telemetry and backlog of a running service,
+each looked at by itself: one that fails is named, and does not hide the others."""
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
-from assay import formats
-from assay.core.errors import AssayError, InputError
-from assay.corpus.disk import Corpus, list_corpora, open_corpus
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from assay import __version__
+from assay.core.errors import AssayError
+from assay.corpus.disk import list_corpora, open_corpus
+from assay.engines.indexed import index_state
 from assay.engines.module import load_engine
-from assay.formats import gold_jsonl
-from assay.review.backlog import Backlog, metric
-from assay.review.backlog import prometheus as backlog_metrics
-from assay.review.bootstrap import EVERYTHING
-from assay.review.identity import name_of
-from assay.search import index_files
+from assay.review.queue import strays
+from assay.review.waiting import Backlog, HalachaBacklog, metric
+from assay.review.waiting import prometheus as backlog_metrics
 from assay.store import Store, StoreError
-from assay.store.records import ReviewItem
 from assay.telemetry.recorder import Counts
-from assay.workbench import corpora
+from assay.workbench.backlog import backlog, metrics
 from assay.workbench.config import Config, EngineConfig
+from assay.workbench.opening import Service
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+# ── what is found ─────────────────────────────────────────────────────────────────────────────────
 
 
-def store_health(store: Store) -> dict[str, Any]:
-    started = time.perf_counter()
-    return {"status": "ok", **store.health(), "millis": (time.perf_counter() - started) * 1000}
+class Failed(msgspec.Struct, frozen=True, kw_only=True):
+    """A part that is not well, and why."""
+
+    status: str = "failed"
+    error: str
 
 
-def look(looks: Mapping[str, Callable[[], dict[str, Any]]]) -> dict[str, Any]:
-    """Every part by its name. One that fails is named, and does not hide the others."""
-    parts: dict[str, Any] = {}
-    for name, one in looks.items():
-        try:
-            parts[name] = one()
-        except AssayError as error:
-            parts[name] = {"status": "failed", "error": str(error)}
-    return parts
+class StoreHealth(msgspec.Struct, frozen=True, kw_only=True):
+    status: str = "ok"
+    backend: str
+    version: str
+    schema: str
+    rows: dict[str, int]
+    millis: float
+    address: str | UnsetType = UNSET
 
 
-def gold_health(store: Store, gold_sets: Mapping[str, Path]) -> dict[str, Any]:
+class CorpusHealth(msgspec.Struct, frozen=True, kw_only=True):
+    documents: int
+    fingerprint: str
+    index: str
+
+
+class Unreadable(msgspec.Struct, frozen=True, kw_only=True):
+    error: str
+
+
+class IndexHealth(msgspec.Struct, frozen=True, kw_only=True):
+    """Every corpus, and whether its search index is `ready`."""
+
+    status: str
+    corpora: dict[str, CorpusHealth | Unreadable]
+
+
+class EngineHealth(msgspec.Struct, frozen=True, kw_only=True):
+    status: str
+    error: str | UnsetType = UNSET
+    millis: float | UnsetType = UNSET
+
+
+class EnginesHealth(msgspec.Struct, frozen=True, kw_only=True):
+    status: str
+    engines: dict[str, EngineHealth]
+
+
+class GoldHealth(msgspec.Struct, frozen=True, kw_only=True):
     """How much waits in each gold set for a row that is not there. It is no failure: the file may
     be elsewhere."""
-    return {
-        "status": "ok",
-        "without_a_row": dict(Counter(item.gold for item in strays(store, gold_sets))),
-    }
+
+    status: str = "ok"
+    without_a_row: dict[str, int]
 
 
-def strays(store: Store, gold_sets: Mapping[str, Path], *, gold: str = "") -> list[ReviewItem]:
-    """What waits and cannot be approved: its row has left the gold set, or the file is not here. A
-    file that cannot be read may still have it."""
-    paths = {name_of(store, path, claim=False): path for path in gold_sets.values()}
-    rows: dict[str, Set[str] | None] = {}
-    lost = []
-    for item in store.review_items(gold=gold, state="pending_review", limit=EVERYTHING):
-        if item.gold not in rows:
-            rows[item.gold] = _row_ids(paths.get(item.gold))
-        ids = rows[item.gold]
-        if ids is not None and item.ref not in ids:
-            lost.append(item)
-    return lost
+class Diagnostics(msgspec.Struct, frozen=True, kw_only=True):
+    """`degraded` when any part is not well. What there is nothing to say of is left out."""
+
+    status: str
+    version: str
+    at: str
+    store: StoreHealth | Failed
+    index: IndexHealth | Failed
+    engines: EnginesHealth | Failed
+    gold: GoldHealth | Failed
+    telemetry: Counts | UnsetType = UNSET
+    backlog: Backlog | UnsetType = UNSET
+    halacha_backlog: HalachaBacklog | UnsetType = UNSET
 
 
-def strays_of(
-    store: Store, gold_sets: Mapping[str, Path], gold: str, *, gone: bool
-) -> list[ReviewItem]:
-    """Those of one gold set. A file that cannot be found from here may be elsewhere: it must be
-    said to be `gone`."""
-    here = any(
-        gold == name_of(store, path, claim=False) for path in gold_sets.values() if path.exists()
+# ── looking ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def diagnostics(service: Service, *, probe: bool = False) -> Diagnostics:
+    """Store, indexes, engines, gold, telemetry, backlog. With `probe`, every engine answers one
+    query."""
+    store = look(lambda: store_health(service.store))
+    index = look(lambda: index_health(service.home))
+    engines = look(lambda: engines_health(service.config, probe))
+    gold = look(lambda: gold_health(service.store, service.gold_sets))
+    figures = metrics(service) if store.status == "ok" else None
+    well = all(part.status == "ok" for part in (store, index, engines, gold))
+    return Diagnostics(
+        status="ok" if well else "degraded",
+        version=__version__,
+        at=service.clock().isoformat(),
+        store=store,
+        index=index,
+        engines=engines,
+        gold=gold,
+        telemetry=service.recorder.counts() if service.recorder is not None else UNSET,
+        backlog=figures.backlog if figures is not None else UNSET,
+        halacha_backlog=figures.halacha_backlog if figures is not None else UNSET,
     )
-    if not here and not gone:
-        raise InputError(
-            f"the file of gold set {gold!r} cannot be found from here",
-            hint="Put it back, or say with --gone that it is gone for good.",
-        )
-    return strays(store, gold_sets, gold=gold)
 
 
-def _row_ids(path: Path | None) -> Set[str] | None:
-    if path is None or not path.exists():
-        return frozenset()
+def look(at: Callable[[], S]) -> S | Failed:
+    """What is found, or that it failed."""
     try:
-        if path.suffix == ".jsonl":
-            return {row.id for row in gold_jsonl.rows(gold_jsonl.read_lines(path))}
-        return {query.id for query in formats.read_gold(path).queries}
-    except AssayError:
-        return None
+        return at()
+    except AssayError as error:
+        return Failed(error=str(error))
 
 
-def index_health(home: Path | None) -> dict[str, Any]:
-    """Every corpus, and whether its search index is `ready`; one that is not is built at the first
-    search, so that only a corpus or an index that is damaged is a failure."""
-    corpora, status = {}, "ok"
+def store_health(store: Store) -> StoreHealth:
+    started = time.perf_counter()
+    health = store.health()
+    return StoreHealth(
+        backend=health.backend,
+        version=health.version,
+        schema=health.schema,
+        rows=health.rows,
+        millis=(time.perf_counter() - started) * 1000,
+    )
+
+
+def gold_health(store: Store, gold_sets: Mapping[str, Path]) -> GoldHealth:
+    lost = Counter(item.gold for item in strays(store, gold_sets))
+    return GoldHealth(without_a_row=dict(lost))
+
+
+def index_health(home: Path | None) -> IndexHealth:
+    """An index that is missing is built at the first search, so that only a corpus or an index that
+    is damaged is a failure."""
+    corpora: dict[str, CorpusHealth | Unreadable] = {}
+    status = "ok"
     for name in list_corpora(home):
         try:
-            opened = open_corpus(home, name)
-            index = _index_state(opened, home)
-            corpora[name] = {
-                "documents": len(opened),
-                "fingerprint": opened.fingerprint,
-                "index": index,
-            }
+            corpus = open_corpus(home, name)
+            index = index_state(corpus, home)
+            corpora[name] = CorpusHealth(
+                documents=len(corpus), fingerprint=corpus.fingerprint, index=index
+            )
             status = "failed" if "damaged" in index else status
         except AssayError as error:
-            corpora[name], status = {"error": str(error)}, "failed"
-    return {"status": status, "corpora": corpora}
+            corpora[name], status = Unreadable(error=str(error)), "failed"
+    return IndexHealth(status=status, corpora=corpora)
 
 
-def _index_state(corpus: Corpus, home: Path | None) -> str:
-    """What is there and how large it is; every byte is checked when the index is opened."""
-    folder = corpora.index_folder(corpus, home)
-    try:
-        manifest = index_files.read_manifest(folder)
-    except index_files.IndexProblem as problem:
-        return str(problem)
-    for name, written in manifest.files.items():
-        path = folder / manifest.data / name
-        if not path.is_file() or path.stat().st_size != written.bytes:
-            return f"the index is damaged: {name} is not what was written; the next search builds it again"
-    return (
-        "ready"
-        if manifest.corpus == corpus.fingerprint
-        else "the corpus has changed since the index was built"
-    )
-
-
-def engine_health(config: Config | None, probe: bool) -> dict[str, Any]:
+def engines_health(config: Config | None, probe: bool) -> EnginesHealth:
     """With `probe`, every engine answers one query."""
+    configured = config.engines if config is not None else {}
+    not_probed = EngineHealth(status="not probed")
     engines = {
-        name: _probed(engine) if probe else {"status": "not probed"}
-        for name, engine in (config.engines.items() if config else ())
+        name: _probed(engine) if probe else not_probed for name, engine in configured.items()
     }
-    failed = any(engine["status"] == "failed" for engine in engines.values())
-    return {"status": "failed" if failed else "ok", "engines": engines}
+    failed = any(engine.status == "failed" for engine in engines.values())
+    return EnginesHealth(status="failed" if failed else "ok", engines=engines)
 
 
-def _probed(engine: EngineConfig) -> dict[str, Any]:
+def _probed(engine: EngineConfig) -> EngineHealth:
     if engine.search_module is None:
         source = engine.run or engine.corpus
-        there = source is None or Path(source).exists()
-        return {"status": "ok"} if there else {"status": "failed", "error": f"{source} is missing"}
+        if source is not None and not Path(source).exists():
+            return EngineHealth(status="failed", error=f"{source} is missing")
+        return EngineHealth(status="ok")
     started = time.perf_counter()
     try:
         load_engine(engine.search_module).search("test", 1)
     except Exception as error:  # whatever it raises is the answer
-        return {"status": "failed", "error": f"{type(error).__name__}: {error}"}
-    return {"status": "ok", "millis": (time.perf_counter() - started) * 1000}
+        return EngineHealth(status="failed", error=f"{type(error).__name__}: {error}")
+    return EngineHealth(status="ok", millis=(time.perf_counter() - started) * 1000)
 
 
-def prometheus(backlog: Callable[[], Backlog], counts: Counts | None) -> str:
+# ── Prometheus ────────────────────────────────────────────────────────────────────────────────────
+
+
+def prometheus(service: Service) -> str:
+    """The metrics page. When the store is down it says so, and still reports what telemetry
+    knows."""
     try:
-        text, up = backlog_metrics(backlog()), 1
+        text, up = backlog_metrics(backlog(service)), 1
     except StoreError:
         text, up = "", 0
     text += metric("assay_store_up", "Whether the store answers.", [("", up)])
-    for name in (
-        ("accepted", "written", "dropped", "lost", "unreadable") if counts is not None else ()
-    ):
-        text += metric(
-            f"assay_telemetry_{name}_total",
-            f"Searches {name} since the start.",
-            [("", getattr(counts, name))],
-            "counter",
-        )
+    if service.recorder is None:
+        return text
+    counts = service.recorder.counts()
+    for name in ("accepted", "written", "dropped", "lost", "unreadable"):
+        said = f"Searches {name} since the start."
+        value = [("", float(getattr(counts, name)))]
+        text += metric(f"assay_telemetry_{name}_total", said, value, "counter")
     return text

@@ -7,10 +7,11 @@ import csv
 import io
 import math
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from assay import formats
 from assay.core.errors import InputError, UsageError
@@ -23,10 +24,19 @@ from assay.formats.results_json import read_results
 from assay.judging.merge import merge
 from assay.judging.next import Decision, next_to_judge
 from assay.judging.pool import Pool, PooledPair, pool
-from assay.review.identity import name_of
-from assay.store.records import ReviewItem
-from assay.telemetry.recorder import new_id
-from assay.workbench.desk import Desk
+
+__all__ = [
+    "MergedFile",
+    "NextPairs",
+    "Pool",
+    "PooledPair",
+    "merge_into",
+    "merge_judgments",
+    "misfit",
+    "next_pairs",
+    "pool_pairs",
+    "write_pairs",
+]
 
 # ── what to judge ─────────────────────────────────────────────────────────────────────────────────
 
@@ -109,101 +119,45 @@ def write_pairs(decision: NextPairs | Pool, output: Path, *, source: str = ASKED
     write_atomic(output, stream.getvalue())
 
 
-def queue_pairs(
-    desk: Desk, gold: Path, pairs: Sequence[Pair | PooledPair], *, source: str = ASKED
-) -> int:
-    """Put pairs before the expert, the most useful first; the grade is the expert's to give.
-    Returns how many are new: a pair that waits already, or was decided, is not asked twice."""
-    queries = {query.id: query for query in formats.read_gold(gold).queries}
-    name, now = name_of(desk.store, gold), desk.clock()
-    items = []
-    for place, pair in enumerate(pairs):
-        query = queries.get(pair.query_id)
-        if query is None:
-            raise InputError(
-                f"no query {pair.query_id!r} in the gold set",
-                where=str(gold),
-                hint="Give the gold set that the results were scored on.",
-            )
-        items.append(
-            ReviewItem(
-                id=new_id(),
-                gold=name,
-                kind="judgment",
-                key=f"{query.id}\t{pair.doc_id}\t{source}",
-                ref=query.id,
-                query=query.text,
-                corpus=query.corpus,
-                practice_area=query.topic,
-                created_at=now + timedelta(microseconds=place),
-                doc_ids=(pair.doc_id,),
-                suggested_by=source,
-                rationale=f"its grade takes away {pair.narrowing:.1%} of the doubt"
-                if isinstance(pair, Pair)
-                else "",
-            )
-        )
-    return desk.store.add_review_items(items)
-
-
 # ── what was judged ───────────────────────────────────────────────────────────────────────────────
 
 
-class MergeReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What became of the judgments: conflicts are not written."""
+class MergedFile(msgspec.Struct, frozen=True, kw_only=True):
+    """What merging did to a gold set; conflicts are sentences for a person, and were not written.
+    `without_grade` counts the rows of files that nobody has filled in."""
 
     gold: str
     added: int
     already: int
     conflicts: list[str]
-    without_grade: int | None = None  # rows of files that nobody has filled in
+    without_grade: int | UnsetType = UNSET
 
 
 def merge_judgments(
     gold: Path, files: Sequence[Path], *, by: str = "", replace: bool = False
-) -> MergeReport:
+) -> MergedFile:
     """Bring filled-in CSV files into the gold set. `by` judged where a row does not say who, and
     now where it does not say when. A row that cannot be of this set stops everything."""
-    given, blank = list[Judgment](), 0
+    given: list[Judgment] = []
+    blank = 0
     now = datetime.now(UTC).isoformat(timespec="seconds")
     gold_set = formats.read_gold(gold)
     for path in files:
         rows, empty = csv_gold.read_judgments(path)
         for where, judgment in rows:
-            if problem := stray(gold_set, judgment):
+            if problem := misfit(gold_set, judgment):
                 hint = "Nothing was changed. Is it the set that was scored?"
                 raise InputError(problem, where=where, hint=hint)
-            given.append(
-                msgspec.structs.replace(judgment, judge=judgment.judge or by, at=judgment.at or now)
+            signed = msgspec.structs.replace(
+                judgment, judge=judgment.judge or by, at=judgment.at or now
             )
+            given.append(signed)
         blank += empty
-    return msgspec.structs.replace(merge_given(gold, given, replace=replace), without_grade=blank)
+    merged = merge_into(gold, given, replace=replace)
+    return msgspec.structs.replace(merged, without_grade=blank)
 
 
-def merge_votes(desk: Desk, gold: Path, *, replace: bool = False) -> MergeReport:
-    """Bring the votes of the review page into the gold set. One that cannot be of this set any more
-    is reported."""
-    gold_set = formats.read_gold(gold)
-    fields = ("query_id", "doc_id", "grade", "rationale", "judge", "source", "rubric")
-    given = [
-        Judgment(
-            at=vote.at.isoformat(timespec="seconds"),
-            **{name: getattr(vote, name) for name in fields},
-        )
-        for vote in desk.store.votes(name_of(desk.store, gold, claim=False))
-    ]
-    strays = [
-        f"the vote of {judgment.judge}: {problem}"
-        for judgment in given
-        if (problem := stray(gold_set, judgment))
-    ]
-    merged = merge_given(
-        gold, [judgment for judgment in given if not stray(gold_set, judgment)], replace=replace
-    )
-    return msgspec.structs.replace(merged, conflicts=[*merged.conflicts, *strays])
-
-
-def merge_given(path: Path, given: Sequence[Judgment], *, replace: bool) -> MergeReport:
+def merge_into(path: Path, given: Sequence[Judgment], *, replace: bool) -> MergedFile:
     """All that is new, in one step."""
     with gold_jsonl.locked(path):
         known = {
@@ -213,19 +167,19 @@ def merge_given(path: Path, given: Sequence[Judgment], *, replace: bool) -> Merg
         merged = merge(known, given, replace=replace)
         if merged.new:
             formats.add_judgments(path, merged.new)
-    return MergeReport(
+    return MergedFile(
         gold=str(path),
         added=len(merged.new),
         already=merged.already,
-        conflicts=merged.conflicts,
+        conflicts=list(merged.conflicts),
     )
 
 
-def stray(gold: GoldSet, judgment: Judgment) -> str:
+def misfit(gold: GoldSet, judgment: Judgment) -> str:
     """Why a judgment cannot be of this set; empty when it can."""
     if judgment.query_id not in gold.query_ids:
         return f"no query {judgment.query_id!r} in the gold set {gold.name!r}"
     if gold.top_grade and not 0 <= judgment.grade <= gold.top_grade:
-        what = f"grade {judgment.grade} of {judgment.doc_id} on query {judgment.query_id}"
-        return f"{what}: the scale is 0 to {gold.top_grade}"
+        graded = f"grade {judgment.grade} of {judgment.doc_id} on query {judgment.query_id}"
+        return f"{graded}: the scale is 0 to {gold.top_grade}"
     return ""

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from assay.core.errors import UsageError
 from assay.core.files import refuse_unwritable, write_atomic
 from assay.core.results import GoldenResults, Results
 from assay.core.results_file import encode, to_json
 from assay.formats.results_json import read_results
-from assay.reports import evaluation_report, render, view
+from assay.reports import ReportView, evaluation_report, render, view
 from assay.reports.words import Words
 from assay.workbench.outputs import refuse_output
-
-if TYPE_CHECKING:
-    from assay.reports import ReportView
 
 
 def report_file(
@@ -107,3 +103,8 @@ def write_reports(results: Results, target: Path, *, language: str = "en") -> li
     write_atomic(written[0], encode(to_json(results)))
     write_atomic(written[1], text)
     return written
+
+
+def page(results: Results) -> str:
+    """The report as one HTML page."""
+    return render(view(results), ".html")

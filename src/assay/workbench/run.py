@@ -20,10 +20,10 @@ from assay.core.results import EXIT, Gate, GoldenResults, Results, Status
 from assay.core.results_file import encode, to_json
 from assay.core.workers import Failure, Job, run_jobs
 from assay.core.workspace import workspace
+from assay.corpus.named import corpus_named, is_corpus
 from assay.evaluation.gates import is_golden_measure
 from assay.formats.results_json import read_results
-from assay.reports import render, view
-from assay.workbench import corpora, report
+from assay.workbench import report
 from assay.workbench.config import Config, EngineConfig, GateConfig, GoldConfig
 from assay.workbench.score import configured, score, verdict_on
 
@@ -239,7 +239,7 @@ def _report(outcome: Outcome) -> None:
     path = _path(outcome.gold, outcome.engine)
     if isinstance(outcome.results, GoldenResults):
         report.write_reports(outcome.results, path.with_suffix(".md"))
-    write_atomic(path.with_suffix(".html"), render(view(outcome.results), ".html"))
+    write_atomic(path.with_suffix(".html"), report.page(outcome.results))
 
 
 def _cached(config: Config, folder: Path, gold_name: str, engine_name: str) -> Results | None:
@@ -270,10 +270,8 @@ def _cache_key(gold: GoldConfig, engine: EngineConfig, folder: Path) -> str:
     ]
     named = [name for name in (engine.engine, engine.corpus) if name]
     for name in (str(folder / name) if (folder / name).is_file() else name for name in named):
-        if corpora.is_corpus(name):
-            parts.append(
-                corpora.corpus_named(name).fingerprint
-            )  # it may have been imported or frozen again
+        if is_corpus(name):  # it may have been imported or frozen again
+            parts.append(corpus_named(name).fingerprint)
     if engine.search_module:
         parts.append(module_fingerprint(engine.search_module, folder))
     return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()

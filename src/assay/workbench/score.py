@@ -28,10 +28,9 @@ from assay.core.results import (
 )
 from assay.core.results_file import encode, to_json
 from assay.core.types import GoldSet, Query, QueryResult, Run
-from assay.corpus import list_corpora
+from assay.corpus.named import corpus_named, documents, is_corpus, require_corpus
 from assay.engines.asking import ask_all, run_engine, stdout_to_stderr
-from assay.engines.baselines import BASELINES
-from assay.engines.module import load_engine
+from assay.engines.registry import EngineChoice, open_engine
 from assay.evaluation.expectations import check_expectations
 from assay.evaluation.gates import decide
 from assay.evaluation.golden import evaluate_golden
@@ -40,8 +39,7 @@ from assay.evaluation.graded import default_measures, graded_results
 from assay.evaluation.measures import parse_measures
 from assay.formats.results_json import read_answers
 from assay.judging.settle import with_judgments
-from assay.law.places import close_versions, document_fields
-from assay.workbench import corpora
+from assay.law.matching import close_versions, document_fields
 from assay.workbench.baseline import against, read_baseline, stale_reason
 from assay.workbench.config import EngineConfig
 from assay.workbench.outputs import refuse_output
@@ -79,6 +77,13 @@ class ScoreRequest(msgspec.Struct, frozen=True, kw_only=True):
     baseline: Path | None = None
     gates: tuple[Gate, ...] = ()
 
+    @property
+    def choice(self) -> EngineChoice:
+        """The engine that is asked, where there are no saved results."""
+        return EngineChoice(
+            search_module=self.search_module, engine=self.engine, corpus=self.corpus
+        )
+
 
 def configured(engine: EngineConfig, dataset: Path) -> ScoreRequest:
     """An engine of the configuration on a gold set."""
@@ -112,7 +117,7 @@ def score(
         raise UsageError("give exactly one of --search-module, --engine or --run")
     refuse_output(request.output, request.dataset, request.run, request.corpus)
     if request.corpus is not None:
-        corpora.require_corpus(request.corpus)
+        require_corpus(request.corpus)
     gold = formats.read_gold(request.dataset)
     is_golden = any(query.checks for query in gold.queries)
     score_set = _score_golden if is_golden else _score_graded
@@ -184,7 +189,9 @@ def _graded_run(
     if depth < deepest:
         say(f"warning: the engine is asked for {depth} hits, and a measure looks at {deepest}")
     with stdout_to_stderr():
-        return run_engine(_engine(request, say), gold.queries, top_k=depth, progress=progress)
+        return run_engine(
+            open_engine(request.choice, say), gold.queries, top_k=depth, progress=progress
+        )
 
 
 def _graded_warnings(counts: Mapping[str, int]) -> Iterable[str]:
@@ -248,7 +255,7 @@ def _golden_answers(
     # a question must be given the hits it looks at
     depth = max(request.top_k or DEFAULT_TOP_K, looked_at)
     with stdout_to_stderr():
-        engine = _engine(request, say)
+        engine = open_engine(request.choice, say)
         return ask_all(engine, gold.queries, top_k=depth, progress=progress)
 
 
@@ -278,39 +285,12 @@ def _unseen_evidence(gold: GoldSet) -> Iterable[str]:
 
 def _known_places(request: ScoreRequest) -> Mapping[str, Any]:
     """What every document of the corpus is, so that a hit with only an id can be placed."""
-    source = searched_corpus(request)
-    documents = corpora.documents(source) if source else ()
-    return close_versions({document.id: document_fields(document) for document in documents})
+    source = request.choice.searched
+    every = documents(source) if source else ()
+    return close_versions({document.id: document_fields(document) for document in every})
 
 
-# ── where the answers come from, and the receipt ──────────────────────────────────────────────────
-
-
-def searched_corpus(request: ScoreRequest) -> Path | None:
-    """What was searched, where it is known: the corpus given, or the one that the engine is named
-    after."""
-    engine = request.engine
-    if request.corpus is None and engine is not None and engine not in BASELINES:
-        return Path(engine) if corpora.is_corpus(engine) else None
-    return request.corpus
-
-
-def _engine(request: ScoreRequest, say: Say) -> Any:
-    """A module's engine, a baseline on a corpus, or the built-in engine on an indexed corpus."""
-    engine = request.engine
-    if request.search_module is not None:
-        return load_engine(request.search_module)
-    if engine is not None and engine not in BASELINES and corpora.is_corpus(engine):
-        return corpora.open_engine(engine, say=say)
-    if engine not in BASELINES:
-        known = [*BASELINES, *list_corpora()]
-        raise UsageError(
-            f"unknown engine {engine!r}",
-            hint=f"Known: {', '.join(known)}. `assay corpus import` adds one.",
-        )
-    if request.corpus is None:
-        raise UsageError(f"engine {engine!r} needs --corpus FILE.jsonl")
-    return BASELINES[engine](corpora.documents(request.corpus))
+# ── the receipt ───────────────────────────────────────────────────────────────────────────────────
 
 
 def _signed(results: Results, request: ScoreRequest) -> Results:
@@ -330,13 +310,13 @@ def _signed(results: Results, request: ScoreRequest) -> Results:
 
 def _inputs(request: ScoreRequest) -> dict[str, InputFile]:
     """Every input with its hash; a corpus of the workspace with its fingerprint."""
-    paths = {"dataset": request.dataset, "run": request.run, "corpus": searched_corpus(request)}
+    paths = {"dataset": request.dataset, "run": request.run, "corpus": request.choice.searched}
     inputs = {}
     for name, path in paths.items():
         if path is None:
             continue
-        if name == "corpus" and corpora.is_corpus(str(path)):
-            digest = f"corpus:{corpora.corpus_named(str(path)).fingerprint}"
+        if name == "corpus" and is_corpus(str(path)):
+            digest = f"corpus:{corpus_named(str(path)).fingerprint}"
         else:
             digest = sha256_of(path)
         inputs[name] = InputFile(path=str(path), sha256=digest)

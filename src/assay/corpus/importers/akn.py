@@ -14,20 +14,23 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from xml.etree import ElementTree
 from xml.parsers import expat
 
 import msgspec
+from defusedxml.common import DefusedXmlException
+from defusedxml.ElementTree import DefusedXMLParser
 
 from assay.core.types import Document, Locator
 from assay.corpus.importers.jsonl import unreadable
 from assay.corpus.importers.source import Options, Problem, Unit, files_below, path_of
 from assay.law.citation import PLAIN
-from assay.law.he import ORDINALS, SPELLINGS
+from assay.law.he import ORDINALS, schedule_number, without_year
+from assay.law.places import normal_chapter, normal_part, printed_number
 
 SCHEME = PLAIN
-VERSION = 1
+VERSION = 2
 OPTIONS: tuple[str, ...] = ()
 MAX_BYTES = 256 * 2**20
 MAX_DEPTH = 200
@@ -86,6 +89,15 @@ class Section(NamedTuple):
     number: str
 
 
+class Moment(NamedTuple):
+    """What one document is made of; `intro` are the words before the list it is a point of."""
+
+    number: str
+    element: ElementTree.Element
+    text: str
+    intro: str = ""
+
+
 def units(source: str, options: Options) -> list[Unit]:
     return files_below(source, (".xml", ".akn"))
 
@@ -98,74 +110,81 @@ def read(source: str, unit: Unit, options: Options) -> Iterator[Document | Probl
         return
     body = next((part for part in root.iter() if part.tag in ("body", "mainBody")), None)
     if root.tag != "akomaNtoso" or body is None:
-        reason = (
-            f"not an Akoma Ntoso act: <{root.tag}>"
-            if root.tag != "akomaNtoso"
-            else "the act has no <body>"
-        )
+        reason = "the act has no <body>"
+        if root.tag != "akomaNtoso":
+            reason = f"not an Akoma Ntoso act: <{root.tag}>"
         yield Problem(code="bad-record", where=str(path), reason=reason)
         return
     law = _law(root, unit)
-    found = 0
+    empty = True
     for document in _documents(root, law):
-        found += 1
+        empty = False
         yield document
-    if not found:
-        yield Problem(
-            code="no-text", where=str(path), reason=f"no section was found in {law.title or law.id}"
-        )
+    if empty:
+        reason = f"no section was found in {law.title or law.id}"
+        yield Problem(code="no-text", where=str(path), reason=reason)
 
 
 # ── XML ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-class _Refused(Exception):
+class _TooDeep(Exception):
     pass
+
+
+class _LocalNames:
+    """Builds the tree with names without their namespace; a very deep tree is refused."""
+
+    def __init__(self) -> None:
+        self._builder = ElementTree.TreeBuilder()
+        self._depth = 0
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise _TooDeep(f"elements are nested deeper than {MAX_DEPTH}")
+        local = {_local(key): value for key, value in attributes.items()}
+        self._builder.start(_local(name), local)
+
+    def end(self, name: str) -> None:
+        self._depth -= 1
+        self._builder.end(_local(name))
+
+    def data(self, text: str) -> None:
+        self._builder.data(text)
+
+    def close(self) -> ElementTree.Element:
+        return self._builder.close()
 
 
 def parse_xml(data: bytes) -> ElementTree.Element:
     """The tree, with local names; a document type declaration or a very deep tree is refused."""
-    builder = ElementTree.TreeBuilder()
-    parser = expat.ParserCreate(namespace_separator="}")
-    depth = 0
-
-    def start(name: str, attributes: dict[str, str]) -> None:
-        nonlocal depth
-        depth += 1
-        if depth > MAX_DEPTH:
-            raise _Refused(f"elements are nested deeper than {MAX_DEPTH}")
-        builder.start(_local(name), {_local(key): value for key, value in attributes.items()})
-
-    def end(name: str) -> None:
-        nonlocal depth
-        depth -= 1
-        builder.end(_local(name))
-
-    def doctype(*_: object) -> None:
-        raise _Refused("it has a document type declaration (DOCTYPE); entities are not read")
-
-    parser.StartElementHandler, parser.EndElementHandler = start, end
-    parser.CharacterDataHandler = builder.data
-    parser.StartDoctypeDeclHandler = doctype
-    parser.Parse(data, True)
-    return builder.close()
+    parser = DefusedXMLParser(target=_LocalNames(), forbid_dtd=True)
+    parser.feed(data)
+    root = parser.close()
+    assert isinstance(root, ElementTree.Element)
+    return root
 
 
 def _root(path: Path) -> ElementTree.Element | Problem:
     try:
         if path.stat().st_size > MAX_BYTES:
             limit = MAX_BYTES // 2**20
-            return Problem(
-                code="too-large", where=str(path), reason=f"the file is larger than {limit} MiB"
-            )
+            reason = f"the file is larger than {limit} MiB"
+            return Problem(code="too-large", where=str(path), reason=reason)
         return parse_xml(path.read_bytes())
     except OSError as error:
         return unreadable(path, error)
-    except _Refused as error:
+    except DefusedXmlException:
+        reason = "it has a document type declaration (DOCTYPE); entities are not read"
+        return Problem(code="refused-xml", where=str(path), reason=reason)
+    except _TooDeep as error:
         return Problem(code="refused-xml", where=str(path), reason=str(error))
-    except expat.ExpatError as error:
-        reason = f"not well-formed XML: {expat.errors.messages.get(error.code, error)}, column {error.offset + 1}"
-        return Problem(code="bad-xml", where=f"{path}:{error.lineno}", reason=reason)
+    except ElementTree.ParseError as error:
+        line, column = error.position
+        said = expat.errors.messages.get(error.code, str(error))
+        reason = f"not well-formed XML: {said}, column {column + 1}"
+        return Problem(code="bad-xml", where=f"{path}:{line}", reason=reason)
     except (LookupError, UnicodeError, ValueError) as error:
         return Problem(code="bad-xml", where=str(path), reason=f"not readable XML: {error}")
 
@@ -258,13 +277,10 @@ def _documents(root: ElementTree.Element, law: Law) -> Iterator[Document]:
     names: Counter[str] = Counter()
     for section in sections:
         repeated = seen[(_schedule(section), section.number)] > 1
-        for moment, element, intro in _moments(section):
-            text = _text(
-                element, skip=("num", "heading") if element is section.element else ("heading",)
-            )
-            if not text:
+        for moment in _moments(section):
+            if not moment.text:
                 continue
-            document = _document(law, section, moment, element, text, intro, with_chapter=repeated)
+            document = _document(law, section, moment, with_chapter=repeated)
             names[document.id] += 1
             if names[document.id] > 1:  # two sections with no number, or one number used twice
                 document = _renamed(document, names[document.id])
@@ -288,95 +304,86 @@ def _sections(
             yield from _sections(child, above)
 
 
-def _moments(section: Section) -> Iterator[tuple[str, ElementTree.Element, str]]:
-    """(moment, element, words before the list): subsections by position, points by their number or
-    defined term."""
-    element = section.element
-    parts = [child for child in element if child.tag == "subsection"]
-    if parts:
+def _moments(section: Section) -> Iterator[Moment]:
+    """Subsections by position, points by their number or defined term; a section without either is
+    one moment."""
+    whole = section.element
+    subsections = [child for child in whole if child.tag == "subsection"]
+    if subsections:
         position = 0
-        for part in parts:
-            if _text(part, skip=("num", "heading")):
+        for subsection in subsections:
+            if _text(subsection, skip=("num", "heading")):
                 position += 1
-                yield str(position), part, ""
+                yield Moment(str(position), subsection, _text(subsection, skip=("heading",)))
         return
-    points = [
-        child for group in element if group.tag == "list" for child in group if child.tag == "point"
-    ]
-    if element.tag == "point" and points:
-        intro = " ".join(
-            _flat(child) for group in element for child in group if child.tag == "intro"
-        )
+    groups = [child for child in whole if child.tag == "list"]
+    points = [child for group in groups for child in group if child.tag == "point"]
+    if whole.tag == "point" and points:
+        before = [child for group in whole for child in group if child.tag == "intro"]
+        intro = " ".join(map(_flat, before))
         for point in points:
-            yield _number(point), point, intro
+            yield Moment(_number(point), point, _text(point, skip=("heading",)), intro)
         return
-    yield "" if element.tag == "point" else "1", element, ""
+    text = _text(whole, skip=("num", "heading"))
+    yield Moment("" if whole.tag == "point" else "1", whole, text)
 
 
-def _document(
-    law: Law,
-    section: Section,
-    moment: str,
-    element: ElementTree.Element,
-    text: str,
-    intro: str,
-    *,
-    with_chapter: bool,
-) -> Document:
-    schedule = _schedule(section)
-    heading = _heading(section.element)
-    places = _places(section)
-    chapter = (
-        re.sub(r"\s+", "", places.get("chapter", "").split("luku")[0])
-        if "luku" in places.get("chapter", "")
-        else ""
-    )
-    period = law.periods.get(
-        _inherited(section, element, "period").lstrip("#"), (law.valid_from, law.valid_to)
-    )
+def _document(law: Law, section: Section, moment: Moment, *, with_chapter: bool) -> Document:
+    element = moment.element
+    schedule, heading, places = _schedule(section), _heading(section.element), _places(section)
+    chapter = normal_chapter(places.get("chapter"))
+    period = _inherited(section, element, "period").lstrip("#")
+    valid_from, valid_to = law.periods.get(period, (law.valid_from, law.valid_to))
     id_parts = (
         law.id,
         law.version,
         f"schedule-{schedule}" if schedule else "",
-        f"{chapter}l" if chapter and with_chapter else "",
+        f"{chapter}l" if "luku" in places.get("chapter", "") and with_chapter else "",
         section.number or element.get("eId", "x"),
-        moment,
+        moment.number,
     )
+    named = {"section_title": heading, "intro": moment.intro}
+    return Document(
+        id=":".join(part for part in id_parts if part),
+        title=_label(law, section.number, moment.number, schedule, heading),
+        text=moment.text,
+        fields={name: words for name, words in named.items() if words},
+        locator=Locator(
+            doc_id=law.id,
+            part=normal_part(places.get("part")).upper() or None,
+            chapter=chapter or None,
+            schedule=schedule or None,
+            section=section.number or None,
+            moment=moment.number or None,
+            version=law.version or None,
+        ),
+        citations=tuple(_references(element, law)),
+        language=law.language,
+        valid_from=valid_from,
+        valid_to=valid_to,
+        metadata=_metadata(law, section, element, places),
+    )
+
+
+def _metadata(
+    law: Law, section: Section, element: ElementTree.Element, places: dict[str, str]
+) -> dict[str, object]:
     eid = element.get("eId", "") or section.element.get("eId", "")
     amended = re.search(r"v(\d{4})(\d{4})(?:__|$)", eid)
-    metadata: dict[str, Any] = {
+    stated = {
         "type": "statute",
-        "law": re.sub(r",?\s*ה?תש[א-ת\"״]+[-–]\d{4}.*$", "", law.title),
+        "law": without_year(law.title),
         "law_title": law.title,
         "law_id": law.id,
         "work": law.work,
         "year": law.year,
         **places,
-        "section_title": heading,
-        "schedule": schedule,
+        "section_title": _heading(section.element),
+        "schedule": _schedule(section),
         "eId": eid,
         "amended_by": f"{int(amended[2])}/{amended[1]}" if amended else "",
     }
-    fields = {
-        name: value for name, value in (("section_title", heading), ("intro", intro)) if value
-    }
-    return Document(
-        id=":".join(part for part in id_parts if part),
-        title=_label(law, section.number, moment, schedule, heading),
-        text=text,
-        fields=fields,
-        locator=Locator(
-            doc_id=law.id,
-            section=section.number or None,
-            moment=moment or None,
-            version=law.version or None,
-        ),
-        citations=tuple(_references(element, law)),
-        language=law.language,
-        valid_from=period[0],
-        valid_to=period[1],
-        metadata={key: value for key, value in metadata.items() if value not in ("", None)},
-    )
+    return {key: value for key, value in stated.items() if value not in ("", None)}
 
 
 def _renamed(document: Document, copy: int) -> Document:
@@ -386,11 +393,8 @@ def _renamed(document: Document, copy: int) -> Document:
 def _label(law: Law, section: str, moment: str, schedule: str, heading: str) -> str:
     if law.language == "he":
         place = f"סעיף {section}" + (f"({moment})" if moment else "")
-        place += (
-            f" לתוספת ה{ORDINALS[int(schedule) - 1]}"
-            if schedule.isdigit() and int(schedule) <= len(ORDINALS)
-            else ""
-        )
+        if schedule.isdigit() and int(schedule) <= len(ORDINALS):
+            place += f" לתוספת ה{ORDINALS[int(schedule) - 1]}"
     elif law.language == "fi":
         place = f"{section} §" + (f" {moment} mom." if moment else "")
     else:
@@ -416,15 +420,10 @@ def _schedule(section: Section) -> str:
     for element in section.above:
         if element.tag in ("appendix", "attachment"):
             title = element.find("title")
-            name = f"{element.get('eId', '')} {_flat(title) if title is not None else ''}".replace(
-                "_", " "
-            )
-            for number, word in enumerate(ORDINALS, start=1):
-                forms = [word, *(old for old, new in SPELLINGS.items() if new == word)]
-                if re.search(rf"(?<![א-ת])ה?(?:{'|'.join(forms)})(?![א-ת])", name):
-                    return str(number)
+            words = (element.get("eId", ""), _flat(title) if title is not None else "")
+            name = " ".join(words).replace("_", " ")
             digits = re.search(r"\d+", name)
-            return digits[0] if digits else "1"
+            return schedule_number(name) or (digits[0] if digits else "1")
     return ""
 
 
@@ -432,10 +431,8 @@ def _number(element: ElementTree.Element) -> str:
     """A section's number as it is cited: '110 a §' is 110a, '197א.' is 197א; a definition goes by
     its term."""
     num = element.find("num")
-    text = _flat(num) if num is not None else ""
-    text = re.sub(r"[§.()\[\]:]", "", "".join(text.split())).lower()
-    if text:
-        return text
+    if number := printed_number(_flat(num)) if num is not None else "":
+        return number
     last = element.get("eId", "").rpartition("__")[2]
     tail = re.sub(r"^(?:sec|point|art|subsec)_|v\d{8}$", "", last)
     return "" if tail in ("none", "") else tail.replace("_", " ")

@@ -26,7 +26,7 @@ from assay.corpus.importers.jsonl import unreadable
 from assay.corpus.importers.pdf import Line, Page
 from assay.corpus.importers.pdf_tables import find_tables
 from assay.corpus.importers.source import Options, Problem, Unit, files_below, path_of
-from assay.corpus.importers.tabular import guess_language
+from assay.language.detect import detect
 from assay.law.citation import PLAIN
 
 SCHEME = PLAIN
@@ -158,7 +158,7 @@ def _read_parsed(path: Path, name: str, options: Options) -> Iterator[Document |
     words = " ".join(
         text for page in parsed.pages for section in page.sections for text in section.paragraphs
     )
-    language = str(options.get("language") or guess_language(words) or "fi")
+    language = str(options.get("language") or detect(words) or "fi")
     title = parsed.title or name
     metadata = (
         {"city": parsed.city, "metrics": parsed.metrics}
@@ -250,7 +250,7 @@ def _read_pdf(path: Path, name: str, options: Options) -> Iterator[Document | Pr
         name,
         str(options.get("title") or name),
         int(year[0]) if year else None,
-        str(options.get("language") or guess_language(words)),
+        str(options.get("language") or detect(words)),
         {"pages": opened.pages},
     )
     section = ""

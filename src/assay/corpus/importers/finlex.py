@@ -15,9 +15,10 @@ from assay.core.types import Document, Locator
 from assay.corpus.importers.jsonl import iter_records
 from assay.corpus.importers.source import Options, Placed, Problem, Unit, files_below, path_of
 from assay.law.citation import Scheme
+from assay.law.places import normal_chapter, normal_part, read_section, squeezed
 
 SCHEME = Scheme(language="fi")
-VERSION = 1
+VERSION = 2
 OPTIONS: tuple[str, ...] = ()
 
 
@@ -65,16 +66,39 @@ def short_name(stem: str) -> str:
 
 
 def document(moment: Moment, names: tuple[str, ...] = ()) -> Document:
-    section = normal_section(moment.section_id)
-    number = "" if moment.moment is None else str(moment.moment)
-    metadata: dict[str, Any] = {
+    cited = read_section(moment.section_id)
+    section = cited.section if cited else squeezed(moment.section_id)
+    number = str(moment.moment) if moment.moment is not None else cited.moment if cited else ""
+    title = f"{moment.law} {section} §" + (f" {number} mom." if number else "")
+    parts = (moment.law_id, moment.finlex_version, section, number)
+    return Document(
+        id=moment.node_id or ":".join(part for part in parts if part),
+        title=f"{title} – {moment.section_title}" if moment.section_title else title,
+        text=moment.text,
+        fields={"section_title": moment.section_title} if moment.section_title else {},
+        locator=Locator(
+            doc_id=moment.law_id,
+            part=normal_part(moment.part).upper() or None,
+            chapter=normal_chapter(moment.chapter) or (cited.chapter if cited else "") or None,
+            section=section,
+            moment=number or None,
+            version=moment.finlex_version or None,
+        ),
+        language="fi",
+        valid_from=moment.effective_from or "",
+        valid_to=moment.effective_to or "",
+        metadata=_metadata(moment, names),
+    )
+
+
+def _metadata(moment: Moment, names: tuple[str, ...]) -> dict[str, object]:
+    year = moment.law_id.rpartition("/")[2]
+    stated = {
         "type": "statute",
         "law": moment.law,
         "law_id": moment.law_id,
         "law_names": [name for name in names if name and name != moment.law.lower()],
-        "year": int(moment.law_id.rpartition("/")[2])
-        if moment.law_id.rpartition("/")[2].isdigit()
-        else None,
+        "year": int(year) if year.isdigit() else None,
         "part": moment.part,
         "part_title": moment.part_title,
         "chapter": moment.chapter,
@@ -86,31 +110,9 @@ def document(moment: Moment, names: tuple[str, ...] = ()) -> Document:
         "eId": eid(str(moment.source.get("xpath", ""))),
         "url": moment.source.get("finlex_url"),
     }
-    title = f"{moment.law} {section} §" + (f" {number} mom." if number else "")
-    return Document(
-        id=moment.node_id
-        or ":".join(filter(None, (moment.law_id, moment.finlex_version, section, number))),
-        title=f"{title} – {moment.section_title}" if moment.section_title else title,
-        text=moment.text,
-        fields={"section_title": moment.section_title} if moment.section_title else {},
-        locator=Locator(
-            doc_id=moment.law_id,
-            section=section,
-            moment=number or None,
-            version=moment.finlex_version or None,
-        ),
-        language="fi",
-        valid_from=moment.effective_from or "",
-        valid_to=moment.effective_to or "",
-        metadata={key: value for key, value in metadata.items() if value not in (None, "", [])},
-    )
-
-
-def normal_section(section: str) -> str:
-    """'110 a', '110A' and '110a' are one section."""
-    return "".join(section.split()).lower()
+    return {key: value for key, value in stated.items() if value not in (None, "", [])}
 
 
 def eid(xpath: str) -> str:
-    found = re.search(r"@eId='([^']+)'", xpath)
-    return found[1] if found else ""
+    named = re.search(r"@eId='([^']+)'", xpath)
+    return named[1] if named else ""

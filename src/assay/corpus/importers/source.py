@@ -8,13 +8,12 @@ document). `OPTIONS` names the options it has; without it any is taken."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from importlib import import_module
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Protocol, cast
 
 import msgspec
 
+from assay.core import plugins
 from assay.core.errors import InputError
 from assay.core.types import Document
 from assay.law.citation import Scheme
@@ -29,7 +28,7 @@ KINDS = {
     "parquet": "assay.corpus.importers.tabular",
     "postgres": "assay.corpus.importers.postgres_rows",
 }
-ENTRY_POINTS = "assay.importers"
+IMPORTERS = plugins.Kind(name="importer", group="assay.importers", built_in=KINDS)
 
 Options = Mapping[str, Any]
 Placed = tuple[str, Document]  # where it was read, file:line, and the document
@@ -76,16 +75,8 @@ def refuse_unknown(kind: str, options: Options) -> None:
 
 
 def importer(kind: str) -> Importer:
-    path = KINDS.get(kind)
-    if path is None:
-        extra = {point.name: point.value for point in entry_points(group=ENTRY_POINTS)}
-        if kind not in extra:
-            raise InputError(
-                f"unknown kind of source {kind!r}",
-                hint=f"Known: {', '.join((*KINDS, *sorted(extra)))}.",
-            )
-        path = extra[kind]
-    return cast(Importer, import_module(path))
+    """The importer of a kind: a module, or an object with the same names."""
+    return cast(Importer, plugins.load(IMPORTERS, kind))
 
 
 def files_below(source: str, suffixes: tuple[str, ...]) -> list[Unit]:

@@ -25,6 +25,7 @@ from assay.core.files import MAX_LINE_BYTES
 from assay.core.types import Document, Locator
 from assay.corpus.importers.jsonl import iter_records, unreadable
 from assay.corpus.importers.source import Options, Placed, Problem, Unit, files_below, path_of
+from assay.language.detect import detect
 from assay.law.citation import PLAIN
 
 SCHEME = PLAIN
@@ -46,8 +47,6 @@ OTHER_NAMES = {
     "valid_to": ("valid_to", "effective_to"),
     "aliases": ("aliases", "case_number"),
 }
-HEBREW, FINNISH = re.compile("[א-ת]"), re.compile(r"\b(?:ja|että|on|ei|tai|joka|kunnan|lain)\b")
-ENGLISH = re.compile(r"\b(?:the|and|of|that|is|which|under|section)\b", re.IGNORECASE)
 
 
 def units(source: str, options: Options) -> list[Unit]:
@@ -123,7 +122,7 @@ def document(
         )
     places["page"] = int(places["page"]) if places["page"] else None
     texts["language"] = (
-        texts["language"] or _text(options.get("language")) or guess_language(texts["text"])
+        texts["language"] or _text(options.get("language")) or detect(texts["text"][:4_000])
     )
     used = set(mapping.values()) - {mapping.get("aliases"), mapping.get("valid_from")}
     metadata = {
@@ -145,16 +144,6 @@ def document(
         citations=tuple(_list(row.get(mapping.get("citations", "")))),
         metadata=metadata,
     )
-
-
-def guess_language(text: str) -> str:
-    sample = text[:4000]
-    if HEBREW.search(sample):
-        return "he"
-    finnish, english = len(FINNISH.findall(sample)), len(ENGLISH.findall(sample))
-    if finnish == english:
-        return ""
-    return "fi" if finnish > english else "en"
 
 
 def _read_jsonl(path: Path, options: Options) -> Iterator[tuple[str, dict[str, Any] | Problem]]:

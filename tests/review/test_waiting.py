@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.core.errors import AssayError, InputError
-from assay.review.backlog import Limits, backlog, breaches, notify, prometheus
+from assay.review.waiting import Limits, backlog, breaches, notify, prometheus
 from assay.store import Store
 from assay.store.records import REVIEW_STATES, ReviewItem, Ruling
 

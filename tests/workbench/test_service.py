@@ -1,4 +1,4 @@
-"""The desk: files in, verbs, files out."""
+"""The service: files in, verbs, files out."""
 
 from __future__ import annotations
 
@@ -6,28 +6,35 @@ import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from assay.core.errors import InputError
 from assay.corpus.build import import_corpus
 from assay.store import Store
-from assay.telemetry.recorder import Recorder
-from assay.workbench.desk import Desk, open_desk
+from assay.telemetry.recorder import Recorder, Recording
+from assay.workbench.backlog import backlog
+from assay.workbench.corpora import document
+from assay.workbench.gold import bootstrap_gold, gold_list
+from assay.workbench.health import diagnostics
+from assay.workbench.logs import import_decisions, import_searches, purge
+from assay.workbench.opening import Service, gold_path, open_service
+from assay.workbench.review import evidence, queue
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
 SAMPLES = Path(__file__).parents[2] / "samples"
 
 
 @pytest.fixture
-def desk(store: Store, tmp_path: Path) -> Desk:
-    return Desk(store=store, home=tmp_path / "home", clock=lambda: NOW)
+def service(store: Store, tmp_path: Path) -> Service:
+    return Service(store=store, home=tmp_path / "home", clock=lambda: NOW)
 
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("home")
     import_corpus(
-        "jsonl", SAMPLES / "he" / "precedents.jsonl", name="precedent_library", home=folder, jobs=1
+        "jsonl", SAMPLES / "he" / "precedents.jsonl", name="precedent_library", home=folder
     )
     return folder
 
@@ -37,7 +44,7 @@ def lines(path: Path, *rows: object) -> Path:
     return path
 
 
-def test_from_files_to_gold(desk: Desk, tmp_path: Path) -> None:
+def test_from_files_to_gold(service: Service, tmp_path: Path) -> None:
     """A team with a log and its decisions in files."""
     log = lines(
         tmp_path / "log.jsonl",
@@ -55,15 +62,15 @@ def test_from_files_to_gold(desk: Desk, tmp_path: Path) -> None:
             "results": [{"doc_id": "b", "score": 1}],
         },
     )
-    assert desk.import_searches(log, redactions=["israeli-id"]).new == 2
-    assert desk.import_searches(log, redactions=["israeli-id"]).new == 0
+    assert import_searches(service, log, redactions=["israeli-id"]).new == 2
+    assert import_searches(service, log, redactions=["israeli-id"]).new == 0
     unnamed = lines(tmp_path / "more.jsonl", {"at": "2026-05-02T10:00:00Z", "query": "no id"})
-    assert (desk.import_searches(unnamed).new, desk.import_searches(unnamed).new) == (1, 0)
-    done = desk.import_decisions(
-        lines(tmp_path / "d.jsonl", {"id": "D", "at": "2026-05-03", "cites": ["b"]})
+    assert (import_searches(service, unnamed).new, import_searches(service, unnamed).new) == (1, 0)
+    done = import_decisions(
+        service, lines(tmp_path / "d.jsonl", {"id": "D", "at": "2026-05-03", "cites": ["b"]})
     )
     assert (done.read, done.feedback) == (1, 2)
-    made = desk.bootstrap(tmp_path / "gold-set.jsonl")
+    made = bootstrap_gold(service, tmp_path / "gold-set.jsonl")
     assert made.added == 2, "the same query on another corpus is another row"
     assert "levy of [id]" in (tmp_path / "gold-set.jsonl").read_text()
 
@@ -77,44 +84,44 @@ def test_from_files_to_gold(desk: Desk, tmp_path: Path) -> None:
         ({"query": "q"}, "log.jsonl:1: a logged search says when it was made"),
     ],
 )
-def test_a_bad_line_is_named(desk: Desk, tmp_path: Path, row: object, message: str) -> None:
+def test_a_bad_line_is_named(service: Service, tmp_path: Path, row: object, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        desk.import_searches(lines(tmp_path / "log.jsonl", row))
+        import_searches(service, lines(tmp_path / "log.jsonl", row))
 
 
-def test_what_an_error_quotes_is_redacted_too(desk: Desk, tmp_path: Path) -> None:
+def test_what_an_error_quotes_is_redacted_too(service: Service, tmp_path: Path) -> None:
     row = {"id": "1", "at": "2026-05-01", "query": "q", "error": "timeout on ת.ז. 123456782"}
-    desk.import_searches(lines(tmp_path / "log.jsonl", row), redactions=["israeli-id"])
-    assert desk.store.searches(["1"])[0].error == "timeout on ת.ז. [id]"
+    import_searches(service, lines(tmp_path / "log.jsonl", row), redactions=["israeli-id"])
+    assert service.store.searches(["1"])[0].error == "timeout on ת.ז. [id]"
 
 
-def test_a_bad_line_far_down_leaves_nothing_behind(desk: Desk, tmp_path: Path) -> None:
+def test_a_bad_line_far_down_leaves_nothing_behind(service: Service, tmp_path: Path) -> None:
     good = [{"id": str(n), "at": "2026-05-01", "query": "q"} for n in range(2500)]
     with pytest.raises(InputError, match=r"log.jsonl:2501: a logged search says when"):
-        desk.import_searches(lines(tmp_path / "log.jsonl", *good, {"query": "q"}))
-    assert desk.store.searches(["0"]) == []
+        import_searches(service, lines(tmp_path / "log.jsonl", *good, {"query": "q"}))
+    assert service.store.searches(["0"]) == []
 
 
 @pytest.mark.parametrize("days", [-1.0, float("nan"), float("inf"), 1e7, 1e12])
-def test_an_age_that_cannot_be(desk: Desk, tmp_path: Path, days: float) -> None:
+def test_an_age_that_cannot_be(service: Service, tmp_path: Path, days: float) -> None:
     with pytest.raises(InputError, match="not an age in days"):
-        desk.purge(older_than_days=days)
+        purge(service, older_than_days=days)
     with pytest.raises(InputError, match="not an age in days"):
-        desk.bootstrap(tmp_path / "gold-set.jsonl", recent_days=days)
+        bootstrap_gold(service, tmp_path / "gold-set.jsonl", recent_days=days)
     with pytest.raises(InputError, match="not an age in days"):
-        Recorder(lambda: desk.store, retention_days=days)
+        Recorder(lambda: service.store, Recording(retention_days=days))
 
 
-def test_evidence_under_every_spelling(desk: Desk, tmp_path: Path) -> None:
+def test_evidence_under_every_spelling(service: Service, tmp_path: Path) -> None:
     spelt = {'תב"ע': ["a"], "תב״ע": ["b"]}
     made = [{"at": "2026-05-01", "query": query, "results": docs} for query, docs in spelt.items()]
-    desk.import_searches(lines(tmp_path / "log.jsonl", *made))
-    desk.import_decisions(
-        lines(tmp_path / "d.jsonl", {"id": "D", "at": "2026-05-03", "cites": ["a", "b"]})
+    import_searches(service, lines(tmp_path / "log.jsonl", *made))
+    import_decisions(
+        service, lines(tmp_path / "d.jsonl", {"id": "D", "at": "2026-05-03", "cites": ["a", "b"]})
     )
-    desk.bootstrap(tmp_path / "gold-set.jsonl")
-    found = desk.evidence(desk.queue().items[0])
-    assert [(one["doc_id"], [sign.decision_id for sign in one["decisions"]]) for one in found] == [
+    bootstrap_gold(service, tmp_path / "gold-set.jsonl")
+    found = evidence(service, queue(service).items[0])
+    assert [(one.doc_id, [sign.decision_id for sign in one.decisions]) for one in found] == [
         ("a", ["D"]),
         ("b", ["D"]),
     ]
@@ -127,64 +134,67 @@ def test_a_set_is_listed_once(in_folder: Path) -> None:
     (in_folder / "assay.toml").write_text(
         '[gold.ours]\npath = "gold-set.jsonl"\n[engines.e]\nengine = "bm25"\n'
     )
-    with open_desk(gold=[Path("gold-set.jsonl")]) as desk:
-        assert list(desk.gold_sets) == ["ours"]
+    with open_service(gold=[Path("gold-set.jsonl")]) as service:
+        assert list(service.gold_sets) == ["ours"]
 
 
 def test_citations_in_the_text_of_a_decision(store: Store, home: Path, tmp_path: Path) -> None:
     """The citation is parsed and resolved by the citation code; what names no document is
     counted."""
-    desk = Desk(store=store, home=home)
+    service = Service(store=store, home=home)
     cited = "dac54e22-39d0-5200-b773-3959fdaba245"
-    desk.import_searches(
+    import_searches(
+        service,
         lines(
             tmp_path / "log.jsonl",
             {"at": "2026-05-01", "query": "מועד קובע", "results": ["x", cited]},
-        )
+        ),
     )
     text = "כפי שנפסק בערר 8011/19, וראו גם ערר 9999/99."
     path = lines(tmp_path / "d.jsonl", {"id": "D", "at": "2026-05-03", "text": text})
-    done = desk.import_decisions(path, corpus="precedent_library")
+    done = import_decisions(service, path, corpus="precedent_library")
     assert (done.feedback, done.unresolved) == (1, 1)
     assert [(row.doc_id, row.rank, row.decision_id) for row in store.feedback()] == [
         (cited, 2, "D")
     ]
-    assert desk.document("precedent_library", cited).title.startswith("המועד הקובע")
+    assert document(service, "precedent_library", cited).title.startswith("המועד הקובע")
     with pytest.raises(InputError, match=r"d.jsonl:1: .*no corpus to resolve"):
-        desk.import_decisions(path)
+        import_decisions(service, path)
 
 
-def test_retention_is_recorded(desk: Desk, tmp_path: Path) -> None:
-    desk.import_searches(
+def test_retention_is_recorded(service: Service, tmp_path: Path) -> None:
+    import_searches(
+        service,
         lines(
             tmp_path / "log.jsonl",
             {"at": "2026-01-01", "query": "old"},
             {"at": "2026-05-30", "query": "new"},
-        )
+        ),
     )
-    assert desk.purge(older_than_days=30).searches == 1
-    assert [(entry.action, entry.reason) for entry in desk.store.audit()] == [
+    assert purge(service, older_than_days=30).searches == 1
+    assert [(entry.action, entry.reason) for entry in service.store.audit()] == [
         ("logs.purged", "older than 30 days")
     ]
     with pytest.raises(InputError, match="not an age in days"):
-        desk.purge(older_than_days=-1)
+        purge(service, older_than_days=-1)
 
 
-def test_recency_counts_from_now(desk: Desk, tmp_path: Path) -> None:
+def test_recency_counts_from_now(service: Service, tmp_path: Path) -> None:
     old, new = (NOW - timedelta(days=days) for days in (90, 3))
-    desk.import_searches(
+    import_searches(
+        service,
         lines(
             tmp_path / "log.jsonl",
             {"at": old.isoformat(), "query": "old", "results": ["a"]},
             {"at": new.isoformat(), "query": "new", "results": ["a"]},
-        )
+        ),
     )
-    desk.import_decisions(
-        lines(tmp_path / "d.jsonl", {"id": "D", "at": "2026-05-31", "cites": ["a"]})
+    import_decisions(
+        service, lines(tmp_path / "d.jsonl", {"id": "D", "at": "2026-05-31", "cites": ["a"]})
     )
-    assert desk.bootstrap(tmp_path / "gold-set.jsonl", recent_days=30).added == 1
+    assert bootstrap_gold(service, tmp_path / "gold-set.jsonl", recent_days=30).added == 1
     with pytest.raises(InputError, match="minimum support"):
-        desk.bootstrap(tmp_path / "gold-set.jsonl", min_support=0)
+        bootstrap_gold(service, tmp_path / "gold-set.jsonl", min_support=0)
 
 
 @pytest.fixture
@@ -200,27 +210,28 @@ def test_a_gold_set_under_another_name_than_its_file(in_folder: Path) -> None:
     (in_folder / "assay.toml").write_text(
         '[gold.precedents]\npath = "gold-set.jsonl"\n[engines.e]\nrun = "x.json"\n'
     )
-    with open_desk() as desk:
-        desk.import_searches(
-            lines(in_folder / "log.jsonl", {"at": "2026-05-01", "query": "q", "results": ["a"]})
+    with open_service() as service:
+        import_searches(
+            service,
+            lines(in_folder / "log.jsonl", {"at": "2026-05-01", "query": "q", "results": ["a"]}),
         )
-        desk.import_decisions(
-            lines(in_folder / "d.jsonl", {"id": "D", "at": "2026-05-03", "cites": ["a"]})
+        import_decisions(
+            service, lines(in_folder / "d.jsonl", {"id": "D", "at": "2026-05-03", "cites": ["a"]})
         )
-        desk.bootstrap(desk.gold_path("precedents"))
-        item = desk.queue(gold="precedents").items[0]
-        assert desk.gold_path(item.gold) == desk.gold_path("precedents")
+        bootstrap_gold(service, gold_path(service, "precedents"))
+        item = queue(service, gold="precedents").items[0]
+        assert gold_path(service, item.gold) == gold_path(service, "precedents")
         assert (
-            desk.backlog(gold="precedents").pending_review
-            == desk.backlog(gold="gold-set").pending_review
+            backlog(service, gold="precedents").pending_review
+            == backlog(service, gold="gold-set").pending_review
             == 1
         )
 
 
 def test_opening_needs_nothing(in_folder: Path) -> None:
-    with open_desk() as desk:
-        assert desk.diagnostics()["status"] == "ok"
-        assert desk.gold_list() == []
+    with open_service() as service:
+        assert diagnostics(service).status == "ok"
+        assert gold_list(service) == []
     assert (in_folder / ".assay" / "assay.db").exists()
 
 
@@ -232,13 +243,14 @@ def test_engines_are_probed_on_request(in_folder: Path) -> None:
         '[gold.g]\npath = "g.jsonl"\n[engines.broken]\nsearch_module = "broken"\n'
         '[engines.saved]\nrun = "none.json"\n'
     )
-    with open_desk(record={}) as desk:
-        assert desk.diagnostics()["engines"]["engines"]["broken"] == {"status": "not probed"}
-        found = desk.diagnostics(probe=True)
+    with open_service(recording=Recording()) as service:
+        shown = msgspec.to_builtins(diagnostics(service))
+        assert shown["engines"]["engines"]["broken"] == {"status": "not probed"}
+        found = msgspec.to_builtins(diagnostics(service, probe=True))
         assert found["status"] == "degraded"
         assert found["engines"]["engines"]["broken"] == {
             "status": "failed",
             "error": "OSError: down",
         }
         assert found["engines"]["engines"]["saved"]["status"] == "failed"
-        assert "g.jsonl" in desk.gold_list()[0]["error"]
+        assert "g.jsonl" in gold_list(service)[0].error

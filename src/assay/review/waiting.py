@@ -47,6 +47,17 @@ class Backlog(msgspec.Struct, frozen=True, kw_only=True):
     forecast: str
 
 
+class HalachaBacklog(msgspec.Struct, frozen=True, kw_only=True):
+    """The six numbers that the specification names, of the same backlog."""
+
+    pending_review: int
+    approved: int
+    rejected: int
+    published: int
+    total: int
+    oldest_pending_at: datetime | None
+
+
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """When a backlog is too much: more pending than this, or the oldest waiting longer."""
 
@@ -63,7 +74,7 @@ def backlog(
         raise InputError("throughput is over at least one week", hint="Give --weeks 1 or more.")
     moment = now or datetime.now(UTC)
     times = store.review_times(gold)
-    counts = {state: sum(1 for found, _, _ in times if found == state) for state in REVIEW_STATES}
+    counts = {state: sum(1 for was, _, _ in times if was == state) for state in REVIEW_STATES}
     pending = [created for state, created, _ in times if state == "pending_review"]
     decided = [at for state, _, at in times if state != "pending_review" and at is not None]
     start = moment - weeks * WEEK
@@ -80,6 +91,11 @@ def backlog(
         forecast_empty_at=empty_at,
         forecast=forecast,
     )
+
+
+def halacha_backlog(figures: Backlog) -> HalachaBacklog:
+    names = HalachaBacklog.__struct_fields__
+    return HalachaBacklog(**{name: getattr(figures, name) for name in names})
 
 
 def _ages(pending: Sequence[datetime], now: datetime) -> Ages:
@@ -109,12 +125,12 @@ def _forecast(
 # ── gate and notice ───────────────────────────────────────────────────────────────────────────────
 
 
-def breaches(found: Backlog, limits: Limits) -> list[str]:
+def breaches(figures: Backlog, limits: Limits) -> list[str]:
     """What is over its limit, one sentence each; nothing when all is well."""
     said = []
-    if limits.max_pending is not None and found.pending_review > limits.max_pending:
-        said.append(f"{found.pending_review} wait for review, more than {limits.max_pending}")
-    oldest = found.age_days.max
+    if limits.max_pending is not None and figures.pending_review > limits.max_pending:
+        said.append(f"{figures.pending_review} wait for review, more than {limits.max_pending}")
+    oldest = figures.age_days.max
     if limits.max_age_days is not None and oldest is not None and oldest > limits.max_age_days:
         said.append(f"the oldest has waited {oldest:.1f} days, more than {limits.max_age_days:g}")
     return said
@@ -122,7 +138,7 @@ def breaches(found: Backlog, limits: Limits) -> list[str]:
 
 def notify(
     url: str,
-    found: Backlog,
+    figures: Backlog,
     problems: Sequence[str],
     *,
     post: Callable[[str, bytes], None] | None = None,
@@ -131,7 +147,7 @@ def notify(
     if not url.startswith(("http://", "https://")):
         raise InputError("a webhook is an http or https address", where=url)
     text = f"Review backlog: {'; '.join(problems) or 'within its limits'}"
-    body = msgspec.json.encode({"text": text, "problems": list(problems), "backlog": found})
+    body = msgspec.json.encode({"text": text, "problems": list(problems), "backlog": figures})
     (post or _post)(url, body)
 
 
@@ -149,17 +165,17 @@ def _post(url: str, body: bytes) -> None:
 # ── Prometheus ────────────────────────────────────────────────────────────────────────────────────
 
 
-def prometheus(found: Backlog) -> str:
+def prometheus(figures: Backlog) -> str:
     """The same numbers in the text format of Prometheus 0.0.4."""
-    age = found.age_days
-    oldest = found.oldest_pending_at
+    age = figures.age_days
+    oldest = figures.oldest_pending_at
     families: list[tuple[str, str, list[tuple[str, float | None]]]] = [
         (
             "assay_review_items",
             "Review items by state.",
-            [(f'{{state="{state}"}}', getattr(found, state)) for state in REVIEW_STATES],
+            [(f'{{state="{state}"}}', getattr(figures, state)) for state in REVIEW_STATES],
         ),
-        ("assay_review_items_all", "Review items in all states.", [("", found.total)]),
+        ("assay_review_items_all", "Review items in all states.", [("", figures.total)]),
         (
             "assay_review_oldest_pending_timestamp_seconds",
             "When the oldest pending item was queued.",
@@ -177,18 +193,18 @@ def prometheus(found: Backlog) -> str:
         ),
         (
             "assay_review_throughput_per_week",
-            f"Items decided a week, over {found.weeks} weeks.",
-            [("", found.throughput_per_week)],
+            f"Items decided a week, over {figures.weeks} weeks.",
+            [("", figures.throughput_per_week)],
         ),
         (
             "assay_review_arrivals_per_week",
-            f"Items queued a week, over {found.weeks} weeks.",
-            [("", found.arrivals_per_week)],
+            f"Items queued a week, over {figures.weeks} weeks.",
+            [("", figures.arrivals_per_week)],
         ),
         (
             "assay_review_empty_timestamp_seconds",
             "When the queue is empty at this pace.",
-            [("", found.forecast_empty_at.timestamp() if found.forecast_empty_at else None)],
+            [("", figures.forecast_empty_at.timestamp() if figures.forecast_empty_at else None)],
         ),
     ]
     return "".join(metric(name, help, values) for name, help, values in families)

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from assay.workbench.desk import open_desk
+from assay.workbench.gold import gold_list
+from assay.workbench.opening import gold_path, open_service
+from assay.workbench.review import queue
 from command_line import Assay
 
 SEARCH = {
@@ -101,11 +103,11 @@ def test_the_backlog_of_one_set(assay_cli: Assay) -> None:
 def test_a_bootstrapped_set_needs_no_configuration(assay_cli: Assay) -> None:
     """`assay serve` right after `assay gold bootstrap` lets the expert decide."""
     fill(assay_cli)
-    with open_desk() as desk:
-        assert [(one["name"], one["status"]) for one in desk.gold_list()] == [
+    with open_service() as service:
+        assert [(one.name, one.status) for one in gold_list(service)] == [
             ("gold-set", "provisional (bootstrap-only)")
         ]
-        assert desk.gold_path("gold-set") == Path("gold-set.jsonl").resolve()
+        assert gold_path(service, "gold-set") == Path("gold-set.jsonl").resolve()
 
 
 def test_an_empty_value_is_a_dash(assay_cli: Assay) -> None:
@@ -146,8 +148,8 @@ def test_what_is_hidden_from_an_import(assay_cli: Assay) -> None:
         "--store",
         "new.db",
     )
-    with open_desk("new.db") as desk:
-        assert [search.query for search in desk.store.searches(["1"])] == [
+    with open_service("new.db") as service:
+        assert [search.query for search in service.store.searches(["1"])] == [
             "levy of [email] in [case]"
         ]
     done = assay_cli("logs", "import", "log.jsonl", "--redact", "case", "--store", "new.db")
@@ -211,13 +213,15 @@ def test_pairs_to_judge_wait_in_the_queue_of_their_own_set(
         )
         assert assay_cli("score", "--dataset", f"{folder}/gold-set.jsonl", *args).code == 0
     for folder, limit in (("one", 3), ("two", 2)):
-        queue = ("--queue", f"{folder}/gold-set.jsonl", "--limit", limit)
+        asked = ("--queue", f"{folder}/gold-set.jsonl", "--limit", limit)
         assert (
             f"{limit} new pairs wait"
-            in assay_cli("gold", "next", "random.json", "bm25.json", *queue).err
+            in assay_cli("gold", "next", "random.json", "bm25.json", *asked).err
         )
-    with open_desk(gold=[tmp_path / "one" / "gold-set.jsonl"]) as desk:
-        assert {name: len(desk.queue(gold=name).items) for name in desk.store.gold_names()} == {
+    with open_service(gold=[tmp_path / "one" / "gold-set.jsonl"]) as service:
+        assert {
+            name: len(queue(service, gold=name).items) for name in service.store.gold_names()
+        } == {
             "gold-set": 3,
             "two/gold-set": 2,
         }

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.language.finnish import contains_term, fold
+from assay.language.terms import contains_term, fold
 
 FINNISH = """
 tilinpäätös: tilinpäätökseen tilinpäätöstä tilinpäätöksiä tilinpäätöksessään konsernitilinpäätöksen

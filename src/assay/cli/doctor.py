@@ -1,0 +1,42 @@
+"""`assay doctor` and `assay plugins`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.cli.options import StoreUrl
+from assay.cli.output import Json, emit, plain
+
+
+def doctor(
+    probe: Annotated[bool, typer.Option(help="Every configured engine answers one query.")] = False,
+    config: Annotated[Path | None, typer.Option(help="The configuration.")] = None,
+    store: StoreUrl = "",
+    json: Json = False,
+) -> None:
+    """Is everything well? Environment, extras, store, corpora and indexes, engines, gold, in one
+    screen."""
+    from assay.reports import listing
+    from assay.workbench.doctor import examine
+
+    checkup = examine(store, config=config, probe=probe)
+    emit(checkup, lambda: listing.checkup(plain(checkup)), json=json)
+    if checkup.status != "ok":
+        sys.exit(4)
+
+
+def plugins(json: Json = False) -> None:
+    """What is plugged in: importers, formats, engines, measures, encoders, judges, and whether each
+    loads."""
+    from assay.reports import listing
+    from assay.workbench.doctor import list_plugins
+
+    rows = list_plugins()
+    columns = ("kind", "name", "origin", "module", "status")
+    emit(rows, lambda: listing.plain_table(plain(rows), columns), json=json)
+    if any(plugin.failed for plugin in rows):
+        sys.exit(4)

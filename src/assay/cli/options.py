@@ -1,0 +1,81 @@
+"""Options that several commands have, and the service they open."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assay.cli.output import say
+from assay.core.errors import InputError, UsageError
+from assay.core.workspace import STORE
+
+if TYPE_CHECKING:
+    from assay.workbench.opening import Recording, Service
+
+StoreUrl = Annotated[
+    str, typer.Option("--store", help="A database URL; by default one file in the workspace.")
+]
+Gold = Annotated[Path, typer.Option("--gold", help="The gold set.")]
+Redact = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Hide in queries: email, israeli-id, finnish-id, us-ssn, phone or NAME=PATTERN; "
+        "repeat."
+    ),
+]
+By = Annotated[str, typer.Option("--by", help="Who decides.")]
+Why = Annotated[str, typer.Option("--why", help="The reason, for the record.")]
+
+GOLD_SET = Path("gold-set.jsonl")
+
+
+def is_named(store: str) -> bool:
+    """Whether somebody named a store: then it must be there. The default one is made when it is
+    needed."""
+    return bool(store or os.environ.get(STORE))
+
+
+@contextlib.contextmanager
+def opened(
+    store: str,
+    *,
+    create: bool,
+    gold: Sequence[Path] = (),
+    config: Path | None = None,
+    recording: Recording | None = None,
+) -> Iterator[Service]:
+    """The service, which says on stderr what takes long and what it made."""
+    from assay.workbench.opening import open_service
+
+    with open_service(
+        store, gold=gold, config=config, recording=recording, create=create, say=say
+    ) as service:
+        yield service
+
+
+def check_gold(paths: Sequence[Path] | None) -> None:
+    for path in paths or ():
+        if not path.exists():
+            raise InputError(
+                "no such gold set", where=str(path), hint="Make one with `assay gold bootstrap`."
+            )
+
+
+def check_port(host: str, port: int) -> None:
+    """Before anything is opened: a port that is taken is the user's to change."""
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise UsageError(
+                (error.strerror or str(error)).lower(),
+                where=f"{host}:{port}",
+                hint="Give another with --host or --port.",
+            ) from error

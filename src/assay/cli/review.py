@@ -1,0 +1,157 @@
+"""`assay gold bootstrap`, and the chair's word on what it made: promote, correct, reject, reopen,
+withdraw."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assay.cli.options import GOLD_SET, By, Gold, StoreUrl, Why, is_named, opened
+from assay.cli.output import say
+
+if TYPE_CHECKING:
+    from assay.workbench.gold import Ruled
+
+
+def bootstrap(
+    gold: Annotated[Path, typer.Argument(help="The gold set to write.")] = GOLD_SET,
+    min_support: Annotated[
+        int, typer.Option(help="Searches that must have confirmed a document.")
+    ] = 1,
+    recent: Annotated[
+        float | None, typer.Option(min=0, help="Only what is at most this many days old.")
+    ] = None,
+    min_grade: Annotated[int, typer.Option(help="3: cited. 2: voted for. 1: clicked.")] = 3,
+    dry_run: Annotated[bool, typer.Option(help="Show the difference, write nothing.")] = False,
+    store: StoreUrl = "",
+) -> None:
+    """Make gold from logs and what decisions cited; rows of the chair are never touched."""
+    from assay.core.types import counted
+    from assay.workbench.gold import bootstrap_gold
+
+    with opened(store, create=False) as service:
+        done = bootstrap_gold(
+            service,
+            gold,
+            min_support=min_support,
+            recent_days=recent,
+            min_grade=min_grade,
+            dry_run=dry_run,
+        )
+    if dry_run:
+        typer.echo(done.diff, nl=False)
+    if not (done.added or done.updated or done.removed or done.unchanged or done.kept):
+        say(
+            "no decision cites anything that a search has shown; "
+            "tell what decisions cite with assay logs decisions"
+        )
+    changed = f"{done.added} added, {done.updated} updated, {done.removed} removed"
+    others = f"{done.unchanged} unchanged, {counted(done.kept, 'row')} left alone"
+    rejected = f", {done.rejected} rejected" if done.rejected else ""
+    say(f"{gold}: {changed}, {others}{rejected}{' (dry run)' if dry_run else ''}")
+
+
+def promote(
+    ids: Annotated[list[str], typer.Argument(help="Rows of the gold set.")],
+    by: By,
+    gold: Gold = GOLD_SET,
+    why: Why = "",
+    store: StoreUrl = "",
+) -> None:
+    """Approve rows: they become the chair's."""
+    from assay.workbench import gold as verbs
+
+    with opened(store, create=not is_named(store)) as service:
+        _say_ruled(verbs.promote(service, gold, ids, by=by, why=why))
+
+
+def reject(
+    ids: Annotated[list[str], typer.Argument(help="Rows of the gold set.")],
+    by: By,
+    why: Why,
+    gold: Gold = GOLD_SET,
+    store: StoreUrl = "",
+) -> None:
+    """Turn rows down: they go, and do not come back with the next bootstrap."""
+    from assay.workbench import gold as verbs
+
+    with opened(store, create=not is_named(store)) as service:
+        _say_ruled(verbs.reject(service, gold, ids, by=by, why=why))
+
+
+def correct(
+    id: Annotated[str, typer.Argument(help="A row of the gold set.")],
+    by: By,
+    why: Why,
+    query: Annotated[str | None, typer.Option(help="Another wording.")] = None,
+    note: Annotated[str | None, typer.Option(help="A note on the row.")] = None,
+    add: Annotated[list[str] | None, typer.Option(help="A document that is right; repeat.")] = None,
+    remove: Annotated[
+        list[str] | None, typer.Option(help="A document that is wrong; repeat.")
+    ] = None,
+    gold: Gold = GOLD_SET,
+    store: StoreUrl = "",
+) -> None:
+    """Change a row and approve it."""
+    from assay.workbench import gold as verbs
+
+    change = verbs.Correction(
+        query=query, note=note, add=tuple(add or ()), remove=tuple(remove or ())
+    )
+    with opened(store, create=not is_named(store)) as service:
+        _say_ruled(verbs.correct(service, gold, id, change, by=by, why=why))
+
+
+def reopen(
+    id: Annotated[str, typer.Argument(help="A row of the gold set.")],
+    by: By,
+    why: Why = "",
+    gold: Gold = GOLD_SET,
+    store: StoreUrl = "",
+) -> None:
+    """Take a rejection back: the row is in the file again."""
+    from assay.workbench import gold as verbs
+
+    with opened(store, create=False) as service:
+        _say_ruled(verbs.reopen(service, gold, id, by=by, why=why))
+
+
+def withdraw(
+    gold: Annotated[str, typer.Argument(help="The gold set: its file, or its name in the store.")],
+    by: By,
+    why: Why = "",
+    gone: Annotated[
+        bool, typer.Option(help="The file is gone for good: all that waits for it leaves.")
+    ] = False,
+    store: StoreUrl = "",
+) -> None:
+    """Take out of the queue what waits for a row that has left the gold set."""
+    from assay.workbench import review
+
+    files = [Path(gold)] if Path(gold).is_file() else []
+    with opened(store, create=False, gold=files) as service:
+        say(f"{review.withdraw(service, gold, by=by, why=why, gone=gone)} withdrawn")
+
+
+def publish(gold: Path, by: str) -> None:
+    """Approved rows of a gold set become published when a baseline on it is recorded."""
+    from assay.workbench import review
+    from assay.workbench.opening import NoStore
+
+    try:
+        with opened("", create=False) as service:
+            count = review.publish(service, gold, by=by)
+    except NoStore:  # nobody has reviewed anything there
+        return
+    if count:
+        say(f"{count} approved {'row is' if count == 1 else 'rows are'} published")
+
+
+def _say_ruled(done: Ruled) -> None:
+    already = f", already so: {', '.join(done.already)}" if done.already else ""
+    say(f"{done.state}: {', '.join(done.ids) or 'nothing'}{already}")
+
+
+GOLD_COMMANDS = (bootstrap, promote, correct, reject, reopen, withdraw)

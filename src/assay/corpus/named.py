@@ -1,0 +1,98 @@
+"""A corpus by what people call it: a name in the workspace, a frozen file, a JSONL file, a
+folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from zipfile import is_zipfile
+
+import msgspec
+
+from assay.core.errors import InputError
+from assay.core.files import iter_json_lines
+from assay.core.types import Document
+from assay.core.workspace import workspace
+from assay.corpus.disk import Corpus, list_corpora, open_corpus
+from assay.corpus.frozen import open_frozen
+
+ID_KEYS = ("id", "_id", "doc_id", "opinion_id", "node_id")
+TEXT_KEYS = ("title", "section_title", "text", "content", "body")
+
+
+def corpus_named(name: str, home: Path | None = None) -> Corpus:
+    """A corpus of the workspace, or a frozen one by its file."""
+    return open_frozen(Path(name), home=home) if _is_frozen(name) else open_corpus(home, name)
+
+
+def is_corpus(name: str, home: Path | None = None) -> bool:
+    return name in list_corpora(home) or _is_frozen(name)
+
+
+def require_corpus(corpus: Path) -> None:
+    """Say what was looked for, and where, when there is neither a corpus nor a file of this
+    name."""
+    if not corpus.exists() and not is_corpus(str(corpus)):
+        known = ", ".join(list_corpora()) or "none"
+        raise InputError(
+            f"there is no corpus {str(corpus)!r} in the workspace {workspace().resolve()}, and no "
+            f"file or folder {corpus.absolute()}",
+            hint=f"Imported corpora: {known}.",
+        )
+
+
+def _is_frozen(name: str) -> bool:
+    """A file that `assay corpus freeze` wrote; any ending will do, a text file will not."""
+    path = Path(name)
+    text = path.suffix in (".jsonl", ".json", ".csv")
+    return not text and path.is_file() and is_zipfile(path)
+
+
+def documents(corpus: Path) -> list[Document]:
+    """A corpus by name, or a JSONL file, or a folder of opinion files `{year}/*.json`."""
+    require_corpus(corpus)
+    if is_corpus(str(corpus)):
+        return list(corpus_named(str(corpus)).iter())
+    if corpus.is_file():
+        return read_documents(corpus)
+    opinions = [_opinion(path) for path in sorted(corpus.rglob("*.json"))]
+    if not opinions:
+        raise InputError("the folder has no .json files", where=str(corpus))
+    return opinions
+
+
+def read_documents(path: Path) -> list[Document]:
+    """A JSONL corpus: an id under one of the usual names, and whatever text fields there are."""
+    documents: dict[str, Document] = {}
+    for number, row in iter_json_lines(path):
+        where = f"{path}:{number}"
+        if not isinstance(row, dict):
+            raise InputError("expected an object", where=where)
+        doc_id = next((row[key] for key in ID_KEYS if isinstance(row.get(key), str)), None)
+        if doc_id is None:
+            keys = ", ".join(ID_KEYS)
+            raise InputError(f"no id: expected one of {keys} as a string", where=where)
+        if doc_id in documents:
+            raise InputError(
+                f"the id {doc_id!r} comes twice", where=where, hint="Ids must be unique."
+            )
+        texts = [row[key] for key in TEXT_KEYS if isinstance(row.get(key), str)]
+        documents[doc_id] = Document(id=doc_id, text=" ".join(texts))
+    return list(documents.values())
+
+
+class _Content(msgspec.Struct):
+    full_text: str = ""
+
+
+class _Opinion(msgspec.Struct):
+    id: str | None = None
+    content: _Content | None = None
+
+
+def _opinion(path: Path) -> Document:
+    try:
+        opinion = msgspec.json.decode(path.read_bytes(), type=_Opinion)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise InputError(f"not an opinion file: {error}", where=str(path)) from error
+    text = opinion.content.full_text if opinion.content else ""
+    return Document(id=opinion.id or path.stem, text=text)

@@ -1,0 +1,87 @@
+"""From a name to an engine: a module of the user's, a baseline, a corpus of the workspace, or an
+engine that another package adds.
+
+An engine that a package adds is a class, or a function that makes one. Where it has a parameter
+called `documents`, it gets those of `--corpus`; otherwise it is called without anything, as a class
+in `--search-module` is."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assay.core import plugins
+from assay.core.errors import EngineError, UsageError
+from assay.corpus.disk import list_corpora
+from assay.corpus.named import documents, is_corpus
+from assay.engines.indexed import Say, open_indexed
+from assay.engines.module import load_engine
+
+BASELINES = {
+    "random": "assay.engines.baselines:RandomEngine",
+    "bm25": "assay.engines.baselines:Bm25Engine",
+}
+ENGINES = plugins.Kind(name="engine", group="assay.engines", built_in=BASELINES)
+
+
+class EngineChoice(msgspec.Struct, frozen=True, kw_only=True):
+    """Which engine: a module of the user's, or a name; and the corpus that a baseline searches."""
+
+    search_module: str | None = None
+    engine: str | None = None
+    corpus: Path | None = None
+
+    @property
+    def searched(self) -> Path | None:
+        """What is searched, where it is known: the corpus given, or the one the engine is named
+        after."""
+        if self.corpus is None and self.engine is not None and is_indexed_name(self.engine):
+            return Path(self.engine)
+        return self.corpus
+
+
+def is_indexed_name(name: str) -> bool:
+    """Whether the name stands for Assay's own engine on a corpus. A baseline's name never does."""
+    return name not in BASELINES and is_corpus(name)
+
+
+def open_engine(choice: EngineChoice, say: Say = lambda text: None) -> Any:
+    """The engine that was chosen, ready to be asked."""
+    if choice.search_module is not None:
+        return load_engine(choice.search_module)
+    name = choice.engine or ""
+    if is_indexed_name(name):
+        return open_indexed(name, say=say)
+    if name not in BASELINES and not plugins.is_added(ENGINES, name):
+        known = ", ".join([*plugins.names(ENGINES), *list_corpora()])
+        raise UsageError(
+            f"unknown engine {choice.engine!r}",
+            hint=f"Known: {known}. `assay corpus import` adds one.",
+        )
+    return _made(name, plugins.load(ENGINES, name), choice.corpus)
+
+
+def _made(name: str, factory: Callable[..., Any], corpus: Path | None) -> Any:
+    if not callable(factory):
+        return factory  # an engine that is made already
+    given: list[object] = []
+    if "documents" in _parameters(factory):
+        if corpus is None:
+            raise UsageError(f"engine {name!r} needs --corpus FILE.jsonl")
+        given = [documents(corpus)]
+    try:
+        return factory(*given)
+    except Exception as error:
+        said = f"{type(error).__name__}: {error}"
+        raise EngineError(f"the engine {name!r} could not be made: {said}") from error
+
+
+def _parameters(factory: Callable[..., Any]) -> tuple[str, ...]:
+    try:
+        return tuple(inspect.signature(factory).parameters)
+    except (TypeError, ValueError):  # some classes written in C do not say
+        return ()

@@ -1,0 +1,106 @@
+"""Which language a text is in: the one guesser, for a question of three words and for a collection.
+
+Script first: where a third of the letters are Hebrew, it is Hebrew. Then every word votes. A word
+that only holds a sentence together (ja, että; the, of) votes for its language; one that two
+languages have (on, me, no) votes for neither. Any other word votes by its shape, which is what
+tells short questions apart, where there may be no such word at all: Finnish has long vowels (aa,
+ää), case endings (-ssa, -sta) and few consonants a word may end in; English has th, ght, -tion,
+-ing. Common words of languages that have no analysis of their own here (Swedish, German, …) vote
+too, and against: a text they win has no language that we know, and so has one where a letter in a
+hundred is none of English or Finnish.
+
+The answer is a code of two letters, or empty: nothing is better than a guess, since whoever asks
+has a default of its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from assay.language import english, finnish
+
+SAMPLE = 200_000  # characters that are looked at
+ENOUGH = 0.1  # the share of its words that must speak for a language
+FEW = 12  # a text of so few words may be told by their shapes alone
+CODES = {
+    "eng": "en",
+    "english": "en",
+    "fin": "fi",
+    "finnish": "fi",
+    "heb": "he",
+    "iw": "he",
+    "hebrew": "he",
+}
+# Letters beyond a to z that belong to a language: one in a hundred of others makes a text foreign.
+OWN_LETTERS = {"en": "", "fi": "äöå"}
+STOP = {"en": english.STOP - finnish.STOP, "fi": finnish.STOP - english.STOP}
+ELSEWHERE = (
+    frozenset(
+        "och att det som är för av på med den till inte ett eller ska kan från har om vid man "  # Swedish
+        "der die das und ist nicht von mit für auf ein eine dem des im zu "  # German
+        "le la les des du et est pour dans que qui une sur par au "  # French
+        "el los las del una por con para que en y es se "  # Spanish
+        "ning või mis kui ka see oli et".split()  # Estonian
+    )
+    - (english.STOP | finnish.STOP)
+)
+WORD = re.compile(r"[^\W\d_]+")
+FINNISH_SHAPE = re.compile(
+    # a long vowel, or a case ending, in a word with the letters and the end of a Finnish one
+    r"(?=.{4})(?!.*[bcfqwxzåõü])(?:.*(?:aa|ii|uu|yy|ää|öö|äy|yö|öy)"
+    r"|.{3,}(?:ss[aä]|st[aä]|ll[aä]|lt[aä]|lle|ksi|v[aä]t|nen|kset|jen|t[aä]v[aä]|isen|uksen"
+    r"|[aeiouyäö]l(?:aki|ain))$)"
+    r"(?<=.).*(?<=[aeiouyäönstlr])$"
+)
+ENGLISH_SHAPE = re.compile(
+    r"(?=.{4})(?!.*[^a-z])(?:.*(?:th|wh|ght|tch|ough|qu)"
+    r"|.{2,}(?:ing|tion|sion|ment|ness|[ai]ble|ed|ly|[ai]ty|ous|[ae]nce|ship|ful|ck|sh|ct)s?$)"
+)
+
+
+def detect(texts: str | Iterable[str]) -> str:
+    """ "fi", "en" or "he"; empty where the text does not say."""
+    sample = (texts if isinstance(texts, str) else " ".join(texts))[:SAMPLE].lower()
+    letters = sum(map(str.isalpha, sample))
+    if not letters:
+        return ""
+    if sum("\u05d0" <= character <= "\u05ea" for character in sample) > letters / 3:
+        return "he"
+    votes = _votes(WORD.findall(sample))
+    best, other = max(votes, key=votes.__getitem__), min(votes, key=votes.__getitem__)
+    if votes[best] == votes[other] or votes[best] < ENOUGH or is_foreign(sample, best):
+        return ""
+    return best
+
+
+def _votes(words: list[str]) -> dict[str, float]:
+    """The share of its words that speaks for each language, less what speaks for none of them."""
+    against = sum(word in ELSEWHERE for word in words)
+    by_word = {name: sum(word in stop for word in words) for name, stop in STOP.items()}
+    rest = [word for word in words if not (word in STOP["en"] or word in STOP["fi"])]
+    by_shape = {
+        "fi": sum(FINNISH_SHAPE.match(word) is not None for word in rest),
+        "en": sum(ENGLISH_SHAPE.match(word) is not None for word in rest),
+    }
+    # Shapes of English are those of half of Europe: in a text of some length its own words must show.
+    if len(words) > FEW and by_word["en"] < ENOUGH * len(words):
+        by_shape["en"] = 0
+    return {name: (by_word[name] + by_shape[name] - 2 * against) / len(words) for name in by_word}
+
+
+def is_foreign(text: str, language: str) -> bool:
+    """Whether one letter in a hundred is none of English or Finnish: an importer may have guessed
+    by a word or two."""
+    own = OWN_LETTERS.get(language)
+    if own is None:
+        return False
+    letters = [character for character in text[:SAMPLE].lower() if character.isalpha()]
+    strange = sum(character > "\x7f" and character not in own for character in letters)
+    return strange > len(letters) / 100
+
+
+def language_code(stated: str) -> str:
+    """What a record calls its language, as a code of two letters: "EN", "en-US" and "eng" are
+    en."""
+    code = re.split(r"[-_]", stated.strip().lower())[0]
+    return CODES.get(code, code)

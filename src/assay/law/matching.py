@@ -1,0 +1,346 @@
+"""Where a hit stands and where it should: places, and whether one is the other.
+
+An expectation without a moment takes any moment. A hit may say where it stands in many ways
+(section_num with section_suffix, section_id, a Locator, a node id alone): all become one Place.
+Sections are read by `assay.law.places`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
+
+import msgspec
+
+from assay.core.types import Document, Hit, Locator
+from assay.law.parse import law_name
+from assay.law.places import (
+    CHAPTER,
+    SECTION,
+    SEVERAL,
+    Cited,
+    normal_chapter,
+    normal_moment,
+    normal_page,
+    normal_part,
+    normal_section,
+    read_section,
+    squeezed,
+)
+from assay.law.versions import holds_on, normal_date, normal_version, validity
+
+Fields = Mapping[str, object]  # what a file or an engine says of a place, by its own names
+Locate = Callable[[str], Fields | None]
+
+DOC_KEYS = ("doc_id", "node_id", "document_id", "opinion_id", "id")
+LAW_KEYS = ("law", "law_id", "law_key", "law_name", "law_names", "statute")
+SECTION_KEYS = ("section_num", "section_id", "section")
+TABLE_KEYS = ("table", "table_id")
+FROM_KEYS = ("valid_from", "effective_from")
+TO_KEYS = ("valid_to", "effective_to")
+VERSION_KEYS = ("version", "finlex_version")
+EXPECTATION_KEYS = frozenset(
+    (
+        *DOC_KEYS,
+        *LAW_KEYS,
+        *("part", "chapter", "schedule"),
+        *SECTION_KEYS,
+        *("section_suffix", "moment", "page"),
+        *TABLE_KEYS,
+        *("row", "column"),
+        *VERSION_KEYS,
+    )
+)
+
+ACT_NUMBER = re.compile(r"(?<!\d)(\d{1,4})[/_-](\d{4})(?!\d)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """A Locator in normal form. Empty means unknown in a hit and any in an expectation."""
+
+    doc_ids: frozenset[str] = frozenset()
+    act_numbers: frozenset[str] = frozenset()
+    law_names: frozenset[str] = frozenset()
+    part: str = ""
+    chapter: str = ""
+    schedule: str = ""
+    section: str = ""
+    moment: str = ""
+    page: str = ""
+    table: str = ""
+    row: str = ""
+    column: str = ""
+    version: str = ""
+    valid_from: str = ""
+    valid_to: str = ""
+
+    @property
+    def names_law(self) -> bool:
+        return bool(self.act_numbers or self.law_names)
+
+
+NOWHERE = Place()
+
+
+def normal_laws(values: Iterable[object]) -> tuple[frozenset[str], frozenset[str]]:
+    """(act numbers, names): 'kuntalaki_410-2015', 'Kuntalaki (410/2015)' and 'fi:act:410/2015' are
+    one act."""
+    numbers: set[str] = set()
+    names: set[str] = set()
+    for value in values:
+        text = " ".join(str(value).casefold().split())
+        numbers.update(f"{int(number)}/{year}" for number, year in ACT_NUMBER.findall(text))
+        name = ACT_NUMBER.sub("", text).removeprefix("fi:act:").strip(" ()_-:,")
+        if name:
+            names.add(law_name(name).casefold())
+    return frozenset(numbers), frozenset(names)
+
+
+# ── from what a file or an engine says to a Place ─────────────────────────────────────────────────
+
+
+def place_of(parts: Fields | Locator) -> Place:
+    """The Place of an expectation, of a record of the corpus, or of the fields of a hit."""
+    raw: Fields = msgspec.to_builtins(parts) if isinstance(parts, Locator) else parts
+    if not raw:
+        return NOWHERE
+    cited = _section(raw)
+    cited_laws = [name for name in (cited.law, cited.law_id) if name]
+    numbers, names = normal_laws((*_values(raw, LAW_KEYS), *cited_laws))
+    return Place(
+        doc_ids=frozenset(str(value) for value in _values(raw, DOC_KEYS)),
+        act_numbers=numbers,
+        law_names=names,
+        part=normal_part(raw.get("part")),
+        chapter=cited.chapter or normal_chapter(raw.get("chapter")),
+        schedule=cited.schedule or squeezed(raw.get("schedule")),
+        section=cited.section,
+        moment=normal_moment(raw.get("moment")) or cited.moment,
+        page=normal_page(raw.get("page", raw.get("page_num"))),
+        table=squeezed(next(_values(raw, TABLE_KEYS), None)),
+        row=squeezed(raw.get("row")),
+        column=squeezed(raw.get("column")),
+        version=normal_version(next(_values(raw, VERSION_KEYS), None)),
+        valid_from=normal_date(next(_values(raw, FROM_KEYS), None)),
+        valid_to=normal_date(next(_values(raw, TO_KEYS), None)),
+    )
+
+
+def _values(raw: Fields, keys: Iterable[str]) -> Iterator[object]:
+    for key in keys:
+        value = raw.get(key)
+        several = value if isinstance(value, list | tuple) else (value,)
+        yield from (stated for stated in several if stated not in (None, ""))
+
+
+def _section(raw: Fields) -> Cited:
+    """The fullest form wins: the number 110 beside the suffix a, or beside the id 110a, is section
+    110a."""
+    stated = [raw[key] for key in SECTION_KEYS if raw.get(key) not in (None, "")]
+    forms = [read_section(value) or Cited(squeezed(value)) for value in stated]
+    suffix = squeezed(raw.get("section_suffix"))
+    plain = [
+        form._replace(section=form.section + suffix) if form.section.isdigit() else form
+        for form in forms
+        if SECTION.fullmatch(form.section)
+    ]
+    return (
+        max(plain, key=lambda form: len(form.section))
+        if plain
+        else (forms[0] if forms else Cited(""))
+    )
+
+
+def unreadable(parts: Fields) -> tuple[str, str]:
+    """(key, why) of what an expectation states and nothing can meet; empty where all can be
+    read."""
+    moment = normal_moment(parts.get("moment"))
+    for key in SECTION_KEYS:
+        if (value := parts.get(key)) in (None, ""):
+            continue
+        cited = read_section(value)
+        if cited is None:
+            return key, f"{value!r} is not one section"
+        if moment and cited.moment not in ("", moment):
+            return "moment", f"{parts['moment']!r} is not the moment in {value!r}"
+    if SEVERAL.match(str(parts.get("moment") or "").casefold()):
+        return "moment", f"{parts['moment']!r} is not one moment"
+    for key in LAW_KEYS:
+        if "§" in str(parts.get(key) or ""):
+            return key, f"{parts[key]!r} is more than a law"
+    return "", ""
+
+
+def parse_node_id(node_id: str) -> dict[str, str]:
+    """The parts in an id such as '410/2015:fin@20230780:110a:2' or '624/2006:fin@20250561:5l:21:1'
+    (chapter 5): the last ones are section and moment."""
+    parts = [part for part in node_id.partition("#")[0].split(":") if part]
+    if len(parts) < 2 or not SECTION.fullmatch(normal_section(parts[-1])):
+        return {}
+    stated = {"version": next((part for part in parts if "@" in part), "")}
+    if len(parts) > 2 and parts[-1].isdigit() and SECTION.fullmatch(normal_section(parts[-2])):
+        stated["moment"] = parts.pop()
+    stated["section"] = parts.pop()
+    if len(parts) > 1 and CHAPTER.fullmatch(parts[-1]):
+        stated["chapter"] = parts.pop()
+    stated["law"] = ":".join(part for part in parts if "@" not in part)
+    return {key: value for key, value in stated.items() if value}
+
+
+@lru_cache(maxsize=100_000)
+def _place_in_id(doc_id: str) -> Place:
+    return place_of(parse_node_id(doc_id))
+
+
+def document_fields(document: Document) -> dict[str, object]:
+    """What `locate` and `check_expectations` need of a document: its place by id, metadata and
+    Locator, its text."""
+    places = ("part", "chapter", "schedule", *SECTION_KEYS, "section_suffix", "moment")
+    stated = (*LAW_KEYS, *places, *VERSION_KEYS)
+    locator = msgspec.to_builtins(document.locator) if document.locator else {}
+    ids = [document.id, *([locator.pop("doc_id")] if locator.get("doc_id") else [])]
+    return {
+        **parse_node_id(document.id),
+        **{
+            key: document.metadata[key]
+            for key in stated
+            if document.metadata.get(key) not in (None, "")
+        },
+        **locator,
+        "doc_id": ids,
+        "valid_from": document.valid_from,
+        "valid_to": document.valid_to,
+        "text": document.text,
+    }
+
+
+def hit_fields(hit: Hit) -> Fields:
+    """What a hit carries beside its id, score, title and text: law, section_num, page, … as its
+    source named them."""
+    stated = getattr(hit, "metadata", None) or hit.explanation.get("fields")
+    return stated if isinstance(stated, Mapping) else {}
+
+
+def hit_place(hit: Hit, locate: Locate | None = None) -> Place:
+    """Everything known of where a hit stands: its own fields, its Locator, the corpus, and last its
+    id."""
+    own = place_of(hit_fields(hit))
+    sources = [place_of(hit.locator)] if hit.locator else []
+    if locate is not None and (known := locate(hit.doc_id)):
+        sources.append(place_of(known))
+    sources.append(_place_in_id(hit.doc_id))
+    for source in sources:
+        own = _filled(own, source)
+    # The id of a whole act is its number, so a Locator's doc_id may be all that names the law.
+    numbers, _ = normal_laws(own.doc_ids if not own.act_numbers else ())
+    return replace(own, doc_ids=own.doc_ids | {hit.doc_id}, act_numbers=own.act_numbers | numbers)
+
+
+def _filled(own: Place, other: Place) -> Place:
+    """`own` with its gaps filled from `other`; names and ids are gathered from both."""
+    values = {}
+    for field in fields(Place):
+        mine, theirs = getattr(own, field.name), getattr(other, field.name)
+        values[field.name] = mine | theirs if isinstance(mine, frozenset) else mine or theirs
+    if own.section and other.section and own.section != other.section:
+        values["moment"] = own.moment  # the moment of another section is not ours
+    return Place(**values)
+
+
+# ── matching ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def matches(wanted: Place, got: Place, *, any_version: bool = False) -> bool:
+    """Whether a hit at `got` is what the expectation `wanted` asks for. Parts the expectation
+    leaves out are free, but one that states nothing matches nothing."""
+    return (
+        wanted != NOWHERE
+        and same_law(wanted, got)
+        and _same_chapter(wanted, got)
+        and wanted.doc_ids <= got.doc_ids
+        and all(
+            not getattr(wanted, part) or getattr(wanted, part) == getattr(got, part)
+            for part in ("schedule", "section", "moment", "page", "table", "row", "column")
+        )
+        and (any_version or not wanted.version or wanted.version == got.version)
+    )
+
+
+def same_law(wanted: Place, got: Place) -> bool:
+    """By number where both have one, since two acts in time may share a name; else by name."""
+    if not wanted.names_law:
+        return True
+    if wanted.act_numbers and got.act_numbers:
+        return bool(wanted.act_numbers & got.act_numbers)
+    return bool(wanted.law_names & got.law_names)
+
+
+def _same_chapter(wanted: Place, got: Place) -> bool:
+    """A hit need not say its chapter or part, since most acts number their sections through."""
+    stated = ((wanted.chapter, got.chapter), (wanted.part, got.part))
+    return all(not asked or not given or asked == given for asked, given in stated)
+
+
+def in_force(place: Place, as_of: str) -> bool:
+    """Whether the version at `place` was in force on the day. Only what is known can refute it."""
+    return holds_on(normal_date(as_of), place.valid_from, place.valid_to)
+
+
+def close_versions(known: Mapping[str, Fields]) -> dict[str, dict[str, object]]:
+    """The fields of documents, by id, with the end of each version where the next one tells it."""
+    keys = []
+    for parts in known.values():
+        place = place_of(parts)
+        law = place.act_numbers or place.law_names
+        where = (law, place.chapter, place.schedule, place.section, place.moment)
+        key = where if law and place.section else None
+        keys.append((key, parts.get("valid_from"), parts.get("valid_to")))
+    return {
+        name: {**parts, "valid_from": begins, "valid_to": ends}
+        for (name, parts), (begins, ends) in zip(known.items(), validity(keys), strict=True)
+    }
+
+
+def is_near(wanted: Place, got: Place) -> bool:
+    """A near miss: the right section in a wrong moment, a neighbouring section; or the right page
+    or the next one of the right document with another table."""
+    if matches(wanted, got) or not same_law(wanted, got) or not wanted.doc_ids <= got.doc_ids:
+        return False
+    if not _same_chapter(wanted, got):
+        return False
+    if wanted.section:
+        return bool(got.section) and _neighbours(wanted.section, got.section)
+    return bool(wanted.page and got.page) and _neighbours(wanted.page, got.page)
+
+
+def _neighbours(wanted: str, got: str) -> bool:
+    numbers = [re.match(r"\d+", text) for text in (wanted, got)]
+    if not numbers[0] or not numbers[1]:
+        return wanted == got
+    return abs(int(numbers[0][0]) - int(numbers[1][0])) <= 1
+
+
+def label(parts: Fields | Place) -> str:
+    """A Place as people cite it: '410/2015 110a § 3 mom.', 'lapua-tilinpaatos-2023 p. 15, table
+    tuloslaskelma'."""
+    place = parts if isinstance(parts, Place) else place_of(parts)
+    law = min(place.law_names or place.act_numbers, default="")
+    source = (
+        law
+        if place.section
+        else min(place.doc_ids, key=lambda text: (len(text), text), default=law)
+    )
+    words = [
+        source,
+        f"{place.chapter} luku" if place.chapter and not isinstance(parts, Place) else "",
+        f"{place.section} §" if place.section else "",
+        f"{place.moment} mom." if place.moment else "",
+        f"p. {place.page}" if place.page else "",
+        f"table {place.table}" if place.table else "",
+        f"row {place.row}" if place.row else "",
+        f"column {place.column}" if place.column else "",
+        f"version {place.version}" if place.version and not isinstance(parts, Place) else "",
+    ]
+    return " ".join(word for word in words if word) or "?"

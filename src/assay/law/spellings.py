@@ -1,0 +1,234 @@
+"""How people write sections: the one table. Every reader of sections goes by it.
+
+A row is one way to write a section in one language: a pattern, with names for what it says, and
+examples. Words in capitals stand for pieces that the language's own file spells out (UNITS: one
+section or a list of them; LIST: the same with brackets). What may stand before and after a section,
+such as the law, the chapter, the moment, is said once in that file too.
+
+To add a language, say Swedish: write `law/sv.py` with `parse(text, scheme)`,
+`format(kind, parts)` and `law_name(name)`, as in `law/fi.py`; add its row to GRAMMARS and its spellings to SPELLINGS
+here. Nothing else changes: `assay cite`, golden sets, search, importers and the normal form of a
+query read what stands in this table, and a test goes through it with each of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import NamedTuple
+
+
+class Grammar(NamedTuple):
+    """A language that citations are read in. `signs` show that a text may hold some of them."""
+
+    language: str
+    module: str
+    signs: str
+
+
+class Spelling(NamedTuple):
+    """One way to write a section. `kind` is the rule of the language's file that reads it."""
+
+    language: str
+    kind: str
+    name: str
+    pattern: str
+    examples: tuple[str, ...]
+
+
+# Laws as lawyers shorten them, in Finnish. Others are kept as written (VesihuoltoL, AKL).
+SHORT_NAMES = {
+    **{"KuntaL": "kuntalaki", "OYL": "osakeyhtiölaki", "KPL": "kirjanpitolaki"},
+    **{"KPA": "kirjanpitoasetus", "HankL": "hankintalaki", "HankintaL": "hankintalaki"},
+    **{"TilintL": "tilintarkastuslaki", "TilintarkL": "tilintarkastuslaki", "RL": "rikoslaki"},
+    **{"PL": "perustuslaki", "HL": "hallintolaki", "OK": "oikeudenkäymiskaari"},
+    **{"PK": "perintökaari", "MK": "maakaari", "UK": "ulosottokaari", "AL": "avioliittolaki"},
+    **{"JulkL": "julkisuuslaki", "MRL": "maankäyttö- ja rakennuslaki", "TSL": "työsopimuslaki"},
+    **{"VahL": "vahingonkorvauslaki", "KSL": "kuluttajansuojalaki", "OKL": "osuuskuntalaki"},
+    **{"ETL": "esitutkintalaki", "PKL": "pakkokeinolaki", "AVL": "arvonlisäverolaki"},
+    **{"TVL": "tuloverolaki", "EVL": "elinkeinoverolaki", "YhdL": "yhdistyslaki"},
+}
+# In small letters too where that is no other word; "ok", "pl" and "hl" are.
+_SMALL = "|".join(name for name in SHORT_NAMES if len(name) > 2)
+SHORT_NAME = rf"(?:(?-i:[A-ZÅÄÖ][a-zåäö]{{2,}}L|[A-ZÅÄÖ]{{1,5}}[LKA])|{_SMALL})(?![\wåäö])"
+
+# In the order they are tried on a text of unknown language. English is last: its signs occur in all.
+GRAMMARS = (
+    Grammar("he", "assay.law.he", "[א-ת]"),
+    Grammar(
+        "fi",
+        "assay.law.fi",
+        r"\d\s?[a-zåäö]?\s?§(?!\s?\d{3})|pykäl|moment(?:ti|in|ei|is|ill)|\bmom\b"
+        r"|(?:la(?:ki|in|issa)|kaar(?:i|en)|asetu(?:s|ksen))\s(?:\([\d/]+\)\s)?(?:§|\d+:\d)"
+        r"|§\s?\d{1,3}\s[a-zåäö]\s*(?:$|[,;)])"
+        rf"|(?<![\wåäö]){SHORT_NAME}(?::\w+)?\s(?:\([\d/]+\)\s)?(?:§\s?)?\d",
+    ),
+    Grammar("en", "assay.law.en", r"[A-Za-z§]"),
+)
+
+SPELLINGS = (
+    # ── Finnish: chapter and section, moment, item ────────────────────────────────────────────────
+    Spelling(
+        "fi",
+        "section",
+        "sign or word after the number; a dot before the moment",
+        r"(?P<units>UNITS)\.?\s?SIGN",
+        (
+            *("110 §", "110§", "110 a §", "110a §", "110 A §", "110.3 §", "110 a.3 §"),
+            *("110 §:n 3 momentti", "110 § 3 mom.", "110 a §:n 3 momentin 2 kohta"),
+            *("148 pykälä", "148. pykälän 2 momentti", "6 luvun 21 §:n 1 momentti"),
+            *("kuntalain 129.1 §", "Kuntalaki (410/2015) 110 a §", "OYL 6 luku 21 §"),
+            *("110 ja 111 §", "110 a ja 111 §", "110–112 §", "110.3 ja 111.1 §"),
+        ),
+    ),
+    Spelling(
+        "fi",
+        "section",
+        "sign or word before the number",
+        r"(?:pykäl[\wåäö]*\s+|(?<![\d\wåäö§])§+\s?(?=\d{1,3}(?!\d)))"
+        r"(?P<units>UNITS)(?![\d(]|\.?\s?SIGN)",
+        ("§ 110", "§110", "pykälä 148", "§ 12.2", "kuntalain § 110"),
+    ),
+    Spelling(
+        "fi",
+        "section",
+        "chapter, colon, section, with the sign",
+        r"(?P<by_colon>UNIT):(?P<units>UNITS)\s?SIGN",
+        ("6:21 §", "OYL 6:21.1 §", "RL 30:8 §"),
+    ),
+    Spelling(
+        "fi",
+        "of a law",
+        "chapter, colon, section, after a law",
+        r"(?P<by_colon>UNIT):(?P<units>UNITS)(?![\d:/]|\.\d)",
+        ("OYL 6:21.1", "OYL 6:21", "KPL 3:1", "osakeyhtiölain 6:21"),
+    ),
+    Spelling(
+        "fi",
+        "of a short name",
+        "number after the short name of a law",
+        r"(?P<units>UNITS)(?![\d:/§]|\.\d|\s?(?:SIGN|luku|luvu|mom))",
+        ("KuntaL 110.3", "KuntaL 110 a"),
+    ),
+    Spelling(
+        "fi",
+        "moment",
+        "moment alone",
+        r"(?P<own>NUMBERS)\.?\s?MOMENTS(?:,?\s+(?P<own_items>NUMBERS)\s?ITEMS)?",
+        ("3 mom.", "2 ja 3 momentissa"),
+    ),
+    # ── Hebrew: section, brackets, schedule, law; מס' 12 is "no. 12" ──────────────────────────────
+    Spelling(
+        "he",
+        "section",
+        "section, in words or short",
+        r"(?P<unit>סעיפים|סעיפי|סעיף|סע'|(?<!מ)ס')\s*(?P<list>LIST)",
+        (
+            *("סעיף 12", "ס' 12", "ס׳ 12(א)", "סעיף 12 (א)", "סעיף 12א(ב)(1)", "בסעיף 197"),
+            *("סעיף 4(5) לתוספת השלישית", "סעיף 197 לחוק התכנון והבנייה"),
+            "סעיפים 4(5) ו-4(7)",
+        ),
+    ),
+    Spelling(
+        "he",
+        "section",
+        "section by a number in letters",
+        r"(?P<unit>סעיף|סע'|(?<!מ)ס')\s*(?P<letters>[א-ת]{1,2}\"[א-ת]|[א-ת]')(?![א-ת\"'])",
+        ('סעיף י"ב', "סעיף ה'"),
+    ),
+    Spelling(
+        "he",
+        "section",
+        "regulation",
+        r"(?P<unit>תקנות(?=\s\d)|תקנה)\s*(?P<list>LIST)",
+        ("תקנה 5", "תקנה 5(א)"),
+    ),
+    Spelling(
+        "he",
+        "section",
+        "item of a schedule",
+        r"(?P<unit>פרט)\s*(?P<list>LIST)",
+        ("פרט 3 לתוספת הראשונה",),
+    ),
+    # ── English: a dot is part of the number; brackets are subdivisions ───────────────────────────
+    # Patterns begin with a set of characters, which the regular expression engine skips to; what
+    # must not stand before that character is looked at after it was taken.
+    Spelling(
+        "en",
+        "regulation",
+        "regulation",
+        r"[Rr](?:egulations?|(?<=R)EGULATIONS?|egs?\.)(?:,?\s+SIGN)?\s?(?P<list>LIST)",
+        ("Regulation 18702.2(a)(1)", "Reg. 18702.2"),
+    ),
+    Spelling(
+        "en",
+        "statute",
+        "section, in words or by its sign",
+        r"[Ss§](?:(?<=[Ss])(?:ections?|ecs?\.)|(?<=S)ECTIONS?|(?<=§)§?)\s?(?P<list>LIST)"
+        r"(?:\s+of\s+the\s+(?P<after>CODE))?",
+        (
+            *("Section 1090", "§ 1090", "Sec. 87103(a)", "Section 87103(a)(1)", "§ 18702.2"),
+            *("Government Code section 87100", "Gov. Code § 87103(a)"),
+            "Sections 87100 through 87105",
+        ),
+    ),
+)
+
+# ── where a section is all that is said ───────────────────────────────────────────────────────────
+
+# In a field of a record or a golden set a number alone is a section, with no word or sign to show
+# it. These patterns must fit the whole field, in lower case with single spaces; NUMBER and WORD
+# stand for the pieces below.
+BARE = (
+    Spelling(
+        "",
+        "number",
+        "number alone",
+        r"(?:WORD ?)?0*(?P<section>NUMBER)\.?",
+        ("110a", "110 a", "18702.2"),
+    ),
+    Spelling(
+        "",
+        "chapter",
+        "chapter, colon, section",
+        r"(?P<chapter>\d+ ?[a-z]?) ?: ?(?P<section>\d+ ?[a-z]?)(?:\.(?P<moment>\d+))?",
+        ("5:21", "5:21.1"),
+    ),
+    Spelling(
+        "",
+        "brackets",
+        "number and brackets",
+        r"(?:WORD ?)?0*(?P<section>NUMBER)(?P<brackets>(?: ?\([^()]+\))+)",
+        ("110a(3)", "s. 110 a (3)"),
+    ),
+    Spelling(
+        "",
+        "moment",
+        "number, sign, number",
+        r"(?:WORD ?)?0*(?P<section>NUMBER) ?§+(?: ?: ?\w+)?[ ,]*"
+        r"(?:\((?P<bracket>\d+)\)|(?P<moment>\d+)\.?(?: ?mom\w*\.?)?)",
+        ("110 a § 2", "110 a § (2)", "§ 110 a § 2 mom."),
+    ),
+)
+BARE_PIECES = {
+    "NUMBER": r"\d+(?:\.\d+)*(?: ?[^\W\d_](?![^\W\d_])|[^\W\d_]{2,3}(?![^\W\d_]))?\d*",
+    "WORD": r"(?:§+|pykälä\w*|section|sec\.?|s\.|s(?= )|art\.?|article|סעיף|ס')",
+}
+
+
+@cache
+def grammar_signs() -> dict[str, re.Pattern[str]]:
+    """By language, in the order they are tried."""
+    return {row.language: re.compile(row.signs, re.IGNORECASE) for row in GRAMMARS}
+
+
+def spelled(language: str, pieces: Mapping[str, str]) -> list[tuple[str, str]]:
+    """(kind, pattern) of each row of a language, with its pieces in place of their names."""
+    rows = [row for row in SPELLINGS if row.language == language]
+    return [(row.kind, filled(row.pattern, pieces)) for row in rows]
+
+
+def filled(pattern: str, pieces: Mapping[str, str]) -> str:
+    names = "|".join(sorted(pieces, key=len, reverse=True))
+    return re.sub(rf"\b(?:{names})\b", lambda name: pieces[name[0]], pattern)

@@ -1,0 +1,330 @@
+"""What the tools answer: every answer has a schema, and may gain fields but does not lose any.
+Values of the workbench go in, models of the protocol come out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from assay.core.types import Document, Locator
+from assay.workbench.backlog import BacklogFigures
+from assay.workbench.corpora import FoundDocument
+from assay.workbench.gold import GoldSummary
+from assay.workbench.history import Comparison, KeptRun
+from assay.workbench.history import Explanation as KeptExplanation
+from assay.workbench.opening import Page
+from assay.workbench.review import ReviewItem
+from assay.workbench.review import ToJudge as Waiting
+
+SNIPPET = 400
+
+Place = dict[str, str | int]  # what a lawyer would cite: section, moment, page, …
+
+
+def fields_of(value: object) -> Any:
+    """A value of the workbench as plain fields, for a model that has the same."""
+    return msgspec.to_builtins(value)
+
+
+def place_of(locator: Locator | None) -> Place:
+    place: Place = fields_of(locator) if locator is not None else {}
+    return place
+
+
+class Answer(BaseModel):
+    """Results may gain fields; they do not lose any."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+# ── searching ─────────────────────────────────────────────────────────────────────────────────────
+
+
+class Found(Answer):
+    doc_id: str
+    score: float | None = None
+    title: str = ""
+    snippet: str = Field("", description="The beginning of the text.")
+    locator: Place = Field({}, description="Section, moment, page: what a lawyer would cite.")
+
+
+class SearchResults(Answer):
+    corpus: str
+    query: str
+    hits: list[Found]
+    next_offset: int | None = Field(
+        None, description="Where the next page begins; none when this was the last."
+    )
+
+    @classmethod
+    def of(cls, corpus: str, query: str, page: Page[FoundDocument]) -> SearchResults:
+        hits = [
+            Found(
+                doc_id=hit.doc_id,
+                score=hit.score,
+                title=hit.title,
+                snippet=hit.snippet[:SNIPPET],
+                locator=place_of(hit.locator),
+            )
+            for hit in page.items
+        ]
+        return cls(corpus=corpus, query=query, hits=hits, next_offset=page.next_offset)
+
+
+class DocumentText(Answer):
+    doc_id: str
+    title: str
+    text: str = Field(description="From the offset on, as many characters as asked for.")
+    characters: int = Field(description="The length of the whole text.")
+    next_offset: int | None = None
+    language: str = ""
+    citations: list[str] = []
+    locator: Place = {}
+    metadata: dict[str, JsonValue] = {}
+
+    @classmethod
+    def of(cls, document: Document, start: int, characters: int) -> DocumentText:
+        end = start + characters
+        return cls(
+            doc_id=document.id,
+            title=document.title,
+            text=document.text[start:end],
+            characters=len(document.text),
+            next_offset=end if end < len(document.text) else None,
+            language=document.language,
+            citations=list(document.citations),
+            metadata=document.metadata,
+            locator=place_of(document.locator),
+        )
+
+
+# ── the backlog and the gold sets ─────────────────────────────────────────────────────────────────
+
+
+class BacklogBlock(Answer):
+    """How many wait for an expert, and since when. The counts sum to total."""
+
+    pending_review: int
+    approved: int
+    rejected: int
+    published: int
+    total: int
+    oldest_pending_at: str | None
+
+
+class Ages(Answer):
+    """How many days what is pending has waited; none when nothing waits."""
+
+    p50: float | None
+    p90: float | None
+    p99: float | None
+    max: float | None
+
+
+class FullBacklog(BacklogBlock):
+    age_days: Ages
+    weeks: int
+    throughput_per_week: float
+    arrivals_per_week: float
+    forecast_empty_at: str | None
+    forecast: str
+
+
+class Metrics(Answer):
+    halacha_backlog: BacklogBlock
+    backlog: FullBacklog = Field(
+        description="The same, with ages in days, throughput a week and forecast."
+    )
+
+    @classmethod
+    def of(cls, figures: BacklogFigures) -> Metrics:
+        return cls.model_validate(fields_of(figures))
+
+
+class GoldSetInfo(Answer):
+    name: str
+    path: str
+    queries: int = 0
+    judgments: int = 0
+    status: str = Field(
+        "", description="provisional (bootstrap-only): no row approved; partly approved; approved."
+    )
+    approved_share: float | None = Field(
+        None, description="Of a set from logs: the share of approved rows."
+    )
+    error: str = ""
+
+
+class GoldSets(Answer):
+    gold_sets: list[GoldSetInfo]
+    next_offset: int | None = None
+
+    @classmethod
+    def of(cls, summaries: list[GoldSummary], offset: int, limit: int) -> GoldSets:
+        end = offset + limit
+        page = [GoldSetInfo.model_validate(fields_of(one)) for one in summaries[offset:end]]
+        return cls(gold_sets=page, next_offset=end if len(summaries) > end else None)
+
+
+class ToJudge(Answer):
+    query_id: str
+    query: str
+    doc_ids: list[str]
+    reason: str
+    item_id: str = ""
+
+
+class NextToJudge(Answer):
+    items: list[ToJudge]
+    next_offset: int | None = None
+
+    @classmethod
+    def of(cls, page: Page[Waiting]) -> NextToJudge:
+        items = [ToJudge.model_validate(fields_of(waiting)) for waiting in page.items]
+        return cls(items=items, next_offset=page.next_offset)
+
+
+class Suggested(Answer):
+    item_id: str
+    state: str = Field(description="pending_review until an expert decides.")
+    gold: str
+    query_id: str
+    doc_id: str
+    grade: int
+    note: str = "An expert decides; the gold set is unchanged."
+
+    @classmethod
+    def of(cls, item: ReviewItem, gold: str) -> Suggested:
+        return cls(
+            item_id=item.id,
+            state=item.state,
+            gold=gold,
+            query_id=item.ref,
+            doc_id=item.doc_ids[0],
+            grade=item.grade or 0,
+        )
+
+
+# ── runs ──────────────────────────────────────────────────────────────────────────────────────────
+
+Interval = tuple[float | None, float | None]
+
+
+class Evaluation(Answer):
+    run_id: str = Field(description="For compare_runs and explain_score.")
+    engine: str
+    gold: str
+    gold_status: str
+    queries: int
+    overall: dict[str, float | None] = Field(description="Mean of every measure over all queries.")
+    intervals: dict[str, Interval] = Field({}, description="95 % interval of every mean.")
+
+    @classmethod
+    def of(cls, run: KeptRun, gold: str) -> Evaluation:
+        results = run.results
+        return cls(
+            run_id=run.id,
+            engine=run.engine,
+            gold=gold,
+            gold_status=results.receipt.gold.status or "unknown",
+            queries=len(results.per_query),
+            overall=results.overall,
+            intervals=results.intervals.overall,
+        )
+
+
+class MeasureDifference(Answer):
+    """One measure of one run against the first: values, difference, interval, p-values, wins."""
+
+    system: str
+    measure: str
+    key: str
+    n: int
+    baseline: float
+    value: float
+    difference: float
+    low: float | None
+    high: float | None
+    p_randomization: float
+    p_t: float
+    p_wilcoxon: float
+    p_holm: float
+    p_bh: float
+    effect_size: float | None
+    detectable: float | None
+    wins: int
+    ties: int
+    losses: int
+    could_flip: bool = Field(description="Unjudged documents could overturn the sign.")
+    residuals: tuple[float, float] | None = None
+
+
+class MovedQuery(Answer):
+    """A query that moved, and what entered and left its top 10, with grades."""
+
+    system: str
+    query_id: str
+    query_text: str
+    baseline: float
+    value: float
+    entered: list[tuple[str, int | None]]
+    left: list[tuple[str, int | None]]
+
+
+class RunComparison(Answer):
+    baseline: str
+    systems: list[str]
+    headline: str
+    differences: list[MeasureDifference] = Field(
+        description="By measure: values, difference, interval, p-values, wins."
+    )
+    moved: list[MovedQuery] = Field(
+        description="The queries that moved most, and what entered and left."
+    )
+    warnings: list[str]
+    gold_status: str = Field(
+        "", description="How far the gold set is approved; empty where that is not recorded."
+    )
+    variants: list[MeasureDifference] = Field(
+        [], description="The same for perturbed variants of golden questions."
+    )
+
+    @classmethod
+    def of(cls, comparison: Comparison) -> RunComparison:
+        return cls.model_validate(fields_of(comparison))
+
+
+class MeasureFormula(Answer):
+    """A measure: the key of its values, its formula and its settings."""
+
+    key: str
+    measure: str
+    cutoff: int | None
+    params: dict[str, float | str] = {}
+    formula: str = ""
+    source: str = ""
+
+
+class Explanation(Answer):
+    query_id: str
+    query: str
+    results: list[str] = Field(description="The ranking.")
+    grades: list[int | None] = Field(
+        description="The grade at every rank; none where nobody has judged."
+    )
+    metrics: dict[str, float | None]
+    measures: list[MeasureFormula] = Field(description="The formula behind every number.")
+
+    @classmethod
+    def of(cls, explained: KeptExplanation) -> Explanation:
+        entry = explained.entry
+        return cls(
+            query_id=entry.query_id,
+            query=entry.query_text,
+            results=entry.results,
+            grades=entry.grades,
+            metrics=entry.metrics,
+            measures=[MeasureFormula.model_validate(fields_of(m)) for m in explained.measures],
+        )

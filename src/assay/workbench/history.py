@@ -1,0 +1,115 @@
+"""Runs that are kept in the store: evaluate a configured engine, look back, compare, explain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import msgspec
+
+from assay.core.errors import InputError
+from assay.core.results import Entry, MeasureLine, Results
+from assay.core.results_file import from_json, to_json
+from assay.evaluation.comparison import Comparison, compare
+from assay.review.identity import name_of
+from assay.store.records import RunRecord
+from assay.telemetry.recorder import new_id
+from assay.workbench.config import Config, EngineConfig
+from assay.workbench.opening import Page, Service, gold_path, page_of, page_size, stored_name
+from assay.workbench.score import configured, score
+
+__all__ = [
+    "Comparison",
+    "Explanation",
+    "KeptRun",
+    "compare_runs",
+    "evaluate",
+    "explain",
+    "kept_run",
+    "runs",
+]
+
+
+class KeptRun(msgspec.Struct, frozen=True, kw_only=True):
+    """One evaluation in the history: what was measured on what, when, and its results."""
+
+    id: str
+    at: datetime
+    engine: str
+    gold: str
+    results: Results
+
+
+class Explanation(msgspec.Struct, frozen=True, kw_only=True):
+    """One query of a run, and how each of its values is computed."""
+
+    entry: Entry
+    measures: list[MeasureLine]
+
+
+def evaluate(service: Service, gold: str, engine: str) -> KeptRun:
+    """Score a configured engine on a configured gold set, and keep the run."""
+    path = gold_path(service, gold)
+    chosen = _configured(service.config, engine)
+    results = score(configured(chosen, path)).results
+    record = RunRecord(
+        id=new_id(),
+        at=service.clock(),
+        engine=engine,
+        gold=name_of(service.store, path),
+        results=to_json(results),
+        gold_fingerprint=results.receipt.gold.fingerprint,
+        corpus_fingerprint=results.receipt.corpus_fingerprint or "",
+    )
+    service.store.put_run(record)
+    return _kept(record, results)
+
+
+def _kept(record: RunRecord, results: Results) -> KeptRun:
+    return KeptRun(
+        id=record.id, at=record.at, engine=record.engine, gold=record.gold, results=results
+    )
+
+
+def _configured(config: Config | None, name: str) -> EngineConfig:
+    """Only engines that a person configured can be run: an agent must not name code to load."""
+    if config is None or name not in config.engines:
+        known = ", ".join(config.engines) if config else "none: write an assay.toml"
+        raise InputError(f"no engine {name!r} is configured", hint=f"Known: {known}.")
+    return config.engines[name]
+
+
+def runs(service: Service, *, gold: str = "", limit: int = 20, offset: int = 0) -> Page[RunRecord]:
+    """Runs without their results, the newest first."""
+    size = page_size(limit)
+    name = stored_name(service, gold)
+    records = service.store.runs(gold=name, limit=size + 1, offset=offset)
+    return page_of(records, offset, size)
+
+
+def kept_run(service: Service, run_id: str) -> KeptRun:
+    record = service.store.run(run_id)
+    if record is None:
+        known = ", ".join(run.id for run in service.store.runs(limit=5)) or "none yet"
+        raise InputError(f"no run {run_id!r}", hint=f"The newest: {known}.")
+    return _kept(record, from_json(record.results))
+
+
+def compare_runs(service: Service, run_ids: Sequence[str], *, force: bool = False) -> Comparison:
+    """Each run against the first."""
+    kept = [kept_run(service, run_id) for run_id in run_ids]
+    if len(kept) < 2:
+        raise InputError("give at least two runs to compare")
+    engines = [run.engine for run in kept]
+    names = engines if len(set(engines)) == len(engines) else list(run_ids)
+    return compare([run.results for run in kept], names, force=force)
+
+
+def explain(service: Service, run_id: str, query_id: str) -> Explanation:
+    """The entry of one query of a run: its ranking with grades, its values, and the formulas."""
+    results = kept_run(service, run_id).results
+    entry = next((entry for entry in results.per_query if entry.query_id == query_id), None)
+    if entry is None:
+        known = ", ".join(entry.query_id for entry in results.per_query[:5])
+        raise InputError(f"no query {query_id!r} in run {run_id!r}", hint=f"It has {known}, …")
+    return Explanation(entry=entry, measures=results.receipt.measures)

@@ -1,0 +1,138 @@
+"""`assay logs`: searches, clicks and decisions in, and old searches out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from assay.core.errors import InputError
+from assay.core.files import iter_json_lines
+from assay.corpus.disk import Corpus, open_corpus
+from assay.corpus.resolve import cite
+from assay.store.records import AuditEntry, Purged, SearchLog
+from assay.telemetry.feedback import days_before, infer_relevance_from_citations
+from assay.telemetry.recorder import new_id
+from assay.telemetry.redact import Redaction, redacted, redactor
+from assay.telemetry.wire import decision_row, feedback_from, logged_search, search_from
+from assay.workbench.opening import Service
+
+BATCH = 2000  # searches written in one transaction
+
+Sent = Sequence[tuple[str, object]]  # (where it stands, the JSON value) of each record
+
+
+class Imported(msgspec.Struct, frozen=True, kw_only=True):
+    read: int
+    new: int
+
+
+class Inferred(msgspec.Struct, frozen=True, kw_only=True):
+    """What decisions gave: new feedback, and citations in their texts that name no document."""
+
+    read: int
+    feedback: int
+    unresolved: int
+
+
+class Logged(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of searches that a program sent: their ids, and how many found the queue full."""
+
+    ids: list[str]
+    dropped: int
+
+
+def import_searches(
+    service: Service, path: Path, *, redactions: Sequence[str | Redaction] = ()
+) -> Imported:
+    """Searches from a file, one JSON object a line: query, at, results, and corpus, practice_area,
+    … as known. A file can be imported again: a search without an id gets one from its content."""
+    rules = redactor(redactions)
+    if path.is_file():  # all of it is read before any is kept; what comes by a pipe is read once
+        for number, row in iter_json_lines(path):
+            logged_search(row, f"{path}:{number}")
+    batch: list[SearchLog] = []
+    read = new = 0
+    for number, row in iter_json_lines(path):
+        batch.append(redacted(logged_search(row, f"{path}:{number}"), rules))
+        read += 1
+        if len(batch) == BATCH:
+            new += service.store.add_searches(batch)
+            batch = []
+    return Imported(read=read, new=new + service.store.add_searches(batch))
+
+
+def log_searches(service: Service, sent: Sequence[object]) -> Logged:
+    """Searches that a running service sends. Answers at once: the store is written behind."""
+    searches = [search_from(row, f"[{number}]") for number, row in enumerate(sent)]
+    if service.recorder is None:
+        raise InputError("this server does not record searches")
+    dropped = sum(not service.recorder.put(search) for search in searches)
+    return Logged(ids=[search.id for search in searches], dropped=dropped)
+
+
+def flush(service: Service) -> None:
+    """What was accepted is written, before the process ends."""
+    if service.recorder is not None:
+        service.recorder.flush()
+
+
+def import_decisions(
+    service: Service, path: Path, *, corpus: str = "", same_case: bool = False
+) -> Inferred:
+    """Decisions from a file, one JSON object a line: id, at, and `cites` (ids) or `text` (citations
+    are parsed and resolved in `corpus`)."""
+    sent = [(f"{path}:{number}", row) for number, row in iter_json_lines(path)]
+    return record_decisions(service, sent, corpus=corpus, same_case=same_case)
+
+
+def record_decisions(
+    service: Service, sent: Sent, *, corpus: str = "", same_case: bool = False
+) -> Inferred:
+    """Finalised decisions: every earlier search that showed what they cite gets relevance_score
+    3."""
+    citations = _Citations(open_corpus(service.home, corpus)) if corpus else None
+    decisions = [decision_row(row, where, citations) for where, row in sent]
+    feedback = infer_relevance_from_citations(service.store, decisions, same_case=same_case)
+    unresolved = citations.unresolved if citations is not None else 0
+    return Inferred(read=len(decisions), feedback=feedback, unresolved=unresolved)
+
+
+class _Citations:
+    """Finds the documents a text cites, and counts the citations that name none."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._corpus = corpus
+        self.unresolved = 0
+
+    def __call__(self, text: str) -> list[str]:
+        resolved = cite(text, self._corpus)
+        self.unresolved += sum(not citation.targets for citation in resolved)
+        return [target for citation in resolved for target in citation.targets]
+
+
+def record_feedback(service: Service, sent: Sent) -> Imported:
+    """Clicks and votes: log_id, doc_id, kind (click or vote), and relevant, rank, by, at as
+    known."""
+    given = [feedback_from(row, where, service.clock()) for where, row in sent]
+    return Imported(read=len(given), new=service.store.add_feedback(given))
+
+
+def purge(
+    service: Service, *, older_than_days: float, keep_cited: bool = False, by: str = "retention"
+) -> Purged:
+    """Forget searches by age, and record that it was done."""
+    before = days_before(service.clock(), older_than_days)
+    gone = service.store.purge(before, keep_cited=keep_cited)
+    entry = AuditEntry(
+        id=new_id(),
+        at=service.clock(),
+        by=by,
+        action="logs.purged",
+        subject="search_logs",
+        reason=f"older than {older_than_days:g} days",
+        after=msgspec.to_builtins(gone),
+    )
+    service.store.append_audit([entry])
+    return gone

@@ -1,0 +1,165 @@
+"""What the verbs of the running service work on: a store, gold sets, a configuration, a workspace.
+A value that is opened once and given to every verb first."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Generic, TypeVar
+
+import msgspec
+
+from assay import formats
+from assay.core.errors import InputError
+from assay.core.types import GoldSet
+from assay.core.workspace import default_store
+from assay.review.identity import known_sets, name_of
+from assay.store import NoStore, Store, open_store
+from assay.telemetry.recorder import Recorder, Recording
+from assay.workbench.config import NAME as CONFIG_NAME
+from assay.workbench.config import Config, read_config
+
+__all__ = ["NoStore", "Page", "Recording", "Service", "gold_path", "open_service"]
+
+MAX_PAGE = 200
+T = TypeVar("T")
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _unheard(message: str) -> None:
+    """What nobody listens to."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Service:
+    """What is open. `gold_sets` are files by the name people use, `clock` says what time it is, a
+    server has a `recorder` of its own, and `say` hears what takes long and why."""
+
+    store: Store
+    gold_sets: Mapping[str, Path] = field(default_factory=dict)
+    config: Config | None = None
+    home: Path | None = None
+    clock: Callable[[], datetime] = _now
+    recorder: Recorder | None = None
+    say: Callable[[str], None] = _unheard
+
+
+@contextlib.contextmanager
+def open_service(
+    store: str = "",
+    *,
+    gold: Sequence[Path] = (),
+    config: Path | None = None,
+    home: Path | None = None,
+    recording: Recording | None = None,
+    create: bool = True,
+    say: Callable[[str], None] = _unheard,
+) -> Iterator[Service]:
+    """A service on a store, with the gold sets and engines of `assay.toml` (where there is one),
+    the gold sets given, and those that were bootstrapped into the store. With `recording` it logs
+    searches. Without `create`, there must be a store."""
+    target = store or default_store(home)
+    path = config or Path(CONFIG_NAME)
+    settings = read_config(path) if config is not None or path.exists() else None
+    named = _named_sets(settings, gold)
+    opened = open_store(target, create=create)
+    recorder = Recorder(lambda: open_store(target), recording) if recording is not None else None
+    if opened.created:
+        say(f"new store: {opened.address}")
+    try:
+        yield Service(
+            store=opened,
+            gold_sets=_with_known_sets(opened, named),
+            config=settings,
+            home=home,
+            recorder=recorder,
+            say=say,
+        )
+    finally:
+        if recorder is not None:
+            recorder.close()
+        opened.close()
+
+
+def _named_sets(config: Config | None, given: Sequence[Path]) -> dict[str, Path]:
+    """The gold sets of the configuration, and those given that are not among them, by file name;
+    two files of one name are told apart by their paths."""
+    sets = configured_sets(config)
+    configured = {path.resolve() for path in sets.values()}
+    for path in given:
+        if path.resolve() not in configured:
+            sets[path.stem if sets.get(path.stem, path) == path else str(path)] = path
+    return sets
+
+
+def configured_sets(config: Config | None) -> dict[str, Path]:
+    return {name: Path(gold.path) for name, gold in config.gold.items()} if config else {}
+
+
+def _with_known_sets(store: Store, named: Mapping[str, Path]) -> dict[str, Path]:
+    here = {path.resolve() for path in named.values()}
+    known = {name: path for name, path in known_sets(store).items() if path not in here}
+    return known | dict(named)
+
+
+# ── gold sets by name ─────────────────────────────────────────────────────────────────────────────
+
+
+def gold_path(service: Service, name: str) -> Path:
+    """By the name it is configured under, or by the name of its file, which is how the store knows
+    it."""
+    for known, path in service.gold_sets.items():
+        if name in (known, name_of(service.store, path, claim=False)):
+            return path
+    known_names = ", ".join(service.gold_sets)
+    hint = f"Known: {known_names or 'none; name one in assay.toml or with --gold'}."
+    raise InputError(f"no gold set {name!r}", hint=hint)
+
+
+def read_gold(service: Service, name: str) -> GoldSet:
+    return formats.read_gold(gold_path(service, name))
+
+
+def stored_name(service: Service, gold: str) -> str:
+    """The name in the store of a set that is configured, or that the store knows, or of a file;
+    empty for all sets."""
+    if not gold:
+        return ""
+    if gold in service.gold_sets or Path(gold).is_file():
+        path = service.gold_sets.get(gold) or Path(gold)
+        return name_of(service.store, path, claim=False)
+    known = service.store.gold_names()
+    if gold not in known:
+        names = ", ".join(dict.fromkeys([*service.gold_sets, *known]))
+        raise InputError(f"no gold set {gold!r}", hint=f"Known: {names or 'none yet'}.")
+    return gold
+
+
+# ── pages ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Page(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
+    """A part of a list, and where the next part begins; no next when this was the last."""
+
+    items: list[T]
+    offset: int
+    next_offset: int | None
+
+
+def page_size(limit: int) -> int:
+    return min(max(limit, 1), MAX_PAGE)
+
+
+def page_of(rows: Sequence[T], offset: int, limit: int) -> Page[T]:
+    """The first `limit` of `rows`, which begin at `offset` and hold one more where there is
+    more."""
+    more = len(rows) > limit
+    return Page(
+        items=list(rows[:limit]), offset=offset, next_offset=offset + limit if more else None
+    )

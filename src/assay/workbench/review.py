@@ -1,0 +1,408 @@
+"""The expert's verbs: what waits, what speaks for it, suggestions and the word on them, what is
+taken out of the queue. The gold set changes by an expert's word alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from datetime import timedelta
+from pathlib import Path
+
+import msgspec
+
+from assay import formats
+from assay.core.errors import InputError
+from assay.core.results import GradedResults
+from assay.core.types import ASKED, Document, Judgment
+from assay.corpus.disk import list_corpora, open_corpus
+from assay.judging.next import next_to_judge as pairs_to_judge
+from assay.review import queue as queues
+from assay.review import rulings
+from assay.review.identity import name_of
+from assay.review.rulings import Correction, Word
+from assay.store.records import (
+    EVERYTHING,
+    LOST,
+    Feedback,
+    ReviewItem,
+    ReviewState,
+    Ruling,
+    Vote,
+)
+from assay.telemetry.feedback import signs_for
+from assay.telemetry.recorder import new_id
+from assay.workbench.history import kept_run, runs
+from assay.workbench.judge import MergedFile, merge_into, misfit
+from assay.workbench.opening import (
+    MAX_PAGE,
+    Page,
+    Service,
+    gold_path,
+    page_of,
+    page_size,
+    read_gold,
+    stored_name,
+)
+
+__all__ = [
+    "AskedPair",
+    "Evidence",
+    "ReviewItem",
+    "ToJudge",
+    "changes_the_set",
+    "evidence",
+    "item_of",
+    "merge_votes",
+    "next_to_judge",
+    "publish",
+    "queue",
+    "queue_pairs",
+    "reject_item",
+    "rule_suggestion",
+    "strays",
+    "suggest",
+    "top_grade",
+    "withdraw",
+]
+
+TOP_GRADE = 4  # of sets whose format does not say
+SHOWN_DECISIONS = 5
+
+
+class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+    """What an expert needs to see of one document: its text where a corpus has it, the decisions
+    that rely on it, and which kinds of signs there are."""
+
+    doc_id: str
+    document: Document | None
+    decisions: list[Feedback]
+    kinds: list[str]
+
+
+# ── looking ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def queue(
+    service: Service,
+    *,
+    gold: str = "",
+    state: str = "pending_review",
+    kind: str = "",
+    limit: int = 50,
+    offset: int = 0,
+) -> Page[ReviewItem]:
+    """What waits, or was decided, the oldest first."""
+    size = page_size(limit)
+    items = service.store.review_items(
+        gold=stored_name(service, gold), state=state, kind=kind, limit=size + 1, offset=offset
+    )
+    return page_of(items, offset, size)
+
+
+def item_of(service: Service, item_id: str) -> ReviewItem | None:
+    """One item, whatever its state; None where there is no such item."""
+    items = service.store.review_items(ids=[item_id])
+    return items[0] if items else None
+
+
+def evidence(service: Service, item: ReviewItem) -> list[Evidence]:
+    """What speaks for each document of an item."""
+    return [_evidence(service, item, doc_id) for doc_id in item.doc_ids]
+
+
+def _evidence(service: Service, item: ReviewItem, doc_id: str) -> Evidence:
+    signs = signs_for(service.store, item, doc_id, MAX_PAGE)
+    decisions = {sign.decision_id: sign for sign in signs if sign.decision_id}
+    return Evidence(
+        doc_id=doc_id,
+        document=_document(service, item.corpus, doc_id),
+        decisions=list(decisions.values())[:SHOWN_DECISIONS],
+        kinds=sorted({sign.kind for sign in signs}),
+    )
+
+
+def _document(service: Service, corpus: str, doc_id: str) -> Document | None:
+    """The document from the corpus of that name, else from any that has it."""
+    known = list_corpora(service.home)
+    for name in [corpus] if corpus in known else known:
+        opened = open_corpus(service.home, name)
+        if doc_id in opened:
+            return opened.get(doc_id)
+    return None
+
+
+def top_grade(service: Service, item: ReviewItem) -> int:
+    """The highest grade on the scale of the item's gold set."""
+    return read_gold(service, item.gold).top_grade or TOP_GRADE
+
+
+def changes_the_set(service: Service, item: ReviewItem) -> bool:
+    """Whether accepting an item changes the gold set itself; else it is a vote, which `gold merge`
+    brings in."""
+    return gold_path(service, item.gold).suffix == ".jsonl"
+
+
+# ── suggesting ────────────────────────────────────────────────────────────────────────────────────
+
+
+def suggest(
+    service: Service,
+    gold: str,
+    query_id: str,
+    doc_id: str,
+    grade: int,
+    *,
+    rationale: str,
+    by: str,
+) -> ReviewItem:
+    """Put a judgment before the expert. It is never in a gold set until an expert says so."""
+    gold_set = read_gold(service, gold)
+    query = next((query for query in gold_set.queries if query.id == query_id), None)
+    if query is None:
+        raise InputError(f"no query {query_id!r} in gold set {gold!r}")
+    top = gold_set.top_grade or TOP_GRADE
+    if not 0 <= grade <= top or not by.strip() or not doc_id.strip():
+        raise InputError(
+            f"a suggestion needs a document, a grade from 0 to {top}, and who makes it"
+        )
+    name, at = name_of(service.store, gold_path(service, gold)), service.clock()
+    item = queues.judgment_item(name, query, doc_id, by=by, at=at, grade=grade, rationale=rationale)
+    service.store.add_review_items([item])
+    queued = service.store.review_items(gold=name, kind="judgment", limit=EVERYTHING)
+    return next(known for known in queued if known.key == item.key)
+
+
+# ── deciding ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def rule_suggestion(
+    service: Service,
+    item_id: str,
+    *,
+    accept: bool,
+    by: str,
+    why: str = "",
+    grade: int | None = None,
+) -> ReviewItem:
+    """An expert's word on a suggestion; `grade` where the suggestion has none. Accepted, it is a
+    vote; in a gold-set.jsonl the document joins the row (or leaves it, at grade 0), and the row is
+    then the chair's."""
+    item = item_of(service, item_id)
+    if item is None or item.kind != "judgment":
+        raise InputError(f"no suggestion {item_id!r}")
+    if not by.strip():
+        raise InputError("say who decides")
+    final = item.grade if item.grade is not None else grade
+    if accept and (final is None or not 0 <= final <= top_grade(service, item)):
+        raise InputError(f"give the document a grade from 0 to {top_grade(service, item)}")
+    word = Word(by=by, why=why or _default_reason(item, accept), at=service.clock())
+    ruling = _ruling(item, word, final or 0, accept=accept)
+    # without a file a vote alone would leave the row as it was, unsaid
+    path = gold_path(service, item.gold) if accept else None
+    # an unjudged document that is not relevant is in no row
+    in_row = final or item.grade is not None
+    if path is not None and in_row and path.suffix == ".jsonl":
+        change = Correction(add=item.doc_ids) if final else Correction(remove=item.doc_ids)
+        rulings.correct(service.store, path, item.ref, change, word, also=(ruling,))
+    else:
+        service.store.rule([ruling])
+    return service.store.review_items(ids=[item_id])[0]
+
+
+def _default_reason(item: ReviewItem, accept: bool) -> str:
+    given = item.rationale if item.grade is not None else ""
+    return given or ("accepted" if accept else "not accepted")
+
+
+def _ruling(item: ReviewItem, word: Word, grade: int, *, accept: bool) -> Ruling:
+    """The ruling, with the vote where the suggestion is accepted."""
+    state: ReviewState = "approved" if accept else "rejected"
+    source = item.suggested_by if item.grade is None else f"suggested by {item.suggested_by}"
+    vote = Vote(
+        id=new_id(),
+        gold=item.gold,
+        query_id=item.ref,
+        doc_id=item.doc_ids[0],
+        grade=grade,
+        judge=word.by,
+        at=word.at,
+        rationale=word.why,
+        source=source,
+    )
+    votes = (vote,) if accept else ()
+    return Ruling(item=item, state=state, by=word.by, at=word.at, reason=word.why, votes=votes)
+
+
+def reject_item(service: Service, item: ReviewItem, *, by: str, why: str) -> None:
+    """Turn a row in the queue down. One that is no longer in a file here is turned down in the
+    record alone."""
+    word = Word(by=by, why=why, at=service.clock())
+    try:
+        rulings.reject(service.store, gold_path(service, item.gold), [item.ref], word)
+    except InputError:
+        if item not in strays(service, item.gold):
+            raise
+        ruling = Ruling(item=item, state="rejected", by=by, at=word.at, reason=why)
+        service.store.rule([ruling])
+
+
+def publish(service: Service, gold: Path, *, by: str) -> int:
+    """Approved rows become published: when a baseline on this gold set is committed."""
+    name, at = name_of(service.store, gold), service.clock()
+    items = service.store.review_items(gold=name, state="approved", limit=EVERYTHING)
+    why = "in the committed baseline"
+    service.store.rule(
+        [Ruling(item=item, state="published", by=by, at=at, reason=why) for item in items]
+    )
+    return len(items)
+
+
+# ── what has lost its row ─────────────────────────────────────────────────────────────────────────
+
+
+def strays(service: Service, gold: str = "") -> list[ReviewItem]:
+    """What waits and cannot be approved: its row has left the gold set, or the file is not here."""
+    return queues.strays(service.store, service.gold_sets, gold=gold)
+
+
+def withdraw(service: Service, gold: str, *, by: str, why: str = "", gone: bool = False) -> int:
+    """What waits for a row that has left the gold set leaves the queue; the audit trail keeps it.
+    Of a set whose file cannot be found from here, all that waits, and only when it is said to be
+    `gone`."""
+    if not gold or not by.strip():
+        raise InputError("say which gold set, and who withdraws")
+    name = stored_name(service, gold)
+    lost = queues.strays_of(service.store, service.gold_sets, name, gone=gone)
+    return service.store.withdraw(lost, by=by, at=service.clock(), reason=why or LOST)
+
+
+# ── what a comparison asks for, and what experts voted ────────────────────────────────────────────
+
+
+class AskedPair(msgspec.Struct, frozen=True, kw_only=True):
+    """A document that a query should be judged on; `narrowing` is the share of the doubt that its
+    grade takes away, where that is known."""
+
+    query_id: str
+    doc_id: str
+    narrowing: float | None = None
+
+
+def queue_pairs(
+    service: Service, gold: Path, pairs: Sequence[AskedPair], *, source: str = ASKED
+) -> int:
+    """Put pairs before the expert, the most useful first; the grade is the expert's to give.
+    Returns how many are new: a pair that waits already, or was decided, is not asked twice."""
+    queries = {query.id: query for query in formats.read_gold(gold).queries}
+    name, now = name_of(service.store, gold), service.clock()
+    items = []
+    for place, pair in enumerate(pairs):
+        query = queries.get(pair.query_id)
+        if query is None:
+            raise InputError(
+                f"no query {pair.query_id!r} in the gold set",
+                where=str(gold),
+                hint="Give the gold set that the results were scored on.",
+            )
+        # the queue is in the order of time: the most useful first
+        at = now + timedelta(microseconds=place)
+        why = _doubt(pair.narrowing)
+        item = queues.judgment_item(name, query, pair.doc_id, by=source, at=at, rationale=why)
+        items.append(item)
+    return service.store.add_review_items(items)
+
+
+def _doubt(narrowing: float | None) -> str:
+    return f"its grade takes away {narrowing:.1%} of the doubt" if narrowing is not None else ""
+
+
+def merge_votes(service: Service, gold: Path, *, replace: bool = False) -> MergedFile:
+    """Bring the votes of the review page into the gold set. One that cannot be of this set any more
+    is reported."""
+    gold_set = formats.read_gold(gold)
+    votes = service.store.votes(name_of(service.store, gold, claim=False))
+    given = [_judgment(vote) for vote in votes]
+    problems = {
+        place: problem
+        for place, judgment in enumerate(given)
+        if (problem := misfit(gold_set, judgment))
+    }
+    fitting = [judgment for place, judgment in enumerate(given) if place not in problems]
+    merged = merge_into(gold, fitting, replace=replace)
+    left_out = [f"the vote of {given[place].judge}: {said}" for place, said in problems.items()]
+    return msgspec.structs.replace(merged, conflicts=[*merged.conflicts, *left_out])
+
+
+def _judgment(vote: Vote) -> Judgment:
+    return Judgment(
+        query_id=vote.query_id,
+        doc_id=vote.doc_id,
+        grade=vote.grade,
+        rationale=vote.rationale,
+        judge=vote.judge,
+        source=vote.source,
+        rubric=vote.rubric,
+        at=vote.at.isoformat(timespec="seconds"),
+    )
+
+
+# ── what to judge next ────────────────────────────────────────────────────────────────────────────
+
+
+class ToJudge(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that an expert should look at, and why. `item_id` where it waits in the queue."""
+
+    query_id: str
+    query: str
+    doc_ids: list[str]
+    reason: str
+    item_id: str = ""
+
+
+def next_to_judge(service: Service, gold: str, limit: int = 10, offset: int = 0) -> Page[ToJudge]:
+    """First what waits in the queue, the oldest first; then unjudged documents of the newest runs,
+    the one that narrows the decision between them most first."""
+    wanted = offset + limit + 1
+    items = service.store.review_items(
+        gold=stored_name(service, gold), state="pending_review", limit=wanted
+    )
+    waiting = [
+        ToJudge(
+            item_id=item.id,
+            query_id=item.ref,
+            query=item.query,
+            doc_ids=list(item.doc_ids),
+            reason=f"waits since {item.created_at:%Y-%m-%d}",
+        )
+        for item in items
+    ]
+    queued = {(item.ref, doc_id) for item in items for doc_id in item.doc_ids}
+    more = _worth_judging(service, gold, wanted - len(waiting), queued)
+    return page_of([*waiting, *more][offset:], offset, limit)
+
+
+def _worth_judging(
+    service: Service, gold: str, limit: int, queued: Set[tuple[str, str]]
+) -> list[ToJudge]:
+    """Of the newest runs of two engines, or of one."""
+    newest: dict[str, str] = {}
+    for record in runs(service, gold=gold, limit=MAX_PAGE).items:
+        newest.setdefault(record.engine, record.id)
+    results = [kept_run(service, run_id).results for run_id in list(newest.values())[:2]]
+    graded = [scored for scored in results if isinstance(scored, GradedResults)]
+    if limit < 1 or not graded or len(graded) < len(results) or not graded[0].per_query:
+        return []  # golden sets have no grades to give
+    between = " against ".join(list(newest)[:2])
+    pairs = [
+        pair
+        for pair in pairs_to_judge(*(run.per_query for run in graded)).pairs
+        if (pair.query_id, pair.doc_id) not in queued
+    ]
+    return [
+        ToJudge(
+            query_id=pair.query_id,
+            query=pair.query_text,
+            doc_ids=[pair.doc_id],
+            reason=f"unjudged, and {pair.narrowing:.0%} of the doubt about {between}",
+        )
+        for pair in pairs[:limit]
+    ]
