@@ -37,17 +37,17 @@ def calls(recorder: Recorder | None, rate: float, seconds: float) -> list[float]
 
 
 def measured(recorder: Recorder | None, arguments: argparse.Namespace) -> np.ndarray:
-    found: list[float] = []
+    millis: list[float] = []
     share = arguments.rate / arguments.threads
     workers = [
-        threading.Thread(target=lambda: found.extend(calls(recorder, share, arguments.seconds)))
+        threading.Thread(target=lambda: millis.extend(calls(recorder, share, arguments.seconds)))
         for _ in range(arguments.threads)
     ]
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join()
-    return np.array(found)
+    return np.array(millis)
 
 
 def show(name: str, millis: np.ndarray) -> None:

@@ -42,8 +42,8 @@ def graded(engine: Engine, golds: Sequence[Path], more: Path | None) -> Hits:
     rows, relevant, query, source = [], [], [], []
     added: dict[str, dict[str, int]] = {}
     for line in more.read_text(encoding="utf-8").splitlines() if more else ():
-        item = json.loads(line)
-        added.setdefault(item["query_id"], {})[item["opinion_id"]] = item["score"]
+        judgment = json.loads(line)
+        added.setdefault(judgment["query_id"], {})[judgment["opinion_id"]] = judgment["score"]
     number = 0
     for place, path in enumerate(golds):
         gold = read_gold(path)
@@ -99,12 +99,10 @@ def report(
 ) -> list[tuple[int, float, float]]:
     points = curve(predicted, relevant)
     error = sum(count * abs(said - true) for count, said, true in points) / len(relevant)
-    say(
-        f"\n{name}: {len(relevant)} hits, {relevant.mean():.1%} relevant; expected calibration error {error:.3f},"
-    )
-    say(
-        f"Brier {brier_score_loss(relevant, predicted):.3f}, AUC {roc_auc_score(relevant, predicted):.3f}"
-    )
+    brier = brier_score_loss(relevant, predicted)
+    area = roc_auc_score(relevant, predicted)
+    say(f"\n{name}: {len(relevant)} hits, {relevant.mean():.1%} relevant;")
+    say(f"expected calibration error {error:.3f}, Brier {brier:.3f}, AUC {area:.3f}")
     say("| hits | predicted | relevant |\n|---|---|---|")
     for count, said, true in points:
         say(f"| {count} | {said:.2f} | {true:.2f} |")
@@ -128,15 +126,16 @@ def drawn(points: list[tuple[int, float, float]]) -> str:
         f'<text x="34" y="{324 - 300 * t:.0f}" text-anchor="end">{t}</text>'
         for t in (0, 0.5, 1)
     )
-    return (
-        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 370 372" role="img" font-family="sans-serif" '
-        'font-size="12">'
-        "<title>Share of relevant hits by predicted probability; the diagonal is perfect</title>"
-        '<rect width="370" height="372" fill="#fff"/><path d="M40 320H340V20H40Z" fill="none" stroke="#888"/>'
-        f'<path d="M40 320L340 20" stroke="#bbb" stroke-dasharray="4"/><polyline points="{line}" fill="none" '
-        f'stroke="#2b6cb0"/>{dots}{ticks}<text x="190" y="360" text-anchor="middle">predicted probability</text>'
-        '<text x="14" y="170" transform="rotate(-90 14 170)" text-anchor="middle">share relevant</text></svg>\n'
-    )
+    return f"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 370 372" role="img" \
+font-family="sans-serif" font-size="12">
+<title>Share of relevant hits by predicted probability; the diagonal is perfect</title>
+<rect width="370" height="372" fill="#fff"/>
+<path d="M40 320H340V20H40Z" fill="none" stroke="#888"/>
+<path d="M40 320L340 20" stroke="#bbb" stroke-dasharray="4"/>
+<polyline points="{line}" fill="none" stroke="#2b6cb0"/>{dots}{ticks}
+<text x="190" y="360" text-anchor="middle">predicted probability</text>
+<text x="14" y="170" transform="rotate(-90 14 170)" text-anchor="middle">share relevant</text></svg>
+"""
 
 
 def main() -> None:

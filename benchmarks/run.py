@@ -109,25 +109,18 @@ def show(
 def show_search(folder: Path) -> None:
     """One stemmed full-text field of 14,096 opinions; only where the data is."""
     if not os.environ.get("ASSAY_DATA"):
-        say(
-            "\nSearch: set ASSAY_DATA to the folder that holds fppc/ to measure it on real opinions"
-        )
+        say("\nSearch: set ASSAY_DATA to the folder that holds fppc/ to measure it on opinions")
         return
     say("\nSearch: one stemmed full-text field, 14,096 opinions, median of 33 queries")
     rows = {peer: measure("search", peer, folder, repeats=1) for peer in ("assay", "bm25s")}
     for peer, row in rows.items():
-        say(
-            f"{peer:16}"
-            + (
-                f"{row['check']:>9.2f} ms{row['peak_mb']:>9.0f} MB"
-                if "check" in row
-                else f"  {row['error']}"
-            )
-        )
+        if "check" in row:
+            say(f"{peer:16}{row['check']:>9.2f} ms{row['peak_mb']:>9.0f} MB")
+        else:
+            say(f"{peer:16}  {row['error']}")
     if all("check" in row for row in rows.values()):
-        say(
-            f"{'':16}assay takes {rows['assay']['check'] / rows['bm25s']['check']:.1f}x of bm25s (wanted at most 2x)"
-        )
+        ratio = rows["assay"]["check"] / rows["bm25s"]["check"]
+        say(f"{'':16}assay takes {ratio:.1f}x of bm25s (wanted at most 2x)")
 
 
 def show_cold_starts(folder: Path) -> None:

@@ -1,40 +1,57 @@
 """How many judgments does a decision take? Hide the grades of a fully judged set, judge in three
 orders, and stop each by the same rule: when `next_to_judge` is 95% sure of the sign.
 
-    python benchmarks/simulate_judging.py                       # the table in docs/comparing.md, some 30 minutes
-    python benchmarks/simulate_judging.py --repeats 10          # quicker, wider intervals
-    python benchmarks/simulate_judging.py --results a.json b.json [--gold-share 0.3]   # on your own results files
+    python benchmarks/simulate_judging.py                  # the table in docs/comparing.md, 30 min
+    python benchmarks/simulate_judging.py --repeats 10     # quicker, wider intervals
+    python benchmarks/simulate_judging.py --results a.json b.json [--gold-share 0.3]   # your own
 
 Orders: `next` is what `assay gold next` gives; `pool` is depth-k pooling (every query's rank 1 of
 each system, then every rank 2, …); `random` takes any hit of the two top tens. An error is a
-decision whose sign is not that of the fully judged set."""
+decision whose sign is not that of the fully judged set.
+"""
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
+from assay.core.results import GradedEntry, GradedResults
 from assay.evaluation import statistics
+from assay.formats.results_json import read_results
 from assay.judging.next import next_to_judge, standing
 
-DEPTH, BATCH, SURE = 10, 5, 0.95
-QUERIES, DOCUMENTS = 40, 60
-GAPS = {
-    "small": 0.08,
-    "middle": 0.16,
-    "large": 0.3,
-}  # how much more of a grade the better system sees
+DEPTH = 10
+BATCH = 5
+SURE = 0.95
+QUERIES = 40
+DOCUMENTS = 60
+# how much more of a grade the better system sees
+GAPS = {"small": 0.08, "middle": 0.16, "large": 0.3}
 RATES = (0.2, 0.4, 0.6)  # how much of the two top tens an earlier engine's pool has judged
 ORDERS = ("next", "pool", "random")
 Pair = tuple[int, str]
+
+
+class Decided(NamedTuple):
+    """How many judgments an order took, and whether the decision was right."""
+
+    judgments: int
+    is_right: bool
+
+
+class Simulation(NamedTuple):
+    """One set: the true distance, and what came of each order."""
+
+    truth: float
+    orders: dict[str, Decided]
 
 
 @dataclass(frozen=True)
@@ -44,47 +61,36 @@ class World:
     grades: list[dict[str, int]]
     runs: tuple[list[list[str]], ...]
 
-    def results(
+    def entries(
         self, system: int, known: set[Pair], asked: set[Pair] = frozenset()
-    ) -> dict[str, Any]:
-        """A results object as `assay score` writes it when only `known` is judged, `asked` of it on
-        request."""
+    ) -> list[GradedEntry]:
+        """What `assay score` gives when only `known` is judged, `asked` of it on request."""
         entries = []
         for query, (grades, ranking) in enumerate(zip(self.grades, self.runs[system], strict=True)):
-            judged = sorted(
-                (grade for doc, grade in grades.items() if (query, doc) in known), reverse=True
-            )
-            shown = [grades[doc] if (query, doc) in known else None for doc in ranking]
-            on_request = [doc for doc in ranking if (query, doc) in asked]
+            judged = [grade for doc, grade in grades.items() if (query, doc) in known]
             entries.append(
-                {
-                    "query_id": str(query),
-                    "results": ranking,
-                    "grades": shown,
-                    "judged": judged,
-                    "asked": on_request,
-                }
+                GradedEntry(
+                    query_id=str(query),
+                    results=ranking,
+                    metrics={},
+                    grades=[grades[doc] if (query, doc) in known else None for doc in ranking],
+                    judged=sorted(judged, reverse=True),
+                    asked=[doc for doc in ranking if (query, doc) in asked],
+                )
             )
-        return {"per_query": entries}
+        return entries
 
     def everything(self) -> set[Pair]:
         return {(query, doc) for query, grades in enumerate(self.grades) for doc in grades}
 
     def pool(self, systems: int) -> list[Pair]:
         """Depth-k pooling over the top tens: rank by rank, query by query."""
-        spots = [
-            (rank, query, system)
-            for rank in range(DEPTH)
-            for query in range(len(self.grades))
-            for system in range(systems)
-        ]
-        return list(
-            dict.fromkeys(
-                (query, self.runs[system][query][rank])
-                for rank, query, system in spots
-                if rank < len(self.runs[system][query])
-            )
-        )
+        pairs = []
+        for rank, query, system in product(range(DEPTH), range(len(self.grades)), range(systems)):
+            ranking = self.runs[system][query]
+            if rank < len(ranking):
+                pairs.append((query, ranking[rank]))
+        return list(dict.fromkeys(pairs))
 
 
 def synthetic(rng: np.random.Generator, gap: float) -> tuple[World, list[list[str]]]:
@@ -96,8 +102,10 @@ def synthetic(rng: np.random.Generator, gap: float) -> tuple[World, list[list[st
     grades = np.where(relevant, rng.choice([1, 2], (QUERIES, DOCUMENTS), p=[0.6, 0.4]), 0)
     shared = rng.normal(0, 0.8, grades.shape)
     sides = (1.0, 1.0 + gap) if rng.random() < 0.5 else (1.0 + gap, 1.0)
+    own = [rng.normal(0, 0.7, grades.shape) for _ in range(3)]
+    qualities = (*sides, 0.8)
     scores = [
-        quality * grades + shared + rng.normal(0, 0.7, grades.shape) for quality in (*sides, 0.8)
+        quality * grades + shared + noise for quality, noise in zip(qualities, own, strict=True)
     ]
     orders = [np.argsort(-score, axis=1) for score in scores]
     runs = [[[f"d{doc}" for doc in row[:20]] for row in order] for order in orders]
@@ -131,14 +139,15 @@ def judgments_to_decide(
     """Judge in this order until the sign is 95% sure: how many judgments, and the difference
     believed then."""
     systems = 2 if threshold is None else 1
-    known, asked = set(known), set[Pair]()
+    known = set(known)
+    asked: set[Pair] = set()
     queue = [pair for pair in world.pool(systems) if pair not in known]
     if order == "random":
-        queue = [queue[i] for i in rng.permutation(len(queue))]
+        queue = [queue[place] for place in rng.permutation(len(queue))]
     done = 0
     while True:
-        second = world.results(1, known, asked) if systems == 2 else None
-        first = world.results(0, known, asked)
+        second = world.entries(1, known, asked) if systems == 2 else None
+        first = world.entries(0, known, asked)
         stand = standing(first, second, threshold=threshold or 0.0)
         if stand.confidence >= SURE:
             return done, stand.expected
@@ -146,7 +155,8 @@ def judgments_to_decide(
             pairs = next_to_judge(first, second, threshold=threshold or 0.0).pairs
             step = [(int(pair.query_id), pair.doc_id) for pair in pairs[:BATCH]]
         else:
-            step, queue = queue[:BATCH], queue[BATCH:]
+            step = queue[:BATCH]
+            queue = queue[BATCH:]
         if not step:
             return done, stand.expected
         known |= set(step)
@@ -154,41 +164,42 @@ def judgments_to_decide(
         done += len(step)
 
 
-def one(kind: str, gap: float, rate: float, seed: int) -> dict[str, Any]:
+def simulate(kind: str, gap: float, rate: float, seed: int) -> Simulation:
     """One simulated set: the judgments each order takes, and whether it decided rightly."""
     rng = np.random.default_rng([seed, round(gap * 1000), round(rate * 1000)])
     world, earlier = synthetic(rng, gap)
     known = pooled_before(world, earlier, rate)
-    whole, threshold = world.everything(), None
-    if (
-        kind == "gate"
-    ):  # the bound lies a part of the gap from what A reaches when all its hits are judged
+    whole = world.everything()
+    threshold = None
+    if kind == "gate":
+        # the bound lies a part of the gap from what A reaches when all its hits are judged
         whole = known | set(world.pool(1))
-        reached = standing(world.results(0, whole)).expected
+        reached = standing(world.entries(0, whole)).expected
         threshold = reached + rng.choice([-1, 1]) * gap / 5
-    second = world.results(1, whole) if kind == "better" else None
-    truth = standing(world.results(0, whole), second, threshold=threshold or 0.0).expected
-    return {"truth": truth} | _outcomes(world, known, truth, seed, threshold)
+    second = world.entries(1, whole) if kind == "better" else None
+    truth = standing(world.entries(0, whole), second, threshold=threshold or 0.0).expected
+    return _decided(world, known, truth, seed, threshold)
 
 
-def _outcomes(
+def _decided(
     world: World, known: set[Pair], truth: float, seed: int, threshold: float | None = None
-) -> dict[str, Any]:
-    found = {}
+) -> Simulation:
+    orders = {}
     for order in ORDERS:
-        count, believed = judgments_to_decide(
-            world, known, order, np.random.default_rng(seed), threshold
-        )
-        found[order] = (count, (believed > 0) == (truth > 0))
-    return found
+        rng = np.random.default_rng(seed)
+        count, believed = judgments_to_decide(world, known, order, rng, threshold)
+        orders[order] = Decided(count, (believed > 0) == (truth > 0))
+    return Simulation(truth, orders)
 
 
-def row(label: str, outcomes: list[dict[str, Any]]) -> str:
+def row(label: str, simulations: list[Simulation]) -> str:
     """A line of the table: mean judgments with 95% intervals, wrong decisions, and the saving."""
-    counts = {
-        order: np.array([outcome[order][0] for outcome in outcomes], float) for order in ORDERS
-    }
-    cells = [label, f"{np.mean([abs(outcome['truth']) for outcome in outcomes]):.3f}"]
+    counts = {}
+    for order in ORDERS:
+        judgments = [simulation.orders[order].judgments for simulation in simulations]
+        counts[order] = np.array(judgments, float)
+    distance = np.mean([abs(simulation.truth) for simulation in simulations])
+    cells = [label, f"{distance:.3f}"]
     for order in ORDERS:
         interval = statistics.mean_intervals(counts[order][:, None])[0]
         cells.append(f"{counts[order].mean():.0f} ({interval.low:.0f}–{interval.high:.0f})")
@@ -198,76 +209,80 @@ def row(label: str, outcomes: list[dict[str, Any]]) -> str:
         ratio = means[:, 0] / np.maximum(means[:, 1], 1e-9)
         low, high = np.quantile(ratio, [0.025, 0.975])
         cells.append(f"{total[:, 0].sum() / max(total[:, 1].sum(), 1):.2f} ({low:.2f}–{high:.2f})")
-    wrong = [sum(not outcome[order][1] for outcome in outcomes) for order in ORDERS]
-    cells.append(" / ".join(f"{count / len(outcomes):.0%}" for count in wrong))
+    wrong = []
+    for order in ORDERS:
+        errors = sum(not simulation.orders[order].is_right for simulation in simulations)
+        wrong.append(f"{errors / len(simulations):.0%}")
+    cells.append(" / ".join(wrong))
     return "| " + " | ".join(cells) + " |"
 
 
 HEAD = (
-    "| set | true distance | next | pool | random | next : pool | next : random | wrong (next / pool / random) |\n"
+    "| set | true distance | next | pool | random | next : pool | next : random "
+    "| wrong (next / pool / random) |\n"
     "|---|---|---|---|---|---|---|---|"
 )
 
 
-def tables(
-    repeats: int, workers: int, say: Callable[[str], None]
-) -> Iterator[list[dict[str, Any]]]:
+def tables(repeats: int, workers: int, say: Callable[[str], None]) -> Iterator[list[Simulation]]:
+    titles = {"better": "Which of A and B is better", "gate": "Does A reach the bound"}
     with ProcessPoolExecutor(workers) as pool:
-        for kind, title in (
-            ("better", "Which of A and B is better"),
-            ("gate", "Does A reach the bound"),
-        ):
+        for kind, title in titles.items():
             say(f"\n{title}\n\n{HEAD}")
-            every = []
-            for gap_name, gap in GAPS.items():
-                for rate in RATES:
-                    jobs = [pool.submit(one, kind, gap, rate, seed) for seed in range(repeats)]
-                    outcomes = [job.result() for job in jobs]
-                    every += outcomes
-                    say(row(f"{gap_name} gap, {rate:.0%} judged", outcomes))
-                    yield outcomes
+            every: list[Simulation] = []
+            for (gap_name, gap), rate in product(GAPS.items(), RATES):
+                jobs = [pool.submit(simulate, kind, gap, rate, seed) for seed in range(repeats)]
+                simulations = [job.result() for job in jobs]
+                every += simulations
+                say(row(f"{gap_name} gap, {rate:.0%} judged", simulations))
+                yield simulations
             say(row("all", every))
 
 
-def from_results(paths: list[Path], share: float, repeats: int) -> list[dict[str, Any]]:
+def from_results(paths: list[Path], share: float, repeats: int) -> list[Simulation]:
     """Two real results files: unjudged hits are taken out of both lists, then grades are hidden at
     random."""
-    entries = [
-        {entry["query_id"]: entry for entry in json.loads(path.read_text())["per_query"]}
-        for path in paths
-    ]
-    ids = [
-        query
-        for query, entry in entries[0].items()
-        if query in entries[1] and max(entry["judged"], default=0) > 0
-    ]
+    world = _world_of([_entries_of(path) for path in paths])
+    whole = world.everything()
+    truth = standing(world.entries(0, whole), world.entries(1, whole)).expected
+    simulations = []
+    for seed in range(repeats):
+        rng = np.random.default_rng(seed)
+        keep = {pair for pair in sorted(whole) if rng.random() < share}
+        for query, by_doc in enumerate(world.grades):
+            best = max(by_doc, key=lambda doc: (by_doc[doc], doc))
+            keep.add((query, best))
+        simulations.append(_decided(world, keep, truth, seed))
+    return simulations
+
+
+def _entries_of(path: Path) -> dict[str, GradedEntry]:
+    results = read_results(path)
+    if not isinstance(results, GradedResults):
+        raise SystemExit(f"{path}: no graded results")
+    return {entry.query_id: entry for entry in results.per_query}
+
+
+def _world_of(entries: list[dict[str, GradedEntry]]) -> World:
     grades: list[dict[str, int]] = []
     runs: tuple[list[list[str]], ...] = ([], [])
-    for query in ids:
+    for query, entry in entries[0].items():
+        if query not in entries[1] or max(entry.judged, default=0) <= 0:
+            continue
         known: dict[str, int] = {}
         for table, run in zip(entries, runs, strict=True):
-            graded = zip(table[query]["results"], table[query]["grades"], strict=True)
-            mine = {doc: max(grade, 0) for doc, grade in graded if grade is not None}
-            known |= mine
-            run.append(list(mine))
-        rest = sorted(entries[0][query]["judged"], reverse=True)
+            graded = zip(table[query].results, table[query].grades, strict=True)
+            own = {doc: max(grade, 0) for doc, grade in graded if grade is not None}
+            known |= own
+            run.append(list(own))
+        rest = sorted(entry.judged, reverse=True)
         for grade in known.values():
             if grade in rest:
                 rest.remove(grade)
-        grades.append(known | {f"not-returned-{i}": max(grade, 0) for i, grade in enumerate(rest)})
-    world = World(grades, runs)
-    truth = standing(
-        world.results(0, world.everything()), world.results(1, world.everything())
-    ).expected
-    found = []
-    for seed in range(repeats):
-        rng = np.random.default_rng(seed)
-        keep = {pair for pair in sorted(world.everything()) if rng.random() < share}
-        for query, by_doc in enumerate(grades):
-            best = max(by_doc, key=lambda doc: (by_doc[doc], doc))
-            keep.add((query, best))
-        found.append({"truth": truth} | _outcomes(world, keep, truth, seed))
-    return found
+        for number, grade in enumerate(rest):
+            known[f"not-returned-{number}"] = max(grade, 0)
+        grades.append(known)
+    return World(grades, runs)
 
 
 def _say(text: str) -> None:
@@ -287,13 +302,9 @@ def main() -> None:
     )
     asked = parser.parse_args()
     if asked.results:
+        simulations = from_results(asked.results, asked.gold_share, asked.repeats)
         _say(HEAD)
-        _say(
-            row(
-                f"{asked.gold_share:.0%} known",
-                from_results(asked.results, asked.gold_share, asked.repeats),
-            )
-        )
+        _say(row(f"{asked.gold_share:.0%} known", simulations))
         return
     for _ in tables(asked.repeats, asked.workers, _say):
         pass

@@ -3,9 +3,11 @@ what was found, and the gold set that comes out. Measures the loading, the boots
 repetition, then kills the bootstrap at random moments and checks that the gold set is always the
 old file or the new one.
 
-    python benchmarks/simulate_logs.py                      200,000 searches, 5,000 queries, 2,000 decisions, 50 kills
+    python benchmarks/simulate_logs.py
     python benchmarks/simulate_logs.py --store postgresql://…
     python benchmarks/simulate_logs.py --searches 2000 --queries 100 --decisions 50 --kills 3
+
+By default 200,000 searches, 5,000 queries, 2,000 decisions and 50 kills.
 """
 
 from __future__ import annotations
@@ -34,14 +36,14 @@ START = datetime(2025, 6, 1, tzinfo=UTC)
 YEAR = timedelta(days=365)
 TOPICS = 60
 DOCS_PER_TOPIC = 50
-HEBREW = """היטל השבחה|מועד קובע|תב"ע|פטור|שומה מכרעת|דירת מגורים|ועדת ערר|מימוש זכויות|הקלה|שווי
-חוכר לדורות|תכנית מתאר|פיצויים|ירידת ערך|שימוש חורג|זכויות בנייה|תשלום ביתר|ריבית""".replace(
-    "\n", "|"
+HEBREW = (
+    'היטל השבחה|מועד קובע|תב"ע|פטור|שומה מכרעת|דירת מגורים|ועדת ערר|מימוש זכויות|הקלה|שווי'
+    "|חוכר לדורות|תכנית מתאר|פיצויים|ירידת ערך|שימוש חורג|זכויות בנייה|תשלום ביתר|ריבית"
 ).split("|")
-ENGLISH = """conflict of interest|materiality|gift limit|campaign funds|lobbyist|disclosure|recusal|real property
-source of income|public generally|honoraria|revolving door|mass mailing""".replace("\n", "|").split(
-    "|"
-)
+ENGLISH = (
+    "conflict of interest|materiality|gift limit|campaign funds|lobbyist|disclosure|recusal"
+    "|real property|source of income|public generally|honoraria|revolving door|mass mailing"
+).split("|")
 SPELLINGS: tuple[Callable[[str], str], ...] = (
     str,
     str,
@@ -190,19 +192,19 @@ def main() -> int:
     parser.add_argument("--store", default="", help="a path or URL; by default a new SQLite file")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        found = simulate(
+        figures = simulate(
             args, args.store or str(Path(folder) / "assay.db"), Path(folder) / "gold-set.jsonl"
         )
-    print(json.dumps(found, indent=2))  # noqa: T201
-    return 0 if not found["killed"]["neither"] and found["second_run_changes"] == 0 else 1
+    print(json.dumps(figures, indent=2))  # noqa: T201
+    return 0 if not figures["killed"]["neither"] and figures["second_run_changes"] == 0 else 1
 
 
 def simulate(args: argparse.Namespace, target: str, gold: Path) -> dict[str, Any]:
     store = open_store(target)
-    found = load(store, args, random.Random(args.seed))
+    figures = load(store, args, random.Random(args.seed))
     first = time.perf_counter()
     done = bootstrap(store, gold, Options(min_support=2))
-    found["bootstrap_s"] = time.perf_counter() - first
+    figures["bootstrap_s"] = time.perf_counter() - first
     chosen = [f"g{n:03d}" for n in range(1, 1 + done.added // 10)]
     rulings.promote(store, gold, chosen, rulings.Word(by="chair"))
     old = gold.read_bytes()
@@ -211,7 +213,7 @@ def simulate(args: argparse.Namespace, target: str, gold: Path) -> dict[str, Any
     again = time.perf_counter()
     repeated = bootstrap(store, gold, Options(min_support=1))
     seconds = time.perf_counter() - again
-    found |= {
+    figures |= {
         "second_bootstrap_s": seconds,
         "rows": repeated.approval.total,
         "approved_rows": repeated.approval.approved,
@@ -219,13 +221,13 @@ def simulate(args: argparse.Namespace, target: str, gold: Path) -> dict[str, Any
         "store": store.health().backend,
     }
     if target.startswith("/"):
-        found["store_mib"] = round(Path(target).stat().st_size / 2**20)
+        figures["store_mib"] = round(Path(target).stat().st_size / 2**20)
     store.close()
-    found["killed"] = kill_often(target, gold, old, new, args.kills)
+    figures["killed"] = kill_often(target, gold, old, new, args.kills)
     gold.write_bytes(old)
     one_bootstrap(target, gold, 1)
-    found["after_the_kills_it_still_works"] = gold.read_bytes() == new
-    return found
+    figures["after_the_kills_it_still_works"] = gold.read_bytes() == new
+    return figures
 
 
 if __name__ == "__main__":

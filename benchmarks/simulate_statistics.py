@@ -1,12 +1,13 @@
 """Do 95% intervals cover the truth 95 times in 100, and do tests cry wolf 5 times in 100? On
 simulated gold sets.
 
-    python benchmarks/simulate_statistics.py           # the tables in docs/comparing.md, a minute or two
+    python benchmarks/simulate_statistics.py       # the tables in docs/comparing.md, a minute
 
 Distributions: `skewed` is Beta(1, 2), like nDCG of a middling engine; `reciprocal rank` takes 1,
 1/2, 1/3, 1/5, .1, 0; `precision@10` takes tenths, with queries of different difficulty; `rate` is 0
 or 1. Differences of two engines: `smooth` is Laplace; `mostly ties` is 0 for six queries in ten;
-`one-sided tail` is skewed around a mean of 0."""
+`one-sided tail` is skewed around a mean of 0.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ from assay.evaluation import statistics
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Draw = Callable[[np.random.Generator, tuple[int, int]], Floats]
-RANKS, CHANCES = [1, 2, 3, 5, 10, 1e12], [0.5, 0.2, 0.1, 0.1, 0.05, 0.05]
+RANKS = [1, 2, 3, 5, 10, 1e12]
+CHANCES = [0.5, 0.2, 0.1, 0.1, 0.05, 0.05]
 
 MEANS: dict[str, tuple[Draw, float]] = {
     "skewed": (lambda rng, size: rng.beta(1, 2, size), 1 / 3),
@@ -47,13 +49,11 @@ TESTS: dict[str, Callable[[Floats], Floats]] = {
 def coverage(name: str, n: int, repeats: int) -> float:
     """The share of simulated sets of `n` queries whose 95% interval holds the true mean."""
     draw, mean = MEANS[name]
-    found = statistics.mean_intervals(
-        draw(np.random.default_rng([n, len(name)]), (n, repeats)), samples=2_000
-    )
+    values = draw(np.random.default_rng([n, len(name)]), (n, repeats))
     inside = [
-        one.low - 1e-9 <= mean <= one.high + 1e-9
-        for one in found
-        if one.low is not None and one.high is not None
+        interval.low - 1e-9 <= mean <= interval.high + 1e-9
+        for interval in statistics.mean_intervals(values, samples=2_000)
+        if interval.low is not None and interval.high is not None
     ]
     return float(np.mean(inside))
 
@@ -70,14 +70,14 @@ def main(repeats: int = 4_000) -> None:
     rule = "---|" * (len(SIZES) + 1)
     say(f"| coverage of 95% intervals | {head} |\n|{rule}\n")
     for name in MEANS:
-        say(f"| {name} | {' | '.join(f'{coverage(name, n, repeats):.1%}' for n in SIZES)} |\n")
+        shares = [f"{coverage(name, n, repeats):.1%}" for n in SIZES]
+        say(f"| {name} | {' | '.join(shares)} |\n")
         sys.stdout.flush()
     say(f"\n| p <= 0.05 without a difference | {head} |\n|{rule}\n")
     for test in TESTS:
         for name in NO_DIFFERENCE:
-            say(
-                f"| {test}, {name} | {' | '.join(f'{size(name, test, n, repeats):.1%}' for n in SIZES)} |\n"
-            )
+            shares = [f"{size(name, test, n, repeats):.1%}" for n in SIZES]
+            say(f"| {test}, {name} | {' | '.join(shares)} |\n")
             sys.stdout.flush()
 
 

@@ -69,8 +69,14 @@ class Allowed:
 ONE_DECIDE = "one `decide`: what cannot be told is inconclusive, also in golden sets"
 ONE_TABLE = "one table of golden figures: the terminal's lacked false_abstention_rate"
 ONE_REPORT = "one report: every format in every language"
+ONE_READER = "one reader of sections: corpora are imported and their citations read anew"
 
 ALLOWED = [
+    # The versions of the importers and of reading citations.
+    Allowed(
+        "corpus-show-act", "terminal", ONE_READER, r"importer 1, resolve 1", "importer 2, resolve 2"
+    ),
+    Allowed("corpus-show-*", "terminal", ONE_READER, r"resolve 1$", "resolve 2"),
     # Golden gates are decided as graded ones are.
     Allowed("score-fi-*", "terminal", ONE_DECIDE, r"^SKIPPED( +)", r"INCONCLUSIVE\1"),
     Allowed("run-golden", "terminal", ONE_DECIDE, r"^SKIPPED( +)", r"INCONCLUSIVE\1"),

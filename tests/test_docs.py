@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import msgspec
@@ -124,3 +126,42 @@ def test_readme_commands_run(section: str, tmp_path: Path, monkeypatch: pytest.M
         assert done.returncode in (0, 1), (
             done.stderr
         )  # 1: a gate of the sample set failed, which is its point
+
+
+def test_the_package_of_the_extending_page_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its files are written as printed and installed; its tests pass, and its plugins load."""
+    page = (ROOT / "docs" / "extending.md").read_text()
+    installed = tmp_path / "court_tools-1.0.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: court-tools\nVersion: 1.0\n")
+    (toml,) = re.findall(r"```toml\n(.*?)```", page, flags=re.DOTALL)
+    groups = tomllib.loads(toml)["project"]["entry-points"]
+    lines = [
+        f"[{group}]\n" + "".join(f"{name} = {target}\n" for name, target in points.items())
+        for group, points in groups.items()
+    ]
+    (installed / "entry_points.txt").write_text("\n".join(lines))
+    for code in re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL):
+        name = re.match(r"# (\w+\.py)\n", code)
+        assert name, code
+        (tmp_path / name[1]).write_text(code)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "test_court_tools.py",
+    ]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "4 passed" in done.stdout
+    command = [sys.executable, "-m", "assay", "plugins", "--json"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    theirs = [row for row in json.loads(done.stdout) if row["origin"] == "court-tools 1.0"]
+    assert {row["status"] for row in theirs} == {"ok"}, theirs
+    assert len(theirs) == sum(map(len, groups.values()))

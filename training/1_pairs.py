@@ -75,7 +75,7 @@ class QueryMaker:
         n = self._random.randint(4, 7)
         top = sorted((word for word in words if 1.0 < word[0] < 7.5), reverse=True)[:12]
         self._random.shuffle(top)
-        chosen = [word.lower() for _, _, word in sorted(top[:n], key=lambda item: item[1])]
+        chosen = [word.lower() for _, _, word in sorted(top[:n], key=lambda ranked: ranked[1])]
         cited = opinion.sections + opinion.regulations
         if cited and self._random.random() < 0.7:
             name = self._random.choice(cited)
@@ -115,15 +115,15 @@ def make_pairs(
         near = _best(alike, excluded, row)
         for kind, make in enumerate(maker.kinds):
             if text := make(opinion):
-                found = np.union1d(near, _best(bm25.text(text), excluded, row))
+                rows = np.union1d(near, _best(bm25.text(text), excluded, row))
                 texts.append(text)
                 sources.append(row)
                 kinds.append(kind)
-                candidates.append(found.astype(np.int32))
-                grades.append(alike[found].astype(np.float32))
+                candidates.append(rows.astype(np.int32))
+                grades.append(alike[rows].astype(np.float32))
         if row % 2000 == 0:
             log.info("%d opinions, %d queries", row, len(texts))
-    starts = np.cumsum([0, *(len(found) for found in candidates)])
+    starts = np.cumsum([0, *(len(rows) for rows in candidates)])
     arrays = {"doc": np.array(sources, np.int32), "kind": np.array(kinds, np.int8), "start": starts}
     return texts, arrays | {
         "cand": np.concatenate(candidates),

@@ -81,22 +81,20 @@ def train_first(pairs: Pairs, args: argparse.Namespace) -> np.ndarray:
         pairs.alike[span] += 0.5 * np.maximum(
             0, vectors[pairs.cand[span]] @ vectors[pairs.doc[query]]
         )
-    optimiser, batches, begun, step = (
-        Optimiser(model, args.rate),
-        pairs.batches(BATCH),
-        time.monotonic(),
-        0,
-    )
+    optimiser = Optimiser(model, args.rate)
+    batches = pairs.batches(BATCH)
+    begun = time.monotonic()
+    step = 0
     while (progress := (time.monotonic() - begun) / args.seconds) < 1:
         queries = next(batches)
         drawn = [draw(pairs, query) for query in queries]
-        rows = torch.from_numpy(np.stack([item[1] for item in drawn])).to(device)
-        teacher = torch.from_numpy(np.stack([item[2] for item in drawn])).to(device)
+        rows = torch.from_numpy(np.stack([example[1] for example in drawn])).to(device)
+        teacher = torch.from_numpy(np.stack([example[2] for example in drawn])).to(device)
         sources = torch.from_numpy(pairs.doc[queries]).to(device)
         with half_precision(device):
             asked = embed(model, [pairs.texts.queries[query] for query in queries], device)
-            found = embed(model, [view for item in drawn for view in item[0]], device)
-        loss = list_loss(asked @ found.T * args.scale, teacher, rows, sources, base)
+            documents = embed(model, [view for example in drawn for view in example[0]], device)
+        loss = list_loss(asked @ documents.T * args.scale, teacher, rows, sources, base)
         optimiser.step(loss, progress)
         step += 1
         if step % 200 == 0:

@@ -53,8 +53,8 @@ def regrade(pairs: Pairs, teacher: Teacher, device: str) -> None:
     for query in range(len(pairs.doc)):
         span = pairs.span(query)
         source = torch.tensor([pairs.doc[query]], device=device)
-        found = teacher(source, torch.from_numpy(pairs.cand[span]).to(device))[0].cpu().numpy()
-        pairs.alike[span] = found + 0.5 * np.maximum(0, pairs.alike[span])
+        likeness = teacher(source, torch.from_numpy(pairs.cand[span]).to(device))[0].cpu().numpy()
+        pairs.alike[span] = likeness + 0.5 * np.maximum(0, pairs.alike[span])
 
 
 def draw(pairs: Pairs, query: int) -> tuple[list[Tokens], np.ndarray]:
@@ -77,28 +77,26 @@ def batch_loss(
 ) -> Tensor:
     drawn = [draw(pairs, query) for query in queries]
     sources = torch.from_numpy(pairs.doc[queries]).to(device)
-    rows = torch.from_numpy(np.concatenate([item[1] for item in drawn])).to(device)
+    rows = torch.from_numpy(np.concatenate([example[1] for example in drawn])).to(device)
     with torch.no_grad():
         grades = teacher(sources, rows)
         grades = torch.where(sources[:, None] == rows[None], grades.clamp(max=OWN_MOST), grades)
         target = functional.softmax(grades * TEMPERATURE, 1)
     with half_precision(device):
         asked = embed(model, [pairs.texts.queries[query] for query in queries], device)
-        found = embed(model, [view for item in drawn for view in item[0]], device)
+        vectors = embed(model, [view for example in drawn for view in example[0]], device)
     return functional.kl_div(
-        functional.log_softmax(asked @ found.T * SCALE, 1), target, reduction="batchmean"
+        functional.log_softmax(asked @ vectors.T * SCALE, 1), target, reduction="batchmean"
     )
 
 
 def train(pairs: Pairs, teacher: Teacher, args: argparse.Namespace) -> BertModel:
     model, device = make_model(args.base).to(args.device), args.device
     model.train()
-    optimiser, batches, begun, step = (
-        Optimiser(model, RATE),
-        pairs.batches(BATCH),
-        time.monotonic(),
-        0,
-    )
+    optimiser = Optimiser(model, RATE)
+    batches = pairs.batches(BATCH)
+    begun = time.monotonic()
+    step = 0
     while (progress := (time.monotonic() - begun) / args.seconds) < 1:
         loss = batch_loss(model, pairs, teacher, next(batches), device)
         optimiser.step(loss, progress)

@@ -64,10 +64,10 @@ def cosine(path: Path, model: Pooled) -> float:
     """Of the file's vectors with the model's, the mean over the sample."""
     ids, mask = sample()
     session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
-    found = session.run(None, {"input_ids": ids.numpy(), "attention_mask": mask.numpy()})[0]
+    exported = session.run(None, {"input_ids": ids.numpy(), "attention_mask": mask.numpy()})[0]
     with torch.no_grad():
         expected = model(ids, mask).numpy()
-    return float(np.mean((found * expected).sum(axis=1)))
+    return float(np.mean((exported * expected).sum(axis=1)))
 
 
 def main() -> None:

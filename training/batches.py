@@ -15,16 +15,13 @@ VALIDATION_QUERIES = 600
 class Pairs:
     def __init__(self, path: Path, texts: Texts, rng: np.random.Generator) -> None:
         with np.load(path) as stored:
-            self.doc, self.kind, self.start = (
-                stored["doc"].astype(np.int64),
-                stored["kind"],
-                stored["start"],
-            )
-            self.cand, self.alike = (
-                stored["cand"].astype(np.int64),
-                stored["alike"].astype(np.float32),
-            )
-        self.texts, self.rng = texts, rng
+            self.doc = stored["doc"].astype(np.int64)
+            self.kind = stored["kind"]
+            self.start = stored["start"]
+            self.cand = stored["cand"].astype(np.int64)
+            self.alike = stored["alike"].astype(np.float32)
+        self.texts = texts
+        self.rng = rng
         sources = rng.permutation(np.unique(self.doc))
         # a tenth at most, so that a small sample still trains
         held = np.isin(self.doc, sources[: min(VALIDATION_OPINIONS, len(sources) // 10)])
@@ -62,10 +59,10 @@ def agreement(pairs: Pairs, documents: np.ndarray, queries: np.ndarray) -> float
     for vector, query in zip(queries, pairs.validation, strict=True):
         span = pairs.span(query)
         gain = np.maximum(0, pairs.alike[span] - np.median(pairs.alike[span]))
-        found = gain[np.argsort(-(documents[pairs.cand[span]] @ vector))[:10]]
+        gains = gain[np.argsort(-(documents[pairs.cand[span]] @ vector))[:10]]
         ideal = np.sort(gain)[::-1][:10]
         values.append(
-            (found * discount[: len(found)]).sum()
+            (gains * discount[: len(gains)]).sum()
             / max(1e-9, (ideal * discount[: len(ideal)]).sum())
         )
     return float(np.mean(values)) if values else float("nan")

@@ -23,8 +23,8 @@ Parts = list[Tokens]
 CLS, SEP = 101, 102
 QUERY_TOKENS = 126  # 128 with the two marks
 _CONFIG = (
-    "hidden_size num_hidden_layers num_attention_heads intermediate_size vocab_size max_position_embeddings"
-    " type_vocab_size hidden_act layer_norm_eps"
+    "hidden_size num_hidden_layers num_attention_heads intermediate_size vocab_size"
+    " max_position_embeddings type_vocab_size hidden_act layer_norm_eps"
 ).split()
 
 
@@ -67,7 +67,8 @@ class Texts:
 
     def _ids(self, texts: Iterable[str]) -> list[Tokens]:
         return [
-            item.ids for item in self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
+            encoding.ids
+            for encoding in self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
         ]
 
 
@@ -139,8 +140,8 @@ def embed_all(
     for at in range(0, len(order), batch):
         rows = order[at : at + batch]
         with half_precision(device):
-            found = embed(model, [sequences[row] for row in rows], device)
-        vectors[torch.from_numpy(rows).to(device)] = found
+            embedded = embed(model, [sequences[row] for row in rows], device)
+        vectors[torch.from_numpy(rows).to(device)] = embedded
     model.train()
     return vectors
 

@@ -13,11 +13,12 @@ from typing import Any
 import Stemmer
 
 STOP = frozenset(
-    "a an and are as at be by for from has have he her his i if in into is it its of on or our she so such that the"
-    " their them there these they this those to was we were will with you your would not no do does did may can could"
-    " should must shall been being than then which who whom whose what when where why how any all each other under"
-    " upon about against between both but had him me my also only own same very because until while during before"
-    " after above below".split()
+    "a an and are as at be by for from has have he her his i if in into is it its of on or "
+    "our she so such that the their them there these they this those to was we were will with "
+    "you your would not no do does did may can could should must shall been being than then "
+    "which who whom whose what when where why how any all each other under upon about against "
+    "between both but had him me my also only own same very because until while during before "
+    "after above below".split()
 )
 _FOLD = str.maketrans({"’": "'", "“": '"', "”": '"', "§": " "})
 # 87103(a)(1) | 18702.2 | $1,500 | 7 | word
@@ -93,7 +94,9 @@ def read_judged(paths: Iterable[Path]) -> set[str]:
         else:
             queries = json.loads(text)["queries"]
             judged.update(
-                item["opinion_id"] for query in queries for item in query["relevance_judgments"]
+                judgment["opinion_id"]
+                for query in queries
+                for judgment in query["relevance_judgments"]
             )
     return judged
 
@@ -114,17 +117,17 @@ def held_out(opinions: Sequence[Opinion], judged: set[str]) -> list[bool]:
 def terms(text: str) -> list[str]:
     """Index terms: stems, and sections with their parents: 87103(a)(1) -> 87103, 87103(a),
     87103(a)(1)."""
-    found: list[str] = []
+    stems: list[str] = []
     for token in _TOKEN.findall(text.lower().translate(_FOLD)):
         if token[0].isalpha():
             word = token.removesuffix("'s")
             if word not in STOP and len(word) > 1:
-                found.append(_stem(word))
+                stems.append(_stem(word))
             continue
         number = token.replace(",", "").lstrip("$")
         base, parts = number.split("(")[0], _SUBDIVISION.findall(number)
-        found.extend(base + "".join(parts[:depth]) for depth in range(len(parts) + 1))
-    return found
+        stems.extend(base + "".join(parts[:depth]) for depth in range(len(parts) + 1))
+    return stems
 
 
 def _stem(word: str) -> str:

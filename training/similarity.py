@@ -32,9 +32,9 @@ def count_terms(opinions: Sequence[Opinion]) -> Counts:
     vocabulary: dict[str, int] = {}
     columns, values, starts = [], [], [0]
     for opinion in opinions:
-        found = Counter(terms(opinion.full))
-        columns.extend(vocabulary.setdefault(term, len(vocabulary)) for term in found)
-        values.extend(found.values())
+        counted = Counter(terms(opinion.full))
+        columns.extend(vocabulary.setdefault(term, len(vocabulary)) for term in counted)
+        values.extend(counted.values())
         starts.append(len(columns))
     shape = (len(opinions), len(vocabulary))
     matrix = sp.csr_matrix(
@@ -80,12 +80,12 @@ class Bm25:
         """More like this: an opinion's 60 heaviest terms as the query, on a scale where the opinion
         itself has 1."""
         span = slice(self.by_opinion.indptr[row], self.by_opinion.indptr[row + 1])
-        found, weight = self.by_opinion.indices[span], self.by_opinion.data[span]
-        weight = weight * self.telling[found]
-        if len(found) > most:
+        terms_held, weight = self.by_opinion.indices[span], self.by_opinion.data[span]
+        weight = weight * self.telling[terms_held]
+        if len(terms_held) > most:
             heaviest = np.argpartition(-weight, most)[:most]
-            found, weight = found[heaviest], weight[heaviest]
-        scores = self.score(dict(zip(found.tolist(), weight.tolist(), strict=True)))
+            terms_held, weight = terms_held[heaviest], weight[heaviest]
+        scores = self.score(dict(zip(terms_held.tolist(), weight.tolist(), strict=True)))
         return scores / (scores[row] + 1e-9)
 
 

@@ -88,9 +88,9 @@ class Data:
             for line in path.open(encoding="utf-8")
         ]
         written = [
-            (place[item["id"]], text)
-            for item in map(json.loads, lines)
-            for text in item["questions"]
+            (place[record["id"]], text)
+            for record in map(json.loads, lines)
+            for text in record["questions"]
         ]
         often = Counter(word for _, text in written for word in language.words(text)).most_common(
             COMMON
@@ -110,12 +110,12 @@ class Data:
     def _by_term(self) -> dict[str, list[str]]:
         said = thesaurus(self._language.language)
         assert said is not None
-        found: dict[str, list[str]] = {}
+        variants: dict[str, list[str]] = {}
         for variant, terms in said._variants.items():
             for term in terms:
                 if len(term) == 1:
-                    found.setdefault(self._language.lemma(term[0]), []).append(" ".join(variant))
-        return found
+                    variants.setdefault(self._language.lemma(term[0]), []).append(" ".join(variant))
+        return variants
 
     def _replaced(self, words: Sequence[str]) -> Words:
         """Terms become what people say instead, seven times in ten."""
@@ -190,10 +190,10 @@ def learned(data: Data, language: Analyzer, size: int) -> np.ndarray:
 
 def _grams(words: Sequence[str], language: str, rows: int) -> Any:
     """A row a word: the places of its n-grams, each an equal share."""
-    found = [places(word, NGRAMS[language], rows) for word in words]
-    share = np.concatenate([np.full(len(row), 1 / len(row), np.float32) for row in found])
-    starts = np.cumsum([0, *map(len, found)])
-    return sparse.csr_matrix((share, list(chain(*found)), starts), shape=(len(words), rows))
+    grams = [places(word, NGRAMS[language], rows) for word in words]
+    share = np.concatenate([np.full(len(row), 1 / len(row), np.float32) for row in grams])
+    starts = np.cumsum([0, *map(len, grams)])
+    return sparse.csr_matrix((share, list(chain(*grams)), starts), shape=(len(words), rows))
 
 
 def _bags(texts: Sequence[Words], words: int) -> Any:
@@ -272,11 +272,11 @@ def train(model: Model, data: Data, steps: int, batch: int, same_law: float) -> 
         near = drawn(data.by_law[rng.choice(len(law_chance), p=law_chance)], int(batch * same_law))
         numbers = dict.fromkeys(near + drawn(np.arange(len(chance)), batch - len(near)))
         pairs = [data.pairs[number] for number in numbers]
-        asked, found = model(
+        asked, documents = model(
             [some(pair.words, 0.1) for pair in pairs],
             [some(data.moments[pair.moment], 0.3)[:LONGEST] for pair in pairs],
         )
-        scores = (asked @ found.T * SCALE).masked_fill(_not_negative(pairs, data.section), -1e4)
+        scores = (asked @ documents.T * SCALE).masked_fill(_not_negative(pairs, data.section), -1e4)
         target = torch.arange(len(pairs))
         loss = functional.cross_entropy(scores, target) + 0.5 * functional.cross_entropy(
             scores.T, target

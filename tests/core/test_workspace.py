@@ -6,14 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from assay.engines.indexed import index_corpus
-from assay.workbench.opening import open_service
 
 from assay.core.workspace import default_store, workspace
 from assay.corpus.build import import_corpus
 from assay.corpus.disk import corpus_path, open_corpus
 from assay.corpus.frozen import freeze, open_frozen
+from assay.engines.indexed import index_corpus
 from assay.workbench.doctor import examine
+from assay.workbench.opening import open_service
 from assay.workbench.run import home
 from command_line import Assay
 
@@ -55,7 +55,7 @@ def test_everybody_means_the_same_folder(place: Path, in_folder: Path, user: str
 
 
 def test_what_is_written_lies_there(place: Path, in_folder: Path) -> None:
-    import_corpus("jsonl", docs(in_folder), name="docs", jobs=1)
+    import_corpus("jsonl", docs(in_folder), name="docs")
     index_corpus("docs")
     open_frozen(freeze(open_corpus(None, "docs"), in_folder / "docs.assay"))
     with open_service():

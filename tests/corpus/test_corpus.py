@@ -227,11 +227,15 @@ texts = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=
 locators = st.builds(
     Locator,
     doc_id=st.none() | texts,
+    part=st.none() | texts,
+    chapter=st.none() | texts,
+    schedule=st.none() | texts,
     section=st.none() | texts,
     moment=st.none() | texts,
     page=st.none() | st.integers(0, 10**9),
     table=st.none() | texts,
     row=st.none() | texts,
+    column=st.none() | texts,
     version=st.none() | texts,
 )
 plain = st.recursive(
@@ -255,6 +259,15 @@ documents = st.builds(
 @given(st.lists(documents, min_size=1, max_size=4))
 def test_any_document_is_stored_as_it_is(drawn: list[Document]) -> None:
     assert list(documents_of(document_frame(drawn, [""] * len(drawn)))) == drawn
+
+
+def test_a_corpus_from_before_a_locator_had_chapters_opens_and_keeps_its_fingerprint() -> None:
+    document = Document(id="a", locator=Locator(doc_id="1/2000", chapter="6", section="21"))
+    frame = document_frame([document], [""])
+    later = [f"locator.{name}" for name in ("part", "chapter", "schedule", "column")]
+    (opened,) = documents_of(frame.drop(later))
+    assert opened.locator == Locator(doc_id="1/2000", section="21")
+    assert document_frame([opened], [""])["digest"].to_list() == frame["digest"].to_list()
 
 
 @given(locators)

@@ -113,6 +113,8 @@ def test_an_act_keeps_its_parts_dates_and_versions(tmp_path: Path) -> None:
     }
     assert {key: winter.metadata[key] for key in expected} == expected
     assert winter.metadata["eId"] == "part_1__chp_1__sec_110a__subsec_2v20340051"
+    assert winter.locator is not None
+    assert (winter.locator.part, winter.locator.chapter) == ("I", "1")
 
 
 def test_references_of_an_act_lead_to_the_elements_they_name(tmp_path: Path) -> None:
@@ -134,7 +136,7 @@ def test_a_hebrew_law_has_its_sections_and_schedules(tmp_path: Path) -> None:
     five = corpus.get("900001:schedule-3:4:5")
     assert five.title.endswith("סעיף 4(5) לתוספת השלישית – שומה")
     assert five.locator is not None
-    assert (five.locator.section, five.locator.moment) == ("4", "5")
+    assert (five.locator.section, five.locator.moment, five.locator.schedule) == ("4", "5", "3")
     assert five.metadata["law"] == "חוק הגשרים והמעברים"
     assert corpus.get("900001:1:גשר").fields["intro"] == "בחוק זה –"
     assert corpus.cites("900001:2א") == ["900001:schedule-3:4:1", "900001:schedule-3:4:5"]

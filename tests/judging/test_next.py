@@ -93,15 +93,16 @@ def test_it_decides_with_clearly_fewer_judgments_than_pooling_and_random_order()
     finally:
         sys.path.remove(str(BENCHMARKS))
     outcomes = [
-        simulate_judging.one(kind, gap, 0.4, seed)
+        simulate_judging.simulate(kind, gap, 0.4, seed)
         for kind in ("better", "gate")
         for gap in simulate_judging.GAPS.values()
         for seed in range(6)
     ]
     total = {
-        order: sum(outcome[order][0] for outcome in outcomes) for order in simulate_judging.ORDERS
+        order: sum(outcome.orders[order].judgments for outcome in outcomes)
+        for order in simulate_judging.ORDERS
     }
-    right = sum(outcome["next"][1] for outcome in outcomes) / len(outcomes)
+    right = sum(outcome.orders["next"].is_right for outcome in outcomes) / len(outcomes)
     assert total["next"] < 0.85 * total["pool"]
     assert total["next"] < 0.7 * total["random"]
     assert right >= 0.85

@@ -6,7 +6,14 @@ from hypothesis import strategies as st
 
 from assay.core.errors import UsageError
 from assay.core.types import GoldSet, Query, judgment_frame
-from assay.judging.perturb import FAMILIES, LANGUAGES, PERTURBATIONS, language_of, material, perturb
+from assay.judging.perturb import (
+    FAMILIES,
+    LANGUAGES,
+    PERTURBATIONS,
+    language_of,
+    material_of,
+    perturb,
+)
 
 FI = "Mitä tarkoitetaan kriisikunnalla ja missä ajassa alijäämä on katettava?"
 HE = "מתי חלה חובת תשלום היטל השבחה על בעלים של מקרקעין?"
@@ -153,7 +160,7 @@ def test_unknown_kinds_and_languages_are_refused() -> None:
 
 def test_the_material_is_sound() -> None:
     for language in LANGUAGES:
-        data = material(language)
-        assert all("{q}" in template for template in data.colloquial["templates"])
-        assert all(key == key.casefold() for key in data.glossary)
+        material = material_of(language)
+        assert all("{q}" in template for template in material.colloquial["templates"])
+        assert all(key == key.casefold() for key in material.glossary)
     assert set(FAMILIES) == {kind.family for kind in PERTURBATIONS.values()}

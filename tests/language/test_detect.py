@@ -24,6 +24,7 @@ TABLE = [
     ("Milloin kunta saa ottaa lainaa?", "fi"),
     ("mita laki vaatii jos kunta on pahassa jamassa", "fi"),
     ("paatos valtuustossa", "fi"),
+    ("Kunnan talous", ""),
     # English
     ("The council adopts the budget", "en"),
     ("conflict of interest", "en"),

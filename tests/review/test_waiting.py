@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.core.errors import AssayError, InputError
-from assay.review.waiting import Limits, backlog, breaches, notify, prometheus
+from assay.review.waiting import Limits, backlog, backlog_metrics, breaches, notify
 from assay.store import Store
 from assay.store.records import REVIEW_STATES, ReviewItem, Ruling
 
@@ -167,8 +167,8 @@ def test_a_webhook_is_told() -> None:
 
 def test_prometheus_text() -> None:
     # type: ignore[arg-type]
-    text = prometheus(backlog(Times(pending(2), decided("approved", 1)), now=NOW))
+    text = backlog_metrics(backlog(Times(pending(2), decided("approved", 1)), now=NOW))
     assert 'assay_review_items{state="pending_review"} 1\n' in text
     assert 'assay_review_pending_age_days{quantile="1"} 2\n' in text
     assert "# TYPE assay_review_items gauge\n" in text
-    assert "oldest" not in prometheus(backlog(Times(), now=NOW))  # type: ignore[arg-type]
+    assert "oldest" not in backlog_metrics(backlog(Times(), now=NOW))  # type: ignore[arg-type]

@@ -17,7 +17,7 @@ from assay.store import Store
 from assay.store.records import Decision, SearchLog, Shown
 from assay.web.app import create_app
 from assay.workbench.backlog import backlog
-from assay.workbench.gold import bootstrap_gold, promote
+from assay.workbench.gold import bootstrap_gold, promote_rows
 from assay.workbench.opening import Service, gold_path
 from assay.workbench.review import queue
 
@@ -177,7 +177,7 @@ def test_what_is_typed_is_there_again(page: Any, url: str, service: Service) -> 
     expect(why).to_have_value("שני עמודים של נימוקים")
     page.fill("input[name=by]", "דפנה")
     item = queue(service).items[0]
-    promote(service, gold_path(service, "gold-set"), [item.ref], by="משה")
+    promote_rows(service, gold_path(service, "gold-set"), [item.ref], by="משה")
     page.click("button.approve")
     expect(page.locator(".said")).to_contain_text("jo ratkaistu (משה)")
     expect(why).to_have_value("שני עמודים של נימוקים")

@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from command_line import Assay
 
 DOCUMENTS = [
@@ -91,6 +93,41 @@ def test_an_engine_that_hangs_is_stopped_and_named(assay_cli: Assay, tmp_path: P
     assert found.code == 4
     assert "e: the engine was not done after 3 s" in found.out
     assert "good on s: scored" in found.err
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "os._exit(3)",
+        "os.kill(os.getpid(), signal.SIGKILL)",
+        "os.abort()",
+        "ctypes.string_at(0)",
+    ],
+)
+def test_an_engine_that_ends_its_process_is_named_and_the_others_are_scored(
+    assay_cli: Assay, tmp_path: Path, end: str
+) -> None:
+    _set_up(tmp_path / "eval", 'search_module = "ends"\n[engines.good]\nsearch_module = "mine"')
+    (tmp_path / "eval" / "ends.py").write_text(
+        f"import ctypes, os, signal\ndef search(query, top_k):\n    {end}\n"
+    )
+    (tmp_path / "eval" / "mine.py").write_text("def search(query, top_k):\n    return ['a']\n")
+    run = assay_cli("run", "--config", "eval/assay.toml")
+    assert run.code == 4
+    assert "e: the engine ended its process: it crashed, exited" in " ".join(run.out.split())
+    assert "good on s: scored" in run.err
+
+
+def test_what_an_engine_prints_is_no_part_of_the_answer(tmp_path: Path) -> None:
+    _set_up(tmp_path / "eval", 'search_module = "mine"')
+    (tmp_path / "eval" / "mine.py").write_text(
+        "print('loading')\ndef search(query, top_k):\n    print('searching')\n    return ['a']\n"
+    )
+    command = [sys.executable, "-m", "assay", "run", "--config", "eval/assay.toml"]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert "searching" not in run.stdout
+    assert {"loading", "searching"} <= set(run.stderr.splitlines())
 
 
 def test_an_interrupted_run_keeps_what_was_scored_and_leaves_no_process(tmp_path: Path) -> None:

@@ -75,11 +75,11 @@ def searching(queries: Iterable[Query]) -> Iterator[Query]:
 def progress_bar() -> Iterator[Callable[[str, int, int], None]]:
     """tick(what, done, of): one bar a stage, on stderr, only on a terminal."""
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.progress import Progress, TaskID
 
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
-        tasks: dict[str, Any] = {}
+        tasks: dict[str, TaskID] = {}
 
         def tick(what: str, done: int, of: int) -> None:
             if what not in tasks:

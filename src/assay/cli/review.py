@@ -61,10 +61,10 @@ def promote(
     store: StoreUrl = "",
 ) -> None:
     """Approve rows: they become the chair's."""
-    from assay.workbench import gold as verbs
+    from assay.workbench.gold import promote_rows
 
     with opened(store, create=not is_named(store)) as service:
-        _say_ruled(verbs.promote(service, gold, ids, by=by, why=why))
+        _say_ruled(promote_rows(service, gold, ids, by=by, why=why))
 
 
 def reject(
@@ -75,10 +75,10 @@ def reject(
     store: StoreUrl = "",
 ) -> None:
     """Turn rows down: they go, and do not come back with the next bootstrap."""
-    from assay.workbench import gold as verbs
+    from assay.workbench.gold import reject_rows
 
     with opened(store, create=not is_named(store)) as service:
-        _say_ruled(verbs.reject(service, gold, ids, by=by, why=why))
+        _say_ruled(reject_rows(service, gold, ids, by=by, why=why))
 
 
 def correct(
@@ -95,13 +95,11 @@ def correct(
     store: StoreUrl = "",
 ) -> None:
     """Change a row and approve it."""
-    from assay.workbench import gold as verbs
+    from assay.workbench.gold import Correction, correct_row
 
-    change = verbs.Correction(
-        query=query, note=note, add=tuple(add or ()), remove=tuple(remove or ())
-    )
+    change = Correction(query=query, note=note, add=tuple(add or ()), remove=tuple(remove or ()))
     with opened(store, create=not is_named(store)) as service:
-        _say_ruled(verbs.correct(service, gold, id, change, by=by, why=why))
+        _say_ruled(correct_row(service, gold, id, change, by=by, why=why))
 
 
 def reopen(
@@ -112,10 +110,10 @@ def reopen(
     store: StoreUrl = "",
 ) -> None:
     """Take a rejection back: the row is in the file again."""
-    from assay.workbench import gold as verbs
+    from assay.workbench.gold import reopen_row
 
     with opened(store, create=False) as service:
-        _say_ruled(verbs.reopen(service, gold, id, by=by, why=why))
+        _say_ruled(reopen_row(service, gold, id, by=by, why=why))
 
 
 def withdraw(

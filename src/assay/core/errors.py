@@ -1,15 +1,16 @@
 """Every error Assay raises on purpose.
 
-    AssayError                 exit 4   the tool failed
-    ├── InputError             exit 2   a file, an option or a record is wrong; names where and what to do
-    │   ├── UsageError         exit 2   the command line itself
-    │   └── NoStore            exit 2   the address names no store (store/contract.py)
-    ├── EngineError            exit 4   the engine under test failed or broke its contract
-    ├── IndexProblem           exit 2   an index is missing, outdated or damaged (search/index_files.py)
-    └── StoreError             exit 4   the database failed, is away or is in conflict (store/contract.py)
+    AssayError               exit 4   the tool failed
+    ├── InputError           exit 2   a file, an option or a record is wrong; says where, what to do
+    │   ├── UsageError       exit 2   the command line itself
+    │   └── NoStore          exit 2   the address names no store (store/contract.py)
+    ├── EngineError          exit 4   the engine under test failed or broke its contract
+    ├── IndexProblem         exit 2   an index is missing, outdated or damaged (search/index_files)
+    └── StoreError           exit 4   the database failed, is away or in conflict (store/contract)
 
 An error says what was found, where, and what to do. The command line prints it as one message and
-never a traceback."""
+never a traceback.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +25,9 @@ class InputError(AssayError):
     exit_code = 2
 
     def __init__(self, message: str, *, where: str = "", hint: str = "") -> None:
-        self.message, self.where, self.hint = message, where, hint
+        self.message = message
+        self.where = where
+        self.hint = hint
         super().__init__(f"{where}: {message}" if where else message)
 
     def __str__(self) -> str:

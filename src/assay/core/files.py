@@ -77,9 +77,9 @@ def read_strict_json(path: Path) -> Any:
 def refuse_repeated_keys(line: str, value: Any, path: Path, number: int) -> None:
     """The same for one line of valid JSON. An object with as many colons as keys has each key once,
     which is quick to see: only lines with more are looked at closely."""
-    if (not isinstance(value, dict) or line.count(":") > len(value)) and (
-        repeated := _find_repeated(line)
-    ) is not None:
+    if isinstance(value, dict) and line.count(":") <= len(value):
+        return
+    if (repeated := _find_repeated(line)) is not None:
         raise _twice(repeated[0], number, path)
 
 

@@ -20,10 +20,9 @@ def gold_fingerprint(gold: GoldSet) -> str:
     digest = hashlib.sha256()
     for query in sorted(gold.queries, key=lambda query: query.id):
         digest.update(msgspec.json.encode([query.id, query.text, query.checks]))
-    rows = gold.judgments.select("query_id", "doc_id", "grade").cast(
-        {"query_id": str, "doc_id": str}
-    )
-    for row in rows.sort("query_id", "doc_id").iter_rows():
+    judgments = gold.judgments.select("query_id", "doc_id", "grade")
+    as_text = judgments.cast({"query_id": str, "doc_id": str})
+    for row in as_text.sort("query_id", "doc_id").iter_rows():
         digest.update(msgspec.json.encode(row))
     return digest.hexdigest()
 
@@ -48,14 +47,14 @@ def versions() -> dict[str, str]:
 def git_state() -> GitState | None:
     """The commit of the folder the command runs in, and whether it has uncommitted changes."""
     try:
-        commit = subprocess.run(
-            ["git", "rev-parse", "HEAD"], capture_output=True, text=True, timeout=5
-        )
-        status = subprocess.run(
-            ["git", "status", "--porcelain"], capture_output=True, text=True, timeout=5
-        )
+        commit = _git("rev-parse", "HEAD")
+        status = _git("status", "--porcelain")
     except (OSError, subprocess.TimeoutExpired):
         return None
     if commit.returncode:
         return None
     return GitState(commit=commit.stdout.strip(), dirty=bool(status.stdout.strip()))
+
+
+def _git(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["git", *arguments], capture_output=True, text=True, timeout=5)

@@ -7,13 +7,12 @@ knows that a file has slices and stated expectations flat.
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from typing import Any, Literal, TypeGuard, TypeVar
+from typing import Literal, TypeGuard, TypeVar
 
 import msgspec
 
-from assay.core.types import Finding, standing
+from assay.core.types import Finding, JsonObject, standing
 
-JsonObject = dict[str, Any]  # an object of a gold set or an engine that is kept as it stands there
 Metrics = dict[str, int | float | None]
 Bounds = tuple[float | None, float | None]
 Status = Literal["pass", "fail", "inconclusive"]

@@ -8,7 +8,7 @@ versions do not say their `kind`, and say `skipped` of a gate that cannot be tol
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -23,13 +23,13 @@ from assay.core.results import (
     GradedEntry,
     GradedReceipt,
     GradedResults,
-    JsonObject,
     MeasureLine,
     Receipt,
     Results,
     Verdict,
     worst,
 )
+from assay.core.types import JsonObject
 
 
 def encode(value: object) -> bytes:
@@ -111,16 +111,16 @@ def _is_golden(raw: Mapping[str, object]) -> bool:
 
 def _prepared(raw: Mapping[str, object]) -> JsonObject:
     """With slices together, and without the parts that a file leaves empty."""
-    found = dict(_collected(raw))
+    parts = dict(_collected(raw))
     for name in ("intervals", "n", "baseline"):
-        if name in found:
-            found[name] = _with_slices(found[name])
+        if name in parts:
+            parts[name] = _with_slices(parts[name])
     empty = [
         name
         for name in ("baseline", "verdict", "recorded", "robustness", "n", "failures")
-        if not found.get(name)
+        if not parts.get(name)
     ]
-    return {key: value for key, value in found.items() if key not in empty}
+    return {key: value for key, value in parts.items() if key not in empty}
 
 
 def _given(raw: Mapping[str, object], **changed: object) -> JsonObject:
@@ -145,7 +145,7 @@ def _golden_entry(raw: object) -> object:
     return _closed(entry | {"hits": hits}, "stated", GoldenEntry)
 
 
-def _with_flat_slices(raw: Mapping[str, Any]) -> JsonObject:
+def _with_flat_slices(raw: JsonObject) -> JsonObject:
     """`slices: {kind: …}` as `by_KIND: …`, in its place."""
     flat: JsonObject = {}
     for key, value in raw.items():
@@ -169,7 +169,7 @@ def _collected(raw: Mapping[str, object]) -> JsonObject:
     }
 
 
-def _opened(raw: Mapping[str, Any], name: str) -> JsonObject:
+def _opened(raw: JsonObject, name: str) -> JsonObject:
     """The mapping `name` flat among the other keys, in its place; they win."""
     flat: JsonObject = {}
     for key, value in raw.items():
@@ -191,7 +191,7 @@ def _mapped(raw: object, change: Callable[[object], object]) -> object:
     return list(map(change, raw)) if isinstance(raw, list | tuple) else raw
 
 
-def _placed_before(raw: Mapping[str, Any], place: str, added: JsonObject) -> JsonObject:
+def _placed_before(raw: JsonObject, place: str, added: JsonObject) -> JsonObject:
     at = list(raw).index(place)
     keys = list(raw.items())
     return {**dict(keys[:at]), **added, **dict(keys[at:])}

@@ -2,7 +2,11 @@
 
 The engine's order is the truth. Where only scores exist (TREC runs, BEIR results, dicts of scores)
 the order is trec_eval's: score descending, then id descending. A document that comes twice keeps
-its first place and is counted."""
+its first place and is counted.
+
+A run may have millions of rows, so that ranking works on whole columns: most runs come sorted, and
+only queries whose scores rise somewhere are sorted again; ties are found by comparing neighbours.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from assay.core.types import QueryResult, Run
+from assay.core.types import Hit, QueryResult, Run
 
 Integers = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -23,13 +27,15 @@ CHUNK_ROWS = 250_000
 def run_from_results(engine: str, results: Sequence[QueryResult], **environment: Any) -> Run:
     """A run in the engine's own order. A document returned twice keeps its first place and is
     counted."""
-    kept: list[list[Any]] = []
+    kept: list[list[Hit]] = []
     duplicates = 0
     for result in results:
-        first = {hit.doc_id: hit for hit in reversed(result.hits)}
-        ordered = list(dict.fromkeys(hit.doc_id for hit in result.hits))
-        duplicates += len(result.hits) - len(ordered)
-        kept.append([first[doc_id] for doc_id in ordered])
+        first: dict[str, Hit] = {}
+        for hit in result.hits:
+            first.setdefault(hit.doc_id, hit)
+        duplicates += len(result.hits) - len(first)
+        kept.append(list(first.values()))
+    every_hit = [hit for hits in kept for hit in hits]
     queries = pl.DataFrame(
         {
             "query_id": pl.Series([result.query_id for result in results], dtype=pl.String),
@@ -39,18 +45,12 @@ def run_from_results(engine: str, results: Sequence[QueryResult], **environment:
             "abstained": pl.Series([result.abstained for result in results], dtype=pl.Boolean),
         }
     )
-    hits = pl.DataFrame(
-        {
-            "doc_id": pl.Series([h.doc_id for row in kept for h in row], dtype=pl.String).cast(
-                pl.Categorical
-            ),
-            "score": pl.Series([h.score for row in kept for h in row], dtype=pl.Float64),
-        }
-    )
+    doc_ids = pl.Series([hit.doc_id for hit in every_hit], dtype=pl.String)
+    scores = pl.Series([hit.score for hit in every_hit], dtype=pl.Float64)
     return Run(
         engine=engine,
         queries=queries,
-        hits=hits,
+        hits=pl.DataFrame({"doc_id": doc_ids.cast(pl.Categorical), "score": scores}),
         counts={"duplicates": duplicates},
         environment=environment,
     )
@@ -66,20 +66,20 @@ def run_from_scores(
     if len(set(query_ids)) < len(query_ids):
         query_ids, lengths, doc_ids, scores = _gather_queries(query_ids, lengths, doc_ids, scores)
     hits = pl.DataFrame({"doc_id": doc_ids, "score": scores})
-    kept, parts, ties = [], [], 0
-    for rows, part_lengths in query_chunks(lengths):
-        part, part_ties = _ranked(hits[rows], part_lengths)
-        part, part_lengths = _without_duplicates(part, part_lengths)
-        parts.append(part)
-        kept.append(part_lengths)
-        ties += part_ties
-    ranked = pl.concat(parts, rechunk=False) if parts else hits
-    kept = kept or [lengths]  # no hits at all
+    kept_lengths = []
+    chunks = []
+    ties = 0
+    for rows, chunk_lengths in query_chunks(lengths):
+        chunk, chunk_ties = _ranked(hits[rows], chunk_lengths)
+        chunk, chunk_lengths = _without_duplicates(chunk, chunk_lengths)
+        chunks.append(chunk)
+        kept_lengths.append(chunk_lengths)
+        ties += chunk_ties
+    ranked = pl.concat(chunks, rechunk=False) if chunks else hits
+    counts = np.concatenate(kept_lengths) if chunks else lengths  # there may be no hits at all
     return Run(
         engine=engine,
-        queries=pl.DataFrame(
-            {"query_id": pl.Series(query_ids, dtype=pl.String), "n": np.concatenate(kept)}
-        ),
+        queries=pl.DataFrame({"query_id": pl.Series(query_ids, dtype=pl.String), "n": counts}),
         hits=ranked,
         order="score",
         counts={"ties": ties, "duplicates": hits.height - ranked.height},
@@ -110,7 +110,8 @@ def _ranked(hits: pl.DataFrame, lengths: Integers) -> tuple[pl.DataFrame, int]:
             end = ends[query]
             start = end - lengths[query]
             order[start:end] = start + np.argsort(-values[start:end], kind="stable")
-        hits, values = hits[order], values[order]
+        hits = hits[order]
+        values = values[order]
     equal = (values[1:] == values[:-1]) & ~boundary
     return _with_ties_by_id(hits, equal) if equal.any() else (hits, 0)
 

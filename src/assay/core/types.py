@@ -15,6 +15,9 @@ import msgspec
 import numpy as np
 import polars as pl
 
+JsonObject = dict[str, Any]  # an object of a file or an engine, kept as it stands there
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+
 # ── records ───────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -50,7 +53,7 @@ class Document(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     language: str = ""
     valid_from: str = ""
     valid_to: str = ""
-    metadata: dict[str, Any] = {}
+    metadata: JsonObject = {}
 
 
 class Issue(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,14 +64,14 @@ class Issue(msgspec.Struct, frozen=True, kw_only=True):
     description: str
     key_statutes: tuple[str, ...] = ()
     example_opinion_ids: tuple[str, ...] = ()
-    extra: dict[str, Any] = {}
+    extra: JsonObject = {}
 
 
 class Topic(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     description: str
     issues: tuple[Issue, ...] = ()
-    extra: dict[str, Any] = {}
+    extra: JsonObject = {}
 
 
 class Query(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -89,8 +92,8 @@ class Query(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     notes: str = ""
     corpus: str = ""
     source: str = ""
-    checks: dict[str, Any] = {}
-    extra: dict[str, Any] = {}
+    checks: JsonObject = {}
+    extra: JsonObject = {}
 
 
 class Judgment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -117,8 +120,8 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     locator: Locator | None = None
     title: str = ""
     text: str = ""
-    explanation: dict[str, Any] = {}
-    metadata: dict[str, Any] = {}  # what else the engine said of the hit: law, chapter, page, …
+    explanation: JsonObject = {}
+    metadata: JsonObject = {}  # what else the engine said of the hit: law, chapter, page, …
 
 
 class QueryResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -221,7 +224,7 @@ class GoldSet:
     from_logs: bool = (
         False  # a gold-set.jsonl: rows are approved one by one, and a topic is a practice area
     )
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: JsonObject = field(default_factory=dict)
 
     @cached_property
     def query_ids(self) -> list[str]:
@@ -259,7 +262,7 @@ class Run:
     hits: pl.DataFrame
     order: Literal["engine", "score"] = "engine"
     counts: Mapping[str, int] = field(default_factory=dict)
-    environment: Mapping[str, Any] = field(default_factory=dict)
+    environment: JsonObject = field(default_factory=dict)
 
     @cached_property
     def offsets(self) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -329,7 +332,9 @@ class ScoreSheet:
     def to_frame(self) -> pl.DataFrame:
         """One row a query: id, attributes, the value of every measure, and the reason where there
         is none."""
-        columns: dict[str, Any] = {"query_id": [query.id for query in self.queries]}
+        columns: dict[str, Sequence[str] | Floats] = {
+            "query_id": [query.id for query in self.queries]
+        }
         columns |= {
             kind: [getattr(query, kind) for query in self.queries] for kind in ("type", "topic")
         }

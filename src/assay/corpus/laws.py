@@ -27,7 +27,7 @@ from typing import NamedTuple
 from assay.law import he
 from assay.law.citation import Citation, Facts, Resolution
 from assay.law.parse import law_name
-from assay.law.places import Cited, in_digits, normal_chapter, reading, section_key
+from assay.law.places import Cited, normal_chapter, reading, section_key
 
 
 class Standing(NamedTuple):
@@ -165,15 +165,12 @@ class Laws:
         ]
 
     def _span(self, law: str, schedule: str, first: str, last: str) -> list[str]:
-        """The sections of a range; a section that the law has in letters alone (יא) by its
-        number."""
-        every = [section for at, kind, section in self.sections if at == law and kind == schedule]
-        if (law, schedule, first) not in self.sections and not last:
-            return [section for section in every if in_digits(section) == first]
-        numbered = [section.rstrip("abcdefgh").isdigit() for section in (first, last)]
-        if not last or not all(numbered):
+        """The sections from the first to the last, where a citation names a row of them."""
+        are_numbers = all(end.rstrip("abcdefgh").isdigit() for end in (first, last))
+        if not last or not are_numbers:
             return [first]
         low, high = section_key(first), section_key(last)
+        every = [section for at, kind, section in self.sections if at == law and kind == schedule]
         return [section for section in every if low <= section_key(section) <= high]
 
 

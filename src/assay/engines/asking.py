@@ -107,7 +107,7 @@ def _ask(engine: Any, name: str, query: Query, top_k: int, more: Mapping[str, st
             f"engine {name!r} returned {type(answer).__name__} on query {query.id!r}, "
             "expected a list of document ids"
         )
-    read = tuple(_hit(item, name, query, rank) for rank, item in enumerate(hits, start=1))
+    read = tuple(_hit(answered, name, query, rank) for rank, answered in enumerate(hits, start=1))
     return QueryResult(
         query_id=query.id,
         hits=read,
@@ -122,26 +122,26 @@ def _is_ranked(answer: Any) -> bool:
     return isinstance(answer, Iterable) and not isinstance(answer, str | bytes | Mapping | Set)
 
 
-def _hit(item: Any, name: str, query: Query, rank: int) -> Hit:
+def _hit(answered: Any, name: str, query: Query, rank: int) -> Hit:
     """A string, a Hit, an object or mapping with an id, or an (id, score) pair."""
-    if isinstance(item, str):
-        hit = Hit(doc_id=item)
-    elif isinstance(item, Hit):
-        hit = item
+    if isinstance(answered, str):
+        hit = Hit(doc_id=answered)
+    elif isinstance(answered, Hit):
+        hit = answered
     elif (
-        isinstance(item, tuple)
-        and len(item) == 2
-        and isinstance(item[0], str)
-        and _is_number(item[1])
+        isinstance(answered, tuple)
+        and len(answered) == 2
+        and isinstance(answered[0], str)
+        and _is_number(answered[1])
     ):
-        hit = Hit(doc_id=item[0], score=float(item[1]))
-    elif isinstance(item, Mapping):
-        hit = _from_mapping(item, name, query, rank)
-    elif isinstance(getattr(item, "doc_id", None), str):
-        own = {"doc_id": item.doc_id, "score": getattr(item, "score", None)}
-        hit = _from_mapping({**getattr(item, "__dict__", {}), **own}, name, query, rank)
+        hit = Hit(doc_id=answered[0], score=float(answered[1]))
+    elif isinstance(answered, Mapping):
+        hit = _from_mapping(answered, name, query, rank)
+    elif isinstance(getattr(answered, "doc_id", None), str):
+        own = {"doc_id": answered.doc_id, "score": getattr(answered, "score", None)}
+        hit = _from_mapping({**getattr(answered, "__dict__", {}), **own}, name, query, rank)
     else:
-        raise _broken(name, query, rank, f"{type(item).__name__} {item!r:.60}")
+        raise _broken(name, query, rank, f"{type(answered).__name__} {answered!r:.60}")
     if not hit.doc_id:
         raise _broken(name, query, rank, "an empty id")
     if not is_text(hit.doc_id):
@@ -151,22 +151,19 @@ def _hit(item: Any, name: str, query: Query, rank: int) -> Hit:
     return hit
 
 
-def _from_mapping(item: Mapping[str, Any], name: str, query: Query, rank: int) -> Hit:
+def _from_mapping(fields: Mapping[str, object], name: str, query: Query, rank: int) -> Hit:
     for key in ("doc_id", "id", "_id", "opinion_id", "node_id"):
-        if isinstance(item.get(key), str):
-            rest = {
-                name: value
-                for name, value in item.items()
-                if name not in (key, "score", "title", "text")
-            }
+        doc_id = fields.get(key)
+        if isinstance(doc_id, str):
+            own = (key, "score", "title", "text")
             return Hit(
-                doc_id=item[key],
-                score=_score(item.get("score")),
-                title=str(item.get("title") or ""),
-                text=str(item.get("text") or ""),
-                metadata=rest,
+                doc_id=doc_id,
+                score=_score(fields.get("score")),
+                title=str(fields.get("title") or ""),
+                text=str(fields.get("text") or ""),
+                metadata={name: value for name, value in fields.items() if name not in own},
             )
-    raise _broken(name, query, rank, f"an object without an id: {dict(item)!r:.60}")
+    raise _broken(name, query, rank, f"an object without an id: {dict(fields)!r:.60}")
 
 
 def _score(value: Any) -> float | None:
@@ -179,5 +176,6 @@ def _is_number(value: Any) -> bool:
 
 def _broken(name: str, query: Query, rank: int, what: str) -> EngineError:
     return EngineError(
-        f"engine {name!r} returned {what} at rank {rank} of query {query.id!r}, expected a document id"
+        f"engine {name!r} returned {what} at rank {rank} of query {query.id!r}, "
+        "expected a document id"
     )

@@ -47,8 +47,8 @@ class Bm25Engine(SearchEngine):
             for word, frequency in count.items():
                 postings.setdefault(word, []).append((row, frequency))
         self._postings: dict[str, tuple[Any, Any]] = {}
-        for word, found in postings.items():
-            rows, frequencies = np.array(found).T
+        for word, places in postings.items():
+            rows, frequencies = np.array(places).T
             idf = np.log1p((len(documents) - len(rows) + 0.5) / (len(rows) + 0.5))
             self._postings[word] = rows, idf * frequencies * (k1 + 1) / (frequencies + norm[rows])
 

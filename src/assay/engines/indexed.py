@@ -169,7 +169,7 @@ def in_force(corpus: Corpus, as_of: str) -> Any:
         pl.col("metadata").str.json_path_match(f"$.{key}").alias(key)
         for key in ("law_id", "law", "chapter")
     ]
-    place = [pl.col(f"locator.{part}") for part in ("doc_id", "section", "moment")]
+    place = [pl.col(f"locator.{name}") for name in ("doc_id", "section", "moment")]
     rows = corpus.frame.select("valid_from", "valid_to", *said, *place).collect().rows()
     versions = [
         ((number or law or source, chapter, section, moment) if section else None, begins, ends)

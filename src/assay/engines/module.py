@@ -94,11 +94,11 @@ def _import_file(path: Path) -> ModuleType:
 
 def _only_engine(module: ModuleType, name: str) -> Any:
     classes = _engine_classes(module)
-    own = [found for found in classes if found.__module__ == module.__name__] or classes
+    own = [candidate for candidate in classes if candidate.__module__ == module.__name__] or classes
     # a helper may have a `search` of its own: a class made for the interface goes first, then one
     # that takes its call
     own = (
-        [found for found in own if _implements_interface(found)]
+        [candidate for candidate in own if _implements_interface(candidate)]
         or [f for f in own if _takes_query(f)]
         or own
     )
@@ -127,20 +127,20 @@ def _engine_classes(module: ModuleType) -> list[type]:
     ]
 
 
-def _implements_interface(found: type) -> bool:
-    return any("search" in getattr(base, "__abstractmethods__", ()) for base in found.__mro__)
+def _implements_interface(candidate: type) -> bool:
+    return any("search" in getattr(base, "__abstractmethods__", ()) for base in candidate.__mro__)
 
 
-def _takes_query(found: type) -> bool:
+def _takes_query(candidate: type) -> bool:
     try:
-        inspect.signature(found.search).bind(None, "query", 20)  # type: ignore[attr-defined]
+        inspect.signature(candidate.search).bind(None, "query", 20)  # type: ignore[attr-defined]
     except (TypeError, ValueError):
         return False
     return True
 
 
 def _names(classes: list[type]) -> str:
-    return ", ".join(found.__name__ for found in classes) or "none"
+    return ", ".join(candidate.__name__ for candidate in classes) or "none"
 
 
 def _say(error: BaseException) -> str:

@@ -117,9 +117,9 @@ class PostgresEngine(SearchEngine):
             :top_k
         ]
 
-    def _values(self, query: str, top_k: int) -> dict[str, Any]:
+    def _values(self, query: str, top_k: int) -> dict[str, object]:
         query = query.replace("\0", "")
-        values: dict[str, Any] = {
+        values: dict[str, object] = {
             "query": query,
             "depth": max(self._settings.depth, top_k),
             "top_k": top_k,
@@ -171,10 +171,10 @@ class PostgresEngine(SearchEngine):
             return "the extension vector (pgvector) is not installed in this database"
         return "" if self._embed is not None else "there is no embedder for queries"
 
-    def _rows(self, statement: str, values: dict[str, Any]) -> list[tuple[Any, ...]]:
+    def _rows(self, statement: str, values: dict[str, object]) -> list[tuple[Any, ...]]:
         self._connect()
-        found: list[tuple[Any, ...]] = self._open[0].execute(statement, values).fetchall()
-        return found
+        rows: list[tuple[Any, ...]] = self._open[0].execute(statement, values).fetchall()
+        return rows
 
     def _connect(self) -> None:
         """An approximate index gives no more than its own depth: it must be as deep as ours."""
@@ -212,13 +212,15 @@ SIMILAR = 0.3  # of the query's trigrams; the operator's own threshold, 0.6, mis
 # want all of them.
 FULL_TEXT = """
 WITH words AS (
-  SELECT string_agg(quote_literal(lexeme), ' | ')::tsquery AS wanted FROM unnest(to_tsvector({config}, %(query)s))
+  SELECT string_agg(quote_literal(lexeme), ' | ')::tsquery AS wanted
+  FROM unnest(to_tsvector({config}, %(query)s))
 )
 SELECT {id}::text AS id, ts_rank_cd({words}, wanted, 1) AS score, {title} FROM {table}, words
 {where_and} {words} @@ wanted ORDER BY score DESC, id LIMIT %(depth)s"""
 VECTOR = """
 WITH nearest AS MATERIALIZED (
-  SELECT {id}::text AS id, {vector} <=> %(vector)s::vector AS distance, {title} AS title FROM {table}
+  SELECT {id}::text AS id, {vector} <=> %(vector)s::vector AS distance, {title} AS title
+  FROM {table}
   {where_and} {vector} IS NOT NULL ORDER BY {vector} <=> %(vector)s::vector LIMIT %(depth)s
 )
 SELECT id, 1 - distance, title FROM nearest ORDER BY distance, id"""
@@ -228,7 +230,7 @@ SELECT {id}::text AS id, word_similarity(%(query)s, {trigram}) AS score, {title}
 
 
 def _version(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.split(".") if part.isdigit())
+    return tuple(int(word) for word in text.split(".") if word.isdigit())
 
 
 def _quoted(statement: str, settings: Settings) -> str:
@@ -250,9 +252,9 @@ def _quoted(statement: str, settings: Settings) -> str:
 
 
 def _name(name: str) -> str:
-    """A dot parts schema and table."""
+    """A dot places schema and table."""
     return ".".join(
-        f'"{part.replace(chr(34), chr(34) * 2).replace("%", "%%")}"' for part in name.split(".")
+        f'"{word.replace(chr(34), chr(34) * 2).replace("%", "%%")}"' for word in name.split(".")
     )
 
 
@@ -260,16 +262,16 @@ def fuse(ranked: dict[str, list[tuple[Any, ...]]], weights: dict[str, float], k:
     """Reciprocal rank fusion: weight / (k + rank), summed; ties by id, so that the order is always
     the same. Rows are (id, score, title), the best first."""
     scores: dict[str, float] = {}
-    parts: dict[str, dict[str, Any]] = {}
+    places: dict[str, dict[str, dict[str, float]]] = {}
     titles: dict[str, str] = {}
     for way, rows in ranked.items():
         for rank, (doc_id, score, title) in enumerate(rows, start=1):
             scores[doc_id] = scores.get(doc_id, 0.0) + weights[way] / (k + rank)
-            parts.setdefault(doc_id, {})[way] = {"rank": rank, "score": float(score)}
+            places.setdefault(doc_id, {})[way] = {"rank": rank, "score": float(score)}
             titles[doc_id] = title or ""
     ordered = sorted(scores, key=lambda doc_id: (-scores[doc_id], doc_id))
     return [
-        Hit(doc_id=id, score=scores[id], title=titles[id], explanation=parts[id]) for id in ordered
+        Hit(doc_id=id, score=scores[id], title=titles[id], explanation=places[id]) for id in ordered
     ]
 
 

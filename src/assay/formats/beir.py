@@ -4,7 +4,6 @@ score}}`."""
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -13,7 +12,7 @@ import polars as pl
 from assay.core.errors import InputError
 from assay.core.files import iter_json_lines, iter_lines, read_json, write_atomic
 from assay.core.runs import run_from_scores
-from assay.core.types import GoldSet, Judgment, Query, Run, judgments_to_frame
+from assay.core.types import GoldSet, JsonObject, Judgment, Query, Run, judgments_to_frame
 from assay.formats.schema import (
     describe,
     expect,
@@ -33,7 +32,7 @@ METADATA = ("type", "topic", "issue", "category", "language", "corpus", "notes")
 class _Query(msgspec.Struct):
     _id: str
     text: str = ""
-    metadata: dict[str, Any] = {}
+    metadata: JsonObject = {}
 
 
 def read_gold(path: Path) -> GoldSet:
@@ -115,7 +114,8 @@ def write_gold(gold: GoldSet, path: Path) -> list[Path]:
             or "\n" in judgment.query_id + judgment.doc_id
         ):
             raise InputError(
-                f"the id {judgment.doc_id!r} has a tab or a line break and cannot be written to a TSV"
+                f"the id {judgment.doc_id!r} has a tab or a line break "
+                "and cannot be written to a TSV"
             )
         rows.append(f"{judgment.query_id}\t{judgment.doc_id}\t{judgment.grade}\n")
     written = [path / "queries.jsonl", path / "qrels" / "test.tsv"]
@@ -125,11 +125,11 @@ def write_gold(gold: GoldSet, path: Path) -> list[Path]:
 
 
 def read_run(path: Path) -> Run:
-    data = expect(read_json(path), dict, path, "$", "an object of queries")
+    scores_by_query = expect(read_json(path), dict, path, "$", "an object of queries")
     doc_ids: list[str] = []
     scores: list[float] = []
     lengths: list[int] = []
-    for query_id, scored in data.items():
+    for query_id, scored in scores_by_query.items():
         at = f"$.{id_of(query_id, path, '$')}"
         for doc_id, score in expect(
             scored, dict, path, at, "an object of documents and scores"
@@ -143,4 +143,6 @@ def read_run(path: Path) -> Run:
         lengths.append(len(scored))
     documents = pl.Series(doc_ids, dtype=pl.String).cast(pl.Categorical)
     values = pl.Series(scores, dtype=pl.Float64)
-    return run_from_scores(path.stem, list(data), np.array(lengths, np.int64), documents, values)
+    return run_from_scores(
+        path.stem, list(scores_by_query), np.array(lengths, np.int64), documents, values
+    )

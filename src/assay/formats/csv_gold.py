@@ -8,13 +8,19 @@ import io
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from assay.core.errors import InputError
 from assay.core.files import decode, read_bytes, refuse_long_lines, write_atomic
-from assay.core.types import JUDGMENT_TEXT_COLUMNS, GoldSet, Judgment, Query, judgments_to_frame
+from assay.core.types import (
+    JUDGMENT_TEXT_COLUMNS,
+    GoldSet,
+    JsonObject,
+    Judgment,
+    Query,
+    judgments_to_frame,
+)
 from assay.formats.schema import grade_of, text_of
 
 REQUIRED = ("query_id", "doc_id", "grade")
@@ -52,7 +58,7 @@ def read_gold(path: Path) -> GoldSet:
 def read_judgments(path: Path) -> tuple[list[tuple[str, Judgment]], int]:
     """The judgments that a person filled in, each with where it stands, and how many rows have no
     grade yet."""
-    found: dict[tuple[str, str], tuple[str, Judgment]] = {}
+    judged: dict[tuple[str, str], tuple[str, Judgment]] = {}
     rows = 0
     for where, row in _rows(path):
         rows += 1
@@ -60,17 +66,17 @@ def read_judgments(path: Path) -> tuple[list[tuple[str, Judgment]], int]:
         if not values["grade"]:
             continue
         pair = (values["query_id"], values["doc_id"])
-        if not all(pair) or None in row or pair in found:
+        if not all(pair) or None in row or pair in judged:
             problem = (
                 "this pair is graded twice"
-                if pair in found
+                if pair in judged
                 else "the row has no query_id, no doc_id or too much"
             )
             raise InputError(problem, where=where, hint="Nothing was changed.")
         text = {name: values[name] for name in JUDGMENT_TEXT_COLUMNS if values.get(name)}
         grade = grade_of(values["grade"], where)
-        found[pair] = (where, Judgment(query_id=pair[0], doc_id=pair[1], grade=grade, **text))
-    return list(found.values()), rows - len(found)
+        judged[pair] = (where, Judgment(query_id=pair[0], doc_id=pair[1], grade=grade, **text))
+    return list(judged.values()), rows - len(judged)
 
 
 def add_judgments(path: Path, judgments: Sequence[Judgment]) -> None:
@@ -119,7 +125,7 @@ def _read_row(
     query_id, doc_id, grade = (values[name] for name in REQUIRED)
     if None in row or not query_id:
         raise InputError("the row has too many fields or no query_id", where=where)
-    attributes: dict[str, Any] = {name: values[name] for name in QUERY_COLUMNS if name in values}
+    attributes: JsonObject = {name: values[name] for name in QUERY_COLUMNS if name in values}
     query = Query(id=query_id, text=values.get("query", ""), **attributes)
     if query.text:
         text_of(query.text, path, where)

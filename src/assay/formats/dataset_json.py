@@ -13,7 +13,7 @@ import msgspec
 
 from assay.core.errors import InputError
 from assay.core.files import decode, read_bytes, read_strict_json, write_atomic
-from assay.core.types import GoldSet, Issue, Judgment, Query, Topic, judgments_to_frame
+from assay.core.types import GoldSet, Issue, JsonObject, Judgment, Query, Topic, judgments_to_frame
 from assay.formats.schema import expect, record, text_of, unique, unknown_keys
 
 QUERY_TYPES = ("keyword", "natural_language", "fact_pattern")
@@ -52,23 +52,23 @@ class _Judgment(msgspec.Struct):
 
 
 def read_gold(path: Path) -> GoldSet:
-    data = expect(read_strict_json(path), dict, path, "$", "an object with taxonomy and queries")
+    dataset = expect(read_strict_json(path), dict, path, "$", "an object with taxonomy and queries")
     taxonomy = {
         topic_id: _read_topic(topic, path, f"$.taxonomy.{topic_id}")
         for topic_id, topic in expect(
-            data.get("taxonomy", {}), dict, path, "$.taxonomy", "an object"
+            dataset.get("taxonomy", {}), dict, path, "$.taxonomy", "an object"
         ).items()
     }
     queries: list[Query] = []
     judgments: list[Judgment] = []
     seen: set[str] = set()
-    if "queries" not in data:
+    if "queries" not in dataset:
         raise InputError(
             "the key queries is missing",
             where=f"{path}: $",
             hint="Is this a dataset.json of the suite?",
         )
-    for index, raw in enumerate(expect(data["queries"], list, path, "$.queries", "an array")):
+    for index, raw in enumerate(expect(dataset["queries"], list, path, "$.queries", "an array")):
         at = f"$.queries[{index}]"
         query, graded = _read_query(expect(raw, dict, path, at, "an object"), taxonomy, path, at)
         unique(query.id, seen, path, f"{at}.id", "query id")
@@ -77,25 +77,25 @@ def read_gold(path: Path) -> GoldSet:
     if not queries:
         raise InputError("there are no queries", where=f"{path}: $.queries")
     for key in ("name", "version", "created_at", "description", "rubric", "status"):
-        expect(data.get(key) or "", str, path, f"$.{key}", "a string")
-    if data.get("status") not in (None, "", "provisional", "approved"):
+        expect(dataset.get(key) or "", str, path, f"$.{key}", "a string")
+    if dataset.get("status") not in (None, "", "provisional", "approved"):
         raise InputError(
-            f"unknown status {data['status']!r}",
+            f"unknown status {dataset['status']!r}",
             where=f"{path}: $.status",
             hint="Expected provisional or approved.",
         )
     return GoldSet(
-        name=str(data.get("name") or path.stem),
-        version=str(data.get("version", "")),
-        created_at=str(data.get("created_at", "")),
-        description=str(data.get("description", "")),
-        rubric=str(data.get("rubric", "")),
-        status=data["status"] if data.get("status") in ("provisional", "approved") else "",
+        name=str(dataset.get("name") or path.stem),
+        version=str(dataset.get("version", "")),
+        created_at=str(dataset.get("created_at", "")),
+        description=str(dataset.get("description", "")),
+        rubric=str(dataset.get("rubric", "")),
+        status=dataset["status"] if dataset.get("status") in ("provisional", "approved") else "",
         top_grade=MAX_SCORE,
         taxonomy=taxonomy,
         queries=tuple(queries),
         judgments=judgments_to_frame(judgments),
-        extra={key: value for key, value in data.items() if key not in TOP_KEYS},
+        extra={key: value for key, value in dataset.items() if key not in TOP_KEYS},
     )
 
 
@@ -108,16 +108,16 @@ def _read_topic(raw: Any, path: Path, at: str) -> Topic:
     return msgspec.structs.replace(topic, issues=issues, extra=unknown_keys(raw, Topic))
 
 
-def _topic_object(topic: Topic) -> dict[str, Any]:
-    data: dict[str, Any] = msgspec.to_builtins(topic)
-    for issue in data["issues"]:
+def _topic_object(topic: Topic) -> JsonObject:
+    dataset: JsonObject = msgspec.to_builtins(topic)
+    for issue in dataset["issues"]:
         issue.update(issue.pop("extra"))
-    data.update(data.pop("extra"))
-    return data
+    dataset.update(dataset.pop("extra"))
+    return dataset
 
 
 def _read_query(
-    raw: dict[str, Any], taxonomy: dict[str, Topic], path: Path, at: str
+    raw: JsonObject, taxonomy: dict[str, Topic], path: Path, at: str
 ) -> tuple[Query, list[Judgment]]:
     row = record(raw, _Query, path, at)
     text_of(row.text, path, f"{at}.text")
@@ -177,8 +177,8 @@ def _read_query(
     return query, judgments
 
 
-def _judgment_object(judgment: Judgment) -> dict[str, Any]:
-    row: dict[str, Any] = {
+def _judgment_object(judgment: Judgment) -> JsonObject:
+    row: JsonObject = {
         "opinion_id": judgment.doc_id,
         "score": judgment.grade,
         "rationale": judgment.rationale,
@@ -195,8 +195,10 @@ def add_judgments(path: Path, judgments: Sequence[Judgment]) -> None:
     """Append judgments, or put one in the place of another on the same pair. Everything else stays
     as it is written, so that the difference shows what was judged and nothing more."""
     text = decode(read_bytes(path), path)
-    data = json.loads(text)
-    rows = {query["id"]: query.setdefault("relevance_judgments", []) for query in data["queries"]}
+    dataset = json.loads(text)
+    rows = {
+        query["id"]: query.setdefault("relevance_judgments", []) for query in dataset["queries"]
+    }
     for judgment in judgments:
         places = [
             place
@@ -206,33 +208,34 @@ def add_judgments(path: Path, judgments: Sequence[Judgment]) -> None:
         place = places[0] if places else len(rows[judgment.query_id])
         rows[judgment.query_id][place : place + 1] = [_judgment_object(judgment)]
     indent = re.search(r"\n([ \t]+)", text)
-    written = json.dumps(data, indent=indent[1] if indent else None, ensure_ascii="\\u" in text)
+    written = json.dumps(dataset, indent=indent[1] if indent else None, ensure_ascii="\\u" in text)
     write_atomic(path, written + text[len(text.rstrip()) :])
 
 
 def write_gold(gold: GoldSet, path: Path) -> list[Path]:
-    graded: dict[str, list[dict[str, Any]]] = {query.id: [] for query in gold.queries}
+    graded: dict[str, list[JsonObject]] = {query.id: [] for query in gold.queries}
     for judgment in gold.iter_judgments():
         if judgment.grade > MAX_SCORE or judgment.grade < 0:
             raise InputError(
-                f"grade {judgment.grade} on query {judgment.query_id!r} does not fit the scale 0 to 2 of "
+                f"grade {judgment.grade} on query {judgment.query_id!r} does not fit the scale "
+                "0 to 2 of "
                 "dataset.json",
                 hint="Write to trec, beir or csv instead.",
             )
         graded[judgment.query_id].append(_judgment_object(judgment))
-    data: dict[str, Any] = {
+    dataset: JsonObject = {
         "version": gold.version or "1.0",
         "created_at": gold.created_at,
         "description": gold.description,
     }
-    data |= {
+    dataset |= {
         key: value
         for key, value in (("name", gold.name), ("rubric", gold.rubric), ("status", gold.status))
         if value and not (key == "name" and value == path.stem)
     }
-    data |= dict(gold.extra)
-    data["taxonomy"] = {key: _topic_object(topic) for key, topic in gold.taxonomy.items()}
-    data["queries"] = [
+    dataset |= dict(gold.extra)
+    dataset["taxonomy"] = {key: _topic_object(topic) for key, topic in gold.taxonomy.items()}
+    dataset["queries"] = [
         {
             "id": query.id,
             "text": query.text,
@@ -245,5 +248,5 @@ def write_gold(gold: GoldSet, path: Path) -> list[Path]:
         }
         for query in gold.queries
     ]
-    write_atomic(path, msgspec.json.format(msgspec.json.encode(data), indent=2) + b"\n")
+    write_atomic(path, msgspec.json.format(msgspec.json.encode(dataset), indent=2) + b"\n")
     return [path]

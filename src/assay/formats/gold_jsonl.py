@@ -16,15 +16,14 @@ import time
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from assay.core.errors import InputError
 from assay.core.files import decode, refuse_long_lines, refuse_repeated_keys, write_atomic
-from assay.core.types import GoldSet, Judgment, Query, judgments_to_frame, standing
+from assay.core.types import GoldSet, JsonObject, Judgment, Query, judgments_to_frame, standing
 from assay.formats.schema import expect, record, text_of, unique, unknown_keys
-from assay.language.queries import row_key
+from assay.law.queries import row_key
 
 _BOM = b"\xef\xbb\xbf"
 _NUMBERED = re.compile(r"g(\d+)")
@@ -62,7 +61,7 @@ class Line(msgspec.Struct, frozen=True):
 # ── the one reader ────────────────────────────────────────────────────────────────────────────────
 
 
-def _parsed(path: Path) -> Iterator[tuple[Path, bytes, dict[str, Any] | None]]:
+def _parsed(path: Path) -> Iterator[tuple[Path, bytes, JsonObject | None]]:
     """(file:line, bytes, object) of every line; no object on a blank line or a comment."""
     try:
         content = path.read_bytes()
@@ -80,13 +79,13 @@ def _split(content: bytes) -> list[bytes]:
     return [*lines, last] if last else lines
 
 
-def _object(raw: bytes, path: Path, number: int) -> dict[str, Any] | None:
+def _object(raw: bytes, path: Path, number: int) -> JsonObject | None:
     text = raw.removeprefix(_BOM).strip()
     if not text or text.startswith((b"#", b"//")):
         return None
     where = Path(f"{path}:{number}")
     try:
-        values: dict[str, Any] = expect(msgspec.json.decode(text), dict, where, "$", "an object")
+        values: JsonObject = expect(msgspec.json.decode(text), dict, where, "$", "an object")
     except (msgspec.MsgspecError, RecursionError) as error:
         message = f"not a gold row: not valid JSON: {error}"
         raise InputError(message, where=str(where), hint=_TO_MEND) from error
@@ -95,7 +94,7 @@ def _object(raw: bytes, path: Path, number: int) -> dict[str, Any] | None:
     return values
 
 
-def _strict_row(values: dict[str, Any], where: Path) -> GoldRow:
+def _strict_row(values: JsonObject, where: Path) -> GoldRow:
     try:
         return record(values, GoldRow, where, "$", _TO_MEND)
     except InputError as error:
@@ -129,7 +128,7 @@ def read_gold(path: Path) -> GoldSet:
     )
 
 
-def _query(row: GoldRow, extra: dict[str, Any]) -> Query:
+def _query(row: GoldRow, extra: JsonObject) -> Query:
     return Query(
         id=row.id,
         text=row.query,
@@ -186,7 +185,7 @@ def read_lines(path: Path) -> list[Line]:
     ]
 
 
-def _row(values: dict[str, Any], where: Path) -> GoldRow:
+def _row(values: JsonObject, where: Path) -> GoldRow:
     """A bootstrap row must be right, since it will be rewritten. Of a person's row only what can be
     used is taken."""
     if values.get("source") == "bootstrap":

@@ -5,15 +5,22 @@ from __future__ import annotations
 
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from assay.core.errors import InputError
 from assay.core.files import read_strict_json, write_atomic
-from assay.core.types import GoldSet, Query
-from assay.formats.schema import describe, expect, id_of, record, text_of, unique, unknown_keys
+from assay.core.types import GoldSet, JsonObject, Query
+from assay.formats.schema import (
+    describe,
+    expect,
+    id_of,
+    record,
+    text_of,
+    unique,
+    unknown_keys,
+)
 
 CHECKS = ("expected_any", "expected_none", "evidence", "must_abstain", "test_type", "confusion")
 
@@ -61,12 +68,12 @@ class _Question(msgspec.Struct):
     as_of: str = ""
     language: str = ""
     notes: str = ""
-    expected_any: list[dict[str, Any]] = []
-    expected_none: list[dict[str, Any]] = []
+    expected_any: list[JsonObject] = []
+    expected_none: list[JsonObject] = []
     evidence: list[str | int | float] | str = []
     must_abstain: bool = False
     test_type: str = ""
-    confusion: list[dict[str, Any] | str] | str | bool = False
+    confusion: list[JsonObject | str] | str | bool = False
 
 
 def read_gold(path: Path) -> GoldSet:
@@ -93,7 +100,7 @@ def read_gold(path: Path) -> GoldSet:
     return GoldSet(name=path.stem, queries=tuple(queries))
 
 
-def _read_question(raw: dict[str, Any], path: Path, at: str) -> Query:
+def _read_question(raw: JsonObject, path: Path, at: str) -> Query:
     raw = {
         key: value for key, value in raw.items() if value is not None
     }  # null says what leaving the key out says
@@ -133,7 +140,7 @@ def _read_question(raw: dict[str, Any], path: Path, at: str) -> Query:
     )
 
 
-def _check_place(parts: dict[str, Any] | str, path: Path, at: str) -> None:
+def _check_place(parts: JsonObject | str, path: Path, at: str) -> None:
     if isinstance(parts, str):
         return
     stated = {
@@ -176,7 +183,7 @@ def write_gold(gold: GoldSet, path: Path) -> list[Path]:
         checks = dict(query.checks)
         if not checks and query.id in best:
             checks["expected_any"] = [{"doc_id": doc_id} for doc_id in best[query.id][1]]
-        row: dict[str, Any] = {
+        row: JsonObject = {
             "id": query.id,
             "category": query.category or query.topic,
             "must": query.must,

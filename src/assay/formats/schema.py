@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
 from assay.core.errors import InputError
+from assay.core.types import JsonObject
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -32,7 +32,7 @@ def complaint(error: msgspec.ValidationError, path: Path, at: str, hint: str = "
     return InputError(_plain(message), where=f"{path}: {at}{inner.rstrip('`')}", hint=hint)
 
 
-def unknown_keys(value: Mapping[str, Any], kind: type[msgspec.Struct]) -> dict[str, Any]:
+def unknown_keys(value: JsonObject, kind: type[msgspec.Struct]) -> JsonObject:
     known = kind.__struct_encode_fields__
     return {key: item for key, item in value.items() if key not in known}
 
@@ -117,7 +117,7 @@ PLAIN = {
 
 
 def _plain(message: str) -> str:
-    """msgspec says "Expected `int | null`, got `str`"; people who edit JSON say number and string."""
+    """msgspec says "Expected `int | null`, got `str`"; people who edit JSON speak of numbers."""
     message = re.sub(r"Object missing required field `([^`]*)`", r"the key \1 is missing", message)
     message = re.sub(r"`([^`]*)`", lambda kinds: _kinds_in_words(kinds[1]), message)
     return message[:1].lower() + message[1:]

@@ -79,14 +79,13 @@ def write_gold(gold: GoldSet, path: Path) -> list[Path]:
 
 def write_run(run: Run, path: Path) -> None:
     lines = []
+    tag = run.engine.replace(" ", "_")
     for query_id in run.rows_by_query:
         doc_ids = run.doc_ids(query_id)
         for rank, doc_id in enumerate(doc_ids, start=1):
             _refuse_spaces(query_id, doc_id)
             # readers order by score, so the engine's order is written as one
-            lines.append(
-                f"{query_id} Q0 {doc_id} {rank} {len(doc_ids) - rank + 1} {run.engine.replace(' ', '_')}\n"
-            )
+            lines.append(f"{query_id} Q0 {doc_id} {rank} {len(doc_ids) - rank + 1} {tag}\n")
     write_atomic(path, "".join(lines))
 
 
@@ -143,10 +142,10 @@ def _read_columns(
     parts: list[_Columns] = []
     line = 1
     with ThreadPoolExecutor(max_workers=WORKERS) as pool:
-        for block, (part, lines) in _in_order(
+        for block, (in_block, lines) in _in_order(
             pool, _blocks(path), _parse_block, len(names), value, dtype
         ):
-            columns = part or _parse_lines(path, block, line, names, value, dtype)
+            columns = in_block or _parse_lines(path, block, line, names, value, dtype)
             _extend_runs(queries, lengths, columns)
             parts.append(columns)
             line += lines
@@ -159,9 +158,9 @@ def _read_columns(
     return _Columns(
         queries=queries,
         lengths=np.array(lengths, np.int64),
-        documents=pl.concat([part.documents for part in parts], rechunk=False),
-        values=pl.concat([part.values for part in parts], rechunk=False),
-        tag=next((part.tag for part in parts if part.tag), ""),
+        documents=pl.concat([in_block.documents for in_block in parts], rechunk=False),
+        values=pl.concat([in_block.values for in_block in parts], rechunk=False),
+        tag=next((in_block.tag for in_block in parts if in_block.tag), ""),
     )
 
 
@@ -180,14 +179,14 @@ def _in_order(
         yield first, made.result()
 
 
-def _extend_runs(queries: list[str], lengths: list[int], part: _Columns) -> None:
+def _extend_runs(queries: list[str], lengths: list[int], in_block: _Columns) -> None:
     """Append a block's queries; one that began in the block before goes on."""
     first = 0
-    if queries and part.queries and part.queries[0] == queries[-1]:
-        lengths[-1] += int(part.lengths[0])
+    if queries and in_block.queries and in_block.queries[0] == queries[-1]:
+        lengths[-1] += int(in_block.lengths[0])
         first = 1
-    queries.extend(part.queries[first:])
-    lengths.extend(part.lengths[first:].tolist())
+    queries.extend(in_block.queries[first:])
+    lengths.extend(in_block.lengths[first:].tolist())
 
 
 def _blocks(path: Path) -> Iterator[bytes]:
@@ -195,16 +194,16 @@ def _blocks(path: Path) -> Iterator[bytes]:
     rest, first = b"", True
     try:
         with path.open("rb") as stream:
-            while data := stream.read(BLOCK_BYTES):
-                end = data.rfind(b"\n") + 1
+            while read := stream.read(BLOCK_BYTES):
+                end = read.rfind(b"\n") + 1
                 if not end:
-                    rest += data
+                    rest += read
                     if len(rest) > MAX_LINE_BYTES:
                         raise too_long(path, _line_at(path, stream.tell() - len(rest)))
                     continue
-                block = rest + data[:end]
+                block = rest + read[:end]
                 yield block.removeprefix(b"\xef\xbb\xbf") if first else block
-                rest, first = data[end:], False
+                rest, first = read[end:], False
     except OSError as error:
         message = (error.strerror or str(error)).lower()
         raise InputError(

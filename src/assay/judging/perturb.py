@@ -1,9 +1,24 @@
 """Adversarial variants of a gold set: the same question as a hurried, confused or bilingual person
 would type it.
 
-Each variant keeps its parent's expectations and names the parent and the perturbation in `extra`.
-The same seed gives the same variants, whichever perturbations are asked for. A perturbation that
-leaves a text as it was makes no variant."""
+**Idea.** A good engine gives the same answer to the same question however it is typed. So each
+question is changed in one small way that leaves its meaning, and the variant keeps the expectations
+of its parent: the drop from parents to variants, family by family, is what a team learns
+(behavioural testing with invariance tests; Ribeiro et al. 2020, "Beyond Accuracy: CheckList"; for
+retrieval Penha et al. 2022, "Evaluating the Robustness of Retrieval Pipelines with Query Variation
+Generators").
+
+**What is changed** follows what people do: a neighbouring key, two letters swapped, one dropped or
+doubled (the four edits of Damerau 1964), in one of the three longest words, where it hurts the
+search most, and never in its first letter, which people seldom get wrong; compounds written apart
+and words written together; a term in the other language; speech in place of officialese; case and
+punctuation; in Hebrew prefixes, vowel points and final letters. Word lists and keyboards are
+data/perturb-*.toml.
+
+**Reproducible.** The random numbers of a variant depend on the seed, the question and the kind
+alone, so that the same seed gives the same variants, whichever kinds are asked for and whatever
+else is in the set. A change that leaves a text as it was makes no variant.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +43,9 @@ LANGUAGES = ("fi", "en", "he")
 HEBREW = re.compile(hebrew.LETTER)
 WORD = re.compile(r"[^\W\d_]+")
 MIN_WORD = 5  # a typo in a shorter word often makes another word
-MIN_PART = 3
+LONGEST = 3  # words of a question of which one is mistyped
+LONGEST_ENDING = 8  # letters after a stem of the glossary: more is another word
+MIN_HEBREW = 3  # letters of a word that takes or loses a prefix
 # What can begin the second part of a compound: four letters or more, not two consonants and not a
 # plural ending.
 HEAD = re.compile(r"(?!i[aädhkltsn])(?:[aeiouyäö]|[^\W\d_aeiouyäö](?=[aeiouyäö]))\w{3}")
@@ -84,23 +101,20 @@ def perturb(
     chosen = _chosen(kinds)
     default = language or language_of(" ".join(query.text for query in gold.queries))
     if default not in LANGUAGES:
-        raise UsageError(
-            f"no perturbations for language {default!r}", hint=f"Known: {', '.join(LANGUAGES)}."
-        )
+        known = ", ".join(LANGUAGES)
+        raise UsageError(f"no perturbations for language {default!r}", hint=f"Known: {known}.")
     there = set(gold.query_ids) if parents else set()
     variants: list[Query] = []
     for query in gold.queries:
-        if "perturbation" not in query.extra:
-            made = (
-                variant_of(query, kind, seed, language or _spoken(query, default))
-                for kind in chosen
-            )
-            variants += (variant for variant in made if variant and variant.id not in there)
-    queries = (*gold.queries, *variants) if parents else tuple(variants)
+        if "perturbation" in query.extra:
+            continue
+        spoken = language or _spoken(query, default)
+        made = (variant_of(query, kind, seed, spoken) for kind in chosen)
+        variants += (variant for variant in made if variant and variant.id not in there)
     return replace(
         gold,
         name=f"{gold.name}-perturbed",
-        queries=queries,
+        queries=(*gold.queries, *variants) if parents else tuple(variants),
         judgments=_judged(gold, variants, parents),
     )
 
@@ -117,12 +131,15 @@ def variant_of(query: Query, kind: Perturbation, seed: int, language: str) -> Qu
     if language not in kind.languages:
         return None
     rng = random.Random(f"{seed}:{query.id}:{kind.name}")
-    text = kind.change(query.text, rng, material(language))
+    text = kind.change(query.text, rng, material_of(language))
     if text == query.text or not text.strip():
         return None
-    link = {"parent": query.id, "perturbation": kind.name}
     return msgspec.structs.replace(
-        query, id=f"{query.id}~{kind.name}", text=text, must=False, extra={**query.extra, **link}
+        query,
+        id=f"{query.id}~{kind.name}",
+        text=text,
+        must=False,
+        extra={**query.extra, "parent": query.id, "perturbation": kind.name},
     )
 
 
@@ -138,9 +155,8 @@ def _judged(gold: GoldSet, variants: Sequence[Query], parents: bool) -> pl.DataF
         schema={"query_id": pl.String, "variant": pl.String},
     )
     plain = gold.judgments.with_columns(pl.col("query_id").cast(pl.String))
-    copied = (
-        plain.join(links, on="query_id").with_columns(query_id=pl.col("variant")).drop("variant")
-    )
+    joined = plain.join(links, on="query_id")
+    copied = joined.with_columns(query_id=pl.col("variant")).drop("variant")
     both = pl.concat([plain, copied]) if parents else copied
     return both.with_columns(pl.col("query_id").cast(pl.Categorical))
 
@@ -150,11 +166,10 @@ def _chosen(kinds: Sequence[str]) -> list[Perturbation]:
     if unknown:
         known = ", ".join((*FAMILIES, *PERTURBATIONS))
         raise UsageError(f"unknown perturbation {unknown[0]!r}", hint=f"Known: {known}.")
-    return [
-        kind
-        for kind in PERTURBATIONS.values()
-        if not kinds or {kind.name, kind.family} & set(kinds)
-    ]
+    if not kinds:
+        return list(PERTURBATIONS.values())
+    wanted = set(kinds)
+    return [kind for kind in PERTURBATIONS.values() if {kind.name, kind.family} & wanted]
 
 
 def language_of(text: str) -> str:
@@ -163,7 +178,7 @@ def language_of(text: str) -> str:
 
 
 @cache
-def material(language: str) -> Material:
+def material_of(language: str) -> Material:
     source = resources.files("assay.judging").joinpath("data", f"perturb-{language}.toml")
     return msgspec.convert(tomllib.loads(source.read_text(encoding="utf-8")), Material)
 
@@ -173,16 +188,17 @@ def material(language: str) -> Material:
 
 def _in_a_word(text: str, rng: random.Random, edit: Callable[[str], str]) -> str:
     """The text with one of its longest words changed: there a typo hurts the search most."""
-    words = [found for found in WORD.finditer(text) if len(found[0]) >= MIN_WORD]
-    words.sort(key=lambda found: (-len(found[0]), found.start()))
-    if not words:
-        return text
-    chosen = rng.choice(words[:3])
-    return text[: chosen.start()] + edit(chosen[0]) + text[chosen.end() :]
+    words = [word for word in WORD.finditer(text) if len(word[0]) >= MIN_WORD]
+    words.sort(key=lambda word: (-len(word[0]), word.start()))
+    return _edited(text, rng.choice(words[:LONGEST]), edit) if words else text
 
 
-def _keyboard(text: str, rng: random.Random, data: Material) -> str:
-    near = _neighbours(data.keyboard)
+def _edited(text: str, word: re.Match[str], edit: Callable[[str], str]) -> str:
+    return text[: word.start()] + edit(word[0]) + text[word.end() :]
+
+
+def _keyboard(text: str, rng: random.Random, material: Material) -> str:
+    near = _neighbours(material.keyboard)
 
     def edit(word: str) -> str:
         places = [at for at in range(1, len(word)) if near.get(word[at].lower())]
@@ -197,28 +213,31 @@ def _keyboard(text: str, rng: random.Random, data: Material) -> str:
 @cache
 def _neighbours(rows: tuple[str, ...]) -> dict[str, str]:
     """The keys beside, above and below each key."""
-    at = {key: (row, column) for row, keys in enumerate(rows) for column, key in enumerate(keys)}
-    return {
-        key: "".join(
-            other
-            for other, (line, place) in at.items()
-            if (line == row and abs(place - column) == 1)
-            or (abs(line - row) == 1 and place in (column, column - 1))
-        )
-        for key, (row, column) in at.items()
+    places = {
+        key: (row, column) for row, keys in enumerate(rows) for column, key in enumerate(keys)
     }
 
+    def are_near(first: str, second: str) -> bool:
+        (row, column), (other_row, other_column) = places[first], places[second]
+        if row == other_row:
+            return abs(column - other_column) == 1
+        return abs(row - other_row) == 1 and other_column in (column, column - 1)
 
-def _transposed(text: str, rng: random.Random, data: Material) -> str:
+    return {key: "".join(other for other in places if are_near(key, other)) for key in places}
+
+
+def _transposed(text: str, rng: random.Random, material: Material) -> str:
     def edit(word: str) -> str:
         places = [at for at in range(1, len(word) - 1) if word[at] != word[at + 1]]
-        at = rng.choice(places) if places else 0
-        return word[:at] + word[at + 1] + word[at] + word[at + 2 :] if places else word
+        if not places:
+            return word
+        at = rng.choice(places)
+        return word[:at] + word[at + 1] + word[at] + word[at + 2 :]
 
     return _in_a_word(text, rng, edit)
 
 
-def _dropped(text: str, rng: random.Random, data: Material) -> str:
+def _dropped(text: str, rng: random.Random, material: Material) -> str:
     def edit(word: str) -> str:
         at = rng.randrange(1, len(word))
         return word[:at] + word[at + 1 :]
@@ -226,7 +245,7 @@ def _dropped(text: str, rng: random.Random, data: Material) -> str:
     return _in_a_word(text, rng, edit)
 
 
-def _doubled(text: str, rng: random.Random, data: Material) -> str:
+def _doubled(text: str, rng: random.Random, material: Material) -> str:
     def edit(word: str) -> str:
         at = rng.randrange(1, len(word))
         return word[: at + 1] + word[at] + word[at + 1 :]
@@ -234,7 +253,7 @@ def _doubled(text: str, rng: random.Random, data: Material) -> str:
     return _in_a_word(text, rng, edit)
 
 
-def _umlauts(text: str, rng: random.Random, data: Material) -> str:
+def _umlauts(text: str, rng: random.Random, material: Material) -> str:
     """A keyboard without ä and ö."""
     return text.translate(str.maketrans("äöåÄÖÅ", "aoaAOA"))
 
@@ -242,73 +261,79 @@ def _umlauts(text: str, rng: random.Random, data: Material) -> str:
 # ── words ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _split(text: str, rng: random.Random, data: Material) -> str:
+def _split(text: str, rng: random.Random, material: Material) -> str:
     """One compound written apart."""
-    found = []
+    seams = []
     for word in WORD.finditer(text):
-        parts = [part for part in data.modifiers if word[0].casefold().startswith(part)]
-        length = max(map(len, parts), default=0)
+        folded = word[0].casefold()
+        modifiers = [modifier for modifier in material.modifiers if folded.startswith(modifier)]
+        length = max(map(len, modifiers), default=0)
         if length and HEAD.match(word[0][length:].casefold()):
-            found.append(word.start() + length)
-    if not found:
+            seams.append(word.start() + length)
+    if not seams:
         return text
-    at = rng.choice(found)
-    return f"{text[:at]} {text[at:]}"
+    seam = rng.choice(seams)
+    return f"{text[:seam]} {text[seam:]}"
 
 
-def _joined(text: str, rng: random.Random, data: Material) -> str:
+def _joined(text: str, rng: random.Random, material: Material) -> str:
     """Two words written as one."""
-    gaps = [found.start(1) for found in re.finditer(r"(?<=[^\W\d_]{4})( )(?=[^\W\d_]{4})", text)]
+    gaps = [gap.start() for gap in re.finditer(r"(?<=[^\W\d_]{4}) (?=[^\W\d_]{4})", text)]
     if not gaps:
         return text
-    at = rng.choice(gaps)
-    return text[:at] + text[at + 1 :]
+    gap = rng.choice(gaps)
+    return text[:gap] + text[gap + 1 :]
 
 
-def _mixed(text: str, rng: random.Random, data: Material) -> str:
+def _mixed(text: str, rng: random.Random, material: Material) -> str:
     """Up to two terms in the other language."""
-    stems = sorted(data.glossary, key=len, reverse=True)
-    found = []
+    terms = []
     for word in WORD.finditer(text):
-        for prefix in (
-            "",
-            *data.prefixes,
-        ):  # Hebrew writes its prefixes onto the foreign word: ה-levy
-            rest = word[0].casefold().removeprefix(prefix)
-            stem = next((stem for stem in stems if rest.startswith(stem)), None)
-            if stem and word[0].startswith(prefix) and len(rest) - len(stem) <= 8:
-                found.append(
-                    (word, f"{prefix}-{data.glossary[stem]}" if prefix else data.glossary[stem])
-                )
-                break
-    for word, term in sorted(
-        rng.sample(found, min(2, len(found))), key=lambda pair: -pair[0].start()
-    ):
+        if (term := _foreign(word[0], material)) is not None:
+            terms.append((word, term))
+    chosen = rng.sample(terms, min(2, len(terms)))
+    for word, term in sorted(chosen, key=lambda pair: -pair[0].start()):
         text = text[: word.start()] + term + text[word.end() :]
     return text
 
 
-def _colloquial(text: str, rng: random.Random, data: Material) -> str:
+def _foreign(word: str, material: Material) -> str | None:
+    """The word in the other language, if the glossary has its stem. Hebrew writes its prefixes onto
+    the foreign word: ה-levy."""
+    stems = sorted(material.glossary, key=len, reverse=True)
+    for prefix in ("", *material.prefixes):
+        rest = word.casefold().removeprefix(prefix)
+        stem = next((stem for stem in stems if rest.startswith(stem)), None)
+        if stem and word.startswith(prefix) and len(rest) - len(stem) <= LONGEST_ENDING:
+            term = material.glossary[stem]
+            return f"{prefix}-{term}" if prefix else term
+    return None
+
+
+def _colloquial(text: str, rng: random.Random, material: Material) -> str:
     """As it would be said aloud: plain words, then one of the templates."""
     plain = text.strip().rstrip("?.! ")
-    for pair in data.spoken:
+    for pair in material.spoken:
         plain, changed = re.subn(rf"(?i)\b{re.escape(pair.formal)}\b", pair.plain, plain, count=1)
         if changed:
             break
-    templates = data.colloquial.get("templates", ())
-    begun = plain if plain[1:2].isupper() else plain[:1].lower() + plain[1:]  # KUNTA stays so
-    return rng.choice(templates).format(q=begun) if templates and WORD.search(plain) else text
+    templates = material.colloquial.get("templates", ())
+    if not templates or not WORD.search(plain):
+        return text
+    is_capitals = plain[1:2].isupper()  # KUNTA stays so
+    begun = plain if is_capitals else plain[:1].lower() + plain[1:]
+    return rng.choice(templates).format(q=begun)
 
 
 # ── noise ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _case(text: str, rng: random.Random, data: Material) -> str:
+def _case(text: str, rng: random.Random, material: Material) -> str:
     changed = [form for form in (text.upper(), text.lower(), text.title()) if form != text]
     return rng.choice(changed) if changed else text
 
 
-def _punctuation(text: str, rng: random.Random, data: Material) -> str:
+def _punctuation(text: str, rng: random.Random, material: Material) -> str:
     bare = " ".join(re.sub(r"[^\w\s§/]", " ", text).split())
     return rng.choice([bare, f"{bare}???", f"{bare}...", f"- {bare}", bare.replace(" ", "  ")])
 
@@ -316,40 +341,30 @@ def _punctuation(text: str, rng: random.Random, data: Material) -> str:
 # ── Hebrew ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _prefix(text: str, rng: random.Random, data: Material) -> str:
+def _prefix(text: str, rng: random.Random, material: Material) -> str:
     """A prefix letter written onto a word, or taken off before the article: any other first letter
     may be the word's own, as in השבחה."""
 
     def edit(word: str) -> str:
-        if (
-            word[0] in data.prefixes
-            and word[1] == "ה"
-            and len(word) > MIN_PART + 1
-            and rng.random() < 0.5
-        ):
+        has_prefix = word[0] in material.prefixes and word[1] == "ה"
+        if has_prefix and len(word) > MIN_HEBREW + 1 and rng.random() < 0.5:
             return word[1:]
-        return rng.choice([prefix for prefix in data.prefixes if prefix != word[0]]) + word
+        return rng.choice([prefix for prefix in material.prefixes if prefix != word[0]]) + word
 
-    words = [
-        found
-        for found in WORD.finditer(text)
-        if HEBREW.match(found[0]) and len(found[0]) >= MIN_PART
-    ]
-    if not words:
-        return text
-    chosen = rng.choice(words)
-    return text[: chosen.start()] + edit(chosen[0]) + text[chosen.end() :]
+    hebrew_words = (word for word in WORD.finditer(text) if HEBREW.match(word[0]))
+    words = [word for word in hebrew_words if len(word[0]) >= MIN_HEBREW]
+    return _edited(text, rng.choice(words), edit) if words else text
 
 
-def _niqqud(text: str, rng: random.Random, data: Material) -> str:
+def _niqqud(text: str, rng: random.Random, material: Material) -> str:
     """Vowel points: taken off where there are some, else put on."""
-    bare = "".join(char for char in text if unicodedata.category(char) != "Mn")
-    return (
-        bare if bare != text else HEBREW.sub(lambda found: found[0] + rng.choice(data.points), text)
-    )
+    bare = "".join(letter for letter in text if unicodedata.category(letter) != "Mn")
+    if bare != text:
+        return bare
+    return HEBREW.sub(lambda letter: letter[0] + rng.choice(material.points), text)
 
 
-def _finals(text: str, rng: random.Random, data: Material) -> str:
+def _finals(text: str, rng: random.Random, material: Material) -> str:
     """Final letters typed in their ordinary form."""
     return text.translate(hebrew.FINALS)
 

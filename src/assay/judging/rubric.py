@@ -63,19 +63,15 @@ class Rubric(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def names() -> list[str]:
-    folder = resources.files("assay.judging") / "rubrics"
-    return sorted(
-        entry.name.removesuffix(".toml")
-        for entry in folder.iterdir()
-        if entry.name.endswith(".toml")
-    )
+    files = (resources.files("assay.judging") / "rubrics").iterdir()
+    return sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml"))
 
 
 def load(name: str = DEFAULT) -> Rubric:
     if name not in names():
         raise InputError(f"unknown rubric {name!r}", hint=f"Known: {', '.join(names())}.")
-    data = (resources.files("assay.judging") / "rubrics" / f"{name}.toml").read_bytes()
-    return msgspec.toml.decode(data, type=Rubric)
+    file = resources.files("assay.judging") / "rubrics" / f"{name}.toml"
+    return msgspec.toml.decode(file.read_bytes(), type=Rubric)
 
 
 def as_markdown(rubric: Rubric) -> str:
@@ -85,33 +81,30 @@ def as_markdown(rubric: Rubric) -> str:
         "",
         f"Rubric `{rubric.id}`. A gold set names the rubric it was judged by.",
         "",
+        "## What counts",
+        "",
+        rubric.principle.strip(),
+        "",
+        "## The scale",
+        "",
     ]
-    lines += ["## What counts", "", rubric.principle.strip(), "", "## The scale", ""]
     for grade in rubric.grades:
-        lines += [
-            f"### {grade.value}: {grade.label}",
-            "",
-            grade.definition,
-            "",
-            "Any one of these is enough:",
-            "",
-        ]
+        lines += [f"### {grade.value}: {grade.label}", "", grade.definition, ""]
+        lines += ["Any one of these is enough:", ""]
         lines += [f"- {criterion}" for criterion in grade.criteria]
         lines += ["", f"*{grade.example}*", ""]
     lines += ["## Edge cases", "", "| case | rule |", "|---|---|"]
     lines += [f"| {case.title} | {case.rule} |" for case in rubric.edge_cases]
     lines += ["", "## Before you hand in a query", ""]
-    lines += [f"{number}. {item}" for number, item in enumerate(rubric.checklist.items, start=1)]
+    checks = enumerate(rubric.checklist.items, start=1)
+    lines += [f"{number}. {check}" for number, check in checks]
     expected = rubric.expected_per_query
-    lines += [
-        "",
-        "A sound query usually has "
-        f"{_range(expected.highly_relevant)} opinions with grade 2, {_range(expected.relevant)} with grade 1 and "
-        f"{_range(expected.judged)} judged in all.",
-        "",
-    ]
-    return "\n".join(lines)
+    usual = (
+        f"A sound query usually has {span(expected.highly_relevant)} opinions with grade 2, "
+        f"{span(expected.relevant)} with grade 1 and {span(expected.judged)} judged in all."
+    )
+    return "\n".join([*lines, "", usual, ""])
 
 
-def _range(bounds: Range) -> str:
+def span(bounds: Range) -> str:
     return f"{bounds[0]} to {bounds[1]}"

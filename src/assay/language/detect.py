@@ -30,19 +30,19 @@ CODES = {
     "heb": "he",
     "iw": "he",
     "hebrew": "he",
+    "swe": "sv",
 }
 # Letters beyond a to z that belong to a language: one in a hundred of others makes a text foreign.
 OWN_LETTERS = {"en": "", "fi": "äöå"}
 STOP = {"en": english.STOP - finnish.STOP, "fi": finnish.STOP - english.STOP}
-ELSEWHERE = (
-    frozenset(
-        "och att det som är för av på med den till inte ett eller ska kan från har om vid man "  # Swedish
-        "der die das und ist nicht von mit für auf ein eine dem des im zu "  # German
-        "le la les des du et est pour dans que qui une sur par au "  # French
-        "el los las del una por con para que en y es se "  # Spanish
-        "ning või mis kui ka see oli et".split()  # Estonian
-    )
-    - (english.STOP | finnish.STOP)
+# Common words of languages that have no analysis here.
+SWEDISH = "och att det som är för av på med den till inte ett eller ska kan från har om vid man"
+GERMAN = "der die das und ist nicht von mit für auf ein eine dem des im zu"
+FRENCH = "le la les des du et est pour dans que qui une sur par au"
+SPANISH = "el los las del una por con para que en y es se"
+ESTONIAN = "ning või mis kui ka see oli"
+ELSEWHERE = frozenset(" ".join((SWEDISH, GERMAN, FRENCH, SPANISH, ESTONIAN)).split()) - (
+    english.STOP | finnish.STOP
 )
 WORD = re.compile(r"[^\W\d_]+")
 FINNISH_SHAPE = re.compile(
@@ -54,7 +54,7 @@ FINNISH_SHAPE = re.compile(
 )
 ENGLISH_SHAPE = re.compile(
     r"(?=.{4})(?!.*[^a-z])(?:.*(?:th|wh|ght|tch|ough|qu)"
-    r"|.{2,}(?:ing|tion|sion|ment|ness|[ai]ble|ed|ly|[ai]ty|ous|[ae]nce|ship|ful|ck|sh|ct)s?$)"
+    r"|.{2,}(?:ing|tion|sion|ment|ness|[ai]ble|ed|ly|[ai]ty|[ae]nce|ship|ful|ck|sh|ct)s?$)"
 )
 
 
@@ -82,7 +82,7 @@ def _votes(words: list[str]) -> dict[str, float]:
         "fi": sum(FINNISH_SHAPE.match(word) is not None for word in rest),
         "en": sum(ENGLISH_SHAPE.match(word) is not None for word in rest),
     }
-    # Shapes of English are those of half of Europe: in a text of some length its own words must show.
+    # The shapes of English are those of half of Europe: in a longer text its words must show.
     if len(words) > FEW and by_word["en"] < ENOUGH * len(words):
         by_shape["en"] = 0
     return {name: (by_word[name] + by_shape[name] - 2 * against) / len(words) for name in by_word}

@@ -44,26 +44,31 @@ CONSONANT, LONG = r"(?<=[^aeiouyåäö])", r"(?<=[aeiouyåäö]{2})"
 # Endings follow the last letter of the stem, since the illative repeats it: kunta-an, työ-hön.
 WEAK = re.compile(rf"(.)(?:n|t|ksi|{LOCAL}[aä]|lle){CLITIC}")
 SINGULAR = re.compile(
-    rf"(.)(?:n|t|ksi|{LOCAL}[aä]|lle|n?[aä]|(?:{CONSONANT}|{LONG})t[aä]|\1n|h\1n|{LONG}seen|{CONSONANT}ten)?{CLITIC}"
+    rf"(.)(?:n|t|ksi|{LOCAL}[aä]|lle|n?[aä]|(?:{CONSONANT}|{LONG})t[aä]|\1n|h\1n|{LONG}seen"
+    rf"|{CONSONANT}ten)?{CLITIC}"
 )
 WEAK_PLURAL = re.compile(rf".i(?:{LOCAL}[aä]|lle|ksi){CLITIC}")
 PLURAL = re.compile(
-    rf".(?:(?<=[oöuye])(?:j[aä]|jen)|i[aä]|ien|i[dt]en|itten|it[aä]|i{LOCAL}[aä]|ille|in[aä]|iksi|ihin|iin|isiin)"
-    rf"{CLITIC}"
+    rf".(?:(?<=[oöuye])(?:j[aä]|jen)|i[aä]|ien|i[dt]en|itten|it[aä]|i{LOCAL}[aä]|ille|in[aä]|iksi"
+    rf"|ihin|iin|isiin){CLITIC}"
 )
 # Whose it is. The dictionary is asked, since tulokseen is of tulos and could be of tulo.
 OWNED = re.compile(
-    rf"(.)(?:(?:kse|lle|(?:{LOCAL}|n|t)?[aä]|h?\1|see|te)?{OWNER}|kseen|lleen|(?:{LOCAL}|n|t)(?:aan|ään)){CLITIC}"
+    rf"(.)(?:(?:kse|lle|(?:{LOCAL}|n|t)?[aä]|h?\1|see|te)?{OWNER}|kseen|lleen"
+    rf"|(?:{LOCAL}|n|t)(?:aan|ään)){CLITIC}"
 )
 OWNED_PLURAL = re.compile(
-    rf".(?:(?:j[aä]|i[aä]|it[aä]|i{LOCAL}[aä]|ille|in[aä]|ikse|ine|je|ie|i[dt]e|itte|ihi|isii|ii){OWNER}|"
+    rf".(?:(?:j[aä]|i[aä]|it[aä]|i{LOCAL}[aä]|ille|in[aä]|ikse|ine|je|ie|i[dt]e|itte|ihi|isii|ii)"
+    rf"{OWNER}|"
     rf"(?:i{LOCAL}|in|j|i|it)(?:aan|ään)|illeen|ikseen|ineen){CLITIC}"
 )
 # After the stem of a verb in -aa, -tää and the like: finite and passive forms and the commonest
 # participles.
 VERB = re.compile(
-    rf".(?:n|t|mme|tte|t[aä]{{2}}n|d[aä]{{2}}n|tt[uy]\w{{0,4}}|n[uy]t|nee\w{{0,4}}|isi\w{{0,3}}|mi[ns]e\w{{0,4}}|"
-    rf"(?:m|(?:tt[aä])?v)(?:[aä](?:n|t|[aä]n?|n[aä]|ksi|{LOCAL}[aä]|lle)?|i(?:[aä]|en|in|ksi|n[aä]|{LOCAL}[aä]|lle))|"
+    r".(?:n|t|mme|tte|t[aä]{2}n|d[aä]{2}n|tt[uy]\w{0,4}|n[uy]t|nee\w{0,4}|isi\w{0,3}"
+    r"|mi[ns]e\w{0,4}|"
+    rf"(?:m|(?:tt[aä])?v)(?:[aä](?:n|t|[aä]n?|n[aä]|ksi|{LOCAL}[aä]|lle)?"
+    rf"|i(?:[aä]|en|in|ksi|n[aä]|{LOCAL}[aä]|lle))|"
     r"t[aä]es[st]\w{0,3}|k[oö]{2}n)"
 )
 # What makes another word of a stem and not a compound: kunta, kunnallinen; alijäämä, alijäämäinen.
@@ -74,7 +79,8 @@ DERIVED = re.compile(
 WEAKER = tuple(
     tuple(pair.split("-"))
     for pair in (
-        "aik-aj uku-uvu kk-k pp-p tt-t nk-ng nt-nn mp-mm lt-ll rt-rr ht-hd lk-l rk-r hk-h k- p-v t-d"
+        "aik-aj uku-uvu kk-k pp-p tt-t nk-ng nt-nn mp-mm lt-ll rt-rr ht-hd lk-l rk-r hk-h k- p-v "
+        "t-d"
     ).split()
 )
 # The stems of words that end so: all of them, or only some, where the dictionary has the last word.

@@ -4,7 +4,8 @@ cases.
 Gov. Code § 87103(a)            Section 87103(a); Government Code Section 87103, subdivision (a)
 Gov. Code §§ 87100–87105        Sections 87100 through 87105
 Regulation 18702.2(a)(7)        Reg. 18702.2(a)(7); 2 Cal. Code Regs. Section 18702.2(a)(7)
-No. A-90-123                    Smith Advice Letter, No. A-90-123; A-90-123; File No. 1-90-123 (a scanner's I)
+No. A-90-123                    Smith Advice Letter, No. A-90-123; A-90-123; File No. 1-90-123
+                                (a scanner's I)
 In re Oglesby (1975) 1 FPPC Ops. 71   In re Oglesby, 1 FPPC Ops. 71
 38 Cal.3d 633                   38 Cal. 3d 633
 """
@@ -66,7 +67,8 @@ REPORTERS = {
 _DASH = "[-‐‑–—]"
 _SUB = r"(?:\s?\((?:[a-z]{1,2}|[A-Z]{1,2}|\d{1,2}|[ivx]{1,5})\))*"
 _NUMBER = r"\d{1,6}(?:\.\d{1,4})*[a-z]?(?![\d,]*\d)"
-_ITEM = rf"{_NUMBER}{_SUB}(?:,\s?(?:subds?\.|subdivisions?|subsections?|subd)\s?{_SUB})?"
+_SUBDIVISION = r"(?:subds?\.|subdivisions?|subsections?|subd)"
+_ITEM = rf"{_NUMBER}{_SUB}(?:,\s?{_SUBDIVISION}\s?{_SUB})?"
 _SEPARATOR = rf"(?:,\s?(?:and|or)?\s?|\s(?:and|or|through|to)\s|\s?&\s?|\s?{_DASH}\s?)(?:§\s?)?"
 _LIST = rf"{_ITEM}(?:{_SEPARATOR}{_ITEM})*"
 _CODE = (
@@ -77,7 +79,8 @@ _SIGN = r"(?:[Ss]ections?|[Ss]ecs?\.|SECTIONS?|§§?)"
 PIECES = {"LIST": _LIST, "CODE": _CODE, "SIGN": _SIGN}
 # Each rule is a core and a pattern for what may stand before it.
 _BEFORE_STATUTE = re.compile(
-    rf"(?:\b(?P<lead>(?:subdivisions?|subds?\.)\s?{_SUB[:-1]}+)\s+of\s+)?(?:\b(?P<code>{_CODE}),?\s*)?$"
+    rf"(?:\b(?P<lead>(?:subdivisions?|subds?\.)\s?{_SUB[:-1]}+)\s+of\s+)?"
+    rf"(?:\b(?P<code>{_CODE}),?\s*)?$"
 )
 _TITLE = (
     r"(?:\d+\s+)?(?:Cal(?:ifornia|\.)?\s+)?"
@@ -98,11 +101,12 @@ _FILE = (
     rf"(?P<nn>{_DIGIT}{{2,4}}){_EXTENSION}"
 )
 _OLD = (
-    rf"(?:(?:[A-Z1l]\s?{_DASH}?\s?)?(?:19|20)?\d\d\s?{_DASH}\s?\d{{2,4}}(?:[a-zA-Z]\b|\([a-z]\))?(?:{_DASH}1090)?"
-    r"|[A-Z]-\d{5})"
+    rf"(?:(?:[A-Z1l]\s?{_DASH}?\s?)?(?:19|20)?\d\d\s?{_DASH}\s?\d{{2,4}}"
+    rf"(?:[a-zA-Z]\b|\([a-z]\))?(?:{_DASH}1090)?|[A-Z]-\d{{5}})"
 )
 _OLD_SHAPE = re.compile(
-    rf"(?:(?P<series>[A-Z1l])\s?{_DASH}?\s?)?(?P<yy>(?:19|20)?\d\d)\s?{_DASH}\s?(?P<nn>\d{{2,4}}){_EXTENSION}"
+    rf"(?:(?P<series>[A-Z1l])\s?{_DASH}?\s?)?(?P<yy>(?:19|20)?\d\d)\s?{_DASH}\s?"
+    rf"(?P<nn>\d{{2,4}}){_EXTENSION}"
 )
 _END = rf"(?!{_DASH}?\d)"
 _LETTERS = {
@@ -116,15 +120,17 @@ _NAME = (
 _BEFORE_LETTER = re.compile(
     rf"(?:\b(?P<name>{_NAME})\s+(?:[Ii]nformal\s+)?"
     r"(?:(?:Advice\s+)?(?:Letter|Opinion|Memorandum)s?(?:\s+\([^()]{1,30}\))?,?\s+|Advice,?\s+)"
-    rf"|\b(?:[Ll]etters?|[Mm]emorandum|[Oo]pinion)\s+to\s+(?:(?:Mr|Ms|Mrs|Dr|Hon)\.\s+)?(?P<to>{_NAME}),?\s+)?"
+    r"|\b(?:[Ll]etters?|[Mm]emorandum|[Oo]pinion)\s+to\s+(?:(?:Mr|Ms|Mrs|Dr|Hon)\.\s+)?"
+    rf"(?P<to>{_NAME}),?\s+)?"
     r"(?:(?:[Oo]ur\s+)?[Ff]ile\s+|FILE\s+)?$"
 )
 _OPINION = (
-    r"(?P<vol>\d(?<!\w.)\d{0,2})\s+(?P<of>[A-Z][A-Za-z]{1,5})\s+[Oo]p(?:inion)?s?\.?\s+(?P<page>\d{1,4})"
-    r"(?:\s*\((?P<year2>\d{4})\))?"
+    r"(?P<vol>\d(?<!\w.)\d{0,2})\s+(?P<of>[A-Z][A-Za-z]{1,5})\s+"
+    r"[Oo]p(?:inion)?s?\.?\s+(?P<page>\d{1,4})(?:\s*\((?P<year2>\d{4})\))?"
 )
 _BEFORE_OPINION = re.compile(
-    rf"(?:\b(?:In\s+[Rr]e|Opinion\s+requested\s+by)\s*:?\s+(?P<name>{_NAME})\s*,?\s*)?(?:\((?P<year>\d{{4}})\)\s*)?$"
+    rf"(?:\b(?:In\s+[Rr]e|Opinion\s+requested\s+by)\s*:?\s+(?P<name>{_NAME})\s*,?\s*)?"
+    r"(?:\((?P<year>\d{4})\)\s*)?$"
 )
 _REPORTER = "|".join(re.sub(r"\((?!\?)", "(?:", pattern) for pattern in REPORTERS)
 _CASE = rf"(?P<vol>\d(?<![\w.].)\d{{0,3}})\s+(?P<reporter>(?i:{_REPORTER}))\s*(?P<page>\d{{1,5}})\b"
@@ -140,11 +146,12 @@ _RULES: tuple[tuple[Kind, re.Pattern[str], re.Pattern[str]], ...] = (
     ("case", re.compile(_CASE), _NOTHING),
 )
 _REACH = 90  # how far back the words that belong to a citation may begin
-_ITEMS = re.compile(
-    rf"(?P<number>{_NUMBER})(?P<sub>{_SUB})(?:,\s?(?:subds?\.|subdivisions?|subsections?|subd)\s?(?P<sub2>{_SUB}))?"
+_ONE = re.compile(
+    rf"(?P<number>{_NUMBER})(?P<sub>{_SUB})(?:,\s?{_SUBDIVISION}\s?(?P<sub2>{_SUB}))?"
 )
 _PLURAL = re.compile(r"[Ss]ections|SECTIONS|[Ss]ecs\.|§§|[Rr]egulations|REGULATIONS|Regs\.")
 _JOIN = re.compile(rf"\s?(?:{_DASH}|through|to)\s?(?:§\s?)?$")
+Spanned = tuple[dict[str, str], int, int]  # what is named, and from where to where it stands
 _SCANNER = str.maketrans("OolISB", "001158")
 _TITLES = re.compile(r"^(?:(?:In|See|The|the|Also|also|Our|and|our)\s+)+")
 
@@ -187,55 +194,51 @@ def _statute(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> Itera
     lead = _squeeze(re.sub(r"^\w+\.?\s?", "", head["lead"])) if head["lead"] else ""
     numbers = re.compile(scheme.regulation) if scheme.regulation and not named else None
     begin = regulation.start() if regulation else head.start()
-    for parts, start, end in _items(match, begin, "after"):
+    for parts, start, end in _sections(match, begin, "after"):
         if lead and not parts.get("sub"):
             parts["sub"] = lead
         if regulation or (numbers and numbers.fullmatch(parts["section"].split(".")[0])):
             yield _citation(match.string, "regulation", parts, start, end)
         else:
-            yield _citation(
-                match.string, "statute", ({"code": code} if code else {}) | parts, start, end
-            )
+            named_parts = ({"code": code} if code else {}) | parts
+            yield _citation(match.string, "statute", named_parts, start, end)
 
 
 def _regulation(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> Iterator[Citation]:
-    for parts, start, end in _items(match, head.start()):
+    for parts, start, end in _sections(match, head.start()):
         yield _citation(match.string, "regulation", parts, start, end)
 
 
-def _items(
-    match: re.Match[str], begin: int, tail: str = ""
-) -> Iterator[tuple[dict[str, str], int, int]]:
+def _sections(match: re.Match[str], begin: int, tail: str = "") -> Iterator[Spanned]:
     """The sections of a list, each with its span; the first takes the words before it along, a lone
     one those after."""
-    found = list(_ITEMS.finditer(match.string, match.start("list"), match.end("list")))
-    if not _PLURAL.search(
-        match.string, match.start(), match.start("list")
-    ):  # "Section 85301, 500 feet" names one
-        found = [
-            item
-            for item in found
-            if len(item["number"].split(".")[0]) == len(found[0]["number"].split(".")[0])
-        ]
+    text = match.string
+    numbers = list(_ONE.finditer(text, *match.span("list")))
+    if not _PLURAL.search(text, match.start(), match.start("list")):
+        # "Section 85301, 500 feet" names one: others would have as many digits
+        numbers = [number for number in numbers if _digits(number) == _digits(numbers[0])]
     index = 0
-    while index < len(found):
-        first = last = found[index]
+    while index < len(numbers):
+        first = last = numbers[index]
         parts = _section(first)
-        if index + 1 < len(found) and _JOIN.match(
-            match.string[first.end() : found[index + 1].start()]
-        ):
-            last = found[index + 1]
+        following = numbers[index + 1 : index + 2]
+        if following and _JOIN.match(text[first.end() : following[0].start()]):
+            last = following[0]
             parts["to"] = _section(last)["section"] + _section(last).get("sub", "")
             index += 1
-        start = begin if first is found[0] else first.start()
-        alone = first is found[0] and last is found[-1]
+        start = begin if first is numbers[0] else first.start()
+        alone = first is numbers[0] and last is numbers[-1]
         yield parts, start, match.end(tail) if alone and tail and match[tail] else last.end()
         index += 1
 
 
-def _section(item: re.Match[str]) -> dict[str, str]:
-    sub = _squeeze((item["sub"] or "") + (item["sub2"] or ""))
-    return {"section": item["number"]} | ({"sub": sub} if sub else {})
+def _digits(number: re.Match[str]) -> int:
+    return len(number["number"].split(".")[0])
+
+
+def _section(number: re.Match[str]) -> dict[str, str]:
+    sub = _squeeze((number["sub"] or "") + (number["sub2"] or ""))
+    return {"section": number["number"]} | ({"sub": sub} if sub else {})
 
 
 def _letter(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> Iterator[Citation]:

@@ -173,7 +173,9 @@ def _readings(text: str) -> list[_Reading]:
         for match in pattern.finditer(text)
     ]
     kept: list[_Reading] = []
-    for reading in sorted(filter(_is_meant, readings), key=lambda one: (one.start, -one.end)):
+    for reading in sorted(
+        filter(_is_meant, readings), key=lambda reading: (reading.start, -reading.end)
+    ):
         if not kept or reading.start >= kept[-1].end:
             kept.append(reading)
     return kept

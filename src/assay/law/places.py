@@ -6,12 +6,13 @@ spellings are rows of the table in `law/spellings.py`; each language's file find
 text (`law/fi.py`, `law/he.py`, `law/en.py`), and `reading` says what a citation names in the same
 words for all of them.
 
-A field that holds one section and nothing else is read by three rules, in this order. A number
-alone is a section there (`110a`, `5:21`), which it is nowhere else. What running text would read as
-one citation, from the first word to the last, is that citation; words before it are the law
-(`Laki laivoista 5 §`). Anything else is a label that stands for itself (`liite 1`, `IV`), unless it
-looks like a section or several (`110–112 §`, `110 3`): that is refused, since nothing could ever
-meet it, and a golden test that nothing meets would be wrong about every engine.
+A field that holds one section and nothing else is read by four rules, in this order. A number alone
+is a section there (`110a`, `5:21`), which it is nowhere else. What running text would read as one
+citation, from the first word to the last, is that citation; words before it are the law
+(`Laki laivoista 5 §`). A number alone may follow a law (`Kuntalaki 110 a`). Anything else is a
+label that stands for itself (`liite 1`, `IV`), unless it looks like a section or several
+(`110–112 §`, `110 3`): that is refused, since nothing could ever meet it, and a golden test that
+nothing meets would be wrong about every engine.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from assay.language.hebrew import NUMERALS, PREFIX_LETTERS, number_of
+from assay.language.hebrew import PREFIX_LETTERS
 from assay.law.citation import Citation
 from assay.law.parse import parse
 from assay.law.spellings import BARE, BARE_PIECES, filled
@@ -38,6 +39,8 @@ BRACKETS = re.compile(r"\(([^()]+)\)")
 A_LAW = re.compile(
     r"\d{1,4}/\d{4}\)?$|(?:laki|lain|laissa|kaari|kaaren|asetus|asetuksen|act|code)$|^חוק|^פקודת"
 )
+# the name of a law before a number that stands alone
+LAW_BEFORE = re.compile(r"([^§]*[^§\s,:\d]|[^§]*\d/\d{4}\)?)[\s,:]+(?=\d)")
 NO_LAW = re.compile(r"[\d(]|mom|luku|luvu")
 SEVERAL = re.compile(r"\d+\w*\s*(?:[,–-]|/|ja |tai |and |or |to )\s*\d")
 # 'kuntalain 110 a ja' before 111 is no law
@@ -69,7 +72,7 @@ class Cited(NamedTuple):
         """Whether a section is the one named, or lies in the range."""
         if self.to:
             return section_key(self.section) <= section_key(section) <= section_key(self.to)
-        return self.section in (section, in_digits(section))
+        return self.section == section
 
     def has_moment(self, moment: str) -> bool:
         """Whether a moment is the one named, or lies in the range; any where none is."""
@@ -135,15 +138,18 @@ def _read_section(text: str) -> Cited | None:
     folded = text.casefold()
     if cited := _bare(folded):
         return cited
-    if citations := citations_of_sections(text):
-        return _only(text, citations)
-    return None if STRANGE.search(folded) else Cited("".join(folded.split()).strip("."))
+    if (citations := citations_of_sections(text)) and (cited := _only(text, citations)):
+        return cited
+    law = LAW_BEFORE.match(folded)
+    if law and A_LAW.search(law[1]) and not LISTED.search(law[1]):
+        cited = _bare(folded[law.end() :])
+        return cited and cited._replace(law=law[1])
+    if citations or STRANGE.search(folded):
+        return None
+    return Cited("".join(folded.split()).strip("."))
 
 
-_BARE = [
-    re.compile(rf"(?:(?P<law>[^§]*?[^§\s,:])[\s,:]+)??{filled(row.pattern, BARE_PIECES)}[.: ]*")
-    for row in BARE
-]
+_BARE = [re.compile(filled(row.pattern, BARE_PIECES) + "[.: ]*") for row in BARE]
 
 
 def _bare(folded: str) -> Cited | None:
@@ -151,15 +157,11 @@ def _bare(folded: str) -> Cited | None:
         if not (match := pattern.fullmatch(folded)):
             continue
         said = match.groupdict(default="")
-        law = said["law"]
-        if law and (LISTED.search(law) or not A_LAW.search(law)):
-            continue
         moment, *items = BRACKETS.findall(said.get("brackets", "")) or [""]
         return Cited(
             section="".join(said["section"].split()),
             moment=normal_moment(moment or said.get("moment") or said.get("bracket")),
             chapter=normal_chapter(said.get("chapter")),
-            law=law,
             item="".join(f"({item})" for item in items)[1:-1],
         )
     return None
@@ -231,11 +233,6 @@ def section_key(section: str) -> tuple[int, str]:
     """Sections in their order: 9, 10, 10a."""
     digits = re.match(r"\d+", section)
     return (int(digits[0]), section[digits.end() :]) if digits else (0, section)
-
-
-def in_digits(section: str) -> str:
-    """A section that goes by letters alone as its number: יא is 11."""
-    return str(number_of(section)) if section and set(section) <= NUMERALS.keys() else section
 
 
 def squeezed(value: object) -> str:

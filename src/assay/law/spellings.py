@@ -5,8 +5,8 @@ examples. Words in capitals stand for pieces that the language's own file spells
 section or a list of them; LIST: the same with brackets). What may stand before and after a section,
 such as the law, the chapter, the moment, is said once in that file too.
 
-To add a language, say Swedish: write `law/sv.py` with `parse(text, scheme)`,
-`format(kind, parts)` and `law_name(name)`, as in `law/fi.py`; add its row to GRAMMARS and its spellings to SPELLINGS
+To add a language, say Swedish: write `law/sv.py` with `parse(text, scheme)`, `format(kind, parts)`
+and `law_name(name)`, as in `law/fi.py`; add its row to GRAMMARS and its spellings to SPELLINGS
 here. Nothing else changes: `assay cite`, golden sets, search, importers and the normal form of a
 query read what stands in this table, and a test goes through it with each of them.
 """
@@ -53,7 +53,7 @@ SHORT_NAMES = {
 _SMALL = "|".join(name for name in SHORT_NAMES if len(name) > 2)
 SHORT_NAME = rf"(?:(?-i:[A-ZÅÄÖ][a-zåäö]{{2,}}L|[A-ZÅÄÖ]{{1,5}}[LKA])|{_SMALL})(?![\wåäö])"
 
-# In the order they are tried on a text of unknown language. English is last: its signs occur in all.
+# In the order they are tried on a text of unknown language; the signs of English occur in all.
 GRAMMARS = (
     Grammar("he", "assay.law.he", "[א-ת]"),
     Grammar(

@@ -9,14 +9,13 @@ import msgspec
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from assay.core.types import Document, Locator
+from assay.workbench import history, review
 from assay.workbench.backlog import BacklogFigures
 from assay.workbench.corpora import FoundDocument
 from assay.workbench.gold import GoldSummary
 from assay.workbench.history import Comparison, KeptRun
-from assay.workbench.history import Explanation as KeptExplanation
 from assay.workbench.opening import Page
 from assay.workbench.review import ReviewItem
-from assay.workbench.review import ToJudge as Waiting
 
 SNIPPET = 400
 
@@ -164,7 +163,7 @@ class GoldSets(Answer):
     @classmethod
     def of(cls, summaries: list[GoldSummary], offset: int, limit: int) -> GoldSets:
         end = offset + limit
-        page = [GoldSetInfo.model_validate(fields_of(one)) for one in summaries[offset:end]]
+        page = [GoldSetInfo.model_validate(fields_of(summary)) for summary in summaries[offset:end]]
         return cls(gold_sets=page, next_offset=end if len(summaries) > end else None)
 
 
@@ -181,7 +180,7 @@ class NextToJudge(Answer):
     next_offset: int | None = None
 
     @classmethod
-    def of(cls, page: Page[Waiting]) -> NextToJudge:
+    def of(cls, page: Page[review.ToJudge]) -> NextToJudge:
         items = [ToJudge.model_validate(fields_of(waiting)) for waiting in page.items]
         return cls(items=items, next_offset=page.next_offset)
 
@@ -318,7 +317,7 @@ class Explanation(Answer):
     measures: list[MeasureFormula] = Field(description="The formula behind every number.")
 
     @classmethod
-    def of(cls, explained: KeptExplanation) -> Explanation:
+    def of(cls, explained: history.Explanation) -> Explanation:
         entry = explained.entry
         return cls(
             query_id=entry.query_id,

@@ -78,7 +78,8 @@ def _said(error: Any) -> str:
         return f"{place} is missing"
     wrong = error["msg"].replace("Input should be", "should be").replace("String should", "should")
     given = repr(error["input"])
-    return f"{place} {wrong.replace('List should', 'should')}, got {given[:80]}{'…' * (len(given) > 80)}"
+    wrong = wrong.replace("List should", "should")
+    return f"{place} {wrong}, got {given[:80]}{'…' * (len(given) > 80)}"
 
 
 def build_server(service: Service) -> Server:
@@ -156,7 +157,7 @@ def _search_tools(service: Service) -> tuple[Callable[..., Any], ...]:
 def _gold_tools(service: Service) -> tuple[Callable[..., Any], ...]:
     def get_metrics(gold: str = "") -> Metrics:
         """The expert's review backlog, of one gold set or of all."""
-        return Metrics.of(backlog.metrics(service, gold=gold))
+        return Metrics.of(backlog.backlog_figures(service, gold=gold))
 
     def list_gold_sets(limit: Limit = 50, offset: Offset = 0) -> GoldSets:
         """The gold sets there are, how large they are, and how much of each an expert has
@@ -165,7 +166,7 @@ def _gold_tools(service: Service) -> tuple[Callable[..., Any], ...]:
 
     def next_to_judge(gold: str, limit: Limit = 10, offset: Offset = 0) -> NextToJudge:
         """What an expert should judge next on a gold set."""
-        return NextToJudge.of(review.next_to_judge(service, gold, limit, offset))
+        return NextToJudge.of(review.worth_looking_at(service, gold, limit, offset))
 
     def suggest_judgment(
         gold: str,

@@ -27,7 +27,7 @@ import msgspec
 from assay.core.errors import InputError
 from assay.formats import gold_jsonl
 from assay.formats.gold_jsonl import Approval, GoldRow, Line
-from assay.language.queries import row_key
+from assay.law.queries import row_key
 from assay.review.identity import name_of
 from assay.store import Store
 from assay.store.records import (

@@ -34,16 +34,16 @@ def name_of(store: Store, path: Path, *, claim: bool = True) -> str:
 
 
 def known_sets(store: Store) -> dict[str, Path]:
-    """The gold sets that the store has a history of and whose files can be found from here, by
+    """The gold sets that the store has a history of and whose files can be known from here, by
     name."""
     origin, root = _repository(Path.cwd())
-    found = {}
+    known = {}
     for identity, name in store.gold_identities().items():
         inside = origin and identity.startswith(f"{origin}#")
         path = root / identity.removeprefix(f"{origin}#") if inside else Path(identity)
         if path.is_absolute() and path.is_file():
-            found[name] = path
-    return found
+            known[name] = path
+    return known
 
 
 @functools.lru_cache(maxsize=256)

@@ -48,7 +48,7 @@ def judgment_item(
     )
 
 
-def strays(store: Store, gold_sets: GoldSets, *, gold: str = "") -> list[ReviewItem]:
+def stray_items(store: Store, gold_sets: GoldSets, *, gold: str = "") -> list[ReviewItem]:
     """What waits and cannot be approved: its row has left the gold set, or the file is not here. A
     file that cannot be read may still have it."""
     paths = {name_of(store, path, claim=False): path for path in gold_sets.values()}
@@ -63,7 +63,7 @@ def strays(store: Store, gold_sets: GoldSets, *, gold: str = "") -> list[ReviewI
     return lost
 
 
-def strays_of(store: Store, gold_sets: GoldSets, gold: str, *, gone: bool) -> list[ReviewItem]:
+def stray_items_of(store: Store, gold_sets: GoldSets, gold: str, *, gone: bool) -> list[ReviewItem]:
     """Those of one gold set. A file that cannot be found from here may be elsewhere: it must be
     said to be `gone`."""
     existing = (path for path in gold_sets.values() if path.exists())
@@ -73,7 +73,7 @@ def strays_of(store: Store, gold_sets: GoldSets, gold: str, *, gone: bool) -> li
             f"the file of gold set {gold!r} cannot be found from here",
             hint="Put it back, or say with --gone that it is gone for good.",
         )
-    return strays(store, gold_sets, gold=gold)
+    return stray_items(store, gold_sets, gold=gold)
 
 
 def _row_ids(path: Path | None) -> Set[str] | None:

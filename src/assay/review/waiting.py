@@ -165,7 +165,7 @@ def _post(url: str, body: bytes) -> None:
 # ── Prometheus ────────────────────────────────────────────────────────────────────────────────────
 
 
-def prometheus(figures: Backlog) -> str:
+def backlog_metrics(figures: Backlog) -> str:
     """The same numbers in the text format of Prometheus 0.0.4."""
     age = figures.age_days
     oldest = figures.oldest_pending_at

@@ -41,15 +41,17 @@ class NoStore(InputError):
 
 
 class Store(Protocol):
-    """What every backend promises; tests/store/test_store_contract.py holds every backend to it.
+    """What every backend promises; `assay.store.promises` holds every backend to it.
 
-    - Every method is one transaction: all of it happens or none. - A method that returns has made
-    its change durable and visible to every other connection. - Writing the same thing twice (same
-    id, or same identity where there is one) changes nothing the second time. - Votes and audit
-    entries are never changed or removed, and the database itself refuses to. - Concurrent writers
-    wait for each other; none sees an error because another one is writing. - Unreachable is
-    `StoreUnavailable`; anything else that fails is `StoreError`. No driver error escapes. An
-    address that names no store is `InputError`."""
+    - Every method is one transaction: all of it happens or none.
+    - A method that returns has made its change durable and visible to every other connection.
+    - Writing the same thing twice (same id, or same identity where there is one) changes nothing
+      the second time.
+    - Votes and audit entries are never changed or removed, and the database itself refuses to.
+    - Concurrent writers wait for each other; none sees an error because another one is writing.
+    - Unreachable is `StoreUnavailable`; anything else that fails is `StoreError`. No driver error
+      escapes. An address that names no store is `InputError`.
+    """
 
     address: str  # without its password
     created: bool  # whether opening it made it

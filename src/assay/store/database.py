@@ -56,7 +56,8 @@ def connect(target: str | Path, *, create: bool = True) -> Engine:
         return _postgres(url)
     if url.database in (None, "", ":memory:"):
         raise InputError(
-            "a store is a file or a server; an in-memory database would be lost between connections",
+            "a store is a file or a server; "
+            "an in-memory database would be lost between connections",
             hint=SUPPORTED,
         )
     path = Path(str(url.database)).expanduser()

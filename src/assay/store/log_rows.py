@@ -28,6 +28,7 @@ from assay.store.records import (
     CITATION_SCORE,
     Decision,
     Feedback,
+    Kept,
     Purged,
     SearchLog,
     Shown,
@@ -102,7 +103,8 @@ def _add_shown(connection: Connection, searches: Sequence[SearchLog]) -> None:
     place = "%s" if connection.dialect.name == "postgresql" else "?"
     if rows:
         connection.exec_driver_sql(
-            f"INSERT INTO shown_results (log_id, rank, doc_id, score) VALUES ({place}, {place}, {place}, {place}) "
+            "INSERT INTO shown_results (log_id, rank, doc_id, score) "
+            f"VALUES ({place}, {place}, {place}, {place}) "
             "ON CONFLICT DO NOTHING",
             rows,
         )
@@ -124,17 +126,17 @@ def _give_late_feedback(connection: Connection, searches: Sequence[SearchLog]) -
 
 def searches(connection: Connection, ids: Sequence[str]) -> list[SearchLog]:
     shown: dict[str, list[Shown]] = {}
-    rows: list[dict[str, Any]] = []
-    for part in chunks(ids):
+    rows: list[Kept] = []
+    for some_ids in chunks(ids):
         query = (
-            select(shown_results).where(shown_results.c.log_id.in_(part)).order_by("log_id", "rank")
+            select(shown_results)
+            .where(shown_results.c.log_id.in_(some_ids))
+            .order_by("log_id", "rank")
         )
         for row in connection.execute(query):
             shown.setdefault(row.log_id, []).append(Shown(row.doc_id, row.rank, row.score))
-        rows += map(
-            dict,
-            connection.execute(select(search_logs).where(search_logs.c.id.in_(part))).mappings(),
-        )
+        logged = select(search_logs).where(search_logs.c.id.in_(some_ids))
+        rows += map(dict, connection.execute(logged).mappings())
     rows.sort(key=lambda row: (row["at"], row["id"]))
     return [SearchLog(**row, results=tuple(shown.get(row["id"], ()))) for row in rows]
 
@@ -172,19 +174,25 @@ def add_decisions(connection: Connection, given: Sequence[Decision], same_case: 
         return 0
     lock(connection, LOG_LOCK)
     rows = [
-        {"id": one.id, "at": one.at, "case_id": one.case_id, "same_case": int(same_case)}
-        for one in given
+        {
+            "id": decision.id,
+            "at": decision.at,
+            "case_id": decision.case_id,
+            "same_case": int(same_case),
+        }
+        for decision in given
     ]
     connection.execute(insert_new(connection, decisions), rows)
     cited = [
-        {"decision_id": one.id, "doc_id": doc_id}
-        for one in given
-        for doc_id in dict.fromkeys(one.cites)
+        {"decision_id": decision.id, "doc_id": doc_id}
+        for decision in given
+        for doc_id in dict.fromkeys(decision.cites)
     ]
     if cited:
         connection.execute(insert_new(connection, decision_citations), cited)
     return sum(
-        _infer(connection, decisions.c.id.in_(ids)) for ids in chunks([one.id for one in given])
+        _infer(connection, decisions.c.id.in_(ids))
+        for ids in chunks([decision.id for decision in given])
     )
 
 
@@ -236,7 +244,7 @@ def _infer(connection: Connection, which: ColumnElement[bool]) -> int:
     )
 
 
-def _added(connection: Connection, statement: Any, row: dict[str, Any] | None = None) -> int:
+def _added(connection: Connection, statement: Any, row: Kept | None = None) -> int:
     return int(
         connection.execute(statement, row, execution_options={"preserve_rowcount": True}).rowcount
     )
@@ -245,13 +253,14 @@ def _added(connection: Connection, statement: Any, row: dict[str, Any] | None = 
 def add_feedback(connection: Connection, given: Sequence[Feedback]) -> int:
     """Where the rank is not given, the log says it. A click is kept once; a vote is replaced by the
     person's next."""
-    ranks = _shown_ranks(connection, [one.log_id for one in given if one.rank is None])
+    ranks = _shown_ranks(connection, [sign.log_id for sign in given if sign.rank is None])
     added = 0
-    for one in sorted(given, key=lambda one: (one.log_id, one.doc_id, one.kind, one.by, one.at)):
-        row = {name: getattr(one, name) for name in Feedback.__struct_fields__}
-        row["rank"] = one.rank if one.rank is not None else ranks.get((one.log_id, one.doc_id))
+    for sign in sorted(given, key=_identity_and_time):
+        row = {name: getattr(sign, name) for name in Feedback.__struct_fields__}
+        if sign.rank is None:
+            row["rank"] = ranks.get((sign.log_id, sign.doc_id))
         statement = _insert(connection, relevance_feedback)
-        if one.kind == "vote":
+        if sign.kind == "vote":
             changed = {name: statement.excluded[name] for name in ("relevance_score", "at", "rank")}
             statement = statement.on_conflict_do_update(
                 index_elements=["log_id", "doc_id", "kind", "by"],
@@ -264,15 +273,19 @@ def add_feedback(connection: Connection, given: Sequence[Feedback]) -> int:
     return added
 
 
+def _identity_and_time(sign: Feedback) -> tuple[str, str, str, str, datetime]:
+    return sign.log_id, sign.doc_id, sign.kind, sign.by, sign.at
+
+
 def _shown_ranks(connection: Connection, log_ids: Sequence[str]) -> dict[tuple[str, str], int]:
-    found: dict[tuple[str, str], int] = {}
+    ranks: dict[tuple[str, str], int] = {}
     for ids in chunks(log_ids):
         query = select(
             shown_results.c.log_id, shown_results.c.doc_id, func.min(shown_results.c.rank)
         )
         query = query.where(shown_results.c.log_id.in_(ids)).group_by("log_id", "doc_id")
-        found |= {(log_id, doc_id): rank for log_id, doc_id, rank in connection.execute(query)}
-    return found
+        ranks |= {(log_id, doc_id): rank for log_id, doc_id, rank in connection.execute(query)}
+    return ranks
 
 
 def feedback(
@@ -322,8 +335,8 @@ def support(
 def showings(
     connection: Connection, queries: Sequence[str], since: datetime | None
 ) -> dict[tuple[str, str, str], int]:
-    found: dict[tuple[str, str, str], int] = {}
-    for part in chunks(sorted(set(queries))):
+    counts: dict[tuple[str, str, str], int] = {}
+    for spellings in chunks(sorted(set(queries))):
         count = (
             select(
                 search_logs.c.query,
@@ -332,12 +345,12 @@ def showings(
                 func.count(search_logs.c.id.distinct()),
             )
             .join_from(search_logs, shown_results, shown_results.c.log_id == search_logs.c.id)
-            .where(search_logs.c.query.in_(part))
+            .where(search_logs.c.query.in_(spellings))
             .group_by(search_logs.c.query, search_logs.c.corpus, shown_results.c.doc_id)
         )
         if since is not None:
             count = count.where(search_logs.c.at >= since)
-        found |= {
+        counts |= {
             (query, corpus, doc_id): n for query, corpus, doc_id, n in connection.execute(count)
         }
-    return found
+    return counts

@@ -14,19 +14,23 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 from assay.store.contract import StoreConflict
 from assay.store.database import NAMES_LOCK, lock
 from assay.store.log_rows import chunks, insert_new, insert_new_or_change
-from assay.store.records import LOST, AuditEntry, ReviewItem, ReviewState, Ruling, RunRecord, Vote
+from assay.store.records import (
+    LOST,
+    AuditEntry,
+    Kept,
+    ReviewItem,
+    ReviewState,
+    Ruling,
+    RunRecord,
+    Vote,
+)
 from assay.store.tables import audit_trail, gold_sets, issued_ids, judgments, review_items, runs
 
-_CONTENT = (
-    "ref",
-    "query",
-    "corpus",
-    "practice_area",
-    "doc_ids",
-)  # what a new bootstrap may change on a waiting row
+# what a new bootstrap may change on a waiting row
+_CONTENT = ("ref", "query", "corpus", "practice_area", "doc_ids")
 
 
-def _row(record: msgspec.Struct) -> dict[str, Any]:
+def _row(record: msgspec.Struct) -> Kept:
     return {name: getattr(record, name) for name in record.__struct_fields__}
 
 
@@ -199,7 +203,8 @@ def rule(connection: Connection, rulings: Sequence[Ruling]) -> None:
         if not changed:
             now = connection.execute(select(review_items).where(*here)).mappings().one()
             raise StoreConflict(
-                f"{item.ref or item.key} is {now['state']} already, by {now['decided_by'] or 'somebody'}"
+                f"{item.ref or item.key} is {now['state']} already, "
+                f"by {now['decided_by'] or 'somebody'}"
             )
     append_votes(connection, [vote for ruling in rulings for vote in ruling.votes])
     append_audit(connection, [_audit_of(ruling) for ruling in rulings])

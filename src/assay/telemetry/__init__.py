@@ -65,11 +65,11 @@ def configure(
 
 def current() -> Recorder:
     global _recorder
-    found = _recorder
-    if found is None:
+    recorder = _recorder
+    if recorder is None:
         with _lock:  # two threads that search first at the same time share one
-            found = _recorder = _recorder or Recorder(lambda: open_store(default_store()))
-    return found
+            recorder = _recorder = _recorder or Recorder(lambda: open_store(default_store()))
+    return recorder
 
 
 def log_search(query: str, results: Any = (), **fields: Any) -> str:
@@ -108,10 +108,10 @@ def logged(
 
         def shown_by(answer: Any, target: Recorder) -> Any:
             try:
-                found = results(answer) if results is not None else answer
-                if found is None or isinstance(found, list | tuple):
-                    return found or ()
-                raise TypeError(f"a search gave {type(found).__name__}, expected a list of results")
+                shown = results(answer) if results is not None else answer
+                if shown is None or isinstance(shown, list | tuple):
+                    return shown or ()
+                raise TypeError(f"a search gave {type(shown).__name__}, expected a list of results")
             except Exception as problem:
                 target.count_unreadable(problem)
                 return ()
@@ -174,7 +174,7 @@ def _query_reader(function: Callable[..., Any]) -> Callable[[Any, Any], str]:
         names = []
     place = names.index("query") if "query" in names else None
 
-    def read(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    def read(args: tuple[Any, ...], kwargs: dict[str, object]) -> str:
         if "query" in kwargs:
             return str(kwargs["query"])
         if place is not None and place < len(args):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 
 from assay.core.errors import InputError
-from assay.language.queries import row_key
+from assay.law.queries import row_key
 from assay.store import Store
 from assay.store.records import Decision, Feedback, ReviewItem
 
@@ -35,8 +35,8 @@ def moment(text: str) -> datetime:
             return datetime.fromisoformat(text.strip()).replace(tzinfo=UTC) + timedelta(
                 days=1, microseconds=-1
             )
-        found = datetime.fromisoformat(text.strip())
-        return found.astimezone(UTC) if found.tzinfo is not None else found.replace(tzinfo=UTC)
+        at = datetime.fromisoformat(text.strip())
+        return at.astimezone(UTC) if at.tzinfo is not None else at.replace(tzinfo=UTC)
     except (
         ValueError,
         OverflowError,
@@ -77,8 +77,8 @@ def decision_from(
             f"decision {id!r} has a text, and there is no corpus to resolve its citations in",
             hint=hint,
         )
-    found = resolve(text) if text and resolve is not None else ()
-    cited = tuple(dict.fromkeys(doc_id for doc_id in (*cites, *found) if doc_id and doc_id != id))
+    in_text = resolve(text) if text and resolve is not None else ()
+    cited = tuple(dict.fromkeys(doc_id for doc_id in (*cites, *in_text) if doc_id and doc_id != id))
     return Decision(id=id, at=moment(at), cites=cited, case_id=case_id)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from assay.core.errors import InputError
+from assay.language.hebrew import LETTER, PREFIX_LETTERS
 from assay.store.records import SearchLog
 
 
@@ -33,7 +34,8 @@ BUILT_IN: Mapping[str, Redaction] = {
         Redaction("us-ssn", r"\b\d{3}-\d{2}-\d{4}\b", "[id]"),
         Redaction(
             "phone",
-            r"(?<!\d)(?<!\d[/-])(?:(?:\+\d{1,3}[ -]?)?0?\d{1,3}[ -]\d{3}[ -]?\d{4}|\+\d{9,14}|0\d{8,9})"
+            r"(?<!\d)(?<!\d[/-])"
+            r"(?:(?:\+\d{1,3}[ -]?)?0?\d{1,3}[ -]\d{3}[ -]?\d{4}|\+\d{9,14}|0\d{8,9})"
             r"(?!\d|[/-]\d)",
             "[phone]",
         ),
@@ -55,7 +57,8 @@ def redactor(rules: Iterable[str | Redaction]) -> Sequence[tuple[re.Pattern[str]
             rule = Redaction(name.strip(), pattern)
         elif isinstance(rule, str):
             if rule not in BUILT_IN:
-                hint = f"Known: {', '.join(BUILT_IN)}; or NAME=PATTERN, a regular expression of your own."
+                known = ", ".join(BUILT_IN)
+                hint = f"Known: {known}; or NAME=PATTERN, a regular expression of your own."
                 raise InputError(f"no redaction rule {rule!r}", hint=hint)
             rule = BUILT_IN[rule]
         try:
@@ -67,7 +70,7 @@ def redactor(rules: Iterable[str | Redaction]) -> Sequence[tuple[re.Pattern[str]
     return compiled
 
 
-_PREFIXES = "(?:[ובכלמשה]{1,3}[-־]?(?=[א-ת]))?"  # and, in, as, to, from, that, the
+_PREFIXES = f"(?:[{PREFIX_LETTERS}]{{1,3}}[-־]?(?={LETTER}))?"
 
 
 def names_rule(names: Iterable[str], name: str = "name") -> Redaction:

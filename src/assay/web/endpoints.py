@@ -10,7 +10,7 @@ from starlette.routing import Route
 
 from assay.core.errors import InputError
 from assay.workbench import health, logs
-from assay.workbench.backlog import metrics as backlog_figures
+from assay.workbench.backlog import backlog_figures
 from assay.workbench.opening import Service
 
 MAX_BODY = 4 * 2**20

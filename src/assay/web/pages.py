@@ -19,10 +19,9 @@ from assay.core.errors import AssayError, InputError
 from assay.reports.environment import template_environment
 from assay.reports.words import LANGUAGES, Words, language_of, page_words
 from assay.web.endpoints import body_of, service_of
-from assay.workbench import gold as gold_verbs
-from assay.workbench import review as review_verbs
+from assay.workbench import gold, review
 from assay.workbench.backlog import backlog
-from assay.workbench.dashboard import dashboard as dashboard_of
+from assay.workbench.dashboard import make_dashboard
 from assay.workbench.gold import Correction
 from assay.workbench.opening import Service, gold_path
 from assay.workbench.review import ReviewItem
@@ -31,7 +30,7 @@ HERE = Path(__file__).parent
 
 
 def dashboard(request: Request) -> Response:
-    shown = dashboard_of(service_of(request))
+    shown = make_dashboard(service_of(request))
     shares = [
         (state, getattr(shown.backlog, state))
         for state in ("pending_review", "approved", "rejected", "published")
@@ -49,22 +48,22 @@ def dashboard(request: Request) -> Response:
     )
 
 
-def review(request: Request) -> Response:
+def review_page(request: Request) -> Response:
     """One item at a time; `?at=N` is its place in the queue."""
     place = _whole(request.query_params.get("at", "0"))
     item = _waiting_at(service_of(request), place)
     if item is None and place:
         return RedirectResponse("/review", status_code=303)
     rejected = request.query_params.get("rejected", "")
-    return _review_page(request, item, place, last_rejected=rejected)
+    return _show_item(request, item, place, last_rejected=rejected)
 
 
 def _waiting_at(service: Service, place: int) -> ReviewItem | None:
-    items = review_verbs.queue(service, limit=1, offset=place).items
+    items = review.queue(service, limit=1, offset=place).items
     return items[0] if items else None
 
 
-def _review_page(
+def _show_item(
     request: Request,
     item: ReviewItem | None,
     place: int,
@@ -82,8 +81,8 @@ def _review_page(
     if item is not None and item.kind == "judgment":
         try:
             if item.grade is None:
-                grades = tuple(range(review_verbs.top_grade(service, item) + 1))
-            changes = review_verbs.changes_the_set(service, item)
+                grades = tuple(range(review.top_grade(service, item) + 1))
+            changes = review.changes_the_set(service, item)
             note = "accept_note" if changes else "vote_note"
         except InputError as error:  # its gold set is not here: it can be skipped or turned down
             said = said or _in_words(request, _lost(service, item, error))
@@ -95,7 +94,7 @@ def _review_page(
         place=place,
         pending=pending,
         more=place + 1 < pending,
-        documents=review_verbs.evidence(service, item) if item is not None else [],
+        documents=review.evidence(service, item) if item is not None else [],
         grades=grades,
         note=note,
         last_rejected=last_rejected,
@@ -189,12 +188,12 @@ def _refused_page(request: Request, given: Given, error: AssayError) -> Response
     try:
         if given.action == "undo":
             waiting = _waiting_at(service, place)
-            return _review_page(
+            return _show_item(
                 request, waiting, place, status=status, said=said, last_rejected=given.item
             )
-        item = review_verbs.item_of(service, given.item)
+        item = review.item_of(service, given.item)
         if item is not None and item.state == "pending_review":
-            return _review_page(request, item, place, status=status, said=said, given=given)
+            return _show_item(request, item, place, status=status, said=said, given=given)
     except AssayError:  # the store is away: the page does without it
         return _render(request, "refused.html", 503, said=said, given=given, query="", again=True)
     query = item.query if item is not None else ""
@@ -209,7 +208,7 @@ def _in_words(request: Request, error: AssayError) -> str:
 
 def _lost(service: Service, item: ReviewItem, error: InputError) -> InputError:
     """What failed, in the expert's words where the item has lost its row."""
-    if isinstance(error, Refused) or item not in review_verbs.strays(service, item.gold):
+    if isinstance(error, Refused) or item not in review.strays(service, item.gold):
         return error
     return Refused("lost", ref=item.ref)
 
@@ -230,11 +229,11 @@ def _decided(service: Service, given: Given) -> str:
     if not given.by.strip():
         raise Refused("name")
     if given.action == "undo":
-        gold, _, ref = given.item.rpartition("/")
-        path = gold_path(service, gold)
-        gold_verbs.reopen(service, path, ref, by=given.by, why=given.why)
+        name, _, ref = given.item.rpartition("/")
+        path = gold_path(service, name)
+        gold.reopen_row(service, path, ref, by=given.by, why=given.why)
         return f"?at={given.place}"
-    item = review_verbs.item_of(service, given.item)
+    item = review.item_of(service, given.item)
     if item is None:
         raise Refused("gone")
     if item.state != "pending_review":  # another expert was first, and this page is old
@@ -253,9 +252,7 @@ def _decide_judgment(service: Service, item: ReviewItem, given: Given) -> str:
     if given.action == "approve" and item.grade is None and grade is None:
         raise Refused("grade")
     accept = given.action == "approve"
-    review_verbs.rule_suggestion(
-        service, item.id, accept=accept, by=given.by, why=given.why, grade=grade
-    )
+    review.rule_suggestion(service, item.id, accept=accept, by=given.by, why=given.why, grade=grade)
     return f"?at={given.place}"
 
 
@@ -264,7 +261,7 @@ def _decide_row(service: Service, item: ReviewItem, given: Given) -> str:
     if given.action == "reject":
         if not given.why.strip():
             raise Refused("reason")
-        review_verbs.reject_item(service, item, by=given.by, why=given.why)
+        review.reject_item(service, item, by=given.by, why=given.why)
         return f"?at={given.place}&rejected={_quoted(f'{item.gold}/{item.ref}')}"
     path = gold_path(service, item.gold)
     if not given.kept and not added:
@@ -272,9 +269,9 @@ def _decide_row(service: Service, item: ReviewItem, given: Given) -> str:
     if added or given.kept != item.doc_ids or given.note:
         correction = Correction(relevant=given.kept, add=added, note=given.note or None)
         why = given.why or "corrected on the review page"
-        gold_verbs.correct(service, path, item.ref, correction, by=given.by, why=why)
+        gold.correct_row(service, path, item.ref, correction, by=given.by, why=why)
     else:
-        gold_verbs.promote(service, path, [item.ref], by=given.by, why=given.why)
+        gold.promote_rows(service, path, [item.ref], by=given.by, why=given.why)
     return f"?at={given.place}"
 
 
@@ -321,7 +318,7 @@ def _quoted(text: str) -> str:
 
 PAGE_ROUTES = [
     Route("/", dashboard),
-    Route("/review", review),
+    Route("/review", review_page),
     Route("/review", decide, methods=["POST"]),
     Mount("/static", StaticFiles(directory=HERE / "static")),
 ]

@@ -11,7 +11,15 @@ from assay.review import waiting
 from assay.review.waiting import Backlog, HalachaBacklog, Limits, breaches, notify
 from assay.workbench.opening import Service, stored_name
 
-__all__ = ["Backlog", "BacklogFigures", "Limits", "backlog", "check_backlog", "metrics", "tell"]
+__all__ = [
+    "Backlog",
+    "BacklogFigures",
+    "Limits",
+    "backlog",
+    "backlog_figures",
+    "check_backlog",
+    "tell",
+]
 
 
 class BacklogFigures(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,6 +46,6 @@ def tell(webhook: str, figures: Backlog, problems: Sequence[str]) -> None:
     notify(webhook, figures, problems)
 
 
-def metrics(service: Service, *, gold: str = "") -> BacklogFigures:
+def backlog_figures(service: Service, *, gold: str = "") -> BacklogFigures:
     figures = backlog(service, gold=gold)
     return BacklogFigures(backlog=figures, halacha_backlog=waiting.halacha_backlog(figures))

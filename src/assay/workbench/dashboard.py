@@ -28,7 +28,7 @@ class Dashboard(msgspec.Struct, frozen=True, kw_only=True):
     telemetry: Counts | None
 
 
-def dashboard(service: Service) -> Dashboard:
+def make_dashboard(service: Service) -> Dashboard:
     return Dashboard(
         backlog=backlog(service),
         strays=len(strays(service)),

@@ -24,8 +24,7 @@ from assay.review.identity import known_sets
 from assay.review.waiting import HalachaBacklog
 from assay.search.dense import ENCODERS
 from assay.store import NoStore, Store, open_store
-from assay.workbench.config import NAME as CONFIG_NAME
-from assay.workbench.config import Config, read_config
+from assay.workbench.config import CONFIG_NAME, Config, read_config
 from assay.workbench.health import (
     EnginesHealth,
     Failed,

@@ -19,7 +19,7 @@ from assay.corpus.named import documents
 from assay.evaluation.expectations import check_expectations
 from assay.formats import gold_jsonl
 from assay.formats.gold_jsonl import Approval
-from assay.judging import rubric as rubrics
+from assay.judging import rubric
 from assay.judging.perturb import perturb
 from assay.judging.validate import validate
 from assay.law.matching import document_fields
@@ -39,14 +39,14 @@ __all__ = [
     "approval",
     "bootstrap_gold",
     "convert_gold",
-    "correct",
+    "correct_row",
     "describe",
     "gold_list",
     "gold_stats",
     "perturb_gold",
-    "promote",
-    "reject",
-    "reopen",
+    "promote_rows",
+    "reject_rows",
+    "reopen_row",
     "rubric_page",
     "validate_gold",
 ]
@@ -57,9 +57,9 @@ __all__ = [
 def validate_gold(dataset: Path, *, corpus: Path | None = None) -> tuple[GoldSet, list[Finding]]:
     """The set, and what is wrong with it; errors first."""
     gold = formats.read_gold(dataset)
-    rubric = rubrics.load(gold.rubric or rubrics.DEFAULT)
+    rules = rubric.load(gold.rubric or rubric.DEFAULT)
     known = documents(corpus) if corpus else []
-    findings = validate(gold, rubric, {document.id for document in known} if corpus else None)
+    findings = validate(gold, rules, {document.id for document in known} if corpus else None)
     if any(query.checks for query in gold.queries):
         places = [document_fields(document) for document in known] if corpus else None
         findings += check_expectations(gold, places, file=str(dataset))
@@ -170,7 +170,7 @@ def approval(gold: Path) -> Approval:
 
 
 def rubric_page(name: str) -> str:
-    return rubrics.as_markdown(rubrics.load(name))
+    return rubric.as_markdown(rubric.load(name))
 
 
 # ── from logs, and the chair's word ───────────────────────────────────────────────────────────────
@@ -199,21 +199,23 @@ def bootstrap_gold(
     return bootstrap(service.store, gold, options, dry_run=dry_run, now=now)
 
 
-def promote(service: Service, gold: Path, ids: Sequence[str], *, by: str, why: str = "") -> Ruled:
+def promote_rows(
+    service: Service, gold: Path, ids: Sequence[str], *, by: str, why: str = ""
+) -> Ruled:
     return rulings.promote(service.store, gold, ids, _word(service, by, why))
 
 
-def correct(
+def correct_row(
     service: Service, gold: Path, id: str, correction: Correction, *, by: str, why: str
 ) -> Ruled:
     return rulings.correct(service.store, gold, id, correction, _word(service, by, why))
 
 
-def reject(service: Service, gold: Path, ids: Sequence[str], *, by: str, why: str) -> Ruled:
+def reject_rows(service: Service, gold: Path, ids: Sequence[str], *, by: str, why: str) -> Ruled:
     return rulings.reject(service.store, gold, ids, _word(service, by, why))
 
 
-def reopen(service: Service, gold: Path, id: str, *, by: str, why: str = "") -> Ruled:
+def reopen_row(service: Service, gold: Path, id: str, *, by: str, why: str = "") -> Ruled:
     return rulings.reopen(service.store, gold, id, _word(service, by, why))
 
 

@@ -17,12 +17,11 @@ from assay.core.errors import AssayError
 from assay.corpus.disk import list_corpora, open_corpus
 from assay.engines.indexed import index_state
 from assay.engines.module import load_engine
-from assay.review.queue import strays
-from assay.review.waiting import Backlog, HalachaBacklog, metric
-from assay.review.waiting import prometheus as backlog_metrics
+from assay.review.queue import stray_items
+from assay.review.waiting import Backlog, HalachaBacklog, backlog_metrics, metric
 from assay.store import Store, StoreError
 from assay.telemetry.recorder import Counts
-from assay.workbench.backlog import backlog, metrics
+from assay.workbench.backlog import backlog, backlog_figures
 from assay.workbench.config import Config, EngineConfig
 from assay.workbench.opening import Service
 
@@ -109,7 +108,7 @@ def diagnostics(service: Service, *, probe: bool = False) -> Diagnostics:
     index = look(lambda: index_health(service.home))
     engines = look(lambda: engines_health(service.config, probe))
     gold = look(lambda: gold_health(service.store, service.gold_sets))
-    figures = metrics(service) if store.status == "ok" else None
+    figures = backlog_figures(service) if store.status == "ok" else None
     well = all(part.status == "ok" for part in (store, index, engines, gold))
     return Diagnostics(
         status="ok" if well else "degraded",
@@ -146,7 +145,7 @@ def store_health(store: Store) -> StoreHealth:
 
 
 def gold_health(store: Store, gold_sets: Mapping[str, Path]) -> GoldHealth:
-    lost = Counter(item.gold for item in strays(store, gold_sets))
+    lost = Counter(item.gold for item in stray_items(store, gold_sets))
     return GoldHealth(without_a_row=dict(lost))
 
 

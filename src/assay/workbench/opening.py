@@ -19,8 +19,7 @@ from assay.core.workspace import default_store
 from assay.review.identity import known_sets, name_of
 from assay.store import NoStore, Store, open_store
 from assay.telemetry.recorder import Recorder, Recording
-from assay.workbench.config import NAME as CONFIG_NAME
-from assay.workbench.config import Config, read_config
+from assay.workbench.config import CONFIG_NAME, Config, read_config
 
 __all__ = ["NoStore", "Page", "Recording", "Service", "gold_path", "open_service"]
 

@@ -14,10 +14,10 @@ from assay.core.errors import InputError
 from assay.core.results import GradedResults
 from assay.core.types import ASKED, Document, Judgment
 from assay.corpus.disk import list_corpora, open_corpus
-from assay.judging.next import next_to_judge as pairs_to_judge
-from assay.review import queue as queues
+from assay.judging.next import next_to_judge
 from assay.review import rulings
 from assay.review.identity import name_of
+from assay.review.queue import judgment_item, stray_items, stray_items_of
 from assay.review.rulings import Correction, Word
 from assay.store.records import (
     EVERYTHING,
@@ -52,7 +52,6 @@ __all__ = [
     "evidence",
     "item_of",
     "merge_votes",
-    "next_to_judge",
     "publish",
     "queue",
     "queue_pairs",
@@ -62,6 +61,7 @@ __all__ = [
     "suggest",
     "top_grade",
     "withdraw",
+    "worth_looking_at",
 ]
 
 TOP_GRADE = 4  # of sets whose format does not say
@@ -165,7 +165,7 @@ def suggest(
             f"a suggestion needs a document, a grade from 0 to {top}, and who makes it"
         )
     name, at = name_of(service.store, gold_path(service, gold)), service.clock()
-    item = queues.judgment_item(name, query, doc_id, by=by, at=at, grade=grade, rationale=rationale)
+    item = judgment_item(name, query, doc_id, by=by, at=at, grade=grade, rationale=rationale)
     service.store.add_review_items([item])
     queued = service.store.review_items(gold=name, kind="judgment", limit=EVERYTHING)
     return next(known for known in queued if known.key == item.key)
@@ -261,7 +261,7 @@ def publish(service: Service, gold: Path, *, by: str) -> int:
 
 def strays(service: Service, gold: str = "") -> list[ReviewItem]:
     """What waits and cannot be approved: its row has left the gold set, or the file is not here."""
-    return queues.strays(service.store, service.gold_sets, gold=gold)
+    return stray_items(service.store, service.gold_sets, gold=gold)
 
 
 def withdraw(service: Service, gold: str, *, by: str, why: str = "", gone: bool = False) -> int:
@@ -271,7 +271,7 @@ def withdraw(service: Service, gold: str, *, by: str, why: str = "", gone: bool 
     if not gold or not by.strip():
         raise InputError("say which gold set, and who withdraws")
     name = stored_name(service, gold)
-    lost = queues.strays_of(service.store, service.gold_sets, name, gone=gone)
+    lost = stray_items_of(service.store, service.gold_sets, name, gone=gone)
     return service.store.withdraw(lost, by=by, at=service.clock(), reason=why or LOST)
 
 
@@ -306,7 +306,7 @@ def queue_pairs(
         # the queue is in the order of time: the most useful first
         at = now + timedelta(microseconds=place)
         why = _doubt(pair.narrowing)
-        item = queues.judgment_item(name, query, pair.doc_id, by=source, at=at, rationale=why)
+        item = judgment_item(name, query, pair.doc_id, by=source, at=at, rationale=why)
         items.append(item)
     return service.store.add_review_items(items)
 
@@ -358,7 +358,9 @@ class ToJudge(msgspec.Struct, frozen=True, kw_only=True):
     item_id: str = ""
 
 
-def next_to_judge(service: Service, gold: str, limit: int = 10, offset: int = 0) -> Page[ToJudge]:
+def worth_looking_at(
+    service: Service, gold: str, limit: int = 10, offset: int = 0
+) -> Page[ToJudge]:
     """First what waits in the queue, the oldest first; then unjudged documents of the newest runs,
     the one that narrows the decision between them most first."""
     wanted = offset + limit + 1
@@ -394,7 +396,7 @@ def _worth_judging(
     between = " against ".join(list(newest)[:2])
     pairs = [
         pair
-        for pair in pairs_to_judge(*(run.per_query for run in graded)).pairs
+        for pair in next_to_judge(*(run.per_query for run in graded)).pairs
         if (pair.query_id, pair.doc_id) not in queued
     ]
     return [

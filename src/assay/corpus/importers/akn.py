@@ -25,6 +25,7 @@ from defusedxml.ElementTree import DefusedXMLParser
 from assay.core.types import Document, Locator
 from assay.corpus.importers.jsonl import unreadable
 from assay.corpus.importers.source import Options, Problem, Unit, files_below, path_of
+from assay.language.detect import language_code
 from assay.law.citation import PLAIN
 from assay.law.he import ORDINALS, schedule_number, without_year
 from assay.law.places import normal_chapter, normal_part, printed_number
@@ -34,38 +35,9 @@ VERSION = 2
 OPTIONS: tuple[str, ...] = ()
 MAX_BYTES = 256 * 2**20
 MAX_DEPTH = 200
-LANGUAGES = {
-    "fin": "fi",
-    "fi": "fi",
-    "finnish": "fi",
-    "he": "he",
-    "heb": "he",
-    "hebrew": "he",
-    "eng": "en",
-    "swe": "sv",
-}
-CONTAINERS = (
-    "part",
-    "chapter",
-    "title",
-    "division",
-    "subdivision",
-    "book",
-    "appendix",
-    "attachment",
-)
-BLOCKS = (
-    "p",
-    "point",
-    "paragraph",
-    "subparagraph",
-    "intro",
-    "wrapup",
-    "tr",
-    "block",
-    "item",
-    "content",
-    "subsection",
+CONTAINERS = tuple("part chapter title division subdivision book appendix attachment".split())
+BLOCKS = tuple(
+    "p point paragraph subparagraph intro wrapup tr block item content subsection".split()
 )
 
 
@@ -108,7 +80,7 @@ def read(source: str, unit: Unit, options: Options) -> Iterator[Document | Probl
     if isinstance(root, Problem):
         yield root
         return
-    body = next((part for part in root.iter() if part.tag in ("body", "mainBody")), None)
+    body = next((element for element in root.iter() if element.tag in ("body", "mainBody")), None)
     if root.tag != "akomaNtoso" or body is None:
         reason = "the act has no <body>"
         if root.tag != "akomaNtoso":
@@ -215,7 +187,7 @@ def _law(root: ElementTree.Element, unit: Unit) -> Law:
         id=law_id,
         work=work,
         version=version if version.partition("@")[2] else "",
-        language=LANGUAGES.get(language.lower(), language.lower()[:2]),
+        language=language_code(language)[:2],
         title=_title(root) or unit.id,
         year=int(year[0]) if year else None,
         valid_from=first[0] or dated,

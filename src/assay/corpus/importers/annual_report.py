@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -32,6 +32,8 @@ from assay.law.citation import PLAIN
 SCHEME = PLAIN
 VERSION = 1
 OPTIONS = ("language", "title")
+LARGER = 1.14  # a heading's size over that of the text
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 
 
 class Source(NamedTuple):
@@ -41,7 +43,27 @@ class Source(NamedTuple):
     title: str
     year: int | None
     language: str
-    metadata: dict[str, Any]
+    metadata: dict[str, object]
+
+
+class Section(NamedTuple):
+    """The text of one section on one page."""
+
+    page: int
+    number: int
+    title: str
+    text: str
+
+
+class TableText(NamedTuple):
+    """One table: its cells as texts, the heading rows apart."""
+
+    page: int
+    number: int
+    section: str
+    title: str
+    header: Sequence[Sequence[str]]
+    rows: Sequence[Sequence[str]]
 
 
 def units(source: str, options: Options) -> list[Unit]:
@@ -50,69 +72,61 @@ def units(source: str, options: Options) -> list[Unit]:
 
 def read(source: str, unit: Unit, options: Options) -> Iterator[Document | Problem]:
     path = path_of(source, unit)
-    found = False
-    for record in (_read_pdf if path.suffix.lower() == ".pdf" else _read_parsed)(
-        path, unit.id, options
-    ):
-        found = True
+    read_file = _read_pdf if path.suffix.lower() == ".pdf" else _read_parsed
+    is_empty = True
+    for record in read_file(path, unit.id, options):
+        is_empty = False
         yield record
-    if not found:
-        yield Problem(
-            code="no-text", where=str(path), reason="nothing to read: no text on any page, no table"
-        )
+    if is_empty:
+        reason = "nothing to read: no text on any page, no table"
+        yield Problem(code="no-text", where=str(path), reason=reason)
 
 
 # ── documents ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def _section(report: Source, page: int, number: int, title: str, text: str) -> Document:
+def _section_document(report: Source, section: Section) -> Document:
+    place = f"{report.title}, s. {section.page}"
     return Document(
-        id=f"{report.id}:p{page}:s{number}",
-        title=f"{report.title}, s. {page} – {title}" if title else f"{report.title}, s. {page}",
-        text=text,
-        fields={"section_title": title} if title else {},
-        locator=Locator(doc_id=report.id, page=page, section=title or None),
+        id=f"{report.id}:p{section.page}:s{section.number}",
+        title=f"{place} – {section.title}" if section.title else place,
+        text=section.text,
+        fields={"section_title": section.title} if section.title else {},
+        locator=Locator(doc_id=report.id, page=section.page, section=section.title or None),
         language=report.language,
         valid_from=str(report.year or ""),
         metadata={"type": "section", "year": report.year, **report.metadata},
     )
 
 
-def _table(
-    report: Source,
-    page: int,
-    number: int,
-    section: str,
-    title: str,
-    header: Sequence[Sequence[str]],
-    rows: Sequence[Sequence[str]],
-) -> Document:
-    table_id = f"p{page}-t{number}"
-    name = title or section or table_id
-    lines = [" | ".join(row) for row in (*header, *rows)]
+def _table_document(report: Source, table: TableText) -> Document:
+    table_id = f"p{table.page}-t{table.number}"
+    name = table.title or table.section
+    lines = [" | ".join(row) for row in (*table.header, *table.rows)]
+    cells = {
+        "id": table_id,
+        "title": table.title,
+        "header": [list(row) for row in table.header],
+        "rows": [list(row) for row in table.rows],
+    }
     return Document(
-        id=f"{report.id}:p{page}:t{number}",
-        title=f"{report.title}, s. {page} – {name}",
-        text="\n".join([*([name] if name != table_id else []), *lines]),
-        fields={"section_title": section} if section else {},
-        locator=Locator(doc_id=report.id, page=page, section=section or None, table=table_id),
+        id=f"{report.id}:p{table.page}:t{table.number}",
+        title=f"{report.title}, s. {table.page} – {name or table_id}",
+        text="\n".join([name, *lines] if name else lines),
+        fields={"section_title": table.section} if table.section else {},
+        locator=Locator(
+            doc_id=report.id, page=table.page, section=table.section or None, table=table_id
+        ),
         language=report.language,
         valid_from=str(report.year or ""),
-        metadata={
-            "type": "table",
-            "year": report.year,
-            **report.metadata,
-            "table": {
-                "id": table_id,
-                "title": title,
-                "header": [list(r) for r in header],
-                "rows": [list(r) for r in rows],
-            },
-        },
+        metadata={"type": "table", "year": report.year, **report.metadata, "table": cells},
     )
 
 
 # ── parsed JSON ───────────────────────────────────────────────────────────────────────────────────
+
+
+Metrics = dict[str, object] | list[object] | None  # nested in any way
 
 
 class Row(msgspec.Struct):
@@ -143,7 +157,7 @@ class Parsed(msgspec.Struct):
     title: str = ""
     city: str = ""
     year: int | None = None
-    metrics: dict[str, Any] | list[Any] | None = None
+    metrics: Metrics = None
 
 
 def _read_parsed(path: Path, name: str, options: Options) -> Iterator[Document | Problem]:
@@ -155,46 +169,52 @@ def _read_parsed(path: Path, name: str, options: Options) -> Iterator[Document |
     except msgspec.ValidationError as error:
         yield Problem(code="bad-record", where=str(path), reason=f"not a parsed report: {error}")
         return
-    words = " ".join(
-        text for page in parsed.pages for section in page.sections for text in section.paragraphs
-    )
-    language = str(options.get("language") or detect(words) or "fi")
-    title = parsed.title or name
-    metadata = (
-        {"city": parsed.city, "metrics": parsed.metrics}
-        if parsed.metrics
-        else {"city": parsed.city}
-    )
+    sections = [section for page in parsed.pages for section in page.sections]
+    words = " ".join(text for section in sections for text in section.paragraphs)
     report = Source(
-        name, title, parsed.year, language, {"city": parsed.city} if parsed.city else {}
+        id=name,
+        title=parsed.title or name,
+        year=parsed.year,
+        language=str(options.get("language") or detect(words) or "fi"),
+        metadata={"city": parsed.city} if parsed.city else {},
     )
     for page in parsed.pages:
         yield from _parsed_page(report, page)
     if parsed.metrics:
-        yield Document(
-            id=f"{name}:metrics",
-            title=f"{title} – tunnusluvut",
-            text="\n".join(_metric_lines(parsed.metrics)),
-            locator=Locator(doc_id=name, table="metrics"),
-            language=language,
-            metadata={"type": "metrics", "year": parsed.year, **metadata},
-        )
+        yield _metrics_document(report, parsed)
+
+
+def _metrics_document(report: Source, parsed: Parsed) -> Document:
+    return Document(
+        id=f"{report.id}:metrics",
+        title=f"{report.title} – tunnusluvut",
+        text="\n".join(_metric_lines(parsed.metrics)),
+        locator=Locator(doc_id=report.id, table="metrics"),
+        language=report.language,
+        metadata={
+            "type": "metrics",
+            "year": parsed.year,
+            "city": parsed.city,
+            "metrics": parsed.metrics,
+        },
+    )
 
 
 def _parsed_page(report: Source, page: ParsedPage) -> Iterator[Document]:
-    counts: Counter[str] = Counter()
-    for section, trail in _nested(page.sections, ()):
-        title = " / ".join((*trail, section.title))
-        if section.paragraphs:
-            counts["section"] += 1
-            yield _section(
-                report, page.page_num, counts["section"], title, "\n".join(section.paragraphs)
-            )
-        for table in section.tables:
-            counts["table"] += 1
+    sections = 0
+    tables = 0
+    for parsed, trail in _nested(page.sections, ()):
+        title = " / ".join((*trail, parsed.title))
+        if parsed.paragraphs:
+            sections += 1
+            text = "\n".join(parsed.paragraphs)
+            yield _section_document(report, Section(page.page_num, sections, title, text))
+        for table in parsed.tables:
+            tables += 1
             rows = [["" if cell is None else str(cell) for cell in row.cells] for row in table.rows]
             header = [table.header] if table.header else []
-            yield _table(report, page.page_num, counts["table"], title, table.title, header, rows)
+            cells = TableText(page.page_num, tables, title, table.title, header, rows)
+            yield _table_document(report, cells)
 
 
 def _nested(
@@ -205,7 +225,7 @@ def _nested(
         yield from _nested(section.subsections, (*trail, section.title))
 
 
-def _metric_lines(metrics: Any, name: str = "") -> Iterator[str]:
+def _metric_lines(metrics: object, name: str = "") -> Iterator[str]:
     if isinstance(metrics, dict):
         for key, value in metrics.items():
             yield from _metric_lines(value, f"{name} {key}".strip())
@@ -230,28 +250,21 @@ def _read_pdf(path: Path, name: str, options: Options) -> Iterator[Document | Pr
     except OSError as error:
         yield unreadable(path, error)
         return
-    pages: list[Page] = []
-    for number in range(1, opened.pages + 1):
-        page = opened.page(number)
-        pages.append(page)
+    pages = list(opened)
+    for page in pages:
         if not page.lines and page.images:
-            where = f"{path}: page {number}"
-            yield Problem(
-                code="no-text-layer",
-                where=where,
-                reason="the page is an image without a text layer; run OCR",
-            )
+            where = f"{path}: page {page.number}"
+            reason = "the page is an image without a text layer; run OCR"
+            yield Problem(code="no-text-layer", where=where, reason=reason)
     running = _running_lines(pages)
     words = " ".join(line.text for page in pages[:30] for line in page.lines)
-    year = re.search(r"(?<!\d)(?:19|20)\d\d(?!\d)", name) or re.search(
-        r"(?<!\d)(?:19|20)\d\d(?!\d)", words[:400]
-    )
+    year = _YEAR.search(name) or _YEAR.search(words[:400])
     report = Source(
-        name,
-        str(options.get("title") or name),
-        int(year[0]) if year else None,
-        str(options.get("language") or detect(words)),
-        {"pages": opened.pages},
+        id=name,
+        title=str(options.get("title") or name),
+        year=int(year[0]) if year else None,
+        language=str(options.get("language") or detect(words)),
+        metadata={"pages": opened.pages},
     )
     section = ""
     for page in pages:
@@ -279,10 +292,10 @@ def _without(page: Page, running: set[str]) -> Page:
 
 
 def _pdf_page(report: Source, page: Page, section: str) -> tuple[list[Document], str]:
-    """The sections and tables of a page; a section goes on until the next heading, over page
-    ends."""
+    """The sections and tables of a page, and the section it ends in; a section goes on until the
+    next heading, over page ends."""
     tables = find_tables(page)
-    starts = {table.first: number for number, table in enumerate(tables, start=1)}
+    numbers = {table.first: number for number, table in enumerate(tables, start=1)}
     inside = {line for table in tables for line in range(table.first, table.last + 1)}
     documents: list[Document] = []
     texts: list[str] = []
@@ -292,23 +305,16 @@ def _pdf_page(report: Source, page: Page, section: str) -> tuple[list[Document],
         nonlocal count
         if texts:
             count += 1
-            documents.append(_section(report, page.number, count, section, _prose(texts)))
+            text = _prose(texts)
+            documents.append(_section_document(report, Section(page.number, count, section, text)))
             texts.clear()
 
     for index, line in enumerate(page.lines):
-        if index in starts:
-            table = tables[starts[index] - 1]
-            documents.append(
-                _table(
-                    report,
-                    page.number,
-                    starts[index],
-                    section,
-                    table.title,
-                    table.header,
-                    table.rows,
-                )
-            )
+        if index in numbers:
+            number = numbers[index]
+            table = tables[number - 1]
+            cells = TableText(page.number, number, section, table.title, table.header, table.rows)
+            documents.append(_table_document(report, cells))
         elif index not in inside:
             if _is_heading(line, page):
                 close()
@@ -321,20 +327,18 @@ def _pdf_page(report: Source, page: Page, section: str) -> tuple[list[Document],
 
 def _is_heading(line: Line, page: Page) -> bool:
     """Larger than the text around it, or bold, short, and numbered or without a full stop."""
-    words = line.text
-    if (
-        len(words) > 110
-        or len(words) < 4
-        or words.endswith((",", ";"))
-        or not re.search(r"[^\W\d]{3}", words)
-    ):
+    text = line.text
+    if not 4 <= len(text) <= 110 or text.endswith((",", ";")):
         return False
-    if line.size >= 1.14 * page.body_size:
+    if not re.search(r"[^\W\d]{3}", text):
+        return False
+    if line.size >= LARGER * page.body_size:
         return True
-    if re.match(r"\d+(?:\.\d+)+\.?\s+[A-ZÅÄÖ]", words) and not words.endswith("."):
-        return len(words) < 80
-    numbered = re.match(r"(?:\d+\.?|[IVX]+)\s+[A-ZÅÄÖ]", words)
-    return line.bold and (bool(numbered) or not words.endswith(".")) and len(words) < 80
+    ends_open = not text.endswith(".")
+    if re.match(r"\d+(?:\.\d+)+\.?\s+[A-ZÅÄÖ]", text) and ends_open:
+        return len(text) < 80
+    is_numbered = bool(re.match(r"(?:\d+\.?|[IVX]+)\s+[A-ZÅÄÖ]", text))
+    return line.bold and (is_numbered or ends_open) and len(text) < 80
 
 
 def _prose(lines: list[str]) -> str:

@@ -2,21 +2,22 @@
 
 The record's own id is the document's id; a record without one is named by its file, with the folder
 before it where two files have the same name. `metadata["numbers"]` are the file numbers the letter
-carries itself, in its heading, its title or its id: what other letters cite it by."""
+carries itself, in its heading, its title or its id: what other letters cite it by.
+"""
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import msgspec
 
 from assay.core.errors import InputError
 from assay.core.files import decode
 from assay.core.types import Document, Locator
-from assay.corpus.importers.jsonl import unreadable
+from assay.corpus.importers.jsonl import as_far_as_it_fits, unreadable
 from assay.corpus.importers.source import Options, Problem, Unit, files_below, path_of
 from assay.law import en
 from assay.law.citation import Scheme
@@ -24,14 +25,6 @@ from assay.law.citation import Scheme
 SCHEME = Scheme(language="en", code="Gov. Code", regulation=r"18\d{3}")
 VERSION = 1
 OPTIONS: tuple[str, ...] = ()
-SECTIONS = (
-    "question",
-    "question_synthetic",
-    "conclusion",
-    "conclusion_synthetic",
-    "facts",
-    "analysis",
-)
 # Where the specification's coverage table finds each of its fields in a document.
 COVERAGE = {
     "sections.question": "fields.question",
@@ -68,9 +61,78 @@ _SENDER = re.compile(
 )  # a memorandum of the Commission's own staff
 _DEAR = re.compile(r"\bDear\b|\bGentlemen\b|\bLadies\b")
 _DATE = re.compile(
-    r"(?:January|February|March|April|May|June|July|August|September|October|November|December)\s+\d{1,2},?\s+\d{4}"
+    r"(?:January|February|March|April|May|June|July|August|September|October|November|December)"
+    r"\s+\d{1,2},?\s+\d{4}"
 )
 _NAME_WORD = re.compile(r"[A-Z][A-Za-z’']+(?:-[A-Z][a-z]+)?")
+_CAPTION_NUMBER = re.compile(r"N[oO]\.?\s*(\d\d-\d{3})(?:-([A-Z]))?")
+
+
+class Content(msgspec.Struct, frozen=True):
+    full_text: str = ""
+
+
+class Sections(msgspec.Struct, frozen=True):
+    question: str = ""
+    question_synthetic: str = ""
+    conclusion: str = ""
+    conclusion_synthetic: str = ""
+    facts: str = ""
+    analysis: str = ""
+
+
+class Embedding(msgspec.Struct, frozen=True):
+    qa_text: str = ""
+    summary: str = ""
+
+
+class Header(msgspec.Struct, frozen=True):
+    """What was read from a letter's heading."""
+
+    document_type: str = ""
+    date: str = ""
+    requestor_name: str = ""
+    requestor_title: str = ""
+    requestor_city: str = ""
+
+
+class Citations(msgspec.Struct, frozen=True):
+    government_code: list[object] = []
+    regulations: list[object] = []
+    prior_opinions: list[object] = []
+    external: list[object] = []
+
+
+class Extraction(msgspec.Struct, frozen=True):
+    method: str = ""
+    quality_score: object = None
+    word_count: object = None
+    page_count: object = None
+
+
+class Classification(msgspec.Struct, frozen=True):
+    topic_primary: str = ""
+    topic_secondary: str = ""
+
+
+class SourceMetadata(msgspec.Struct, frozen=True):
+    title_raw: str = ""
+
+
+class Opinion(msgspec.Struct, frozen=True):
+    """A record, as far as it is read."""
+
+    id: str = ""
+    year: object = None
+    pdf_url: str = ""
+    content: Content = Content()
+    sections: Sections = Sections()
+    embedding: Embedding = Embedding()
+    parsed: Header = Header()
+    citations: Citations = Citations()
+    extraction: Extraction = Extraction()
+    classification: Classification = Classification()
+    source_metadata: SourceMetadata = SourceMetadata()
 
 
 def units(source: str, options: Options) -> list[Unit]:
@@ -79,10 +141,11 @@ def units(source: str, options: Options) -> list[Unit]:
 
 def read(source: str, unit: Unit, options: Options) -> Iterator[Document | Problem]:
     path = path_of(source, unit)
+    content = b""
     try:
-        data = path.read_bytes()
-        decode(data, path)
-        record = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"))
+        content = path.read_bytes()
+        decode(content, path)
+        record = msgspec.json.decode(content.removeprefix(b"\xef\xbb\xbf"))
     except OSError as error:
         yield unreadable(path, error)
         return
@@ -90,108 +153,130 @@ def read(source: str, unit: Unit, options: Options) -> Iterator[Document | Probl
         yield Problem(code="bad-encoding", where=error.where, reason=error.message)
         return
     except (msgspec.DecodeError, RecursionError) as error:
-        reason = "the file is empty" if not data.strip() else f"not valid JSON: {error}"
+        reason = "the file is empty" if not content.strip() else f"not valid JSON: {error}"
         yield Problem(code="bad-json", where=str(path), reason=reason)
         return
     if not isinstance(record, dict) or not isinstance(record.get("content"), dict):
-        yield Problem(
-            code="bad-record", where=str(path), reason="not an opinion: no `content` in the record"
-        )
+        reason = "not an opinion: no `content` in the record"
+        yield Problem(code="bad-record", where=str(path), reason=reason)
         return
-    yield _document(record, unit)
+    yield _document(as_far_as_it_fits(record, Opinion), unit)
 
 
-def _document(record: dict[str, Any], unit: Unit) -> Document:
-    parsed, sections, embedding = (
-        _object(record, key) for key in ("parsed", "sections", "embedding")
-    )
-    text = _text(_object(record, "content").get("full_text"))
-    title = html.unescape(_text(_object(record, "source_metadata").get("title_raw")))
-    fields = {name: _text(sections.get(name)) for name in SECTIONS}
-    fields |= {name: _text(embedding.get(name)) for name in ("qa_text", "summary")}
-    doc_id = _text(record.get("id")) or unit.id
-    metadata = _metadata(record, title, text, doc_id)
+def _document(opinion: Opinion, unit: Unit) -> Document:
+    doc_id = opinion.id or unit.id
+    texts = [*_items(opinion.sections), *_items(opinion.embedding)]
+    header = _own_header(opinion)
+    metadata = _metadata(opinion, header)
     year = metadata.get("year")
     return Document(
         id=doc_id,
-        title=_title(metadata, doc_id),
-        text=text,
-        fields={name: value for name, value in fields.items() if value},
+        title=_title(opinion, header, doc_id),
+        text=opinion.content.full_text,
+        fields={name: str(text) for name, text in texts if text},
         locator=Locator(doc_id=doc_id),
-        citations=_citations(_object(record, "citations")),
+        citations=_citations(opinion.citations),
         language="en",
-        valid_from=_text(parsed.get("date")) or (str(year) if year else ""),
+        valid_from=opinion.parsed.date or (str(year) if year else ""),
         metadata=metadata,
     )
 
 
-def _metadata(record: dict[str, Any], title: str, text: str, doc_id: str) -> dict[str, Any]:
-    parsed, cited, extraction, classes = (
-        _object(record, key) for key in ("parsed", "citations", "extraction", "classification")
-    )
+def _items(struct: msgspec.Struct) -> list[tuple[str, object]]:
+    return [(name, getattr(struct, name)) for name in struct.__struct_fields__]
+
+
+class OwnHeader(NamedTuple):
+    """What a letter says of itself, for others to cite it by."""
+
+    title: str
+    numbers: list[str]
+    title_numbers: list[str]
+    names: list[str]
+    addressed_to: list[str]
+    reported_at: str
+    is_commission_opinion: bool
+    is_request: bool
+
+
+def _own_header(opinion: Opinion) -> OwnHeader:
+    text = opinion.content.full_text
+    title = html.unescape(opinion.source_metadata.title_raw)
     matter = _MATTER.search(text, 0, HEAD)
-    printed = printed_numbers(text, matter)
-    metadata: dict[str, Any] = {
-        "type": _text(parsed.get("document_type")),
-        "year": record.get("year"),
-        "date": _text(parsed.get("date")),
-        "topic_primary": _text(classes.get("topic_primary")),
-        "topic_secondary": _text(classes.get("topic_secondary")),
-        "quality_score": extraction.get("quality_score"),
-        "word_count": extraction.get("word_count"),
-        "page_count": extraction.get("page_count"),
-        "extraction_method": _text(extraction.get("method")),
-        "requestor_name": " ".join(_text(parsed.get("requestor_name")).split()),
-        "requestor_title": " ".join(_text(parsed.get("requestor_title")).split()),
-        "requestor_city": _text(parsed.get("requestor_city")),
-        "title_raw": title,
-        "url": _text(record.get("pdf_url")),
-        "numbers": printed,
-        "title_numbers": _title_numbers(title, record.get("year")),
-        "names": _names(title, _text(parsed.get("requestor_name")), text, matter),
-        "addressed_to": _addressed_to(text),
-        "reported_at": _reported_at(text) if matter or "OPINION" in text[:200] else "",
-        "commission_opinion": bool(matter),
-        "request": _is_request(text),
+    return OwnHeader(
+        title=title,
+        numbers=printed_numbers(text, matter),
+        title_numbers=_title_numbers(title),
+        names=_names(title, opinion.parsed.requestor_name, text, matter),
+        addressed_to=_addressed_to(text),
+        reported_at=_reported_at(text) if matter or "OPINION" in text[:200] else "",
+        is_commission_opinion=bool(matter),
+        is_request=_is_request(text),
+    )
+
+
+def _metadata(opinion: Opinion, header: OwnHeader) -> dict[str, object]:
+    metadata: dict[str, object] = {
+        "type": opinion.parsed.document_type,
+        "year": opinion.year,
+        "date": opinion.parsed.date,
+        "topic_primary": opinion.classification.topic_primary,
+        "topic_secondary": opinion.classification.topic_secondary,
+        "quality_score": opinion.extraction.quality_score,
+        "word_count": opinion.extraction.word_count,
+        "page_count": opinion.extraction.page_count,
+        "extraction_method": opinion.extraction.method,
+        "requestor_name": _one_line(opinion.parsed.requestor_name),
+        "requestor_title": _one_line(opinion.parsed.requestor_title),
+        "requestor_city": opinion.parsed.requestor_city,
+        "title_raw": header.title,
+        "url": opinion.pdf_url,
+        "numbers": header.numbers,
+        "title_numbers": header.title_numbers,
+        "names": header.names,
+        "addressed_to": header.addressed_to,
+        "reported_at": header.reported_at,
+        "commission_opinion": header.is_commission_opinion,
+        "request": header.is_request,
     }
-    metadata |= {
-        key: _strings(cited.get(key))
-        for key in ("government_code", "regulations", "prior_opinions", "external")
-    }
+    for name in opinion.citations.__struct_fields__:
+        metadata[name] = _strings(getattr(opinion.citations, name))
     return {key: value for key, value in metadata.items() if value not in (None, "", [], False)}
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def printed_numbers(text: str, matter: re.Match[str] | None = None) -> list[str]:
     """The file numbers in a letter's heading, or in the caption of a Commission opinion."""
     if matter:
-        caption = text[matter.end() : matter.end() + 500]
-        found = re.search(
-            r"N[oO]\.?\s*(\d\d-\d{3})(?:-([A-Z]))?", re.split(r"BY THE COMMISSION", caption)[0]
-        )
-        return [found[1] + (found[2] or "").lower()] if found else []
+        caption = text[matter.end() : matter.end() + 500].split("BY THE COMMISSION")[0]
+        number = _CAPTION_NUMBER.search(caption)
+        return [number[1] + (number[2] or "").lower()] if number else []
     numbers: list[str] = []
     for mark in _OWN.finditer(text[:HEAD]):
         window = text[mark.start() : mark.start() + 220]
         stop = _STOP.search(window, 4)
         window = window[: stop.start()] if stop else window
-        for citation in en.parse(window, SCHEME):
-            if citation.kind == "letter":
-                numbers.append(citation.normal.removeprefix("No. "))
+        numbers += _letters_cited(window)
         if mark[0].lower().startswith(("our", "file")):
-            numbers += [
-                number
-                for number in _BARE.findall(window)
-                if not any(number in other for other in numbers)
-            ]
+            bare = _BARE.findall(window)
+            numbers += [number for number in bare if not any(number in known for known in numbers)]
         if numbers:
             break
     return list(dict.fromkeys(numbers))
 
 
-def _title_numbers(title: str, year: object) -> list[str]:
+def _letters_cited(text: str) -> list[str]:
+    cited = (citation for citation in en.parse(text, SCHEME) if citation.kind == "letter")
+    return [citation.normal.removeprefix("No. ") for citation in cited]
+
+
+def _title_numbers(title: str) -> list[str]:
     """Numbers in the title a site gave the letter: 'A-20-131', '91-506.pdf', '1991-91115-Brokaw,
     Barry'."""
-    numbers = [c.normal.removeprefix("No. ") for c in en.parse(title, SCHEME) if c.kind == "letter"]
+    numbers = _letters_cited(title)
     if named := re.match(r"(\d\d-\d{3}[a-z]?)\.pdf$", title):
         numbers.append(named[1])
     if filed := re.match(r"(?:19|20)(\d\d)-\1(\d{3})\b", title):
@@ -216,13 +301,13 @@ def _names(title: str, requestor: str, text: str, matter: re.Match[str] | None) 
 def _addressed_to(text: str) -> list[str]:
     """The names in the address and the salutation, people and places alike: what a citation may
     call the letter."""
-    date, dear = _DATE.search(text[:HEAD]), _DEAR.search(text[:HEAD])
+    date = _DATE.search(text[:HEAD])
+    dear = _DEAR.search(text[:HEAD])
     if not dear:
         return []
     start = date.end() if date and date.end() < dear.start() else max(0, dear.start() - 300)
-    address = re.split(r"\bR[eE]\s?:|\bRE\b", text[max(start, dear.start() - 400) : dear.start()])[
-        0
-    ]
+    above = text[max(start, dear.start() - 400) : dear.start()]
+    address = re.split(r"\bR[eE]\s?:|\bRE\b", above)[0]
     salutation = text[dear.end() : dear.end() + 60].split("\n")[0]
     words = _NAME_WORD.findall(f"{address} {salutation}")
     return list(dict.fromkeys(word for word in words if len(word) > 2))
@@ -232,47 +317,35 @@ def _is_request(text: str) -> bool:
     """A letter to the Commission has its name in the address, under a date or somebody else's
     letterhead; an answer begins with it."""
     agency, dear, date = (pattern.search(text[:HEAD]) for pattern in (_AGENCY, _DEAR, _DATE))
-    if (
-        not agency
-        or (dear and dear.start() < agency.start())
-        or _SENDER.search(text[: agency.start()])
-    ):
+    if not agency or (dear and dear.start() < agency.start()):
+        return False
+    if _SENDER.search(text[: agency.start()]):
         return False
     return agency.start() > 150 or bool(date and date.start() < agency.start())
 
 
 def _reported_at(text: str) -> str:
-    found = _REPORTED.search(text[:400])
-    return f"{found[1]} FPPC Ops. {found[2]}" if found else ""
+    page = _REPORTED.search(text[:400])
+    return f"{page[1]} FPPC Ops. {page[2]}" if page else ""
 
 
-def _title(metadata: Mapping[str, Any], doc_id: str) -> str:
-    label = LABELS.get(str(metadata.get("type")), "Advice Letter")
-    number = next(iter(metadata.get("numbers", ())), doc_id)
-    name = metadata.get("requestor_name") or next(iter(metadata.get("names", ())), "")
+def _title(opinion: Opinion, header: OwnHeader, doc_id: str) -> str:
+    label = LABELS.get(opinion.parsed.document_type, "Advice Letter")
+    number = next(iter(header.numbers), doc_id)
+    name = _one_line(opinion.parsed.requestor_name) or next(iter(header.names), "")
     return f"{name} {label}, No. {number}".strip()
 
 
-def _citations(cited: Mapping[str, Any]) -> tuple[str, ...]:
+def _citations(cited: Citations) -> tuple[str, ...]:
     """The record's citations, each said in full: a bare '87103(a)' is a section of the code its
     list is named for."""
-    found = [f"Gov. Code § {value}" for value in _strings(cited.get("government_code"))]
-    found += [f"Regulation {value}" for value in _strings(cited.get("regulations"))]
-    found += [f"No. {value}" for value in _strings(cited.get("prior_opinions"))]
-    found += [
-        re.sub(r"\s*\((\d{4})\)\s*", r" (\1) ", value) for value in _strings(cited.get("external"))
-    ]
-    return tuple(found)
+    in_full = [f"Gov. Code § {section}" for section in _strings(cited.government_code)]
+    in_full += [f"Regulation {number}" for number in _strings(cited.regulations)]
+    in_full += [f"No. {number}" for number in _strings(cited.prior_opinions)]
+    for other in _strings(cited.external):
+        in_full.append(re.sub(r"\s*\((\d{4})\)\s*", r" (\1) ", other))
+    return tuple(in_full)
 
 
-def _object(record: Mapping[str, Any], key: str) -> dict[str, Any]:
-    value = record.get(key)
-    return value if isinstance(value, dict) else {}
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _strings(value: object) -> list[str]:
-    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+def _strings(values: list[object]) -> list[str]:
+    return [value for value in values if isinstance(value, str)]

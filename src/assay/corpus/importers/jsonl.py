@@ -1,27 +1,42 @@
-"""Lines of JSON from sources that are not ours: a bad line is a problem to report, and the next
-line is read.
+"""JSON from sources that are not ours: a bad line is a problem to report, and the next is read.
 
-Unlike `assay.files.iter_json_lines`, which refuses a file at its first fault, this reads on.
+Unlike `core.files.iter_json_lines`, which refuses a file at its first fault, this reads on.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 import msgspec
 
-from assay.core.files import MAX_LINE_BYTES
+from assay.core.files import MAX_LINE_BYTES, os_message
 from assay.corpus.importers.source import Problem
 
 T = TypeVar("T")
+S = TypeVar("S", bound=msgspec.Struct)
 
 
-def iter_records(path: Path, type: type[T]) -> Iterator[tuple[str, T | Problem]]:
+def as_far_as_it_fits(record: object, kind: type[S]) -> S:
+    """The fields of a record that are of the kind they should be. Any other is taken for one that
+    is not there: one bad field of somebody else's record is no reason to lose the rest."""
+    given = record if isinstance(record, dict) else {}
+    values: dict[str, object] = {}
+    for field in msgspec.structs.fields(kind):
+        if isinstance(field.type, type) and issubclass(field.type, msgspec.Struct):
+            values[field.name] = as_far_as_it_fits(given.get(field.name), field.type)
+        elif field.name in given:
+            with contextlib.suppress(msgspec.ValidationError):
+                values[field.name] = msgspec.convert(given[field.name], field.type)
+    return kind(**values)
+
+
+def iter_records(path: Path, kind: type[T]) -> Iterator[tuple[str, T | Problem]]:
     """(file:line, record or problem). A line over the limit is skipped without being read into
     memory."""
-    decode = msgspec.json.Decoder(type).decode
+    decode = msgspec.json.Decoder(kind).decode
     for where, line in iter_raw_lines(path):
         if isinstance(line, Problem):
             yield where, line
@@ -33,10 +48,8 @@ def iter_records(path: Path, type: type[T]) -> Iterator[tuple[str, T | Problem]]
         except (msgspec.DecodeError, RecursionError) as error:
             yield where, Problem(code="bad-json", where=where, reason=f"not valid JSON: {error}")
         except UnicodeDecodeError as error:
-            yield (
-                where,
-                Problem(code="bad-encoding", where=where, reason=f"not UTF-8: {error.reason}"),
-            )
+            reason = f"not UTF-8: {error.reason}"
+            yield where, Problem(code="bad-encoding", where=where, reason=reason)
 
 
 def iter_raw_lines(path: Path) -> Iterator[tuple[str, bytes | Problem]]:
@@ -47,12 +60,10 @@ def iter_raw_lines(path: Path) -> Iterator[tuple[str, bytes | Problem]]:
                 number += 1
                 where = f"{path}:{number}"
                 if len(line) > MAX_LINE_BYTES:
-                    size = len(line) + _skip_rest(stream)
-                    limit = MAX_LINE_BYTES // 2**20
-                    reason = f"the line has {size:,} bytes, more than {limit} MiB: this does not look like a line of JSON"
-                    yield where, Problem(code="line-too-long", where=where, reason=reason)
+                    yield where, _overlong(where, len(line) + _skip_rest(stream))
                     continue
-                line = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+                if number == 1:
+                    line = line.removeprefix(b"\xef\xbb\xbf")
                 if line.strip():
                     yield where, line
     except OSError as error:
@@ -62,9 +73,15 @@ def iter_raw_lines(path: Path) -> Iterator[tuple[str, bytes | Problem]]:
 
 
 def unreadable(path: Path, error: OSError) -> Problem:
-    return Problem(
-        code="unreadable", where=str(path), reason=(error.strerror or str(error)).lower()
+    return Problem(code="unreadable", where=str(path), reason=os_message(error))
+
+
+def _overlong(where: str, size: int) -> Problem:
+    limit = f"{MAX_LINE_BYTES // 2**20} MiB"
+    reason = (
+        f"the line has {size:,} bytes, more than {limit}: this does not look like a line of JSON"
     )
+    return Problem(code="line-too-long", where=where, reason=reason)
 
 
 def _skip_rest(stream: BinaryIO) -> int:

@@ -20,14 +20,13 @@ from assay.law.citation import PLAIN
 SCHEME = PLAIN
 VERSION = 1
 OPTIONS = ("query", "map", "language")
+ROWS_AT_A_TIME = 2000
 
 
 def units(source: str, options: Options) -> list[Unit]:
     if not options.get("query"):
-        raise InputError(
-            "no query to read rows from",
-            hint="Give one: --option query='SELECT id, title, text FROM …'.",
-        )
+        hint = "Give one: --option query='SELECT id, title, text FROM …'."
+        raise InputError("no query to read rows from", hint=hint)
     return [Unit(path="query", mtime_ns=-1)]  # the rows may change at any time: always read
 
 
@@ -35,16 +34,15 @@ def read(source: str, unit: Unit, options: Options) -> Iterator[Placed | Problem
     try:
         import psycopg
     except ImportError as error:
-        raise InputError(
-            "reading PostgreSQL needs psycopg", hint="pip install 'assay[postgres]'"
-        ) from error
+        hint = "pip install 'assay[postgres]'"
+        raise InputError("reading PostgreSQL needs psycopg", hint=hint) from error
     mapping: dict[str, str] | None = None
     try:
         with (
             psycopg.connect(source) as connection,
             connection.cursor(name="assay_import") as cursor,
         ):
-            cursor.itersize = 2000
+            cursor.itersize = ROWS_AT_A_TIME
             cursor.execute(str(options["query"]))  # type: ignore[call-overload, unused-ignore]
             columns = [column.name for column in cursor.description or ()]
             for number, values in enumerate(cursor, start=1):
@@ -53,9 +51,8 @@ def read(source: str, unit: Unit, options: Options) -> Iterator[Placed | Problem
                 made = tabular.document(row, mapping, options, f"row {number}")
                 yield made if isinstance(made, Problem) else (f"row {number}", made)
     except psycopg.Error as error:
-        raise InputError(
-            f"PostgreSQL: {str(error).strip()}", hint="Check the address and the query."
-        ) from error
+        message = f"PostgreSQL: {str(error).strip()}"
+        raise InputError(message, hint="Check the address and the query.") from error
 
 
 def plain(value: Any) -> Any:
@@ -69,7 +66,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, (bytes, memoryview)):
         return None
     if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {str(key): plain(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
+        return [plain(inner) for inner in value]
     return value

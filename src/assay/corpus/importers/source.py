@@ -3,7 +3,8 @@
 An importer is one module with `SCHEME` (what its citations leave out), `VERSION` (raised when it
 reads differently), `units(source, options)`, the files to read, and `read(source, unit, options)`,
 a generator of documents and problems; a document may come with where it was read, (file:line,
-document). `OPTIONS` names the options it has; without it any is taken."""
+document). `OPTIONS` names the options it has; without it any is taken.
+"""
 
 from __future__ import annotations
 
@@ -53,6 +54,8 @@ class Unit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Importer(Protocol):
+    """The shape of an importer's module."""
+
     SCHEME: Scheme
     VERSION: int
 
@@ -68,9 +71,8 @@ def refuse_unknown(kind: str, options: Options) -> None:
     known: tuple[str, ...] | None = getattr(importer(kind), "OPTIONS", None)
     for key in options:
         if known is not None and key not in known:
-            hint = (
-                f"Known: {', '.join(known)}." if known else f"The importer {kind!r} has no options."
-            )
+            none = f"The importer {kind!r} has no options."
+            hint = f"Known: {', '.join(known)}." if known else none
             raise InputError(f"unknown option {key!r} for the importer {kind!r}", hint=hint)
 
 
@@ -87,17 +89,11 @@ def files_below(source: str, suffixes: tuple[str, ...]) -> list[Unit]:
         raise InputError("no such file or folder", where=source, hint="Check the path.")
     if root.is_file():
         return [_unit(root, root.name, root.stem)]
-    paths = sorted(
-        path
-        for path in root.rglob("*")
-        if path.suffix.lower() in suffixes and not _hidden(path, root)
-    )
+    fitting = (path for path in root.rglob("*") if path.suffix.lower() in suffixes)
+    paths = sorted(path for path in fitting if not _is_hidden(path, root))
     if not paths:
-        raise InputError(
-            f"no file here ends with {' or '.join(suffixes)}",
-            where=source,
-            hint="Check the path and the kind.",
-        )
+        message = f"no file here ends with {' or '.join(suffixes)}"
+        raise InputError(message, where=source, hint="Check the path and the kind.")
     seen: set[str] = set()
     units = []
     for path in paths:
@@ -121,5 +117,5 @@ def _unit(path: Path, relative: str, name: str) -> Unit:
     return Unit(path=relative, id=name, size=status.st_size, mtime_ns=status.st_mtime_ns)
 
 
-def _hidden(path: Path, root: Path) -> bool:
-    return any(part.startswith(".") for part in path.relative_to(root).parts)
+def _is_hidden(path: Path, root: Path) -> bool:
+    return any(name.startswith(".") for name in path.relative_to(root).parts)

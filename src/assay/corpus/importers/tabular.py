@@ -34,6 +34,8 @@ OPTIONS = ("map", "language", "encoding", "delimiter")
 SUFFIXES = (".jsonl", ".ndjson", ".csv", ".tsv", ".parquet")
 TEXTS = ("id", "title", "text", "language", "valid_from", "valid_to")
 PLACES = ("section", "moment", "page", "table", "row", "version")
+TARGETS = (*TEXTS, *PLACES, "citations", "aliases")
+PARQUET_ROWS = 4096  # read at a time
 OTHER_NAMES = {
     "id": ("id", "_id", "doc_id", "docno", "node_id"),
     "title": ("title", "heading", "name"),
@@ -48,6 +50,9 @@ OTHER_NAMES = {
     "aliases": ("aliases", "case_number"),
 }
 
+Row = dict[str, Any]  # as the table has it
+Rows = Iterator[tuple[str, Row | Problem]]  # with where each was read
+
 
 def units(source: str, options: Options) -> list[Unit]:
     return files_below(source, SUFFIXES)
@@ -55,9 +60,8 @@ def units(source: str, options: Options) -> list[Unit]:
 
 def read(source: str, unit: Unit, options: Options) -> Iterator[Placed | Problem]:
     path = path_of(source, unit)
-    mappings: dict[
-        tuple[str, ...], dict[str, str]
-    ] = {}  # by columns: a line of JSON may leave out what it lacks
+    # by columns: a line of JSON may leave out what it lacks
+    mappings: dict[tuple[str, ...], dict[str, str]] = {}
     readers = {".csv": _read_csv, ".tsv": _read_csv, ".parquet": _read_parquet}
     for where, row in readers.get(path.suffix.lower(), _read_jsonl)(path, options):
         if isinstance(row, Problem):
@@ -70,25 +74,18 @@ def read(source: str, unit: Unit, options: Options) -> Iterator[Placed | Problem
         yield made if isinstance(made, Problem) else (where, made)
 
 
-def field_mapping(
-    row: Mapping[str, Any], options: Options, *, first: bool = True
-) -> dict[str, str]:
+def field_mapping(row: Row, options: Options, *, first: bool = True) -> dict[str, str]:
     """target -> column: what the options say, and well-known column names for the rest. The text
     may be missing from a later row."""
     given = dict(options.get("map") or {})
     for target, column in given.items():
-        if target not in (*TEXTS, *PLACES, "citations", "aliases") and not target.startswith(
-            ("fields.", "metadata.")
-        ):
-            raise InputError(
-                f"a mapping to {target!r}, which a document does not have",
-                hint=f"Known: {', '.join((*TEXTS, *PLACES, 'citations', 'aliases'))}, fields.NAME, metadata.NAME.",
-            )
+        if target not in TARGETS and not target.startswith(("fields.", "metadata.")):
+            message = f"a mapping to {target!r}, which a document does not have"
+            hint = f"Known: {', '.join(TARGETS)}, fields.NAME, metadata.NAME."
+            raise InputError(message, hint=hint)
         if column not in row and (target == "id" or (first and target == "text")):
-            raise InputError(
-                f"no column {column!r} to take the {target} from",
-                hint=f"Columns: {', '.join(row)}.",
-            )
+            message = f"no column {column!r} to take the {target} from"
+            raise InputError(message, hint=f"Columns: {', '.join(row)}.")
     taken = set(given.values())
     for target, names in OTHER_NAMES.items():
         column = next((name for name in names if name in row and name not in taken), None)
@@ -99,65 +96,77 @@ def field_mapping(
 
 
 def document(
-    row: Mapping[str, Any], mapping: Mapping[str, str], options: Options, where: str
+    row: Row, mapping: Mapping[str, str], options: Options, where: str
 ) -> Document | Problem:
-    texts = {name: _text(row.get(mapping.get(name, ""))) for name in TEXTS}
-    if not texts["id"].strip():
-        columns = ", ".join(list(row)[:12])
-        reason = (
-            f"no id: the column {mapping.get('id')!r} is empty"
-            if mapping.get("id")
-            else f"no id among: {columns}"
-        )
-        return Problem(code="no-id", where=where, reason=reason)
-    if isinstance(row.get(mapping.get("text", "")), (dict, list)):
-        kind = "an object" if isinstance(row[mapping["text"]], dict) else "a list"
-        return Problem(code="bad-record", where=where, reason=f"the text is {kind}, not a string")
-    places: dict[str, Any] = {
-        name: _text(row.get(mapping.get(name, ""))) or None for name in PLACES
-    }
-    if places["page"] is not None and not str(places["page"]).isdigit():
-        return Problem(
-            code="bad-record", where=where, reason=f"the page {places['page']!r} is not a number"
-        )
-    places["page"] = int(places["page"]) if places["page"] else None
-    texts["language"] = (
-        texts["language"] or _text(options.get("language")) or detect(texts["text"][:4_000])
+    def column(target: str) -> object:
+        return row.get(mapping.get(target, ""))
+
+    texts = {name: _text(column(name)) for name in TEXTS}
+    places = {name: _text(column(name)) or None for name in PLACES}
+    if (problem := _wrong(row, mapping, texts["id"], places["page"])) is not None:
+        return Problem(code=problem[0], where=where, reason=problem[1])
+    stated = texts["language"] or _text(options.get("language"))
+    texts["language"] = stated or detect(texts["text"][:4_000])
+    page = places.pop("page")
+    fields, metadata = _fields_and_metadata(row, mapping)
+    if aliases := _list(column("aliases")):
+        metadata["aliases"] = aliases
+    return Document(
+        **texts,
+        fields=fields,
+        locator=Locator(doc_id=texts["id"], page=int(page) if page else None, **places),
+        citations=tuple(_list(column("citations"))),
+        metadata=metadata,
     )
+
+
+def _wrong(
+    row: Row, mapping: Mapping[str, str], doc_id: str, page: str | None
+) -> tuple[str, str] | None:
+    """(code, reason) why a row cannot be a document."""
+    if not doc_id.strip():
+        if mapping.get("id"):
+            return "no-id", f"no id: the column {mapping['id']!r} is empty"
+        return "no-id", f"no id among: {', '.join(list(row)[:12])}"
+    text = row.get(mapping.get("text", ""))
+    if isinstance(text, (dict, list)):
+        kind = "an object" if isinstance(text, dict) else "a list"
+        return "bad-record", f"the text is {kind}, not a string"
+    if page is not None and not page.isdigit():
+        return "bad-record", f"the page {page!r} is not a number"
+    return None
+
+
+def _fields_and_metadata(
+    row: Row, mapping: Mapping[str, str]
+) -> tuple[dict[str, str], dict[str, object]]:
+    """What is mapped to fields and metadata, and every column that is not mapped at all. A date and
+    aliases are also kept as they were."""
     used = set(mapping.values()) - {mapping.get("aliases"), mapping.get("valid_from")}
+    fields: dict[str, str] = {}
     metadata = {
         key: value for key, value in row.items() if key not in used and value not in (None, "")
     }
-    fields = {}
     for target, column in mapping.items():
         kind, _, name = target.partition(".")
         if kind == "fields" and _text(row.get(column)):
             fields[name] = _text(row.get(column))
         elif kind == "metadata" and row.get(column) not in (None, ""):
             metadata[name] = row[column]
-    if aliases := _list(row.get(mapping.get("aliases", ""))):
-        metadata["aliases"] = aliases
-    return Document(
-        **texts,
-        fields=fields,
-        locator=Locator(doc_id=texts["id"], **places),
-        citations=tuple(_list(row.get(mapping.get("citations", "")))),
-        metadata=metadata,
-    )
+    return fields, metadata
 
 
-def _read_jsonl(path: Path, options: Options) -> Iterator[tuple[str, dict[str, Any] | Problem]]:
-    yield from iter_records(path, dict[str, Any])
+def _read_jsonl(path: Path, options: Options) -> Rows:
+    yield from iter_records(path, Row)
 
 
-def _read_csv(path: Path, options: Options) -> Iterator[tuple[str, dict[str, Any] | Problem]]:
+def _read_csv(path: Path, options: Options) -> Rows:
     delimiter = _text(options.get("delimiter")) or ("\t" if path.suffix.lower() == ".tsv" else ",")
+    encoding = _text(options.get("encoding")) or "utf-8-sig"
     csv.field_size_limit(MAX_LINE_BYTES)
     number = 1
     try:
-        with path.open(
-            encoding=_text(options.get("encoding")) or "utf-8-sig", newline=""
-        ) as stream:
+        with path.open(encoding=encoding, newline="") as stream:
             rows = csv.reader(stream, delimiter=delimiter, strict=True)
             header = next(rows, None)
             if not header:
@@ -175,27 +184,25 @@ def _read_csv(path: Path, options: Options) -> Iterator[tuple[str, dict[str, Any
         yield str(path), unreadable(path, error)
     except UnicodeDecodeError as error:
         where = f"{path}:{number + 1}"
-        reason = f"not {error.encoding}: byte 0x{error.object[error.start]:02x}; say which with the option `encoding`"
+        byte = f"byte 0x{error.object[error.start]:02x}"
+        reason = f"not {error.encoding}: {byte}; say which with the option `encoding`"
         yield where, Problem(code="bad-encoding", where=where, reason=reason)
     except (csv.Error, LookupError) as error:
-        yield (
-            f"{path}:{number + 1}",
-            Problem(code="bad-csv", where=f"{path}:{number + 1}", reason=str(error)),
-        )
+        where = f"{path}:{number + 1}"
+        yield where, Problem(code="bad-csv", where=where, reason=str(error))
 
 
-def _read_parquet(path: Path, options: Options) -> Iterator[tuple[str, dict[str, Any] | Problem]]:
+def _read_parquet(path: Path, options: Options) -> Rows:
     try:
         frame = pl.scan_parquet(path)
-        rows = frame.select(pl.len()).collect().item()
-        for start in range(0, rows, 4096):
-            for offset, row in enumerate(frame.slice(start, 4096).collect().iter_rows(named=True)):
-                yield f"{path}:row {start + offset + 1}", row
+        height = frame.select(pl.len()).collect().item()
+        for start in range(0, height, PARQUET_ROWS):
+            rows = frame.slice(start, PARQUET_ROWS).collect()
+            for number, row in enumerate(rows.iter_rows(named=True), start=start + 1):
+                yield f"{path}:row {number}", row
     except (OSError, pl.exceptions.PolarsError) as error:
-        yield (
-            str(path),
-            Problem(code="unreadable", where=str(path), reason=f"not readable Parquet: {error}"),
-        )
+        reason = f"not readable Parquet: {error}"
+        yield str(path), Problem(code="unreadable", where=str(path), reason=reason)
 
 
 def _text(value: object) -> str:
@@ -207,7 +214,8 @@ def _text(value: object) -> str:
 
 
 def _list(value: object) -> list[str]:
-    """A list, or a text with one item between semicolons or pipes."""
+    """A list, or a text with semicolons, pipes or line ends between its entries."""
     if isinstance(value, (list, tuple)):
-        return [_text(item) for item in value if _text(item)]
-    return [part.strip() for part in re.split(r"[;|\n]", _text(value)) if part.strip()]
+        return [_text(entry) for entry in value if _text(entry)]
+    entries = re.split(r"[;|\n]", _text(value))
+    return [entry.strip() for entry in entries if entry.strip()]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.language.queries import normal_query, row_key
+from assay.law.queries import normal_query, row_key
 
 
 @pytest.mark.parametrize(

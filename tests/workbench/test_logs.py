@@ -1,25 +1,21 @@
-"""The service: files in, verbs, files out."""
+"""`assay logs`: files in, feedback and forgetting."""
 
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from assay.core.errors import InputError
 from assay.corpus.build import import_corpus
 from assay.store import Store
 from assay.telemetry.recorder import Recorder, Recording
-from assay.workbench.backlog import backlog
 from assay.workbench.corpora import document
-from assay.workbench.gold import bootstrap_gold, gold_list
-from assay.workbench.health import diagnostics
+from assay.workbench.gold import bootstrap_gold
 from assay.workbench.logs import import_decisions, import_searches, purge
-from assay.workbench.opening import Service, gold_path, open_service
-from assay.workbench.review import evidence, queue
+from assay.workbench.opening import Service
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -112,32 +108,6 @@ def test_an_age_that_cannot_be(service: Service, tmp_path: Path, days: float) ->
         Recorder(lambda: service.store, Recording(retention_days=days))
 
 
-def test_evidence_under_every_spelling(service: Service, tmp_path: Path) -> None:
-    spelt = {'תב"ע': ["a"], "תב״ע": ["b"]}
-    made = [{"at": "2026-05-01", "query": query, "results": docs} for query, docs in spelt.items()]
-    import_searches(service, lines(tmp_path / "log.jsonl", *made))
-    import_decisions(
-        service, lines(tmp_path / "d.jsonl", {"id": "D", "at": "2026-05-03", "cites": ["a", "b"]})
-    )
-    bootstrap_gold(service, tmp_path / "gold-set.jsonl")
-    found = evidence(service, queue(service).items[0])
-    assert [(one.doc_id, [sign.decision_id for sign in one.decisions]) for one in found] == [
-        ("a", ["D"]),
-        ("b", ["D"]),
-    ]
-
-
-def test_a_set_is_listed_once(in_folder: Path) -> None:
-    (in_folder / "gold-set.jsonl").write_text(
-        '{"id":"g001","query":"q","relevant_case_law_ids":["a"]}\n'
-    )
-    (in_folder / "assay.toml").write_text(
-        '[gold.ours]\npath = "gold-set.jsonl"\n[engines.e]\nengine = "bm25"\n'
-    )
-    with open_service(gold=[Path("gold-set.jsonl")]) as service:
-        assert list(service.gold_sets) == ["ours"]
-
-
 def test_citations_in_the_text_of_a_decision(store: Store, home: Path, tmp_path: Path) -> None:
     """The citation is parsed and resolved by the citation code; what names no document is
     counted."""
@@ -177,80 +147,3 @@ def test_retention_is_recorded(service: Service, tmp_path: Path) -> None:
     ]
     with pytest.raises(InputError, match="not an age in days"):
         purge(service, older_than_days=-1)
-
-
-def test_recency_counts_from_now(service: Service, tmp_path: Path) -> None:
-    old, new = (NOW - timedelta(days=days) for days in (90, 3))
-    import_searches(
-        service,
-        lines(
-            tmp_path / "log.jsonl",
-            {"at": old.isoformat(), "query": "old", "results": ["a"]},
-            {"at": new.isoformat(), "query": "new", "results": ["a"]},
-        ),
-    )
-    import_decisions(
-        service, lines(tmp_path / "d.jsonl", {"id": "D", "at": "2026-05-31", "cites": ["a"]})
-    )
-    assert bootstrap_gold(service, tmp_path / "gold-set.jsonl", recent_days=30).added == 1
-    with pytest.raises(InputError, match="minimum support"):
-        bootstrap_gold(service, tmp_path / "gold-set.jsonl", min_support=0)
-
-
-@pytest.fixture
-def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("ASSAY_STORE", raising=False)
-    monkeypatch.delenv("ASSAY_HOME", raising=False)
-    return tmp_path
-
-
-def test_a_gold_set_under_another_name_than_its_file(in_folder: Path) -> None:
-    """The store knows a set by its file, people by the name in assay.toml: both lead to it."""
-    (in_folder / "assay.toml").write_text(
-        '[gold.precedents]\npath = "gold-set.jsonl"\n[engines.e]\nrun = "x.json"\n'
-    )
-    with open_service() as service:
-        import_searches(
-            service,
-            lines(in_folder / "log.jsonl", {"at": "2026-05-01", "query": "q", "results": ["a"]}),
-        )
-        import_decisions(
-            service, lines(in_folder / "d.jsonl", {"id": "D", "at": "2026-05-03", "cites": ["a"]})
-        )
-        bootstrap_gold(service, gold_path(service, "precedents"))
-        item = queue(service, gold="precedents").items[0]
-        assert gold_path(service, item.gold) == gold_path(service, "precedents")
-        assert (
-            backlog(service, gold="precedents").pending_review
-            == backlog(service, gold="gold-set").pending_review
-            == 1
-        )
-
-
-def test_opening_needs_nothing(in_folder: Path) -> None:
-    with open_service() as service:
-        assert diagnostics(service).status == "ok"
-        assert gold_list(service) == []
-    assert (in_folder / ".assay" / "assay.db").exists()
-
-
-def test_engines_are_probed_on_request(in_folder: Path) -> None:
-    (in_folder / "broken.py").write_text(
-        "class Engine:\n    def search(self, query, top_k):\n        raise OSError('down')\n"
-    )
-    (in_folder / "assay.toml").write_text(
-        '[gold.g]\npath = "g.jsonl"\n[engines.broken]\nsearch_module = "broken"\n'
-        '[engines.saved]\nrun = "none.json"\n'
-    )
-    with open_service(recording=Recording()) as service:
-        shown = msgspec.to_builtins(diagnostics(service))
-        assert shown["engines"]["engines"]["broken"] == {"status": "not probed"}
-        found = msgspec.to_builtins(diagnostics(service, probe=True))
-        assert found["status"] == "degraded"
-        assert found["engines"]["engines"]["broken"] == {
-            "status": "failed",
-            "error": "OSError: down",
-        }
-        assert found["engines"]["engines"]["saved"]["status"] == "failed"
-        assert "g.jsonl" in gold_list(service)[0].error

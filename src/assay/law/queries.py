@@ -1,0 +1,81 @@
+"""When two people typed the same query: one form for all spellings of it, in any script, with care
+for Hebrew and Finnish. Only what people vary without meaning anything is removed; words are never
+stemmed. A section that is named is one section however it is written: `kuntalain 110.3 §` and
+`KuntaL 110 § 3 mom.` are one query, and so are `§ 12` and `12 §`."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+
+from assay.language import hebrew
+from assay.law.citation import Citation
+from assay.law.places import citations_of_sections, reading
+
+_ACUTE = str.maketrans("´", "'")  # its compatibility form is a space and an accent
+_SECTION_SIGN = re.compile(r"\s*(§+)\s*")
+# Quotation marks around words; between Hebrew letters they are gershayim and part of a number.
+_QUOTES = re.compile('(?<![א-ת])["“”„«»]|["“”„«»](?![א-ת])')
+_ROUNDS = 10
+
+
+@lru_cache(maxsize=65536)
+def normal_query(text: str) -> str:
+    """The key queries are grouped by. Idempotent; empty when there is nothing to search for."""
+    normal = _words(_sections_in_one_form(_folded(text)))
+    # Without its punctuation a text may read as a section that it was not before, "110, a §" for
+    # one. What comes out must read as itself.
+    for _ in range(_ROUNDS):
+        again = _words(_sections_in_one_form(normal))
+        if again == normal:
+            break
+        normal = again
+    return normal
+
+
+def row_key(query: str, corpus: str) -> str:
+    """What makes two gold rows the same row. A tab, since no normal query has one."""
+    return f"{corpus.strip()}\t{normal_query(query)}"
+
+
+def _folded(text: str) -> str:
+    """Small letters, without unseen signs and vowel points. Marks of other scripts stay: in Finnish
+    ä is a letter, not an a with dots."""
+    seen = (sign for sign in text.translate(_ACUTE) if not _is_unseen(sign))
+    folded = unicodedata.normalize("NFKC", hebrew.without_points("".join(seen))).casefold()
+    return hebrew.without_points(unicodedata.normalize("NFKC", folded))
+
+
+def _is_unseen(sign: str) -> bool:
+    return unicodedata.category(sign) in ("Cf", "Cs")
+
+
+def _sections_in_one_form(folded: str) -> str:
+    text = " ".join(_QUOTES.sub(" ", folded).split())
+    pieces, at = [], 0
+    for citation in citations_of_sections(text):
+        pieces += [text[at : citation.start], _one_form(citation)]
+        at = citation.end
+    return "".join((*pieces, text[at:]))
+
+
+def _one_form(citation: Citation) -> str:
+    """The normal form; an English section with its sign behind it, as in Finnish."""
+    if citation.language != "en" or citation.kind != "statute" or "to" in citation.parts:
+        return citation.normal.casefold()
+    cited = reading(citation)
+    return " ".join(filter(None, (cited.law, f"{cited.section} §", cited.moment, cited.item)))
+
+
+def _words(text: str) -> str:
+    plain = hebrew.QUOTES_IN_WORD.sub("", text).translate(hebrew.FINALS)
+    spaced = unicodedata.normalize("NFC", _SECTION_SIGN.sub(r" \1 ", plain))
+    return " ".join("".join(map(_word_or_space, spaced)).split())
+
+
+def _word_or_space(sign: str) -> str:
+    """Letters, numbers, their marks and currencies; and the two signs that carry meaning in a legal
+    query."""
+    category = unicodedata.category(sign)
+    return sign if category[0] in "LNM" or category == "Sc" or sign in "§%" else " "

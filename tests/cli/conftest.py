@@ -1,0 +1,3 @@
+from stores import migrated_file, postgres_server, postgres_url, store, store_url
+
+__all__ = ["migrated_file", "postgres_server", "postgres_url", "store", "store_url"]

@@ -1,0 +1,110 @@
+"""The test table: how people write a section, and what every reader must make of it.
+
+A row is (written, language of the corpus it is asked of, what it names). A field left out is empty.
+Where several sections are named, `names` has several; a reader that wants one refuses them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from assay.law.places import Cited
+
+
+class Row(NamedTuple):
+    written: str
+    language: str
+    names: tuple[Cited, ...]
+
+
+def fi(written: str, *names: Cited) -> Row:
+    return Row(written, "fi", names)
+
+
+def he(written: str, *names: Cited) -> Row:
+    return Row(written, "he", names)
+
+
+def en(written: str, *names: Cited) -> Row:
+    return Row(written, "en", names)
+
+
+KUNTALAKI, OYL, KPL = "kuntalaki", "osakeyhtiölaki", "kirjanpitolaki"
+PLANNING = "חוק התכנון והבנייה"
+
+TABLE = [
+    # Finnish: the sign or the word, before or after, with or without a space
+    *(fi(written, Cited("110")) for written in ("110 §", "110§", "§110", "§ 110", "110 §:ssä")),
+    *(fi(written, Cited("110a")) for written in ("110 a §", "110a §", "110 A §", "§ 110 a")),
+    *(fi(written, Cited("148")) for written in ("148 pykälä", "pykälä 148", "148. pykälä")),
+    *(fi(written, Cited("12")) for written in ("12 §", "§ 12")),
+    # the moment: after a dot, in words, short
+    *(
+        fi(written, Cited("110", "3"))
+        for written in (
+            *("110.3 §", "110 §:n 3 momentti", "110 §:n 3 momentissa", "110 § 3 mom."),
+            *("110 § 3 mom", "110 §, 3 mom."),
+        )
+    ),
+    *(fi(written, Cited("110a", "3")) for written in ("110 a.3 §", "110 a §:n 3 momentti")),
+    *(fi(written, Cited("12", "2")) for written in ("12.2 §", "12 § 2 mom.")),
+    fi("148 pykälän 2 momentti", Cited("148", "2")),
+    fi("110 a §:n 3 momentin 2 kohta", Cited("110a", "3", item="2")),
+    # the law: in any case, by number, short
+    fi("kuntalain 129.1 §", Cited("129", "1", law=KUNTALAKI)),
+    fi("kuntalain 129 §:n 1 momentti", Cited("129", "1", law=KUNTALAKI)),
+    fi("Kuntalaki 110 a §", Cited("110a", law=KUNTALAKI)),
+    fi("kuntalain § 110", Cited("110", law=KUNTALAKI)),
+    fi("Kuntalaki (410/2015) 110 a §", Cited("110a", law=KUNTALAKI, law_id="410/2015")),
+    fi("410/2015 110 §", Cited("110", law_id="410/2015")),
+    *(
+        fi(written, Cited("110", "3", law=KUNTALAKI))
+        for written in ("KuntaL 110.3 §", "KuntaL 110.3")
+    ),
+    fi("KuntaL:n 110 §", Cited("110", law=KUNTALAKI)),
+    # the chapter: in words or by a colon
+    fi("6 luku 21 §", Cited("21", chapter="6")),
+    fi("6 luvun 21 §:n 1 momentti", Cited("21", "1", chapter="6")),
+    fi("6:21 §", Cited("21", chapter="6")),
+    *(fi(written, Cited("21", "1", "6", OYL)) for written in ("OYL 6:21.1", "OYL 6:21.1 §")),
+    *(fi(written, Cited("21", "", "6", OYL)) for written in ("OYL 6:21", "OYL 6 luku 21 §")),
+    fi("osakeyhtiölain 6 luvun 21 §:n 1 momentti", Cited("21", "1", "6", OYL)),
+    *(fi(written, Cited("1", "", "3", KPL)) for written in ("KPL 3:1", "kpl 3:1", "KPL 3:1 §")),
+    # lists and ranges
+    fi("110 ja 111 §", Cited("110"), Cited("111")),
+    fi("110 a ja 111 §", Cited("110a"), Cited("111")),
+    fi("110.3 ja 111.1 §", Cited("110", "3"), Cited("111", "1")),
+    fi("110–112 §", Cited("110", to="112")),
+    fi("110 §:n 2 ja 3 momentti", Cited("110", "2"), Cited("110", "3")),
+    fi("110 §:n 1–3 momentti", Cited("110", "1–3")),
+    # Hebrew: short and long, any geresh, brackets, letters as numbers, schedules, laws
+    *(he(written, Cited("12")) for written in ("סעיף 12", "ס' 12", "ס׳ 12", "ס’ 12", "סע' 12")),
+    *(he(written, Cited("12", "א")) for written in ("סעיף 12(א)", "סעיף 12 (א)", "ס׳ 12(א)")),
+    *(he(written, Cited("12")) for written in ('סעיף י"ב', "סעיף י״ב", "סעיף י”ב")),
+    he("סעיף ה'", Cited("5")),
+    he("סעיף 12א", Cited("12א")),
+    he("סעיף 12א(ב)(1)", Cited("12א", "ב", item="1")),
+    he("בסעיף 197", Cited("197")),
+    he("תקנה 5", Cited("5")),
+    he("סעיף 4(5) לתוספת השלישית", Cited("4", "5", schedule="3")),
+    he("סעיף 197 לחוק התכנון והבנייה", Cited("197", law=PLANNING)),
+    he("סעיפים 4(5) ו-4(7)", Cited("4", "5"), Cited("4", "7")),
+    # English: the dot is part of the number
+    *(en(written, Cited("1090")) for written in ("Section 1090", "section 1090", "§ 1090")),
+    *(en(written, Cited("87103", "a")) for written in ("Sec. 87103(a)", "Section 87103(a)")),
+    en("Section 87103(a)(1)", Cited("87103", "a", item="1")),
+    *(
+        en(written, Cited("18702.2"))
+        for written in ("Reg. 18702.2", "Regulation 18702.2", "§ 18702.2")
+    ),
+    en("Regulation 18702.2(a)(1)", Cited("18702.2", "a", item="1")),
+    en("Government Code section 87100", Cited("87100", law="Gov. Code")),
+    en("Gov. Code § 87103(a)", Cited("87103", "a", law="Gov. Code")),
+    en("Sections 87100 and 87103", Cited("87100"), Cited("87103")),
+    en("Sections 87100 through 87105", Cited("87100", to="87105")),
+]
+ONE = [row for row in TABLE if len(row.names) == 1 and row.names[0].is_one]
+SEVERAL = [row for row in TABLE if row not in ONE]
+
+
+def ids(rows: list[Row]) -> list[str]:
+    return [row.written for row in rows]

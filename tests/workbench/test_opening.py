@@ -1,0 +1,89 @@
+"""What a service is opened with: a store, gold sets by name, a configuration."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from assay.corpus.build import import_corpus
+from assay.store import Store
+from assay.workbench.backlog import backlog
+from assay.workbench.gold import bootstrap_gold, gold_list
+from assay.workbench.health import diagnostics
+from assay.workbench.logs import import_decisions, import_searches
+from assay.workbench.opening import Service, gold_path, open_service
+from assay.workbench.review import queue
+
+NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
+SAMPLES = Path(__file__).parents[2] / "samples"
+
+
+@pytest.fixture
+def service(store: Store, tmp_path: Path) -> Service:
+    return Service(store=store, home=tmp_path / "home", clock=lambda: NOW)
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("home")
+    import_corpus(
+        "jsonl", SAMPLES / "he" / "precedents.jsonl", name="precedent_library", home=folder
+    )
+    return folder
+
+
+def lines(path: Path, *rows: object) -> Path:
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+    return path
+
+
+@pytest.fixture
+def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("ASSAY_STORE", raising=False)
+    monkeypatch.delenv("ASSAY_HOME", raising=False)
+    return tmp_path
+
+
+def test_a_set_is_listed_once(in_folder: Path) -> None:
+    (in_folder / "gold-set.jsonl").write_text(
+        '{"id":"g001","query":"q","relevant_case_law_ids":["a"]}\n'
+    )
+    (in_folder / "assay.toml").write_text(
+        '[gold.ours]\npath = "gold-set.jsonl"\n[engines.e]\nengine = "bm25"\n'
+    )
+    with open_service(gold=[Path("gold-set.jsonl")]) as service:
+        assert list(service.gold_sets) == ["ours"]
+
+
+def test_a_gold_set_under_another_name_than_its_file(in_folder: Path) -> None:
+    """The store knows a set by its file, people by the name in assay.toml: both lead to it."""
+    (in_folder / "assay.toml").write_text(
+        '[gold.precedents]\npath = "gold-set.jsonl"\n[engines.e]\nrun = "x.json"\n'
+    )
+    with open_service() as service:
+        import_searches(
+            service,
+            lines(in_folder / "log.jsonl", {"at": "2026-05-01", "query": "q", "results": ["a"]}),
+        )
+        import_decisions(
+            service, lines(in_folder / "d.jsonl", {"id": "D", "at": "2026-05-03", "cites": ["a"]})
+        )
+        bootstrap_gold(service, gold_path(service, "precedents"))
+        item = queue(service, gold="precedents").items[0]
+        assert gold_path(service, item.gold) == gold_path(service, "precedents")
+        assert (
+            backlog(service, gold="precedents").pending_review
+            == backlog(service, gold="gold-set").pending_review
+            == 1
+        )
+
+
+def test_opening_needs_nothing(in_folder: Path) -> None:
+    with open_service() as service:
+        assert diagnostics(service).status == "ok"
+        assert gold_list(service) == []
+    assert (in_folder / ".assay" / "assay.db").exists()
