@@ -25,7 +25,7 @@ def test_an_expected_hit_in_the_top_k_passes() -> None:
 def test_the_defaults_are_the_suites() -> None:
     found = outcome(question(expected_any=[S110]), *(hit(n, 1) for n in range(1, 6)), hit(110, 3))
     assert (found.checks.k, found.checks.min_score) == (5, 0.60)
-    assert (found.passed, found.failure, found.found and found.found.rank) == (False, "below_k", 6)
+    assert (found.passed, found.failure, found.placed and found.placed.rank) == (False, "below_k", 6)
 
 
 def test_a_score_under_the_minimum_does_not_pass_but_its_rank_is_told() -> None:
@@ -36,8 +36,8 @@ def test_a_score_under_the_minimum_does_not_pass_but_its_rank_is_told() -> None:
         0.0,
         "low_score",
     )
-    assert found.found is not None
-    assert (found.found.rank, found.found.score) == (2, 0.59)
+    assert found.placed is not None
+    assert (found.placed.rank, found.placed.score) == (2, 0.59)
     assert "rank 2" in found.reason
     assert "0.59" in found.reason
 
@@ -113,7 +113,7 @@ def test_evidence_must_stand_in_the_text_of_the_hit() -> None:
     good = hit(110, 3, text="Alijäämän kattamisesta neljän vuoden aikana.")
     assert outcome(asked, good).passed
     bad = outcome(asked, hit(110, 3, text="Jotain muuta."))
-    assert (bad.failure, bad.found and bad.found.rank) == ("evidence", 1)
+    assert (bad.failure, bad.placed and bad.placed.rank) == ("evidence", 1)
     assert "alijäämä, vuosi" in bad.reason
     assert outcome(asked, hit(110, 3)).failure == "evidence"
     assert outcome(asked, hit(110, 3, title="Alijäämä ja vuosi")).failure == "evidence", (

@@ -111,16 +111,16 @@ def _is_golden(raw: Mapping[str, object]) -> bool:
 
 def _prepared(raw: Mapping[str, object]) -> JsonObject:
     """With slices together, and without the parts that a file leaves empty."""
-    found = dict(_collected(raw))
+    parts = dict(_collected(raw))
     for name in ("intervals", "n", "baseline"):
-        if name in found:
-            found[name] = _with_slices(found[name])
+        if name in parts:
+            parts[name] = _with_slices(parts[name])
     empty = [
         name
         for name in ("baseline", "verdict", "recorded", "robustness", "n", "failures")
-        if not found.get(name)
+        if not parts.get(name)
     ]
-    return {key: value for key, value in found.items() if key not in empty}
+    return {key: value for key, value in parts.items() if key not in empty}
 
 
 def _given(raw: Mapping[str, object], **changed: object) -> JsonObject:

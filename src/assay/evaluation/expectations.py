@@ -12,6 +12,7 @@ from assay.evaluation.golden_checks import checks_of
 from assay.language.terms import contains_term
 from assay.law.matching import (
     EXPECTATION_KEYS,
+    Fields,
     Place,
     in_force,
     label,
@@ -25,7 +26,7 @@ KNOWN_KEYS = EXPECTATION_KEYS | {"evidence", "note", "notes", "section_title"}
 
 def check_expectations(
     gold: GoldSet,
-    known_locators: Iterable[Mapping[str, Any] | Locator] | None = None,
+    known_locators: Iterable[Fields | Locator] | None = None,
     *,
     file: str = "",
 ) -> list[Finding]:
@@ -38,24 +39,24 @@ def check_expectations(
     which the set was read."""
     corpus = _Corpus(known_locators) if known_locators is not None else None
     known = set(gold.query_ids)
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for number, query in enumerate(gold.queries):
         if query.extra.get("parent") in known:
             continue  # variants expect what their parents do
         try:
-            found += _findings(query, corpus)
+            findings += _findings(query, corpus)
         except InputError as error:
             place = error.where.removeprefix(f"{query.id}: ")
             at = f"{file or gold.name}: $[{number}].{place} ({query.id})"
             raise InputError(error.message, where=at, hint=error.hint) from error
-    return found
+    return findings
 
 
 class _Corpus:
     """The places of a corpus, by section (or page, or neither), so that a lookup reads a few of
     them."""
 
-    def __init__(self, locators: Iterable[Mapping[str, Any] | Locator]) -> None:
+    def __init__(self, locators: Iterable[Fields | Locator]) -> None:
         self._places: dict[str, list[tuple[Place, str]]] = {}
         self._every: list[tuple[Place, str]] = []
         for parts in locators:
@@ -120,7 +121,7 @@ def _findings(query: Query, corpus: _Corpus | None) -> Iterator[Finding]:
         yield from _against_corpus(query, expected, corpus)
 
 
-def _stated(query: Query) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _stated(query: Query) -> Iterator[tuple[str, Fields]]:
     for check in ("expected_any", "expected_none", "confusion"):
         stated = query.checks.get(check)
         for number, parts in enumerate(stated if isinstance(stated, list) else ()):
@@ -128,18 +129,16 @@ def _stated(query: Query) -> Iterator[tuple[str, Mapping[str, Any]]]:
                 yield f"{check}[{number}]", parts
 
 
-def _against_corpus(
-    query: Query, expected: list[Mapping[str, Any]], corpus: _Corpus
-) -> Iterator[Finding]:
+def _against_corpus(query: Query, expected: list[Fields], corpus: _Corpus) -> Iterator[Finding]:
     checks = checks_of(query)
     every = [corpus.at(place) for place in checks.expected]
-    found = [
+    in_force_at = [
         [there for there in at if not checks.as_of or in_force(there[0], checks.as_of)]
         for at in every
     ]
-    for number, (parts, there) in enumerate(zip(expected, found, strict=True)):
+    for number, (parts, there) in enumerate(zip(expected, in_force_at, strict=True)):
         if not there:
-            level = "flag" if any(found) else "error"
+            level = "flag" if any(in_force_at) else "error"
             code, lacks = (
                 ("not-in-force", f"was not in force on {checks.as_of}")
                 if every[number]

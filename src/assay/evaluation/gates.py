@@ -26,31 +26,31 @@ from assay.core.results import (
     Check,
     Gate,
     GoldenResults,
-    GradedEntry,
     GradedResults,
     MeasureLine,
-    Metrics,
     Results,
     Status,
     Verdict,
     worst,
 )
-from assay.evaluation import statistics
+from assay.evaluation.gate_values import (
+    ALIASES,
+    LATENCY,
+    golden_figure,
+    interval_of,
+    judged_share,
+    measure_line,
+    members,
+    moves_of,
+    spread_of,
+    values_of,
+)
 from assay.evaluation.golden_figures import FIGURES, RATES
-from assay.evaluation.measures import parse_measure
 
 BOUNDS = ("minimum", "maximum", "below")
 EVIDENCE = ("min_judged", "min_queries")
-SLICES = ("type", "topic", "category", "corpus", "practice_area", "language")
 ROUNDING = 1e-9  # a mean of 0.6 can be a little less in floating point
 
-# Latencies by the name gates know them by: of a graded receipt, and as figures of golden sets.
-LATENCY = {"latency_mean": "mean", "latency_p50": "p50", "latency_p95": "p95", "latency_max": "max"}
-ALIASES = {
-    "latency_mean": "avg_latency_ms",
-    "latency_p50": "p50_latency_ms",
-    "latency_p95": "p95_latency_ms",
-}
 SHARES = frozenset((*RATES, "mrr_at_k", "recall_at_k"))
 GRADED_ONLY = ("min_judged", "significance")
 
@@ -276,18 +276,6 @@ def _golden_doubts(gate: Gate, results: GoldenResults, measure: str) -> Iterator
         yield f"{n} questions, {gate.min_queries} needed"
 
 
-def golden_figure(results: Results | None, part: str, measure: str) -> float | None:
-    """A figure of a golden set, overall or of a slice such as `category:loans`."""
-    if results is None:
-        return None
-    kind, _, name = part.partition(":")
-    figures: Metrics = results.overall
-    if part != "overall":
-        figures = results.slices.get(kind, {}).get(name, {})
-    value = figures.get(measure)
-    return None if value is None else float(value)
-
-
 def _slice_name(gate: Gate) -> str:
     return "" if gate.slice == "overall" else gate.slice
 
@@ -334,7 +322,7 @@ def _graded_reading(gate: Gate, results: GradedResults, asked: _Asked) -> _Readi
         value = getattr(times, LATENCY[gate.measure]) if times is not None else None
         return _mean_reading(gate, title, value, [])
     line = measure_line(gate, results)
-    rows = _rows(gate, results, line.key)
+    rows = values_of(gate, results, line.key)
     if gate.max_drop is not None:
         reading = _drop_reading(gate, title, line.key, asked)
     else:
@@ -358,14 +346,14 @@ def _mean_reading(gate: Gate, title: str, value: float | None, rows: list[float]
         return _Reading(title=title, said="", value=None, holds=False, missing="there is no value")
     limits = [name for name in BOUNDS if getattr(gate, name) is not None]
     wanted = " and ".join(LIMITS[name].format(getattr(gate, name)) for name in limits)
-    spread = " ms" if gate.measure in LATENCY else _spread(gate, rows)
+    spread = " ms" if gate.measure in LATENCY else spread_of(gate, rows)
     said = f"{title}: {value:.4g}{spread}, {wanted or 'enough evidence'} wanted"
     return _Reading(title=title, said=said, value=value, holds=_inside(gate, value), rows=rows)
 
 
 def _drop_reading(gate: Gate, title: str, key: str, asked: _Asked) -> _Reading:
     """The fall against the baseline, over the queries both have."""
-    moves = _moves(gate, asked.results, asked.baseline, key)
+    moves = moves_of(gate, asked.results, asked.baseline, key)
     missing = asked.no_comparison() or ("" if moves else "no query in common with the baseline")
     if missing:
         return _Reading(title=title, said="", value=None, holds=False, missing=missing)
@@ -373,72 +361,11 @@ def _drop_reading(gate: Gate, title: str, key: str, asked: _Asked) -> _Reading:
     way = "down" if change < 0 else "up"
     moved = f"{way} {abs(change):.4f}" if round(change, 4) else "unchanged"
     said = (
-        f"{title}: {moved} against the baseline{_spread(gate, moves)}, "
+        f"{title}: {moved} against the baseline{spread_of(gate, moves)}, "
         f"at most {allowed:g} down allowed"
     )
     holds = change >= -allowed - ROUNDING
     return _Reading(title=title, said=said, value=change, holds=holds, rows=moves)
-
-
-def measure_line(gate: Gate, results: GradedResults) -> MeasureLine:
-    """What the receipt says of the gate's measure, which it names by key or in any spelling."""
-    lines = {line.key: line for line in results.receipt.measures}
-    lines |= {line.measure: line for line in results.receipt.measures}
-    if gate.measure in lines:
-        return lines[gate.measure]
-    keys = dict.fromkeys((*(line.key for line in lines.values()), *LATENCY))
-    known = f"They have {', '.join(keys)}; `measures` of the gold set asks for more."
-    try:
-        text = str(parse_measure(gate.measure))
-    except InputError as error:
-        raise InputError(f"gate on {gate.measure}: {error.message}", hint=known) from error
-    if text not in lines:
-        raise InputError(f"gate on {gate.measure}: the results do not have it", hint=known)
-    return lines[text]
-
-
-def members(gate: Gate, results: GradedResults) -> list[GradedEntry]:
-    """The queries of the gate's slice."""
-    if gate.slice == "overall":
-        return results.per_query
-    kind, _, name = gate.slice.partition(":")
-    inside = [entry for entry in results.per_query if name and entry.in_slice(kind) == name]
-    if not inside:
-        known = dict.fromkeys(
-            f"{kind}:{entry.in_slice(kind)}"
-            for kind in SLICES
-            for entry in results.per_query
-            if entry.in_slice(kind)
-        )
-        raise InputError(
-            f"gate on slice {gate.slice!r}: no query is in it",
-            hint=f"There are {', '.join(list(known)[:20]) or 'no slices in this set'}.",
-        )
-    return inside
-
-
-def _rows(gate: Gate, results: GradedResults, key: str) -> list[float]:
-    values = (entry.metrics.get(key) for entry in members(gate, results))
-    return [value for value in values if value is not None]
-
-
-def _moves(gate: Gate, results: Results, baseline: Results | None, key: str) -> list[float]:
-    """The change of each query that both have."""
-    if not isinstance(results, GradedResults) or baseline is None:
-        return []
-    then = {entry.query_id: entry.metrics.get(key) for entry in baseline.per_query}
-    return [
-        now - before
-        for entry in members(gate, results)
-        if (now := entry.metrics.get(key)) is not None
-        and (before := then.get(entry.query_id)) is not None
-    ]
-
-
-def too_few(gate: Gate, results: GradedResults) -> bool:
-    """Whether the gate waits for more queries."""
-    n = len(_rows(gate, results, measure_line(gate, results).key))
-    return gate.min_queries is not None and n < gate.min_queries
 
 
 def _graded_doubts(gate: Gate, results: GradedResults, line: MeasureLine, n: int) -> Iterator[str]:
@@ -447,36 +374,10 @@ def _graded_doubts(gate: Gate, results: GradedResults, line: MeasureLine, n: int
         yield f"{n} queries, {gate.min_queries} needed"
     if gate.min_judged is not None:
         cutoff = line.cutoff or 10
-        shares = [_judged_share(entry, cutoff) for entry in members(gate, results)]
+        shares = [judged_share(entry, cutoff) for entry in members(gate, results)]
         share = float(np.mean(shares)) if shares else 0.0
         if share < gate.min_judged:
             yield f"{share:.0%} of the top {cutoff} is judged, {gate.min_judged:.0%} needed"
-
-
-def _judged_share(entry: GradedEntry, cutoff: int) -> float:
-    top = entry.grades[:cutoff]
-    return sum(grade is not None for grade in top) / len(top) if top else 0.0
-
-
-# ── how sure a mean is ────────────────────────────────────────────────────────────────────────────
-
-
-def _interval(gate: Gate, rows: Sequence[float]) -> tuple[float, float] | None:
-    """The interval of the mean at the gate's level; there is none with fewer than two queries."""
-    column = np.array(rows, np.float64).reshape(-1, 1)
-    interval = statistics.mean_intervals(column, level=1 - (gate.significance or 0.05))[0]
-    if interval.low is None or interval.high is None:
-        return None
-    return interval.low, interval.high
-
-
-def _spread(gate: Gate, rows: Sequence[float]) -> str:
-    """How sure a figure is, for the message."""
-    between = _interval(gate, rows)
-    if between is None:
-        return ""
-    level = 100 * (1 - (gate.significance or 0.05))
-    return f" ({level:g}% interval {between[0]:.4g} to {between[1]:.4g})"
 
 
 def _unsure(gate: Gate, rows: Sequence[float]) -> Iterator[str]:
@@ -486,25 +387,10 @@ def _unsure(gate: Gate, rows: Sequence[float]) -> Iterator[str]:
         return
     bounds = [gate.minimum, gate.maximum, gate.below]
     bounds = [-gate.max_drop] if gate.max_drop is not None else bounds
-    between = _interval(gate, rows)
+    between = interval_of(gate, rows)
     if between is None:
         yield f"{len(rows)} queries give no interval"
         return
     low, high = between[0] + ROUNDING, between[1] - ROUNDING
     if any(bound is not None and low < bound < high for bound in bounds):
         yield "the bound is inside the interval"
-
-
-def margins(
-    gate: Gate, results: GradedResults, baseline: Results | None = None
-) -> tuple[float, float]:
-    """How far the value must lie above a bound, and below it, for the interval to be clear of
-    it."""
-    key = measure_line(gate, results).key
-    is_drop = gate.max_drop is not None and baseline is not None
-    rows = _moves(gate, results, baseline, key) if is_drop else _rows(gate, results, key)
-    between = _interval(gate, rows) if gate.significance is not None else None
-    if between is None:
-        return 0.0, 0.0
-    mean = float(np.mean(rows))
-    return mean - between[0], between[1] - mean

@@ -17,6 +17,7 @@ from assay.core.types import GoldSet, Hit, Query, QueryResult, Run
 from assay.language.terms import contains_term, has_words
 from assay.law.matching import (
     NOWHERE,
+    Fields,
     Locate,
     Place,
     hit_fields,
@@ -98,7 +99,7 @@ class Ranked:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What one question came to. `first_rank` is the first accepted hit; `found` the first hit at
+    """What one question came to. `first_rank` is the first accepted hit; `placed` the first hit at
     an expected place, accepted or not, in the top k or below it."""
 
     query: Query
@@ -109,7 +110,7 @@ class Outcome:
     reason: str = ""
     first_rank: int | None = None
     recall: float | None = None
-    found: Ranked | None = None
+    placed: Ranked | None = None
     negative: Ranked | None = None
     negative_violated: bool = False
     confused: bool | None = None
@@ -158,7 +159,7 @@ def checks_of(query: Query, *, k: int | None = None, min_score: float | None = N
     )
 
 
-def _places(query: Query, check: str, stated: Sequence[Mapping[str, Any]]) -> tuple[Place, ...]:
+def _places(query: Query, check: str, stated: Sequence[Fields]) -> tuple[Place, ...]:
     """A place that states nothing, or what cannot be read, would never be met, and as a negative or
     a trap never fail."""
     for number, parts in enumerate(stated):
@@ -244,14 +245,14 @@ def check(
     every = tuple(_rank(checks, rank, hit, locate) for rank, hit in enumerate(result.hits, start=1))
     top = every[: checks.k]
     first = next((ranked for ranked in top if ranked.accepted), None)
-    found = first or next((ranked for ranked in every if ranked.expected), None)
+    placed = first or next((ranked for ranked in every if ranked.expected), None)
     negative = (
         next((ranked for ranked in top if ranked.negative), None) if not result.abstained else None
     )
     abstained = result.abstained or not any(
         r.hit.score is None or r.score >= checks.min_score for r in top
     )
-    facts = _Facts(checks, top, first, found, negative, abstained)
+    facts = _Facts(checks, top, first, placed, negative, abstained)
     failure = facts.failure()
     return Outcome(
         query=query,
@@ -262,7 +263,7 @@ def check(
         reason=facts.reason(failure),
         first_rank=first.rank if first else None,
         recall=facts.recall(),
-        found=found,
+        placed=placed,
         negative=negative,
         negative_violated=facts.negative_violated,
         confused=facts.confused,
@@ -329,13 +330,13 @@ class _Facts:
     checks: Checks
     top: tuple[Ranked, ...]
     first: Ranked | None
-    found: Ranked | None
+    placed: Ranked | None
     negative: Ranked | None
     abstained: bool
 
     @property
-    def found_in_top(self) -> bool:
-        return self.found is not None and self.found.rank <= self.checks.k
+    def placed_in_top(self) -> bool:
+        return self.placed is not None and self.placed.rank <= self.checks.k
 
     @property
     def negative_violated(self) -> bool:
@@ -343,7 +344,9 @@ class _Facts:
         expected or found."""
         if self.negative is None:
             return False
-        return not self.found_in_top or self.found is None or self.negative.rank < self.found.rank
+        return (
+            not self.placed_in_top or self.placed is None or self.negative.rank < self.placed.rank
+        )
 
     @property
     def confused(self) -> bool | None:
@@ -382,15 +385,15 @@ class _Facts:
     def _missed(self) -> str:
         if not self.checks.expected:
             return "" if self.checks.traps else "nothing_expected"
-        if self.found is not None and self.found_in_top:
-            return self.found.problem
+        if self.placed is not None and self.placed_in_top:
+            return self.placed.problem
         if not self.top:
             return "empty"
         if self.confused:
             return "confusion"
         if self.near_miss:
             return "near_miss"
-        return "below_k" if self.found is not None else "not_found"
+        return "below_k" if self.placed is not None else "not_found"
 
     def recall(self) -> float | None:
         """The share of the expected places that an accepted hit in the top k stands at."""
@@ -409,16 +412,16 @@ class _Facts:
                 if self.checks.must_abstain
                 else "nothing that must not come is there"
             )
-        top, found = (self.top[0] if self.top else None), self.found
+        top, placed = (self.top[0] if self.top else None), self.placed
         expected = " or ".join(label(place) for place in self.checks.expected)
         return FAILURES[failure].format(
             expected=expected,
             instead=f" instead of {expected}" if expected else "",
             top=label(top.place) if top else "",
             top_score=f"{top.score:.3g}" if top else "",
-            found=label(found.place) if found else "",
-            rank=found.rank if found else "",
-            score=f"{found.score:.3g}" if found else "",
+            found=label(placed.place) if placed else "",
+            rank=placed.rank if placed else "",
+            score=f"{placed.score:.3g}" if placed else "",
             negative=label(self.negative.place) if self.negative else "",
             negative_rank=self.negative.rank if self.negative else "",
             terms=", ".join(

@@ -200,7 +200,7 @@ def _failures(outcomes: Iterable[Outcome]) -> dict[str, int]:
 
 def entry(outcome: Outcome) -> GoldenEntry:
     """One question with its answer, and why it passed or failed."""
-    query, checks, first, answer = outcome.query, outcome.checks, outcome.found, outcome.result
+    query, checks, first, answer = outcome.query, outcome.checks, outcome.placed, outcome.result
     stated = {key: value for key, value in query.checks.items() if key != "expected_any"}
     return GoldenEntry(
         query_id=query.id,

@@ -14,7 +14,7 @@ from assay.core.files import read_json
 from assay.core.results import Results
 from assay.core.results_file import from_json
 from assay.core.runs import run_from_results
-from assay.core.types import Hit, QueryResult, Run
+from assay.core.types import Hit, JsonObject, QueryResult, Run
 from assay.formats.schema import complaint, describe, expect, id_of, unique
 
 NOT_OURS = (
@@ -39,11 +39,11 @@ OWN_FIELDS = ("doc_id", "score", "title", "text", "match")
 def read_run(path: Path) -> Run:
     """The ranked ids by query. Hits may be strings, or objects with an id (`doc_id`, `id`,
     `opinion_id`, `node_id`)."""
-    data, results = _read(path)
-    receipt = data.get("receipt")
+    saved, results = _read(path)
+    receipt = saved.get("receipt")
     searched = receipt.get("corpus_fingerprint") if isinstance(receipt, dict) else None
     return run_from_results(
-        _engine(data, path), results, **({"corpus_fingerprint": searched} if searched else {})
+        _engine(saved, path), results, **({"corpus_fingerprint": searched} if searched else {})
     )
 
 
@@ -62,33 +62,33 @@ def read_answers(path: Path) -> tuple[str, list[QueryResult]]:
 
     Reads `per_query` of a results file and `results` of the golden suite's runner. A hit listed
     twice stays twice, so that ranks are those of the file."""
-    data, results = _read(path)
-    return _engine(data, path), results
+    saved, results = _read(path)
+    return _engine(saved, path), results
 
 
-def _read(path: Path) -> tuple[dict[str, Any], list[QueryResult]]:
-    data: dict[str, Any] = expect(read_json(path), dict, path, "$", "an object")
-    key = "per_query" if "per_query" in data else "results"
-    if key not in data:
+def _read(path: Path) -> tuple[JsonObject, list[QueryResult]]:
+    saved: JsonObject = expect(read_json(path), dict, path, "$", "an object")
+    key = "per_query" if "per_query" in saved else "results"
+    if key not in saved:
         raise InputError(
             "the key per_query is missing", where=f"{path}: $", hint="Is this a results file?"
         )
     seen: set[str] = set()
     results = []
-    for index, raw in enumerate(expect(data[key], list, path, f"$.{key}", "an array")):
+    for index, raw in enumerate(expect(saved[key], list, path, f"$.{key}", "an array")):
         at = f"$.{key}[{index}]"
         result = _read_result(expect(raw, dict, path, at, "an object"), path, at)
         unique(result.query_id, seen, path, at, "query")
         results.append(result)
-    return data, results
+    return saved, results
 
 
-def _engine(data: dict[str, Any], path: Path) -> str:
-    engine = data.get("engine")
+def _engine(saved: JsonObject, path: Path) -> str:
+    engine = saved.get("engine")
     return engine if isinstance(engine, str) else path.stem
 
 
-def _read_result(raw: dict[str, Any], path: Path, at: str) -> QueryResult:
+def _read_result(raw: JsonObject, path: Path, at: str) -> QueryResult:
     query_id = raw.get("query_id", raw.get("id"))
     if not isinstance(query_id, str):
         raise InputError(
@@ -124,9 +124,9 @@ def _read_hit(hit: Any, path: Path, at: str) -> Hit:
     if isinstance(hit, dict) and (doc_id := _doc_id(hit)):
         score = _number(hit.get("score"))
         if hit.get("score") is not None and (score is None or not math.isfinite(score)):
-            found = describe(hit["score"])
+            given = describe(hit["score"])
             raise InputError(
-                f"the score is {found}, expected a number", where=f"{path}: {at}.score"
+                f"the score is {given}, expected a number", where=f"{path}: {at}.score"
             )
         return Hit(
             doc_id=id_of(doc_id, path, at),
@@ -138,7 +138,7 @@ def _read_hit(hit: Any, path: Path, at: str) -> Hit:
     raise InputError(f"expected a document id, got {describe(hit)}", where=f"{path}: {at}")
 
 
-def _doc_id(hit: dict[str, Any]) -> str:
+def _doc_id(hit: JsonObject) -> str:
     """The id; a hit without one is named by the place it states (law:section:moment)."""
     for key in ID_KEYS:
         if isinstance(hit.get(key), str | int) and hit[key] != "":
@@ -150,7 +150,7 @@ def _doc_id(hit: dict[str, Any]) -> str:
     )
 
 
-def _carried(fields: dict[str, Any]) -> dict[str, Any]:
+def _carried(fields: JsonObject) -> JsonObject:
     """Where a hit keeps what else its source said."""
     return {"metadata": fields} if fields else {}
 

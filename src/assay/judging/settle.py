@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import msgspec
 
 from assay.core.results import Check, GradedEntry, GradedResults, Pair, Results, Verdict
-from assay.evaluation import gates
+from assay.evaluation.gate_values import LATENCY, margins, measure_line, members, too_few
 from assay.judging.next import Decision, next_to_judge
 
 Key = tuple[str, str]  # (query, document)
@@ -44,10 +44,10 @@ def _settling(check: Check, results: GradedResults, baseline: Results | None) ->
     """The judgments expected to settle one gate: first those that make the sign sure, then, where a
     share of judged hits is demanded, as many as it takes."""
     gate = check.gate
-    if gate.measure in gates.LATENCY or gates.too_few(gate, results):
+    if gate.measure in LATENCY or too_few(gate, results):
         return []  # no judgment makes more queries
-    line = gates.measure_line(gate, results)
-    entries = gates.members(gate, results)
+    line = measure_line(gate, results)
+    entries = members(gate, results)
     decisions: list[Decision] = []
     if gate.max_drop is not None and isinstance(baseline, GradedResults):
         decisions.append(
@@ -59,7 +59,7 @@ def _settling(check: Check, results: GradedResults, baseline: Results | None) ->
         if bound is not None and gate.max_drop is None:
             decisions.append(next_to_judge(entries, measure=line.measure, threshold=bound))
     chosen: dict[Key, Pair] = {}
-    clear = gates.margins(gate, results, baseline)
+    clear = margins(gate, results, baseline)
     for decision in decisions:
         for pair in _until_told(decision, float(check.value or 0), clear):
             chosen[pair.query_id, pair.doc_id] = pair

@@ -7,7 +7,7 @@ import difflib
 import re
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import msgspec
 
@@ -152,6 +152,10 @@ def _check_names(config: Config, path: Path) -> None:
                 )
 
 
-def _absolute(item: Any, folder: Path, *keys: str) -> Any:
-    changes = {key: str(folder / getattr(item, key)) for key in keys if getattr(item, key)}
-    return msgspec.structs.replace(item, **changes)
+Table = TypeVar("Table", GoldConfig, EngineConfig)
+
+
+def _absolute(table: Table, folder: Path, *keys: str) -> Table:
+    """With the paths under these keys made absolute."""
+    paths = {key: str(folder / getattr(table, key)) for key in keys if getattr(table, key)}
+    return msgspec.structs.replace(table, **paths)

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -39,7 +38,7 @@ from assay.evaluation.graded import default_measures, graded_results
 from assay.evaluation.measures import parse_measures
 from assay.formats.results_json import read_answers
 from assay.judging.settle import with_judgments
-from assay.law.matching import close_versions, document_fields
+from assay.law.matching import Fields, close_versions, document_fields
 from assay.workbench.baseline import against, read_baseline, stale_reason
 from assay.workbench.config import EngineConfig
 from assay.workbench.outputs import refuse_output
@@ -283,7 +282,7 @@ def _unseen_evidence(gold: GoldSet) -> Iterable[str]:
         yield f"{who} for evidence, and the hits have no text to find it in; give --corpus"
 
 
-def _known_places(request: ScoreRequest) -> Mapping[str, Any]:
+def _known_places(request: ScoreRequest) -> Mapping[str, Fields]:
     """What every document of the corpus is, so that a hit with only an id can be placed."""
     source = request.choice.searched
     every = documents(source) if source else ()

@@ -1,0 +1,143 @@
+"""What a gate reads: a figure of a golden set, the values of a measure on a graded one, and how
+sure their mean is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from assay.core.errors import InputError
+from assay.core.results import Gate, GradedEntry, GradedResults, MeasureLine, Metrics, Results
+from assay.evaluation import statistics
+from assay.evaluation.measures import parse_measure
+
+SLICES = ("type", "topic", "category", "corpus", "practice_area", "language")
+
+# Latencies by the name gates know them by: of a graded receipt, and as figures of golden sets.
+LATENCY = {"latency_mean": "mean", "latency_p50": "p50", "latency_p95": "p95", "latency_max": "max"}
+ALIASES = {
+    "latency_mean": "avg_latency_ms",
+    "latency_p50": "p50_latency_ms",
+    "latency_p95": "p95_latency_ms",
+}
+
+
+# ── a golden set ──────────────────────────────────────────────────────────────────────────────────
+
+
+def golden_figure(results: Results | None, part: str, measure: str) -> float | None:
+    """A figure of a golden set, overall or of a slice such as `category:loans`."""
+    if results is None:
+        return None
+    kind, _, name = part.partition(":")
+    figures: Metrics = results.overall
+    if part != "overall":
+        figures = results.slices.get(kind, {}).get(name, {})
+    value = figures.get(measure)
+    return None if value is None else float(value)
+
+
+# ── a graded set ──────────────────────────────────────────────────────────────────────────────────
+
+
+def measure_line(gate: Gate, results: GradedResults) -> MeasureLine:
+    """What the receipt says of the gate's measure, which it names by key or in any spelling."""
+    lines = {line.key: line for line in results.receipt.measures}
+    lines |= {line.measure: line for line in results.receipt.measures}
+    if gate.measure in lines:
+        return lines[gate.measure]
+    keys = dict.fromkeys((*(line.key for line in lines.values()), *LATENCY))
+    known = f"They have {', '.join(keys)}; `measures` of the gold set asks for more."
+    try:
+        text = str(parse_measure(gate.measure))
+    except InputError as error:
+        raise InputError(f"gate on {gate.measure}: {error.message}", hint=known) from error
+    if text not in lines:
+        raise InputError(f"gate on {gate.measure}: the results do not have it", hint=known)
+    return lines[text]
+
+
+def members(gate: Gate, results: GradedResults) -> list[GradedEntry]:
+    """The queries of the gate's slice."""
+    if gate.slice == "overall":
+        return results.per_query
+    kind, _, name = gate.slice.partition(":")
+    inside = [entry for entry in results.per_query if name and entry.in_slice(kind) == name]
+    if not inside:
+        known = dict.fromkeys(
+            f"{kind}:{entry.in_slice(kind)}"
+            for kind in SLICES
+            for entry in results.per_query
+            if entry.in_slice(kind)
+        )
+        raise InputError(
+            f"gate on slice {gate.slice!r}: no query is in it",
+            hint=f"There are {', '.join(list(known)[:20]) or 'no slices in this set'}.",
+        )
+    return inside
+
+
+def values_of(gate: Gate, results: GradedResults, key: str) -> list[float]:
+    values = (entry.metrics.get(key) for entry in members(gate, results))
+    return [value for value in values if value is not None]
+
+
+def moves_of(gate: Gate, results: Results, baseline: Results | None, key: str) -> list[float]:
+    """The change of each query that both have."""
+    if not isinstance(results, GradedResults) or baseline is None:
+        return []
+    then = {entry.query_id: entry.metrics.get(key) for entry in baseline.per_query}
+    return [
+        now - before
+        for entry in members(gate, results)
+        if (now := entry.metrics.get(key)) is not None
+        and (before := then.get(entry.query_id)) is not None
+    ]
+
+
+def too_few(gate: Gate, results: GradedResults) -> bool:
+    """Whether the gate waits for more queries."""
+    n = len(values_of(gate, results, measure_line(gate, results).key))
+    return gate.min_queries is not None and n < gate.min_queries
+
+
+def judged_share(entry: GradedEntry, cutoff: int) -> float:
+    top = entry.grades[:cutoff]
+    return sum(grade is not None for grade in top) / len(top) if top else 0.0
+
+
+# ── how sure a mean is ────────────────────────────────────────────────────────────────────────────
+
+
+def interval_of(gate: Gate, rows: Sequence[float]) -> tuple[float, float] | None:
+    """The interval of the mean at the gate's level; there is none with fewer than two queries."""
+    column = np.array(rows, np.float64).reshape(-1, 1)
+    interval = statistics.mean_intervals(column, level=1 - (gate.significance or 0.05))[0]
+    if interval.low is None or interval.high is None:
+        return None
+    return interval.low, interval.high
+
+
+def spread_of(gate: Gate, rows: Sequence[float]) -> str:
+    """How sure a figure is, for the message."""
+    between = interval_of(gate, rows)
+    if between is None:
+        return ""
+    level = 100 * (1 - (gate.significance or 0.05))
+    return f" ({level:g}% interval {between[0]:.4g} to {between[1]:.4g})"
+
+
+def margins(
+    gate: Gate, results: GradedResults, baseline: Results | None = None
+) -> tuple[float, float]:
+    """How far the value must lie above a bound, and below it, for the interval to be clear of
+    it."""
+    key = measure_line(gate, results).key
+    is_drop = gate.max_drop is not None and baseline is not None
+    rows = moves_of(gate, results, baseline, key) if is_drop else values_of(gate, results, key)
+    between = interval_of(gate, rows) if gate.significance is not None else None
+    if between is None:
+        return 0.0, 0.0
+    mean = float(np.mean(rows))
+    return mean - between[0], between[1] - mean
