@@ -14,6 +14,7 @@ from assay.reports.words import LANGUAGES
 from assay.workbench.outputs import refuse_output
 
 WITHOUT_COMPARISON = (".csv", ".xml")
+WITHOUT_CHANGES = (*WITHOUT_COMPARISON, ".tex")  # of golden sets
 
 
 def report_file(
@@ -35,6 +36,12 @@ def report_file(
             hint="Leave --against out, or write .html, .md or .tex.",
         )
     results = read_results(results_file)
+    is_golden = isinstance(results, GoldenResults)
+    if against is not None and is_golden and output.suffix in WITHOUT_CHANGES:
+        raise UsageError(
+            f"a {output.suffix} report has no comparison",
+            hint="Write .md or .html, or leave --against out.",
+        )
     if against is None:
         report = view(results, language=language)
     else:
