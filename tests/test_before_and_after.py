@@ -90,8 +90,8 @@ ALLOWED = [
     Allowed("run-golden-json", "stdout.json", ONE_DECIDE, r"(verdict) = null", r'\1 = "{}"'),
     Allowed("*-fi*", "*.md", ONE_DECIDE, r"not measured", "inconclusive"),
     Allowed("*-fi*", "*.html", ONE_DECIDE, r"not measured", "inconclusive"),
-    Allowed("*-fi*", "*.html", ONE_DECIDE, r"^SKIPPED$", "INCONCLUSIVE"),
     Allowed("*-fi*", "*.html", ONE_DECIDE, r'class="skipped"', 'class="inconclusive"'),
+    Allowed("*-fi*", "*.html", ONE_DECIDE, r"^SKIPPED$", "INCONCLUSIVE"),
     # The card on the terminal.
     Allowed("score-fi-*", "terminal", ONE_TABLE, after=r"^\w+ abstentions? .*%"),
     Allowed("run-golden", "terminal", ONE_TABLE, after=r"^\w+ abstentions? .*%"),

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import argparse
 import logging
-import time
 from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
 import torch
-from batches import Pairs, agreement
-from encoder import Optimiser, Texts, Tokens, embed, embed_all, half_precision, make_model
+from batches import Pairs
+from encoder import Texts, Tokens, embed, embed_all, half_precision, make_model
+from loop import encoded, train_for
 from opinions import read_opinions
 from similarity import citation_matrix, count_terms, lsa
 from torch import Tensor
@@ -81,12 +81,8 @@ def train_first(pairs: Pairs, args: argparse.Namespace) -> np.ndarray:
         pairs.alike[span] += 0.5 * np.maximum(
             0, vectors[pairs.cand[span]] @ vectors[pairs.doc[query]]
         )
-    optimiser = Optimiser(model, args.rate)
-    batches = pairs.batches(BATCH)
-    begun = time.monotonic()
-    step = 0
-    while (progress := (time.monotonic() - begun) / args.seconds) < 1:
-        queries = next(batches)
+
+    def loss_of(queries: np.ndarray) -> Tensor:
         drawn = [draw(pairs, query) for query in queries]
         rows = torch.from_numpy(np.stack([example[1] for example in drawn])).to(device)
         teacher = torch.from_numpy(np.stack([example[2] for example in drawn])).to(device)
@@ -94,19 +90,10 @@ def train_first(pairs: Pairs, args: argparse.Namespace) -> np.ndarray:
         with half_precision(device):
             asked = embed(model, [pairs.texts.queries[query] for query in queries], device)
             documents = embed(model, [view for example in drawn for view in example[0]], device)
-        loss = list_loss(asked @ documents.T * args.scale, teacher, rows, sources, base)
-        optimiser.step(loss, progress)
-        step += 1
-        if step % 200 == 0:
-            log.info("step %d, %.0f%%, loss %.4f", step, 100 * progress, loss.item())
-    documents = embed_all(model, pairs.texts.index, device).cpu().numpy()
-    asked = embed_all(model, [pairs.texts.queries[query] for query in pairs.validation], device)
-    log.info(
-        "%d steps, agreement with its teacher %.4f",
-        step,
-        agreement(pairs, documents, asked.cpu().numpy()),
-    )
-    return documents
+        return list_loss(asked @ documents.T * args.scale, teacher, rows, sources, base)
+
+    steps = train_for(model, args.seconds, args.rate, pairs.batches(BATCH), loss_of)
+    return encoded(model, pairs, steps, device)
 
 
 def main() -> None:

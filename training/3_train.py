@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import argparse
 import logging
-import time
 from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
 import torch
-from batches import Pairs, agreement
-from encoder import Optimiser, Texts, Tokens, embed, embed_all, half_precision, make_model
+from batches import Pairs
+from encoder import Texts, Tokens, embed, half_precision, make_model
+from loop import encoded, train_for
 from safetensors.torch import save_file
 from torch import Tensor
 from torch.nn import functional
@@ -91,25 +91,15 @@ def batch_loss(
 
 
 def train(pairs: Pairs, teacher: Teacher, args: argparse.Namespace) -> BertModel:
-    model, device = make_model(args.base).to(args.device), args.device
+    device = args.device
+    model = make_model(args.base).to(device)
     model.train()
-    optimiser = Optimiser(model, RATE)
-    batches = pairs.batches(BATCH)
-    begun = time.monotonic()
-    step = 0
-    while (progress := (time.monotonic() - begun) / args.seconds) < 1:
-        loss = batch_loss(model, pairs, teacher, next(batches), device)
-        optimiser.step(loss, progress)
-        step += 1
-        if step % 200 == 0:
-            log.info("step %d, %.0f%%, loss %.4f", step, 100 * progress, loss.item())
-    documents = embed_all(model, pairs.texts.index, device).cpu().numpy()
-    asked = embed_all(model, [pairs.texts.queries[query] for query in pairs.validation], device)
-    log.info(
-        "%d steps, agreement with the teacher %.4f",
-        step,
-        agreement(pairs, documents, asked.cpu().numpy()),
-    )
+
+    def loss_of(queries: np.ndarray) -> Tensor:
+        return batch_loss(model, pairs, teacher, queries, device)
+
+    steps = train_for(model, args.seconds, RATE, pairs.batches(BATCH), loss_of)
+    encoded(model, pairs, steps, device)
     return model
 
 

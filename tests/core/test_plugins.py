@@ -30,7 +30,8 @@ lines = court_format
 unreadable = no_such_format
 
 [assay.measures]
-Hit = court_tools:HIT
+Found = court_tools:FOUND
+Hit = court_tools:FOUND
 Late = court_tools:NO_SUCH_MEASURE
 
 [assay.encoders]
@@ -60,7 +61,7 @@ def _hit(hits, measure):
     inside = hits.ranks <= (measure.cutoff or 10)
     return (inside & (hits.grades >= 1)).any(axis=1).astype(float)
 
-HIT = Formula(compute=_hit, text="1 when a relevant hit is there", source="the court", params={})
+FOUND = Formula(compute=_hit, text="1 when a relevant hit is there", source="the court", params={})
 
 class LetterEncoder:
     """As many letters of each kind."""
@@ -193,15 +194,15 @@ def test_a_format_is_found_by_its_ending_and_by_its_name(assay_cli: Assay, files
 
 def test_a_measure_can_be_named(assay_cli: Assay, files: Path) -> None:
     scored = ("score", "--dataset", "gold.lines", "--run", "run.lines", "--json", "-m")
-    done = assay_cli(*scored, "Hit@1", "-m", "nDCG@10")
+    done = assay_cli(*scored, "Found@1", "-m", "nDCG@10")
     assert done.code == 0, done.err
-    assert [entry["metrics"]["Hit@1"] for entry in done.json["per_query"]] == [0.0, 1.0]
-    line = next(line for line in done.json["receipt"]["measures"] if line["key"] == "Hit@1")
+    assert [entry["metrics"]["Found@1"] for entry in done.json["per_query"]] == [0.0, 1.0]
+    line = next(line for line in done.json["receipt"]["measures"] if line["key"] == "Found@1")
     assert (line["formula"], line["source"]) == ("1 when a relevant hit is there", "the court")
     late = assay_cli(*scored, "Late@1")
     assert (late.code, "the measure 'Late' of court-tools 2.0" in late.err) == (4, True)
     unknown = assay_cli(*scored, "Nobody@3")
-    assert (unknown.code, "ERR, Hit, Late" in unknown.err) == (2, True)
+    assert (unknown.code, "ERR, Found, Late" in unknown.err) == (2, True)
 
 
 def test_an_encoder_can_be_named(assay_cli: Assay, files: Path) -> None:
@@ -225,12 +226,13 @@ def test_all_are_listed_and_tried(assay_cli: Assay) -> None:
         ("engine", "first"),
         ("importer", "court"),
         ("format", "lines"),
-        ("measure", "Hit"),
+        ("measure", "Found"),
         ("encoder", "letters"),
         ("judge", "coin"),
     }
     assert {plugin for plugin, status in theirs.items() if status == "ok"} == well
     assert theirs["engine", "bm25"] == "not used: a built-in has this name"
+    assert theirs["measure", "Hit"] == "not used: a built-in has this name", "it means Success"
     failed = {plugin for plugin, status in theirs.items() if status.startswith("failed: ")}
     assert failed == {
         ("engine", "lame"),
@@ -246,7 +248,8 @@ def test_a_plugin_that_does_not_load_stops_nobody_else(
     assay_cli: Assay, files: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Looking for who reads an ending loads the formats of others; one of them is broken."""
-    assert assay_cli("score", "--dataset", "gold.lines", "--run", "run.lines").code == 0
+    Path("run.other").write_text("q0 Q0 a 1 2.0 mine\n")
+    assert assay_cli("score", "--dataset", "gold.lines", "--run", "run.other").code == 0
     assert "the format 'unreadable' of court-tools 2.0 does not load" in caplog.text
 
 

@@ -14,7 +14,7 @@ from assay.corpus.frozen import freeze, open_frozen
 from assay.engines.indexed import index_corpus
 from assay.workbench.doctor import examine
 from assay.workbench.opening import open_service
-from assay.workbench.run import home
+from assay.workbench.run import results_folder
 from command_line import Assay
 
 
@@ -43,7 +43,7 @@ def docs(folder: Path) -> Path:
 USERS: dict[str, Callable[[Path], Path]] = {
     "the function": lambda folder: workspace(),
     "the store": lambda folder: Path(default_store()).parent,
-    "assay run": lambda folder: home(),
+    "assay run": lambda folder: results_folder().parent,
     "corpora": lambda folder: corpus_path(None, "docs").parents[1],
     "the doctor": lambda folder: Path(examine().workspace.path),  # type: ignore[union-attr]
 }

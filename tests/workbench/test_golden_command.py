@@ -460,6 +460,7 @@ def test_a_set_that_has_grown_is_compared_on_what_both_have(assay_cli: Assay, sc
         (("--against", "before.json", "-o", "r.csv"), "a .csv report has no comparison"),
         (("--against", "gold.json", "-o", "r.md"), "gold.json"),
         (("--against", "absent.json", "-o", "r.md"), "absent.json"),
+        (("-o", "r.html", "--language", "sv"), "no report in language 'sv'"),
         (("-o", "r.md", "--language", "sv"), "no report in language 'sv'"),
     ],
 )
@@ -470,3 +471,14 @@ def test_a_report_that_cannot_be_is_refused(
     found = assay_cli("report", "after.json", *args)
     assert (found.code, what in found.err) == (2, True)
     assert sorted(scored.iterdir()) == before
+
+
+@pytest.mark.parametrize("language", ["fi", "he"])
+def test_a_page_in_the_language_of_the_reader(
+    assay_cli: Assay, scored: Path, language: str
+) -> None:
+    args = ("report", "after.json", "--against", "before.json", "--language", language)
+    assert assay_cli(*args, "-o", "r.html").code == 0
+    page = (scored / "r.html").read_text(encoding="utf-8")
+    assert f'<html lang="{language}"' in page
+    assert {"fi": "<h3>Korjaantui</h3>", "he": "<h3>תוקנו</h3>"}[language] in page

@@ -154,6 +154,20 @@ def test_what_a_graded_set_does_not_have_is_refused(
     assert (done.code, message in done.err, Path("r.md").exists()) == (2, True, False)
 
 
+def test_what_is_shown_and_reported_is_in_the_language_asked_for(
+    assay_cli: Assay, gold: Path
+) -> None:
+    args = ("score", "--dataset", gold, "--search-module", "production.py", "--language", "fi")
+    done = assay_cli(*args, "--report", "r.md", "--output", "results.json")
+    assert done.code == 0
+    assert "Kultajoukko alustava (vain bootstrap): 0/3 riviä hyväksytty (0 %)." in done.out
+    text = Path("r.md").read_text(encoding="utf-8")
+    assert text.startswith("# Arviointi ")
+    assert "## Oikeudenaloittain" in text
+    assert assay_cli("report", "results.json", "-o", "r.html", "--language", "fi").code == 0
+    assert '<html lang="fi">' in Path("r.html").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("ending", ["html", "md", "xml", "csv", "tex"])
 def test_every_report_says_how_far_the_set_is_approved(
     assay_cli: Assay, gold: Path, ending: str

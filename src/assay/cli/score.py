@@ -48,7 +48,9 @@ ReportTarget = Annotated[
     Path | None,
     typer.Option(help="A folder for eval-report-DATE.json and .md, or one file name.md."),
 ]
-Language = Annotated[str, typer.Option(help="The report's language: en, fi or he.")]
+Language = Annotated[
+    str, typer.Option(help="The language of what is shown and reported: en, fi, he.")
+]
 
 
 def score(
@@ -105,7 +107,8 @@ def _scored(
 ) -> Results:
     """The results, shown and written; a failed call ends the command."""
     from assay.core.results_file import to_json
-    from assay.reports import terminal, view
+    from assay.reports import view
+    from assay.reports.terminal import card
     from assay.workbench.report import check_language, check_report, write_reports
     from assay.workbench.score import score
 
@@ -115,7 +118,7 @@ def _scored(
     scored = score(request, progress=searching, say=say)
     for warning in scored.warnings:
         say(f"warning: {warning}", style="yellow")
-    emit(to_json(scored.results), lambda: terminal.card(view(scored.results)), json=json)
+    emit(to_json(scored.results), lambda: card(view(scored.results, language=language)), json=json)
     if report is not None:
         for path in write_reports(scored.results, report, language=language):
             say(f"report written to {path}")

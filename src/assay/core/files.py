@@ -22,27 +22,27 @@ MAX_LINE_BYTES = 64 * 2**20
 
 def read_bytes(path: Path) -> bytes:
     try:
-        data = path.read_bytes()
+        content = path.read_bytes()
     except OSError as error:
         raise InputError(
             os_message(error), where=str(path), hint="Check the path and its permissions."
         ) from error
-    if not data.strip():
+    if not content.strip():
         raise InputError(
             "the file is empty",
             where=str(path),
             hint="Expected content; was the export interrupted?",
         )
-    return data.removeprefix(b"\xef\xbb\xbf")
+    return content.removeprefix(b"\xef\xbb\xbf")
 
 
-def decode(data: bytes, path: Path) -> str:
+def decode(content: bytes, path: Path) -> str:
     try:
-        return data.decode("utf-8")
+        return content.decode("utf-8")
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
+        line = content.count(b"\n", 0, error.start) + 1
         raise InputError(
-            f"not UTF-8: byte 0x{data[error.start]:02x} at offset {error.start}",
+            f"not UTF-8: byte 0x{content[error.start]:02x} at offset {error.start}",
             where=f"{path}:{line}",
             hint="Save the file as UTF-8.",
         ) from error
@@ -50,14 +50,14 @@ def decode(data: bytes, path: Path) -> str:
 
 def read_json(path: Path) -> Any:
     """The file as plain Python values; a syntax error names line and column."""
-    data = read_bytes(path)
-    decode(data, path)
+    content = read_bytes(path)
+    decode(content, path)
     try:
-        return msgspec.json.decode(data)
+        return msgspec.json.decode(content)
     except msgspec.DecodeError as error:
         raise InputError(
-            f"not valid JSON: {_json_message(error, data)}",
-            where=f"{path}:{_json_line(error, data)}",
+            f"not valid JSON: {_json_message(error, content)}",
+            where=f"{path}:{_json_line(error, content)}",
             hint="Check that the file is complete and is JSON.",
         ) from error
     except RecursionError as error:
@@ -190,9 +190,9 @@ def too_long(path: Path, line: int) -> InputError:
     )
 
 
-def write_atomic(path: Path, data: bytes | str) -> None:
+def write_atomic(path: Path, content: bytes | str) -> None:
     """Replace `path` in one step: readers see the old file or the new one, never a part."""
-    payload = data.encode() if isinstance(data, str) else data
+    payload = content.encode() if isinstance(content, str) else content
     if path.is_symlink():
         path = path.resolve()  # the link stays, what it names is replaced
     if path.exists() and not path.is_file():
@@ -283,20 +283,20 @@ def _decode_line(line: bytes, path: Path, number: int) -> str:
         ) from error
 
 
-def _json_line(error: Exception, data: bytes) -> int:
-    return data.count(b"\n", 0, _byte_offset(error, data)) + 1
+def _json_line(error: Exception, content: bytes) -> int:
+    return content.count(b"\n", 0, _byte_offset(error, content)) + 1
 
 
-def _json_message(error: Exception, data: bytes) -> str:
-    offset = _byte_offset(error, data)
-    column = offset - (data.rfind(b"\n", 0, offset) + 1) + 1
+def _json_message(error: Exception, content: bytes) -> str:
+    offset = _byte_offset(error, content)
+    column = offset - (content.rfind(b"\n", 0, offset) + 1) + 1
     return f"{str(error).split(' (byte')[0]} (column {column})"
 
 
-def _byte_offset(error: Exception, data: bytes) -> int:
+def _byte_offset(error: Exception, content: bytes) -> int:
     """msgspec ends a syntax error with '(byte N)' and says 'truncated' at the end of the data."""
     _, mark, tail = str(error).rpartition("(byte ")
-    return int(tail.rstrip(")")) if mark else max(len(data) - 1, 0)
+    return int(tail.rstrip(")")) if mark else max(len(content) - 1, 0)
 
 
 def os_message(error: OSError) -> str:

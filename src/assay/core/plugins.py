@@ -31,11 +31,17 @@ class PluginError(AssayError):
 
 class Kind(msgspec.Struct, frozen=True, kw_only=True):
     """One kind of plugin: what one of them is called, its entry-point group, and the built-ins as
-    name -> `module` or `module:attribute`."""
+    name -> `module` or `module:attribute`. `aliases`, in lower case, are other names of built-ins,
+    which are taken too."""
 
     name: str
     group: str
     built_in: Mapping[str, str]
+    aliases: frozenset[str] = frozenset()
+
+    def has(self, name: str) -> bool:
+        """Whether the name is a built-in's."""
+        return name in self.built_in or name.lower() in self.aliases
 
 
 class Plugin(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,7 +103,7 @@ def listed(kind: Kind) -> list[Plugin]:
 
 def _tried_point(kind: Kind, point: EntryPoint) -> Plugin:
     plugin = _tried(kind, point.name, point.value, _origin(point))
-    if point.name in kind.built_in:
+    if kind.has(point.name):
         return msgspec.structs.replace(plugin, status="not used: a built-in has this name")
     return plugin
 
@@ -113,7 +119,7 @@ def _tried(kind: Kind, name: str, target: str, origin: str) -> Plugin:
 
 def _added(kind: Kind) -> dict[str, EntryPoint]:
     points = entry_points(group=kind.group)
-    return {point.name: point for point in points if point.name not in kind.built_in}
+    return {point.name: point for point in points if not kind.has(point.name)}
 
 
 def _resolved(target: str) -> Any:

@@ -138,6 +138,6 @@ def cite(
 
 
 @lru_cache(maxsize=4)
-def resolver_of(data: str) -> Resolver:
+def resolver_of(data_folder: str) -> Resolver:
     """The resolver of an open corpus, built once; its data folder never changes."""
-    return Resolver.of_corpus(open_path(Path(data).parent))
+    return Resolver.of_corpus(open_path(Path(data_folder).parent))

@@ -195,92 +195,83 @@ def _added(name: str) -> Formula:
     return formula
 
 
-MEASURES = _Table(
-    {
-        "nDCG": Formula(
-            compute=_ndcg,
-            text=(
-                "sum of gain/log2(rank+1) over the top k, divided by the same sum for the best "
-                "possible order of all judged documents"
-            ),
-            source="Järvelin & Kekäläinen 2002",
-            params={"gain": "linear"},
+_BUILT_IN: dict[str, Formula] = {
+    "nDCG": Formula(
+        compute=_ndcg,
+        text=(
+            "sum of gain/log2(rank+1) over the top k, divided by the same sum for the best "
+            "possible order of all judged documents"
         ),
-        "P": Formula(
-            compute=_precision,
-            text="relevant hits in the top k, divided by k (also when fewer were returned)",
-            source="Manning, Raghavan & Schütze 2008, 8.4",
-            params={"rel": 1},
-            cutoff="required",
+        source="Järvelin & Kekäläinen 2002",
+        params={"gain": "linear"},
+    ),
+    "P": Formula(
+        compute=_precision,
+        text="relevant hits in the top k, divided by k (also when fewer were returned)",
+        source="Manning, Raghavan & Schütze 2008, 8.4",
+        params={"rel": 1},
+        cutoff="required",
+    ),
+    "R": Formula(
+        compute=_recall,
+        text="relevant hits in the top k, divided by all documents judged relevant",
+        source="Manning, Raghavan & Schütze 2008, 8.3",
+        params={"rel": 1},
+        cutoff="required",
+        ideal_in_bounds="numerator",
+    ),
+    "RR": Formula(
+        compute=_reciprocal_rank,
+        text="1/rank of the first relevant hit, 0 when there is none",
+        source="Kantor & Voorhees 2000",
+        params={"rel": 1},
+    ),
+    "AP": Formula(
+        compute=_average_precision,
+        text=(
+            "precision at the rank of each relevant hit, summed and divided by all documents "
+            "judged relevant"
         ),
-        "R": Formula(
-            compute=_recall,
-            text="relevant hits in the top k, divided by all documents judged relevant",
-            source="Manning, Raghavan & Schütze 2008, 8.3",
-            params={"rel": 1},
-            cutoff="required",
-            ideal_in_bounds="numerator",
+        source="Harman 1992; as trec_eval's map",
+        params={"rel": 1},
+    ),
+    "Success": Formula(
+        compute=_success,
+        text="1 when the top k has a relevant hit, else 0",
+        source="trec_eval's success",
+        params={"rel": 1},
+        cutoff="required",
+    ),
+    "Judged": Formula(
+        compute=_judged,
+        text="share of the hits in the top k that somebody has judged",
+        source="Sakai 2007",
+        params={},
+    ),
+    "Bpref": Formula(
+        compute=_bpref,
+        text=(
+            "how often a relevant hit stands above judged not-relevant ones; unjudged hits are "
+            "ignored"
         ),
-        "RR": Formula(
-            compute=_reciprocal_rank,
-            text="1/rank of the first relevant hit, 0 when there is none",
-            source="Kantor & Voorhees 2000",
-            params={"rel": 1},
-        ),
-        "AP": Formula(
-            compute=_average_precision,
-            text=(
-                "precision at the rank of each relevant hit, summed and divided by all documents "
-                "judged relevant"
-            ),
-            source="Harman 1992; as trec_eval's map",
-            params={"rel": 1},
-        ),
-        "Success": Formula(
-            compute=_success,
-            text="1 when the top k has a relevant hit, else 0",
-            source="trec_eval's success",
-            params={"rel": 1},
-            cutoff="required",
-        ),
-        "Judged": Formula(
-            compute=_judged,
-            text="share of the hits in the top k that somebody has judged",
-            source="Sakai 2007",
-            params={},
-        ),
-        "Bpref": Formula(
-            compute=_bpref,
-            text=(
-                "how often a relevant hit stands above judged not-relevant ones; unjudged hits are "
-                "ignored"
-            ),
-            source="Buckley & Voorhees 2004; as trec_eval's bpref",
-            params={"rel": 1},
-            cutoff="none",
-        ),
-        "RBP": Formula(
-            compute=_rank_biased_precision,
-            text=(
-                "(1-p) * sum of gain * p^(rank-1); gain is grade/max grade, or 0/1 when rel is "
-                "given"
-            ),
-            source="Moffat & Zobel 2008",
-            params={"p": 0.8, "rel": None},
-        ),
-        "ERR": Formula(
-            compute=_expected_reciprocal_rank,
-            text="expected 1/rank where a reader stops; a grade satisfies with (2^grade-1)/2^max",
-            source="Chapelle et al. 2009",
-            params={"max": None},
-        ),
-    }
-)
-FORMULAS = plugins.Kind(
-    name="measure",
-    group="assay.measures",
-    built_in=dict.fromkeys(MEASURES, "assay.evaluation.measures"),
-)
+        source="Buckley & Voorhees 2004; as trec_eval's bpref",
+        params={"rel": 1},
+        cutoff="none",
+    ),
+    "RBP": Formula(
+        compute=_rank_biased_precision,
+        text="(1-p) * sum of gain * p^(rank-1); gain is grade/max grade, or 0/1 when rel is given",
+        source="Moffat & Zobel 2008",
+        params={"p": 0.8, "rel": None},
+    ),
+    "ERR": Formula(
+        compute=_expected_reciprocal_rank,
+        text="expected 1/rank where a reader stops; a grade satisfies with (2^grade-1)/2^max",
+        source="Chapelle et al. 2009",
+        params={"max": None},
+    ),
+}
+MEASURES = _Table(_BUILT_IN)
 
 ALIASES = {
     "ndcg": "nDCG",
@@ -299,6 +290,12 @@ ALIASES = {
     "rbp": "RBP",
     "err": "ERR",
 }
+FORMULAS = plugins.Kind(
+    name="measure",
+    group="assay.measures",
+    built_in=dict.fromkeys(MEASURES, "assay.evaluation.measures"),
+    aliases=frozenset(ALIASES),
+)
 
 SHAPE = re.compile(r"\s*([A-Za-z]+)\s*(?:\(([^()]*)\))?\s*(?:@\s*([0-9]+))?\s*")
 
@@ -342,18 +339,18 @@ def parse_measures(texts: Iterable[str]) -> tuple[Measure, ...]:
 
 def _parse_params(text: str, name: str, inside: str) -> tuple[tuple[str, float | int | str], ...]:
     known = MEASURES[name].params
-    given: dict[str, float | int | str] = {}
+    found: dict[str, float | int | str] = {}
     for part in filter(None, (part.strip() for part in inside.split(","))):
         key, equals, value = (piece.strip().strip("'\"") for piece in part.partition("="))
         if key == "dcg" and "gain" in known:  # ir_measures' own name for the same choice
             key, value = "gain", {"exp-log2": "exp2", "log2": "linear"}.get(value, value)
-        if not equals or key not in known or key in given:
+        if not equals or key not in known or key in found:
             options = ", ".join(known) or "none"
             raise InputError(
                 f"measure {text!r}: unknown parameter {part!r}", hint=f"{name} takes: {options}."
             )
-        given[key] = _param_value(text, key, value)
-    return tuple((key, given[key]) for key in known if key in given and given[key] != known[key])
+        found[key] = _param_value(text, key, value)
+    return tuple((key, found[key]) for key in known if key in found and found[key] != known[key])
 
 
 def _param_value(text: str, key: str, value: str) -> float | int | str:

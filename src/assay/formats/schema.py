@@ -117,7 +117,8 @@ PLAIN = {
 
 
 def _plain(message: str) -> str:
-    """msgspec says "Expected `int | null`, got `str`"; people who edit JSON speak of numbers."""
+    """msgspec says "Expected `int | null`, got `str`"; people who edit JSON say number and
+    string."""
     message = re.sub(r"Object missing required field `([^`]*)`", r"the key \1 is missing", message)
     message = re.sub(r"`([^`]*)`", lambda kinds: _kinds_in_words(kinds[1]), message)
     return message[:1].lower() + message[1:]

@@ -194,8 +194,8 @@ def printed_number(text: str) -> str:
     """The number that a source prints before a section or a point: '110 a §' is 110a, '197א.' is
     197א, '(5)' is 5, '18702.2.' is 18702.2; a name stays a name."""
     cited = read_section(text)
-    if cited and cited.section[:1].isdigit() and not cited.moment:
-        return cited.section
+    if cited and cited.section[:1].isdigit() and not BRACKETS.search(text):
+        return cited.section  # 4א(1) before a section is a number of its own
     return re.sub(r"[()\[\]:.§]", "", squeezed(text))
 
 

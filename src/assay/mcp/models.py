@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
+from assay.core.results_file import measure_to_json
 from assay.core.types import Document, Locator
 from assay.workbench import history, review
 from assay.workbench.backlog import BacklogFigures
@@ -295,13 +296,16 @@ class RunComparison(Answer):
         return cls.model_validate(fields_of(comparison))
 
 
-class MeasureFormula(Answer):
-    """A measure: the key of its values, its formula and its settings."""
+class MeasureFormula(BaseModel):
+    """A measure: the key of its values, its formula, and its settings (rel, gain, p, …) as further
+    fields."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, int | float | str | None]
 
     key: str
     measure: str
-    cutoff: int | None
-    params: dict[str, float | str] = {}
+    cutoff: int | None = None
     formula: str = ""
     source: str = ""
 
@@ -325,5 +329,7 @@ class Explanation(Answer):
             results=entry.results,
             grades=entry.grades,
             metrics=entry.metrics,
-            measures=[MeasureFormula.model_validate(fields_of(m)) for m in explained.measures],
+            measures=[
+                MeasureFormula.model_validate(measure_to_json(line)) for line in explained.measures
+            ],
         )

@@ -38,9 +38,8 @@ def scorecard(report: ReportView) -> RenderableType:
     numbers = Numbers(say)
     table = _measure_table("", report.figures)
     _add_row(table, say("overall"), report.n, report.figures, numbers, style="bold cyan")
-    if any(figure.bounds[0] is not None for figure in report.figures):
-        bounds = [_brief(figure, numbers) for figure in report.figures]
-        table.add_row(f"  {say('interval')}", "", *bounds, style="dim")
+    bounds = [numbers.brief(figure.bounds) for figure in report.figures]
+    table.add_row(f"  {say('interval')}", "", *bounds, style="dim")
     if report.has_change:
         table.add_row(*_change_row(report, say, numbers), style="magenta")
     few = False
@@ -87,10 +86,6 @@ def _add_row(
 def _change_row(report: ReportView, say: Words, numbers: Numbers) -> list[str]:
     changes = [numbers.signed(figure.change) for figure in report.figures]
     return [f"  {say('vs_baseline')}", "", *changes]
-
-
-def _brief(figure: Figure, numbers: Numbers) -> str:
-    return numbers.brief(figure.bounds)
 
 
 def _footnotes(report: ReportView, say: Words, numbers: Numbers) -> Iterator[Text]:

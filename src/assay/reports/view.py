@@ -339,7 +339,6 @@ def _question(entry: GoldenEntry, known: set[str], tell: Sentences) -> QueryLine
 
 def _outcome(entry: GoldenEntry, known: set[str], tell: Sentences) -> Outcome:
     told = not entry.passed
-    came_first = tell.hit(entry.hits[0]) if entry.hits else tell.words("golden.nothing")
     return Outcome(
         category=entry.category,
         must=entry.must,
@@ -353,9 +352,13 @@ def _outcome(entry: GoldenEntry, known: set[str], tell: Sentences) -> Outcome:
         rr=entry.rr,
         expects_hits=bool(entry.expected_any),
         expected=tell.expected(entry) if told else "",
-        came_first=came_first if told else "",
+        came_first=_came_first(entry, tell) if told else "",
         stood=tell.stood(entry) if told else "",
     )
+
+
+def _came_first(entry: GoldenEntry, tell: Sentences) -> str:
+    return tell.hit(entry.hits[0]) if entry.hits else tell.words("golden.nothing")
 
 
 def failed_questions(report: ReportView, *, variants: bool = False) -> list[QueryLine]:

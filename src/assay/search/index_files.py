@@ -68,27 +68,27 @@ class IndexManifest(msgspec.Struct, frozen=True, kw_only=True):
 
 def save(index: Index, folder: Path, corpus_fingerprint: str) -> None:
     """Write beside, flush, then switch."""
-    data = f"data-{uuid4().hex[:12]}"
+    name = f"data-{uuid4().hex[:12]}"
     try:
-        files = _write_files(index, folder / data)
+        files = _write_files(index, folder / name)
         manifest = IndexManifest(
             format=FORMAT,
             corpus=corpus_fingerprint,
             profile=index.profile,
             documents=len(index),
-            data=data,
+            data=name,
             files=files,
         )
         shown = msgspec.json.format(msgspec.json.encode(manifest), indent=1)
         write_atomic(folder / MANIFEST, shown)
     except BaseException as error:
-        shutil.rmtree(folder / data, ignore_errors=True)
+        shutil.rmtree(folder / name, ignore_errors=True)
         if not isinstance(error, OSError):
             raise
         message = f"cannot write the index: {os_message(error)}"
         raise InputError(message, where=str(folder), hint="Is the disk full?") from error
     for old in folder.glob("data-*"):
-        if old.name != data and _is_done_with(old):
+        if old.name != name and _is_done_with(old):
             shutil.rmtree(old, ignore_errors=True)
 
 
@@ -163,12 +163,12 @@ def load(folder: Path, corpus_fingerprint: str | None = None) -> Index:
     manifest = read_manifest(folder)
     if corpus_fingerprint is not None and manifest.corpus != corpus_fingerprint:
         raise IndexProblem("the corpus has changed since the index was built")
-    data = folder / manifest.data
+    data_folder = folder / manifest.data
     for name, expected in manifest.files.items():
-        if not _is_as_written(data / name, expected):
+        if not _is_as_written(data_folder / name, expected):
             raise IndexProblem(f"the index is damaged: {name} is not what was written")
     try:
-        return _opened(data, manifest)
+        return _opened(data_folder, manifest)
     except (OSError, ValueError, KeyError, msgspec.MsgspecError) as error:
         raise IndexProblem(f"the index is damaged: {error}") from error
 
@@ -186,14 +186,16 @@ def read_manifest(folder: Path) -> IndexManifest:
         raise IndexProblem(f"the index is damaged: {MANIFEST} cannot be read ({error})") from error
 
 
-def _opened(data: Path, manifest: IndexManifest) -> Index:
+def _opened(data_folder: Path, manifest: IndexManifest) -> Index:
     arrays: Arrays = {
-        name.removesuffix(".npy"): np.load(data / name, mmap_mode="r", allow_pickle=False)
+        name.removesuffix(".npy"): np.load(data_folder / name, mmap_mode="r", allow_pickle=False)
         for name in manifest.files
         if name.endswith(".npy")
     }
     lists: Lists = {
-        name.removesuffix(".txt"): msgspec.json.decode((data / name).read_bytes(), type=list[str])
+        name.removesuffix(".txt"): msgspec.json.decode(
+            (data_folder / name).read_bytes(), type=list[str]
+        )
         for name in manifest.files
         if name.endswith(".txt")
     }

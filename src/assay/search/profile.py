@@ -1,6 +1,19 @@
 """Which signals count how much, and what a fused score means. Chosen by the look of a collection,
 not by its name.
 
+**Profiles.** A profile is the kind of index and a weight for each signal (signals.py). There are
+few of them, and each was fitted on judged questions of one kind of collection: long opinions that
+carry their own questions, other English texts, and short texts in inflected languages. Which one a
+collection gets is decided by what can be seen of it (language, length, whether it has questions),
+so that a new collection of a known kind gets what was fitted on others like it.
+
+**Calibration.** A fused score is only an order. A person, and a gate with `min_score`, needs to
+know what .8 means. So a score is P(the collection answers this) times P(this hit is relevant): two
+logistic regressions (Platt 1999) on a handful of signals, the first on questions from inside and
+from outside the collection, the second on judged hits. benchmarks/reliability.py draws how often
+hits with a score of .8 are relevant. With another encoder other cosines mean other things, so that
+the models by words alone are used then.
+
 The figures behind every number here are in docs/experiments and docs/search-quality.md.
 """
 

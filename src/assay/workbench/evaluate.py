@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import fields
 
 from assay.core.types import GoldSet, Run, ScoreSheet
 from assay.evaluation import graded
 from assay.evaluation.judged import Qrels, Scored
 from assay.evaluation.measures import Measure, parse_measure
 from assay.formats import read_gold, read_run
-from assay.reports.notebook import NotebookSheet
+from assay.reports.notebook import shown
 
 __all__ = ["evaluate", "parse_measure", "read_gold", "read_run"]
 
@@ -24,5 +23,4 @@ def evaluate(
     grade}}. Every query of the gold set is in the sheet: one that the run lacks scores 0, one that
     failed or has no relevant document has no value and says why. `counts` holds n_expected, n_run,
     n_scored and what else was met."""
-    sheet = graded.evaluate(run, gold, measures)
-    return NotebookSheet(**{field.name: getattr(sheet, field.name) for field in fields(sheet)})
+    return shown(graded.evaluate(run, gold, measures))

@@ -10,11 +10,8 @@ from assay.core.results import GoldenResults, Results
 from assay.core.results_file import encode, to_json
 from assay.formats.results_json import read_results
 from assay.reports import ReportView, evaluation_report, render, view
-from assay.reports.words import LANGUAGES
+from assay.reports.words import Words
 from assay.workbench.outputs import refuse_output
-
-WITHOUT_COMPARISON = (".csv", ".xml")
-WITHOUT_CHANGES = (*WITHOUT_COMPARISON, ".tex")  # of golden sets
 
 
 def report_file(
@@ -29,49 +26,52 @@ def report_file(
     another results file, and `force` lets that be one on another gold set or corpus."""
     refuse_unwritable(output)
     check_language(language)
-    if against is not None and output.suffix in WITHOUT_COMPARISON:
+    results = read_results(results_file)
+    if against is None:
+        report = view(results, language=language)
+    else:
+        _refuse_comparison(results, output)
+        report = _compared(results_file, against, results, language=language, force=force)
+    write_atomic(output, render(report, output.suffix))
+
+
+def _refuse_comparison(results: Results, output: Path) -> None:
+    """A format that would leave the comparison out is refused."""
+    if output.suffix in (".csv", ".xml"):
         raise UsageError(
             f"a {output.suffix} report has no comparison",
             where=str(output),
             hint="Leave --against out, or write .html, .md or .tex.",
         )
-    results = read_results(results_file)
-    is_golden = isinstance(results, GoldenResults)
-    if against is not None and is_golden and output.suffix in WITHOUT_CHANGES:
+    if output.suffix == ".tex" and isinstance(results, GoldenResults):
         raise UsageError(
             f"a {output.suffix} report has no comparison",
             hint="Write .md or .html, or leave --against out.",
         )
-    if against is None:
-        report = view(results, language=language)
-    else:
-        report = _compared(results, results_file, against, language=language, force=force)
-    write_atomic(output, render(report, output.suffix))
 
 
 def _compared(
-    results: Results, results_file: Path, against: Path, *, language: str, force: bool
+    results_file: Path, against: Path, results: Results, *, language: str, force: bool
 ) -> ReportView:
-    """With what differs from other results. A golden set may have grown since: it is compared on
-    what both have, and said."""
+    """Loaded here alone: a report without a comparison needs no statistics."""
     from assay.evaluation.changes import changes
     from assay.workbench.compare import compare_results
 
-    is_golden = isinstance(results, GoldenResults)
-    comparison = compare_results([against, results_file], force=force or is_golden)
-    before = read_results(against)
-    if not isinstance(results, GoldenResults) or not isinstance(before, GoldenResults):
+    if not isinstance(results, GoldenResults):
+        comparison = compare_results([against, results_file], force=force)
         return view(results, comparison=comparison, language=language)
-    changed = changes(before, results, name=comparison.baseline, warnings=comparison.warnings)
-    return view(results, changes=changed, language=language)
+    # A set may have grown since: it is compared on what both have, and said.
+    compared = compare_results([against, results_file], force=True)
+    before = read_results(against)
+    if not isinstance(before, GoldenResults):
+        raise UsageError("a golden set is compared with a golden set", where=str(against))
+    turned = changes(before, results, name=compared.baseline, warnings=compared.warnings)
+    return view(results, changes=turned, language=language)
 
 
 def check_language(language: str) -> None:
     """Before an engine runs for an hour: is there a report in this language?"""
-    if language not in LANGUAGES:
-        raise UsageError(
-            f"no report in language {language!r}", hint=f"Known: {', '.join(LANGUAGES)}."
-        )
+    Words(language)
 
 
 def check_report(target: Path, *inputs: Path | None) -> None:

@@ -33,7 +33,7 @@ VERSION = 1
 OPTIONS = ("map", "language", "encoding", "delimiter")
 SUFFIXES = (".jsonl", ".ndjson", ".csv", ".tsv", ".parquet")
 TEXTS = ("id", "title", "text", "language", "valid_from", "valid_to")
-PLACES = ("section", "moment", "page", "table", "row", "version")
+PLACES = tuple(name for name in Locator.__struct_fields__ if name != "doc_id")
 TARGETS = (*TEXTS, *PLACES, "citations", "aliases")
 PARQUET_ROWS = 4096  # read at a time
 OTHER_NAMES = {
