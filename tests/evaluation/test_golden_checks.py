@@ -25,7 +25,11 @@ def test_an_expected_hit_in_the_top_k_passes() -> None:
 def test_the_defaults_are_the_suites() -> None:
     found = outcome(question(expected_any=[S110]), *(hit(n, 1) for n in range(1, 6)), hit(110, 3))
     assert (found.checks.k, found.checks.min_score) == (5, 0.60)
-    assert (found.passed, found.failure, found.placed and found.placed.rank) == (False, "below_k", 6)
+    assert (found.passed, found.failure, found.placed and found.placed.rank) == (
+        False,
+        "below_k",
+        6,
+    )
 
 
 def test_a_score_under_the_minimum_does_not_pass_but_its_rank_is_told() -> None:

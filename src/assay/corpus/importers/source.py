@@ -78,6 +78,9 @@ def refuse_unknown(kind: str, options: Options) -> None:
 
 def importer(kind: str) -> Importer:
     """The importer of a kind: a module, or an object with the same names."""
+    if not plugins.is_known(IMPORTERS, kind):
+        known = plugins.names(IMPORTERS)
+        raise InputError(f"unknown kind of source {kind!r}", hint=f"Known: {', '.join(known)}.")
     return cast(Importer, plugins.load(IMPORTERS, kind))
 
 
