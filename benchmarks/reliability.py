@@ -21,8 +21,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
 from assay import read_gold
+from assay.engines.indexed import open_indexed
 from assay.search.engine import Engine
-from assay.workbench import corpora
 
 DEPTH, FOLDS, BINS = 100, 11, 10
 
@@ -149,7 +149,7 @@ def main() -> None:
     )
     parser.add_argument("--svg", type=Path)
     args = parser.parse_args()
-    engine = corpora.open_engine(args.corpus)
+    engine = open_indexed(args.corpus)
     hits = graded(engine, args.golds, args.judgments)
     predicted = cross_validated(hits)
     for place, path in enumerate(args.golds):
