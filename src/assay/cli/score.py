@@ -162,7 +162,7 @@ def _leave_with(verdict: Verdict | None, *, recorded: bool) -> None:
     if verdict.status == "fail":
         say(f"gates failed: {names}", style="red")
     else:
-        say(f"gates that cannot be told: {names}", style="yellow")
+        say(f"gates inconclusive: {names}", style="yellow")
         if recorded:
             return
     sys.exit(EXIT[verdict.status])

@@ -374,6 +374,11 @@ class GoldenEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     error: str | None = None
 
     @property
+    def asked(self) -> list[str]:
+        """Hits judged on request: a golden question states what it expects, nobody is asked."""
+        return []
+
+    @property
     def parent(self) -> str:
         """The question that this one is a variant of."""
         return str(self.stated.get("parent") or "")

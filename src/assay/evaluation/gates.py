@@ -62,7 +62,6 @@ DEFAULT_POLICY = (
 )
 
 RECORD = "assay score --update-baseline"
-NOT_DECIDED = "there is no baseline, so it is not decided"
 NO_BASELINE = f"no baseline to compare with; write one with {RECORD}, and name it in assay.toml"
 
 
@@ -73,9 +72,9 @@ class _Reading:
     taken."""
 
     title: str
-    said: str  # the figure in words, as far as the demand
-    value: float | None
-    holds: bool
+    said: str = ""  # the figure in words, and what is asked of it
+    value: float | None = None
+    holds: bool = False
     missing: str = ""
     doubts: tuple[str, ...] = ()
     baseline: float | None = None
@@ -223,42 +222,41 @@ def _inside(gate: Gate, value: float) -> bool:
 
 
 def _golden_reading(gate: Gate, results: GoldenResults, asked: _Asked) -> tuple[Gate, _Reading]:
-    """The gate as it is held, by the figure's own name, and what the figure says. A default gate
-    counts where its figure is there."""
+    """The gate as it is held, by the figure's own name, and what the figure says."""
     measure, slice_name = ALIASES.get(gate.measure, gate.measure), _slice_name(gate)
-    stated = f"{gate.measure} of {slice_name}" if slice_name else gate.measure
-    title = f"{measure} of {slice_name}" if slice_name else measure
-    title = f"{gate.name}: {title}" if gate.name else title
-    held = msgspec.structs.replace(gate, measure=measure, name=gate.name or stated)
-    _refuse_golden(held, results)
-    value = golden_figure(results, gate.slice, measure)
-    base, missing, holds = None, "" if value is not None else "there is no value", True
-    counts = value is not None or not asked.by_default
-    if gate.max_drop is not None:
-        base = golden_figure(asked.baseline, gate.slice, measure)
-        lacking = "the baseline has no such value" if base is None else ""
-        is_first = asked.by_default and asked.baseline is None
-        no_comparison = NOT_DECIDED if is_first else asked.no_comparison()
-        missing = missing or no_comparison or lacking
-        counts = counts and not is_first
-        holds = missing != "" or _dropped(base, value) <= gate.max_drop + ROUNDING
-    elif value is not None:
-        holds = _inside(gate, value)
-    wanted = _golden_limit(gate) + (f" from {base:.4g}" if base is not None else "")
-    return held, _Reading(
-        title=title,
-        said=f"{title} is {value:.4g}, asked: {wanted}" if value is not None else "",
-        value=value,
-        holds=holds,
-        missing=missing,
-        doubts=tuple(_golden_doubts(gate, results, measure)),
-        baseline=base,
-        counts=counts,
+    of_slice = f" of {slice_name}" if slice_name else ""
+    held = msgspec.structs.replace(
+        gate, measure=measure, name=gate.name or f"{gate.measure}{of_slice}"
     )
+    _refuse_golden(held, results)
+    title = f"{gate.name}: {measure}{of_slice}" if gate.name else f"{measure}{of_slice}"
+    value = golden_figure(results, gate.slice, measure)
+    if value is None:
+        counts = not asked.by_default
+        return held, _Reading(title=title, missing="there is no value", counts=counts)
+    if gate.max_drop is not None:
+        return held, _golden_drop(held, title, value, asked)
+    missing = "; ".join(_golden_doubts(held, results))
+    said = f"{title} is {value:.4g}, asked: {_golden_limit(gate)}"
+    holds = _inside(gate, value)
+    return held, _Reading(title=title, said=said, value=value, holds=holds, missing=missing)
 
 
-def _dropped(before: float | None, now: float | None) -> float:
-    return math.inf if before is None or now is None else before - now
+def _golden_drop(gate: Gate, title: str, value: float, asked: _Asked) -> _Reading:
+    """How far a figure fell. A default gate on a drop counts when there is a baseline."""
+    base = golden_figure(asked.baseline, gate.slice, gate.measure)
+    if asked.by_default and asked.baseline is None:
+        return _Reading(title=title, value=value, missing="there is no baseline", counts=False)
+    missing = asked.no_comparison()
+    if not missing and isinstance(asked.results, GoldenResults):
+        missing = "; ".join(_golden_doubts(gate, asked.results))
+    if missing or base is None:
+        missing = missing or "the baseline has no such value"
+        return _Reading(title=title, value=value, missing=missing, baseline=base)
+    allowed = float(gate.max_drop or 0)
+    said = f"{title} is {value:.4g}, asked: {_golden_limit(gate)} from {base:.4g}"
+    holds = base - value <= allowed + ROUNDING
+    return _Reading(title=title, said=said, value=value, holds=holds, baseline=base)
 
 
 def _golden_limit(gate: Gate) -> str:
@@ -266,12 +264,12 @@ def _golden_limit(gate: Gate) -> str:
     return next(LIMITS[name].format(getattr(gate, name)) for name in limits)
 
 
-def _golden_doubts(gate: Gate, results: GoldenResults, measure: str) -> Iterator[str]:
+def _golden_doubts(gate: Gate, results: GoldenResults) -> Iterator[str]:
     if gate.min_queries is None:
         return
     kind, _, name = _slice_name(gate).partition(":")
     counts = results.n.slices.get(kind, {}).get(name, {}) if kind else results.n.overall
-    n = counts.get(measure, int(golden_figure(results, gate.slice, "total") or 0))
+    n = counts.get(gate.measure, int(golden_figure(results, gate.slice, "total") or 0))
     if n < gate.min_queries:
         yield f"{n} questions, {gate.min_queries} needed"
 
@@ -343,7 +341,7 @@ def _refuse_latency(gate: Gate) -> None:
 
 def _mean_reading(gate: Gate, title: str, value: float | None, rows: list[float]) -> _Reading:
     if value is None:
-        return _Reading(title=title, said="", value=None, holds=False, missing="there is no value")
+        return _Reading(title=title, missing="there is no value")
     limits = [name for name in BOUNDS if getattr(gate, name) is not None]
     wanted = " and ".join(LIMITS[name].format(getattr(gate, name)) for name in limits)
     spread = " ms" if gate.measure in LATENCY else spread_of(gate, rows)
@@ -356,7 +354,7 @@ def _drop_reading(gate: Gate, title: str, key: str, asked: _Asked) -> _Reading:
     moves = moves_of(gate, asked.results, asked.baseline, key)
     missing = asked.no_comparison() or ("" if moves else "no query in common with the baseline")
     if missing:
-        return _Reading(title=title, said="", value=None, holds=False, missing=missing)
+        return _Reading(title=title, missing=missing)
     allowed, change = float(gate.max_drop or 0), float(np.mean(moves))
     way = "down" if change < 0 else "up"
     moved = f"{way} {abs(change):.4f}" if round(change, 4) else "unchanged"

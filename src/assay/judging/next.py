@@ -24,7 +24,7 @@ from statistics import NormalDist
 import msgspec
 import numpy as np
 
-from assay.core.results import GradedEntry, Pair
+from assay.core.results import Entry, Pair
 from assay.evaluation.belief import Belief, chances, draw, learn, plan
 from assay.evaluation.measures import (
     MEASURES,
@@ -44,7 +44,7 @@ SEED = 20_260
 UNJUDGED, ABSENT = -1, -2
 NORMAL = NormalDist()
 
-Entries = Sequence[GradedEntry]
+Entries = Sequence[Entry]
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,7 +71,7 @@ class _Table:
     """Every query's documents in the top lists, padded: grades (UNJUDGED, ABSENT), the ranks in
     each system, and all judged grades of the query."""
 
-    entries: list[GradedEntry]
+    entries: list[Entry]
     documents: list[list[str]]
     grades: Integers
     ranks: tuple[Integers, ...]
@@ -196,7 +196,7 @@ def _table(first: Entries, second: Entries | None, measure: Measure) -> _Table:
     )
 
 
-def _side_by_side(first: Entries, second: Entries | None) -> list[tuple[GradedEntry, ...]]:
+def _side_by_side(first: Entries, second: Entries | None) -> list[tuple[Entry, ...]]:
     """The entries of one query together, for queries that all have and that can be scored."""
     scorable = [entry for entry in first if max(entry.judged, default=0) > 0 and not entry.error]
     if second is None:
@@ -206,7 +206,7 @@ def _side_by_side(first: Entries, second: Entries | None) -> list[tuple[GradedEn
 
 
 def _documents(
-    systems: Sequence[GradedEntry], depth: int
+    systems: Sequence[Entry], depth: int
 ) -> dict[str, tuple[int | None, dict[int, int]]]:
     """{document: (grade, {system: rank})} over the top of every list."""
     documents: dict[str, tuple[int | None, dict[int, int]]] = {}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from assay.core.results import GradedResults
+from assay.core.results import Entry, Results
 
 
 class PooledPair(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,7 +23,7 @@ class Pool(msgspec.Struct, frozen=True, kw_only=True):
     pairs: list[PooledPair]
 
 
-def pool(results: Sequence[GradedResults], *, depth: int = 10) -> Pool:
+def pool(results: Sequence[Results], *, depth: int = 10) -> Pool:
     """The unjudged documents in the top `depth` of any run. In the order of queries and ids, which
     tells a judge nothing of ranks."""
     pairs: dict[tuple[str, str], PooledPair] = {}
@@ -39,7 +39,8 @@ def pool(results: Sequence[GradedResults], *, depth: int = 10) -> Pool:
                     doc_id=doc_id,
                     runs=known.runs + 1 if known else 1,
                 )
-    places = {entry.query_id: place for place, entry in enumerate(results[0].per_query)}
+    first: Sequence[Entry] = results[0].per_query
+    places = {entry.query_id: place for place, entry in enumerate(first)}
     ordered = sorted(pairs, key=lambda key: (places.get(key[0], len(places)), key))
     return Pool(
         depth=depth,

@@ -16,7 +16,7 @@ from msgspec import UNSET, UnsetType
 from assay import formats
 from assay.core.errors import InputError, UsageError
 from assay.core.files import write_atomic
-from assay.core.results import GradedResults, Pair
+from assay.core.results import Pair
 from assay.core.results_file import encode
 from assay.core.types import ASKED, GoldSet, Judgment
 from assay.formats import csv_gold, gold_jsonl
@@ -62,7 +62,7 @@ def next_pairs(
         )
     if threshold is not None and not math.isfinite(threshold):
         raise UsageError(f"the threshold must be a number, not {threshold}")
-    results = [_graded(path) for path in (first, second) if path is not None]
+    results = [read_results(path) for path in (first, second) if path is not None]
     prints = [scored.receipt.gold.fingerprint for scored in results]
     if len(set(prints)) > 1:
         shown = " and ".join(fingerprint[:12] for fingerprint in prints)
@@ -78,7 +78,7 @@ def next_pairs(
 
 def pool_pairs(paths: Sequence[Path], *, depth: int = 10) -> Pool:
     """The unjudged documents in the top `depth` of any run on one gold set."""
-    results = [_graded(path) for path in paths]
+    results = [read_results(path) for path in paths]
     if len({scored.receipt.gold.fingerprint for scored in results}) > 1:
         raise InputError(
             "the runs were scored on different gold sets",
@@ -86,17 +86,6 @@ def pool_pairs(paths: Sequence[Path], *, depth: int = 10) -> Pool:
             hint="Score all on the same one.",
         )
     return pool(results, depth=depth)
-
-
-def _graded(path: Path) -> GradedResults:
-    results = read_results(path)
-    if not isinstance(results, GradedResults):
-        raise InputError(
-            "there are no grades to give on these results",
-            where=str(path),
-            hint="Golden sets have expectations.",
-        )
-    return results
 
 
 def write_pairs(decision: NextPairs | Pool, output: Path, *, source: str = ASKED) -> None:
