@@ -39,25 +39,25 @@ def corpus(tmp_path: Path) -> Corpus:
 
 
 def test_stats_count_and_cover(corpus: Corpus) -> None:
-    found = stats(corpus)
-    assert (found.documents, found.no_text, found.problems) == (4, 1, {"bad-json": 1})
-    assert found.by_type == {"advice_letter": 4}
-    assert found.by_year == {"1990": 4}
-    assert found.by_language == {"en": 4}
-    assert next(iter(found.coverage)) == "sections.question"
-    assert found.coverage["sections.question"] == 0.75
-    assert found.coverage["sections.conclusion"] == 0.25
-    assert found.coverage["content.full_text"] == 0.75
-    assert found.coverage["classification.topic_primary"] == 0.75
-    assert found.coverage["extraction.quality_score"] == 1.0
-    assert found.quality["low"] == 0.25
+    counts = stats(corpus)
+    assert (counts.documents, counts.no_text, counts.problems) == (4, 1, {"bad-json": 1})
+    assert counts.by_type == {"advice_letter": 4}
+    assert counts.by_year == {"1990": 4}
+    assert counts.by_language == {"en": 4}
+    assert next(iter(counts.coverage)) == "sections.question"
+    assert counts.coverage["sections.question"] == 0.75
+    assert counts.coverage["sections.conclusion"] == 0.25
+    assert counts.coverage["content.full_text"] == 0.75
+    assert counts.coverage["classification.topic_primary"] == 0.75
+    assert counts.coverage["extraction.quality_score"] == 1.0
+    assert counts.quality["low"] == 0.25
 
 
 def test_check_names_what_a_person_should_look_at(corpus: Corpus) -> None:
-    found = {(finding.code, finding.where) for finding in check(corpus)}
-    assert ("no-text", "90-004") in found
-    assert ("low-quality", "90-003") in found
-    assert any(code == "bad-json" and where.endswith("bad.json") for code, where in found)
+    findings = {(finding.code, finding.where) for finding in check(corpus)}
+    assert ("no-text", "90-004") in findings
+    assert ("low-quality", "90-003") in findings
+    assert any(code == "bad-json" and where.endswith("bad.json") for code, where in findings)
     (dangling,) = [finding for finding in check(corpus) if finding.code == "dangling-reference"]
     assert dangling.where == "90-001"
     assert "No. A-88-777" in dangling.message

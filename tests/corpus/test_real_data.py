@@ -42,15 +42,15 @@ def test_the_opinions(tmp_path: Path) -> None:
 def test_the_six_finnish_acts(tmp_path: Path) -> None:
     corpus = load("finlex", DATA / "finlex", tmp_path)
     assert len(corpus) == 2648
-    (found,) = cite("kuntalain 110 §:n 3 momentti", corpus)
-    assert found.targets == ("410/2015:fin@20230780:110:3",)
+    (resolved,) = cite("kuntalain 110 §:n 3 momentti", corpus)
+    assert resolved.targets == ("410/2015:fin@20230780:110:3",)
 
 
 def test_the_hebrew_statutes(tmp_path: Path) -> None:
     corpus = load("akn", unpacked(DATA / "israel/akn-he.tar.xz", tmp_path / "s"), tmp_path)
     assert not corpus.problems()
-    (found,) = cite("סעיף 4(5) לתוספת השלישית לחוק התכנון והבנייה", corpus)
-    assert found.targets == ("148917:schedule-3:4:5",)
+    (resolved,) = cite("סעיף 4(5) לתוספת השלישית לחוק התכנון והבנייה", corpus)
+    assert resolved.targets == ("148917:schedule-3:4:5",)
 
 
 FIGURES = [

@@ -20,9 +20,9 @@ def opinions(tmp_path: Path, *records: dict[str, Any]) -> Corpus:
 
 
 def outcome(text: str, corpus: Corpus) -> tuple[str, tuple[str, ...]]:
-    (found,) = cite(text, corpus)
-    assert found.reason
-    return found.status, found.targets
+    (resolved,) = cite(text, corpus)
+    assert resolved.reason
+    return resolved.status, resolved.targets
 
 
 @pytest.mark.parametrize(
@@ -64,9 +64,9 @@ def test_the_answer_is_meant_and_not_the_request(tmp_path: Path) -> None:
     )
     assert outcome("No. A-90-284", corpus) == ("resolved", ("90-284",))
     alone = opinions(tmp_path / "alone", opinion("90284", request))
-    (found,) = cite("No. A-90-284", alone)
-    assert (found.status, found.targets) == ("missing", ())
-    assert "not the answer" in found.reason
+    (resolved,) = cite("No. A-90-284", alone)
+    assert (resolved.status, resolved.targets) == ("missing", ())
+    assert "not the answer" in resolved.reason
 
 
 def test_the_addressee_finds_a_letter_whose_number_is_one_digit_off(tmp_path: Path) -> None:
@@ -81,25 +81,25 @@ def test_the_addressee_finds_a_letter_whose_number_is_one_digit_off(tmp_path: Pa
     )
     assert outcome("Walsh Advice Letter, No. A-90-213", corpus) == ("resolved", ("90-231",))
     assert outcome("Walsh Advice Letter, No. A-91-231", corpus) == ("resolved", ("90-231",))
-    (found,) = cite("Kohn Advice Letter, No. A-90-213", corpus)
-    assert (found.status, found.targets) == ("ambiguous", ("90-213",))
-    assert "Kohn" in found.reason
+    (resolved,) = cite("Kohn Advice Letter, No. A-90-213", corpus)
+    assert (resolved.status, resolved.targets) == ("ambiguous", ("90-213",))
+    assert "Kohn" in resolved.reason
 
 
 def test_what_cannot_be_told_apart_is_ambiguous_and_says_why(tmp_path: Path) -> None:
     same = letter("A-90-300", "Ms. Smith")
     corpus = opinions(tmp_path, opinion("90300~1", same), opinion("90300~2", same))
-    (found,) = cite("No. A-90-300", corpus)
-    assert found.status == "ambiguous"
-    assert set(found.targets) == {"90300~1", "90300~2"}
-    assert found.reason == "2 documents carry this number"
+    (resolved,) = cite("No. A-90-300", corpus)
+    assert resolved.status == "ambiguous"
+    assert set(resolved.targets) == {"90300~1", "90300~2"}
+    assert resolved.reason == "2 documents carry this number"
 
 
 def test_a_supplement_is_not_the_letter_it_adds_to(tmp_path: Path) -> None:
     corpus = opinions(tmp_path, opinion("90-300", letter("A-90-300", "Ms. Smith")))
-    (found,) = cite("No. A-90-300a", corpus)
-    assert found.status == "missing"
-    assert "not a" in found.reason
+    (resolved,) = cite("No. A-90-300a", corpus)
+    assert resolved.status == "missing"
+    assert "not a" in resolved.reason
 
 
 def test_a_reported_opinion_is_found_by_page_or_by_name_and_year(tmp_path: Path) -> None:
@@ -226,9 +226,9 @@ def test_a_section_without_a_moment_is_all_its_moments(finnish: Corpus) -> None:
 def test_a_citation_that_names_no_document_says_why(
     finnish: Corpus, text: str, status: str, reason: str
 ) -> None:
-    (found,) = cite(text, finnish)
-    assert found.status == status
-    assert reason in found.reason
+    (resolved,) = cite(text, finnish)
+    assert resolved.status == status
+    assert reason in resolved.reason
 
 
 def test_inside_a_law_what_is_left_out_is_the_law_itself(finnish: Corpus) -> None:
@@ -253,8 +253,8 @@ def test_a_hebrew_law_is_found_in_either_spelling(tmp_path: Path) -> None:
 
 
 def test_without_a_corpus_a_citation_is_parsed_and_no_more() -> None:
-    (found,) = cite("kuntalain 110 §:n 3 momentti")
-    assert (found.citation.normal, found.status, found.targets) == (
+    (resolved,) = cite("kuntalain 110 §:n 3 momentti")
+    assert (resolved.citation.normal, resolved.status, resolved.targets) == (
         "kuntalaki 110 § 3 mom.",
         "no-document",
         (),

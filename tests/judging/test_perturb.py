@@ -42,27 +42,30 @@ def _variants(text: str, seed: int = 0) -> dict[str, str]:
 
 
 def test_each_perturbation_does_what_its_name_says() -> None:
-    found = _variants(FI)
-    assert found["typo-umlaut"] == FI.replace("ä", "a")
-    assert len(found["typo-dropped"]) == len(FI) - 1
-    assert len(found["typo-doubled"]) == len(FI) + 1
-    assert len(found["typo-keyboard"]) == len(FI)
-    assert sorted(found["typo-transposed"]) == sorted(FI)
-    assert "kriisi kunnalla" in found["compound-split"]
-    assert found["compound-joined"].count(" ") == FI.count(" ") - 1
-    assert "deficit" in found["mixed-language"] or "crisis municipality" in found["mixed-language"]
-    assert "meinataan" in found["colloquial"]
-    assert found["case"].casefold() == FI.casefold()
-    assert "he-prefix" not in found
+    variants = _variants(FI)
+    assert variants["typo-umlaut"] == FI.replace("ä", "a")
+    assert len(variants["typo-dropped"]) == len(FI) - 1
+    assert len(variants["typo-doubled"]) == len(FI) + 1
+    assert len(variants["typo-keyboard"]) == len(FI)
+    assert sorted(variants["typo-transposed"]) == sorted(FI)
+    assert "kriisi kunnalla" in variants["compound-split"]
+    assert variants["compound-joined"].count(" ") == FI.count(" ") - 1
+    assert (
+        "deficit" in variants["mixed-language"]
+        or "crisis municipality" in variants["mixed-language"]
+    )
+    assert "meinataan" in variants["colloquial"]
+    assert variants["case"].casefold() == FI.casefold()
+    assert "he-prefix" not in variants
 
 
 def test_hebrew_has_its_own() -> None:
-    found = _variants(HE)
-    assert {"he-prefix", "he-niqqud", "he-finals", "mixed-language"} <= set(found)
-    assert "ם" not in found["he-finals"]
-    assert any("\u05b0" <= char <= "\u05bc" for char in found["he-niqqud"])
+    variants = _variants(HE)
+    assert {"he-prefix", "he-niqqud", "he-finals", "mixed-language"} <= set(variants)
+    assert "ם" not in variants["he-finals"]
+    assert any("\u05b0" <= char <= "\u05bc" for char in variants["he-niqqud"])
     assert _variants("הֶיטֵּל הַשְׁבָּחָה")["he-niqqud"] == "היטל השבחה"
-    assert "compound-split" not in found
+    assert "compound-split" not in variants
 
 
 def test_a_hebrew_word_keeps_its_own_first_letter() -> None:
@@ -86,13 +89,15 @@ def test_the_language_is_told_by_the_text(text: str, language: str) -> None:
 
 
 def test_variants_know_their_parent_and_are_never_must() -> None:
-    found = perturb(_gold(FI, "Kuka päättää lainanotosta?"), kinds=["typo"], seed=3)
-    assert [query.id for query in found.queries[:2]] == ["q0", "q1"]
-    variant = found.queries[2]
+    perturbed = perturb(_gold(FI, "Kuka päättää lainanotosta?"), kinds=["typo"], seed=3)
+    assert [query.id for query in perturbed.queries[:2]] == ["q0", "q1"]
+    variant = perturbed.queries[2]
     assert (variant.extra["parent"], variant.id) == ("q0", f"q0~{variant.extra['perturbation']}")
-    assert variant.checks == found.queries[0].checks
+    assert variant.checks == perturbed.queries[0].checks
     assert variant.must is False
-    assert {PERTURBATIONS[q.extra["perturbation"]].family for q in found.queries[2:]} == {"typo"}
+    assert {PERTURBATIONS[q.extra["perturbation"]].family for q in perturbed.queries[2:]} == {
+        "typo"
+    }
 
 
 def test_a_perturbed_set_is_perturbed_further_and_never_twice_the_same() -> None:
@@ -106,9 +111,9 @@ def test_a_perturbed_set_is_perturbed_further_and_never_twice_the_same() -> None
 
 
 def test_a_question_in_hebrew_is_varied_as_hebrew_in_any_set() -> None:
-    found = perturb(_gold(EN, EN + "?", EN + "!", HE), parents=False)
+    perturbed = perturb(_gold(EN, EN + "?", EN + "!", HE), parents=False)
     kinds = {
-        query.extra["perturbation"] for query in found.queries if query.extra["parent"] == "q3"
+        query.extra["perturbation"] for query in perturbed.queries if query.extra["parent"] == "q3"
     }
     assert {"he-prefix", "he-finals"} <= kinds
     assert not {"case", "compound-split"} & kinds
@@ -120,8 +125,8 @@ def test_graded_judgments_follow_the_variants() -> None:
     gold = GoldSet(
         name="g", queries=_gold(EN).queries, judgments=judgment_frame(["q0"], ["d1"], [2])
     )
-    found = perturb(gold, kinds=["case"])
-    assert [(j.query_id, j.doc_id, j.grade) for j in found.iter_judgments()] == [
+    perturbed = perturb(gold, kinds=["case"])
+    assert [(j.query_id, j.doc_id, j.grade) for j in perturbed.iter_judgments()] == [
         ("q0", "d1", 2),
         ("q0~case", "d1", 2),
     ]

@@ -46,8 +46,8 @@ def corpus(home: Path, texts: dict[str, str], **more: Any) -> None:
 
 
 def first(home: Path, query: str) -> tuple[str, bool]:
-    found = corpora.search("c", query, home=home)
-    return found.hits[0].doc_id if found.hits else "", found.abstained
+    answer = corpora.search("c", query, home=home)
+    return answer.hits[0].doc_id if answer.hits else "", answer.abstained
 
 
 # ── queries ───────────────────────────────────────────────────────────────────────────────────────
@@ -271,12 +271,12 @@ def test_an_updated_dense_index_is_the_same_as_a_fresh_one(tmp_path: Path) -> No
     )
     corpora.index_corpus("c", home=tmp_path)
     queries = ("vote on a contract", "gift", "lobbyst")
-    found = corpora.open_indexed("c", home=tmp_path)
-    updated = [[(hit.doc_id, hit.score) for hit in found.search(query, 9)] for query in queries]
+    engine = corpora.open_indexed("c", home=tmp_path)
+    updated = [[(hit.doc_id, hit.score) for hit in engine.search(query, 9)] for query in queries]
     corpora.index_corpus("c", home=tmp_path, fresh=True)
-    found = corpora.open_indexed("c", home=tmp_path)
+    engine = corpora.open_indexed("c", home=tmp_path)
     assert updated == [
-        [(hit.doc_id, hit.score) for hit in found.search(query, 9)] for query in queries
+        [(hit.doc_id, hit.score) for hit in engine.search(query, 9)] for query in queries
     ]
 
 

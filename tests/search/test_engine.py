@@ -60,12 +60,12 @@ def test_a_question_from_elsewhere_is_told_apart(home: Path, name: str, question
 
 def test_finnish_finds_the_section_through_inflection_and_typos(home: Path) -> None:
     questions = json.loads((SAMPLES / "fi" / "questions_golden.json").read_text())
-    found = 0
+    answered = 0
     for question in questions:
         hits = corpora.search("act", question["query"], home=home, top_k=question["k"]).hits
         places = {(hit.locator.section, hit.locator.moment) for hit in hits}
-        found += any((e["section"], e.get("moment")) in places for e in question["expected_any"])
-    assert found >= 23  # of 30: the rest ask in words the act does not have
+        answered += any((e["section"], e.get("moment")) in places for e in question["expected_any"])
+    assert answered >= 23  # of 30: the rest ask in words the act does not have
 
 
 @pytest.mark.parametrize("variant", ["היטל השבחה", "בהיטל ההשבחה", "היטל הַשְׁבָּחָה"])
