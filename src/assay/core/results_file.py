@@ -7,7 +7,7 @@ versions do not say their `kind`, and say `skipped` of a gate that cannot be tol
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Literal
 
 import msgspec
@@ -40,16 +40,15 @@ def encode(value: object) -> bytes:
 def to_json(results: Results) -> JsonObject:
     """The results file, ready to be encoded."""
     written = _with_flat_slices(msgspec.to_builtins(results))
-    written = _placed_before(written, "receipt", {"kind": written.pop("kind")})
     for name in ("intervals", "n", "baseline"):
         if name in written:
             written[name] = _with_flat_slices(written[name])
-    written["receipt"] = receipt_to_json(results.receipt)
-    if isinstance(results, GradedResults):
-        return written
-    written["per_query"] = [entry_to_json(entry) for entry in results.per_query]
-    checks = results.verdict.checks if results.verdict else ()
-    return _placed_before(written, "receipt", {"gates": [_gate_line(check) for check in checks]})
+    if isinstance(results, GoldenResults):
+        written["per_query"] = [entry_to_json(entry) for entry in results.per_query]
+        checks = results.verdict.checks if results.verdict else ()
+        written["gates"] = msgspec.to_builtins([_gate_line(check) for check in checks])
+    last = {"kind": written.pop("kind"), "receipt": receipt_to_json(results.receipt)}
+    return {key: value for key, value in written.items() if key != "receipt"} | last
 
 
 def receipt_to_json(receipt: Receipt) -> JsonObject:
@@ -89,42 +88,32 @@ def from_json(raw: object) -> Results:
     msgspec.ValidationError with the place when the shape is another."""
     if not isinstance(raw, dict):
         return msgspec.convert(raw, GradedResults)
-    if not _is_golden(raw):
-        receipt = _receipt(raw.get("receipt"), n=_with_slices)
-        return msgspec.convert(
-            _prepared(raw) | _given(raw, receipt=receipt) | {"kind": "graded"}, GradedResults
-        )
-    changed = _given(
-        raw,
-        receipt=_receipt(raw.get("receipt")),
-        per_query=_mapped(raw.get("per_query"), _golden_entry),
-    )
-    if not raw.get("verdict"):
-        changed["verdict"] = _verdict_of(raw.get("gates"))
-    return msgspec.convert(_prepared(raw) | changed | {"kind": "golden"}, GoldenResults)
+    read = _prepared(raw)
+    # Files of earlier versions do not say their kind; those of golden sets have `gates`.
+    kind = read.setdefault("kind", "golden" if "gates" in raw else "graded")
+    if kind != "golden":
+        read["kind"] = "graded"
+        if "receipt" in read:
+            read["receipt"] = _receipt(read["receipt"], n=_with_slices)
+        return msgspec.convert(read, GradedResults)
+    if "receipt" in read:
+        read["receipt"] = _receipt(read["receipt"])
+    if "per_query" in read:
+        read["per_query"] = _mapped(read["per_query"], _golden_entry)
+    if "verdict" not in read:
+        read["verdict"] = _verdict_of(raw.get("gates"))
+    return msgspec.convert(read, GoldenResults)
 
 
-def _is_golden(raw: Mapping[str, object]) -> bool:
-    """Files of earlier versions do not say; those of golden sets have `gates`."""
-    return raw.get("kind") == "golden" if "kind" in raw else "gates" in raw
-
-
-def _prepared(raw: Mapping[str, object]) -> JsonObject:
+def _prepared(raw: JsonObject) -> JsonObject:
     """With slices together, and without the parts that a file leaves empty."""
     parts = dict(_collected(raw))
     for name in ("intervals", "n", "baseline"):
         if name in parts:
             parts[name] = _with_slices(parts[name])
-    empty = [
-        name
-        for name in ("baseline", "verdict", "recorded", "robustness", "n", "failures")
-        if not parts.get(name)
-    ]
+    optional = ("baseline", "verdict", "recorded", "robustness", "n", "failures")
+    empty = [name for name in optional if not parts.get(name)]
     return {key: value for key, value in parts.items() if key not in empty}
-
-
-def _given(raw: Mapping[str, object], **changed: object) -> JsonObject:
-    return {key: value for key, value in changed.items() if key in raw}
 
 
 def _receipt(raw: object, **parts: Callable[[object], object]) -> object:
@@ -161,7 +150,7 @@ def _with_slices(raw: object) -> object:
     return _collected(raw) if isinstance(raw, dict) else raw
 
 
-def _collected(raw: Mapping[str, object]) -> JsonObject:
+def _collected(raw: JsonObject) -> JsonObject:
     """`by_KIND: …` as `slices: {kind: …}`."""
     slices = {key.removeprefix("by_"): part for key, part in raw.items() if key.startswith("by_")}
     return {key: part for key, part in raw.items() if not key.startswith("by_")} | {
@@ -191,42 +180,37 @@ def _mapped(raw: object, change: Callable[[object], object]) -> object:
     return list(map(change, raw)) if isinstance(raw, list | tuple) else raw
 
 
-def _placed_before(raw: JsonObject, place: str, added: JsonObject) -> JsonObject:
-    at = list(raw).index(place)
-    keys = list(raw.items())
-    return {**dict(keys[:at]), **added, **dict(keys[at:])}
-
-
 # The checks of a golden set as `gates`, as the suite's own reports have them.
-
-
-def _gate_line(check: Check) -> JsonObject:
-    return {
-        "name": check.title,
-        "measure": check.gate.measure,
-        "slice": "" if check.gate.slice == "overall" else check.gate.slice,
-        "value": check.value,
-        "kind": check.limit_kind,
-        "bound": check.bound,
-        "baseline": check.baseline,
-        "limit": check.limit,
-        "status": check.status,
-        "message": check.message,
-    }
 
 
 class _GateLine(msgspec.Struct, frozen=True, kw_only=True):
     """A gate in a golden file; earlier versions say `skipped` of one that cannot be told."""
 
-    measure: str
     name: str = ""
+    measure: str
     slice: str | None = ""
     value: float | None = None
     kind: str = ""
     bound: float | None = None
     baseline: float | None = None
+    limit: str = ""
     status: Literal["pass", "fail", "inconclusive", "skipped"]
     message: str = ""
+
+
+def _gate_line(check: Check) -> _GateLine:
+    return _GateLine(
+        name=check.title,
+        measure=check.gate.measure,
+        slice="" if check.gate.slice == "overall" else check.gate.slice,
+        value=check.value,
+        kind=check.limit_kind,
+        bound=check.bound,
+        baseline=check.baseline,
+        limit=check.limit,
+        status=check.status,
+        message=check.message,
+    )
 
 
 def _verdict_of(raw: object) -> Verdict | None:
