@@ -101,7 +101,9 @@ ALLOWED = [
     Allowed("run-golden", "terminal", ONE_TABLE, after=r"^\w+ abstentions? .*%"),
     Allowed("run-undecided", "terminal", ONE_TABLE, after=r"^\w+ abstentions? .*%"),
     Allowed("score-fi-*", "terminal", ONE_TABLE, spacing=True),
-    # Reports in Finnish.
+    # Reports in Finnish, and what `--language fi` shows beside one: all but how the command ended.
+    Allowed("score-fi-index", "terminal", ONE_REPORT, before=r"^(?!exit code|report |gates )"),
+    Allowed("score-fi-index", "terminal", ONE_REPORT, after=r"^(?!exit code|report |gates )"),
     Allowed("report-fi-fi-html", "terminal", ONE_REPORT, r"^exit code 2$", "exit code 0"),
     Allowed("report-fi-fi-html", "terminal", ONE_REPORT, before=r"^(error: |  The Markdown )"),
     Allowed("report-fi-fi-html", "terminal", ONE_REPORT, after=r"^report written to refused.html$"),
