@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test check bench serve clean
+.PHONY: help demo test check bench serve schema clean
 .DEFAULT_GOAL := help
 
 help:  ## Show this list
@@ -25,6 +25,9 @@ bench: $(VENV)/.bench  ## Measure speed and memory against peers in the same run
 
 serve: $(VENV)/.serve  ## The dashboard and the review page on http://127.0.0.1:8350/
 	@$(BIN)/assay serve --gold samples/he/gold-set.jsonl
+
+schema: $(VENV)/.base  ## Write docs/results.schema.json after a change of the types
+	$(BIN)/python -m assay.core.results_file docs/results.schema.json
 
 clean:  ## Remove the environment and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist demo-results.json

@@ -69,13 +69,9 @@ class Allowed:
 ONE_DECIDE = "one `decide`: what cannot be told is inconclusive, also in golden sets"
 ONE_TABLE = "one table of golden figures: the terminal's lacked false_abstention_rate"
 ONE_REPORT = "one report: every format in every language"
-ONE_LANGUAGE = "--language is that of all that is printed, on the terminal too"
 ONE_READER = "one reader of sections: corpora are imported and their citations read anew"
 
 ALLOWED = [
-    # The command asks for Finnish: the terminal speaks it too, with the same figures.
-    Allowed("score-fi-index", "terminal", ONE_LANGUAGE, before=r"^(?!exit code)"),
-    Allowed("score-fi-index", "terminal", ONE_LANGUAGE, after=r"^(?!exit code)"),
     # The versions of the importers and of reading citations.
     Allowed(
         "corpus-show-act", "terminal", ONE_READER, r"importer 1, resolve 1", "importer 2, resolve 2"

@@ -1,7 +1,8 @@
 """What a scoring run came to: `GradedResults` or `GoldenResults`, from scoring to the last report.
 
 The JSON on disk is theirs, read and written by `results_file` (`from_json`, `to_json`), which alone
-knows that a file has slices and stated expectations flat.
+knows that a file has slices and stated expectations flat. A new field of the file goes here; it is
+filled in `evaluation/graded.py` or `evaluation/golden_figures.py`, and `make schema` publishes it.
 """
 
 from __future__ import annotations

@@ -7,7 +7,9 @@ versions do not say their `kind`, and say `skipped` of a gate that cannot be tol
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Literal
 
 import msgspec
@@ -257,4 +259,12 @@ def file_schema() -> JsonObject:
         result["required"].remove("kind")  # files of earlier versions do not say it
     parts["GoldenResults"]["properties"]["gates"] = {"type": "array", "items": gates["items"]}
     parts["GoldenEntry"]["properties"] |= {"id": {"type": "string"}, "query": {"type": "string"}}
-    return {"anyOf": list(refs), "$defs": parts}
+    head = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Assay results file",
+    }
+    return {**head, "anyOf": list(refs), "$defs": parts}
+
+
+if __name__ == "__main__":  # `make schema`
+    Path(sys.argv[1]).write_bytes(encode(file_schema()))
