@@ -63,6 +63,11 @@ def names(kind: Kind) -> list[str]:
     return [*kind.built_in, *sorted(_added(kind))]
 
 
+def is_known(kind: Kind, name: str) -> bool:
+    """Whether the name can be used. For a built-in no other package is looked at."""
+    return name in kind.built_in or is_added(kind, name)
+
+
 def is_added(kind: Kind, name: str) -> bool:
     """Whether a package that is installed adds this name."""
     return name in _added(kind)

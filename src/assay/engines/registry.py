@@ -56,7 +56,7 @@ def open_engine(choice: EngineChoice, say: Say = lambda text: None) -> Any:
     name = choice.engine or ""
     if is_indexed_name(name):
         return open_indexed(name, say=say)
-    if name not in BASELINES and not plugins.is_added(ENGINES, name):
+    if not plugins.is_known(ENGINES, name):
         known = ", ".join([*plugins.names(ENGINES), *list_corpora()])
         raise UsageError(
             f"unknown engine {choice.engine!r}",

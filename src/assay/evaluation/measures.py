@@ -328,8 +328,9 @@ def parse_measure(text: str) -> Measure:
 
 def _name(written: str) -> str | None:
     """The name of a measure: ours in any case and by its aliases, another package's as it is."""
-    added = written if plugins.is_added(FORMULAS, written) else None
-    return ALIASES.get(written.lower()) or added
+    if written.lower() in ALIASES:
+        return ALIASES[written.lower()]
+    return written if plugins.is_added(FORMULAS, written) else None
 
 
 def parse_measures(texts: Iterable[str]) -> tuple[Measure, ...]:

@@ -85,6 +85,9 @@ def gold_format(name: str) -> Any:
 
 
 def _format(kind: plugins.Kind, name: str, needed: str) -> Any:
+    if not plugins.is_known(kind, name):
+        known = plugins.names(kind)
+        raise InputError(f"unknown format {name!r}", hint=f"Known: {', '.join(known)}.")
     module = plugins.load(kind, name)
     if not hasattr(module, needed):
         raise InputError(f"the format {name!r} has no {needed}")

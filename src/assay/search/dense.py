@@ -192,7 +192,7 @@ def named_encoder(name: str) -> Encoder:
         return EndpointEncoder(name)
     if name.startswith("st:"):
         return SentenceEncoder(name)
-    if name not in SHIPPED and not plugins.is_added(ENCODERS, name):
+    if not plugins.is_known(ENCODERS, name):
         known = ", ".join(plugins.names(ENCODERS))
         raise InputError(
             f"unknown encoder {name!r}", hint=f"Known: {known}, openai:MODEL@URL, st:NAME."

@@ -12,14 +12,15 @@ from assay.formats.results_json import read_results
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    """One query; of a golden question passing is told in words, and no measure is summed."""
+    """One query, and how each of its values is computed."""
 
     entry: Entry
     measures: list[MeasureLine]
 
 
 def explain(results_file: Path, query_id: str, dataset: Path | None = None) -> Explanation:
-    """A results file of another tool needs the gold set, to be scored on."""
+    """A results file of another tool needs the gold set, to be scored on. Of a golden question
+    passing is told in words, and no measure is summed."""
     if dataset is not None:
         from assay.workbench.score import ScoreRequest, score
 

@@ -8,13 +8,14 @@ from datetime import datetime
 import msgspec
 
 from assay.core.errors import InputError
-from assay.core.results import Entry, MeasureLine, Results
+from assay.core.results import Results
 from assay.core.results_file import from_json, to_json
 from assay.evaluation.comparison import Comparison, compare
 from assay.review.identity import name_of
 from assay.store.records import RunRecord
 from assay.telemetry.recorder import new_id
 from assay.workbench.config import Config, EngineConfig
+from assay.workbench.explain import Explanation
 from assay.workbench.opening import Page, Service, gold_path, page_of, page_size, stored_name
 from assay.workbench.score import configured, score
 
@@ -38,13 +39,6 @@ class KeptRun(msgspec.Struct, frozen=True, kw_only=True):
     engine: str
     gold: str
     results: Results
-
-
-class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    """One query of a run, and how each of its values is computed."""
-
-    entry: Entry
-    measures: list[MeasureLine]
 
 
 def evaluate(service: Service, gold: str, engine: str) -> KeptRun:

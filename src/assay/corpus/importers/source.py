@@ -80,10 +80,9 @@ def refuse_unknown(kind: str, options: Options) -> None:
 
 def importer(kind: str) -> Importer:
     """The importer of a kind: a module, or an object with the same names."""
-    known = plugins.names(IMPORTERS)
-    if kind not in known:
-        hint = f"Known: {', '.join(known)}."
-        raise InputError(f"unknown kind of source {kind!r}", hint=hint)
+    if not plugins.is_known(IMPORTERS, kind):
+        known = plugins.names(IMPORTERS)
+        raise InputError(f"unknown kind of source {kind!r}", hint=f"Known: {', '.join(known)}.")
     return cast(Importer, plugins.load(IMPORTERS, kind))
 
 
