@@ -339,10 +339,10 @@ def _document(law: Law, section: Section, moment: Moment, *, with_chapter: bool)
 
 def _metadata(
     law: Law, section: Section, element: ElementTree.Element, places: dict[str, str]
-) -> dict[str, object]:
+) -> dict[str, str | int | None]:
     eid = element.get("eId", "") or section.element.get("eId", "")
     amended = re.search(r"v(\d{4})(\d{4})(?:__|$)", eid)
-    stated = {
+    stated: dict[str, str | int | None] = {
         "type": "statute",
         "law": without_year(law.title),
         "law_title": law.title,

@@ -43,7 +43,7 @@ class Source(NamedTuple):
     title: str
     year: int | None
     language: str
-    metadata: dict[str, object]
+    metadata: dict[str, str | int]
 
 
 class Section(NamedTuple):

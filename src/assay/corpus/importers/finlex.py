@@ -91,9 +91,9 @@ def document(moment: Moment, names: tuple[str, ...] = ()) -> Document:
     )
 
 
-def _metadata(moment: Moment, names: tuple[str, ...]) -> dict[str, object]:
+def _metadata(moment: Moment, names: tuple[str, ...]) -> dict[str, str | int | list[str] | None]:
     year = moment.law_id.rpartition("/")[2]
-    stated = {
+    stated: dict[str, str | int | list[str] | None] = {
         "type": "statute",
         "law": moment.law,
         "law_id": moment.law_id,
