@@ -23,8 +23,8 @@ from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import DefusedXMLParser
 
 from assay.core.types import Document, Locator
-from assay.corpus.importers.jsonl import unreadable
-from assay.corpus.importers.source import Options, Problem, Unit, files_below, path_of
+from assay.corpus.importers.foreign_json import unreadable
+from assay.corpus.importers.kinds import Options, Problem, Unit, files_below, path_of
 from assay.language.detect import language_code
 from assay.law.citation import PLAIN
 from assay.law.he import ORDINALS, schedule_number, without_year

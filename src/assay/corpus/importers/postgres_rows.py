@@ -14,7 +14,7 @@ from typing import Any
 
 from assay.core.errors import InputError
 from assay.corpus.importers import tabular
-from assay.corpus.importers.source import Options, Placed, Problem, Unit
+from assay.corpus.importers.kinds import Options, Placed, Problem, Unit
 from assay.law.citation import PLAIN
 
 SCHEME = PLAIN

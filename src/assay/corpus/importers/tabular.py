@@ -23,8 +23,8 @@ import polars as pl
 from assay.core.errors import InputError
 from assay.core.files import MAX_LINE_BYTES
 from assay.core.types import Document, Locator
-from assay.corpus.importers.jsonl import iter_records, unreadable
-from assay.corpus.importers.source import Options, Placed, Problem, Unit, files_below, path_of
+from assay.corpus.importers.foreign_json import iter_records, unreadable
+from assay.corpus.importers.kinds import Options, Placed, Problem, Unit, files_below, path_of
 from assay.language.detect import detect
 from assay.law.citation import PLAIN
 
