@@ -9,7 +9,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 import pytest
 from rich.console import Console
@@ -85,7 +84,7 @@ def test_nothing_found_is_an_abstention(home: Path) -> None:
 
 def test_nothing_is_not_called_the_nearest(home: Path) -> None:
     console = Console(file=io.StringIO(), record=True)
-    console.print(search_page(msgspec.to_builtins(corpora.search("act", "🎉", home=home))))
+    console.print(search_page(corpora.search("act", "🎉", home=home)))
     assert console.export_text().strip() == "nothing found"
 
 

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.output import Json, emit, plain, progress_bar, say
+from assay.cli.output import Json, emit, progress_bar, say
 from assay.core.errors import UsageError
 
 app = typer.Typer(help="Corpora: import, look at, check, freeze.", no_args_is_help=True)
@@ -52,7 +52,7 @@ def import_(
         done = corpora.import_corpus(
             kind, source, name=name, options=options, strict=strict, progress=tick
         )
-    emit(done, lambda: listing.import_summary(plain(done)), json=json)
+    emit(done, lambda: listing.import_summary(done), json=json)
     for problem in corpora.corpus_problems(name)[:20]:
         say(f"{problem.code}: {problem.where}: {problem.reason}", style="yellow")
 
@@ -90,7 +90,7 @@ def show(
         emit(manifest, lambda: listing.key_values(manifest), json=json)
         return
     document = corpora.show_document(name, doc_id)
-    emit(document, lambda: listing.document_page(plain(document)), json=json)
+    emit(document, lambda: listing.document_page(document), json=json)
 
 
 @app.command()
@@ -182,7 +182,7 @@ def search(
     else:
         with progress_bar() as tick:
             answer = corpora.search(name, query, top_k=top_k, filters=filters, tick=tick, say=say)
-    emit(answer, lambda: listing.search_page(plain(answer)), json=json)
+    emit(answer, lambda: listing.search_page(answer), json=json)
 
 
 def _years(text: str) -> tuple[int, int] | None:
@@ -218,6 +218,6 @@ def cite(
 
     source = sys.stdin.read() if text == "-" else text
     citations = corpora.citations_in(source, corpus, language=language)
-    emit(citations, lambda: listing.citations_table(plain(citations)), json=json)
+    emit(citations, lambda: listing.citations_table(citations), json=json)
     if not citations:
         say("no citations found")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.options import StoreUrl, opened
-from assay.cli.output import Json, emit, plain, say
+from assay.cli.output import Json, emit, say
 from assay.cli.review import GOLD_COMMANDS
 from assay.core.errors import UsageError
 
@@ -67,7 +67,7 @@ def stats(dataset: GoldFile, json: Json = False) -> None:
     from assay.workbench import gold
 
     stats = gold.gold_stats(dataset)
-    emit(stats, lambda: listing.stats_table(plain(stats)), json=json)
+    emit(stats, lambda: listing.stats_table(stats), json=json)
 
 
 @app.command()
@@ -133,7 +133,7 @@ def next_(
         with open_service(store, gold=[queue]) as service:
             new = review.queue_pairs(service, queue, pairs)
         say(f"{new} new pairs wait for review; `assay serve --gold {queue}` shows them")
-    emit(decision, lambda: listing.decision_page(plain(decision), limit), json=json)
+    emit(decision, lambda: listing.decision_page(decision, limit), json=json)
 
 
 def _asked(pairs: Sequence[Pair | PooledPair]) -> list[AskedPair]:

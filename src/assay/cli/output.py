@@ -28,13 +28,6 @@ def emit(data: Any, render: Callable[[], Any], *, json: bool) -> None:
     show(render())
 
 
-def plain(value: object) -> Any:
-    """A value as the tables of `reports` take it: dicts, lists and texts."""
-    import msgspec
-
-    return msgspec.to_builtins(value)
-
-
 def show(renderable: Any) -> None:
     from io import StringIO
 

@@ -90,6 +90,13 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     created_at: str
 
 
+class LinkedDocument(Document, frozen=True, kw_only=True, omit_defaults=True):
+    """A document with what it cites and what cites it."""
+
+    cites: list[str]
+    cited_by: list[str]
+
+
 @dataclass(frozen=True)
 class Corpus:
     """An open corpus. Cheap to make: everything is read when it is first asked for."""
@@ -161,6 +168,10 @@ class Corpus:
 
     def cited_by(self, doc_id: str) -> list[str]:
         return self._neighbours("cited_by", doc_id)
+
+    def linked(self, doc_id: str) -> LinkedDocument:
+        own = msgspec.structs.asdict(self.get(doc_id))
+        return LinkedDocument(**own, cites=self.cites(doc_id), cited_by=self.cited_by(doc_id))
 
     def graph(self, direction: str = "cites") -> tuple[Rows, Rows]:
         """(offsets, rows): the neighbours of row i are rows[offsets[i]:offsets[i + 1]]."""

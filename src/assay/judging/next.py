@@ -64,6 +64,7 @@ class Decision(Standing, frozen=True, kw_only=True):
     pairs: list[Pair]
     needed: int  # how many of the pairs are expected to bring the confidence to the level
     level: float
+    systems: int  # 2 where two are compared
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,6 +121,7 @@ def next_to_judge(
         pairs=pairs,
         needed=_needed(stand, [pair.narrowing for pair in pairs], level),
         level=level,
+        systems=len(table.ranks),
     )
 
 

@@ -1,12 +1,9 @@
-"""Corpora, documents, hits, citations, gold sets and decisions for a terminal.
-
-Each page is a small struct; a verb may return it, or what `--json` prints of it.
-"""
+"""Corpora, documents, hits, citations, gold sets and decisions for a terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING
 
 import msgspec
 from rich.console import Group, RenderableType
@@ -15,100 +12,18 @@ from rich.text import Text
 from assay.core.types import Finding, counted
 from assay.reports.grids import headed, plain
 
+if TYPE_CHECKING:
+    from assay.corpus.build import ImportReport
+    from assay.corpus.disk import LinkedDocument
+    from assay.corpus.resolve import Resolved
+    from assay.judging.next import Decision
+    from assay.judging.picture import GoldPicture
+    from assay.search.answers import FoundDocument, SearchAnswer
+
 SHOWN_LINKS = 12  # of the documents that one cites, or that cite it
 SHOWN_TEXT = 4_000
 SHOWN_TARGETS = 5
 SHOWN_NAMES = 60  # of a table inside a value
-
-Page = TypeVar("Page", bound=msgspec.Struct)
-
-
-class ImportPage(msgspec.Struct, frozen=True, kw_only=True):
-    name: str
-    documents: int
-    seconds: float
-    unchanged: bool
-    citations: dict[str, int] = {}
-    problems: dict[str, int] = {}
-
-
-class DocumentPage(msgspec.Struct, frozen=True, kw_only=True):
-    id: str
-    title: str = ""
-    text: str = ""
-    cites: list[str] = []
-    cited_by: list[str] = []
-
-
-class ShownHit(msgspec.Struct, frozen=True, kw_only=True):
-    rank: int
-    doc_id: str
-    score: float
-    title: str
-    snippet: str
-    words: list[str] = []
-    citations: list[str] = []
-    signals: dict[str, float | None] = {}
-
-
-class SearchPage(msgspec.Struct, frozen=True, kw_only=True):
-    abstained: bool
-    hits: list[ShownHit]
-
-
-class Cited(msgspec.Struct, frozen=True, kw_only=True):
-    text: str
-    start: int
-    end: int
-    normal: str
-
-
-class CitationRow(msgspec.Struct, frozen=True, kw_only=True):
-    citation: Cited
-    status: str
-    targets: list[str] = []
-    reason: str = ""
-
-
-class NextPair(msgspec.Struct, frozen=True, kw_only=True):
-    query_id: str
-    doc_id: str
-    narrowing: float
-    rank_a: int | None = None
-    rank_b: int | None = None
-
-
-class DecisionPage(msgspec.Struct, frozen=True, kw_only=True):
-    """How sure a decision is, and the judgments that would settle it."""
-
-    systems: int
-    measure: str
-    expected: float
-    deviation: float
-    confidence: float
-    level: float
-    threshold: float | None = None
-    needed: int | None = None
-    pairs: list[NextPair] = []
-
-
-class GoldPage(msgspec.Struct, frozen=True, kw_only=True):
-    """The picture of a gold set; `topics` is topic -> type -> queries."""
-
-    name: str
-    queries: int
-    judgments: int
-    rubric: str
-    rationales: float
-    types: dict[str, int]
-    topics: dict[str, dict[str, int]]
-    grades: dict[str, int]
-    judged_per_query: dict[str, int]
-
-
-def _read(shown: object, kind: type[Page]) -> Page:
-    """The page itself, or what `--json` prints of it."""
-    return msgspec.convert(shown, kind, from_attributes=True)
 
 
 # ── tables of anything ────────────────────────────────────────────────────────────────────────────
@@ -189,49 +104,47 @@ def findings_table(findings: Sequence[Finding]) -> RenderableType:
 # ── corpora ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def import_summary(shown: object) -> RenderableType:
-    page = _read(shown, ImportPage)
-    done = "unchanged" if page.unchanged else "imported"
-    cited = ", ".join(f"{name} {count:,}" for name, count in page.citations.items())
-    bad = ", ".join(f"{name} {count:,}" for name, count in page.problems.items()) or "none"
-    what = f": {counted(page.documents, 'document')} {done} in {page.seconds:.1f} s"
+def import_summary(report: ImportReport) -> RenderableType:
+    done = "unchanged" if report.unchanged else "imported"
+    cited = ", ".join(f"{name} {count:,}" for name, count in report.citations.items())
+    bad = ", ".join(f"{name} {count:,}" for name, count in report.problems.items()) or "none"
+    what = f": {counted(report.documents, 'document')} {done} in {report.seconds:.1f} s"
     return Group(
-        Text.assemble((page.name, "bold"), what),
+        Text.assemble((report.name, "bold"), what),
         Text(f"citations: {cited}" if cited else "citations: none", style="dim"),
         Text(f"problems: {bad}", style="dim" if bad == "none" else "yellow"),
-        Text(f"next: assay index {page.name}", style="dim"),
+        Text(f"next: assay index {report.name}", style="dim"),
     )
 
 
-def document_page(shown: object) -> RenderableType:
+def document_page(document: LinkedDocument) -> RenderableType:
     """One document with what it cites and what cites it."""
-    page = _read(shown, DocumentPage)
-    links = {"cites": page.cites, "cited by": page.cited_by}
+    links = {"cites": document.cites, "cited by": document.cited_by}
     lines = [
         Text(f"{name} {len(ids)}: {', '.join(ids[:SHOWN_LINKS])}", style="dim")
         for name, ids in links.items()
     ]
-    head = Text.assemble((page.id, "bold"), "  ", page.title)
-    return Group(head, *lines, Text(), Text(page.text[:SHOWN_TEXT]))
+    head = Text.assemble((document.id, "bold"), "  ", document.title)
+    return Group(head, *lines, Text(), Text(document.text[:SHOWN_TEXT]))
 
 
-def search_page(shown: object) -> RenderableType:
+def search_page(answer: SearchAnswer) -> RenderableType:
     """Hits for a lawyer: score, title, the passage with the asked words marked, and what put it
     there."""
-    page = _read(shown, SearchPage)
-    if not page.hits:
+    if not answer.hits:
         return Text("nothing found", style="yellow")
     lines: list[RenderableType] = []
-    if page.abstained:
+    if answer.abstained:
         nearest = "Nothing here seems to answer this question; the nearest are below."
         lines += [Text(nearest, style="yellow"), Text()]
-    for hit in page.hits:
+    for hit in answer.hits:
         lines += _hit_lines(hit)
     return Group(*lines)
 
 
-def _hit_lines(hit: ShownHit) -> list[Text]:
-    rank, score = (f"{hit.rank:>2}. ", "dim"), (f"{hit.score:.2f}  ", "bold cyan")
+def _hit_lines(hit: FoundDocument) -> list[Text]:
+    rank = (f"{hit.rank:>2}. ", "dim")
+    score = ("" if hit.score is None else f"{hit.score:.2f}  ", "bold cyan")
     snippet = Text("    " + hit.snippet)
     snippet.highlight_words(hit.words, style="underline", case_sensitive=False)
     why = [hit.doc_id]
@@ -243,9 +156,9 @@ def _hit_lines(hit: ShownHit) -> list[Text]:
     return [head, snippet, Text(f"    {' · '.join(why)}", style="dim"), Text()]
 
 
-def citations_table(shown: Sequence[object]) -> RenderableType:
+def citations_table(citations: Sequence[Resolved]) -> RenderableType:
     table = headed("span", "text", "normal form", "status", "target or reason")
-    for row in msgspec.convert(shown, list[CitationRow], from_attributes=True):
+    for row in citations:
         cited, more = row.citation, len(row.targets) - SHOWN_TARGETS
         target = ", ".join(row.targets[:SHOWN_TARGETS]) + (f" +{more}" if more > 0 else "")
         if row.status != "resolved":
@@ -258,58 +171,58 @@ def citations_table(shown: Sequence[object]) -> RenderableType:
 # ── gold sets ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def stats_table(shown: object) -> RenderableType:
+def stats_table(picture: GoldPicture) -> RenderableType:
     """The picture of a gold set: queries by topic and type, judgments by grade, and how they spread
     over queries."""
-    page = _read(shown, GoldPage)
-    spread = ", ".join(f"{name} {value}" for name, value in page.judged_per_query.items())
-    size = f"  {page.queries} queries, {page.judgments:,} judgments"
-    about = f"{size}, rubric {page.rubric or 'not named'}, {page.rationales:.0%} with a rationale"
+    judged = picture.judged_per_query
+    spread = f"min {judged.min}, median {judged.median}, max {judged.max}"
+    size = f"  {picture.queries} queries, {picture.judgments:,} judgments"
+    rubric = f"rubric {picture.rubric or 'not named'}"
+    about = f"{size}, {rubric}, {picture.rationales:.0%} with a rationale"
     grades = plain()
-    for grade, count in page.grades.items():
-        share = count / max(page.judgments, 1)
+    for grade, count in picture.grades.items():
+        share = count / max(picture.judgments, 1)
         bar = Text("█" * round(share * 40), style="cyan")
         grades.add_row(f"grade {grade}", str(count), bar, f"{share:.0%}")
     return Group(
-        Text.assemble((page.name, "bold"), about),
+        Text.assemble((picture.name, "bold"), about),
         Text(),
-        _topics_by_type(page),
+        _topics_by_type(picture),
         Text(),
         grades,
         Text(f"judged per query: {spread}", style="dim"),
     )
 
 
-def _topics_by_type(page: GoldPage) -> RenderableType:
-    types = list(page.types) or [""]
+def _topics_by_type(picture: GoldPicture) -> RenderableType:
+    types = list(picture.types) or [""]
     grid = headed("queries by topic", right=[name or "no type" for name in types])
     grid.add_column("all", justify="right", style="bold")
-    for topic, row in page.topics.items():
+    for topic, row in picture.topics.items():
         counts = [str(row.get(name, 0)) for name in types]
         grid.add_row(topic or "no topic", *counts, str(sum(row.values())))
-    totals = [str(page.types.get(name, 0)) for name in types]
-    grid.add_row("all", *totals, str(page.queries), style="bold")
+    totals = [str(picture.types.get(name, 0)) for name in types]
+    grid.add_row("all", *totals, str(picture.queries), style="bold")
     return grid
 
 
-def decision_page(shown: object, limit: int) -> RenderableType:
+def decision_page(decision: Decision, limit: int) -> RenderableType:
     """How sure the decision is, and the judgments that would settle it soonest."""
-    page = _read(shown, DecisionPage)
-    what = "the change" if page.systems == 2 else "the distance"
-    of = f"of {page.measure}" + (f" from {page.threshold:g}" if page.threshold else "")
-    spread = f"{page.expected:+.4f} ± {page.deviation:.4f}"
-    sure = "more than 99%" if page.confidence > 0.99 else f"{page.confidence:.0%}"
+    what = "the change" if decision.systems == 2 else "the distance"
+    of = f"of {decision.measure}" + (f" from {decision.threshold:g}" if decision.threshold else "")
+    spread = f"{decision.expected:+.4f} ± {decision.deviation:.4f}"
+    sure = "more than 99%" if decision.confidence > 0.99 else f"{decision.confidence:.0%}"
     head = Text(
         f"With all hits judged, {what} {of} is expected at {spread}; its sign is {sure} sure."
     )
-    if not page.pairs:
+    if not decision.pairs:
         return Group(head, Text("Nothing unjudged could change it.", style="green"))
-    need = f"That is enough: {page.level:.0%} was asked for. These would narrow it most."
-    if page.needed:
-        count = counted(page.needed, "judgment")
-        need = f"About {count}, in this order, would make it {page.level:.0%} sure."
+    need = f"That is enough: {decision.level:.0%} was asked for. These would narrow it most."
+    if decision.needed:
+        count = counted(decision.needed, "judgment")
+        need = f"About {count}, in this order, would make it {decision.level:.0%} sure."
     table = headed("query", "document", "rank A", "rank B", "narrows by")
-    for pair in page.pairs[:limit]:
+    for pair in decision.pairs[:limit]:
         ranks = [str(rank) if rank else "–" for rank in (pair.rank_a, pair.rank_b)]
         table.add_row(pair.query_id, pair.doc_id, *ranks, f"{pair.narrowing:.1%}")
     return Group(head, Text(need, style="dim"), Text(), table)

@@ -14,9 +14,9 @@ import numpy as np
 import polars as pl
 
 from assay.core.errors import InputError
-from assay.core.types import Document, Finding, Hit, Locator
+from assay.core.types import Document, Finding
 from assay.corpus.build import ImportReport, import_corpus
-from assay.corpus.disk import Corpus, Manifest, list_corpora, open_corpus
+from assay.corpus.disk import Corpus, LinkedDocument, Manifest, list_corpora, open_corpus
 from assay.corpus.frozen import freeze
 from assay.corpus.importers.kinds import Problem
 from assay.corpus.named import corpus_named, documents, is_corpus, require_corpus
@@ -31,8 +31,7 @@ from assay.engines.indexed import (
     open_indexed,
     silent,
 )
-from assay.law.parse import parse
-from assay.search.engine import Engine
+from assay.search.answers import FoundDocument, SearchAnswer, found_documents
 from assay.search.index import Tick
 from assay.workbench.opening import Page, Service, page_of, page_size
 
@@ -42,8 +41,8 @@ __all__ = [
     "FoundDocument",
     "ImportReport",
     "Indexed",
+    "LinkedDocument",
     "SearchAnswer",
-    "ShownDocument",
     "check_corpus",
     "citations_in",
     "corpus_manifest",
@@ -123,17 +122,8 @@ def freeze_corpus(name: str, output: Path, home: Path | None = None) -> Path:
     return freeze(corpus_named(name, home), output)
 
 
-class ShownDocument(Document, frozen=True, kw_only=True, omit_defaults=True):
-    """A document with what it cites and what cites it."""
-
-    cites: list[str]
-    cited_by: list[str]
-
-
-def show_document(name: str, doc_id: str, home: Path | None = None) -> ShownDocument:
-    corpus = corpus_named(name, home)
-    own = msgspec.structs.asdict(corpus.get(doc_id))
-    return ShownDocument(**own, cites=corpus.cites(doc_id), cited_by=corpus.cited_by(doc_id))
+def show_document(name: str, doc_id: str, home: Path | None = None) -> LinkedDocument:
+    return corpus_named(name, home).linked(doc_id)
 
 
 def document(service: Service, corpus: str, doc_id: str) -> Document:
@@ -171,30 +161,6 @@ class Filters:
 NO_FILTERS = Filters()
 
 
-class FoundDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A hit for a person: the passage that answers, the asked words in it, and what put it
-    there."""
-
-    rank: int
-    doc_id: str
-    score: float | None
-    title: str
-    snippet: str
-    words: list[str]
-    signals: dict[str, float]
-    locator: Locator | None = None
-    citations: list[str] = []  # those that the question and the document share
-
-
-class SearchAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """`abstained` when nothing here answers the question; the hits are then only the nearest."""
-
-    query: str
-    corpus: str
-    abstained: bool
-    hits: list[FoundDocument]
-
-
 def search(
     name: str,
     query: str,
@@ -214,7 +180,7 @@ def search(
     corpus = corpus_named(name, home)
     allowed = _allowed(corpus, filters) if filters.any() else None
     hits = engine.search(query, top_k, allowed=allowed, explain=True)
-    shown = _all_shown(hits, engine, query, corpus)
+    shown = found_documents(hits, engine, query, corpus)
     return SearchAnswer(query=query, corpus=corpus.name, abstained=hits.abstained, hits=shown)
 
 
@@ -231,7 +197,7 @@ def more_like(
     title = corpus.get(doc_id).title
     engine = open_indexed(name, home=home, say=say)
     hits = engine.like(doc_id, top_k, allowed=_allowed(corpus, filters) if filters.any() else None)
-    shown = _all_shown(hits, engine, title, corpus)
+    shown = found_documents(hits, engine, title, corpus)
     return SearchAnswer(query=f"like {doc_id}", corpus=corpus.name, abstained=False, hits=shown)
 
 
@@ -242,36 +208,6 @@ def search_page(
     size = page_size(limit)
     answer = search(corpus, query, top_k=offset + size + 1, home=service.home, say=service.say)
     return page_of(answer.hits[offset:], offset, size)
-
-
-def _all_shown(
-    hits: Sequence[Hit], engine: Engine, query: str, corpus: Corpus
-) -> list[FoundDocument]:
-    return [_shown(rank, hit, engine, query, corpus) for rank, hit in enumerate(hits, start=1)]
-
-
-def _shown(rank: int, hit: Hit, engine: Engine, query: str, corpus: Corpus) -> FoundDocument:
-    document = corpus.get(hit.doc_id)
-    snippet, words = engine.snippet(query, document)
-    return FoundDocument(
-        rank=rank,
-        doc_id=hit.doc_id,
-        score=hit.score,
-        title=document.title,
-        snippet=snippet,
-        words=words,
-        signals=hit.explanation,
-        locator=document.locator,
-        citations=_cited_by_both(query, document),
-    )
-
-
-def _cited_by_both(query: str, document: Document) -> list[str]:
-    asked = {citation.normal for citation in parse(query)}
-    if not asked:
-        return []
-    cited = {citation.normal for text in document.citations for citation in parse(text)}
-    return sorted(asked & cited)
 
 
 # ── filters ───────────────────────────────────────────────────────────────────────────────────────

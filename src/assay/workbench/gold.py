@@ -4,7 +4,6 @@ word on its rows."""
 from __future__ import annotations
 
 import functools
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -13,7 +12,6 @@ import msgspec
 from assay import formats
 from assay.core.errors import AssayError, InputError, UsageError
 from assay.core.files import move_into_place, scratch_beside
-from assay.core.fingerprints import gold_fingerprint
 from assay.core.types import JUDGMENT_TEXT_COLUMNS, Finding, GoldSet, Query, standing
 from assay.corpus.named import documents
 from assay.evaluation.expectations import check_expectations
@@ -21,6 +19,7 @@ from assay.formats import gold_jsonl
 from assay.formats.gold_jsonl import Approval
 from assay.judging import rubric
 from assay.judging.perturb import perturb
+from assay.judging.picture import GoldPicture, picture_of
 from assay.judging.validate import validate
 from assay.law.matching import known_document
 from assay.review import rulings
@@ -33,7 +32,7 @@ __all__ = [
     "Approval",
     "Bootstrapped",
     "Correction",
-    "GoldStats",
+    "GoldPicture",
     "GoldSummary",
     "Ruled",
     "approval",
@@ -66,54 +65,8 @@ def validate_gold(dataset: Path, *, corpus: Path | None = None) -> tuple[GoldSet
     return gold, sorted(findings, key=lambda finding: finding.level != "error")
 
 
-class Spread(msgspec.Struct, frozen=True, kw_only=True):
-    """The smallest, the middle and the largest of some counts."""
-
-    min: int
-    median: int
-    max: int
-
-
-class GoldStats(msgspec.Struct, frozen=True, kw_only=True):
-    """The picture of a gold set; `topics` are counts by topic and type."""
-
-    name: str
-    queries: int
-    judgments: int
-    rubric: str
-    rationales: float
-    types: dict[str, int]
-    topics: dict[str, dict[str, int]]
-    grades: dict[str, int]
-    judged_per_query: Spread
-    fingerprint: str
-
-
-def gold_stats(dataset: Path) -> GoldStats:
-    gold = formats.read_gold(dataset)
-    judged = Counter({query.id: 0 for query in gold.queries})
-    grades: Counter[int] = Counter()
-    with_rationale = 0
-    for judgment in gold.iter_judgments():
-        judged[judgment.query_id] += 1
-        grades[judgment.grade] += 1
-        with_rationale += bool(judgment.rationale.strip())
-    counts = sorted(judged.values())
-    topics: dict[str, Counter[str]] = {}
-    for query in gold.queries:
-        topics.setdefault(query.topic or query.category, Counter())[query.type] += 1
-    return GoldStats(
-        name=gold.name,
-        queries=len(gold.queries),
-        judgments=gold.judgments.height,
-        rubric=gold.rubric,
-        rationales=with_rationale / max(gold.judgments.height, 1),
-        types=dict(Counter(query.type for query in gold.queries)),
-        topics={topic: dict(types) for topic, types in topics.items()},
-        grades={str(grade): grades[grade] for grade in sorted(grades, reverse=True)},
-        judged_per_query=Spread(min=counts[0], median=counts[len(counts) // 2], max=counts[-1]),
-        fingerprint=gold_fingerprint(gold),
-    )
+def gold_stats(dataset: Path) -> GoldPicture:
+    return picture_of(formats.read_gold(dataset))
 
 
 class GoldSummary(msgspec.Struct, frozen=True, kw_only=True):

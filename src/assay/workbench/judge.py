@@ -26,8 +26,8 @@ from assay.judging.next import Decision, next_to_judge
 from assay.judging.pool import Pool, PooledPair, pool
 
 __all__ = [
+    "Decision",
     "MergedFile",
-    "NextPairs",
     "Pool",
     "PooledPair",
     "merge_into",
@@ -41,19 +41,13 @@ __all__ = [
 # ── what to judge ─────────────────────────────────────────────────────────────────────────────────
 
 
-class NextPairs(Decision, frozen=True, kw_only=True):
-    """What to judge, and how many systems the decision is between."""
-
-    systems: int
-
-
 def next_pairs(
     first: Path,
     second: Path | None = None,
     *,
     measure: str = "nDCG@10",
     threshold: float | None = None,
-) -> NextPairs:
+) -> Decision:
     """What to judge to know whether the second run is better than the first, or whether the first
     reaches `threshold`."""
     if second is None and threshold is None:
@@ -72,8 +66,7 @@ def next_pairs(
             hint="Score both on the same one.",
         )
     entries = [scored.per_query for scored in results]
-    decision = next_to_judge(*entries, measure=measure, threshold=threshold or 0.0)
-    return NextPairs(**msgspec.structs.asdict(decision), systems=len(results))
+    return next_to_judge(*entries, measure=measure, threshold=threshold or 0.0)
 
 
 def pool_pairs(paths: Sequence[Path], *, depth: int = 10) -> Pool:
@@ -88,7 +81,7 @@ def pool_pairs(paths: Sequence[Path], *, depth: int = 10) -> Pool:
     return pool(results, depth=depth)
 
 
-def write_pairs(decision: NextPairs | Pool, output: Path, *, source: str = ASKED) -> None:
+def write_pairs(decision: Decision | Pool, output: Path, *, source: str = ASKED) -> None:
     """The pairs as CSV for a judge's spreadsheet (fill in grade and rationale), or as JSON for
     programs. `source` tells later calls which judgments were asked for."""
     if output.suffix == ".json":

@@ -1,0 +1,66 @@
+"""What a search gives a person: every hit with the passage that answers, and what put it there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from assay.core.types import Document, Hit, Locator
+from assay.corpus.disk import Corpus
+from assay.law.parse import parse
+from assay.search.engine import Engine
+
+
+class FoundDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A hit for a person: the passage that answers, the asked words in it, and what put it
+    there."""
+
+    rank: int
+    doc_id: str
+    score: float | None
+    title: str
+    snippet: str
+    words: list[str]
+    signals: dict[str, float]
+    locator: Locator | None = None
+    citations: list[str] = []  # those that the question and the document share
+
+
+class SearchAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """`abstained` when nothing here answers the question; the hits are then only the nearest."""
+
+    query: str
+    corpus: str
+    abstained: bool
+    hits: list[FoundDocument]
+
+
+def found_documents(
+    hits: Sequence[Hit], engine: Engine, query: str, corpus: Corpus
+) -> list[FoundDocument]:
+    return [_found(rank, hit, engine, query, corpus) for rank, hit in enumerate(hits, start=1)]
+
+
+def _found(rank: int, hit: Hit, engine: Engine, query: str, corpus: Corpus) -> FoundDocument:
+    document = corpus.get(hit.doc_id)
+    snippet, words = engine.snippet(query, document)
+    return FoundDocument(
+        rank=rank,
+        doc_id=hit.doc_id,
+        score=hit.score,
+        title=document.title,
+        snippet=snippet,
+        words=words,
+        signals=hit.explanation,
+        locator=document.locator,
+        citations=_cited_by_both(query, document),
+    )
+
+
+def _cited_by_both(query: str, document: Document) -> list[str]:
+    asked = {citation.normal for citation in parse(query)}
+    if not asked:
+        return []
+    cited = {citation.normal for text in document.citations for citation in parse(text)}
+    return sorted(asked & cited)
