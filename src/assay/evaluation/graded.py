@@ -46,12 +46,7 @@ Floats = np.ndarray[Any, np.dtype[np.float64]]
 def evaluate(
     run: Run | Scored, gold: GoldSet | Qrels, measures: Iterable[str | Measure]
 ) -> ScoreSheet:
-    """Score a run against a gold set.
-
-    `run` is a Run, or {query_id: {doc_id: score}}; `gold` is a GoldSet, or {query_id: {doc_id:
-    grade}}. Every query of the gold set is in the sheet: one that the run lacks scores 0, one that
-    failed or has no relevant document has no value and says why. `counts` holds n_expected, n_run,
-    n_scored and what else was met."""
+    """Score a run against a gold set; `assay.evaluate` tells what may be given and what comes."""
     wanted = parse_measures(str(measure) for measure in measures)
     prepared = prepare(run, gold)
     values = np.full((len(prepared.queries), len(wanted)), np.nan)

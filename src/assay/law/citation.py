@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal, get_args
 
 import msgspec
@@ -29,6 +30,27 @@ class Citation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     normal: str
     parts: dict[str, str]
     name: str = ""
+
+
+def citation_at(
+    language: str,
+    normal: Callable[[Kind, dict[str, str]], str],
+    text: str,
+    kind: Kind,
+    parts: dict[str, str],
+    start: int,
+    end: int,
+) -> Citation:
+    """The citation that a language's grammar has read between `start` and `end`."""
+    return Citation(
+        text=text[start:end],
+        start=start,
+        end=end,
+        kind=kind,
+        language=language,
+        normal=normal(kind, parts),
+        parts=parts,
+    )
 
 
 class Scheme(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from typing import cast
 
 import msgspec
 
-from assay.law.citation import Citation, Kind, Scheme
+from assay.law.citation import Citation, Kind, Scheme, citation_at
 from assay.law.spellings import spelled
 
 # Long and short names of codes, each with its normal form. A code that is not here keeps its own
@@ -171,6 +171,9 @@ def format(kind: Kind, parts: dict[str, str]) -> str:
     return _FORMATS[kind](parts)
 
 
+_citation = partial(citation_at, "en", format)
+
+
 def letter_parts(number: str) -> dict[str, str] | None:
     """The parts of a file number that stands alone, such as a value in a record: 'A-90-123',
     '89-142', 'I-93418'."""
@@ -285,18 +288,6 @@ def _case(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> Iterator
         "page": match["page"],
     }
     yield _citation(match.string, "case", parts, *match.span())
-
-
-def _citation(text: str, kind: Kind, parts: dict[str, str], start: int, end: int) -> Citation:
-    return Citation(
-        text=text[start:end],
-        start=start,
-        end=end,
-        kind=kind,
-        language="en",
-        normal=_FORMATS[kind](parts),
-        parts=parts,
-    )
 
 
 @cache

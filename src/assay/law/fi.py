@@ -20,8 +20,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
-from assay.law.citation import Citation, Kind, Scheme
+from assay.law.citation import Citation, Kind, Scheme, citation_at
 from assay.law.spellings import SHORT_NAME, SHORT_NAMES, spelled
 
 # The last word of a law's name bends; the table says to what base form each ending belongs.
@@ -135,7 +136,7 @@ def parse(text: str, scheme: Scheme) -> Iterator[Citation]:
             start = reading.start if index == 0 else start
             end = reading.end if index == len(spans) - 1 else end
             before = law | parts
-            yield _citation(text, before, start, end)
+            yield _citation(text, "statute", before, start, end)
         end_before = reading.end
 
 
@@ -149,6 +150,9 @@ def format(kind: Kind, parts: dict[str, str]) -> str:
     pieces += [f"{parts['moment']} mom."] if parts.get("moment") else []
     pieces += [f"{parts['item']} kohta"] if parts.get("item") else []
     return " ".join(pieces)
+
+
+_citation = partial(citation_at, "fi", format)
 
 
 def law_name(name: str) -> str:
@@ -266,15 +270,3 @@ def _dashed(text: str) -> str:
 
 def _compact(text: str) -> str:
     return "".join(text.split()).lower()
-
-
-def _citation(text: str, parts: dict[str, str], start: int, end: int) -> Citation:
-    return Citation(
-        text=text[start:end],
-        start=start,
-        end=end,
-        kind="statute",
-        language="fi",
-        normal=format("statute", parts),
-        parts=parts,
-    )

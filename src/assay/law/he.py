@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 
 from assay.language.hebrew import (
     PLAIN_QUOTES,
@@ -20,7 +21,7 @@ from assay.language.hebrew import (
     single_letters,
     without_points,
 )
-from assay.law.citation import Citation, Kind, Scheme
+from assay.law.citation import Citation, Kind, Scheme, citation_at
 from assay.law.spellings import spelled
 
 ORDINALS = tuple("ראשונה שנייה שלישית רביעית חמישית שישית שביעית שמינית תשיעית עשירית".split())
@@ -90,6 +91,9 @@ def format(kind: Kind, parts: dict[str, str]) -> str:
     return (
         f"{parts.get('unit', 'סעיף')} {parts['section']}{parts.get('sub', '')}{to}{schedule}{law}"
     )
+
+
+_citation = partial(citation_at, "he", format)
 
 
 def law_name(name: str) -> str:
@@ -185,15 +189,3 @@ def _begins(text: str, name: str) -> int:
     words = name.split()
     start = " ".join(text.split(" ")[: len(words)]).rstrip(" ,")
     return len(start) if law_key(start) == law_key(name) else 0
-
-
-def _citation(text: str, kind: Kind, parts: dict[str, str], start: int, end: int) -> Citation:
-    return Citation(
-        text=text[start:end],
-        start=start,
-        end=end,
-        kind=kind,
-        language="he",
-        normal=format(kind, parts),
-        parts=parts,
-    )
