@@ -13,19 +13,21 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import anyio
 import pytest
 
 from assay.core.errors import InputError
 from assay.corpus.build import import_corpus
+from assay.mcp.models import RunComparison
 from assay.mcp.server import build_server, run
 from assay.store import open_store
 from assay.store.records import Decision, SearchLog, Shown
 from assay.workbench import corpora
 from assay.workbench.corpora import FoundDocument, SearchAnswer
 from assay.workbench.gold import bootstrap_gold
+from assay.workbench.history import Comparison
 from assay.workbench.opening import Service, open_service
 
 pytest.importorskip("mcp", reason="needs the package mcp")
@@ -336,6 +338,10 @@ async def no_corpus(server: Any) -> None:
             client, "search", corpus="opinions", query="levy"
         )
         assert "the query is empty" in await refused(client, "search", corpus="opinions", query=" ")
+
+
+def test_an_agent_gets_the_whole_comparison() -> None:
+    assert get_type_hints(RunComparison).items() >= get_type_hints(Comparison).items()
 
 
 def test_other_machines_are_not_let_in(workspace: Path, store_url: str) -> None:

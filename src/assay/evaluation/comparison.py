@@ -6,7 +6,7 @@ with one of today."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 import msgspec
@@ -31,8 +31,11 @@ TIE = 1e-9  # a difference no larger than this is a tie
 MOVED = 10  # how many of the queries that moved most are shown
 
 
-class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """One measure of one system against the baseline system, over the queries both have."""
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """One measure of one system against the baseline system, over the queries both have: values,
+    difference, interval, p-values, wins. `could_flip`: unjudged documents could overturn the
+    sign."""
 
     system: str
     measure: str
@@ -53,14 +56,15 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     wins: int
     ties: int
     losses: int
-    could_flip: bool  # unjudged documents could overturn the sign
+    could_flip: bool
     residuals: tuple[float, float] | None = (
         None  # RBP: what the unknown could add, of the baseline and of the system
     )
 
 
-class Moved(msgspec.Struct, frozen=True, kw_only=True):
-    """A query that moved, and what entered and left its top 10."""
+@dataclass(frozen=True, kw_only=True)
+class Moved:
+    """A query that moved, and what entered and left its top 10, with grades."""
 
     system: str
     query_id: str
@@ -308,9 +312,7 @@ def _corrected(rows: list[Difference]) -> list[Difference]:
     adjusted = zip(
         rows, statistics.holm(p_values), statistics.benjamini_hochberg(p_values), strict=True
     )
-    return [
-        msgspec.structs.replace(row, p_holm=by_holm, p_bh=by_bh) for row, by_holm, by_bh in adjusted
-    ]
+    return [replace(row, p_holm=by_holm, p_bh=by_bh) for row, by_holm, by_bh in adjusted]
 
 
 # ── what moved ────────────────────────────────────────────────────────────────────────────────────

@@ -1,35 +1,30 @@
 """What the tools answer: every answer has a schema, and may gain fields but does not lose any.
-Values of the workbench go in, models of the protocol come out."""
+
+An answer is a model of the protocol. The dataclasses of the workbench stand in it as they are, with
+their docstrings as descriptions."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from assay.core.results_file import measure_to_json
 from assay.core.types import Document, Locator
-from assay.workbench import history, review
-from assay.workbench.backlog import BacklogFigures
+from assay.workbench import history
+from assay.workbench.backlog import Backlog, BacklogFigures, HalachaBacklog
 from assay.workbench.corpora import FoundDocument
 from assay.workbench.gold import GoldSummary
-from assay.workbench.history import Comparison, KeptRun
+from assay.workbench.history import Comparison, Difference, KeptRun, Moved
 from assay.workbench.opening import Page
-from assay.workbench.review import ReviewItem
+from assay.workbench.review import ReviewItem, ToJudge
 
 SNIPPET = 400
 
 Place = dict[str, str | int]  # what a lawyer would cite: section, moment, page, …
 
 
-def fields_of(value: object) -> Any:
-    """A value of the workbench as plain fields, for a model that has the same."""
-    return msgspec.to_builtins(value)
-
-
 def place_of(locator: Locator | None) -> Place:
-    place: Place = fields_of(locator) if locator is not None else {}
+    place: Place = msgspec.to_builtins(locator) if locator is not None else {}
     return place
 
 
@@ -103,77 +98,27 @@ class DocumentText(Answer):
 # ── the backlog and the gold sets ─────────────────────────────────────────────────────────────────
 
 
-class BacklogBlock(Answer):
-    """How many wait for an expert, and since when. The counts sum to total."""
-
-    pending_review: int
-    approved: int
-    rejected: int
-    published: int
-    total: int
-    oldest_pending_at: str | None
-
-
-class Ages(Answer):
-    """How many days what is pending has waited; none when nothing waits."""
-
-    p50: float | None
-    p90: float | None
-    p99: float | None
-    max: float | None
-
-
-class FullBacklog(BacklogBlock):
-    age_days: Ages
-    weeks: int
-    throughput_per_week: float
-    arrivals_per_week: float
-    forecast_empty_at: str | None
-    forecast: str
-
-
 class Metrics(Answer):
-    halacha_backlog: BacklogBlock
-    backlog: FullBacklog = Field(
+    halacha_backlog: HalachaBacklog
+    backlog: Backlog = Field(
         description="The same, with ages in days, throughput a week and forecast."
     )
 
     @classmethod
     def of(cls, figures: BacklogFigures) -> Metrics:
-        return cls.model_validate(fields_of(figures))
-
-
-class GoldSetInfo(Answer):
-    name: str
-    path: str
-    queries: int = 0
-    judgments: int = 0
-    status: str = Field(
-        "", description="provisional (bootstrap-only): no row approved; partly approved; approved."
-    )
-    approved_share: float | None = Field(
-        None, description="Of a set from logs: the share of approved rows."
-    )
-    error: str = ""
+        return cls(halacha_backlog=figures.halacha_backlog, backlog=figures.backlog)
 
 
 class GoldSets(Answer):
-    gold_sets: list[GoldSetInfo]
+    gold_sets: list[GoldSummary]
     next_offset: int | None = None
 
     @classmethod
     def of(cls, summaries: list[GoldSummary], offset: int, limit: int) -> GoldSets:
         end = offset + limit
-        page = [GoldSetInfo.model_validate(fields_of(summary)) for summary in summaries[offset:end]]
-        return cls(gold_sets=page, next_offset=end if len(summaries) > end else None)
-
-
-class ToJudge(Answer):
-    query_id: str
-    query: str
-    doc_ids: list[str]
-    reason: str
-    item_id: str = ""
+        return cls(
+            gold_sets=summaries[offset:end], next_offset=end if len(summaries) > end else None
+        )
 
 
 class NextToJudge(Answer):
@@ -181,9 +126,8 @@ class NextToJudge(Answer):
     next_offset: int | None = None
 
     @classmethod
-    def of(cls, page: Page[review.ToJudge]) -> NextToJudge:
-        items = [ToJudge.model_validate(fields_of(waiting)) for waiting in page.items]
-        return cls(items=items, next_offset=page.next_offset)
+    def of(cls, page: Page[ToJudge]) -> NextToJudge:
+        return cls(items=page.items, next_offset=page.next_offset)
 
 
 class Suggested(Answer):
@@ -235,65 +179,29 @@ class Evaluation(Answer):
         )
 
 
-class MeasureDifference(Answer):
-    """One measure of one run against the first: values, difference, interval, p-values, wins."""
-
-    system: str
-    measure: str
-    key: str
-    n: int
-    baseline: float
-    value: float
-    difference: float
-    low: float | None
-    high: float | None
-    p_randomization: float
-    p_t: float
-    p_wilcoxon: float
-    p_holm: float
-    p_bh: float
-    effect_size: float | None
-    detectable: float | None
-    wins: int
-    ties: int
-    losses: int
-    could_flip: bool = Field(description="Unjudged documents could overturn the sign.")
-    residuals: tuple[float, float] | None = None
-
-
-class MovedQuery(Answer):
-    """A query that moved, and what entered and left its top 10, with grades."""
-
-    system: str
-    query_id: str
-    query_text: str
-    baseline: float
-    value: float
-    entered: list[tuple[str, int | None]]
-    left: list[tuple[str, int | None]]
-
-
+# The fields of a Comparison stand here again: the SDK takes no struct, and a dataclass at the top
+# would lose what each field means to an agent. A test holds the two together.
 class RunComparison(Answer):
     baseline: str
     systems: list[str]
     headline: str
-    differences: list[MeasureDifference] = Field(
+    differences: list[Difference] = Field(
         description="By measure: values, difference, interval, p-values, wins."
     )
-    moved: list[MovedQuery] = Field(
+    moved: list[Moved] = Field(
         description="The queries that moved most, and what entered and left."
     )
     warnings: list[str]
     gold_status: str = Field(
         "", description="How far the gold set is approved; empty where that is not recorded."
     )
-    variants: list[MeasureDifference] = Field(
+    variants: list[Difference] = Field(
         [], description="The same for perturbed variants of golden questions."
     )
 
     @classmethod
     def of(cls, comparison: Comparison) -> RunComparison:
-        return cls.model_validate(fields_of(comparison))
+        return cls.model_validate(comparison, from_attributes=True)
 
 
 class MeasureFormula(BaseModel):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from assay.corpus.resolve import Resolved
     from assay.judging.next import Decision
     from assay.judging.picture import GoldPicture
+    from assay.review.waiting import Backlog
     from assay.search.answers import FoundDocument, SearchAnswer
 
 SHOWN_LINKS = 12  # of the documents that one cites, or that cite it
@@ -38,7 +39,7 @@ def plain_table(rows: Sequence[msgspec.Struct], columns: Sequence[str]) -> Rende
     return table
 
 
-def key_values(page: msgspec.Struct, **counts: int) -> RenderableType:
+def key_values(page: msgspec.Struct | Backlog, **counts: int) -> RenderableType:
     """Names and values, with inner tables one level deep; `counts` stand in for lists of the same
     names."""
     table = plain()

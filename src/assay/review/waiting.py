@@ -7,6 +7,7 @@ import http.client
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 
 import msgspec
@@ -20,18 +21,20 @@ WEEK = timedelta(weeks=1)
 DAY = timedelta(days=1)
 
 
-class Ages(msgspec.Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class Ages:
     """How many days what is pending has waited. None when nothing waits."""
 
-    p50: float | None = None
-    p90: float | None = None
-    p99: float | None = None
-    max: float | None = None
+    p50: float | None
+    p90: float | None
+    p99: float | None
+    max: float | None
 
 
-class Backlog(msgspec.Struct, frozen=True, kw_only=True):
-    """The counts sum to total. `forecast_empty_at` is when the queue is empty at the pace of the
-    last weeks if nothing new arrives; where there is none, `forecast` says why."""
+@dataclass(frozen=True, kw_only=True)
+class HalachaBacklog:
+    """How many wait for an expert, and since when: the six that the specification names. The counts
+    sum to total."""
 
     pending_review: int
     approved: int
@@ -39,23 +42,20 @@ class Backlog(msgspec.Struct, frozen=True, kw_only=True):
     published: int
     total: int
     oldest_pending_at: datetime | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Backlog(HalachaBacklog):
+    """With ages in days, throughput a week and forecast. `forecast_empty_at` is when the queue is
+    empty at the pace of the last weeks if nothing new arrives; where there is none, `forecast` says
+    why."""
+
     age_days: Ages
     weeks: int
     throughput_per_week: float
     arrivals_per_week: float
     forecast_empty_at: datetime | None
     forecast: str
-
-
-class HalachaBacklog(msgspec.Struct, frozen=True, kw_only=True):
-    """The six numbers that the specification names, of the same backlog."""
-
-    pending_review: int
-    approved: int
-    rejected: int
-    published: int
-    total: int
-    oldest_pending_at: datetime | None
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,13 +94,13 @@ def backlog(
 
 
 def halacha_backlog(figures: Backlog) -> HalachaBacklog:
-    names = HalachaBacklog.__struct_fields__
+    names = [field.name for field in fields(HalachaBacklog)]
     return HalachaBacklog(**{name: getattr(figures, name) for name in names})
 
 
 def _ages(pending: Sequence[datetime], now: datetime) -> Ages:
     if not pending:
-        return Ages()
+        return Ages(p50=None, p90=None, p99=None, max=None)
     days = [max((now - created) / DAY, 0.0) for created in pending]
     p50, p90, p99 = np.percentile(days, [50, 90, 99]).tolist()
     return Ages(p50=p50, p90=p90, p99=p99, max=max(days))

@@ -14,6 +14,7 @@ from assay.workbench.opening import Service, stored_name
 __all__ = [
     "Backlog",
     "BacklogFigures",
+    "HalachaBacklog",
     "Limits",
     "backlog",
     "backlog_figures",

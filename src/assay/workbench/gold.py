@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-
-import msgspec
 
 from assay import formats
 from assay.core.errors import AssayError, InputError, UsageError
@@ -69,8 +68,11 @@ def gold_stats(dataset: Path) -> GoldPicture:
     return picture_of(formats.read_gold(dataset))
 
 
-class GoldSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of a list of gold sets; what cannot be read is in the list too, with its `error`."""
+@dataclass(frozen=True, kw_only=True)
+class GoldSummary:
+    """One line of a list of gold sets; what cannot be read is in the list too, with its `error`.
+    `status` is provisional (bootstrap-only) where no row is approved, partly approved, or approved;
+    `approved_share`, of a set from logs, the share of approved rows."""
 
     name: str
     path: str
@@ -95,7 +97,7 @@ def describe(name: str, path: Path) -> GoldSummary:
             summary = _summary(path)
     except (AssayError, OSError) as error:
         return GoldSummary(name=name, path=str(path), error=str(error))
-    return msgspec.structs.replace(summary, name=name)
+    return replace(summary, name=name)
 
 
 @functools.lru_cache(maxsize=64)

@@ -10,7 +10,7 @@ import msgspec
 from assay.core.errors import InputError
 from assay.core.results import Results
 from assay.core.results_file import from_json, to_json
-from assay.evaluation.comparison import Comparison, compare
+from assay.evaluation.comparison import Comparison, Difference, Moved, compare
 from assay.review.identity import name_of
 from assay.store.records import RunRecord
 from assay.telemetry.recorder import new_id
@@ -21,8 +21,10 @@ from assay.workbench.score import configured, score
 
 __all__ = [
     "Comparison",
+    "Difference",
     "Explanation",
     "KeptRun",
+    "Moved",
     "compare_runs",
     "evaluate",
     "explain",

@@ -4,6 +4,7 @@ taken out of the queue. The gold set changes by an expert's word alone."""
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
@@ -348,7 +349,8 @@ def _judgment(vote: Vote) -> Judgment:
 # ── what to judge next ────────────────────────────────────────────────────────────────────────────
 
 
-class ToJudge(msgspec.Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class ToJudge:
     """Something that an expert should look at, and why. `item_id` where it waits in the queue."""
 
     query_id: str
