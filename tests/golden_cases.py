@@ -30,17 +30,7 @@ def hit(
     """A hit as the suite's runner writes it: section_num, moment and whatever else."""
     carried = {"section_num": section, "moment": moment, **fields}
     carried = {key: value for key, value in carried.items() if value is not None}
-    return Hit(
-        doc_id=f"d{section}-{moment}-{len(text)}", score=score, text=text, **fields_of(carried)
-    )
-
-
-def fields_of(carried: dict[str, Any]) -> dict[str, Any]:
-    return (
-        {"metadata": carried}
-        if "metadata" in Hit.__struct_fields__
-        else {"explanation": {"fields": carried}}
-    )
+    return Hit(doc_id=f"d{section}-{moment}-{len(text)}", score=score, text=text, metadata=carried)
 
 
 def outcome(

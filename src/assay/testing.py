@@ -20,7 +20,7 @@ from assay.core.errors import AssayError, InputError
 from assay.core.types import Document, GoldSet, Hit, Judgment, Query, judgments_to_frame
 from assay.corpus.build import import_corpus
 from assay.corpus.disk import open_corpus
-from assay.corpus.importers.source import IMPORTERS, Importer, Options, Problem, Unit, importer
+from assay.corpus.importers.kinds import IMPORTERS, Importer, Options, Problem, Unit, importer
 from assay.engines.asking import ask_all
 from assay.engines.module import engine_name
 from assay.store.contract import Store

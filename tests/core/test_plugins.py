@@ -81,7 +81,7 @@ def toss(question):
 IMPORTER = """
 from pathlib import Path
 from assay.core.types import Document
-from assay.corpus.importers.source import files_below
+from assay.corpus.importers.kinds import files_below
 from assay.law.citation import Scheme
 
 SCHEME, VERSION, OPTIONS = Scheme(), 1, ()

@@ -24,9 +24,10 @@ def source(tmp_path: Path) -> Path:
         ("jsonl", ("--option", "langauge=he"), "Known: map, language, encoding, delimiter."),
         ("finlex", ("--option", "language=fi"), "The importer 'finlex' has no options."),
         ("fppc", ("--map", "id=number"), "unknown option 'map' for the importer 'fppc'"),
+        ("jsonl", ("--option", "map=id"), "'id' is not a mapping of columns"),
     ],
 )
-def test_an_unknown_option_is_refused(
+def test_an_option_that_will_not_do_is_refused(
     assay_cli: Assay, source: Path, kind: str, option: tuple[str, ...], message: str
 ) -> None:
     done = assay_cli("corpus", "import", kind, source, "--name", "c", *option)

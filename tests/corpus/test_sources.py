@@ -304,7 +304,7 @@ def test_an_empty_folder_or_a_missing_one_is_named(tmp_path: Path, kind: str) ->
 def test_an_overlong_line_is_skipped_without_being_held(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("assay.corpus.importers.jsonl.MAX_LINE_BYTES", 2**20)
+    monkeypatch.setattr("assay.corpus.importers.foreign_json.MAX_LINE_BYTES", 2**20)
     source = tmp_path / "s.jsonl"
     with source.open("wb") as stream:
         stream.write(b'{"id": "a", "text": "x"}\n{"id": "b", "text": "')

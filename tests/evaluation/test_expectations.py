@@ -7,6 +7,7 @@ import pytest
 from assay.core.errors import InputError
 from assay.core.types import GoldSet, Locator, Query
 from assay.evaluation.expectations import check_expectations
+from assay.law.matching import Known, place_of
 from golden_cases import question
 
 CORPUS = [
@@ -29,8 +30,16 @@ CORPUS = [
 ]
 
 
+def _known(corpus: Any) -> list[Known] | None:
+    """Records, or Locators, as what is known of documents."""
+    if corpus is None:
+        return None
+    texts = ["" if isinstance(parts, Locator) else parts.get("text", "") for parts in corpus]
+    return [Known(place_of(parts), text) for parts, text in zip(corpus, texts, strict=True)]
+
+
 def _codes(*queries: Query, corpus: Any = CORPUS) -> list[tuple[str, str, str]]:
-    found = check_expectations(GoldSet(name="g", queries=queries), corpus)
+    found = check_expectations(GoldSet(name="g", queries=queries), _known(corpus))
     return [(finding.level, finding.code, finding.where) for finding in found]
 
 

@@ -10,7 +10,8 @@ from assay.core.errors import InputError
 from assay.core.runs import run_from_results
 from assay.core.types import GoldSet, Hit, Query, QueryResult
 from assay.evaluation.golden_checks import check, check_all, results_of
-from golden_cases import fields_of, hit, outcome, question
+from assay.law.matching import Known, Place
+from golden_cases import hit, outcome, question
 from spec_runner import eval_one
 
 S110 = {"section": "110", "moment": "3"}
@@ -125,7 +126,7 @@ def test_evidence_must_stand_in_the_text_of_the_hit() -> None:
     )
     assert outcome(asked, hit(110, 3, text="Ei."), good).first_rank == 2
     assert outcome(
-        asked, Hit(doc_id="x:110:3", score=1.0), locate=lambda _: {"text": "alijäämä vuosi"}
+        asked, Hit(doc_id="x:110:3", score=1.0), locate=lambda _: Known(Place(), "alijäämä vuosi")
     ).passed
 
 
@@ -288,7 +289,7 @@ def test_agrees_with_the_published_runner(
     query = Query(id="q", text="?", k=5, min_score=min_score, checks={"expected_any": expected})
     answer = QueryResult(
         query_id="q",
-        hits=tuple(Hit(doc_id="d", score=h.get("score"), **fields_of(h)) for h in hits),
+        hits=tuple(Hit(doc_id="d", score=h.get("score"), metadata=h) for h in hits),
     )
     ours = check(query, answer)
     assert (ours.passed, ours.first_rank) == (theirs["passed"], theirs["first_rank"])

@@ -7,7 +7,6 @@ import json
 import os
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,7 +17,7 @@ from assay.corpus.importers import annual_report
 from assay.evaluation.expectations import check_expectations
 from assay.evaluation.gates import DEFAULT_POLICY
 from assay.formats import read_gold
-from assay.law.matching import document_fields
+from assay.law.matching import Known, known_document, place_of
 from assay.workbench.config import read_config
 
 EVAL = Path(__file__).parents[2] / "eval"
@@ -94,31 +93,26 @@ def test_every_expected_section_is_in_the_six_acts(data: Path, tmp_path: Path) -
         (tmp_path / "acts").mkdir(exist_ok=True)
         (tmp_path / "acts" / act.name).symlink_to(act)
     import_corpus("finlex", tmp_path / "acts", name="acts", home=tmp_path)
-    known = [document_fields(document) for document in open_corpus(tmp_path, "acts").iter()]
+    known = [known_document(document) for document in open_corpus(tmp_path, "acts").iter()]
     assert check_expectations(read_gold(SIX_ACTS), known) == []
 
 
 def test_every_expected_section_is_in_the_act(data: Path) -> None:
     lines = (data / "finlex" / "kuntalaki_410-2015.jsonl").read_text(encoding="utf-8").splitlines()
-    act = [json.loads(line) for line in lines]
+    act = [Known(place_of(moment), moment["text"]) for moment in map(json.loads, lines)]
     assert check_expectations(read_gold(KUNTALAKI), act) == []
 
 
 def test_every_expected_page_and_table_is_in_the_reports(data: Path) -> None:
     pytest.importorskip("pypdfium2", reason="reading the PDF reports needs the extra pdf")
     source = str(data / "municipal")
-    known: list[dict[str, Any]] = []
+    known: list[Known] = []
     for unit in annual_report.units(source, {}):
         for document in annual_report.read(source, unit, {}):
             if isinstance(document, Document) and document.locator is not None:
                 place = document.locator
-                row = {
-                    "doc_id": place.doc_id,
-                    "page": place.page,
-                    "table": place.table,
-                    "text": document.text,
-                }
-                known.append(row)
+                row = {"doc_id": place.doc_id, "page": place.page, "table": place.table}
+                known.append(Known(place_of(row), document.text))
     assert check_expectations(read_gold(MUNICIPAL), known) == []
 
 

@@ -14,7 +14,7 @@ from assay.core.types import Document
 from assay.corpus.importers import akn
 from assay.evaluation.expectations import check_expectations
 from assay.formats import read_gold
-from assay.law.matching import document_fields
+from assay.law.matching import known_document
 
 ISRAEL = Path(__file__).parents[2] / "eval" / "questions_israel_golden.json"
 STATUTES = ISRAEL.with_name("questions_israel_statutes_golden.json")
@@ -60,6 +60,6 @@ def test_a_variant_expects_what_its_parent_expects() -> None:
 def test_every_expected_section_is_in_the_statutes(statutes: Path) -> None:
     source = str(statutes)
     read = (document for unit in akn.units(source, {}) for document in akn.read(source, unit, {}))
-    known = [document_fields(document) for document in read if isinstance(document, Document)]
+    known = [known_document(document) for document in read if isinstance(document, Document)]
     assert check_expectations(read_gold(ISRAEL), known) == []
     assert check_expectations(read_gold(STATUTES), known) == []

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from assay.law.matching import close_versions
+from assay.law.matching import Known, close_versions, place_of
 from assay.law.versions import holds_on, validity
 from command_line import Assay
 
@@ -161,10 +161,10 @@ def test_a_version_ends_when_the_next_begins() -> None:
     )
     parts = {"law": "X", "section": "1"}
     known = {
-        "old": parts | {"valid_from": "2001-01-01"},
-        "new": parts | {"valid_from": "2002-01-01"},
+        "old": Known(place_of(parts | {"valid_from": "2001-01-01"})),
+        "new": Known(place_of(parts | {"valid_from": "2002-01-01"})),
     }
-    assert close_versions(known)["old"]["valid_to"] == "2001-12-31"
+    assert close_versions(known)["old"].place.valid_to == "2001-12-31"
 
 
 def test_a_year_alone_is_the_whole_year() -> None:

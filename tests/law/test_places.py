@@ -12,11 +12,12 @@ from assay.evaluation.golden_checks import checks_of
 from assay.formats import golden_json
 from assay.law.matching import (
     EXPECTATION_KEYS,
+    Known,
     Place,
-    document_fields,
     hit_place,
     in_force,
     is_near,
+    known_document,
     label,
     matches,
     parse_node_id,
@@ -83,7 +84,8 @@ def test_every_way_a_hit_says_where_it_stands(found: Hit) -> None:
 
 
 def test_a_lookup_in_the_corpus_places_a_bare_id() -> None:
-    known = {"d7": {"law": "Kuntalaki", "section_num": 113, "section_suffix": None, "moment": "2"}}
+    parts = {"law": "Kuntalaki", "section_num": 113, "section_suffix": None, "moment": "2"}
+    known = {"d7": Known(place_of(parts))}
     assert matches(
         place_of({"law": "kuntalaki", "section": 113, "moment": 2}),
         hit_place(Hit(doc_id="d7"), known.get),
@@ -100,7 +102,7 @@ def test_documents_of_a_corpus_can_be_looked_up() -> None:
         metadata={"law": "Kuntalaki", "section_num": 110, "section_suffix": "a", "table": {}},
     )
     known = {
-        document.id: document_fields(document)
+        document.id: known_document(document)
         for document in (by_locator, by_metadata, Document(id=NODE))
     }
     assert matches(
@@ -110,10 +112,8 @@ def test_documents_of_a_corpus_can_be_looked_up() -> None:
     assert matches(
         place_of({"law": "kuntalaki", "section": "110a"}), hit_place(Hit(doc_id="b"), known.get)
     )
-    assert matches(
-        place_of({"law": "410/2015", "section": "110a", "moment": 2}), place_of(known[NODE])
-    )
-    assert (known["a"]["text"], known["a"]["valid_from"]) == ("t", "2024")
+    assert matches(place_of({"law": "410/2015", "section": "110a", "moment": 2}), known[NODE].place)
+    assert (known["a"].text, known["a"].place.valid_from) == ("t", "2024")
 
 
 def test_node_ids_tell_law_version_section_and_moment() -> None:
@@ -212,8 +212,13 @@ def test_near_is_the_same_section_or_the_next() -> None:
 
 
 def test_labels_read_as_citations() -> None:
-    assert label({"section": "110 a", "moment": 3, "law": "Kuntalaki"}) == "kuntalaki 110a § 3 mom."
-    assert label({"doc_id": "lapua", "page": 15, "table": "Tase"}) == "lapua p. 15 table tase"
+    section = place_of({"section": "110 a", "moment": 3, "law": "Kuntalaki"})
+    assert label(section) == "kuntalaki 110a § 3 mom."
+    table = place_of({"doc_id": "lapua", "page": 15, "table": "Tase"})
+    assert label(table) == "lapua p. 15 table tase"
+    version = place_of({"law": "OYL", "chapter": 5, "section": 21, "version": "fin@20250561"})
+    assert label(version, in_full=True) == "osakeyhtiölaki 5 luku 21 § version 20250561"
+    assert label(version) == "osakeyhtiölaki 21 §"
 
 
 def test_the_reader_and_the_matcher_know_the_same_parts() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.options import StoreUrl, opened
-from assay.cli.output import Json, emit, plain, say
+from assay.cli.output import Json, emit, say
 from assay.core.errors import AssayError, UsageError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def backlog(
     with opened(store, create=False) as service:
         figures, problems = check_backlog(service, limits, gold=gold)
         lost = len(strays(service)) if not gold else 0
-    emit(figures, lambda: listing.key_values(plain(figures)), json=json)
+    emit(figures, lambda: listing.key_values(figures), json=json)
     if lost:
         say(
             f"warning: {lost} of these have no row in a gold set that is here; "

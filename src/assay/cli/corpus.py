@@ -72,7 +72,7 @@ def list_(json: Json = False) -> None:
 
     rows = corpora.corpus_rows()
     columns = ("name", "kind", "documents", "indexed", "source")
-    emit(rows, lambda: listing.plain_table(plain(rows), columns), json=json)
+    emit(rows, lambda: listing.plain_table(rows, columns), json=json)
 
 
 @app.command()
@@ -87,7 +87,7 @@ def show(
 
     if doc_id is None:
         manifest = corpora.corpus_manifest(name)
-        emit(manifest, lambda: listing.key_values(plain(manifest)), json=json)
+        emit(manifest, lambda: listing.key_values(manifest), json=json)
         return
     document = corpora.show_document(name, doc_id)
     emit(document, lambda: listing.document_page(plain(document)), json=json)
@@ -100,7 +100,7 @@ def stats(name: Name, json: Json = False) -> None:
     from assay.workbench import corpora
 
     figures = corpora.corpus_stats(name)
-    emit(figures, lambda: listing.key_values(plain(figures)), json=json)
+    emit(figures, lambda: listing.key_values(figures), json=json)
 
 
 @app.command()
@@ -147,7 +147,7 @@ def index(
 
     with progress_bar() as tick:
         done = corpora.index_corpus(name, dense=dense, encoder=encoder, fresh=fresh, tick=tick)
-    emit(done, lambda: listing.key_values(plain(done)), json=json)
+    emit(done, lambda: listing.key_values(done), json=json)
 
 
 def search(

@@ -11,9 +11,9 @@ from assay.cli.output import say, searching, show
 
 
 def demo(
-    output: Annotated[Path, typer.Option(help="Where the results of the last engine go.")] = Path(
-        "demo-results.json"
-    ),
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Where the results of the last engine go.")
+    ] = Path("demo-results.json"),
 ) -> None:
     """Score four engines on the bundled sample of advisory opinions, and say what to try next."""
     from assay.reports import terminal, view

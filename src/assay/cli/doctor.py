@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.options import StoreUrl
-from assay.cli.output import Json, emit, plain
+from assay.cli.output import Json, emit
 
 
 def doctor(
@@ -24,7 +24,7 @@ def doctor(
     from assay.workbench.doctor import examine
 
     checkup = examine(store, config=config, probe=probe)
-    emit(checkup, lambda: listing.checkup(plain(checkup)), json=json)
+    emit(checkup, lambda: listing.checkup(checkup), json=json)
     if checkup.status != "ok":
         sys.exit(4)
 
@@ -37,6 +37,6 @@ def plugins(json: Json = False) -> None:
 
     rows = list_plugins()
     columns = ("kind", "name", "origin", "module", "status")
-    emit(rows, lambda: listing.plain_table(plain(rows), columns), json=json)
+    emit(rows, lambda: listing.plain_table(rows, columns), json=json)
     if any(plugin.failed for plugin in rows):
         sys.exit(4)

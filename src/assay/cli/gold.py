@@ -182,7 +182,7 @@ def pool(
         say(f"{new} new pairs wait for review; `assay serve --gold {queue}` shows them")
     emit(
         pooled,
-        lambda: listing.plain_table(plain(pooled.pairs), ("query_id", "doc_id", "runs")),
+        lambda: listing.plain_table(pooled.pairs, ("query_id", "doc_id", "runs")),
         json=json,
     )
     if output is None and queue is None:
@@ -222,8 +222,7 @@ def merge(
                 "nobody has voted on a review page here, and no file of judgments is given",
                 hint="assay gold next writes one to fill in.",
             ) from error
-    counted = plain(merged) | {"conflicts": len(merged.conflicts)}
-    emit(merged, lambda: listing.key_values(counted), json=json)
+    emit(merged, lambda: listing.key_values(merged, conflicts=len(merged.conflicts)), json=json)
     for conflict in merged.conflicts:
         say(f"conflict: {conflict}", style="yellow")
     if merged.conflicts:

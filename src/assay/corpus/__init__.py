@@ -14,7 +14,7 @@ from __future__ import annotations
 from assay.corpus.build import ImportReport, Progress, import_corpus
 from assay.corpus.disk import Corpus, Manifest, list_corpora, open_corpus
 from assay.corpus.frozen import freeze, open_frozen
-from assay.corpus.importers.source import KINDS, Problem
+from assay.corpus.importers.kinds import KINDS, Problem
 from assay.corpus.quality import Stats, check, near_duplicates, stats
 from assay.corpus.resolve import Resolved, Resolver, cite
 from assay.law.locators import format_locator, parse_locator

@@ -52,7 +52,7 @@ from assay.corpus.disk import (
     read_arrow,
 )
 from assay.corpus.graph import link
-from assay.corpus.importers.source import (
+from assay.corpus.importers.kinds import (
     Importer,
     Options,
     Problem,

@@ -35,7 +35,7 @@ from assay.core.errors import InputError
 from assay.core.files import read_json
 from assay.core.types import Document, Locator, counted
 from assay.core.workspace import workspace
-from assay.corpus.importers.source import Options, Problem
+from assay.corpus.importers.kinds import Options, Problem
 from assay.law.citation import Scheme
 
 FORMAT = 1

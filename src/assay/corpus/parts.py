@@ -21,7 +21,7 @@ from assay.core.errors import InputError
 from assay.core.files import sha256_of, write_atomic
 from assay.core.types import Document
 from assay.corpus.disk import document_frame
-from assay.corpus.importers.source import Options, Problem, Unit, importer, path_of
+from assay.corpus.importers.kinds import Options, Problem, Unit, importer, path_of
 from assay.law.parse import Citation, Scheme, parse
 from assay.law.spellings import grammar_signs
 

@@ -26,7 +26,7 @@ import polars as pl
 
 from assay.core.types import Finding
 from assay.corpus.disk import Corpus, read_arrow
-from assay.corpus.importers.source import importer
+from assay.corpus.importers.kinds import importer
 
 LOW_QUALITY = 0.6  # a stored or estimated score below this asks for a person to look
 SIGNATURE = 64  # values of a document's signature

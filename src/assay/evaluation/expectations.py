@@ -7,17 +7,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from assay.core.errors import InputError
-from assay.core.types import Finding, GoldSet, Locator, Query
-from assay.evaluation.golden_checks import checks_of
+from assay.core.types import Finding, GoldSet, Query
+from assay.evaluation.golden_checks import Checks, checks_of
 from assay.language.terms import contains_term
 from assay.law.matching import (
     EXPECTATION_KEYS,
-    Fields,
+    Known,
     Place,
     in_force,
     label,
     matches,
-    place_of,
 )
 
 NO_SUCH_PLACE = ("no-such-place", "is not in the corpus")
@@ -26,18 +25,17 @@ KNOWN_KEYS = EXPECTATION_KEYS | {"evidence", "note", "notes", "section_title"}
 
 def check_expectations(
     gold: GoldSet,
-    known_locators: Iterable[Fields | Locator] | None = None,
+    documents: Iterable[Known] | None = None,
     *,
     file: str = "",
 ) -> list[Finding]:
-    """What a person should look at. `known_locators` are the places of the corpus, as mappings
-    (law, section, moment, doc_id, page, table, and `text` to check evidence) or Locators; without
-    them only the set itself is looked at.
+    """What a person should look at. `documents` are those of the corpus; without them only the set
+    itself is looked at.
 
     A question none of whose expected places exists can never pass: an error. One wrong place among
     more is a flag. What cannot be read at all raises InputError, with the place in `file`, from
     which the set was read."""
-    corpus = _Corpus(known_locators) if known_locators is not None else None
+    corpus = _Corpus(documents) if documents is not None else None
     known = set(gold.query_ids)
     findings: list[Finding] = []
     for number, query in enumerate(gold.queries):
@@ -56,35 +54,26 @@ class _Corpus:
     """The places of a corpus, by section (or page, or neither), so that a lookup reads a few of
     them."""
 
-    def __init__(self, locators: Iterable[Fields | Locator]) -> None:
-        self._places: dict[str, list[tuple[Place, str]]] = {}
-        self._every: list[tuple[Place, str]] = []
-        for parts in locators:
-            place = place_of(parts)
-            text = "" if isinstance(parts, Locator) else str(parts.get("text") or "")
-            self._every.append((place, text))
-            self._places.setdefault(place.section, []).append((place, text))
+    def __init__(self, documents: Iterable[Known]) -> None:
+        self._every = list(documents)
+        self._by_section: dict[str, list[Known]] = {}
+        for document in self._every:
+            self._by_section.setdefault(document.place.section, []).append(document)
 
-    def at(self, wanted: Place) -> list[tuple[Place, str]]:
-        among = self._places.get(wanted.section, []) if wanted.section else self._every
+    def at(self, wanted: Place) -> list[Known]:
+        among = self._by_section.get(wanted.section, []) if wanted.section else self._every
         return [
-            (place, text)
-            for place, text in among
-            if matches(wanted, place, any_version=not place.version)
+            document
+            for document in among
+            if matches(wanted, document.place, any_version=not document.place.version)
         ]
 
 
 def _findings(query: Query, corpus: _Corpus | None) -> Iterator[Finding]:
     checks = checks_of(query)
-    expected = list(query.checks.get("expected_any") or ())
-    for where, parts in _stated(query):
-        if unknown := sorted(set(parts) - KNOWN_KEYS):
-            yield _finding(
-                "flag",
-                "unknown-key",
-                query,
-                f"{where}: keys that are not looked at: {', '.join(unknown)}",
-            )
+    for where, keys in _unknown_keys(query):
+        message = f"{where}: keys that are not looked at: {', '.join(keys)}"
+        yield _finding("flag", "unknown-key", query, message)
     if query.extra.keys() - {"parent", "perturbation"}:
         names = ", ".join(sorted(query.extra.keys() - {"parent", "perturbation"}))
         yield _finding(
@@ -118,25 +107,26 @@ def _findings(query: Query, corpus: _Corpus | None) -> Iterator[Finding]:
             "flag", "contradiction", query, f"{label(place)} is both expected and a hard negative"
         )
     if corpus is not None:
-        yield from _against_corpus(query, expected, corpus)
+        yield from _against_corpus(query, checks, corpus)
 
 
-def _stated(query: Query) -> Iterator[tuple[str, Fields]]:
+def _unknown_keys(query: Query) -> Iterator[tuple[str, list[str]]]:
+    """Where an expectation has keys that nothing reads, and which."""
     for check in ("expected_any", "expected_none", "confusion"):
         stated = query.checks.get(check)
         for number, parts in enumerate(stated if isinstance(stated, list) else ()):
-            if isinstance(parts, Mapping):
-                yield f"{check}[{number}]", parts
+            if isinstance(parts, Mapping) and (unknown := sorted(set(parts) - KNOWN_KEYS)):
+                yield f"{check}[{number}]", unknown
 
 
-def _against_corpus(query: Query, expected: list[Fields], corpus: _Corpus) -> Iterator[Finding]:
-    checks = checks_of(query)
+def _against_corpus(query: Query, checks: Checks, corpus: _Corpus) -> Iterator[Finding]:
     every = [corpus.at(place) for place in checks.expected]
     in_force_at = [
-        [there for there in at if not checks.as_of or in_force(there[0], checks.as_of)]
+        [document for document in at if not checks.as_of or in_force(document.place, checks.as_of)]
         for at in every
     ]
-    for number, (parts, there) in enumerate(zip(expected, in_force_at, strict=True)):
+    for number, (wanted, there) in enumerate(zip(checks.expected, in_force_at, strict=True)):
+        name = label(wanted, in_full=True)
         if not there:
             level = "flag" if any(in_force_at) else "error"
             code, lacks = (
@@ -144,15 +134,15 @@ def _against_corpus(query: Query, expected: list[Fields], corpus: _Corpus) -> It
                 if every[number]
                 else NO_SUCH_PLACE
             )
-            yield _finding(level, code, query, f"expected_any[{number}]: {label(parts)} {lacks}")
+            yield _finding(level, code, query, f"expected_any[{number}]: {name} {lacks}")
         terms = (*checks.evidence, *checks.evidence_of[number])
-        texts = [text for _, text in there if text]
+        texts = [document.text for document in there if document.text]
         missing = [
             term for term in terms if texts and not any(contains_term(text, term) for text in texts)
         ]
         if missing:
             lacking = f"lacks the evidence {', '.join(missing)}"
-            message = f"expected_any[{number}]: the text of {label(parts)} {lacking}"
+            message = f"expected_any[{number}]: the text of {name} {lacking}"
             yield _finding("flag", "no-such-evidence", query, message)
     for check, places in (("expected_none", checks.negatives), ("confusion", checks.traps)):
         for number, place in enumerate(places):

@@ -17,10 +17,8 @@ from assay.core.types import GoldSet, Hit, Query, QueryResult, Run
 from assay.language.terms import contains_term, has_words
 from assay.law.matching import (
     NOWHERE,
-    Fields,
     Locate,
     Place,
-    hit_fields,
     hit_place,
     in_force,
     is_near,
@@ -139,15 +137,12 @@ def checks_of(query: Query, *, k: int | None = None, min_score: float | None = N
     )
     if not isfinite(least):
         raise UsageError(f"min_score is {least}, and no score can be compared with it")
-    laws = [
-        trap if isinstance(trap, Mapping) else {"law": trap} for trap in traps if trap is not True
-    ]
     return Checks(
         k=k or query.k or DEFAULT_K,
         min_score=least,
-        expected=_places(query, "expected_any", expected),
-        negatives=_places(query, "expected_none", raw.get("expected_none") or ()),
-        traps=_places(query, "confusion", laws),
+        expected=_places(query, "expected_any"),
+        negatives=_places(query, "expected_none"),
+        traps=_places(query, "confusion"),
         wrong_law_fails=True in traps,
         evidence=_terms(query, "evidence", raw.get("evidence")),
         evidence_of=tuple(
@@ -159,20 +154,24 @@ def checks_of(query: Query, *, k: int | None = None, min_score: float | None = N
     )
 
 
-def _places(query: Query, check: str, stated: Sequence[Fields]) -> tuple[Place, ...]:
-    """A place that states nothing, or what cannot be read, would never be met, and as a negative or
-    a trap never fail."""
-    for number, parts in enumerate(stated):
+def _places(query: Query, check: str) -> tuple[Place, ...]:
+    """The places a check states; in a trap a law may stand alone. A place that states nothing, or
+    what cannot be read, would never be met, and as a negative or a trap never fail."""
+    places = []
+    stated = [place for place in _as_list(query.checks.get(check)) if place is not True]
+    for number, place in enumerate(stated):
+        parts = place if isinstance(place, Mapping) else {"law": place}
         key, why = unreadable(parts)
         if key:
             raise InputError(why, where=f"{query.id}: {check}[{number}].{key}", hint=READABLE)
-        if place_of(parts) == NOWHERE:
+        places.append(place_of(parts))
+        if places[-1] == NOWHERE:
             raise InputError(
                 "no part of a place is stated",
                 where=f"{query.id}: {check}[{number}]",
                 hint="Is a section or a law left blank?",
             )
-    return tuple(place_of(parts) for parts in stated)
+    return tuple(places)
 
 
 def _terms(query: Query, check: str, stated: Any) -> tuple[str, ...]:
@@ -316,10 +315,10 @@ def _problem(
 
 def text_of(hit: Hit, locate: Locate | None) -> str:
     """The text of a hit; the title does not count as evidence."""
-    if text := hit.text or str(hit_fields(hit).get("text") or ""):
+    if text := hit.text or str(hit.metadata.get("text") or ""):
         return text
     known = locate(hit.doc_id) if locate is not None else None
-    return str((known or {}).get("text") or "")
+    return known.text if known else ""
 
 
 # ── the verdict ───────────────────────────────────────────────────────────────────────────────────

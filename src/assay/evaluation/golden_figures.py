@@ -25,7 +25,6 @@ from assay.core.results import (
 )
 from assay.evaluation import statistics
 from assay.evaluation.golden_checks import Outcome, Ranked
-from assay.law.matching import hit_fields
 
 Rate = tuple[Callable[[Outcome], bool], Callable[[Outcome], bool]]
 
@@ -248,7 +247,7 @@ def golden_hit(ranked: Ranked) -> GoldenHit:
     return GoldenHit(
         doc_id=hit.doc_id,
         score=hit.score,
-        fields={**dict(_place_fields(ranked)), **hit_fields(hit)},
+        fields={**dict(_place_fields(ranked)), **hit.metadata},
         title=hit.title,
         text=hit.text,
         match=next((role for role, holds in roles if holds), ""),

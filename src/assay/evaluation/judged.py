@@ -66,7 +66,7 @@ def prepare(run: Run | Scored, gold: GoldSet | Qrels) -> Prepared:
             hint="Keep one judgment a pair.",
         )
     errors: dict[str, str] = {}
-    order: Mapping[str, object] = run.rows_by_query if isinstance(run, Run) else run
+    order: Collection[str] = run.rows_by_query if isinstance(run, Run) else run
     if isinstance(run, Run):
         errors = _errors(run)
         joined = _join_columns(run, gold_set, rows, gold_query)
@@ -108,7 +108,7 @@ def _states(
     has_relevant: Any,
     has_any: Any,
     errors: Mapping[str, str],
-    run: Mapping[str, object],
+    run: Collection[str],
 ) -> tuple[tuple[str, ...], np.ndarray[Any, np.dtype[np.bool_]]]:
     reasons = []
     for row, query_id in enumerate(query_ids):

@@ -4,6 +4,7 @@ suite's runner."""
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,14 +37,22 @@ PLACE_KEYS = (
 OWN_FIELDS = ("doc_id", "score", "title", "text", "match")
 
 
+@dataclass(frozen=True)
+class _Saved:
+    """What a results file says of a run."""
+
+    engine: str
+    corpus_fingerprint: str
+    answers: list[QueryResult]
+
+
 def read_run(path: Path) -> Run:
     """The ranked ids by query. Hits may be strings, or objects with an id (`doc_id`, `id`,
     `opinion_id`, `node_id`)."""
-    saved, results = _read(path)
-    receipt = saved.get("receipt")
-    searched = receipt.get("corpus_fingerprint") if isinstance(receipt, dict) else None
+    saved = _read(path)
+    searched = saved.corpus_fingerprint
     return run_from_results(
-        _engine(saved, path), results, **({"corpus_fingerprint": searched} if searched else {})
+        saved.engine, saved.answers, **({"corpus_fingerprint": searched} if searched else {})
     )
 
 
@@ -62,11 +71,11 @@ def read_answers(path: Path) -> tuple[str, list[QueryResult]]:
 
     Reads `per_query` of a results file and `results` of the golden suite's runner. A hit listed
     twice stays twice, so that ranks are those of the file."""
-    saved, results = _read(path)
-    return _engine(saved, path), results
+    saved = _read(path)
+    return saved.engine, saved.answers
 
 
-def _read(path: Path) -> tuple[JsonObject, list[QueryResult]]:
+def _read(path: Path) -> _Saved:
     saved: JsonObject = expect(read_json(path), dict, path, "$", "an object")
     key = "per_query" if "per_query" in saved else "results"
     if key not in saved:
@@ -80,12 +89,9 @@ def _read(path: Path) -> tuple[JsonObject, list[QueryResult]]:
         result = _read_result(expect(raw, dict, path, at, "an object"), path, at)
         unique(result.query_id, seen, path, at, "query")
         results.append(result)
-    return saved, results
-
-
-def _engine(saved: JsonObject, path: Path) -> str:
-    engine = saved.get("engine")
-    return engine if isinstance(engine, str) else path.stem
+    engine, receipt = saved.get("engine"), saved.get("receipt")
+    searched = receipt.get("corpus_fingerprint") if isinstance(receipt, dict) else None
+    return _Saved(engine if isinstance(engine, str) else path.stem, searched or "", results)
 
 
 def _read_result(raw: JsonObject, path: Path, at: str) -> QueryResult:
@@ -98,9 +104,8 @@ def _read_result(raw: JsonObject, path: Path, at: str) -> QueryResult:
         raise InputError(
             "the key results is missing", where=f"{path}: {at}", hint="Expected the ranked ids."
         )
-    key = (
-        "hits" if raw.get("hits") or "results" not in raw else "results"
-    )  # a golden results file has both, and hits say more
+    # a golden results file has both, and hits say more
+    key = "hits" if raw.get("hits") or "results" not in raw else "results"
     items = raw.get(key)
     if items is None and not raw.get("error"):
         raise InputError(
@@ -133,7 +138,7 @@ def _read_hit(hit: Any, path: Path, at: str) -> Hit:
             score=score,
             title=str(hit.get("title") or ""),
             text=hit["text"] if isinstance(hit.get("text"), str) else "",
-            **_carried({key: value for key, value in hit.items() if key not in OWN_FIELDS}),
+            metadata={key: value for key, value in hit.items() if key not in OWN_FIELDS},
         )
     raise InputError(f"expected a document id, got {describe(hit)}", where=f"{path}: {at}")
 
@@ -148,11 +153,6 @@ def _doc_id(hit: JsonObject) -> str:
         for key in PLACE_KEYS
         if isinstance(hit.get(key), str | int) and hit[key] != ""
     )
-
-
-def _carried(fields: JsonObject) -> JsonObject:
-    """Where a hit keeps what else its source said."""
-    return {"metadata": fields} if fields else {}
 
 
 def _number(value: Any) -> float | None:

@@ -30,9 +30,6 @@ from assay.law.places import (
 )
 from assay.law.versions import holds_on, normal_date, normal_version, validity
 
-Fields = Mapping[str, object]  # what a file or an engine says of a place, by its own names
-Locate = Callable[[str], Fields | None]
-
 DOC_KEYS = ("doc_id", "node_id", "document_id", "opinion_id", "id")
 LAW_KEYS = ("law", "law_id", "law_key", "law_name", "law_names", "statute")
 SECTION_KEYS = ("section_num", "section_id", "section")
@@ -84,6 +81,17 @@ class Place:
 NOWHERE = Place()
 
 
+@dataclass(frozen=True)
+class Known:
+    """A document of a corpus: where it stands, and the text to find evidence in."""
+
+    place: Place
+    text: str = ""
+
+
+Locate = Callable[[str], Known | None]  # by a document's id
+
+
 def normal_laws(values: Iterable[object]) -> tuple[frozenset[str], frozenset[str]]:
     """(act numbers, names): 'kuntalaki_410-2015', 'Kuntalaki (410/2015)' and 'fi:act:410/2015' are
     one act."""
@@ -101,16 +109,20 @@ def normal_laws(values: Iterable[object]) -> tuple[frozenset[str], frozenset[str
 # ── from what a file or an engine says to a Place ─────────────────────────────────────────────────
 
 
-def place_of(parts: Fields | Locator) -> Place:
-    """The Place of an expectation, of a record of the corpus, or of the fields of a hit."""
-    raw: Fields = msgspec.to_builtins(parts) if isinstance(parts, Locator) else parts
+def place_of(parts: Mapping[str, object] | Locator) -> Place:
+    """The Place of an expectation, of a record of the corpus, or of what a hit says of itself."""
+    raw = msgspec.to_builtins(parts) if isinstance(parts, Locator) else parts
     if not raw:
         return NOWHERE
-    cited = _section(raw)
+
+    def given(keys: Iterable[str]) -> Iterator[object]:
+        return _flat(map(raw.get, keys))
+
+    cited = _section(map(raw.get, SECTION_KEYS), squeezed(raw.get("section_suffix")))
     cited_laws = [name for name in (cited.law, cited.law_id) if name]
-    numbers, names = normal_laws((*_values(raw, LAW_KEYS), *cited_laws))
+    numbers, names = normal_laws((*given(LAW_KEYS), *cited_laws))
     return Place(
-        doc_ids=frozenset(str(value) for value in _values(raw, DOC_KEYS)),
+        doc_ids=frozenset(map(str, given(DOC_KEYS))),
         act_numbers=numbers,
         law_names=names,
         part=normal_part(raw.get("part")),
@@ -119,28 +131,27 @@ def place_of(parts: Fields | Locator) -> Place:
         section=cited.section,
         moment=normal_moment(raw.get("moment")) or cited.moment,
         page=normal_page(raw.get("page", raw.get("page_num"))),
-        table=squeezed(next(_values(raw, TABLE_KEYS), None)),
+        table=squeezed(next(given(TABLE_KEYS), None)),
         row=squeezed(raw.get("row")),
         column=squeezed(raw.get("column")),
-        version=normal_version(next(_values(raw, VERSION_KEYS), None)),
-        valid_from=normal_date(next(_values(raw, FROM_KEYS), None)),
-        valid_to=normal_date(next(_values(raw, TO_KEYS), None)),
+        version=normal_version(next(given(VERSION_KEYS), None)),
+        valid_from=normal_date(next(given(FROM_KEYS), None)),
+        valid_to=normal_date(next(given(TO_KEYS), None)),
     )
 
 
-def _values(raw: Fields, keys: Iterable[str]) -> Iterator[object]:
-    for key in keys:
-        value = raw.get(key)
+def _flat(values: Iterable[object]) -> Iterator[object]:
+    """Values that may be lists, without the empty ones."""
+    for value in values:
         several = value if isinstance(value, list | tuple) else (value,)
         yield from (stated for stated in several if stated not in (None, ""))
 
 
-def _section(raw: Fields) -> Cited:
+def _section(values: Iterable[object], suffix: str) -> Cited:
     """The fullest form wins: the number 110 beside the suffix a, or beside the id 110a, is section
     110a."""
-    stated = [raw[key] for key in SECTION_KEYS if raw.get(key) not in (None, "")]
+    stated = (value for value in values if value not in (None, ""))
     forms = [read_section(value) or Cited(squeezed(value)) for value in stated]
-    suffix = squeezed(raw.get("section_suffix"))
     plain = [
         form._replace(section=form.section + suffix) if form.section.isdigit() else form
         for form in forms
@@ -153,7 +164,7 @@ def _section(raw: Fields) -> Cited:
     )
 
 
-def unreadable(parts: Fields) -> tuple[str, str]:
+def unreadable(parts: Mapping[str, object]) -> tuple[str, str]:
     """(key, why) of what an expectation states and nothing can meet; empty where all can be
     read."""
     moment = normal_moment(parts.get("moment"))
@@ -194,14 +205,13 @@ def _place_in_id(doc_id: str) -> Place:
     return place_of(parse_node_id(doc_id))
 
 
-def document_fields(document: Document) -> dict[str, object]:
-    """What `locate` and `check_expectations` need of a document: its place by id, metadata and
-    Locator, its text."""
+def known_document(document: Document) -> Known:
+    """A document's place by its id, its metadata and its Locator, with its text."""
     places = ("part", "chapter", "schedule", *SECTION_KEYS, "section_suffix", "moment")
     stated = (*LAW_KEYS, *places, *VERSION_KEYS)
     locator = msgspec.to_builtins(document.locator) if document.locator else {}
     ids = [document.id, *([locator.pop("doc_id")] if locator.get("doc_id") else [])]
-    return {
+    parts = {
         **parse_node_id(document.id),
         **{
             key: document.metadata[key]
@@ -212,24 +222,17 @@ def document_fields(document: Document) -> dict[str, object]:
         "doc_id": ids,
         "valid_from": document.valid_from,
         "valid_to": document.valid_to,
-        "text": document.text,
     }
-
-
-def hit_fields(hit: Hit) -> Fields:
-    """What a hit carries beside its id, score, title and text: law, section_num, page, … as its
-    source named them."""
-    stated = getattr(hit, "metadata", None) or hit.explanation.get("fields")
-    return stated if isinstance(stated, Mapping) else {}
+    return Known(place_of(parts), document.text)
 
 
 def hit_place(hit: Hit, locate: Locate | None = None) -> Place:
     """Everything known of where a hit stands: its own fields, its Locator, the corpus, and last its
     id."""
-    own = place_of(hit_fields(hit))
+    own = place_of(hit.metadata)
     sources = [place_of(hit.locator)] if hit.locator else []
     if locate is not None and (known := locate(hit.doc_id)):
-        sources.append(place_of(known))
+        sources.append(known.place)
     sources.append(_place_in_id(hit.doc_id))
     for source in sources:
         own = _filled(own, source)
@@ -288,18 +291,18 @@ def in_force(place: Place, as_of: str) -> bool:
     return holds_on(normal_date(as_of), place.valid_from, place.valid_to)
 
 
-def close_versions(known: Mapping[str, Fields]) -> dict[str, dict[str, object]]:
-    """The fields of documents, by id, with the end of each version where the next one tells it."""
+def close_versions(known: Mapping[str, Known]) -> dict[str, Known]:
+    """Documents, by id, with the end of each version where the next one tells it."""
     keys = []
-    for parts in known.values():
-        place = place_of(parts)
+    for document in known.values():
+        place = document.place
         law = place.act_numbers or place.law_names
         where = (law, place.chapter, place.schedule, place.section, place.moment)
         key = where if law and place.section else None
-        keys.append((key, parts.get("valid_from"), parts.get("valid_to")))
+        keys.append((key, place.valid_from, place.valid_to))
     return {
-        name: {**parts, "valid_from": begins, "valid_to": ends}
-        for (name, parts), (begins, ends) in zip(known.items(), validity(keys), strict=True)
+        name: Known(replace(document.place, valid_from=begins, valid_to=ends), document.text)
+        for (name, document), (begins, ends) in zip(known.items(), validity(keys), strict=True)
     }
 
 
@@ -322,10 +325,9 @@ def _neighbours(wanted: str, got: str) -> bool:
     return abs(int(numbers[0][0]) - int(numbers[1][0])) <= 1
 
 
-def label(parts: Fields | Place) -> str:
+def label(place: Place, *, in_full: bool = False) -> str:
     """A Place as people cite it: '410/2015 110a § 3 mom.', 'lapua-tilinpaatos-2023 p. 15, table
-    tuloslaskelma'."""
-    place = parts if isinstance(parts, Place) else place_of(parts)
+    tuloslaskelma'; in full with its chapter and version."""
     law = min(place.law_names or place.act_numbers, default="")
     source = (
         law
@@ -334,13 +336,13 @@ def label(parts: Fields | Place) -> str:
     )
     words = [
         source,
-        f"{place.chapter} luku" if place.chapter and not isinstance(parts, Place) else "",
+        f"{place.chapter} luku" if place.chapter and in_full else "",
         f"{place.section} §" if place.section else "",
         f"{place.moment} mom." if place.moment else "",
         f"p. {place.page}" if place.page else "",
         f"table {place.table}" if place.table else "",
         f"row {place.row}" if place.row else "",
         f"column {place.column}" if place.column else "",
-        f"version {place.version}" if place.version and not isinstance(parts, Place) else "",
+        f"version {place.version}" if place.version and in_full else "",
     ]
     return " ".join(word for word in words if word) or "?"

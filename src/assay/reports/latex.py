@@ -22,7 +22,7 @@ ESCAPES = str.maketrans(
     }
 )
 
-Row = tuple[str, ...]
+Cells = tuple[str, ...]
 
 
 def escaped(text: str) -> str:
@@ -42,14 +42,14 @@ def render(report: ReportView) -> str:
     return _table([names, *rows], caption)
 
 
-def _figures(report: ReportView, say: Words, numbers: Numbers) -> tuple[Row, list[Row], str]:
+def _figures(report: ReportView, say: Words, numbers: Numbers) -> tuple[Cells, list[Cells], str]:
     figures = report.figures
     noun, head = "query", (say("tex_measure"), say("tex_mean"))
     if report.kind == "golden":
         known = [report.figure(key) for key in RATES]
         figures = tuple(figure for figure in known if figure)
         noun, head = "question", (say("tex_rate"), say("tex_value"))
-    rows: list[Row] = [
+    rows: list[Cells] = [
         (figure.title, numbers.decimal(figure.value), numbers.span(figure.bounds))
         for figure in figures
     ]
@@ -57,12 +57,14 @@ def _figures(report: ReportView, say: Words, numbers: Numbers) -> tuple[Row, lis
     return (*head, say("interval")), rows, caption
 
 
-def _differences(report: ReportView, say: Words, numbers: Numbers) -> tuple[Row, list[Row], str]:
+def _differences(
+    report: ReportView, say: Words, numbers: Numbers
+) -> tuple[Cells, list[Cells], str]:
     comparison = report.comparison
     assert comparison is not None
     keys = ("tex_measure", "tex_before", "tex_now", "tex_change", "interval")
     names = (*map(say, keys), "p (Holm)")
-    rows: list[Row] = [
+    rows: list[Cells] = [
         (
             heading(row.key, row.measure),
             numbers.decimal(row.baseline),
@@ -87,7 +89,7 @@ def _many(report: ReportView, say: Words, noun: str) -> str:
     return say(f"tex_{noun}", n=report.n)
 
 
-def _table(rows: Sequence[Row], caption: str) -> str:
+def _table(rows: Sequence[Cells], caption: str) -> str:
     body = [" & ".join(map(escaped, row)) + r" \\" for row in rows]
     columns = "l" + "r" * (len(rows[0]) - 1)
     return "\n".join(

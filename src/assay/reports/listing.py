@@ -20,7 +20,6 @@ SHOWN_TEXT = 4_000
 SHOWN_TARGETS = 5
 SHOWN_NAMES = 60  # of a table inside a value
 
-Fields = Mapping[str, object]
 Page = TypeVar("Page", bound=msgspec.Struct)
 
 
@@ -115,19 +114,20 @@ def _read(shown: object, kind: type[Page]) -> Page:
 # ── tables of anything ────────────────────────────────────────────────────────────────────────────
 
 
-def plain_table(rows: Sequence[Fields], columns: Sequence[str]) -> RenderableType:
+def plain_table(rows: Sequence[msgspec.Struct], columns: Sequence[str]) -> RenderableType:
     if not rows:
         return Text("nothing here yet", style="dim")
     table = headed(*columns)
     for row in rows:
-        table.add_row(*(str(row[name]) for name in columns))
+        table.add_row(*(str(getattr(row, name)) for name in columns))
     return table
 
 
-def key_values(values: Fields) -> RenderableType:
-    """Names and values, with inner tables one level deep."""
+def key_values(page: msgspec.Struct, **counts: int) -> RenderableType:
+    """Names and values, with inner tables one level deep; `counts` stand in for lists of the same
+    names."""
     table = plain()
-    for name, value in values.items():
+    for name, value in (msgspec.to_builtins(page) | counts).items():
         if isinstance(value, dict):
             shown = list(value.items())[:SHOWN_NAMES]
             inner = ", ".join(f"{key} {_figure(figure)}" for key, figure in shown)
@@ -145,15 +145,15 @@ def _figure(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def checkup(parts: Fields) -> RenderableType:
+def checkup(page: msgspec.Struct) -> RenderableType:
     """Every part in a line or two; corpora and engines in a line each."""
     table = plain()
-    for name, part in parts.items():
+    for name, part in msgspec.to_builtins(page).items():
         if not isinstance(part, dict):
             continue
         status = part.get("status", "ok")
         engines = part.get("engines") if name == "engines" else None
-        members: dict[str, Fields] = part.get("corpora") or engines or {}
+        members = part.get("corpora") or engines or {}
         said = {
             key: value for key, value in part.items() if key != "status" and value is not members
         }
@@ -165,7 +165,7 @@ def checkup(parts: Fields) -> RenderableType:
     return table
 
 
-def _in_words(part: Fields) -> str:
+def _in_words(part: Mapping[str, object]) -> str:
     flat: dict[str, object] = {}
     for key, value in part.items():
         flat |= value if isinstance(value, dict) else {key: value}

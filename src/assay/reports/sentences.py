@@ -7,6 +7,7 @@ them together anew from the facts beside them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from assay.core.results import (
     BOUNDS,
@@ -24,9 +25,19 @@ from assay.reports.words import Words
 LAW_KEYS = ("law", "law_id", "law_key", "law_name", "law_names", "statute")
 DOC_KEYS = ("doc_id", "node_id", "document_id", "opinion_id", "id")
 ERRORS = ("n_failed", "errors")  # what a gate on failed calls is about
-NOT_SHOWN = ("chapter", "version", "finlex_version")  # of a hit: its title says them
 
-Fields = Mapping[str, object]
+
+class Written(NamedTuple):
+    """A place as a gold set or an engine wrote it."""
+
+    source: str
+    chapter: str
+    section: str
+    moment: str
+    page: str
+    table: str
+    row: str
+    version: str
 
 
 def inline(text: object) -> str:
@@ -78,33 +89,24 @@ class Sentences:
 
     # ── places ────────────────────────────────────────────────────────────────────────────────────
 
-    def place(self, fields: Fields) -> str:
-        """A place as it was written, in the order people cite it."""
-        section = _stated(fields, "section_id", "section_num", "section")
-        suffix = fields.get("section_suffix") or ""
-        source = _stated(fields, *LAW_KEYS) or ("" if section else _stated(fields, *DOC_KEYS))
-        moment = _stated(fields, "moment")
-        version = _stated(fields, "version", "finlex_version")
-        if section:
-            sign = " §" if section[-1].isalnum() else ""
-            section = f"{section}{suffix if section.isdigit() else ''}{sign}"
+    def place(self, place: Written) -> str:
+        """A place in the order people cite it."""
         cited = [
-            source,
-            _with_number("{} luku", _stated(fields, "chapter")),
-            section,
-            _with_number("{}" if "mom" in moment.casefold() else "{} mom.", moment),
-            _with_number(self.words("golden.page") + " {}", _stated(fields, "page")),
-            _stated(fields, "table", "table_id"),
-            _with_number(self.words("golden.row") + " {}", _stated(fields, "row")),
-            _with_number("({})", version),
+            place.source,
+            _with_number("{} luku", place.chapter),
+            place.section,
+            _with_number("{}" if "mom" in place.moment.casefold() else "{} mom.", place.moment),
+            _with_number(self.words("golden.page") + " {}", place.page),
+            place.table,
+            _with_number(self.words("golden.row") + " {}", place.row),
+            _with_number("({})", place.version),
         ]
         return inline(" ".join(word for word in cited if word)) or "?"
 
     def hit(self, hit: GoldenHit) -> str:
         """A hit by its place and title, with its score."""
         title = str(hit.fields.get("section_title") or hit.title or "")
-        kept = {key: value for key, value in hit.parts.items() if key not in NOT_SHOWN}
-        place = self.place(kept)
+        place = self.place(_written(hit.parts)._replace(chapter="", version=""))
         if place.casefold() in inline(title).casefold():
             place = ""  # the title of a hit may cite the place itself
         name = f"{place} {inline(title)}".strip() if title and title not in place else place
@@ -116,11 +118,11 @@ class Sentences:
     def expected(self, entry: GoldenEntry) -> str:
         """All that a question expects."""
         say, stated = self.words, entry.stated
-        told = [self.place(place) for place in entry.expected_any]
+        told = [self.place(_written(place)) for place in entry.expected_any]
         negatives = _listed(stated.get("expected_none"))
-        told += [f"{say('golden.not')} {self.place(_fields(place))}" for place in negatives]
+        told += [f"{say('golden.not')} {self.place(_written(place))}" for place in negatives]
         traps = _listed(stated.get("confusion"))
-        laws = [_fields(trap) for trap in traps if trap is not True]
+        laws = [_written(trap) for trap in traps if trap is not True]
         told += [say("golden.not_on_top", place=self.place(law)) for law in laws]
         if True in traps:
             told.append(say("golden.no_other_law"))
@@ -164,8 +166,8 @@ class Sentences:
         return say(
             f"failures.{entry.failure}",
             error=entry.error,
-            top=self.place(entry.hits[0].parts) if entry.hits else "",
-            negative=self.place(entry.hits[at - 1].parts) if at else "",
+            top=self.place(_written(entry.hits[0].parts)) if entry.hits else "",
+            negative=self.place(_written(entry.hits[at - 1].parts)) if at else "",
             negative_rank=at,
             rank=entry.expected_rank,
             score=self.score(entry.expected_score),
@@ -180,8 +182,8 @@ class Sentences:
         rank = entry.first_rank
         if rank is not None and 0 < rank <= len(entry.hits):
             hit = entry.hits[rank - 1]
-            facts = {"place": self.place(hit.parts), "rank": rank, "score": self.score(hit.score)}
-            return self.words("failures.passed_at", **facts)
+            place, score = self.place(_written(hit.parts)), self.score(hit.score)
+            return self.words("failures.passed_at", place=place, rank=rank, score=score)
         abstained = bool(entry.stated.get("must_abstain"))
         return self.words("failures.passed_abstained" if abstained else "failures.passed_nothing")
 
@@ -267,22 +269,38 @@ class Sentences:
             yield self.words("gate.significance", level=level)
 
 
-def _fields(stated: object) -> Fields:
-    """A place as the gold set states it: a law may stand alone."""
-    return stated if isinstance(stated, Mapping) else {"law": stated}
+def _written(stated: Mapping[str, object] | str) -> Written:
+    """A place as it stands in a results file: a law may stand alone."""
+    parts = stated if isinstance(stated, Mapping) else {"law": stated}
+
+    def given(*keys: str) -> str:
+        """The first of these that is stated; 0 is something stated."""
+        values = map(parts.get, keys)
+        value = next((value for value in values if value not in (None, "", [])), "")
+        return str(value[0] if isinstance(value, list | tuple) else value)
+
+    section = given("section_id", "section_num", "section")
+    source = given(*LAW_KEYS) or ("" if section else given(*DOC_KEYS))
+    if section:
+        suffix = parts.get("section_suffix") or ""
+        sign = " §" if section[-1].isalnum() else ""
+        section = f"{section}{suffix if section.isdigit() else ''}{sign}"
+    return Written(
+        source=source,
+        chapter=given("chapter"),
+        section=section,
+        moment=given("moment"),
+        page=given("page"),
+        table=given("table", "table_id"),
+        row=given("row"),
+        version=given("version", "finlex_version"),
+    )
 
 
-def _listed(stated: object) -> list[object]:
+def _listed(stated: Any) -> list[Any]:
     if isinstance(stated, list | tuple):
         return list(stated)
     return [stated] if stated else []
-
-
-def _stated(fields: Fields, *keys: str) -> str:
-    """The first of these that is stated; 0 is something stated."""
-    values = (fields.get(key) for key in keys)
-    value = next((value for value in values if value not in (None, "", [])), "")
-    return str(value[0] if isinstance(value, list | tuple) else value)
 
 
 def _with_number(words: str, number: str) -> str:

@@ -18,7 +18,7 @@ from assay.core.types import Document, Finding, Hit, Locator
 from assay.corpus.build import ImportReport, import_corpus
 from assay.corpus.disk import Corpus, Manifest, list_corpora, open_corpus
 from assay.corpus.frozen import freeze
-from assay.corpus.importers.source import Problem
+from assay.corpus.importers.kinds import Problem
 from assay.corpus.named import corpus_named, documents, is_corpus, require_corpus
 from assay.corpus.quality import Stats, check, stats
 from assay.corpus.resolve import Resolved, cite

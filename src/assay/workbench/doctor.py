@@ -16,7 +16,7 @@ from assay.core import plugins
 from assay.core.errors import AssayError
 from assay.core.plugins import Plugin
 from assay.core.workspace import STORE, default_store, workspace
-from assay.corpus.importers.source import IMPORTERS
+from assay.corpus.importers.kinds import IMPORTERS
 from assay.engines.registry import ENGINES
 from assay.evaluation.measures import FORMULAS
 from assay.judging.machine import JUDGES

@@ -22,7 +22,7 @@ from assay.formats.gold_jsonl import Approval
 from assay.judging import rubric
 from assay.judging.perturb import perturb
 from assay.judging.validate import validate
-from assay.law.matching import document_fields
+from assay.law.matching import known_document
 from assay.review import rulings
 from assay.review.bootstrap import Bootstrapped, Options, bootstrap
 from assay.review.rulings import Correction, Ruled, Word
@@ -61,7 +61,7 @@ def validate_gold(dataset: Path, *, corpus: Path | None = None) -> tuple[GoldSet
     known = documents(corpus) if corpus else []
     findings = validate(gold, rules, {document.id for document in known} if corpus else None)
     if any(query.checks for query in gold.queries):
-        places = [document_fields(document) for document in known] if corpus else None
+        places = [known_document(document) for document in known] if corpus else None
         findings += check_expectations(gold, places, file=str(dataset))
     return gold, sorted(findings, key=lambda finding: finding.level != "error")
 

@@ -38,7 +38,7 @@ from assay.evaluation.graded import default_measures, graded_results
 from assay.evaluation.measures import parse_measures
 from assay.formats.results_json import read_answers
 from assay.judging.settle import with_judgments
-from assay.law.matching import Fields, close_versions, document_fields
+from assay.law.matching import Known, close_versions, known_document
 from assay.workbench.baseline import against, read_baseline, stale_reason
 from assay.workbench.config import EngineConfig
 from assay.workbench.outputs import refuse_output
@@ -282,11 +282,11 @@ def _unseen_evidence(gold: GoldSet) -> Iterable[str]:
         yield f"{who} for evidence, and the hits have no text to find it in; give --corpus"
 
 
-def _known_places(request: ScoreRequest) -> Mapping[str, Fields]:
+def _known_places(request: ScoreRequest) -> Mapping[str, Known]:
     """What every document of the corpus is, so that a hit with only an id can be placed."""
     source = request.choice.searched
     every = documents(source) if source else ()
-    return close_versions({document.id: document_fields(document) for document in every})
+    return close_versions({document.id: known_document(document) for document in every})
 
 
 # ── the receipt ───────────────────────────────────────────────────────────────────────────────────

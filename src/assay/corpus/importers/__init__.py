@@ -1,1 +1,1 @@
-"""One file per kind of source; `source` says what an importer is."""
+"""One file per kind of source; `kinds` lists them and says what an importer is."""

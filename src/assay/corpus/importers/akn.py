@@ -23,8 +23,8 @@ from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import DefusedXMLParser
 
 from assay.core.types import Document, Locator
-from assay.corpus.importers.jsonl import unreadable
-from assay.corpus.importers.source import Options, Problem, Unit, files_below, path_of
+from assay.corpus.importers.foreign_json import unreadable
+from assay.corpus.importers.kinds import Options, Problem, Unit, files_below, path_of
 from assay.language.detect import language_code
 from assay.law.citation import PLAIN
 from assay.law.he import ORDINALS, schedule_number, without_year
@@ -339,10 +339,10 @@ def _document(law: Law, section: Section, moment: Moment, *, with_chapter: bool)
 
 def _metadata(
     law: Law, section: Section, element: ElementTree.Element, places: dict[str, str]
-) -> dict[str, object]:
+) -> dict[str, str | int | None]:
     eid = element.get("eId", "") or section.element.get("eId", "")
     amended = re.search(r"v(\d{4})(\d{4})(?:__|$)", eid)
-    stated = {
+    stated: dict[str, str | int | None] = {
         "type": "statute",
         "law": without_year(law.title),
         "law_title": law.title,

@@ -22,10 +22,10 @@ from assay.core.errors import InputError
 from assay.core.files import read_json
 from assay.core.types import Document, Locator
 from assay.corpus.importers import pdf
-from assay.corpus.importers.jsonl import unreadable
+from assay.corpus.importers.foreign_json import unreadable
+from assay.corpus.importers.kinds import Options, Problem, Unit, files_below, path_of
 from assay.corpus.importers.pdf import Line, Page
 from assay.corpus.importers.pdf_tables import find_tables
-from assay.corpus.importers.source import Options, Problem, Unit, files_below, path_of
 from assay.language.detect import detect
 from assay.law.citation import PLAIN
 
@@ -43,7 +43,7 @@ class Source(NamedTuple):
     title: str
     year: int | None
     language: str
-    metadata: dict[str, object]
+    metadata: dict[str, str | int]
 
 
 class Section(NamedTuple):

@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from assay.core.types import Document, Locator
-from assay.corpus.importers.jsonl import iter_records
-from assay.corpus.importers.source import Options, Placed, Problem, Unit, files_below, path_of
+from assay.corpus.importers.foreign_json import iter_records
+from assay.corpus.importers.kinds import Options, Placed, Problem, Unit, files_below, path_of
 from assay.law.citation import Scheme
 from assay.law.places import normal_chapter, normal_part, read_section, squeezed
 
@@ -91,9 +91,9 @@ def document(moment: Moment, names: tuple[str, ...] = ()) -> Document:
     )
 
 
-def _metadata(moment: Moment, names: tuple[str, ...]) -> dict[str, object]:
+def _metadata(moment: Moment, names: tuple[str, ...]) -> dict[str, str | int | list[str] | None]:
     year = moment.law_id.rpartition("/")[2]
-    stated = {
+    stated: dict[str, str | int | list[str] | None] = {
         "type": "statute",
         "law": moment.law,
         "law_id": moment.law_id,

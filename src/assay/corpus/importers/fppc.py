@@ -17,8 +17,8 @@ import msgspec
 from assay.core.errors import InputError
 from assay.core.files import decode
 from assay.core.types import Document, Locator
-from assay.corpus.importers.jsonl import as_far_as_it_fits, unreadable
-from assay.corpus.importers.source import Options, Problem, Unit, files_below, path_of
+from assay.corpus.importers.foreign_json import as_far_as_it_fits, unreadable
+from assay.corpus.importers.kinds import Options, Problem, Unit, files_below, path_of
 from assay.law import en
 from assay.law.citation import Scheme
 

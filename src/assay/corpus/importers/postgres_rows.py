@@ -14,7 +14,7 @@ from typing import Any
 
 from assay.core.errors import InputError
 from assay.corpus.importers import tabular
-from assay.corpus.importers.source import Options, Placed, Problem, Unit
+from assay.corpus.importers.kinds import Options, Placed, Problem, Unit
 from assay.law.citation import PLAIN
 
 SCHEME = PLAIN
@@ -36,6 +36,8 @@ def read(source: str, unit: Unit, options: Options) -> Iterator[Placed | Problem
     except ImportError as error:
         hint = "pip install 'assay[postgres]'"
         raise InputError("reading PostgreSQL needs psycopg", hint=hint) from error
+    given = tabular.given_mapping(options)
+    language = str(options.get("language") or "")
     mapping: dict[str, str] | None = None
     try:
         with (
@@ -47,8 +49,8 @@ def read(source: str, unit: Unit, options: Options) -> Iterator[Placed | Problem
             columns = [column.name for column in cursor.description or ()]
             for number, values in enumerate(cursor, start=1):
                 row = {name: plain(value) for name, value in zip(columns, values, strict=True)}
-                mapping = mapping or tabular.field_mapping(row, options)
-                made = tabular.document(row, mapping, options, f"row {number}")
+                mapping = mapping or tabular.field_mapping(columns, given)
+                made = tabular.document(row, mapping, language, f"row {number}")
                 yield made if isinstance(made, Problem) else (f"row {number}", made)
     except psycopg.Error as error:
         message = f"PostgreSQL: {str(error).strip()}"

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,8 @@ import polars as pl
 from assay.core.errors import InputError
 from assay.core.files import MAX_LINE_BYTES
 from assay.core.types import Document, Locator
-from assay.corpus.importers.jsonl import iter_records, unreadable
-from assay.corpus.importers.source import Options, Placed, Problem, Unit, files_below, path_of
+from assay.corpus.importers.foreign_json import iter_records, unreadable
+from assay.corpus.importers.kinds import Options, Placed, Problem, Unit, files_below, path_of
 from assay.language.detect import detect
 from assay.law.citation import PLAIN
 
@@ -51,7 +51,6 @@ OTHER_NAMES = {
 }
 
 Row = dict[str, Any]  # as the table has it
-Rows = Iterator[tuple[str, Row | Problem]]  # with where each was read
 
 
 def units(source: str, options: Options) -> list[Unit]:
@@ -60,107 +59,101 @@ def units(source: str, options: Options) -> list[Unit]:
 
 def read(source: str, unit: Unit, options: Options) -> Iterator[Placed | Problem]:
     path = path_of(source, unit)
+    given = given_mapping(options)
+    language = _text(options.get("language"))
     # by columns: a line of JSON may leave out what it lacks
     mappings: dict[tuple[str, ...], dict[str, str]] = {}
-    readers = {".csv": _read_csv, ".tsv": _read_csv, ".parquet": _read_parquet}
-    for where, row in readers.get(path.suffix.lower(), _read_jsonl)(path, options):
+    rows: Iterator[tuple[str, Row | Problem]] = iter_records(path, Row)
+    if path.suffix.lower() in (".csv", ".tsv"):
+        rows = _read_csv(path, options)
+    elif path.suffix.lower() == ".parquet":
+        rows = _read_parquet(path)
+    for where, row in rows:
         if isinstance(row, Problem):
             yield row
             continue
         columns = tuple(row)
         if columns not in mappings:
-            mappings[columns] = field_mapping(row, options, first=not mappings)
-        made = document(row, mappings[columns], options, where)
+            mappings[columns] = field_mapping(columns, given, first=not mappings)
+        made = document(row, mappings[columns], language, where)
         yield made if isinstance(made, Problem) else (where, made)
 
 
-def field_mapping(row: Row, options: Options, *, first: bool = True) -> dict[str, str]:
-    """target -> column: what the options say, and well-known column names for the rest. The text
-    may be missing from a later row."""
-    given = dict(options.get("map") or {})
+def given_mapping(options: Options) -> Mapping[str, str]:
+    """target -> column, as the options say."""
+    given = options.get("map") or {}
+    if not isinstance(given, Mapping):
+        raise InputError(f"{given!r} is not a mapping of columns", hint="Give --map TARGET=COLUMN.")
+    return given
+
+
+def field_mapping(
+    columns: Sequence[str], given: Mapping[str, str], *, first: bool = True
+) -> dict[str, str]:
+    """target -> column: what is given, and well-known column names for the rest. The text may be
+    missing from a later row."""
     for target, column in given.items():
         if target not in TARGETS and not target.startswith(("fields.", "metadata.")):
             message = f"a mapping to {target!r}, which a document does not have"
             hint = f"Known: {', '.join(TARGETS)}, fields.NAME, metadata.NAME."
             raise InputError(message, hint=hint)
-        if column not in row and (target == "id" or (first and target == "text")):
+        if column not in columns and (target == "id" or (first and target == "text")):
             message = f"no column {column!r} to take the {target} from"
-            raise InputError(message, hint=f"Columns: {', '.join(row)}.")
+            raise InputError(message, hint=f"Columns: {', '.join(columns)}.")
+    mapping = dict(given)
     taken = set(given.values())
     for target, names in OTHER_NAMES.items():
-        column = next((name for name in names if name in row and name not in taken), None)
-        if target not in given and column:
-            given[target] = column
-            taken.add(column)
-    return given
+        known = next((name for name in names if name in columns and name not in taken), None)
+        if target not in given and known:
+            mapping[target] = known
+            taken.add(known)
+    return mapping
 
 
-def document(
-    row: Row, mapping: Mapping[str, str], options: Options, where: str
-) -> Document | Problem:
-    def column(target: str) -> object:
-        return row.get(mapping.get(target, ""))
-
-    texts = {name: _text(column(name)) for name in TEXTS}
-    places = {name: _text(column(name)) or None for name in PLACES}
-    if (problem := _wrong(row, mapping, texts["id"], places["page"])) is not None:
-        return Problem(code=problem[0], where=where, reason=problem[1])
-    stated = texts["language"] or _text(options.get("language"))
-    texts["language"] = stated or detect(texts["text"][:4_000])
+def document(row: Row, mapping: Mapping[str, str], language: str, where: str) -> Document | Problem:
+    """A row as a document. Columns that are not mapped at all become metadata; a date and aliases
+    are also kept as they were."""
+    cells = {target: row.get(column) for target, column in mapping.items()}
+    texts = {name: _text(cells.get(name)) for name in TEXTS}
+    places = {name: _text(cells.get(name)) or None for name in PLACES}
     page = places.pop("page")
-    fields, metadata = _fields_and_metadata(row, mapping)
-    if aliases := _list(column("aliases")):
+    if not texts["id"].strip():
+        return Problem(code="no-id", where=where, reason=_no_id(mapping.get("id"), list(row)))
+    if reason := _wrong(cells.get("text"), page):
+        return Problem(code="bad-record", where=where, reason=reason)
+    texts["language"] = texts["language"] or language or detect(texts["text"][:4_000])
+    used = set(mapping.values()) - {mapping.get("aliases"), mapping.get("valid_from")}
+    kept = [(column, value) for column, value in row.items() if column not in used]
+    kept += [(target[9:], value) for target, value in cells.items() if target[:9] == "metadata."]
+    metadata = {name: value for name, value in kept if value not in (None, "")}
+    if aliases := _list(cells.get("aliases")):
         metadata["aliases"] = aliases
+    named = {target[7:]: _text(cells[target]) for target in cells if target[:7] == "fields."}
     return Document(
         **texts,
-        fields=fields,
+        fields={name: text for name, text in named.items() if text},
         locator=Locator(doc_id=texts["id"], page=int(page) if page else None, **places),
-        citations=tuple(_list(column("citations"))),
+        citations=tuple(_list(cells.get("citations"))),
         metadata=metadata,
     )
 
 
-def _wrong(
-    row: Row, mapping: Mapping[str, str], doc_id: str, page: str | None
-) -> tuple[str, str] | None:
-    """(code, reason) why a row cannot be a document."""
-    if not doc_id.strip():
-        if mapping.get("id"):
-            return "no-id", f"no id: the column {mapping['id']!r} is empty"
-        return "no-id", f"no id among: {', '.join(list(row)[:12])}"
-    text = row.get(mapping.get("text", ""))
+def _no_id(column: str | None, columns: Sequence[str]) -> str:
+    if column:
+        return f"no id: the column {column!r} is empty"
+    return f"no id among: {', '.join(columns[:12])}"
+
+
+def _wrong(text: object, page: str | None) -> str:
+    """Why these cannot be the text and the page of a document; empty where they can."""
     if isinstance(text, (dict, list)):
-        kind = "an object" if isinstance(text, dict) else "a list"
-        return "bad-record", f"the text is {kind}, not a string"
+        return f"the text is {'an object' if isinstance(text, dict) else 'a list'}, not a string"
     if page is not None and not page.isdigit():
-        return "bad-record", f"the page {page!r} is not a number"
-    return None
+        return f"the page {page!r} is not a number"
+    return ""
 
 
-def _fields_and_metadata(
-    row: Row, mapping: Mapping[str, str]
-) -> tuple[dict[str, str], dict[str, object]]:
-    """What is mapped to fields and metadata, and every column that is not mapped at all. A date and
-    aliases are also kept as they were."""
-    used = set(mapping.values()) - {mapping.get("aliases"), mapping.get("valid_from")}
-    fields: dict[str, str] = {}
-    metadata = {
-        key: value for key, value in row.items() if key not in used and value not in (None, "")
-    }
-    for target, column in mapping.items():
-        kind, _, name = target.partition(".")
-        if kind == "fields" and _text(row.get(column)):
-            fields[name] = _text(row.get(column))
-        elif kind == "metadata" and row.get(column) not in (None, ""):
-            metadata[name] = row[column]
-    return fields, metadata
-
-
-def _read_jsonl(path: Path, options: Options) -> Rows:
-    yield from iter_records(path, Row)
-
-
-def _read_csv(path: Path, options: Options) -> Rows:
+def _read_csv(path: Path, options: Options) -> Iterator[tuple[str, dict[str, str] | Problem]]:
     delimiter = _text(options.get("delimiter")) or ("\t" if path.suffix.lower() == ".tsv" else ",")
     encoding = _text(options.get("encoding")) or "utf-8-sig"
     csv.field_size_limit(MAX_LINE_BYTES)
@@ -192,7 +185,7 @@ def _read_csv(path: Path, options: Options) -> Rows:
         yield where, Problem(code="bad-csv", where=where, reason=str(error))
 
 
-def _read_parquet(path: Path, options: Options) -> Rows:
+def _read_parquet(path: Path) -> Iterator[tuple[str, Row | Problem]]:
     try:
         frame = pl.scan_parquet(path)
         height = frame.select(pl.len()).collect().item()

@@ -51,10 +51,8 @@ class Words:
     def __call__(self, key: str, **facts: object) -> str:
         return str(self.entry(key)).format(**self.held(**facts))
 
-    def held(self, **facts: object) -> dict[str, object]:
+    def held(self, **facts: object) -> dict[str, str]:
         """Facts as they stand in a sentence: in Hebrew each keeps its own direction."""
-        if self.direction == "ltr":
-            return facts
         return {name: self.isolated(str(fact)) for name, fact in facts.items()}
 
     def isolated(self, text: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 import msgspec
 
@@ -31,7 +31,9 @@ KINDS = {
 }
 IMPORTERS = plugins.Kind(name="importer", group="assay.importers", built_in=KINDS)
 
-Options = Mapping[str, Any]
+# A text or a mapping on the command line; from Python also a number, a choice or a list.
+Option = str | int | float | bool | list[str] | Mapping[str, str] | None
+Options = Mapping[str, Option]
 Placed = tuple[str, Document]  # where it was read, file:line, and the document
 
 

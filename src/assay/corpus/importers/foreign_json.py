@@ -13,7 +13,7 @@ from typing import BinaryIO, TypeVar
 import msgspec
 
 from assay.core.files import MAX_LINE_BYTES, os_message
-from assay.corpus.importers.source import Problem
+from assay.corpus.importers.kinds import Problem
 
 T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
