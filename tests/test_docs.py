@@ -16,7 +16,7 @@ import pytest
 from assay import __version__, evaluate
 from assay.core.results_file import file_schema
 from assay.evaluation.measures import MEASURES
-from assay.judging import rubric
+from assay.judging import rubrics
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -76,7 +76,7 @@ def test_readme_python_example() -> None:
 
 
 def test_rubric_page_is_generated_from_the_rubric() -> None:
-    assert (ROOT / "docs" / "rubric.md").read_text() == rubric.as_markdown(rubric.load())
+    assert (ROOT / "docs" / "rubric.md").read_text() == rubrics.as_markdown(rubrics.load())
 
 
 @pytest.mark.parametrize("name", MEASURES)

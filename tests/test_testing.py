@@ -149,3 +149,13 @@ def test_a_store_that_breaks_a_promise_is_told_which(tmp_path: Path) -> None:
 )
 def test_our_formats_give_back_what_they_were_given(name: str, file: str, tmp_path: Path) -> None:
     check_format(plugins.load(formats.GOLD, name), tmp_path / file)
+
+
+def test_a_format_of_runs_alone_is_told_that_the_suite_is_for_gold_sets(tmp_path: Path) -> None:
+    of_runs = plugins.load(formats.RUN, "json")
+    assert not hasattr(of_runs, "write_gold")
+    with pytest.raises(AssertionError, match="and this one has no read_gold"):
+        check_format(of_runs, tmp_path / "g.json")
+    half = SimpleNamespace(read_gold=lambda path: None)
+    with pytest.raises(AssertionError, match="and this one has no write_gold"):
+        check_format(half, tmp_path / "g.json")

@@ -168,7 +168,12 @@ def check_store(open_empty: Callable[[], Store]) -> None:
 
 def check_format(module: Any, path: Path) -> None:
     """A format of gold sets gives back what was written to `path`, and names the file it cannot
-    read."""
+    read. A format of runs alone has nothing to give back, and no suite."""
+    for name in ("read_gold", "write_gold"):
+        _require(
+            callable(getattr(module, name, None)),
+            f"a format of gold sets has read_gold and write_gold, and this one has no {name}",
+        )
     gold = GoldSet(
         name="checked",
         queries=(Query(id="q1", text="lahja"), Query(id="q2", text="היטל השבחה")),

@@ -11,6 +11,9 @@ import pytest
 
 from assay.core.errors import InputError
 from assay.core.results import (
+    BOUNDS,
+    EVIDENCE,
+    LIMITS,
     Gate,
     GoldCard,
     GradedEntry,
@@ -275,3 +278,11 @@ def test_a_configuration_that_decides_nothing_is_refused(
     _write(tmp_path, engines, gold, gates)
     found = assay_cli("run")
     assert (found.code, said in found.err) == (2, True), found.err
+
+
+def test_every_condition_of_a_gate_is_in_the_tables() -> None:
+    """What to do with a new one is said above Gate."""
+    about = {"measure", "slice", "name"}
+    listed = [*BOUNDS, "max_drop", *EVIDENCE, "significance"]
+    assert sorted({*Gate.__struct_fields__} - about) == sorted(listed)
+    assert {*BOUNDS, "max_drop"} <= set(LIMITS)

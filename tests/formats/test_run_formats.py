@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay import read_run
-from assay.core.types import Run
+from assay import formats, read_run
+from assay.core.runs import run_from_results
+from assay.core.types import Hit, QueryResult, Run
 from assay.formats import trec
+from command_line import Assay
 from random_data import Scores, as_run, scores
 
 
@@ -195,3 +199,54 @@ def test_a_trec_run_and_beir_json_of_the_same_scores_rank_the_same(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trec, "BLOCK_BYTES", block)
         assert ranking(read_run(path)) == ranking(as_run(scored))
+
+
+# ── a format more ─────────────────────────────────────────────────────────────────────────────────
+
+
+def read_lines(path: Path) -> Run:
+    """{"query": "q1", "documents": ["a", "b"]} a line."""
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    return run_from_results(
+        "lines",
+        [
+            QueryResult(
+                query_id=row["query"], hits=tuple(Hit(doc_id=doc) for doc in row["documents"])
+            )
+            for row in rows
+        ],
+    )
+
+
+def test_a_new_run_format_is_its_module_and_two_rows(
+    assay_cli: Assay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A row for its name and one for its ending, as formats/__init__.py says."""
+    module = ModuleType("run_lines")
+    monkeypatch.setattr(module, "read_run", read_lines, raising=False)
+    monkeypatch.setitem(sys.modules, "run_lines", module)
+    monkeypatch.setitem(formats.RUN_FORMATS, "lines", "run_lines")
+    monkeypatch.setitem(formats.RUN_ENDINGS, ".ndjson", "lines")
+    Path("gold.qrels").write_text("q1 0 a 1\n")
+    Path("x.ndjson").write_text('{"query": "q1", "documents": ["b", "a"]}\n')
+    done = assay_cli("score", "--dataset", "gold.qrels", "--run", "x.ndjson", "--json")
+    assert (done.code, done.json["engine"]) == (0, "lines"), done.err
+    assert done.json["per_query"][0]["results"] == ["b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("table", "endings"),
+    [
+        (formats.GOLD_FORMATS, formats.GOLD_ENDINGS),
+        (formats.RUN_FORMATS, formats.RUN_ENDINGS),
+    ],
+)
+def test_an_ending_stands_for_a_format_that_there_is(
+    table: dict[str, str], endings: dict[str, str]
+) -> None:
+    assert set(endings.values()) <= set(table)
+
+
+@pytest.mark.parametrize("name", ["run.txt", "run.trec", "run.tsv", "run.run", "run.csv", "run"])
+def test_any_other_ending_is_a_trec_run(name: str, tmp_path: Path) -> None:
+    assert ranking(read(tmp_path, name, "q1 Q0 a 1 2.0 mine\n")) == {"q1": ["a"]}

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from assay.law.citation import Citation, Kind, Scheme
 from assay.law.spellings import Grammar, Spelling, spelled
 
-GRAMMAR = Grammar("sv", __name__, r"\d\s?[a-z]?\s?§|\bmom\.|kap\.")
+GRAMMAR = Grammar(
+    "sv", __name__, r"\d\s?[a-z]?\s?§|\bmom\.|kap\.", chapter="kap", law="(?:lagen|lag)$"
+)
 SPELLING = Spelling(
     "sv",
     "section",

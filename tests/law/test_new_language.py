@@ -12,7 +12,7 @@ from assay.core.types import Document, Locator
 from assay.corpus import cite
 from assay.law import parse, places, spellings
 from assay.law.matching import place_of
-from assay.law.places import Cited, read_section, sections_named
+from assay.law.places import Cited, read_section, reading, sections_named
 from assay.law.queries import normal_query
 from assay.search import index
 from assay.search.engine import Engine
@@ -21,19 +21,53 @@ WRITTEN = "kommunallagen 110 a § 3 mom."
 NAMED = Cited("110a", "3", law="kommunallagen")
 
 
-@pytest.fixture(autouse=True)
-def with_rows(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The two rows that Swedish would add to the table, before those of the others."""
-    rows = (swedish.GRAMMAR, *spellings.GRAMMARS)
+@pytest.fixture(autouse=True, params=[0, 1, 2, 3], ids="row {}".format)
+def with_rows(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The two rows that Swedish would add to the table, before, between and after the others."""
+    at: int = request.param
+    others = spellings.GRAMMARS
+    rows = (*others[:at], swedish.GRAMMAR, *others[at:])
     monkeypatch.setattr(spellings, "GRAMMARS", rows)
     monkeypatch.setattr(parse, "GRAMMARS", rows)
     monkeypatch.setattr(spellings, "SPELLINGS", (swedish.SPELLING, *spellings.SPELLINGS))
-    remembered = (spellings.grammar_signs, parse.law_name, places._read_section, normal_query)
+    remembered = (
+        spellings.grammar_signs,
+        spellings.chapter_in_field,
+        spellings.law_in_field,
+        parse.law_name,
+        places._read_section,
+        normal_query,
+    )
     for function in remembered:
         function.cache_clear()
     yield
     for function in remembered:
         function.cache_clear()
+
+
+def test_each_language_is_read_where_it_says_more() -> None:
+    """Swedish reads the section in the Finnish sentence too, and Finnish that in the Swedish."""
+    text = "Enligt 3 kap. 2 § och kuntalain 110 §:n 3 momentti"
+    swedish_one, finnish_one = (answer.citation for answer in cite(text))
+    assert (swedish_one.language, reading(swedish_one)) == ("sv", Cited("2", chapter="3"))
+    assert finnish_one.language == "fi"
+    assert reading(finnish_one) == Cited("110", "3", law="kuntalaki")
+
+
+def test_what_two_languages_write_alike_is_read_in_that_of_the_document() -> None:
+    for language in ("sv", "fi"):
+        (citation,) = parse.parse("12 § 2 mom.", first=language)
+        assert (citation.language, reading(citation)) == (language, Cited("12", "2"))
+    assert sections_named("12 § 2 mom.") == [Cited("12", "2")]
+
+
+def test_a_chapter_is_its_number_in_every_language() -> None:
+    assert [places.normal_chapter(text) for text in ("3 kap.", "3 luku", "17 a kap.", "3")] == [
+        *("3", "3", "17a", "3")
+    ]
+    assert read_section("3 kap. 2 §") == Cited("2", chapter="3")
+    assert place_of({"section": "3 kap. 2 §"}) == place_of({"chapter": "3 kap.", "section": "2"})
+    assert read_section("Kommunallagen 110 a") == Cited("110a", law="kommunallagen")
 
 
 def test_cite_golden_sets_queries_and_search_read_it() -> None:

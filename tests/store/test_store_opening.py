@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import inspect, text
 
 from assay.core.errors import InputError
@@ -27,6 +29,19 @@ def test_migrations_make_the_tables_and_take_them_away(store_url: str) -> None:
         migrate.downgrade(engine)
         assert set(inspect(engine).get_table_names()) == {"alembic_version"}
     engine.dispose()
+
+
+def test_the_last_migration_is_the_schema_that_is_wanted() -> None:
+    """A file is named NUMBER_what.py by its revision: HEAD is read from the names."""
+    folder = Path(migrate.__file__).parent / "migrations"
+    config = Config()
+    config.set_main_option("script_location", str(folder).replace("%", "%%"))
+    scripts = ScriptDirectory.from_config(config)
+    numbers = [script.revision for script in scripts.walk_revisions()]
+    files = (folder / "versions").glob("[0-9]*.py")
+    assert sorted(numbers) == sorted(path.name.partition("_")[0] for path in files)
+    assert len({len(number) for number in numbers}) == 1, "the highest is found by sorting"
+    assert scripts.get_heads() == [migrate.HEAD]
 
 
 def _same_type(

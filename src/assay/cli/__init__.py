@@ -34,7 +34,7 @@ COMMANDS = {
     "compare": "compare:compare",
     "explain": "explain:explain",
     "report": "report:report",
-    "rubric": "gold:rubric",
+    "rubric": "rubric:rubric",
     "demo": "demo:demo",
     "gold": "gold:app",
     "corpus": "corpus:app",

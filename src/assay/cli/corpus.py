@@ -136,7 +136,10 @@ def index(
         bool, typer.Option(help="Encode documents; without it the index is lexical.")
     ] = True,
     encoder: Annotated[
-        str, typer.Option(help="minilm-l6, opinions-en-1, openai:MODEL@URL or st:NAME.")
+        str,
+        typer.Option(
+            help="minilm-l6, opinions-en-1, static-fi-1, static-he-1, openai:MODEL@URL or st:NAME."
+        ),
     ] = "",
     fresh: Annotated[bool, typer.Option(help="Take nothing over from the index before.")] = False,
     json: Json = False,

@@ -1,4 +1,9 @@
-"""`assay gold …`: gold sets."""
+"""`assay gold …`: gold sets.
+
+Here are validate, stats, convert and perturb, whose verbs are in `workbench/gold.py`, and next,
+pool and merge, whose verbs are in `workbench/judge.py`; what they put in a review queue, or take
+from the votes there, goes through `workbench/review.py`. The commands of the experts (bootstrap,
+promote, …) are in `cli/review.py` and come in by GOLD_COMMANDS."""
 
 from __future__ import annotations
 
@@ -260,13 +265,6 @@ def perturb(
     )
     asked = f" and {questions} questions" if questions else ""
     say(f"{variants} variants{asked} written to {output}")
-
-
-def rubric(name: Annotated[str, typer.Argument(help="Which rubric.")] = "fppc-relevance-1") -> None:
-    """Print the relevance rubric as a page for judges."""
-    from assay.workbench import gold
-
-    typer.echo(gold.rubric_page(name))
 
 
 for expert_command in GOLD_COMMANDS:

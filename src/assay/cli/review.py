@@ -1,5 +1,8 @@
-"""`assay gold bootstrap`, and the chair's word on what it made: promote, correct, reject, reopen,
-withdraw."""
+"""The commands of `assay gold` that are about review: bootstrap, and the chair's word on what it
+made: promote, correct, reject, reopen, withdraw. `cli/gold.py` takes them in by GOLD_COMMANDS.
+
+Their verbs are in `workbench/gold.py`, that of withdraw in `workbench/review.py`. `publish` is no
+command: `assay score --update-baseline` calls it. The review page is `assay serve`."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ filled in `evaluation/graded.py` or `evaluation/golden_figures.py`, and `make sc
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Literal, TypeGuard, TypeVar
 
 import msgspec
@@ -31,6 +31,17 @@ def always(value: T) -> T:
 # ── gates and the verdict ─────────────────────────────────────────────────────────────────────────
 
 
+# To add a condition to a gate:
+#   its field in Gate (the docstring is published with the schema; `make schema` writes it), and its
+#     name in BOUNDS or EVIDENCE, and in LIMITS where a golden set can be told of it;
+#   what it does, in evaluation/gates.py: a bound in `_inside`, evidence in `_graded_doubts` and
+#     `_golden_doubts`, what makes no sense in `mistake`;
+#   its words in every reports/words/*.toml: a bound in [golden], evidence in [gate], which
+#     `_demands` in reports/sentences.py puts together;
+#   judging/settle.py, where more judgments can meet it; and docs/configuration.md.
+# tests/evaluation/test_gates.py and tests/reports/test_words.py hold these together.
+
+
 class Gate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One demand. `measure` is a measure, a results key, a latency (`latency_p95`) or a figure of
     golden sets (`pass_rate_must`); `slice` is `overall` or `KIND:NAME`, such as `topic:lobbying`.
@@ -47,6 +58,14 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     significance: float | None = None  # a bound inside the interval at this level decides nothing
     name: str = ""
 
+    def stated(self, conditions: Iterable[str]) -> dict[str, float]:
+        """Those of the conditions that the gate sets."""
+        values = ((name, getattr(self, name)) for name in conditions)
+        return {name: value for name, value in values if value is not None}
+
+
+BOUNDS = ("minimum", "maximum", "below")  # on the figure itself
+EVIDENCE = ("min_judged", "min_queries")  # without which nothing is decided
 
 # limit: the words for it
 LIMITS = {

@@ -23,6 +23,7 @@ from assay.core.types import Document
 from assay.corpus.disk import document_frame
 from assay.corpus.importers.kinds import Options, Problem, Unit, importer, path_of
 from assay.law.parse import Citation, Scheme, parse
+from assay.law.spellings import grammar_signs
 
 PART_DOCUMENTS = 2048
 PART_CHARACTERS = 24 * 2**20
@@ -208,7 +209,7 @@ class Mention(msgspec.Struct):
 
 def mentions(row: int, document: Document, scheme: Scheme) -> list[Mention]:
     """Every citation of a document once."""
-    language = document.language if document.language in ("en", "fi", "he") else None
+    language = document.language if document.language in grammar_signs() else None
     by_normal: dict[str, Mention] = {}
     for text in document.citations:
         if text.startswith("/akn/"):

@@ -22,6 +22,8 @@ import numpy as np
 
 from assay.core.errors import InputError
 from assay.core.results import (
+    BOUNDS,
+    EVIDENCE,
     LIMITS,
     Check,
     Gate,
@@ -47,8 +49,6 @@ from assay.evaluation.gate_values import (
 )
 from assay.evaluation.golden_figures import FIGURES, RATES
 
-BOUNDS = ("minimum", "maximum", "below")
-EVIDENCE = ("min_judged", "min_queries")
 ROUNDING = 1e-9  # a mean of 0.6 can be a little less in floating point
 
 SHARES = frozenset((*RATES, "mrr_at_k", "recall_at_k"))
@@ -126,7 +126,8 @@ class _Asked:
 
 
 def _failed_calls(results: Results) -> Iterator[Check]:
-    """A failed call fails the gates, whatever they ask."""
+    """A failed call fails the gates, whatever they ask. No gate can allow one: this check is
+    not among those that are asked for, and is always added to them."""
     failed = int(results.receipt.counts.get("n_failed", 0))
     if isinstance(results, GoldenResults):
         failed = int(results.overall.get("n_failed") or 0)
@@ -143,10 +144,7 @@ def _failed_calls(results: Results) -> Iterator[Check]:
 def mistake(gate: Gate) -> str:
     """What is wrong with how a gate is written: it would pass, or stay open, whatever the results
     are."""
-    figures = {
-        name: getattr(gate, name) for name in (*BOUNDS, "max_drop", *EVIDENCE, "significance")
-    }
-    given = {name: value for name, value in figures.items() if value is not None}
+    given = gate.stated((*BOUNDS, "max_drop", *EVIDENCE, "significance"))
     if bad := [name for name, value in given.items() if not math.isfinite(value)]:
         return f"{bad[0]} must be a number"
     if not any(name in given for name in (*BOUNDS, "max_drop", *EVIDENCE)):
@@ -176,13 +174,13 @@ def _parts(gate: Gate, results: Results) -> Iterator[Gate]:
     told of every limit apart."""
     none = dict.fromkeys((*BOUNDS, "max_drop"))
     if isinstance(results, GoldenResults):
-        limits = [name for name in none if getattr(gate, name) is not None]
-        for name in limits:
-            yield msgspec.structs.replace(gate, **(none | {name: getattr(gate, name)}))
+        limits = gate.stated(none)
+        for name, limit in limits.items():
+            yield msgspec.structs.replace(gate, **(none | {name: limit}))
         if not limits:
             yield gate
         return
-    if gate.max_drop is None or not any(getattr(gate, name) is not None for name in BOUNDS):
+    if gate.max_drop is None or not gate.stated(BOUNDS):
         yield gate
         return
     yield msgspec.structs.replace(gate, max_drop=None)
@@ -260,8 +258,7 @@ def _golden_drop(gate: Gate, title: str, value: float, asked: _Asked) -> _Readin
 
 
 def _golden_limit(gate: Gate) -> str:
-    limits = (name for name in LIMITS if getattr(gate, name) is not None)
-    return next(LIMITS[name].format(getattr(gate, name)) for name in limits)
+    return next(LIMITS[name].format(limit) for name, limit in gate.stated(LIMITS).items())
 
 
 def _golden_doubts(gate: Gate, results: GoldenResults) -> Iterator[str]:
@@ -285,15 +282,14 @@ def _refuse_golden(gate: Gate, results: GoldenResults) -> None:
             f"gate {gate.name!r}: a golden set has no measure {gate.measure!r}",
             hint=f"It has {', '.join(FIGURES)}.",
         )
-    limits = {name: getattr(gate, name) for name in (*BOUNDS, "max_drop")}
-    for name, limit in limits.items():
+    for name, limit in gate.stated((*BOUNDS, "max_drop")).items():
         # 95 instead of 0.95 would decide before the run
-        if limit is not None and gate.measure in SHARES and not 0 <= limit <= 1:
+        if gate.measure in SHARES and not 0 <= limit <= 1:
             raise InputError(
                 f"gate {gate.name!r}: {name} is {limit:g}, which {gate.measure} cannot be held to",
                 hint="Rates are shares: 0.95 is 95%, and a drop of 0.02 is two points.",
             )
-    if foreign := [key for key in GRADED_ONLY if getattr(gate, key) is not None]:
+    if foreign := list(gate.stated(GRADED_ONLY)):
         raise InputError(
             f"gate {gate.name!r}: {foreign[0]} is for graded sets, "
             f"and {gate.measure} is a figure of golden sets"
@@ -330,8 +326,7 @@ def _graded_reading(gate: Gate, results: GradedResults, asked: _Asked) -> _Readi
 
 
 def _refuse_latency(gate: Gate) -> None:
-    names = ("max_drop", *EVIDENCE, "significance")
-    foreign = [name for name in names if getattr(gate, name) is not None]
+    foreign = list(gate.stated(("max_drop", *EVIDENCE, "significance")))
     if foreign := [*foreign, *(["slice"] if gate.slice != "overall" else [])]:
         raise InputError(
             f"gate on {gate.measure}: {foreign[0]} is not for a latency of a graded set",
@@ -342,8 +337,7 @@ def _refuse_latency(gate: Gate) -> None:
 def _mean_reading(gate: Gate, title: str, value: float | None, rows: list[float]) -> _Reading:
     if value is None:
         return _Reading(title=title, missing="there is no value")
-    limits = [name for name in BOUNDS if getattr(gate, name) is not None]
-    wanted = " and ".join(LIMITS[name].format(getattr(gate, name)) for name in limits)
+    wanted = " and ".join(LIMITS[name].format(bound) for name, bound in gate.stated(BOUNDS).items())
     spread = " ms" if gate.measure in LATENCY else spread_of(gate, rows)
     said = f"{title}: {value:.4g}{spread}, {wanted or 'enough evidence'} wanted"
     return _Reading(title=title, said=said, value=value, holds=_inside(gate, value), rows=rows)
@@ -383,12 +377,12 @@ def _unsure(gate: Gate, rows: Sequence[float]) -> Iterator[str]:
     there is none."""
     if gate.significance is None:
         return
-    bounds = [gate.minimum, gate.maximum, gate.below]
+    bounds = list(gate.stated(BOUNDS).values())
     bounds = [-gate.max_drop] if gate.max_drop is not None else bounds
     between = interval_of(gate, rows)
     if between is None:
         yield f"{len(rows)} queries give no interval"
         return
     low, high = between[0] + ROUNDING, between[1] - ROUNDING
-    if any(bound is not None and low < bound < high for bound in bounds):
+    if any(low < bound < high for bound in bounds):
         yield "the bound is inside the interval"

@@ -4,7 +4,12 @@ back to an equal value.
 A formula sees judged hits only, packed into a matrix with one row a query: `grades[i, j]` is the
 grade of the j-th judged hit of query i and `ranks[i, j]` the rank it stood at. Unjudged hits count
 as not relevant and so add nothing to any sum; they show only as gaps between ranks. That makes a
-run of ten million rows a small matrix."""
+run of ten million rows a small matrix.
+
+To add a measure: its function; its row in MEASURES; its words in [formulas] of each
+reports/words/*.toml; its row in docs/measures.md; and its values worked out by hand in
+tests/evaluation/test_measures.py. A parameter that no other measure takes is read in
+`_param_value`."""
 
 from __future__ import annotations
 
@@ -183,7 +188,7 @@ def _expected_reciprocal_rank(hits: JudgedHits, measure: Measure) -> Floats:
 
 
 class _Table(dict[str, Formula]):
-    """The built-ins. A name that another package adds is loaded when it is asked for."""
+    """Our own measures. A name that another package adds is loaded when it is asked for."""
 
     def __missing__(self, name: str) -> Formula:
         return _added(name)
@@ -195,8 +200,8 @@ def _added(name: str) -> Formula:
     return formula
 
 
-_BUILT_IN: dict[str, Formula] = {
-    "nDCG": Formula(
+MEASURES = _Table(
+    nDCG=Formula(
         compute=_ndcg,
         text=(
             "sum of gain/log2(rank+1) over the top k, divided by the same sum for the best "
@@ -205,14 +210,14 @@ _BUILT_IN: dict[str, Formula] = {
         source="Järvelin & Kekäläinen 2002",
         params={"gain": "linear"},
     ),
-    "P": Formula(
+    P=Formula(
         compute=_precision,
         text="relevant hits in the top k, divided by k (also when fewer were returned)",
         source="Manning, Raghavan & Schütze 2008, 8.4",
         params={"rel": 1},
         cutoff="required",
     ),
-    "R": Formula(
+    R=Formula(
         compute=_recall,
         text="relevant hits in the top k, divided by all documents judged relevant",
         source="Manning, Raghavan & Schütze 2008, 8.3",
@@ -220,13 +225,13 @@ _BUILT_IN: dict[str, Formula] = {
         cutoff="required",
         ideal_in_bounds="numerator",
     ),
-    "RR": Formula(
+    RR=Formula(
         compute=_reciprocal_rank,
         text="1/rank of the first relevant hit, 0 when there is none",
         source="Kantor & Voorhees 2000",
         params={"rel": 1},
     ),
-    "AP": Formula(
+    AP=Formula(
         compute=_average_precision,
         text=(
             "precision at the rank of each relevant hit, summed and divided by all documents "
@@ -235,20 +240,20 @@ _BUILT_IN: dict[str, Formula] = {
         source="Harman 1992; as trec_eval's map",
         params={"rel": 1},
     ),
-    "Success": Formula(
+    Success=Formula(
         compute=_success,
         text="1 when the top k has a relevant hit, else 0",
         source="trec_eval's success",
         params={"rel": 1},
         cutoff="required",
     ),
-    "Judged": Formula(
+    Judged=Formula(
         compute=_judged,
         text="share of the hits in the top k that somebody has judged",
         source="Sakai 2007",
         params={},
     ),
-    "Bpref": Formula(
+    Bpref=Formula(
         compute=_bpref,
         text=(
             "how often a relevant hit stands above judged not-relevant ones; unjudged hits are "
@@ -258,37 +263,27 @@ _BUILT_IN: dict[str, Formula] = {
         params={"rel": 1},
         cutoff="none",
     ),
-    "RBP": Formula(
+    RBP=Formula(
         compute=_rank_biased_precision,
         text="(1-p) * sum of gain * p^(rank-1); gain is grade/max grade, or 0/1 when rel is given",
         source="Moffat & Zobel 2008",
         params={"p": 0.8, "rel": None},
     ),
-    "ERR": Formula(
+    ERR=Formula(
         compute=_expected_reciprocal_rank,
         text="expected 1/rank where a reader stops; a grade satisfies with (2^grade-1)/2^max",
         source="Chapelle et al. 2009",
         params={"max": None},
     ),
-}
-MEASURES = _Table(_BUILT_IN)
+)
 
-ALIASES = {
-    "ndcg": "nDCG",
-    "p": "P",
+# In any case a measure is known by its name, and by these.
+ALIASES = {name.lower(): name for name in MEASURES} | {
     "precision": "P",
-    "r": "R",
     "recall": "R",
-    "rr": "RR",
     "mrr": "RR",
-    "ap": "AP",
     "map": "AP",
-    "success": "Success",
     "hit": "Success",
-    "judged": "Judged",
-    "bpref": "Bpref",
-    "rbp": "RBP",
-    "err": "ERR",
 }
 FORMULAS = plugins.Kind(
     name="measure",

@@ -1,12 +1,17 @@
 """Gold sets and runs in and out, one module a format, found by name or by what a file looks like.
 
-A format is one module with `read_gold` and `write_gold`, or with `read_run`, or with all three: one
-row in a table below, or, in another package, one entry point in the group `assay.formats`. Such a
-module may name the endings of its files in `SUFFIXES`, as in `(".court",)`."""
+A format is one module: for gold sets with `read_gold` and `write_gold`, for runs with `read_run`,
+or with all three. To add one, write the module and give it a row in GOLD_FORMATS or RUN_FORMATS,
+and one for each of its endings in GOLD_ENDINGS or RUN_ENDINGS. In another package it is an entry
+point in the group `assay.formats`, and the module names its endings in `SUFFIXES`, as in
+`(".court",)`.
+
+The ending of a file decides. Only where two formats share one, as they do `.json`, is the file
+looked into, in `detect_gold` and `detect_run`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,11 +39,19 @@ GOLD = plugins.Kind(name="gold format", group=GROUP, built_in=GOLD_FORMATS)
 RUN = plugins.Kind(name="run format", group=GROUP, built_in=RUN_FORMATS)
 ADDED = plugins.Kind(name="format", group=GROUP, built_in={})
 
-BY_SUFFIX = {
-    ".json": "json",
+GOLD_ENDINGS = {
+    ".json": "json",  # or golden, by what is in it
     ".jsonl": "jsonl",
     ".csv": "csv",
     ".qrels": "trec",
+    ".txt": "trec",
+    ".trec": "trec",
+    ".tsv": "trec",
+}
+
+# TREC runs come with any ending, and with none: a file with another one is read as such.
+RUN_ENDINGS = {
+    ".json": "json",  # or beir, by what is in it
     ".txt": "trec",
     ".trec": "trec",
     ".tsv": "trec",
@@ -110,14 +123,15 @@ def listed() -> list[plugins.Plugin]:
 
 
 def detect_gold(path: Path) -> str:
-    if path.is_file() and path.suffix == ".json" and _first_byte(path) == b"[":
-        return "golden"
-    return format_of_name(path)
+    name = format_of_name(path)
+    shares_ending = name == "json" and path.is_file()
+    return "golden" if shares_ending and _first_byte(path) == b"[" else name
 
 
 def detect_run(path: Path) -> str:
-    if path.suffix != ".json":
-        return _added_for(path.suffix, "read_run") or "trec"
+    name = RUN_ENDINGS.get(path.suffix) or _added_for(path.suffix, RUN_ENDINGS, "read_run")
+    if name != "json":
+        return name or "trec"
     from assay.core.files import read_json
 
     return "json" if _looks_like_results(read_json(path)) else "beir"
@@ -130,25 +144,26 @@ def _looks_like_results(value: object) -> bool:
 
 
 def format_of_name(path: Path) -> str:
-    """By the ending; a folder is BEIR, an existing file with another ending is taken for qrels."""
+    """The format of a gold set by its ending; a folder is BEIR, an existing file with another
+    ending is taken for qrels."""
     if path.is_dir() or (not path.suffix and not path.exists()):
         return "beir"
-    if path.suffix in BY_SUFFIX:
-        return BY_SUFFIX[path.suffix]
-    if added := _added_for(path.suffix, "read_gold"):
+    if path.suffix in GOLD_ENDINGS:
+        return GOLD_ENDINGS[path.suffix]
+    if added := _added_for(path.suffix, GOLD_ENDINGS, "read_gold"):
         return added
     if not path.exists():
         raise InputError(
             f"unknown ending {path.suffix!r}",
             where=str(path),
-            hint=f"Known: {', '.join(BY_SUFFIX)} or a folder; or name the format with --to.",
+            hint=f"Known: {', '.join(GOLD_ENDINGS)} or a folder; or name the format with --to.",
         )
     return "trec"
 
 
-def _added_for(suffix: str, needed: str) -> str:
+def _added_for(suffix: str, ours: Mapping[str, str], needed: str) -> str:
     """The format that another package adds for files of this ending. Our own endings stay ours."""
-    if not suffix or suffix in BY_SUFFIX:
+    if not suffix or suffix in ours:
         return ""
     for name, module in plugins.load_added(ADDED):
         if suffix in getattr(module, "SUFFIXES", ()) and hasattr(module, needed):

@@ -15,7 +15,15 @@ from dataclasses import dataclass
 
 import msgspec
 
-from assay.core.results import Check, GradedEntry, GradedResults, Pair, Results, Verdict
+from assay.core.results import (
+    BOUNDS,
+    Check,
+    GradedEntry,
+    GradedResults,
+    Pair,
+    Results,
+    Verdict,
+)
 from assay.evaluation.gate_values import LATENCY, margins, measure_line, members, too_few
 from assay.judging.next import Decision, next_to_judge
 
@@ -55,8 +63,8 @@ def _settling(check: Check, results: GradedResults, baseline: Results | None) ->
                 baseline.per_query, entries, measure=line.measure, threshold=-gate.max_drop
             )
         )
-    for bound in (gate.minimum, gate.maximum, gate.below):
-        if bound is not None and gate.max_drop is None:
+    if gate.max_drop is None:
+        for bound in gate.stated(BOUNDS).values():
             decisions.append(next_to_judge(entries, measure=line.measure, threshold=bound))
     chosen: dict[Key, Pair] = {}
     clear = margins(gate, results, baseline)

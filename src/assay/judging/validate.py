@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator
 
 from assay.core.types import Finding, GoldSet, Judgment, Query
-from assay.judging.rubric import Rubric, span
+from assay.judging.rubrics import Rubric, span
 
 INFLATED_SHARE = 0.75  # more than this share of grade-2 judgments on a query asks for a second look
 MIN_RATIONALE_WORDS = 3

@@ -29,7 +29,9 @@ def parse(
     text: str, language: str | None = None, *, scheme: Scheme = PLAIN, first: str = ""
 ) -> tuple[Citation, ...]:
     """Every citation in `text`, in order. Without a language, all that the text shows signs of are
-    tried, beginning with `first`: what two languages write alike ("§ 12") is read in that one."""
+    tried, beginning with `first`: what two languages write alike ("§ 12") is read in that one. Of
+    the others, one that takes in all that another reads there is meant: "3 kap. 2 §" is Swedish,
+    though "2 §" is Finnish too."""
     language = language or scheme.language or None
     signs = grammar_signs()
     if language is not None and language not in signs:
@@ -43,10 +45,23 @@ def parse(
     taken = bytearray(len(text))
     for name in [language] if language else tried:
         for citation in _module(name).parse(text, scheme):
-            if taken.find(1, citation.start, citation.end) < 0:
-                citations.append(citation)
-                taken[citation.start : citation.end] = b"\1" * (citation.end - citation.start)
+            start, end = citation.start, citation.end
+            if taken.find(1, start, end) >= 0:
+                if taken.find(0, start, end) < 0:  # it reads no more than the others
+                    continue
+                there = [other for other in citations if other.start < end and start < other.end]
+                if not all(_takes_in(citation, other, first) for other in there):
+                    continue
+                citations = [other for other in citations if other not in there]
+            citations.append(citation)
+            taken[start:end] = b"\1" * (end - start)
     return tuple(sorted(citations, key=lambda citation: citation.start))
+
+
+def _takes_in(citation: Citation, other: Citation, first: str) -> bool:
+    """Whether a citation stands for one of another language, all of which it reads."""
+    reads_all = citation.start <= other.start and other.end <= citation.end
+    return reads_all and other.language not in (citation.language, first)
 
 
 def format(citation: Citation) -> str:

@@ -24,11 +24,11 @@ from typing import NamedTuple
 from assay.language.hebrew import PREFIX_LETTERS
 from assay.law.citation import Citation
 from assay.law.parse import parse
-from assay.law.spellings import BARE, BARE_PIECES, filled
+from assay.law.spellings import BARE, BARE_PIECES, chapter_in_field, filled, law_in_field
 
 LONGEST = 300  # characters that are read of a section; a law with a long name is shorter
 SECTION = re.compile(r"\d+[a-zåäö]*")
-CHAPTER = re.compile(r"(\d+[a-z]?)(?:l|luku)?\.?")
+CHAPTER = re.compile(r"(\d+[a-z]?)(?:l|luku)?\.?")  # of a node id
 HEBREW_CHAPTER = re.compile(r"(?:פרק|חלק)?([א-ת]{1,3}\d*)[-–]?")
 PART = re.compile(
     r"([ivxlc]+|\d+[a-z]?|[א-ת]{1,3}\d*)\.?(?:osa|osasto)?|(?:part|חלק)([ivxlc\dא-ת]+)"
@@ -36,9 +36,6 @@ PART = re.compile(
 MOMENT = re.compile(r"\(?(?:mom[^\W\d]*\.?)?(\d+)\.?\)?(?:mom\w*\.?)?")
 PAGE = re.compile(r"(?:s|p|sivu|page)\.?(\d+)")
 BRACKETS = re.compile(r"\(([^()]+)\)")
-A_LAW = re.compile(
-    r"\d{1,4}/\d{4}\)?$|(?:laki|lain|laissa|kaari|kaaren|asetus|asetuksen|act|code)$|^חוק|^פקודת"
-)
 # the name of a law before a number that stands alone
 LAW_BEFORE = re.compile(r"([^§]*[^§\s,:\d]|[^§]*\d/\d{4}\)?)[\s,:]+(?=\d)")
 NO_LAW = re.compile(r"[\d(]|mom|luku|luvu")
@@ -141,7 +138,7 @@ def _read_section(text: str) -> Cited | None:
     if (citations := citations_of_sections(text)) and (cited := _only(text, citations)):
         return cited
     law = LAW_BEFORE.match(folded)
-    if law and A_LAW.search(law[1]) and not LISTED.search(law[1]):
+    if law and law_in_field().search(law[1]) and not LISTED.search(law[1]):
         cited = _bare(folded[law.end() :])
         return cited and cited._replace(law=law[1])
     if citations or STRANGE.search(folded):
@@ -202,7 +199,7 @@ def printed_number(text: str) -> str:
 def normal_chapter(value: object) -> str:
     """'17 a luku', '17a' and the '17al' of node ids are '17a'; 'פרק ג׳1' is 'ג1'."""
     text = squeezed(value)
-    if numbered := CHAPTER.fullmatch(text):
+    if numbered := chapter_in_field().fullmatch(text):
         return numbered[1].removesuffix("l")
     lettered = HEBREW_CHAPTER.fullmatch(re.sub("[\"'׳״]", "", text))
     return lettered[1] if lettered else text

@@ -1,4 +1,9 @@
-"""A report as Markdown: short for a pull request, whole for the folder of evaluation reports."""
+"""A report as Markdown: short for a pull request, whole for the folder of evaluation reports.
+
+The tables of a graded set are the measures of the short one (`_Graded._figures`), and, in the whole
+one, the same for all queries and for each slice (`_Graded._by_measure`). Those of a golden set are
+its figures (`_Golden._measures`), its gates (`_gates`), each slice (`_slice`) and its variants
+(`_robustness`), all drawn by `_table`."""
 
 from __future__ import annotations
 
@@ -134,10 +139,10 @@ class _Graded:
         yield from (f"{self._scored()}{self._unscored()}.", "")
         yield from (self._baseline(), "")
         yield from (f"## {say('overall')}", "")
-        yield from self._table([(say("overall"), report.n, report.figures)])
+        yield from self._by_measure([(say("overall"), report.n, report.figures)])
         for part in report.slices:
             yield from ("", f"## {part.title}", "")
-            yield from self._table([(row.name, row.n, row.figures) for row in part.rows])
+            yield from self._by_measure([(row.name, row.n, row.figures) for row in part.rows])
         if report.baseline:
             yield from ("", say("in_brackets"))
         git = report.receipt.git
@@ -162,7 +167,8 @@ class _Graded:
             text += f", {say.named('standings', baseline.gold_status)}"
         return f"{text}." + (say("is_stale", why=self.report.stale) if self.report.stale else "")
 
-    def _table(self, rows: Sequence[tuple[str, int, Sequence[Figure]]]) -> Lines:
+    def _by_measure(self, rows: Sequence[tuple[str, int, Sequence[Figure]]]) -> Lines:
+        """A column for every measure, a row for all queries or for a slice of them."""
         titles = [figure.title for figure in self.report.figures]
         yield f"| | n | {' | '.join(titles)} |"
         yield "|---|---:|" + "---:|" * len(titles)

@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from assay.core.results import Check, GoldCard, GoldenEntry, GoldenHit, GradedEntry, standing_line
+from assay.core.results import (
+    BOUNDS,
+    Check,
+    GoldCard,
+    GoldenEntry,
+    GoldenHit,
+    GradedEntry,
+    standing_line,
+)
 from assay.core.types import Finding, standing
 from assay.reports.numbers import Numbers
 from assay.reports.words import Words
@@ -240,11 +248,9 @@ class Sentences:
         gate = check.gate
         if self.words.has("figures", gate.measure):
             return self.gate_limit(check)
-        bounds = {"minimum": gate.minimum, "maximum": gate.maximum, "below": gate.below}
         told = [
             self.words(f"golden.{name}", limit=self.numbers.local(f"{bound:g}"))
-            for name, bound in bounds.items()
-            if bound is not None
+            for name, bound in gate.stated(BOUNDS).items()
         ]
         if gate.max_drop is not None:
             limit = self.numbers.local(f"{gate.max_drop:g}")

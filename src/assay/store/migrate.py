@@ -1,4 +1,7 @@
-"""Bringing a store's schema up to date, from any number of processes at once."""
+"""Bringing a store's schema up to date, from any number of processes at once.
+
+A migration is one file, `migrations/versions/NUMBER_what.py`, with the same number as its
+`revision`. The highest number is the schema that this Assay wants."""
 
 from __future__ import annotations
 
@@ -11,8 +14,9 @@ from assay.store.contract import StoreError
 from assay.store.database import MIGRATION_LOCK, address, lock, missing, read, write
 from assay.store.tables import metadata
 
-HEAD = "0002"
 _FOLDER = Path(__file__).parent / "migrations"
+# By the names of the files: a store that is up to date is opened without loading Alembic.
+HEAD = max(path.name.partition("_")[0] for path in (_FOLDER / "versions").glob("[0-9]*_*.py"))
 
 
 def upgrade(engine: Engine, *, create: bool = True) -> bool:

@@ -1,4 +1,10 @@
-"""The tables. Migrations create them; a test compares the two on both databases."""
+"""The tables. Migrations create them; a test compares the two on both databases.
+
+A change of a table is four things: the table here; a new file in `store/migrations/versions`, with
+the next number and a `downgrade`, as `0002_gold_sets.py` has; the record in `store/records.py`; and
+the statements that write and read it, in `store/log_rows.py` or `store/reviews.py`. A migration
+that was released is never edited: stores have run it. What a store gives back is promised in
+`store/contract.py` and checked in `store/promises.py`."""
 
 from __future__ import annotations
 

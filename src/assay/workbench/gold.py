@@ -16,7 +16,7 @@ from assay.corpus.named import documents
 from assay.evaluation.expectations import check_expectations
 from assay.formats import gold_jsonl
 from assay.formats.gold_jsonl import Approval
-from assay.judging import rubric
+from assay.judging import rubrics
 from assay.judging.perturb import perturb
 from assay.judging.picture import GoldPicture, picture_of
 from assay.judging.validate import validate
@@ -55,7 +55,7 @@ __all__ = [
 def validate_gold(dataset: Path, *, corpus: Path | None = None) -> tuple[GoldSet, list[Finding]]:
     """The set, and what is wrong with it; errors first."""
     gold = formats.read_gold(dataset)
-    rules = rubric.load(gold.rubric or rubric.DEFAULT)
+    rules = rubrics.load(gold.rubric or rubrics.DEFAULT)
     known = documents(corpus) if corpus else []
     findings = validate(gold, rules, {document.id for document in known} if corpus else None)
     if any(query.checks for query in gold.queries):
@@ -125,7 +125,7 @@ def approval(gold: Path) -> Approval:
 
 
 def rubric_page(name: str) -> str:
-    return rubric.as_markdown(rubric.load(name))
+    return rubrics.as_markdown(rubrics.load(name))
 
 
 # ── from logs, and the chair's word ───────────────────────────────────────────────────────────────

@@ -246,7 +246,7 @@ def _golden_answers(
     gold: GoldSet, request: ScoreRequest, progress: Progress, say: Say
 ) -> tuple[str, list[QueryResult]]:
     if request.run is not None:
-        if request.run.suffix == ".json" and formats.detect_run(request.run) == "json":
+        if formats.detect_run(request.run) == "json":
             return read_answers(request.run)
         run = formats.read_run(request.run)
         return run.engine, results_of(run)

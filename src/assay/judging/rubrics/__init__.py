@@ -1,5 +1,5 @@
-"""Rubrics as data. Validation, judging and reports read the scale, the criteria and the
-expectations from here."""
+"""Rubrics as data, one file here each, `NAME.toml`. Validation, judging and reports read the scale,
+the criteria and the expectations from it."""
 
 from __future__ import annotations
 
@@ -63,14 +63,14 @@ class Rubric(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def names() -> list[str]:
-    files = (resources.files("assay.judging") / "rubrics").iterdir()
+    files = resources.files(__name__).iterdir()
     return sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml"))
 
 
 def load(name: str = DEFAULT) -> Rubric:
     if name not in names():
         raise InputError(f"unknown rubric {name!r}", hint=f"Known: {', '.join(names())}.")
-    file = resources.files("assay.judging") / "rubrics" / f"{name}.toml"
+    file = resources.files(__name__) / f"{name}.toml"
     return msgspec.toml.decode(file.read_bytes(), type=Rubric)
 
 
