@@ -164,3 +164,19 @@ def test_the_package_of_the_extending_page_works(
     theirs = [row for row in json.loads(done.stdout) if row["origin"] == "court-tools 1.0"]
     assert {row["status"] for row in theirs} == {"ok"}, theirs
     assert len(theirs) == sum(map(len, groups.values()))
+
+
+def test_the_golden_example_in_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As printed, with the sample in the place of the files it names."""
+    page = (ROOT / "docs" / "golden.md").read_text().split("## In Python")[1]
+    block = re.search(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    assert block
+    answers = ROOT / "tests" / "fixtures" / "results-0.1" / "fi-small.json"
+    (tmp_path / "kuntalaki_eval_results.json").write_bytes(answers.read_bytes())
+    (tmp_path / "eval").mkdir()
+    questions = (ROOT / "samples" / "fi" / "questions_golden.json").read_bytes()
+    (tmp_path / "eval" / "questions_kuntalaki_golden.json").write_bytes(questions)
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    exec(block[1], names)
+    assert 0 < names["results"].overall["pass_rate_must"] <= 1  # type: ignore[attr-defined]

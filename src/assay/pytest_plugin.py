@@ -58,16 +58,18 @@ class AssayFile(pytest.File):
 
 
 class CheckItem(pytest.Item):
-    """One gate or MUST question: fails with its message, an inconclusive gate is skipped with the
-    reason."""
+    """One gate or MUST question: fails with its message. What cannot be told fails too, and says
+    that it is inconclusive: a skipped test would be a quiet pass."""
 
     def __init__(self, *, status: str, message: str, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._status, self._message = status, message
 
     def runtest(self) -> None:
-        if self._status == "inconclusive":
+        if self._status == "shown":
             pytest.skip(self._message)
+        if self._status == "inconclusive":
+            raise CheckFailed(f"inconclusive: {self._message}")
         if self._status == "fail":
             raise CheckFailed(self._message)
 

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from assay.core.errors import InputError
 from assay.core.results import (
     EXIT,
     Check,
@@ -145,3 +146,17 @@ def test_one_table_of_exit_codes() -> None:
 def test_what_is_no_results_file_is_refused(raw: object) -> None:
     with pytest.raises(msgspec.ValidationError):
         from_json(raw)
+
+
+@pytest.mark.parametrize("kind", ["graded", "golden", "zebra", None, 3])
+def test_a_kind_that_is_not_the_files_is_refused(kind: object, tmp_path: Path) -> None:
+    for path in FILES:
+        raw = json.loads(path.read_bytes())
+        true_kind = "golden" if "gates" in raw else "graded"
+        damaged = tmp_path / "damaged.json"
+        damaged.write_text(json.dumps(raw | {"kind": kind}))
+        if kind == true_kind:
+            assert read_results(damaged)
+        else:
+            with pytest.raises(InputError, match="kind"):
+                read_results(damaged)

@@ -57,13 +57,65 @@ def test_one_gate_one_verdict(
 
 
 @pytest.mark.parametrize("name", MEASURES)
-def test_pytest_skips_what_cannot_be_told(name: str, sets: Path) -> None:
+def test_pytest_does_not_pass_what_cannot_be_told(name: str, sets: Path) -> None:
+    """A skipped test would be a quiet pass."""
     gate = f'[[gates]]\nmeasure = "{MEASURES[name]}"\nmin_queries = 1000\n'
     configure(sets, name, gate)
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "assay.toml", "--assay"]
-    done = subprocess.run([*command, "-rs"], cwd=sets, capture_output=True, text=True)
-    assert "1 skipped" in done.stdout, done.stdout
+    done = subprocess.run(command, cwd=sets, capture_output=True, text=True)
+    assert (done.returncode, "1 failed" in done.stdout) == (1, True), done.stdout
+    assert "inconclusive: " in done.stdout
     assert "1000 needed" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("demand", "said"),
+    [
+        ('minimum = 0.5\nslice = ""', "slice is empty"),
+        ("min_queries = 0", "1 or more, not 0"),
+        ("min_queries = -1", "1 or more, not -1"),
+    ],
+)
+@pytest.mark.parametrize("name", MEASURES)
+def test_a_demand_that_decides_nothing_is_refused_alike(
+    name: str, demand: str, said: str, assay_cli: Assay, sets: Path
+) -> None:
+    configure(sets, name, f'[[gates]]\nmeasure = "{MEASURES[name]}"\n{demand}\n')
+    done = assay_cli("run")
+    assert (done.code, said in done.err) == (2, True), done.err
+
+
+def both(folder: Path, gates: str, graded: str = "", golden: str = "") -> None:
+    (folder / "assay.toml").write_text(
+        f'[gold.graded]\npath = "graded.csv"\n{graded}\n'
+        f'[gold.golden]\npath = "golden.json"\n{golden}\n'
+        '[engines.one]\nsearch_module = "mine"\n[engines.two]\nsearch_module = "mine"\n'
+        f"{gates}"
+    )
+
+
+def test_a_gate_for_nothing_that_is_run_is_refused(assay_cli: Assay, sets: Path) -> None:
+    gate = '[[gates]]\nmeasure = "P@5"\nminimum = 0.99\ngold = "graded"\nengine = "two"\n'
+    both(sets, gate, 'engines = ["one"]', 'engines = ["two"]')
+    done = assay_cli("run")
+    assert (done.code, "for no gold set and engine" in done.err) == (2, True), done.err
+
+
+def test_a_gate_on_times_is_for_both_kinds_of_set(assay_cli: Assay, sets: Path) -> None:
+    both(sets, '[[gates]]\nmeasure = "latency_p95"\nmaximum = 60000\n')
+    done = assay_cli("run", "--json")
+    assert done.code == 0, done.err
+    assert [len(pair["verdict"]["checks"]) for pair in done.json] == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_a_baseline_of_the_other_kind_is_refused(name: str, assay_cli: Assay, sets: Path) -> None:
+    other = next(kind for kind in MEASURES if kind != name)
+    score = ("score", "--search-module", "mine.py", "--dataset")
+    assert assay_cli(*score, other, "--output", "other.results.json").code == 0
+    done = assay_cli(*score, name, "--baseline", "other.results.json")
+    kind = name.partition(".")[0]
+    assert (done.code, f"not of a {kind} set" in done.err) == (2, True), done.err
 
 
 def test_a_first_run_of_a_golden_set_passes_though_it_has_no_baseline(

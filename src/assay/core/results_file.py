@@ -92,9 +92,11 @@ def from_json(raw: object) -> Results:
         return msgspec.convert(raw, GradedResults)
     read = _prepared(raw)
     # Files of earlier versions do not say their kind; those of golden sets have `gates`.
-    kind = read.setdefault("kind", "golden" if "gates" in raw else "graded")
-    if kind != "golden":
-        read["kind"] = "graded"
+    seen = "golden" if "gates" in raw else "graded"
+    if read.setdefault("kind", seen) != seen:
+        said = f"`kind` is {raw['kind']!r}, and this is a file of a {seen} set"
+        raise msgspec.ValidationError(f"{said} - at `$.kind`")
+    if seen == "graded":
         if "receipt" in read:
             read["receipt"] = _receipt(read["receipt"], n=_with_slices)
         return msgspec.convert(read, GradedResults)

@@ -149,6 +149,10 @@ def mistake(gate: Gate) -> str:
         return f"{bad[0]} must be a number"
     if not any(name in given for name in (*BOUNDS, "max_drop", *EVIDENCE)):
         return f"it demands nothing; give one of {', '.join((*BOUNDS, 'max_drop', *EVIDENCE))}"
+    if not gate.slice:
+        return "slice is empty; leave it out for all queries, or give KIND:NAME"
+    if given.get("min_queries", 1) < 1:
+        return f"min_queries is a number of queries, 1 or more, not {given['min_queries']:g}"
     highest = min((given[name] for name in ("maximum", "below") if name in given), default=math.inf)
     if given.get("minimum", -math.inf) > highest:
         return f"nothing is at least {given['minimum']:g} and at most {highest:g}"

@@ -18,13 +18,13 @@ from assay.formats.results_json import read_results
 
 
 def read_baseline(path: Path | None, *, golden: bool) -> Results | None:
-    """The baseline where there is one yet. That of a golden set is of one."""
+    """The baseline where there is one yet: of a golden set for one, of a graded set for one."""
     if path is None or not path.exists():
         return None
     then = read_results(path)
-    if golden and not isinstance(then, GoldenResults):
+    if golden != isinstance(then, GoldenResults):
         raise InputError(
-            "the baseline is not of a golden set",
+            f"the baseline is not of a {'golden' if golden else 'graded'} set",
             where=str(path),
             hint="Write one with --update-baseline.",
         )

@@ -137,6 +137,10 @@ def _check_names(config: Config, path: Path) -> None:
             raise InputError(
                 "the timeout is a number of seconds above 0", where=f"{path}: engines.{name}"
             )
+    _check_gates(config, path)
+
+
+def _check_gates(config: Config, path: Path) -> None:
     for number, gate in enumerate(config.gates):
         if wrong := mistake(gate):
             raise InputError(wrong, where=f"{path}: gates[{number}]", hint=KEYS)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -21,6 +22,7 @@ from assay.core.results_file import encode, to_json
 from assay.core.workers import Failure, Job, run_jobs
 from assay.core.workspace import workspace
 from assay.corpus.named import corpus_named, is_corpus
+from assay.evaluation.gate_values import ALIASES
 from assay.evaluation.gates import is_golden_measure
 from assay.formats.results_json import read_results
 from assay.workbench import report
@@ -75,6 +77,7 @@ def run_all(
             _keep(outcome)  # whatever comes after, it need not be run again
             done(outcome, len(pairs))
     every = list(outcomes.values())
+    _refuse_idle_gates(config, file, every)
     finished = [_with_verdict(outcomes[pair], config, file, every) for pair in pairs]
     for outcome in finished:
         _keep(outcome)
@@ -90,10 +93,12 @@ def exit_code(outcomes: Sequence[Outcome]) -> int:
     return next((code for code in WORST_FIRST if code in codes), 0)
 
 
-def checks_of(results: Results) -> Iterator[tuple[str, Status, str]]:
-    """(name, status, message) of every gate, and of every MUST question of a golden set."""
+def checks_of(results: Results) -> Iterator[tuple[str, Status | Literal["shown"], str]]:
+    """(name, status, message) of every gate, and of every MUST question of a golden set. A gate
+    that is only shown, because nobody asked for it and it cannot be told, is no part of the
+    verdict."""
     for check in results.verdict.checks if results.verdict else ():
-        yield check.title, check.status, check.message
+        yield check.title, check.status if check.counts else "shown", check.message
     if isinstance(results, GoldenResults):
         for entry in results.per_query:
             if entry.must:
@@ -182,13 +187,7 @@ def _with_verdict(
     if outcome.results is None:
         return outcome
     is_golden = isinstance(outcome.results, GoldenResults)
-    gates = [
-        _gate(gate)
-        for gate in config.gates
-        if gate.gold in ("", outcome.gold)
-        and gate.engine in ("", outcome.engine)
-        and (gate.gold or _concerns(gate, is_golden, every))
-    ]
+    gates = [_gate(gate) for gate in config.gates if _is_for(gate, outcome, every)]
     if not gates and not is_golden:
         return replace(outcome, results=msgspec.structs.replace(outcome.results, verdict=None))
     baseline = config.gold[outcome.gold].baseline
@@ -201,15 +200,30 @@ def _with_verdict(
     return replace(outcome, results=msgspec.structs.replace(outcome.results, verdict=verdict))
 
 
-def _concerns(gate: GateConfig, is_golden: bool, every: Sequence[Outcome]) -> bool:
+def _refuse_idle_gates(config: Config, file: Path, every: Sequence[Outcome]) -> None:
+    """A gate that holds for nothing that was run would pass whatever the results are. One that may
+    be for a pair that failed is left: the failure is told."""
+    for number, gate in enumerate(config.gates):
+        if not any(_is_for(gate, outcome, every) for outcome in every):
+            raise InputError(
+                f"the gate on {gate.measure} is for no gold set and engine that are run together",
+                where=f"{file}: gates[{number}]",
+                hint="See which engines a gold set names, and whether the measure is one of its.",
+            )
+
+
+def _is_for(gate: GateConfig, outcome: Outcome, every: Sequence[Outcome]) -> bool:
     """A gate that names no gold set is for the sets that have its measure; where all sets are of
     one kind it is for them, so that a measure written wrong is refused and not passed over."""
+    if gate.gold not in ("", outcome.gold) or gate.engine not in ("", outcome.engine):
+        return False
     kinds = {
-        isinstance(outcome.results, GoldenResults)
-        for outcome in every
-        if outcome.results is not None
+        isinstance(other.results, GoldenResults) for other in every if other.results is not None
     }
-    return len(kinds) == 1 or is_golden_measure(gate.measure) == is_golden
+    # every set has times, under the same names
+    if gate.gold or outcome.results is None or len(kinds) == 1 or gate.measure in ALIASES:
+        return True
+    return is_golden_measure(gate.measure) == isinstance(outcome.results, GoldenResults)
 
 
 def _gate(gate: GateConfig) -> Gate:
