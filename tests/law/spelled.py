@@ -46,7 +46,7 @@ TABLE = [
         )
     ),
     *(fi(written, Cited("110a", "3")) for written in ("110 a.3 §", "110 a §:n 3 momentti")),
-    *(fi(written, Cited("12", "2")) for written in ("12.2 §", "12 § 2 mom.")),
+    *(fi(written, Cited("12", "2")) for written in ("12.2 §", "12 § 2 mom.", "§ 12.2")),
     fi("148 pykälän 2 momentti", Cited("148", "2")),
     fi("110 a §:n 3 momentin 2 kohta", Cited("110a", "3", item="2")),
     # the law: in any case, by number, short

@@ -124,34 +124,35 @@ def without_sections(text: str, language: str = "") -> str:
 # ── a field that holds one section ────────────────────────────────────────────────────────────────
 
 
-def read_section(value: object) -> Cited | None:
+def read_section(value: object, language: str = "") -> Cited | None:
     """'Kuntalaki 110 a § 3 mom.' taken apart; a label of another kind ('liite 1', 'IV') as it is.
-    None where it looks like a section and is not one: '110–112 §', '110 3'."""
-    return _read_section(" ".join(str(_whole(value))[:LONGEST].split()))
+    None where it looks like a section and is not one: '110–112 §', '110 3'. What languages write
+    alike is read in the one given: '§ 12.2' is moment 2 in Finnish."""
+    return _read_section(" ".join(str(_whole(value))[:LONGEST].split()), language)
 
 
 @lru_cache(maxsize=100_000)
-def _read_section(text: str) -> Cited | None:
+def _read_section(text: str, language: str) -> Cited | None:
     folded = text.casefold()
-    if cited := _bare(folded):
+    if cited := _bare(folded, language):
         return cited
-    if (citations := citations_of_sections(text)) and (cited := _only(text, citations)):
+    if (citations := citations_of_sections(text, language)) and (cited := _only(text, citations)):
         return cited
     law = LAW_BEFORE.match(folded)
     if law and law_in_field().search(law[1]) and not LISTED.search(law[1]):
-        cited = _bare(folded[law.end() :])
+        cited = _bare(folded[law.end() :], language)
         return cited and cited._replace(law=law[1])
     if citations or STRANGE.search(folded):
         return None
     return Cited("".join(folded.split()).strip("."))
 
 
-_BARE = [re.compile(filled(row.pattern, BARE_PIECES) + "[.: ]*") for row in BARE]
+_BARE = [(row.language, re.compile(filled(row.pattern, BARE_PIECES) + "[.: ]*")) for row in BARE]
 
 
-def _bare(folded: str) -> Cited | None:
-    for pattern in _BARE:
-        if not (match := pattern.fullmatch(folded)):
+def _bare(folded: str, language: str) -> Cited | None:
+    for of_language, pattern in _BARE:
+        if of_language not in ("", language) or not (match := pattern.fullmatch(folded)):
             continue
         said = match.groupdict(default="")
         moment, *items = BRACKETS.findall(said.get("brackets", "")) or [""]
@@ -187,10 +188,10 @@ def normal_section(value: object) -> str:
     return cited.section if cited else squeezed(value)
 
 
-def printed_number(text: str) -> str:
+def printed_number(text: str, language: str = "") -> str:
     """The number that a source prints before a section or a point: '110 a §' is 110a, '197א.' is
     197א, '(5)' is 5, '18702.2.' is 18702.2; a name stays a name."""
-    cited = read_section(text)
+    cited = read_section(text, language)
     if cited and cited.section[:1].isdigit() and not BRACKETS.search(text):
         return cited.section  # 4א(1) before a section is a number of its own
     return re.sub(r"[()\[\]:.§]", "", squeezed(text))

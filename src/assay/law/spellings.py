@@ -195,8 +195,15 @@ SPELLINGS = (
 
 # In a field of a record or a golden set a number alone is a section, with no word or sign to show
 # it. These patterns must fit the whole field, in lower case with single spaces; NUMBER and WORD
-# stand for the pieces below.
+# stand for the pieces below. A row of one language is read only where that language is meant.
 BARE = (
+    Spelling(
+        "fi",
+        "moment",
+        "sign, number, dot, moment, in Finnish",
+        r"WORD ?0*(?P<section>\d{1,3}(?: ?[a-zåäö])?)\.(?P<moment>\d{1,2})",
+        ("§ 12.2", "§ 110 a.3"),
+    ),
     Spelling(
         "",
         "number",
