@@ -24,7 +24,7 @@ from typing import NamedTuple
 from assay.language.hebrew import PREFIX_LETTERS
 from assay.law.citation import Citation
 from assay.law.parse import parse
-from assay.law.spellings import BARE, BARE_PIECES, chapter_in_field, filled, law_in_field
+from assay.law.spellings import BARE, BARE_PIECES, DASH, chapter_in_field, filled, law_in_field
 
 LONGEST = 300  # characters that are read of a section; a law with a long name is shorter
 SECTION = re.compile(r"\d+[a-zåäö]*")
@@ -39,9 +39,9 @@ BRACKETS = re.compile(r"\(([^()]+)\)")
 # the name of a law before a number that stands alone
 LAW_BEFORE = re.compile(r"([^§]*[^§\s,:\d]|[^§]*\d/\d{4}\)?)[\s,:]+(?=\d)")
 NO_LAW = re.compile(r"[\d(]|mom|luku|luvu")
-SEVERAL = re.compile(r"\d+\w*\s*(?:[,–-]|/|ja |tai |and |or |to )\s*\d")
+SEVERAL = re.compile(rf"\d+\w*\s*(?:,|{DASH}|/|ja |tai |and |or |to )\s*\d")
 # 'kuntalain 110 a ja' before 111 is no law
-LISTED = re.compile(r"§|\d\s*[a-zåäö]?\s*(?:[,–-]|ja|tai|sekä|and|or|to)$")
+LISTED = re.compile(rf"§|\d\s*[a-zåäö]?\s*(?:,|{DASH}|ja|tai|sekä|and|or|to)$")
 STRANGE = re.compile(
     rf"{SEVERAL.pattern}|§|\bmom|\bluku|\bluvu|pykälä|^\d+\w* |^\d+[a-z]\.\d"
     r"|(?:laki|lain|kaari|asetus)$"

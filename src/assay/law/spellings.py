@@ -50,6 +50,7 @@ class Spelling(NamedTuple):
     examples: tuple[str, ...]
 
 
+DASH = "[-‐‑‒–—―−]"  # whatever people type for the dash of a range; the last is a minus
 # Laws as lawyers shorten them, in Finnish. Others are kept as written (VesihuoltoL, AKL).
 SHORT_NAMES = {
     **{"KuntaL": "kuntalaki", "OYL": "osakeyhtiölaki", "KPL": "kirjanpitolaki"},
@@ -62,8 +63,8 @@ SHORT_NAMES = {
     **{"ETL": "esitutkintalaki", "PKL": "pakkokeinolaki", "AVL": "arvonlisäverolaki"},
     **{"TVL": "tuloverolaki", "EVL": "elinkeinoverolaki", "YhdL": "yhdistyslaki"},
 }
-# In small letters too where that is no other word; "ok", "pl" and "hl" are.
-_SMALL = "|".join(name for name in SHORT_NAMES if len(name) > 2)
+# In small letters too where that is no other word; "ok", "uk" and "al" are.
+_SMALL = "|".join(name for name in SHORT_NAMES if name not in ("OK", "UK", "AL"))
 SHORT_NAME = rf"(?:(?-i:[A-ZÅÄÖ][a-zåäö]{{2,}}L|[A-ZÅÄÖ]{{1,5}}[LKA])|{_SMALL})(?![\wåäö])"
 
 # What two of them write quite alike ("§ 12") is read in the upper one where nobody says which is
@@ -73,9 +74,9 @@ GRAMMARS = (
     Grammar(
         "fi",
         "assay.law.fi",
-        r"\d\s?[a-zåäö]?\s?§(?!\s?\d{3})|pykäl|moment(?:ti|in|ei|is|ill)|\bmom\b"
+        r"\d\s?[a-zåäö]?\s?§(?!\s?\d{3})|\d\s?[a-zåäö]?\.\s?§(?!\s?\d)|pykäl|moment(?:ti|in|ei|is|ill)|\bmom\b"
         r"|(?:la(?:ki|in|issa)|kaar(?:i|en)|asetu(?:s|ksen))\s(?:\([\d/]+\)\s)?(?:§|\d+:\d)"
-        r"|§\s?\d{1,3}\s[a-zåäö]\s*(?:$|[,;)])"
+        r"|§\s?\d{1,3}\s[a-zåäö]\s*(?:$|[,;)])|§\s?\d{1,3}\s?[a-zåäö]\.\d{1,2}(?![\d.])"
         rf"|(?<![\wåäö]){SHORT_NAME}(?::\w+)?\s(?:\([\d/]+\)\s)?(?:§\s?)?\d",
         chapter="luku",
         law="(?:laki|lain|laissa|kaari|kaaren|asetus|asetuksen)$",
@@ -91,7 +92,7 @@ SPELLINGS = (
         "sign or word after the number; a dot before the moment",
         r"(?P<units>UNITS)\.?\s?SIGN",
         (
-            *("110 §", "110§", "110 a §", "110a §", "110 A §", "110.3 §", "110 a.3 §"),
+            *("110 §", "110§", "110. §", "110 a §", "110a §", "110 A §", "110.3 §", "110 a.3 §"),
             *("110 §:n 3 momentti", "110 § 3 mom.", "110 a §:n 3 momentin 2 kohta"),
             *("148 pykälä", "148. pykälän 2 momentti", "6 luvun 21 §:n 1 momentti"),
             *("kuntalain 129.1 §", "Kuntalaki (410/2015) 110 a §", "OYL 6 luku 21 §"),
@@ -104,7 +105,7 @@ SPELLINGS = (
         "sign or word before the number",
         r"(?:pykäl[\wåäö]*\s+|(?<![\d\wåäö§])§+\s?(?=\d{1,3}(?!\d)))"
         r"(?P<units>UNITS)(?![\d(]|\.?\s?SIGN)",
-        ("§ 110", "§110", "pykälä 148", "§ 12.2", "kuntalain § 110"),
+        ("§ 110", "§110", "pykälä 148", "§ 12.2", "§ 110 a.3", "kuntalain § 110"),
     ),
     Spelling(
         "fi",
@@ -118,14 +119,21 @@ SPELLINGS = (
         "of a law",
         "chapter, colon, section, after a law",
         r"(?P<by_colon>UNIT):(?P<units>UNITS)(?![\d:/]|\.\d)",
-        ("OYL 6:21.1", "OYL 6:21", "KPL 3:1", "osakeyhtiölain 6:21"),
+        ("OYL 6:21.1", "OYL 6:21", "KPL 3:1", "RL 30:8", "osakeyhtiölain 6:21"),
     ),
     Spelling(
         "fi",
         "of a short name",
         "number after the short name of a law",
         r"(?P<units>UNITS)(?![\d:/§]|\.\d|\s?(?:SIGN|luku|luvu|mom))",
-        ("KuntaL 110.3", "KuntaL 110 a"),
+        ("KuntaL 110.3", "KuntaL 110 a", "PL 21"),
+    ),
+    Spelling(
+        "fi",
+        "alone",
+        "number after the sign, where that is all there is",
+        r"(?P<units>UNITS)\.?\s?SIGN(?:,?\s?\((?P<bracket>\d{1,2})\)|,?\s(?P<only>\d{1,2}))",
+        ("12 § 2", "12 § (2)", "kuntalain 110 a § 2"),
     ),
     Spelling(
         "fi",
