@@ -129,9 +129,18 @@ TABLE = [
     *(en(written, Cited("1090")) for written in ("Section 1090", "section 1090", "§ 1090")),
     *(en(written, Cited("87103", "a")) for written in ("Sec. 87103(a)", "Section 87103(a)")),
     en("Section 87103(a)(1)", Cited("87103", "a", item="1")),
+    *(en(written, Cited("12a")) for written in ("Section 12A", "section 12a", "§ 12A", "Sec. 12A")),
+    en("Section 12A(b)", Cited("12a", "b")),
+    en("Sec 12", Cited("12")),
+    *(alone(en(written, Cited("12"))) for written in ("s. 12", "S. 12", "s 12", "sec 12")),
+    *(alone(en(written, Cited("5"))) for written in ("Article 5", "article 5", "Art. 5", "art 5")),
+    alone(en("s. 12A", Cited("12a"))),
+    alone(en("s. 12(1)", Cited("12", "1"))),
+    en("Sections 12A–14B", Cited("12a", to="14b")),
+    alone(en("ss. 12-14", Cited("12", to="14"))),
     *(
         en(written, Cited("18702.2"))
-        for written in ("Reg. 18702.2", "Regulation 18702.2", "§ 18702.2")
+        for written in ("Reg. 18702.2", "Regulation 18702.2", "§ 18702.2", "Reg 18702.2")
     ),
     en("Regulation 18702.2(a)(1)", Cited("18702.2", "a", item="1")),
     en("Government Code section 87100", Cited("87100", law="Gov. Code")),

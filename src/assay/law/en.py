@@ -20,6 +20,7 @@ from typing import cast
 import msgspec
 
 from assay.law.citation import Citation, Kind, Scheme, citation_at
+from assay.law.spellings import DASH as _DASH
 from assay.law.spellings import spelled
 
 # Long and short names of codes, each with its normal form. A code that is not here keeps its own
@@ -64,9 +65,8 @@ REPORTERS = {
     r"Ops\.?\s*Cal\.?\s*Att(?:[’']?y|orney)?\.?\s*Gen(?:eral|\.)?": "Ops.Cal.Atty.Gen.",
 }
 
-_DASH = "[-‐‑–—]"
 _SUB = r"(?:\s?\((?:[a-z]{1,2}|[A-Z]{1,2}|\d{1,2}|[ivx]{1,5})\))*"
-_NUMBER = r"\d{1,6}(?:\.\d{1,4})*[a-z]?(?![\d,]*\d)"
+_NUMBER = r"\d{1,6}(?:\.\d{1,4})*(?:[a-z]|[A-Z](?![A-Za-z]|-\d\d-))?(?![\d,]*\d)"
 _SUBDIVISION = r"(?:subds?\.|subdivisions?|subsections?|subd)"
 _ITEM = rf"{_NUMBER}{_SUB}(?:,\s?{_SUBDIVISION}\s?{_SUB})?"
 _SEPARATOR = rf"(?:,\s?(?:and|or)?\s?|\s(?:and|or|through|to)\s|\s?&\s?|\s?{_DASH}\s?)(?:§\s?)?"
@@ -75,7 +75,7 @@ _CODE = (
     rf"(?:{'|'.join(CODES)}|(?!Adm)[A-Z][a-z]+)\s+Code|Code\s+of\s+[A-Z][a-z]+\s+Procedure"
     r"|\d+\s+U\.?\s?S\.?\s?C\.?"
 )
-_SIGN = r"(?:[Ss]ections?|[Ss]ecs?\.|SECTIONS?|§§?)"
+_SIGN = r"(?:[Ss]ections?|[Ss]ecs?\.|Secs?(?=\s)|SECTIONS?|§§?)"
 PIECES = {"LIST": _LIST, "CODE": _CODE, "SIGN": _SIGN}
 # Each rule is a core and a pattern for what may stand before it.
 _BEFORE_STATUTE = re.compile(
@@ -138,8 +138,14 @@ _NOTHING = re.compile("$")
 
 _RULES: tuple[tuple[Kind, re.Pattern[str], re.Pattern[str]], ...] = (
     *(
-        (kind, re.compile(core), _BEFORE_SECTION[kind])
-        for kind, core in cast("list[tuple[Kind, str]]", spelled("en", PIECES))
+        (cast(Kind, kind), re.compile(core), _BEFORE_SECTION[kind])
+        for kind, core in spelled("en", PIECES)
+        if kind != "alone"
+    ),
+    *(
+        ("statute", re.compile(rf"\A\s*(?:{core})(?=[\s.,:;?!]*\Z)"), _NOTHING)
+        for kind, core in spelled("en", PIECES)
+        if kind == "alone"
     ),
     *((("letter", re.compile(core), _BEFORE_LETTER)) for core in _LETTERS.values()),
     ("opinion", re.compile(_OPINION), _BEFORE_OPINION),
@@ -149,7 +155,9 @@ _REACH = 90  # how far back the words that belong to a citation may begin
 _ONE = re.compile(
     rf"(?P<number>{_NUMBER})(?P<sub>{_SUB})(?:,\s?{_SUBDIVISION}\s?(?P<sub2>{_SUB}))?"
 )
-_PLURAL = re.compile(r"[Ss]ections|SECTIONS|[Ss]ecs\.|§§|[Rr]egulations|REGULATIONS|Regs\.")
+_PLURAL = re.compile(
+    r"[Ss]ections|SECTIONS|[Ss]ecs\b|§§|\b[Ss]s\b|[Rr]egulations|REGULATIONS|Regs\b"
+)
 _JOIN = re.compile(rf"\s?(?:{_DASH}|through|to)\s?(?:§\s?)?$")
 Spanned = tuple[dict[str, str], int, int]  # what is named, and from where to where it stands
 _SCANNER = str.maketrans("OolISB", "001158")
@@ -192,12 +200,13 @@ def letter_parts(number: str) -> dict[str, str] | None:
 
 def _statute(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> Iterator[Citation]:
     regulation = _TITLE_BEFORE.search(match.string, max(0, match.start() - _REACH), match.start())
-    named = head["code"] or match["after"]
+    said = {**head.groupdict(), **match.groupdict()}
+    named = said.get("code") or said.get("after")
     code = law_name(named) if named else scheme.code
-    lead = _squeeze(re.sub(r"^\w+\.?\s?", "", head["lead"])) if head["lead"] else ""
+    lead = _squeeze(re.sub(r"^\w+\.?\s?", "", said.get("lead") or ""))
     numbers = re.compile(scheme.regulation) if scheme.regulation and not named else None
     begin = regulation.start() if regulation else head.start()
-    for parts, start, end in _sections(match, begin, "after"):
+    for parts, start, end in _sections(match, begin, "after" if said.get("after") else ""):
         if lead and not parts.get("sub"):
             parts["sub"] = lead
         if regulation or (numbers and numbers.fullmatch(parts["section"].split(".")[0])):
@@ -231,7 +240,7 @@ def _sections(match: re.Match[str], begin: int, tail: str = "") -> Iterator[Span
             index += 1
         start = begin if first is numbers[0] else first.start()
         alone = first is numbers[0] and last is numbers[-1]
-        yield parts, start, match.end(tail) if alone and tail and match[tail] else last.end()
+        yield parts, start, match.end(tail) if alone and tail else last.end()
         index += 1
 
 

@@ -93,7 +93,7 @@ def reading(citation: Citation) -> Cited:
         chapter=parts.get("chapter", ""),
         law=parts.get("law", "") or parts.get("code", ""),
         item=parts.get("item", "") or "".join(f"({item})" for item in items)[1:-1],
-        to=parts.get("to", ""),
+        to=parts.get("to", "").casefold(),
         schedule=parts.get("schedule", ""),
         law_id=parts.get("id", ""),
     )

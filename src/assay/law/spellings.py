@@ -182,20 +182,29 @@ SPELLINGS = (
         "en",
         "regulation",
         "regulation",
-        r"[Rr](?:egulations?|(?<=R)EGULATIONS?|egs?\.)(?:,?\s+SIGN)?\s?(?P<list>LIST)",
-        ("Regulation 18702.2(a)(1)", "Reg. 18702.2"),
+        r"[Rr](?:egulations?|(?<=R)EGULATIONS?|egs?(?:\.|(?=\s)))(?:,?\s+SIGN)?\s?(?P<list>LIST)",
+        ("Regulation 18702.2(a)(1)", "Reg. 18702.2", "Reg 18702.2"),
     ),
     Spelling(
         "en",
         "statute",
         "section, in words or by its sign",
-        r"[Ss§](?:(?<=[Ss])(?:ections?|ecs?\.)|(?<=S)ECTIONS?|(?<=§)§?)\s?(?P<list>LIST)"
+        r"[Ss§](?:(?<=[Ss])(?:ections?|ecs?\.)|(?<=S)(?:ECTIONS?|ecs?(?=\s))|(?<=§)§?)\s?(?P<list>LIST)"
         r"(?:\s+of\s+the\s+(?P<after>CODE))?",
         (
             *("Section 1090", "§ 1090", "Sec. 87103(a)", "Section 87103(a)(1)", "§ 18702.2"),
+            *("Section 12A", "Sec 12"),
             *("Government Code section 87100", "Gov. Code § 87103(a)"),
             "Sections 87100 through 87105",
         ),
+    ),
+    Spelling(
+        "en",
+        "alone",
+        "short word or article, where that is all there is",
+        r"(?:[Ss]s?\.|[Ss]s?(?=\s)|[Ss]ecs?(?=\s)|[Aa]rts?\.|[Aa]rts?(?=\s)|[Aa]rticles?)"
+        r"\s?(?P<list>LIST)",
+        ("s. 12", "s 12", "ss. 12-14", "sec 12", "Article 5", "Art. 5"),
     ),
 )
 
