@@ -124,6 +124,16 @@ TABLE = [
     he("תקנה 5", Cited("5")),
     he("סעיף 4(5) לתוספת השלישית", Cited("4", "5", schedule="3")),
     he("סעיף 197 לחוק התכנון והבנייה", Cited("197", law=PLANNING)),
+    *(
+        he(written, Cited("12", to="14"))
+        for written in (
+            "סעיפים 12-14",
+            "סעיפים 12–14",
+            "סעיפים 12−14",
+            "סעיפים 12־14",
+            "סעיפים 12 – 14",
+        )
+    ),
     he("סעיפים 4(5) ו-4(7)", Cited("4", "5"), Cited("4", "7")),
     # English: the dot is part of the number
     *(en(written, Cited("1090")) for written in ("Section 1090", "section 1090", "§ 1090")),

@@ -26,8 +26,10 @@ from assay.law.places import (
     normal_part,
     normal_section,
     read_section,
+    short_law,
     squeezed,
 )
+from assay.law.spellings import SHORT_NAMES
 from assay.law.versions import holds_on, normal_date, normal_version, validity
 
 DOC_KEYS = ("doc_id", "node_id", "document_id", "opinion_id", "id")
@@ -181,6 +183,9 @@ def unreadable(parts: Mapping[str, object], language: str = "") -> tuple[str, st
             continue
         cited = read_section(value, language)
         if cited is None:
+            unknown = short_law(value, language)
+            if unknown and unknown not in SHORT_NAMES:
+                return key, f"{value!r} begins with {unknown}, a short name of no law known here"
             return key, f"{value!r} is not one section"
         if moment and cited.moment not in ("", moment):
             return "moment", f"{parts['moment']!r} is not the moment in {value!r}"

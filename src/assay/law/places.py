@@ -11,8 +11,8 @@ is a section there (`110a`, `5:21`), which it is nowhere else. What running text
 citation, from the first word to the last, is that citation; words before it are the law
 (`Laki laivoista 5 §`). A number alone may follow a law (`Kuntalaki 110 a`). Anything else is a
 label that stands for itself (`liite 1`, `IV`), unless it looks like a section or several
-(`110–112 §`, `110 3`): that is refused, since nothing could ever meet it, and a golden test that
-nothing meets would be wrong about every engine.
+(`110–112 §`, `110 3`, `AKL 5`): that is refused, since nothing could ever meet it, and a golden
+test that nothing meets would be wrong about every engine.
 """
 
 from __future__ import annotations
@@ -24,7 +24,15 @@ from typing import NamedTuple
 from assay.language.hebrew import PREFIX_LETTERS
 from assay.law.citation import Citation
 from assay.law.parse import parse
-from assay.law.spellings import BARE, BARE_PIECES, DASH, chapter_in_field, filled, law_in_field
+from assay.law.spellings import (
+    BARE,
+    BARE_PIECES,
+    DASH,
+    SHORT_NAMES,
+    chapter_in_field,
+    filled,
+    law_in_field,
+)
 
 LONGEST = 300  # characters that are read of a section; a law with a long name is shorter
 SECTION = re.compile(r"\d+[a-zåäö]*")
@@ -43,9 +51,12 @@ SEVERAL = re.compile(rf"\d+\w*\s*(?:,|{DASH}|/|ja |tai |and |or |to )\s*\d")
 # 'kuntalain 110 a ja' before 111 is no law
 LISTED = re.compile(rf"§|\d\s*[a-zåäö]?\s*(?:,|{DASH}|ja|tai|sekä|and|or|to)$")
 STRANGE = re.compile(
-    rf"{SEVERAL.pattern}|§|\bmom|\bluku|\bluvu|pykälä|^\d+\w* |^\d+[a-z]\.\d"
+    rf"{SEVERAL.pattern}|§|\bmom|\bluku|\bluvu|\bpyk|סעיף קטן|^\d+\w* |^\d+[a-z]\.\d"
     r"|(?:laki|lain|kaari|asetus)$"
 )
+# a law by a short name, and a number that could not be read as its section
+SHORT_LAW = re.compile(rf"({'|'.join(SHORT_NAMES)}|[A-ZÅÄÖ][a-zåäö]{{2,}}L)(?::\w+)? \d")
+SHORT_IN_FINNISH = re.compile(r"([A-ZÅÄÖ]{1,5}[LK])(?::\w+)? \d")
 
 
 class Cited(NamedTuple):
@@ -142,9 +153,17 @@ def _read_section(text: str, language: str) -> Cited | None:
     if law and law_in_field().search(law[1]) and not LISTED.search(law[1]):
         cited = _bare(folded[law.end() :], language)
         return cited and cited._replace(law=law[1])
-    if citations or STRANGE.search(folded):
+    if citations or STRANGE.search(folded) or short_law(text, language):
         return None
     return Cited("".join(folded.split()).strip("."))
+
+
+def short_law(value: object, language: str = "") -> str:
+    """The short name of a law that a field begins with, before a number: 'AKL' in 'AKL 5'. Where
+    the field cannot be read, that may be why."""
+    text = str(value).strip()
+    name = SHORT_LAW.match(text) or (SHORT_IN_FINNISH.match(text) if language == "fi" else None)
+    return name[1] if name else ""
 
 
 _BARE = [(row.language, re.compile(filled(row.pattern, BARE_PIECES) + "[.: ]*")) for row in BARE]
