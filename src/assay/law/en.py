@@ -66,7 +66,9 @@ REPORTERS = {
 }
 
 _SUB = r"(?:\s?\((?:[a-z]{1,2}|[A-Z]{1,2}|\d{1,2}|[ivx]{1,5})\))*"
-_NUMBER = r"\d{1,6}(?:\.\d{1,4})*(?:[a-z]|[A-Z](?![A-Za-z]|-\d\d-))?(?![\d,]*\d)"
+# 12A; after a long number I, J, L, O and S are what a scanner made of a digit
+_CAPITAL = r"(?:[A-HKMNP-RT-Z]|(?<!\d{4})(?<!\.\d)[IJLOS])(?![A-Za-z]|\.\d|-\d\d-)"
+_NUMBER = rf"\d{{1,6}}(?:\.\d{{1,4}})*(?:[a-z]|{_CAPITAL})?(?![\d,]*\d)"
 _SUBDIVISION = r"(?:subds?\.|subdivisions?|subsections?|subd)"
 _ITEM = rf"{_NUMBER}{_SUB}(?:,\s?{_SUBDIVISION}\s?{_SUB})?"
 _SEPARATOR = rf"(?:,\s?(?:and|or)?\s?|\s(?:and|or|through|to)\s|\s?&\s?|\s?{_DASH}\s?)(?:§\s?)?"
