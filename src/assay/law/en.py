@@ -20,8 +20,7 @@ from typing import cast
 import msgspec
 
 from assay.law.citation import Citation, Kind, Scheme, citation_at
-from assay.law.spellings import DASH as _DASH
-from assay.law.spellings import spelled
+from assay.law.spellings import DASH, spelled
 
 # Long and short names of codes, each with its normal form. A code that is not here keeps its own
 # name.
@@ -71,7 +70,7 @@ _CAPITAL = r"(?:[A-HKMNP-RT-Z]|(?<!\d{4})(?<!\.\d)[IJLOS])(?![A-Za-z]|\.\d|-\d\d
 _NUMBER = rf"\d{{1,6}}(?:\.\d{{1,4}})*(?:[a-z]|{_CAPITAL})?(?![\d,]*\d)"
 _SUBDIVISION = r"(?:subds?\.|subdivisions?|subsections?|subd)"
 _ITEM = rf"{_NUMBER}{_SUB}(?:,\s?{_SUBDIVISION}\s?{_SUB})?"
-_SEPARATOR = rf"(?:,\s?(?:and|or)?\s?|\s(?:and|or|through|to)\s|\s?&\s?|\s?{_DASH}\s?)(?:§\s?)?"
+_SEPARATOR = rf"(?:,\s?(?:and|or)?\s?|\s(?:and|or|through|to)\s|\s?&\s?|\s?{DASH}\s?)(?:§\s?)?"
 _LIST = rf"{_ITEM}(?:{_SEPARATOR}{_ITEM})*"
 _CODE = (
     rf"(?:{'|'.join(CODES)}|(?!Adm)[A-Z][a-z]+)\s+Code|Code\s+of\s+[A-Z][a-z]+\s+Procedure"
@@ -97,20 +96,20 @@ _TITLE_BEFORE = re.compile(rf"\b{_TITLE}$")
 # A letter's file number: kind of letter, year, number, and what was added to tell letters on one
 # request apart.
 _DIGIT = r"[\dOolISB]"
-_EXTENSION = rf"(?P<ext>[a-km-zA-Z]\b|\([a-z]\))?(?P<law>{_DASH}1090)?"
+_EXTENSION = rf"(?P<ext>[a-km-zA-Z]\b|\([a-z]\))?(?P<law>{DASH}1090)?"
 _FILE = (
-    rf"(?P<series>[A-Z1l])(?<![A-Za-z\d].)\s?{_DASH}\s?(?P<yy>(?:19|20)?\d{_DIGIT})\s?{_DASH}\s?"
+    rf"(?P<series>[A-Z1l])(?<![A-Za-z\d].)\s?{DASH}\s?(?P<yy>(?:19|20)?\d{_DIGIT})\s?{DASH}\s?"
     rf"(?P<nn>{_DIGIT}{{2,4}}){_EXTENSION}"
 )
 _OLD = (
-    rf"(?:(?:[A-Z1l]\s?{_DASH}?\s?)?(?:19|20)?\d\d\s?{_DASH}\s?\d{{2,4}}"
-    rf"(?:[a-zA-Z]\b|\([a-z]\))?(?:{_DASH}1090)?|[A-Z]-\d{{5}})"
+    rf"(?:(?:[A-Z1l]\s?{DASH}?\s?)?(?:19|20)?\d\d\s?{DASH}\s?\d{{2,4}}"
+    rf"(?:[a-zA-Z]\b|\([a-z]\))?(?:{DASH}1090)?|[A-Z]-\d{{5}})"
 )
 _OLD_SHAPE = re.compile(
-    rf"(?:(?P<series>[A-Z1l])\s?{_DASH}?\s?)?(?P<yy>(?:19|20)?\d\d)\s?{_DASH}\s?"
+    rf"(?:(?P<series>[A-Z1l])\s?{DASH}?\s?)?(?P<yy>(?:19|20)?\d\d)\s?{DASH}\s?"
     rf"(?P<nn>\d{{2,4}}){_EXTENSION}"
 )
-_END = rf"(?!{_DASH}?\d)"
+_END = rf"(?!{DASH}?\d)"
 _LETTERS = {
     "numbered": rf"[N#](?:(?<=#)|(?<=N)(?<!\w.)[oO]s?\b\.?)\s*:?\s*(?P<old>{_OLD}){_END}",
     "bare": _FILE + _END,
@@ -160,7 +159,7 @@ _ONE = re.compile(
 _PLURAL = re.compile(
     r"[Ss]ections|SECTIONS|[Ss]ecs\b|§§|\b[Ss]s\b|[Rr]egulations|REGULATIONS|Regs\b"
 )
-_JOIN = re.compile(rf"\s?(?:{_DASH}|through|to)\s?(?:§\s?)?$")
+_JOIN = re.compile(rf"\s?(?:{DASH}|through|to)\s?(?:§\s?)?$")
 Spanned = tuple[dict[str, str], int, int]  # what is named, and from where to where it stands
 _SCANNER = str.maketrans("OolISB", "001158")
 _TITLES = re.compile(r"^(?:(?:In|See|The|the|Also|also|Our|and|our)\s+)+")

@@ -23,8 +23,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from assay.law.citation import Citation, Kind, Scheme, citation_at, is_all
-from assay.law.spellings import DASH as _DASH
-from assay.law.spellings import SHORT_NAME, SHORT_NAMES, spelled
+from assay.law.spellings import DASH, SHORT_NAME, SHORT_NAMES, spelled
 
 # The last word of a law's name bends; the table says to what base form each ending belongs.
 ENDINGS = {
@@ -45,9 +44,9 @@ POINTERS = {
 _BY_SHORT_NAME = {short.casefold(): name for short, name in SHORT_NAMES.items()}
 
 _ENDING = "|".join(sorted(BASE_FORMS, key=len, reverse=True))
-_SEPARATOR = rf"(?:\s?{_DASH}\s?|,\s(?:ja\s|tai\s|sekä\s)?|\s(?:ja|tai|sekä|taikka)\s)"
+_SEPARATOR = rf"(?:\s?{DASH}\s?|,\s(?:ja\s|tai\s|sekä\s)?|\s(?:ja|tai|sekä|taikka)\s)"
 _UNIT = r"\d{1,4}(?:\s?[a-zåäö](?![\wåäö]))?"
-_DOTTED = rf"{_UNIT}(?:\.\d{{1,2}}(?:{_DASH}\d{{1,2}})?(?!\.?\d))?"
+_DOTTED = rf"{_UNIT}(?:\.\d{{1,2}}(?:{DASH}\d{{1,2}})?(?!\.?\d))?"
 _NUMBERS = rf"\d{{1,2}}(?:{_SEPARATOR}\d{{1,2}})*"
 _MOMENTS = r"(?:moment[\wåäö]*|mom\b\.?)"
 _ITEMS = r"(?:koh[td]a[\wåäö]*|k\.(?!\w))"
@@ -78,7 +77,7 @@ _RULES = [
         kind,
         re.compile(
             {
-                "moment": rf"{_START}(?<!{_DASH})(?:{core})",
+                "moment": rf"{_START}(?<!{DASH})(?:{core})",
                 "alone": f"{_START}(?:{core})",
             }.get(kind, f"{_START}(?:{core}){_AFTER}"),
             re.IGNORECASE,
@@ -87,12 +86,12 @@ _RULES = [
     for kind, core in spelled("fi", PIECES)
 ]
 _GOES_ON = re.compile(r",?\s(?:(?:ja|tai|sekä|taikka)\s)?")
-_ONE_MOMENT = re.compile(rf"\d{{1,2}}(?:\s?{_DASH}\s?\d{{1,2}})?")
+_ONE_MOMENT = re.compile(rf"\d{{1,2}}(?:\s?{DASH}\s?\d{{1,2}})?")
 _ONE_UNIT = re.compile(
-    rf"(?P<section>{_UNIT})(?:\.(?P<moment>\d{{1,2}}(?:{_DASH}\d{{1,2}})?)(?!\.?\d))?",
+    rf"(?P<section>{_UNIT})(?:\.(?P<moment>\d{{1,2}}(?:{DASH}\d{{1,2}})?)(?!\.?\d))?",
     re.IGNORECASE,
 )
-_RANGE = re.compile(rf"^\s?{_DASH}\s?$")
+_RANGE = re.compile(rf"^\s?{DASH}\s?$")
 Spanned = tuple[dict[str, str], int, int]  # what is named, and from where to where it stands
 
 
@@ -280,7 +279,7 @@ def _moments(match: re.Match[str], section: Spanned, group: str, items: str) -> 
 
 
 def _dashed(text: str) -> str:
-    return re.sub(rf"\s?{_DASH}\s?", "–", text)
+    return re.sub(rf"\s?{DASH}\s?", "–", text)
 
 
 def _compact(text: str) -> str:

@@ -74,7 +74,8 @@ GRAMMARS = (
     Grammar(
         "fi",
         "assay.law.fi",
-        r"\d\s?[a-zåäö]?\s?§(?!\s?\d{3})|\d\s?[a-zåäö]?\.\s?§(?!\s?\d)|pykäl|moment(?:ti|in|ei|is|ill)|\bmom\b"
+        r"\d\s?[a-zåäö]?\s?§(?!\s?\d{3})|\d\s?[a-zåäö]?\.\s?§(?!\s?\d)"
+        r"|pykäl|moment(?:ti|in|ei|is|ill)|\bmom\b"
         r"|(?:la(?:ki|in|issa)|kaar(?:i|en)|asetu(?:s|ksen))\s(?:\([\d/]+\)\s)?(?:§|\d+:\d)"
         r"|§\s?\d{1,3}\s[a-zåäö]\s*(?:$|[,;)])|§\s?\d{1,3}\s?[a-zåäö]\.\d{1,2}(?![\d.])"
         rf"|(?<![\wåäö]){SHORT_NAME}(?::\w+)?\s(?:\([\d/]+\)\s)?(?:§\s?)?\d",
@@ -189,7 +190,8 @@ SPELLINGS = (
         "en",
         "statute",
         "section, in words or by its sign",
-        r"[Ss§](?:(?<=[Ss])(?:ections?|ecs?\.)|(?<=S)(?:ECTIONS?|ecs?(?=\s))|(?<=§)§?)\s?(?P<list>LIST)"
+        r"[Ss§](?:(?<=[Ss])(?:ections?|ecs?\.)|(?<=S)(?:ECTIONS?|ecs?(?=\s))|(?<=§)§?)"
+        r"\s?(?P<list>LIST)"
         r"(?:\s+of\s+the\s+(?P<after>CODE))?",
         (
             *("Section 1090", "§ 1090", "Sec. 87103(a)", "Section 87103(a)(1)", "§ 18702.2"),
