@@ -14,6 +14,11 @@ class Row(NamedTuple):
     written: str
     language: str
     names: tuple[Cited, ...]
+    alone: bool = False  # read where it is all there is, and not in running text
+
+
+def alone(row: Row) -> Row:
+    return row._replace(alone=True)
 
 
 def fi(written: str, *names: Cited) -> Row:
@@ -29,14 +34,18 @@ def en(written: str, *names: Cited) -> Row:
 
 
 KUNTALAKI, OYL, KPL = "kuntalaki", "osakeyhtiölaki", "kirjanpitolaki"
+PL, RL = "perustuslaki", "rikoslaki"
 PLANNING = "חוק התכנון והבנייה"
 
 TABLE = [
     # Finnish: the sign or the word, before or after, with or without a space
     *(fi(written, Cited("110")) for written in ("110 §", "110§", "§110", "§ 110", "110 §:ssä")),
     *(fi(written, Cited("110a")) for written in ("110 a §", "110a §", "110 A §", "§ 110 a")),
-    *(fi(written, Cited("148")) for written in ("148 pykälä", "pykälä 148", "148. pykälä")),
-    *(fi(written, Cited("12")) for written in ("12 §", "§ 12")),
+    *(
+        fi(written, Cited("148"))
+        for written in ("148 pykälä", "pykälä 148", "148. pykälä", "148. §")
+    ),
+    *(fi(written, Cited("12")) for written in ("12 §", "§ 12", "12. §", "12.§")),
     # the moment: after a dot, in words, short
     *(
         fi(written, Cited("110", "3"))
@@ -45,8 +54,13 @@ TABLE = [
             *("110 § 3 mom", "110 §, 3 mom."),
         )
     ),
-    *(fi(written, Cited("110a", "3")) for written in ("110 a.3 §", "110 a §:n 3 momentti")),
-    *(fi(written, Cited("12", "2")) for written in ("12.2 §", "12 § 2 mom.")),
+    *(
+        fi(written, Cited("110a", "3"))
+        for written in ("110 a.3 §", "110 a §:n 3 momentti", "§ 110 a.3", "§ 110a.3")
+    ),
+    *(fi(written, Cited("12", "2")) for written in ("12.2 §", "12 § 2 mom.", "§ 12.2")),
+    *(alone(fi(written, Cited("12", "2"))) for written in ("12 § 2", "12 § (2)", "12 §:n 2")),
+    alone(fi("kuntalain 110 a § 3", Cited("110a", "3", law=KUNTALAKI))),
     fi("148 pykälän 2 momentti", Cited("148", "2")),
     fi("110 a §:n 3 momentin 2 kohta", Cited("110a", "3", item="2")),
     # the law: in any case, by number, short
@@ -60,6 +74,11 @@ TABLE = [
         fi(written, Cited("110", "3", law=KUNTALAKI))
         for written in ("KuntaL 110.3 §", "KuntaL 110.3")
     ),
+    *(fi(written, Cited("12", law=KUNTALAKI)) for written in ("kuntalain 12. §", "Kuntalaki 12 §")),
+    *(fi(written, Cited("21", law=PL)) for written in ("PL 21 §", "pl 21 §", "perustuslain 21 §")),
+    *(alone(fi(written, Cited("21", law=PL))) for written in ("PL 21", "pl 21")),
+    alone(fi("PL 21.2", Cited("21", "2", law=PL))),
+    alone(fi("HL 5", Cited("5", law="hallintolaki"))),
     fi("KuntaL:n 110 §", Cited("110", law=KUNTALAKI)),
     # the chapter: in words or by a colon
     fi("6 luku 21 §", Cited("21", chapter="6")),
@@ -69,7 +88,25 @@ TABLE = [
     *(fi(written, Cited("21", "", "6", OYL)) for written in ("OYL 6:21", "OYL 6 luku 21 §")),
     fi("osakeyhtiölain 6 luvun 21 §:n 1 momentti", Cited("21", "1", "6", OYL)),
     *(fi(written, Cited("1", "", "3", KPL)) for written in ("KPL 3:1", "kpl 3:1", "KPL 3:1 §")),
+    *(
+        fi(written, Cited("8", "", "30", RL))
+        for written in ("RL 30:8", "RL 30:8 §", "RL 30 luku 8 §")
+    ),
+    alone(fi("rl 30:8", Cited("8", "", "30", RL))),
+    fi("RL 30:8.1", Cited("8", "1", "30", RL)),
     # lists and ranges
+    *(
+        fi(written, Cited("12", to="14"))
+        for written in (
+            "12–14 §",
+            "12-14 §",
+            "12 – 14 §",
+            "12—14 §",
+            "12−14 §",
+            "12‑14 §",
+            "§§ 12-14",
+        )
+    ),
     fi("110 ja 111 §", Cited("110"), Cited("111")),
     fi("110 a ja 111 §", Cited("110a"), Cited("111")),
     fi("110.3 ja 111.1 §", Cited("110", "3"), Cited("111", "1")),
@@ -87,14 +124,33 @@ TABLE = [
     he("תקנה 5", Cited("5")),
     he("סעיף 4(5) לתוספת השלישית", Cited("4", "5", schedule="3")),
     he("סעיף 197 לחוק התכנון והבנייה", Cited("197", law=PLANNING)),
+    *(
+        he(written, Cited("12", to="14"))
+        for written in (
+            "סעיפים 12-14",
+            "סעיפים 12–14",
+            "סעיפים 12−14",
+            "סעיפים 12־14",
+            "סעיפים 12 – 14",
+        )
+    ),
     he("סעיפים 4(5) ו-4(7)", Cited("4", "5"), Cited("4", "7")),
     # English: the dot is part of the number
     *(en(written, Cited("1090")) for written in ("Section 1090", "section 1090", "§ 1090")),
     *(en(written, Cited("87103", "a")) for written in ("Sec. 87103(a)", "Section 87103(a)")),
     en("Section 87103(a)(1)", Cited("87103", "a", item="1")),
+    *(en(written, Cited("12a")) for written in ("Section 12A", "section 12a", "§ 12A", "Sec. 12A")),
+    en("Section 12A(b)", Cited("12a", "b")),
+    en("Sec 12", Cited("12")),
+    *(alone(en(written, Cited("12"))) for written in ("s. 12", "S. 12", "s 12", "sec 12")),
+    *(alone(en(written, Cited("5"))) for written in ("Article 5", "article 5", "Art. 5", "art 5")),
+    alone(en("s. 12A", Cited("12a"))),
+    alone(en("s. 12(1)", Cited("12", "1"))),
+    en("Sections 12A–14B", Cited("12a", to="14b")),
+    alone(en("ss. 12-14", Cited("12", to="14"))),
     *(
         en(written, Cited("18702.2"))
-        for written in ("Reg. 18702.2", "Regulation 18702.2", "§ 18702.2")
+        for written in ("Reg. 18702.2", "Regulation 18702.2", "§ 18702.2", "Reg 18702.2")
     ),
     en("Regulation 18702.2(a)(1)", Cited("18702.2", "a", item="1")),
     en("Government Code section 87100", Cited("87100", law="Gov. Code")),

@@ -246,3 +246,9 @@ def test_any_text_is_read_without_harm(text: str) -> None:
     for one in parse(text):
         assert text[one.start : one.end] == one.text
         assert one.normal
+
+
+def test_a_capital_is_part_of_a_section_and_a_scanners_digit_is_not() -> None:
+    text = "Section 12A, Section 12I, Section 8740I and Regulation 18704.1O"
+    found = [citation.parts["section"] for citation in parse(text, "en")]
+    assert found == ["12A", "12I", "8740", "18704.1"]

@@ -288,6 +288,9 @@ def test_a_citation_written_as_the_section_is_taken_apart(
         ({"section": "kuntalain 110, 111 ja 112 §"}, "section"),
         ({"section": "kuntalain 110 §:n 3 momentin ja 111 §:n 1 momentti"}, "section"),
         ({"section": "110 3"}, "section"),
+        ({"section": "RL 30:8:1"}, "section"),
+        ({"section": "pyk. 110"}, "section"),
+        ({"section": "סעיף קטן (א)"}, "section"),
         ({"section": "3 mom."}, "section"),
         ({"section": "110a.3"}, "section"),
         ({"section": "Kuntalaki"}, "section"),
@@ -302,3 +305,11 @@ def test_a_place_that_nothing_could_meet_is_refused(parts: dict[str, Any], key: 
     with pytest.raises(InputError, match=rf"q: expected_any\[0\]\.{key}: ") as caught:
         checks_of(question(expected_any=[parts]))
     assert "several are several expectations" in str(caught.value)
+
+
+def test_a_short_name_of_no_known_law_is_refused_in_a_sentence() -> None:
+    """Rather than taken for a label that no hit could meet."""
+    asked = question(expected_any=[{"section": "AKL 5"}], language="fi")
+    with pytest.raises(InputError, match="begins with AKL, a short name of no law known here"):
+        checks_of(asked)
+    assert place_of({"section": "AKL 5 §"}, "fi") == place_of({"section": "5", "law": "AKL"})

@@ -17,6 +17,7 @@ from assay.law.matching import (
     in_force,
     label,
     matches,
+    one_language,
 )
 
 NO_SUCH_PLACE = ("no-such-place", "is not in the corpus")
@@ -56,6 +57,7 @@ class _Corpus:
 
     def __init__(self, documents: Iterable[Known]) -> None:
         self._every = list(documents)
+        self.language = one_language(self._every)
         self._by_section: dict[str, list[Known]] = {}
         for document in self._every:
             self._by_section.setdefault(document.place.section, []).append(document)
@@ -70,7 +72,7 @@ class _Corpus:
 
 
 def _findings(query: Query, corpus: _Corpus | None) -> Iterator[Finding]:
-    checks = checks_of(query)
+    checks = checks_of(query, language=corpus.language if corpus is not None else "")
     for where, keys in _unknown_keys(query):
         message = f"{where}: keys that are not looked at: {', '.join(keys)}"
         yield _finding("flag", "unknown-key", query, message)

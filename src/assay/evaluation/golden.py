@@ -23,10 +23,12 @@ def evaluate_golden(
     locate: Locate | None = None,
     k: int | None = None,
     min_score: float | None = None,
+    language: str = "",
 ) -> GoldenResults:
-    """Pass or fail for every question. `k` and `min_score` override what the questions state. When
-    and where it was scored is for the caller to add."""
-    scored = results(check_all(gold, answers, locate=locate, k=k, min_score=min_score))
+    """Pass or fail for every question. `k` and `min_score` override what the questions state;
+    `language` is that of the corpus. When and where it was scored is for the caller to add."""
+    outcomes = check_all(gold, answers, locate=locate, k=k, min_score=min_score, language=language)
+    scored = results(outcomes)
     failed = int(scored.overall.get("n_failed") or 0)
     receipt = GoldenReceipt(
         measures=[PASS],

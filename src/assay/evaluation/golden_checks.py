@@ -14,6 +14,7 @@ from typing import Any
 
 from assay.core.errors import InputError, UsageError
 from assay.core.types import GoldSet, Hit, Query, QueryResult, Run
+from assay.language.detect import detect, language_code
 from assay.language.terms import contains_term, has_words
 from assay.law.matching import (
     NOWHERE,
@@ -68,6 +69,7 @@ class Checks:
     evidence_of: tuple[tuple[str, ...], ...] = ()  # the terms a single expectation adds
     must_abstain: bool = False
     as_of: str = ""
+    language: str = ""  # that places are read in, where languages write alike
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,9 +129,13 @@ class Outcome:
 # ── reading the expectations ──────────────────────────────────────────────────────────────────────
 
 
-def checks_of(query: Query, *, k: int | None = None, min_score: float | None = None) -> Checks:
-    """The checks of a question; `k` and `min_score` given here override its own."""
+def checks_of(
+    query: Query, *, k: int | None = None, min_score: float | None = None, language: str = ""
+) -> Checks:
+    """The checks of a question; `k` and `min_score` given here override its own. `language` is that
+    of the corpus, whose places are named; without it the question's, stated or guessed."""
     raw = query.checks
+    language = language or language_code(query.language) or detect(query.text)
     expected = raw.get("expected_any") or ()
     traps = _as_list(raw.get("confusion"))
     least = next(
@@ -140,9 +146,9 @@ def checks_of(query: Query, *, k: int | None = None, min_score: float | None = N
     return Checks(
         k=k or query.k or DEFAULT_K,
         min_score=least,
-        expected=_places(query, "expected_any"),
-        negatives=_places(query, "expected_none"),
-        traps=_places(query, "confusion"),
+        expected=_places(query, "expected_any", language),
+        negatives=_places(query, "expected_none", language),
+        traps=_places(query, "confusion", language),
         wrong_law_fails=True in traps,
         evidence=_terms(query, "evidence", raw.get("evidence")),
         evidence_of=tuple(
@@ -151,20 +157,21 @@ def checks_of(query: Query, *, k: int | None = None, min_score: float | None = N
         ),
         must_abstain=bool(raw.get("must_abstain")),
         as_of=query.as_of,
+        language=language,
     )
 
 
-def _places(query: Query, check: str) -> tuple[Place, ...]:
+def _places(query: Query, check: str, language: str) -> tuple[Place, ...]:
     """The places a check states; in a trap a law may stand alone. A place that states nothing, or
     what cannot be read, would never be met, and as a negative or a trap never fail."""
     places = []
     stated = [place for place in _as_list(query.checks.get(check)) if place is not True]
     for number, place in enumerate(stated):
         parts = place if isinstance(place, Mapping) else {"law": place}
-        key, why = unreadable(parts)
+        key, why = unreadable(parts, language)
         if key:
             raise InputError(why, where=f"{query.id}: {check}[{number}].{key}", hint=READABLE)
-        places.append(place_of(parts))
+        places.append(place_of(parts, language))
         if places[-1] == NOWHERE:
             raise InputError(
                 "no part of a place is stated",
@@ -208,13 +215,22 @@ def check_all(
     locate: Locate | None = None,
     k: int | None = None,
     min_score: float | None = None,
+    language: str = "",
 ) -> tuple[Outcome, ...]:
     """Every question of the set against its answer, in the order of the set.
 
-    `locate` looks a document id up in the corpus, for hits that carry an id and nothing else."""
+    `locate` looks a document id up in the corpus, for hits that carry an id and nothing else;
+    `language` is the corpus's."""
     answers = {result.query_id: result for result in results}
     return tuple(
-        check(query, answers.get(query.id), locate=locate, k=k, min_score=min_score)
+        check(
+            query,
+            answers.get(query.id),
+            locate=locate,
+            k=k,
+            min_score=min_score,
+            language=language,
+        )
         for query in gold.queries
     )
 
@@ -226,8 +242,9 @@ def check(
     locate: Locate | None = None,
     k: int | None = None,
     min_score: float | None = None,
+    language: str = "",
 ) -> Outcome:
-    checks = checks_of(query, k=k, min_score=min_score)
+    checks = checks_of(query, k=k, min_score=min_score, language=language)
     if result is None or result.error:
         failure = "error" if result else "missing"
         reason = FAILURES[failure].format(error=result.error if result else "")
@@ -273,7 +290,7 @@ def check(
 
 
 def _rank(checks: Checks, rank: int, hit: Hit, locate: Locate | None) -> Ranked:
-    place = hit_place(hit, locate)
+    place = hit_place(hit, locate, checks.language)
     negative = any(matches(wanted, place) for wanted in checks.negatives)
     # 118 § but not its 2nd moment: what is named as a negative is never what was asked for
     expected = tuple(

@@ -53,6 +53,12 @@ def citation_at(
     )
 
 
+def is_all(text: str, start: int, end: int) -> bool:
+    """Whether what stands between `start` and `end` is all that a text says. A number that would be
+    unsafe to take for a section in running text ("PL 21", "s. 12") is one then."""
+    return not text[:start].strip() and not text[end:].strip(" .,:;?!")
+
+
 class Scheme(msgspec.Struct, frozen=True, kw_only=True):
     """What a citation means when it leaves something out.
 

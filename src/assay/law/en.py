@@ -20,7 +20,7 @@ from typing import cast
 import msgspec
 
 from assay.law.citation import Citation, Kind, Scheme, citation_at
-from assay.law.spellings import spelled
+from assay.law.spellings import DASH, spelled
 
 # Long and short names of codes, each with its normal form. A code that is not here keeps its own
 # name.
@@ -64,18 +64,19 @@ REPORTERS = {
     r"Ops\.?\s*Cal\.?\s*Att(?:[’']?y|orney)?\.?\s*Gen(?:eral|\.)?": "Ops.Cal.Atty.Gen.",
 }
 
-_DASH = "[-‐‑–—]"
 _SUB = r"(?:\s?\((?:[a-z]{1,2}|[A-Z]{1,2}|\d{1,2}|[ivx]{1,5})\))*"
-_NUMBER = r"\d{1,6}(?:\.\d{1,4})*[a-z]?(?![\d,]*\d)"
+# 12A; after a long number I, J, L, O and S are what a scanner made of a digit
+_CAPITAL = r"(?:[A-HKMNP-RT-Z]|(?<!\d{4})(?<!\.\d)[IJLOS])(?![A-Za-z]|\.\d|-\d\d-)"
+_NUMBER = rf"\d{{1,6}}(?:\.\d{{1,4}})*(?:[a-z]|{_CAPITAL})?(?![\d,]*\d)"
 _SUBDIVISION = r"(?:subds?\.|subdivisions?|subsections?|subd)"
 _ITEM = rf"{_NUMBER}{_SUB}(?:,\s?{_SUBDIVISION}\s?{_SUB})?"
-_SEPARATOR = rf"(?:,\s?(?:and|or)?\s?|\s(?:and|or|through|to)\s|\s?&\s?|\s?{_DASH}\s?)(?:§\s?)?"
+_SEPARATOR = rf"(?:,\s?(?:and|or)?\s?|\s(?:and|or|through|to)\s|\s?&\s?|\s?{DASH}\s?)(?:§\s?)?"
 _LIST = rf"{_ITEM}(?:{_SEPARATOR}{_ITEM})*"
 _CODE = (
     rf"(?:{'|'.join(CODES)}|(?!Adm)[A-Z][a-z]+)\s+Code|Code\s+of\s+[A-Z][a-z]+\s+Procedure"
     r"|\d+\s+U\.?\s?S\.?\s?C\.?"
 )
-_SIGN = r"(?:[Ss]ections?|[Ss]ecs?\.|SECTIONS?|§§?)"
+_SIGN = r"(?:[Ss]ections?|[Ss]ecs?\.|Secs?(?=\s)|SECTIONS?|§§?)"
 PIECES = {"LIST": _LIST, "CODE": _CODE, "SIGN": _SIGN}
 # Each rule is a core and a pattern for what may stand before it.
 _BEFORE_STATUTE = re.compile(
@@ -95,20 +96,20 @@ _TITLE_BEFORE = re.compile(rf"\b{_TITLE}$")
 # A letter's file number: kind of letter, year, number, and what was added to tell letters on one
 # request apart.
 _DIGIT = r"[\dOolISB]"
-_EXTENSION = rf"(?P<ext>[a-km-zA-Z]\b|\([a-z]\))?(?P<law>{_DASH}1090)?"
+_EXTENSION = rf"(?P<ext>[a-km-zA-Z]\b|\([a-z]\))?(?P<law>{DASH}1090)?"
 _FILE = (
-    rf"(?P<series>[A-Z1l])(?<![A-Za-z\d].)\s?{_DASH}\s?(?P<yy>(?:19|20)?\d{_DIGIT})\s?{_DASH}\s?"
+    rf"(?P<series>[A-Z1l])(?<![A-Za-z\d].)\s?{DASH}\s?(?P<yy>(?:19|20)?\d{_DIGIT})\s?{DASH}\s?"
     rf"(?P<nn>{_DIGIT}{{2,4}}){_EXTENSION}"
 )
 _OLD = (
-    rf"(?:(?:[A-Z1l]\s?{_DASH}?\s?)?(?:19|20)?\d\d\s?{_DASH}\s?\d{{2,4}}"
-    rf"(?:[a-zA-Z]\b|\([a-z]\))?(?:{_DASH}1090)?|[A-Z]-\d{{5}})"
+    rf"(?:(?:[A-Z1l]\s?{DASH}?\s?)?(?:19|20)?\d\d\s?{DASH}\s?\d{{2,4}}"
+    rf"(?:[a-zA-Z]\b|\([a-z]\))?(?:{DASH}1090)?|[A-Z]-\d{{5}})"
 )
 _OLD_SHAPE = re.compile(
-    rf"(?:(?P<series>[A-Z1l])\s?{_DASH}?\s?)?(?P<yy>(?:19|20)?\d\d)\s?{_DASH}\s?"
+    rf"(?:(?P<series>[A-Z1l])\s?{DASH}?\s?)?(?P<yy>(?:19|20)?\d\d)\s?{DASH}\s?"
     rf"(?P<nn>\d{{2,4}}){_EXTENSION}"
 )
-_END = rf"(?!{_DASH}?\d)"
+_END = rf"(?!{DASH}?\d)"
 _LETTERS = {
     "numbered": rf"[N#](?:(?<=#)|(?<=N)(?<!\w.)[oO]s?\b\.?)\s*:?\s*(?P<old>{_OLD}){_END}",
     "bare": _FILE + _END,
@@ -138,8 +139,14 @@ _NOTHING = re.compile("$")
 
 _RULES: tuple[tuple[Kind, re.Pattern[str], re.Pattern[str]], ...] = (
     *(
-        (kind, re.compile(core), _BEFORE_SECTION[kind])
-        for kind, core in cast("list[tuple[Kind, str]]", spelled("en", PIECES))
+        (cast(Kind, kind), re.compile(core), _BEFORE_SECTION[kind])
+        for kind, core in spelled("en", PIECES)
+        if kind != "alone"
+    ),
+    *(
+        ("statute", re.compile(rf"\A\s*(?:{core})(?=[\s.,:;?!]*\Z)"), _NOTHING)
+        for kind, core in spelled("en", PIECES)
+        if kind == "alone"
     ),
     *((("letter", re.compile(core), _BEFORE_LETTER)) for core in _LETTERS.values()),
     ("opinion", re.compile(_OPINION), _BEFORE_OPINION),
@@ -149,8 +156,10 @@ _REACH = 90  # how far back the words that belong to a citation may begin
 _ONE = re.compile(
     rf"(?P<number>{_NUMBER})(?P<sub>{_SUB})(?:,\s?{_SUBDIVISION}\s?(?P<sub2>{_SUB}))?"
 )
-_PLURAL = re.compile(r"[Ss]ections|SECTIONS|[Ss]ecs\.|§§|[Rr]egulations|REGULATIONS|Regs\.")
-_JOIN = re.compile(rf"\s?(?:{_DASH}|through|to)\s?(?:§\s?)?$")
+_PLURAL = re.compile(
+    r"[Ss]ections|SECTIONS|[Ss]ecs\b|§§|\b[Ss]s\b|[Rr]egulations|REGULATIONS|Regs\b"
+)
+_JOIN = re.compile(rf"\s?(?:{DASH}|through|to)\s?(?:§\s?)?$")
 Spanned = tuple[dict[str, str], int, int]  # what is named, and from where to where it stands
 _SCANNER = str.maketrans("OolISB", "001158")
 _TITLES = re.compile(r"^(?:(?:In|See|The|the|Also|also|Our|and|our)\s+)+")
@@ -192,12 +201,13 @@ def letter_parts(number: str) -> dict[str, str] | None:
 
 def _statute(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> Iterator[Citation]:
     regulation = _TITLE_BEFORE.search(match.string, max(0, match.start() - _REACH), match.start())
-    named = head["code"] or match["after"]
+    said = {**head.groupdict(), **match.groupdict()}
+    named = said.get("code") or said.get("after")
     code = law_name(named) if named else scheme.code
-    lead = _squeeze(re.sub(r"^\w+\.?\s?", "", head["lead"])) if head["lead"] else ""
+    lead = _squeeze(re.sub(r"^\w+\.?\s?", "", said.get("lead") or ""))
     numbers = re.compile(scheme.regulation) if scheme.regulation and not named else None
     begin = regulation.start() if regulation else head.start()
-    for parts, start, end in _sections(match, begin, "after"):
+    for parts, start, end in _sections(match, begin, "after" if said.get("after") else ""):
         if lead and not parts.get("sub"):
             parts["sub"] = lead
         if regulation or (numbers and numbers.fullmatch(parts["section"].split(".")[0])):
@@ -231,7 +241,7 @@ def _sections(match: re.Match[str], begin: int, tail: str = "") -> Iterator[Span
             index += 1
         start = begin if first is numbers[0] else first.start()
         alone = first is numbers[0] and last is numbers[-1]
-        yield parts, start, match.end(tail) if alone and tail and match[tail] else last.end()
+        yield parts, start, match.end(tail) if alone and tail else last.end()
         index += 1
 
 

@@ -22,8 +22,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from assay.law.citation import Citation, Kind, Scheme, citation_at
-from assay.law.spellings import SHORT_NAME, SHORT_NAMES, spelled
+from assay.law.citation import Citation, Kind, Scheme, citation_at, is_all
+from assay.law.spellings import DASH, SHORT_NAME, SHORT_NAMES, spelled
 
 # The last word of a law's name bends; the table says to what base form each ending belongs.
 ENDINGS = {
@@ -44,10 +44,9 @@ POINTERS = {
 _BY_SHORT_NAME = {short.casefold(): name for short, name in SHORT_NAMES.items()}
 
 _ENDING = "|".join(sorted(BASE_FORMS, key=len, reverse=True))
-_DASH = "[-–—]"
-_SEPARATOR = rf"(?:\s?{_DASH}\s?|,\s(?:ja\s|tai\s|sekä\s)?|\s(?:ja|tai|sekä|taikka)\s)"
+_SEPARATOR = rf"(?:\s?{DASH}\s?|,\s(?:ja\s|tai\s|sekä\s)?|\s(?:ja|tai|sekä|taikka)\s)"
 _UNIT = r"\d{1,4}(?:\s?[a-zåäö](?![\wåäö]))?"
-_DOTTED = rf"{_UNIT}(?:\.\d{{1,2}}(?:{_DASH}\d{{1,2}})?(?!\.?\d))?"
+_DOTTED = rf"{_UNIT}(?:\.\d{{1,2}}(?:{DASH}\d{{1,2}})?(?!\.?\d))?"
 _NUMBERS = rf"\d{{1,2}}(?:{_SEPARATOR}\d{{1,2}})*"
 _MOMENTS = r"(?:moment[\wåäö]*|mom\b\.?)"
 _ITEMS = r"(?:koh[td]a[\wåäö]*|k\.(?!\w))"
@@ -77,19 +76,22 @@ _RULES = [
     (
         kind,
         re.compile(
-            rf"{_START}(?<![–-])(?:{core})" if kind == "moment" else f"{_START}(?:{core}){_AFTER}",
+            {
+                "moment": rf"{_START}(?<!{DASH})(?:{core})",
+                "alone": f"{_START}(?:{core})",
+            }.get(kind, f"{_START}(?:{core}){_AFTER}"),
             re.IGNORECASE,
         ),
     )
     for kind, core in spelled("fi", PIECES)
 ]
 _GOES_ON = re.compile(r",?\s(?:(?:ja|tai|sekä|taikka)\s)?")
-_ONE_MOMENT = re.compile(rf"\d{{1,2}}(?:\s?{_DASH}\s?\d{{1,2}})?")
+_ONE_MOMENT = re.compile(rf"\d{{1,2}}(?:\s?{DASH}\s?\d{{1,2}})?")
 _ONE_UNIT = re.compile(
-    rf"(?P<section>{_UNIT})(?:\.(?P<moment>\d{{1,2}}(?:{_DASH}\d{{1,2}})?)(?!\.?\d))?",
+    rf"(?P<section>{_UNIT})(?:\.(?P<moment>\d{{1,2}}(?:{DASH}\d{{1,2}})?)(?!\.?\d))?",
     re.IGNORECASE,
 )
-_RANGE = re.compile(rf"^\s?{_DASH}\s?$")
+_RANGE = re.compile(rf"^\s?{DASH}\s?$")
 Spanned = tuple[dict[str, str], int, int]  # what is named, and from where to where it stands
 
 
@@ -191,11 +193,17 @@ def _before(text: str, match: re.Match[str]) -> re.Match[str] | None:
 
 def _is_meant(reading: _Reading) -> bool:
     """A number without a sign is a section only after a law: "KPL 3:1", and not "klo 3:1" or
-    "USA 110"."""
+    "USA 110". After a name of two letters, as a post office box has one too ("PL 100"), it is where
+    that is all there is, or where a colon shows it ("RL 30:8")."""
     if reading.kind in ("section", "moment"):
         return True
+    alone = is_all(reading.match.string, reading.start, reading.end)
+    if reading.kind == "alone":
+        return alone
     short = reading.says("short")
-    known = short.casefold() in _BY_SHORT_NAME and len(short) > 2
+    known = short.casefold() in _BY_SHORT_NAME
+    if known and len(short) == 2:
+        return alone or (reading.kind == "of a law" and short.isupper())
     if known or (short[-2:-1].islower() and short[-1:] == "L"):
         return True
     return reading.kind == "of a law" and reading.names_law and not short
@@ -233,6 +241,12 @@ def _spans(reading: _Reading) -> list[Spanned]:
     if reading.kind == "moment":
         return _moments(match, ({}, match.start(), match.end()), "own", "own_items")
     sections = _sections(match)
+    if reading.kind == "alone":
+        parts, start, _ = sections[-1]
+        return [
+            *sections[:-1],
+            (parts | {"moment": match["only"] or match["bracket"]}, start, match.end()),
+        ]
     return sections[:-1] + _moments(match, sections[-1], "moments", "items")
 
 
@@ -265,7 +279,7 @@ def _moments(match: re.Match[str], section: Spanned, group: str, items: str) -> 
 
 
 def _dashed(text: str) -> str:
-    return re.sub(r"\s?[-–—]\s?", "–", text)
+    return re.sub(rf"\s?{DASH}\s?", "–", text)
 
 
 def _compact(text: str) -> str:

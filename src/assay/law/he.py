@@ -43,7 +43,7 @@ NAMES = (
 )
 
 # One character for one, so that places in a text hold.
-_QUOTES = PLAIN_QUOTES | str.maketrans({"–": "-", "—": "-"})
+_QUOTES = PLAIN_QUOTES | str.maketrans(dict.fromkeys("־‐‑‒–—―−", "-"))
 _BRACKETS = r"(?:\([א-ת\d]{1,4}\)|\s\([א-ת\d]{1,2}\)){0,5}"
 _NUMBER = rf"\d{{1,4}}(?:(?!ו-\d)[א-ת]{{1,3}}\d{{0,2}})?{_BRACKETS}(?![א-ת\d])"
 _SEPARATOR = r"(?:\s?,\s?(?:ו-?\s?)?|\s+ו-?\s?|\s+או\s+|\s+עד\s+|\s?-\s?)"

@@ -26,8 +26,10 @@ from assay.law.places import (
     normal_part,
     normal_section,
     read_section,
+    short_law,
     squeezed,
 )
+from assay.law.spellings import SHORT_NAMES
 from assay.law.versions import holds_on, normal_date, normal_version, validity
 
 DOC_KEYS = ("doc_id", "node_id", "document_id", "opinion_id", "id")
@@ -87,6 +89,13 @@ class Known:
 
     place: Place
     text: str = ""
+    language: str = ""
+
+
+def one_language(documents: Iterable[Known]) -> str:
+    """The language that all documents of a corpus are in; empty where there are several."""
+    languages = {document.language for document in documents}
+    return languages.pop() if len(languages) == 1 else ""
 
 
 Locate = Callable[[str], Known | None]  # by a document's id
@@ -109,8 +118,9 @@ def normal_laws(values: Iterable[object]) -> tuple[frozenset[str], frozenset[str
 # ── from what a file or an engine says to a Place ─────────────────────────────────────────────────
 
 
-def place_of(parts: Mapping[str, object] | Locator) -> Place:
-    """The Place of an expectation, of a record of the corpus, or of what a hit says of itself."""
+def place_of(parts: Mapping[str, object] | Locator, language: str = "") -> Place:
+    """The Place of an expectation, of a record of the corpus, or of what a hit says of itself; in
+    the language given where languages write alike."""
     raw = msgspec.to_builtins(parts) if isinstance(parts, Locator) else parts
     if not raw:
         return NOWHERE
@@ -118,7 +128,7 @@ def place_of(parts: Mapping[str, object] | Locator) -> Place:
     def given(keys: Iterable[str]) -> Iterator[object]:
         return _flat(map(raw.get, keys))
 
-    cited = _section(map(raw.get, SECTION_KEYS), squeezed(raw.get("section_suffix")))
+    cited = _section(map(raw.get, SECTION_KEYS), squeezed(raw.get("section_suffix")), language)
     cited_laws = [name for name in (cited.law, cited.law_id) if name]
     numbers, names = normal_laws((*given(LAW_KEYS), *cited_laws))
     return Place(
@@ -147,11 +157,11 @@ def _flat(values: Iterable[object]) -> Iterator[object]:
         yield from (stated for stated in several if stated not in (None, ""))
 
 
-def _section(values: Iterable[object], suffix: str) -> Cited:
+def _section(values: Iterable[object], suffix: str, language: str) -> Cited:
     """The fullest form wins: the number 110 beside the suffix a, or beside the id 110a, is section
     110a."""
     stated = (value for value in values if value not in (None, ""))
-    forms = [read_section(value) or Cited(squeezed(value)) for value in stated]
+    forms = [read_section(value, language) or Cited(squeezed(value)) for value in stated]
     plain = [
         form._replace(section=form.section + suffix) if form.section.isdigit() else form
         for form in forms
@@ -164,15 +174,18 @@ def _section(values: Iterable[object], suffix: str) -> Cited:
     )
 
 
-def unreadable(parts: Mapping[str, object]) -> tuple[str, str]:
+def unreadable(parts: Mapping[str, object], language: str = "") -> tuple[str, str]:
     """(key, why) of what an expectation states and nothing can meet; empty where all can be
     read."""
     moment = normal_moment(parts.get("moment"))
     for key in SECTION_KEYS:
         if (value := parts.get(key)) in (None, ""):
             continue
-        cited = read_section(value)
+        cited = read_section(value, language)
         if cited is None:
+            unknown = short_law(value, language)
+            if unknown and unknown not in SHORT_NAMES:
+                return key, f"{value!r} begins with {unknown}, a short name of no law known here"
             return key, f"{value!r} is not one section"
         if moment and cited.moment not in ("", moment):
             return "moment", f"{parts['moment']!r} is not the moment in {value!r}"
@@ -223,14 +236,14 @@ def known_document(document: Document) -> Known:
         "valid_from": document.valid_from,
         "valid_to": document.valid_to,
     }
-    return Known(place_of(parts), document.text)
+    return Known(place_of(parts, document.language), document.text, document.language)
 
 
-def hit_place(hit: Hit, locate: Locate | None = None) -> Place:
+def hit_place(hit: Hit, locate: Locate | None = None, language: str = "") -> Place:
     """Everything known of where a hit stands: its own fields, its Locator, the corpus, and last its
     id."""
-    own = place_of(hit.metadata)
-    sources = [place_of(hit.locator)] if hit.locator else []
+    own = place_of(hit.metadata, language)
+    sources = [place_of(hit.locator, language)] if hit.locator else []
     if locate is not None and (known := locate(hit.doc_id)):
         sources.append(known.place)
     sources.append(_place_in_id(hit.doc_id))
@@ -301,7 +314,7 @@ def close_versions(known: Mapping[str, Known]) -> dict[str, Known]:
         key = where if law and place.section else None
         keys.append((key, place.valid_from, place.valid_to))
     return {
-        name: Known(replace(document.place, valid_from=begins, valid_to=ends), document.text)
+        name: replace(document, place=replace(document.place, valid_from=begins, valid_to=ends))
         for (name, document), (begins, ends) in zip(known.items(), validity(keys), strict=True)
     }
 

@@ -11,8 +11,8 @@ is a section there (`110a`, `5:21`), which it is nowhere else. What running text
 citation, from the first word to the last, is that citation; words before it are the law
 (`Laki laivoista 5 §`). A number alone may follow a law (`Kuntalaki 110 a`). Anything else is a
 label that stands for itself (`liite 1`, `IV`), unless it looks like a section or several
-(`110–112 §`, `110 3`): that is refused, since nothing could ever meet it, and a golden test that
-nothing meets would be wrong about every engine.
+(`110–112 §`, `110 3`, `AKL 5`): that is refused, since nothing could ever meet it, and a golden
+test that nothing meets would be wrong about every engine.
 """
 
 from __future__ import annotations
@@ -24,7 +24,15 @@ from typing import NamedTuple
 from assay.language.hebrew import PREFIX_LETTERS
 from assay.law.citation import Citation
 from assay.law.parse import parse
-from assay.law.spellings import BARE, BARE_PIECES, chapter_in_field, filled, law_in_field
+from assay.law.spellings import (
+    BARE,
+    BARE_PIECES,
+    DASH,
+    SHORT_NAMES,
+    chapter_in_field,
+    filled,
+    law_in_field,
+)
 
 LONGEST = 300  # characters that are read of a section; a law with a long name is shorter
 SECTION = re.compile(r"\d+[a-zåäö]*")
@@ -39,13 +47,16 @@ BRACKETS = re.compile(r"\(([^()]+)\)")
 # the name of a law before a number that stands alone
 LAW_BEFORE = re.compile(r"([^§]*[^§\s,:\d]|[^§]*\d/\d{4}\)?)[\s,:]+(?=\d)")
 NO_LAW = re.compile(r"[\d(]|mom|luku|luvu")
-SEVERAL = re.compile(r"\d+\w*\s*(?:[,–-]|/|ja |tai |and |or |to )\s*\d")
+SEVERAL = re.compile(rf"\d+\w*\s*(?:,|{DASH}|/|ja |tai |and |or |to )\s*\d")
 # 'kuntalain 110 a ja' before 111 is no law
-LISTED = re.compile(r"§|\d\s*[a-zåäö]?\s*(?:[,–-]|ja|tai|sekä|and|or|to)$")
+LISTED = re.compile(rf"§|\d\s*[a-zåäö]?\s*(?:,|{DASH}|ja|tai|sekä|and|or|to)$")
 STRANGE = re.compile(
-    rf"{SEVERAL.pattern}|§|\bmom|\bluku|\bluvu|pykälä|^\d+\w* |^\d+[a-z]\.\d"
+    rf"{SEVERAL.pattern}|§|\bmom|\bluku|\bluvu|\bpyk|סעיף קטן|^\d+\w* |^\d+[a-z]\.\d"
     r"|(?:laki|lain|kaari|asetus)$"
 )
+# a law by a short name, and a number that could not be read as its section
+SHORT_LAW = re.compile(rf"({'|'.join(SHORT_NAMES)}|[A-ZÅÄÖ][a-zåäö]{{2,}}L)(?::\w+)? \d")
+SHORT_IN_FINNISH = re.compile(r"([A-ZÅÄÖ]{1,5}[LK])(?::\w+)? \d")
 
 
 class Cited(NamedTuple):
@@ -93,7 +104,7 @@ def reading(citation: Citation) -> Cited:
         chapter=parts.get("chapter", ""),
         law=parts.get("law", "") or parts.get("code", ""),
         item=parts.get("item", "") or "".join(f"({item})" for item in items)[1:-1],
-        to=parts.get("to", ""),
+        to=parts.get("to", "").casefold(),
         schedule=parts.get("schedule", ""),
         law_id=parts.get("id", ""),
     )
@@ -124,34 +135,43 @@ def without_sections(text: str, language: str = "") -> str:
 # ── a field that holds one section ────────────────────────────────────────────────────────────────
 
 
-def read_section(value: object) -> Cited | None:
+def read_section(value: object, language: str = "") -> Cited | None:
     """'Kuntalaki 110 a § 3 mom.' taken apart; a label of another kind ('liite 1', 'IV') as it is.
-    None where it looks like a section and is not one: '110–112 §', '110 3'."""
-    return _read_section(" ".join(str(_whole(value))[:LONGEST].split()))
+    None where it looks like a section and is not one: '110–112 §', '110 3'. What languages write
+    alike is read in the one given: '§ 12.2' is moment 2 in Finnish."""
+    return _read_section(" ".join(str(_whole(value))[:LONGEST].split()), language)
 
 
 @lru_cache(maxsize=100_000)
-def _read_section(text: str) -> Cited | None:
+def _read_section(text: str, language: str) -> Cited | None:
     folded = text.casefold()
-    if cited := _bare(folded):
+    if cited := _bare(folded, language):
         return cited
-    if (citations := citations_of_sections(text)) and (cited := _only(text, citations)):
+    if (citations := citations_of_sections(text, language)) and (cited := _only(text, citations)):
         return cited
     law = LAW_BEFORE.match(folded)
     if law and law_in_field().search(law[1]) and not LISTED.search(law[1]):
-        cited = _bare(folded[law.end() :])
+        cited = _bare(folded[law.end() :], language)
         return cited and cited._replace(law=law[1])
-    if citations or STRANGE.search(folded):
+    if citations or STRANGE.search(folded) or short_law(text, language):
         return None
     return Cited("".join(folded.split()).strip("."))
 
 
-_BARE = [re.compile(filled(row.pattern, BARE_PIECES) + "[.: ]*") for row in BARE]
+def short_law(value: object, language: str = "") -> str:
+    """The short name of a law that a field begins with, before a number: 'AKL' in 'AKL 5'. Where
+    the field cannot be read, that may be why."""
+    text = str(value).strip()
+    name = SHORT_LAW.match(text) or (SHORT_IN_FINNISH.match(text) if language == "fi" else None)
+    return name[1] if name else ""
 
 
-def _bare(folded: str) -> Cited | None:
-    for pattern in _BARE:
-        if not (match := pattern.fullmatch(folded)):
+_BARE = [(row.language, re.compile(filled(row.pattern, BARE_PIECES) + "[.: ]*")) for row in BARE]
+
+
+def _bare(folded: str, language: str) -> Cited | None:
+    for of_language, pattern in _BARE:
+        if of_language not in ("", language) or not (match := pattern.fullmatch(folded)):
             continue
         said = match.groupdict(default="")
         moment, *items = BRACKETS.findall(said.get("brackets", "")) or [""]
@@ -187,10 +207,10 @@ def normal_section(value: object) -> str:
     return cited.section if cited else squeezed(value)
 
 
-def printed_number(text: str) -> str:
+def printed_number(text: str, language: str = "") -> str:
     """The number that a source prints before a section or a point: '110 a §' is 110a, '197א.' is
     197א, '(5)' is 5, '18702.2.' is 18702.2; a name stays a name."""
-    cited = read_section(text)
+    cited = read_section(text, language)
     if cited and cited.section[:1].isdigit() and not BRACKETS.search(text):
         return cited.section  # 4א(1) before a section is a number of its own
     return re.sub(r"[()\[\]:.§]", "", squeezed(text))

@@ -9,14 +9,18 @@ import re
 import unicodedata
 from functools import lru_cache
 
+import msgspec
+
 from assay.language import hebrew
 from assay.law.citation import Citation
+from assay.law.parse import format
 from assay.law.places import citations_of_sections, reading
 
 _ACUTE = str.maketrans("´", "'")  # its compatibility form is a space and an accent
 _SECTION_SIGN = re.compile(r"\s*(§+)\s*")
 # Quotation marks around words; between Hebrew letters they are gershayim and part of a number.
 _QUOTES = re.compile('(?<![א-ת])["“”„«»]|["“”„«»](?![א-ת])')
+_ACT_AFTER = re.compile(r"\s?\((\d{1,4}/\d{4})\)")
 _ROUNDS = 10
 
 
@@ -55,17 +59,25 @@ def _sections_in_one_form(folded: str) -> str:
     text = " ".join(_QUOTES.sub(" ", folded).split())
     pieces, at = [], 0
     for citation in citations_of_sections(text):
-        pieces += [text[at : citation.start], _one_form(citation)]
-        at = citation.end
+        act = _ACT_AFTER.match(text, citation.end) if citation.language == "fi" else None
+        pieces += [text[at : citation.start], _one_form(citation, act[1] if act else "")]
+        at = act.end() if act else citation.end
     return "".join((*pieces, text[at:]))
 
 
-def _one_form(citation: Citation) -> str:
-    """The normal form; an English section with its sign behind it, as in Finnish."""
-    if citation.language != "en" or citation.kind != "statute" or "to" in citation.parts:
-        return citation.normal.casefold()
+def _one_form(citation: Citation, act: str = "") -> str:
+    """The normal form; an English section with its sign behind it, as in Finnish, and the number of
+    an act before its section, whose number it would else seem to be."""
+    if act and "id" not in citation.parts:
+        named = msgspec.structs.replace(citation, parts=citation.parts | {"id": act})
+        return format(named).casefold()
+    if citation.language != "en" or citation.kind != "statute":
+        return f"{citation.normal.casefold()} {act}".rstrip()
     cited = reading(citation)
-    return " ".join(filter(None, (cited.law, f"{cited.section} §", cited.moment, cited.item)))
+    if cited.to and cited.moment:
+        return citation.normal.casefold()
+    section = f"{cited.section}–{cited.to}" if cited.to else cited.section
+    return " ".join(filter(None, (cited.law, f"{section} §", cited.moment, cited.item)))
 
 
 def _words(text: str) -> str:

@@ -50,6 +50,7 @@ class Spelling(NamedTuple):
     examples: tuple[str, ...]
 
 
+DASH = "[-‐‑‒–—―−]"  # whatever people type for the dash of a range; the last is a minus
 # Laws as lawyers shorten them, in Finnish. Others are kept as written (VesihuoltoL, AKL).
 SHORT_NAMES = {
     **{"KuntaL": "kuntalaki", "OYL": "osakeyhtiölaki", "KPL": "kirjanpitolaki"},
@@ -62,8 +63,8 @@ SHORT_NAMES = {
     **{"ETL": "esitutkintalaki", "PKL": "pakkokeinolaki", "AVL": "arvonlisäverolaki"},
     **{"TVL": "tuloverolaki", "EVL": "elinkeinoverolaki", "YhdL": "yhdistyslaki"},
 }
-# In small letters too where that is no other word; "ok", "pl" and "hl" are.
-_SMALL = "|".join(name for name in SHORT_NAMES if len(name) > 2)
+# In small letters too where that is no other word; "ok", "uk" and "al" are.
+_SMALL = "|".join(name for name in SHORT_NAMES if name not in ("OK", "UK", "AL"))
 SHORT_NAME = rf"(?:(?-i:[A-ZÅÄÖ][a-zåäö]{{2,}}L|[A-ZÅÄÖ]{{1,5}}[LKA])|{_SMALL})(?![\wåäö])"
 
 # What two of them write quite alike ("§ 12") is read in the upper one where nobody says which is
@@ -73,9 +74,10 @@ GRAMMARS = (
     Grammar(
         "fi",
         "assay.law.fi",
-        r"\d\s?[a-zåäö]?\s?§(?!\s?\d{3})|pykäl|moment(?:ti|in|ei|is|ill)|\bmom\b"
+        r"\d\s?[a-zåäö]?\s?§(?!\s?\d{3})|\d\s?[a-zåäö]?\.\s?§(?!\s?\d)"
+        r"|pykäl|moment(?:ti|in|ei|is|ill)|\bmom\b"
         r"|(?:la(?:ki|in|issa)|kaar(?:i|en)|asetu(?:s|ksen))\s(?:\([\d/]+\)\s)?(?:§|\d+:\d)"
-        r"|§\s?\d{1,3}\s[a-zåäö]\s*(?:$|[,;)])"
+        r"|§\s?\d{1,3}\s[a-zåäö]\s*(?:$|[,;)])|§\s?\d{1,3}\s?[a-zåäö]\.\d{1,2}(?![\d.])"
         rf"|(?<![\wåäö]){SHORT_NAME}(?::\w+)?\s(?:\([\d/]+\)\s)?(?:§\s?)?\d",
         chapter="luku",
         law="(?:laki|lain|laissa|kaari|kaaren|asetus|asetuksen)$",
@@ -91,7 +93,7 @@ SPELLINGS = (
         "sign or word after the number; a dot before the moment",
         r"(?P<units>UNITS)\.?\s?SIGN",
         (
-            *("110 §", "110§", "110 a §", "110a §", "110 A §", "110.3 §", "110 a.3 §"),
+            *("110 §", "110§", "110. §", "110 a §", "110a §", "110 A §", "110.3 §", "110 a.3 §"),
             *("110 §:n 3 momentti", "110 § 3 mom.", "110 a §:n 3 momentin 2 kohta"),
             *("148 pykälä", "148. pykälän 2 momentti", "6 luvun 21 §:n 1 momentti"),
             *("kuntalain 129.1 §", "Kuntalaki (410/2015) 110 a §", "OYL 6 luku 21 §"),
@@ -104,7 +106,7 @@ SPELLINGS = (
         "sign or word before the number",
         r"(?:pykäl[\wåäö]*\s+|(?<![\d\wåäö§])§+\s?(?=\d{1,3}(?!\d)))"
         r"(?P<units>UNITS)(?![\d(]|\.?\s?SIGN)",
-        ("§ 110", "§110", "pykälä 148", "§ 12.2", "kuntalain § 110"),
+        ("§ 110", "§110", "pykälä 148", "§ 12.2", "§ 110 a.3", "kuntalain § 110"),
     ),
     Spelling(
         "fi",
@@ -118,14 +120,21 @@ SPELLINGS = (
         "of a law",
         "chapter, colon, section, after a law",
         r"(?P<by_colon>UNIT):(?P<units>UNITS)(?![\d:/]|\.\d)",
-        ("OYL 6:21.1", "OYL 6:21", "KPL 3:1", "osakeyhtiölain 6:21"),
+        ("OYL 6:21.1", "OYL 6:21", "KPL 3:1", "RL 30:8", "osakeyhtiölain 6:21"),
     ),
     Spelling(
         "fi",
         "of a short name",
         "number after the short name of a law",
         r"(?P<units>UNITS)(?![\d:/§]|\.\d|\s?(?:SIGN|luku|luvu|mom))",
-        ("KuntaL 110.3", "KuntaL 110 a"),
+        ("KuntaL 110.3", "KuntaL 110 a", "PL 21"),
+    ),
+    Spelling(
+        "fi",
+        "alone",
+        "number after the sign, where that is all there is",
+        r"(?P<units>UNITS)\.?\s?SIGN(?:,?\s?\((?P<bracket>\d{1,2})\)|,?\s(?P<only>\d{1,2}))",
+        ("12 § 2", "12 § (2)", "kuntalain 110 a § 2"),
     ),
     Spelling(
         "fi",
@@ -174,20 +183,30 @@ SPELLINGS = (
         "en",
         "regulation",
         "regulation",
-        r"[Rr](?:egulations?|(?<=R)EGULATIONS?|egs?\.)(?:,?\s+SIGN)?\s?(?P<list>LIST)",
-        ("Regulation 18702.2(a)(1)", "Reg. 18702.2"),
+        r"[Rr](?:egulations?|(?<=R)EGULATIONS?|egs?(?:\.|(?=\s)))(?:,?\s+SIGN)?\s?(?P<list>LIST)",
+        ("Regulation 18702.2(a)(1)", "Reg. 18702.2", "Reg 18702.2"),
     ),
     Spelling(
         "en",
         "statute",
         "section, in words or by its sign",
-        r"[Ss§](?:(?<=[Ss])(?:ections?|ecs?\.)|(?<=S)ECTIONS?|(?<=§)§?)\s?(?P<list>LIST)"
+        r"[Ss§](?:(?<=[Ss])(?:ections?|ecs?\.)|(?<=S)(?:ECTIONS?|ecs?(?=\s))|(?<=§)§?)"
+        r"\s?(?P<list>LIST)"
         r"(?:\s+of\s+the\s+(?P<after>CODE))?",
         (
             *("Section 1090", "§ 1090", "Sec. 87103(a)", "Section 87103(a)(1)", "§ 18702.2"),
+            *("Section 12A", "Sec 12"),
             *("Government Code section 87100", "Gov. Code § 87103(a)"),
             "Sections 87100 through 87105",
         ),
+    ),
+    Spelling(
+        "en",
+        "alone",
+        "short word or article, where that is all there is",
+        r"(?:[Ss]s?\.|[Ss]s?(?=\s)|[Ss]ecs?(?=\s)|[Aa]rts?\.|[Aa]rts?(?=\s)|[Aa]rticles?)"
+        r"\s?(?P<list>LIST)",
+        ("s. 12", "s 12", "ss. 12-14", "sec 12", "Article 5", "Art. 5"),
     ),
 )
 
@@ -195,8 +214,15 @@ SPELLINGS = (
 
 # In a field of a record or a golden set a number alone is a section, with no word or sign to show
 # it. These patterns must fit the whole field, in lower case with single spaces; NUMBER and WORD
-# stand for the pieces below.
+# stand for the pieces below. A row of one language is read only where that language is meant.
 BARE = (
+    Spelling(
+        "fi",
+        "moment",
+        "sign, number, dot, moment, in Finnish",
+        r"WORD ?0*(?P<section>\d{1,3}(?: ?[a-zåäö])?)\.(?P<moment>\d{1,2})",
+        ("§ 12.2", "§ 110 a.3"),
+    ),
     Spelling(
         "",
         "number",

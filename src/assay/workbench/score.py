@@ -38,7 +38,7 @@ from assay.evaluation.graded import default_measures, graded_results
 from assay.evaluation.measures import parse_measures
 from assay.formats.results_json import read_answers
 from assay.judging.settle import with_judgments
-from assay.law.matching import Known, close_versions, known_document
+from assay.law.matching import Known, close_versions, known_document, one_language
 from assay.workbench.baseline import against, read_baseline, stale_reason
 from assay.workbench.config import EngineConfig
 from assay.workbench.outputs import refuse_output
@@ -232,6 +232,7 @@ def _score_golden(gold: GoldSet, request: ScoreRequest, progress: Progress, say:
         locate=known.get if known else None,
         k=request.k,
         min_score=request.min_score,
+        language=one_language(known.values()),
     )
     receipt = msgspec.structs.replace(results.receipt, findings=findings)
     results = msgspec.structs.replace(results, engine=name, receipt=receipt)

@@ -244,7 +244,7 @@ def _periods(root: ElementTree.Element) -> dict[str, tuple[str, str]]:
 
 
 def _documents(root: ElementTree.Element, law: Law) -> Iterator[Document]:
-    sections = list(_sections(root, ()))
+    sections = list(_sections(root, (), law.language))
     seen = Counter((_schedule(section), section.number) for section in sections)
     names: Counter[str] = Counter()
     for section in sections:
@@ -260,7 +260,7 @@ def _documents(root: ElementTree.Element, law: Law) -> Iterator[Document]:
 
 
 def _sections(
-    element: ElementTree.Element, above: tuple[ElementTree.Element, ...]
+    element: ElementTree.Element, above: tuple[ElementTree.Element, ...], language: str
 ) -> Iterator[Section]:
     """The sections of an act, each with the parts, chapters and schedules around it."""
     for child in element:
@@ -269,11 +269,11 @@ def _sections(
         if child.tag == "point" or (
             child.tag in ("section", "article") and child.find(".//point") is None
         ):
-            yield Section(child, above, _number(child))
+            yield Section(child, above, _number(child, language))
         elif child.tag in (*CONTAINERS, "section", "article") and child.get("eId") != "title":
-            yield from _sections(child, (*above, child))
+            yield from _sections(child, (*above, child), language)
         elif len(child):
-            yield from _sections(child, above)
+            yield from _sections(child, above, language)
 
 
 def _moments(section: Section) -> Iterator[Moment]:
@@ -399,11 +399,11 @@ def _schedule(section: Section) -> str:
     return ""
 
 
-def _number(element: ElementTree.Element) -> str:
+def _number(element: ElementTree.Element, language: str = "") -> str:
     """A section's number as it is cited: '110 a §' is 110a, '197א.' is 197א; a definition goes by
     its term."""
     num = element.find("num")
-    if number := printed_number(_flat(num)) if num is not None else "":
+    if number := printed_number(_flat(num), language) if num is not None else "":
         return number
     last = element.get("eId", "").rpartition("__")[2]
     tail = re.sub(r"^(?:sec|point|art|subsec)_|v\d{8}$", "", last)

@@ -66,7 +66,7 @@ def short_name(stem: str) -> str:
 
 
 def document(moment: Moment, names: tuple[str, ...] = ()) -> Document:
-    cited = read_section(moment.section_id)
+    cited = read_section(moment.section_id, "fi")
     section = cited.section if cited else squeezed(moment.section_id)
     number = str(moment.moment) if moment.moment is not None else cited.moment if cited else ""
     title = f"{moment.law} {section} §" + (f" {number} mom." if number else "")
