@@ -103,7 +103,7 @@ def test_a_worker_that_is_used_again_keeps_what_a_job_started() -> None:
     with closing(run_jobs([Job(worker_jobs.leaves_behind)] * 2, at_once=1)) as answers:
         _, first = next(answers)
         _, second = next(answers)
-        assert is_running(first) and is_running(second)
+        assert all(map(is_running, (first, second)))
 
 
 def test_who_stops_asking_stops_the_jobs(tmp_path: Path) -> None:
