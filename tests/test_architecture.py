@@ -55,22 +55,60 @@ def part_of(module: str) -> str:
     return module.split(".")[1]
 
 
-def imported_modules(module: str) -> Iterator[str]:
-    """Every `assay.…` module imported, also inside functions and under TYPE_CHECKING."""
+def used_modules(module: str) -> set[str]:
+    """Every `assay.…` module that is imported, or named in a text to be imported by."""
     path, _, tree = sources()[module]
+    return {*imported_in(tree, str(path)), *named_in(tree)}
+
+
+def imported_modules(module: str) -> set[str]:
+    path, _, tree = sources()[module]
+    return set(imported_in(tree, str(path)))
+
+
+def imported_in(tree: ast.Module, path: str) -> Iterator[str]:
+    """Also inside functions and under TYPE_CHECKING."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if alias.name.startswith("assay."))
+            names = [alias.name for alias in node.names if alias.name.split(".")[0] == "assay"]
+            assert "assay" not in names, f"{path}: `import assay` hides what is used of it"
+            yield from names
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: a relative import hides what it imports"
-            if (node.module or "").split(".")[0] != "assay":
+            package = str(node.module)
+            if package.split(".")[0] != "assay":
                 continue
             for alias in node.names:
-                inner = f"{node.module}.{alias.name}"
+                inner = f"{package}.{alias.name}"
                 if inner in sources():
                     yield inner
-                elif node.module != "assay":
-                    yield str(node.module)
+                elif package != "assay":
+                    yield package
+                elif alias.name not in own_names():
+                    yield "assay.api"
+
+
+@cache
+def own_names() -> set[str]:
+    """What the package has without loading anything; all else is the front door's."""
+    targets = [
+        target
+        for node in sources()["assay"][2].body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+    ]
+    return {target.id for target in targets if isinstance(target, ast.Name)}
+
+
+def named_in(tree: ast.Module) -> Iterator[str]:
+    """In texts like "assay.core.files", "assay.core.files:decode" and f"assay.core.{name}"."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            name = node.value.partition(":")[0].strip().rstrip(".")
+            if name != "assay" and name in sources():
+                yield name
+            else:
+                assert node.value != "assay.", "a text hides which part it names"
 
 
 PARTS = sorted({part_of(module) for module in sources() if module != "assay"})
@@ -86,7 +124,7 @@ def test_a_part_imports_only_from_below(part: str) -> None:
         f"{module} imports {imported}"
         for module in sources()
         if module != "assay" and part_of(module) == part
-        for imported in imported_modules(module)
+        for imported in used_modules(module)
         if part_of(imported) != part and ORDER[part_of(imported)] >= ORDER[part]
     }
     assert not wrong
@@ -100,11 +138,35 @@ def test_an_adapter_reaches_neither_the_store_nor_files(part: str) -> None:
         f"{module} imports {imported}"
         for module in sources()
         if module != "assay" and part_of(module) == part
-        for imported in imported_modules(module)
+        for imported in used_modules(module)
         if part_of(imported) not in {part, *FOR_ADAPTERS, *started}
         or imported in ("assay.core.files", "assay.core.runs")
     }
     assert not wrong
+
+
+@pytest.mark.parametrize(
+    ("text", "module"),
+    [
+        ("from assay import evaluate", "assay.api"),
+        ("from assay import formats", "assay.formats"),
+        ("def late():\n    from assay import GoldSet", "assay.api"),
+        ('import_module("assay.workbench.score")', "assay.workbench.score"),
+        ('TABLE = {"x": "assay.workbench.score:score"}', "assay.workbench.score"),
+        ('import_module(f"assay.workbench.{name}")', "assay.workbench"),
+    ],
+)
+def test_no_way_of_importing_is_overlooked(text: str, module: str) -> None:
+    tree = ast.parse(text)
+    assert {*imported_in(tree, ""), *named_in(tree)} == {module}
+
+
+def test_the_bare_package_is_not_imported_inside() -> None:
+    assert not set(imported_in(ast.parse("from assay import __version__"), ""))
+    with pytest.raises(AssertionError, match="import assay"):
+        list(imported_in(ast.parse("import assay\nassay.evaluate"), ""))
+    with pytest.raises(AssertionError, match="hides"):
+        list(named_in(ast.parse('import_module(f"assay.{part}")')))
 
 
 def test_the_package_itself_loads_only_its_front_door() -> None:

@@ -15,6 +15,7 @@ import pytest
 
 from command_line import Assay, Outcome
 
+RESULTS = Path(__file__).parents[1] / "fixtures" / "results-0.1"
 DATASET: dict[str, Any] = {
     "version": "1.0",
     "taxonomy": {"gifts": {"name": "Gifts", "description": "Gifts to officials", "issues": []}},
@@ -454,6 +455,12 @@ RUNS: dict[str, tuple[str, str | bytes, str, str]] = {
         "expected a score, got a string",
     ),
     "beir hits are a list": ("bad.json", '{"q1": ["A-1"]}', "$.q1", "got an array"),
+    "a number that no float holds": (
+        "bad.json",
+        '{"per_query": [{"query_id": "q1", "results": [], "latency_ms": %s}]}' % ("9" * 400),
+        "$.per_query[0].latency_ms",
+        "the number is too large to compute with",
+    ),
     "no query in common": (
         "bad.json",
         '{"other": {"A-1": 1.0}}',
@@ -494,6 +501,23 @@ def test_explain_refuses_what_is_not_a_results_file(
 ) -> None:
     write(tmp_path, "bad.json", content)
     assert "bad.json" in refused(assay_cli, tmp_path, "explain", "bad.json", "q1").err
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "says"),
+    [
+        ("per_query", [], "It has no queries."),
+        ("by_category", None, "$.by_category: expected an object, got null"),
+        ("by_category", {"gifts": 1}, "$.by_…[...]: expected an object"),
+        ("overall", {"mrr": 10**400}, "$.overall.mrr: the number is too large"),
+    ],
+)
+def test_explain_says_what_is_wrong_with_a_results_file(
+    key: str, value: object, says: str, assay_cli: Assay, tmp_path: Path
+) -> None:
+    saved = json.loads((RESULTS / "en-small.json").read_text(encoding="utf-8"))
+    write(tmp_path, "bad.json", json.dumps(saved | {key: value}))
+    assert says in refused(assay_cli, tmp_path, "explain", "bad.json", "q1").err
 
 
 # ── very long lines ───────────────────────────────────────────────────────────────────────────────

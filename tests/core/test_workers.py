@@ -89,6 +89,23 @@ def test_a_late_job_goes_with_what_it_started(tmp_path: Path) -> None:
         until(lambda process_id=process_id: not is_running(process_id))
 
 
+@pytest.mark.parametrize("fresh", [False, True])
+def test_what_a_job_leaves_behind_goes_with_its_worker(tmp_path: Path, fresh: bool) -> None:
+    note = tmp_path / "note"
+    jobs = [Job(worker_jobs.leaves_behind), Job(worker_jobs.leaves_behind, (str(note),))]
+    left, failure = run_all(*jobs, fresh=fresh)
+    assert failure.message == "its process ended with status 6"
+    for process_id in (left, int(note.read_text())):
+        until(lambda process_id=process_id: not is_running(process_id))
+
+
+def test_a_worker_that_is_used_again_keeps_what_a_job_started() -> None:
+    with closing(run_jobs([Job(worker_jobs.leaves_behind)] * 2, at_once=1)) as answers:
+        _, first = next(answers)
+        _, second = next(answers)
+        assert all(map(is_running, (first, second)))
+
+
 def test_who_stops_asking_stops_the_jobs(tmp_path: Path) -> None:
     note = tmp_path / "note"
     jobs = [Job(worker_jobs.hangs, (str(note),)), Job(worker_jobs.add, (1, 1))]

@@ -61,3 +61,12 @@ def hangs(note: str = "") -> None:
         Path(note).with_suffix(".part").write_text(f"{os.getpid()} {child.pid}")
         Path(note).with_suffix(".part").rename(note)
     time.sleep(600)
+
+
+def leaves_behind(note: str = "") -> int:
+    """Starts something that goes on; says so in its answer, or in a note without an answer."""
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    if note:
+        Path(note).write_text(str(child.pid))
+        os._exit(6)
+    return child.pid

@@ -458,6 +458,7 @@ def test_a_set_that_has_grown_is_compared_on_what_both_have(assay_cli: Assay, sc
     ("args", "what"),
     [
         (("--against", "before.json", "-o", "r.csv"), "a .csv report has no comparison"),
+        (("--against", "before.json", "-o", "r.xml"), "or write .html or .md."),
         (("--against", "gold.json", "-o", "r.md"), "gold.json"),
         (("--against", "absent.json", "-o", "r.md"), "absent.json"),
         (("-o", "r.html", "--language", "sv"), "no report in language 'sv'"),

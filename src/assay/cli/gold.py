@@ -49,13 +49,13 @@ def validate(
 
     checked_set, findings = gold.validate_gold(dataset, corpus=corpus)
     errors = sum(finding.level == "error" for finding in findings)
-    data = {
+    summary = {
         "name": checked_set.name,
         "errors": errors,
         "flags": len(findings) - errors,
         "findings": msgspec.to_builtins(findings),
     }
-    emit(data, lambda: listing.findings_table(findings), json=json)
+    emit(summary, lambda: listing.findings_table(findings), json=json)
     unchecked = "" if corpus else " (references not checked: give --corpus)"
     counts = f"{counted(errors, 'error')}, {counted(len(findings) - errors, 'flag')}"
     say(f"{checked_set.name}: {counts}{unchecked}")

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout instead of a table.")]
 
 
-def emit(data: Any, render: Callable[[], Any], *, json: bool) -> None:
+def emit(answer: Any, render: Callable[[], Any], *, json: bool) -> None:
     """JSON for programs, a table for people."""
     if json:
         from assay.core.results_file import encode
 
         with _reader_may_leave():
-            sys.stdout.buffer.write(encode(data))
+            sys.stdout.buffer.write(encode(answer))
             sys.stdout.buffer.flush()
         return
     show(render())

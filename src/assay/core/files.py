@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import re
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ import msgspec
 from assay.core.errors import InputError
 
 MAX_LINE_BYTES = 64 * 2**20
+HUGE_INTEGER = re.compile(rb"[0-9]{309}")  # floats end below 2e308; it may stand in a string too
 
 
 def read_bytes(path: Path) -> bytes:
@@ -53,7 +55,7 @@ def read_json(path: Path) -> Any:
     content = read_bytes(path)
     decode(content, path)
     try:
-        return msgspec.json.decode(content)
+        value = msgspec.json.decode(content)
     except msgspec.DecodeError as error:
         raise InputError(
             f"not valid JSON: {_json_message(error, content)}",
@@ -62,6 +64,25 @@ def read_json(path: Path) -> Any:
         ) from error
     except RecursionError as error:
         raise InputError("not usable JSON: nested too deeply", where=str(path)) from error
+    if HUGE_INTEGER.search(content) and (place := _find_huge_integer(value)) is not None:
+        raise InputError("the number is too large to compute with", where=f"{path}: ${place}"[:500])
+    return value
+
+
+def _find_huge_integer(value: object) -> str | None:
+    """The place of a whole number that no float can hold, like `.per_query[0].latency_ms`. Python
+    reads such a number, and fails at the first sum or when it is printed."""
+    if isinstance(value, int):
+        return "" if abs(value) > sys.float_info.max else None
+    members: Iterator[tuple[str, object]] = iter(())
+    if isinstance(value, dict):
+        members = ((f".{key}", member) for key, member in value.items())
+    elif isinstance(value, list):
+        members = ((f"[{index}]", member) for index, member in enumerate(value))
+    for step, member in members:
+        if (rest := _find_huge_integer(member)) is not None:
+            return f"{step}{rest}"
+    return None
 
 
 def read_strict_json(path: Path) -> Any:

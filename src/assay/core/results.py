@@ -350,7 +350,7 @@ class GoldenHit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     match: str = ""  # expected, negative or trap
 
     @property
-    def parts(self) -> JsonObject:
+    def place_fields(self) -> JsonObject:
         """What `law.places` reads a place from."""
         return {"doc_id": self.doc_id, **self.fields}
 

@@ -10,9 +10,11 @@ It is neither of the two that `multiprocessing` offers:
 
 So a job is a function that can be imported. It, its arguments and its answer travel as pickles,
 which is safe here: both ends are one program, and no file is involved. A worker has a session of
-its own, so that Ctrl-C reaches the command alone, which then stops its workers. It listens to its
-input all the time: when the command ends, in whatever way, the input ends, and the worker goes with
-all that it started. What a job prints goes to the error stream, since the output carries answers.
+its own, so that Ctrl-C reaches the command alone, which then stops its workers. A worker goes with
+all that it started: when it is not needed any more, once it has ended in good order; and when the
+command ends, in whatever way, since it listens to its input all the time, and an input that ends
+without a farewell says so. What a job prints goes to the error stream, since the output carries
+answers.
 """
 
 from __future__ import annotations
@@ -38,7 +40,9 @@ Answer = TypeVar("Answer", covariant=True)
 
 GRACE = 10.0  # seconds a worker has to end by itself when it is not needed any more
 LOOK = 1.0  # seconds between looks at workers that say nothing
+LEFTOVER_GRACE = 0.5  # seconds that what a worker started has to see that it ended, and to tidy up
 LENGTH_BYTES = 8  # before every message: how many bytes it has
+FAREWELL = b""  # the message that says that there are no more jobs
 # The worker looks for modules where the command does, which need not be where a new Python would.
 START = "import sys; sys.path[:] = sys.argv[1:]; from assay.core.workers import serve; serve()"
 
@@ -132,24 +136,49 @@ class Worker:
         return None if self._process.poll() is None else self._ended()
 
     def stop(self) -> None:
-        """Let it end in good order, for what its modules do at the end."""
+        """Let it end in good order, for what its modules do at the end; then end what it left."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):
+            _send(self._process.stdin, FAREWELL)
         self._close_input()
         try:
             self._process.wait(GRACE)
         except subprocess.TimeoutExpired:
             self.kill()
-        self._close_output()
+        else:
+            self._wait_for_group()
+            self._kill_group()
+            self._close_output()
 
     def kill(self) -> None:
         """End it now, with all that it started: it may not listen to less."""
-        if self._process.poll() is None:
-            if hasattr(os, "killpg"):
-                with contextlib.suppress(OSError):
-                    os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.kill()
-            self._process.wait()
+        self._kill_group()
+        self._process.kill()
+        self._process.wait()
         self._close_input()
         self._close_output()
+
+    def _wait_for_group(self) -> None:
+        """What ends by itself when the worker does, like the resource tracker of `multiprocessing`,
+        cleans up first."""
+        limit = time.monotonic() + LEFTOVER_GRACE
+        while self._signal_group(0) and time.monotonic() < limit:
+            time.sleep(LEFTOVER_GRACE / 50)
+
+    def _kill_group(self) -> None:
+        if hasattr(signal, "SIGKILL"):
+            self._signal_group(signal.SIGKILL)
+
+    def _signal_group(self, number: int) -> bool:
+        """Whether there was anyone to hear it. The group keeps the number of its worker, which is
+        given to no other process while the group has a member."""
+        if not hasattr(os, "killpg"):
+            return False
+        try:
+            os.killpg(self._process.pid, number)
+        except OSError:
+            return False
+        return True
 
     def _listen(self, events: SimpleQueue[Event]) -> None:
         """In a thread: put every answer on the queue, and the end."""
@@ -204,13 +233,11 @@ def _next_events(events: SimpleQueue[Event], busy: list[Worker]) -> list[Event]:
 def serve() -> None:
     """Take jobs and answer them until there are no more."""
     requests, answers = _own_streams()
-    jobs: SimpleQueue[bytes | None] = SimpleQueue()
-    working = threading.Event()
-    threading.Thread(target=_hear, args=(requests, jobs, working), daemon=True).start()
-    while (payload := jobs.get()) is not None:
+    jobs: SimpleQueue[bytes] = SimpleQueue()
+    threading.Thread(target=_hear, args=(requests, jobs), daemon=True).start()
+    while (payload := jobs.get()) != FAREWELL:
         answer = _answer(payload)
         sys.stdout.flush()
-        working.clear()
         with contextlib.suppress(OSError):  # the command has gone, and so will this
             _send(answers, answer)
 
@@ -224,14 +251,13 @@ def _own_streams() -> tuple[IO[bytes], IO[bytes]]:
     return requests, answers
 
 
-def _hear(requests: IO[bytes], jobs: SimpleQueue[bytes | None], working: threading.Event) -> None:
-    """In a thread: the end of the input during a job says that nobody waits for the answer."""
+def _hear(requests: IO[bytes], jobs: SimpleQueue[bytes]) -> None:
+    """In a thread: the end of the input without a farewell says that the command has gone."""
     while (payload := _receive(requests)) is not None:
-        working.set()
         jobs.put(payload)
-    if working.is_set():
-        _leave()
-    jobs.put(None)
+        if payload == FAREWELL:
+            return
+    _leave()
 
 
 def _leave() -> None:

@@ -185,7 +185,7 @@ def _recipe(kind: str, source: str, options: Options, reader: Importer) -> Recip
 
 def _is_readable(path: Path) -> bool:
     try:
-        return disk.open_path(path).data.is_dir()
+        return disk.open_path(path).data_folder.is_dir()
     except InputError:
         return False
 
@@ -199,7 +199,9 @@ def _unchanged(path: Path, recipe: Recipe, source: str, units: list[Unit]) -> Ma
     fields = recipe.__struct_fields__
     if any(getattr(recipe, field) != getattr(manifest, field) for field in fields):
         return None
-    sources = read_arrow(corpus.data / "sources.arrow").select("path", "size", "mtime_ns", "sha256")
+    sources = read_arrow(corpus.data_folder / "sources.arrow").select(
+        "path", "size", "mtime_ns", "sha256"
+    )
     if sources.height != len(units) or any(unit.mtime_ns < 0 for unit in units):
         return None
     before = {path: (size, mtime, digest) for path, size, mtime, digest in sources.iter_rows()}
@@ -329,7 +331,7 @@ def _put_together(building: _Building, batch_count: int) -> Corpus:
         scheme=building.reader.SCHEME,
         fingerprint=fingerprint,
         documents=len(ids),
-        data=f"data-{fingerprint[7:19]}-{time.time_ns():x}",
+        data_folder=f"data-{fingerprint[7:19]}-{time.time_ns():x}",
         parts=parts,
         fields=_fields_of(folder, parts),
         problems=dict(Counter(problem.code for problem in merged.problems)),
@@ -362,10 +364,10 @@ def _put_in_place(building: _Building, manifest: Manifest) -> Corpus:
         is_leftover_part = file.name.startswith("part-") and file.name not in wanted
         if is_leftover_part or file.suffix in (".mentions", ".json", ""):
             file.unlink()
-    building.folder.rename(path / manifest.data)
+    building.folder.rename(path / manifest.data_folder)
     write_atomic(path / MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=1))
     for old in path.glob("data-*"):
-        if old.name != manifest.data:
+        if old.name != manifest.data_folder:
             shutil.rmtree(old, ignore_errors=True)
     return Corpus(path, manifest)
 

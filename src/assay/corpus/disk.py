@@ -81,7 +81,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     scheme: Scheme
     fingerprint: str
     documents: int
-    data: str
+    data_folder: str = msgspec.field(name="data")
     parts: tuple[Part, ...]
     fields: tuple[str, ...]
     problems: dict[str, int]
@@ -115,8 +115,8 @@ class Corpus:
         return self.manifest.fingerprint
 
     @property
-    def data(self) -> Path:
-        return self.path / self.manifest.data
+    def data_folder(self) -> Path:
+        return self.path / self.manifest.data_folder
 
     def __len__(self) -> int:
         return self.manifest.documents
@@ -129,7 +129,7 @@ class Corpus:
         """All documents as columns, not read until collected: id, title, text, `fields.*`,
         `locator.*`, metadata as JSON, type and year. A field that no document of a part has is null
         there."""
-        parts = [pl.scan_ipc(self.data / part.file) for part in self.manifest.parts]
+        parts = [pl.scan_ipc(self.data_folder / part.file) for part in self.manifest.parts]
         return pl.concat(parts, how="diagonal")
 
     @cached_property
@@ -181,7 +181,7 @@ class Corpus:
     def citations(self) -> pl.LazyFrame:
         """One row for a citation in a document: row, normal, kind, language, text, start, end,
         count, in_record, name, own, status, reason, targets (rows)."""
-        return pl.scan_ipc(self.data / "citations.arrow")
+        return pl.scan_ipc(self.data_folder / "citations.arrow")
 
     def citations_of(self, doc_id: str) -> pl.DataFrame:
         return self.citations.filter(pl.col("row") == self._known_row(doc_id)).collect()
@@ -193,13 +193,13 @@ class Corpus:
         return [self._id_at(row) for row in rows.unique().sort()]
 
     def problems(self) -> list[Problem]:
-        path = self.data / "problems.jsonl"
+        path = self.data_folder / "problems.jsonl"
         decode = msgspec.json.Decoder(Problem).decode
         return [decode(line) for line in path.read_bytes().splitlines()] if path.exists() else []
 
     @cached_property
     def _index(self) -> tuple[np.ndarray[Any, np.dtype[np.uint64]], Rows]:
-        return np.load(self.data / "ids.hash.npy", mmap_mode="r"), self._array("ids.row.npy")
+        return np.load(self.data_folder / "ids.hash.npy", mmap_mode="r"), self._array("ids.row.npy")
 
     @cached_property
     def _starts(self) -> Rows:
@@ -219,7 +219,7 @@ class Corpus:
         return row
 
     def _file(self, part: int) -> Path:
-        return self.data / self.manifest.parts[part].file
+        return self.data_folder / self.manifest.parts[part].file
 
     def _place(self, row: int) -> tuple[int, int]:
         """The part that holds a row, and where in it."""
@@ -233,7 +233,7 @@ class Corpus:
         return str(self._part_ids[part][offset])
 
     def _array(self, name: str) -> Rows:
-        array: Rows = np.load(self.data / name, mmap_mode="r")
+        array: Rows = np.load(self.data_folder / name, mmap_mode="r")
         return array
 
     def _neighbours(self, direction: str, doc_id: str) -> list[str]:

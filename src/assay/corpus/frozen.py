@@ -28,9 +28,9 @@ _NO_ARCHIVE = (zipfile.BadZipFile, KeyError, msgspec.MsgspecError, EOFError, zli
 
 def freeze(corpus: Corpus, path: Path) -> Path:
     """Write the corpus to `path`, in one step."""
-    files = sorted(file for file in corpus.data.iterdir() if file.is_file())
+    files = sorted(file for file in corpus.data_folder.iterdir() if file.is_file())
     manifest = msgspec.structs.replace(
-        corpus.manifest, data="data", seconds=0.0, created_at="", source=""
+        corpus.manifest, data_folder="data", seconds=0.0, created_at="", source=""
     )
     sums = {file.name: sha256_of(file) for file in files}
     path.parent.mkdir(parents=True, exist_ok=True)

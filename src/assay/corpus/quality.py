@@ -125,7 +125,7 @@ def _metadata_keys(corpus: Corpus) -> dict[str, int]:
     """How many documents have each key of metadata; empty values are not stored."""
     counts: dict[str, int] = {}
     for part in corpus.manifest.parts:
-        for text in read_arrow(corpus.data / part.file, ["metadata"])["metadata"]:
+        for text in read_arrow(corpus.data_folder / part.file, ["metadata"])["metadata"]:
             for key in msgspec.json.decode(text):
                 counts[key] = counts.get(key, 0) + 1
     return dict(sorted(counts.items()))
@@ -154,7 +154,7 @@ def _quality(corpus: Corpus) -> dict[str, float]:
 def quality_scores(corpus: Corpus) -> Iterator[tuple[str, float]]:
     """(id, score from 0 to 1): the score the source gives, or an estimate from the words."""
     for part in corpus.manifest.parts:
-        frame = read_arrow(corpus.data / part.file, ["id", "text", "metadata"])
+        frame = read_arrow(corpus.data_folder / part.file, ["id", "text", "metadata"])
         for doc_id, text, metadata in frame.select("id", "text", "metadata").iter_rows():
             stated = msgspec.json.decode(metadata).get("quality_score")
             is_stated = isinstance(stated, (int, float))
@@ -294,7 +294,7 @@ def _signatures(corpus: Corpus) -> tuple[list[str], list[Signature]]:
     ids = []
     signatures = []
     for part in corpus.manifest.parts:
-        frame = read_arrow(corpus.data / part.file, ["id", "text"])
+        frame = read_arrow(corpus.data_folder / part.file, ["id", "text"])
         for doc_id, text in frame.select("id", "text").iter_rows():
             hashes = _shingles(text)
             if len(hashes) >= MIN_SHINGLES:

@@ -119,7 +119,7 @@ def cite(
             )
             for citation in parse(text, language, scheme=scheme)
         ]
-    resolver = resolver_of(str(corpus.data))
+    resolver = resolver_of(str(corpus.data_folder))
     usual = resolver.scheme.language
     languages = language or (None if resolver.laws.places else usual or None)
     any_language = msgspec.structs.replace(resolver.scheme, language="")

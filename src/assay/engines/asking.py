@@ -174,8 +174,8 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def _broken(name: str, query: Query, rank: int, what: str) -> EngineError:
+def _broken(name: str, query: Query, rank: int, returned: str) -> EngineError:
     return EngineError(
-        f"engine {name!r} returned {what} at rank {rank} of query {query.id!r}, "
+        f"engine {name!r} returned {returned} at rank {rank} of query {query.id!r}, "
         "expected a document id"
     )

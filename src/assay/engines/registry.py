@@ -62,10 +62,10 @@ def open_engine(choice: EngineChoice, say: Say = lambda text: None) -> Any:
             f"unknown engine {choice.engine!r}",
             hint=f"Known: {known}. `assay corpus import` adds one.",
         )
-    return _made(name, plugins.load(ENGINES, name), choice.corpus)
+    return _make_engine(name, plugins.load(ENGINES, name), choice.corpus)
 
 
-def _made(name: str, factory: Callable[..., Any], corpus: Path | None) -> Any:
+def _make_engine(name: str, factory: Callable[..., Any], corpus: Path | None) -> Any:
     if not callable(factory):
         return factory  # an engine that is made already
     given: list[object] = []

@@ -335,18 +335,18 @@ def parse_measures(texts: Iterable[str]) -> tuple[Measure, ...]:
 
 def _parse_params(text: str, name: str, inside: str) -> tuple[tuple[str, float | int | str], ...]:
     known = MEASURES[name].params
-    found: dict[str, float | int | str] = {}
+    given: dict[str, float | int | str] = {}
     for part in filter(None, (part.strip() for part in inside.split(","))):
         key, equals, value = (piece.strip().strip("'\"") for piece in part.partition("="))
         if key == "dcg" and "gain" in known:  # ir_measures' own name for the same choice
             key, value = "gain", {"exp-log2": "exp2", "log2": "linear"}.get(value, value)
-        if not equals or key not in known or key in found:
+        if not equals or key not in known or key in given:
             options = ", ".join(known) or "none"
             raise InputError(
                 f"measure {text!r}: unknown parameter {part!r}", hint=f"{name} takes: {options}."
             )
-        found[key] = _param_value(text, key, value)
-    return tuple((key, found[key]) for key in known if key in found and found[key] != known[key])
+        given[key] = _param_value(text, key, value)
+    return tuple((key, given[key]) for key in known if key in given and given[key] != known[key])
 
 
 def _param_value(text: str, key: str, value: str) -> float | int | str:

@@ -62,7 +62,19 @@ def read_results(path: Path) -> Results:
     try:
         return from_json(raw)
     except msgspec.ValidationError as error:
-        raise complaint(error, path, "$", NOT_OURS) from error
+        problem = complaint(error, path, "$", NOT_OURS)
+        # Slices are one table inside the program; a file has a key for each kind.
+        where = problem.where.replace(".slices[...]", _slice_key(raw))
+        raise InputError(problem.message, where=where, hint=problem.hint) from error
+
+
+def _slice_key(raw: object) -> str:
+    """`.by_category` where it is that one which holds no slices, else `.by_…`."""
+    members = raw.items() if isinstance(raw, dict) else ()
+    wrong = [
+        key for key, slices in members if key.startswith("by_") and not isinstance(slices, dict)
+    ]
+    return f".{wrong[0]}" if wrong else ".by_…"
 
 
 def read_answers(path: Path) -> tuple[str, list[QueryResult]]:

@@ -15,7 +15,7 @@ from assay.workbench.backlog import Backlog, BacklogFigures, HalachaBacklog
 from assay.workbench.corpora import FoundDocument
 from assay.workbench.gold import GoldSummary
 from assay.workbench.history import Comparison, Difference, KeptRun, Moved
-from assay.workbench.opening import Page
+from assay.workbench.paging import Page
 from assay.workbench.review import ReviewItem, ToJudge
 
 SNIPPET = 400

@@ -68,8 +68,9 @@ class _Marked:
 
     def __call__(self, key: str, **facts: object) -> Markup:
         escaped = {name: escape(fact) for name, fact in facts.items()}
-        held = {name: Markup(fact) for name, fact in self._words.held(**escaped).items()}
-        return Markup(self._words.entry(key)).format(**held)
+        directed = self._words.with_directions(**escaped)
+        marked = {name: Markup(fact) for name, fact in directed.items()}
+        return Markup(self._words.entry(key)).format(**marked)
 
 
 def _forest(report: ReportView, numbers: Numbers) -> list[ForestRow]:

@@ -64,26 +64,26 @@ def _figure(value: object) -> str:
 def checkup(page: msgspec.Struct) -> RenderableType:
     """Every part in a line or two; corpora and engines in a line each."""
     table = plain()
-    for name, part in msgspec.to_builtins(page).items():
-        if not isinstance(part, dict):
+    for name, health in msgspec.to_builtins(page).items():
+        if not isinstance(health, dict):
             continue
-        status = part.get("status", "ok")
-        engines = part.get("engines") if name == "engines" else None
-        members = part.get("corpora") or engines or {}
-        said = {
-            key: value for key, value in part.items() if key != "status" and value is not members
+        status = health.get("status", "ok")
+        engines = health.get("engines") if name == "engines" else None
+        members = health.get("corpora") or engines or {}
+        figures = {
+            key: value for key, value in health.items() if key != "status" and value is not members
         }
         style = "red" if status == "failed" else "green"
         title = Text(name.replace("halacha_", ""), style="bold")
-        table.add_row(title, Text(status, style=style), _in_words(said))
-        for member, about in members.items():
-            table.add_row("", "", Text.assemble((member, "bold"), ": ", _in_words(about)))
+        table.add_row(title, Text(status, style=style), _in_words(figures))
+        for member, member_figures in members.items():
+            table.add_row("", "", Text.assemble((member, "bold"), ": ", _in_words(member_figures)))
     return table
 
 
-def _in_words(part: Mapping[str, object]) -> str:
+def _in_words(figures: Mapping[str, object]) -> str:
     flat: dict[str, object] = {}
-    for key, value in part.items():
+    for key, value in figures.items():
         flat |= value if isinstance(value, dict) else {key: value}
     shown = (
         f"{key.replace('_', ' ')} {_figure(value)}"

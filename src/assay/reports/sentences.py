@@ -106,7 +106,7 @@ class Sentences:
     def hit(self, hit: GoldenHit) -> str:
         """A hit by its place and title, with its score."""
         title = str(hit.fields.get("section_title") or hit.title or "")
-        place = self.place(_written(hit.parts)._replace(chapter="", version=""))
+        place = self.place(_written(hit.place_fields)._replace(chapter="", version=""))
         if place.casefold() in inline(title).casefold():
             place = ""  # the title of a hit may cite the place itself
         name = f"{place} {inline(title)}".strip() if title and title not in place else place
@@ -166,8 +166,8 @@ class Sentences:
         return say(
             f"failures.{entry.failure}",
             error=entry.error,
-            top=self.place(_written(entry.hits[0].parts)) if entry.hits else "",
-            negative=self.place(_written(entry.hits[at - 1].parts)) if at else "",
+            top=self.place(_written(entry.hits[0].place_fields)) if entry.hits else "",
+            negative=self.place(_written(entry.hits[at - 1].place_fields)) if at else "",
             negative_rank=at,
             rank=entry.expected_rank,
             score=self.score(entry.expected_score),
@@ -182,7 +182,7 @@ class Sentences:
         rank = entry.first_rank
         if rank is not None and 0 < rank <= len(entry.hits):
             hit = entry.hits[rank - 1]
-            place, score = self.place(_written(hit.parts)), self.score(hit.score)
+            place, score = self.place(_written(hit.place_fields)), self.score(hit.score)
             return self.words("failures.passed_at", place=place, rank=rank, score=score)
         abstained = bool(entry.stated.get("must_abstain"))
         return self.words("failures.passed_abstained" if abstained else "failures.passed_nothing")

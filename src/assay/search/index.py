@@ -163,13 +163,13 @@ def _build_stems(sources: _Sources) -> Index:
     for name, field_texts in texts.items():
         if name == "full" or (profile.short and any(field_texts)):
             before = sources.previous.counts.get(name) if sources.previous else None
-            told = _telling(field_texts, f"reading {name}", sources.tick)
+            told = _reporting_progress(field_texts, f"reading {name}", sources.tick)
             rows = reuse if before else None
             counts[name] = count_terms(told, sources.language.terms, before, rows)
     fields = {name: bm25(counted, k1=profile.k1, b=profile.b) for name, counted in counts.items()}
     if profile.characters:
         size = sources.language.gram
-        told = _telling(texts["full"], "reading characters", sources.tick)
+        told = _reporting_progress(texts["full"], "reading characters", sources.tick)
         counted = count_terms(told, lambda text: grams(letters_of(text), size))
         fields["characters"] = bm25(counted, k1=profile.k1, b=profile.b)
     return Index(
@@ -188,11 +188,11 @@ def _reuse(digests: Sequence[str], previous: Index | None) -> list[int]:
     return [rows.get(digest, -1) for digest in digests]
 
 
-def _telling(texts: Sequence[str], what: str, tick: Tick) -> Iterable[str]:
+def _reporting_progress(texts: Sequence[str], step: str, tick: Tick) -> Iterable[str]:
     for done, text in enumerate(texts, start=1):
         yield text
         if done % TOLD_EVERY == 0 or done == len(texts):
-            tick(what, done, len(texts))
+            tick(step, done, len(texts))
 
 
 # ── soft ──────────────────────────────────────────────────────────────────────────────────────────

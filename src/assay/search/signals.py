@@ -310,12 +310,12 @@ def _coverage(index: Index, frequencies: dict[str, list[Doubles]]) -> Doubles:
     total = TINY
     covered = np.zeros(size)
     for by_view in zip(*frequencies.values(), strict=True):
-        held = np.minimum(1.0, np.maximum.reduce(by_view))
-        holding = float(held.sum())
+        share = np.minimum(1.0, np.maximum.reduce(by_view))
+        holding = float(share.sum())
         idf = rarest
         if holding > LEAST_HELD:
             idf = float(np.log1p((size - holding + 0.5) / (holding + 0.5)))
-        covered += idf * held
+        covered += idf * share
         total += idf
     return covered / total
 
@@ -336,8 +336,8 @@ def _named(index: Index, words: list[str]) -> Doubles:
         frequency = view.frequency(forms[0])
         named += HELD * (frequency > 0) * view.idf(frequency) / view.idf(named)
     if title := index.soft.get("title"):
-        held = np.logical_and.reduce([title.frequency(pair) > 0 for pair in forms])
-        named += TITLED * (held & (title.different == len(words)))
+        has_every_word = np.logical_and.reduce([title.frequency(pair) > 0 for pair in forms])
+        named += TITLED * (has_every_word & (title.different == len(words)))
     return named
 
 
@@ -359,10 +359,10 @@ def _act_prior(index: Index, words: list[str], frequencies: list[Doubles]) -> Do
     names = [_lemmas(index, act) for act in index.acts]
     score = np.zeros(count)
     for word, frequency in zip(words, frequencies, strict=True):
-        held = np.minimum(1.0, frequency)
-        if held.sum() < 0.5:
+        presence = np.minimum(1.0, frequency)
+        if presence.sum() < 0.5:
             continue
-        by_act = np.bincount(index.act_of, weights=held, minlength=count)
+        by_act = np.bincount(index.act_of, weights=presence, minlength=count)
         usual = float((by_act / np.maximum(sizes, 1)).mean())
         score += np.log((by_act + STRENGTH * usual) / (sizes + STRENGTH) / max(usual, 1e-6))
         score += np.array([_best_match(index.lemma(word), name) for name in names])

@@ -69,7 +69,7 @@ def _show_item(
     place: int,
     *,
     status: int = 200,
-    said: str = "",
+    complaint: str = "",
     given: Given | None = None,
     last_rejected: str = "",
 ) -> Response:
@@ -85,7 +85,7 @@ def _show_item(
             changes = review.changes_the_set(service, item)
             note = "accept_note" if changes else "vote_note"
         except InputError as error:  # its gold set is not here: it can be skipped or turned down
-            said = said or _in_words(request, _lost(service, item, error))
+            complaint = complaint or _in_words(request, _lost(service, item, error))
     return _render(
         request,
         "review.html",
@@ -98,7 +98,7 @@ def _show_item(
         grades=grades,
         note=note,
         last_rejected=last_rejected,
-        said=said,
+        complaint=complaint,
         given=given,
     )
 
@@ -130,9 +130,9 @@ class Refused(InputError):
 
     def __init__(self, key: str, **values: str) -> None:
         self.key, self.values = key, values
-        super().__init__(self.said(page_words("en")))
+        super().__init__(self.in_words_of(page_words("en")))
 
-    def said(self, words: dict[str, str]) -> str:
+    def in_words_of(self, words: dict[str, str]) -> str:
         return words[f"refused {self.key}"].format(**self.values)
 
 
@@ -181,7 +181,7 @@ def _given(body: bytes) -> Given:
 
 
 def _refused_page(request: Request, given: Given, error: AssayError) -> Response:
-    said = _in_words(request, error)
+    complaint = _in_words(request, error)
     status = 400 if isinstance(error, InputError) else 503
     service = service_of(request)
     place = given.place
@@ -189,21 +189,28 @@ def _refused_page(request: Request, given: Given, error: AssayError) -> Response
         if given.action == "undo":
             waiting = _waiting_at(service, place)
             return _show_item(
-                request, waiting, place, status=status, said=said, last_rejected=given.item
+                request,
+                waiting,
+                place,
+                status=status,
+                complaint=complaint,
+                last_rejected=given.item,
             )
         item = review.item_of(service, given.item)
         if item is not None and item.state == "pending_review":
-            return _show_item(request, item, place, status=status, said=said, given=given)
+            return _show_item(request, item, place, status=status, complaint=complaint, given=given)
     except AssayError:  # the store is away: the page does without it
-        return _render(request, "refused.html", 503, said=said, given=given, query="", again=True)
+        return _render(
+            request, "refused.html", 503, complaint=complaint, given=given, query="", again=True
+        )
     query = item.query if item is not None else ""
     return _render(
-        request, "refused.html", status, said=said, given=given, query=query, again=False
+        request, "refused.html", status, complaint=complaint, given=given, query=query, again=False
     )
 
 
 def _in_words(request: Request, error: AssayError) -> str:
-    return error.said(_words(request)[1]) if isinstance(error, Refused) else str(error)
+    return error.in_words_of(_words(request)[1]) if isinstance(error, Refused) else str(error)
 
 
 def _lost(service: Service, item: ReviewItem, error: InputError) -> InputError:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -33,7 +33,10 @@ from assay.engines.indexed import (
 )
 from assay.search.answers import FoundDocument, SearchAnswer, found_documents
 from assay.search.index import Tick
-from assay.workbench.opening import Page, Service, page_of, page_size
+from assay.workbench.paging import Page, page_of, page_size
+
+if TYPE_CHECKING:  # what a running service needs is more than an import or a search does
+    from assay.workbench.opening import Service
 
 __all__ = [
     "CorpusRow",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import assay
 from assay.core.errors import InputError
 from assay.workbench import corpora
 from assay.workbench.report import report_file
@@ -15,7 +14,7 @@ DEMO_CORPUS = "demo-opinions"
 
 def samples() -> Path:
     """The bundled samples: inside the installed package, or beside `src` in a checkout."""
-    package = Path(assay.__file__).parent
+    package = Path(__file__).parents[1]
     for folder in (package / "samples", package.parent.parent / "samples"):
         if (folder / "en" / "dataset.json").exists():
             return folder

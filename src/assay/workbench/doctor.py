@@ -31,10 +31,10 @@ from assay.workbench.health import (
     GoldHealth,
     IndexHealth,
     StoreHealth,
+    checked,
     diagnostics,
     engines_health,
     index_health,
-    look,
 )
 from assay.workbench.opening import Service, configured_sets
 
@@ -113,7 +113,7 @@ def examine(
 ) -> Checkup:
     """Environment, extras, workspace, configuration, and then what diagnostics say of store,
     indexes, engines and gold. With `probe`, every engine answers one query."""
-    place = look(lambda: _workspace(home))
+    place = checked(lambda: _workspace(home))
     settings, configuration = _read_configuration(config)
     stored = _stored(store, home, settings, probe)
     failed = stored.failed or "failed" in (place.status, configuration.status)
@@ -179,8 +179,8 @@ def _stored(store: str, home: Path | None, config: Config | None, probe: bool) -
     except AssayError as error:
         return Stored(
             store=_unopened(error, named=bool(store or os.environ.get(STORE))),
-            index=look(lambda: index_health(home)),
-            engines=look(lambda: engines_health(config, probe)),
+            index=checked(lambda: index_health(home)),
+            engines=checked(lambda: engines_health(config, probe)),
         )
     try:
         return _with_store(opened, home, config, probe)

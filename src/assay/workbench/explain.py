@@ -29,9 +29,8 @@ def explain(results_file: Path, query_id: str, dataset: Path | None = None) -> E
         results = read_results(results_file)
     entries: dict[str, Entry] = {entry.query_id: entry for entry in results.per_query}
     if query_id not in entries:
-        known = ", ".join(list(entries)[:5])
-        raise InputError(
-            f"no query {query_id!r}", where=str(results_file), hint=f"It has {known}, …"
-        )
+        some = ", ".join(list(entries)[:5])
+        hint = f"It has {some}, …" if some else "It has no queries."
+        raise InputError(f"no query {query_id!r}", where=str(results_file), hint=hint)
     measures = [] if isinstance(results, GoldenResults) else results.receipt.measures
     return Explanation(entry=entries[query_id], measures=measures)

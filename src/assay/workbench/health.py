@@ -104,10 +104,10 @@ class Diagnostics(msgspec.Struct, frozen=True, kw_only=True):
 def diagnostics(service: Service, *, probe: bool = False) -> Diagnostics:
     """Store, indexes, engines, gold, telemetry, backlog. With `probe`, every engine answers one
     query."""
-    store = look(lambda: store_health(service.store))
-    index = look(lambda: index_health(service.home))
-    engines = look(lambda: engines_health(service.config, probe))
-    gold = look(lambda: gold_health(service.store, service.gold_sets))
+    store = checked(lambda: store_health(service.store))
+    index = checked(lambda: index_health(service.home))
+    engines = checked(lambda: engines_health(service.config, probe))
+    gold = checked(lambda: gold_health(service.store, service.gold_sets))
     figures = backlog_figures(service) if store.status == "ok" else None
     well = all(part.status == "ok" for part in (store, index, engines, gold))
     return Diagnostics(
@@ -124,10 +124,10 @@ def diagnostics(service: Service, *, probe: bool = False) -> Diagnostics:
     )
 
 
-def look(at: Callable[[], S]) -> S | Failed:
-    """What is found, or that it failed."""
+def checked(check: Callable[[], S]) -> S | Failed:
+    """What the check gives, or that it failed."""
     try:
-        return at()
+        return check()
     except AssayError as error:
         return Failed(error=str(error))
 

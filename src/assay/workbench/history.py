@@ -16,7 +16,8 @@ from assay.store.records import RunRecord
 from assay.telemetry.recorder import new_id
 from assay.workbench.config import Config, EngineConfig
 from assay.workbench.explain import Explanation
-from assay.workbench.opening import Page, Service, gold_path, page_of, page_size, stored_name
+from assay.workbench.opening import Service, gold_path, stored_name
+from assay.workbench.paging import Page, page_of, page_size
 from assay.workbench.score import configured, score
 
 __all__ = [

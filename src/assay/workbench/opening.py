@@ -8,9 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Generic, TypeVar
-
-import msgspec
 
 from assay import formats
 from assay.core.errors import InputError
@@ -21,10 +18,7 @@ from assay.store import NoStore, Store, open_store
 from assay.telemetry.recorder import Recorder, Recording
 from assay.workbench.config import CONFIG_NAME, Config, read_config
 
-__all__ = ["NoStore", "Page", "Recording", "Service", "gold_path", "open_service"]
-
-MAX_PAGE = 200
-T = TypeVar("T")
+__all__ = ["NoStore", "Recording", "Service", "gold_path", "open_service"]
 
 
 def _now() -> datetime:
@@ -138,27 +132,3 @@ def stored_name(service: Service, gold: str) -> str:
         names = ", ".join(dict.fromkeys([*service.gold_sets, *known]))
         raise InputError(f"no gold set {gold!r}", hint=f"Known: {names or 'none yet'}.")
     return gold
-
-
-# ── pages ─────────────────────────────────────────────────────────────────────────────────────────
-
-
-class Page(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
-    """A part of a list, and where the next part begins; no next when this was the last."""
-
-    items: list[T]
-    offset: int
-    next_offset: int | None
-
-
-def page_size(limit: int) -> int:
-    return min(max(limit, 1), MAX_PAGE)
-
-
-def page_of(rows: Sequence[T], offset: int, limit: int) -> Page[T]:
-    """The first `limit` of `rows`, which begin at `offset` and hold one more where there is
-    more."""
-    more = len(rows) > limit
-    return Page(
-        items=list(rows[:limit]), offset=offset, next_offset=offset + limit if more else None
-    )

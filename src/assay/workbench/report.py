@@ -37,13 +37,15 @@ def report_file(
 
 def _refuse_comparison(results: Results, output: Path) -> None:
     """A format that would leave the comparison out is refused."""
+    is_golden = isinstance(results, GoldenResults)
     if output.suffix in (".csv", ".xml"):
+        others = ".html or .md" if is_golden else ".html, .md or .tex"
         raise UsageError(
             f"a {output.suffix} report has no comparison",
             where=str(output),
-            hint="Leave --against out, or write .html, .md or .tex.",
+            hint=f"Leave --against out, or write {others}.",
         )
-    if output.suffix == ".tex" and isinstance(results, GoldenResults):
+    if output.suffix == ".tex" and is_golden:
         raise UsageError(
             f"a {output.suffix} report has no comparison",
             hint="Write .md or .html, or leave --against out.",

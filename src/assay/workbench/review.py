@@ -33,16 +33,8 @@ from assay.telemetry.feedback import signs_for
 from assay.telemetry.recorder import new_id
 from assay.workbench.history import kept_run, runs
 from assay.workbench.judge import MergedFile, merge_into, misfit
-from assay.workbench.opening import (
-    MAX_PAGE,
-    Page,
-    Service,
-    gold_path,
-    page_of,
-    page_size,
-    read_gold,
-    stored_name,
-)
+from assay.workbench.opening import Service, gold_path, read_gold, stored_name
+from assay.workbench.paging import MAX_PAGE, Page, page_of, page_size
 
 __all__ = [
     "AskedPair",

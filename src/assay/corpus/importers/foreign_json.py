@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
@@ -24,13 +25,19 @@ def as_far_as_it_fits(record: object, kind: type[S]) -> S:
     is not there: one bad field of somebody else's record is no reason to lose the rest."""
     given = record if isinstance(record, dict) else {}
     values: dict[str, object] = {}
-    for field in msgspec.structs.fields(kind):
+    for field in _fields(kind):
         if isinstance(field.type, type) and issubclass(field.type, msgspec.Struct):
             values[field.name] = as_far_as_it_fits(given.get(field.name), field.type)
         elif field.name in given:
             with contextlib.suppress(msgspec.ValidationError):
                 values[field.name] = msgspec.convert(given[field.name], field.type)
     return kind(**values)
+
+
+@cache
+def _fields(kind: type[msgspec.Struct]) -> tuple[msgspec.structs.FieldInfo, ...]:
+    """Evaluates every annotation, so it is asked once for a kind and not once for a record."""
+    return msgspec.structs.fields(kind)
 
 
 def iter_records(path: Path, kind: type[T]) -> Iterator[tuple[str, T | Problem]]:

@@ -9,6 +9,11 @@ rows near each other, with few short lines between, a run; a run in which half o
 number at one edge, a table, and short lines over its columns are its heading. Where both signs are
 on one place they are one table, and a row of years alone in the middle begins another.
 
+The two signs are those of Tabula and Camelot, which call them lattice and stream; edges of text as
+a sign of columns are from A. Nurminen, Algorithmic Extraction of Data in Tables in PDF Documents
+(thesis, Tampere University of Technology, 2013). Our own is that only the right edges of numbers
+count: a statement sets its figures flush right, and numbers in running text stand anywhere.
+
 What the cells are is told in pdf_cells.py. All measures are in points or in heights of a line, and
 were set on the annual reports of Finnish municipalities.
 """

@@ -49,9 +49,9 @@ class Words:
         self.language = language
 
     def __call__(self, key: str, **facts: object) -> str:
-        return str(self.entry(key)).format(**self.held(**facts))
+        return str(self.entry(key)).format(**self.with_directions(**facts))
 
-    def held(self, **facts: object) -> dict[str, str]:
+    def with_directions(self, **facts: object) -> dict[str, str]:
         """Facts as they stand in a sentence: in Hebrew each keeps its own direction."""
         return {name: self.isolated(str(fact)) for name, fact in facts.items()}
 
