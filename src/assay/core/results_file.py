@@ -94,7 +94,7 @@ def from_json(raw: object) -> Results:
     # Files of earlier versions do not say their kind; those of golden sets have `gates`.
     seen = "golden" if "gates" in raw else "graded"
     if read.setdefault("kind", seen) != seen:
-        said = f"`kind` is {raw['kind']!r}, and this is a file of a {seen} set"
+        said = f"kind is {raw['kind']!r}, expected {seen!r} of a file with these keys"
         raise msgspec.ValidationError(f"{said} - at `$.kind`")
     if seen == "graded":
         if "receipt" in read:
