@@ -112,6 +112,32 @@ class Judgment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     extra: str = ""  # keys Assay does not know, as JSON text
 
 
+VoteKind = Literal["human", "machine", "citation"]
+
+
+class Vote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One judge's word on one document for one query, as a line of STEM.votes.jsonl. Append-only: a
+    change of mind is a new vote. Without a grade the judge was unsure, and a second one is asked.
+
+    `rubric` is the version judged by (`name@hash`), `document` the fingerprint of the text that was
+    read, `seconds` the time taken, `source` how the vote came: empty from a packet or a page,
+    `adjudication` a ruling, `sample` a spot check, `imported` from a format without rationales."""
+
+    id: str
+    query_id: str
+    doc_id: str
+    grade: int | None
+    judge: str
+    kind: VoteKind
+    at: str
+    rationale: str = ""
+    rubric: str = ""
+    document: str = ""
+    seconds: float | None = None
+    supersedes: str = ""
+    source: str = ""
+
+
 class Hit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One result. Only `doc_id` is required: an engine that returns ids alone is a full citizen."""
 

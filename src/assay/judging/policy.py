@@ -1,0 +1,158 @@
+"""From votes to labels: a named policy says whose votes count and which of them stands.
+
+- `adjudicated`: the latest ruling; where there is none, the majority.
+- `majority`: the grade that more judges gave than any other; rulings are votes like the others.
+- `senior`: the vote of the first of `seniors` who has voted; where none has, the majority.
+- `latest`: the vote given last.
+
+A pair on which the votes are tied has no label until somebody rules. Unsure votes never count, and
+spot checks measure labels and do not make them. The policy is written beside the votes, in
+STEM.policy.json."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from assay.core.errors import InputError
+from assay.core.files import read_json, write_atomic
+from assay.core.types import Judgment, Vote, VoteKind
+from assay.judging.votes import RULING, SAMPLE, Pair, beside, by_pair, current
+
+PolicyName = Literal["adjudicated", "majority", "senior", "latest"]
+
+
+class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How labels come from votes, and whose votes count: people's unless it says otherwise."""
+
+    name: PolicyName = "adjudicated"
+    counts: tuple[VoteKind, ...] = ("human",)
+    seniors: tuple[str, ...] = ()
+
+
+class Label(msgspec.Struct, frozen=True, kw_only=True):
+    """What the votes on one pair come to. `standing` are the votes behind the grade; without a
+    grade the pair is open, and `why` says so."""
+
+    query_id: str
+    doc_id: str
+    grade: int | None
+    standing: tuple[Vote, ...]
+    votes: tuple[Vote, ...]
+    why: Literal["", "unsure", "tie", "not counted"] = ""
+
+    @property
+    def by_machine(self) -> bool:
+        """No person stands behind the grade."""
+        return self.grade is not None and all(vote.kind == "machine" for vote in self.standing)
+
+
+def policy_path(dataset: Path) -> Path:
+    return beside(dataset, "policy.json")
+
+
+def read_policy(dataset: Path) -> Policy:
+    path = policy_path(dataset)
+    if not path.exists():
+        return Policy()
+    try:
+        policy = msgspec.convert(read_json(path), Policy)
+    except msgspec.ValidationError as error:
+        raise InputError(
+            f"not a policy: {error}",
+            where=str(path),
+            hint='Expected {"name": "adjudicated", "counts": ["human"]} or the like.',
+        ) from error
+    if not policy.counts or (policy.name == "senior") != bool(policy.seniors):
+        raise InputError(
+            "nobody's votes count"
+            if not policy.counts
+            else "`seniors` go with the policy senior, and it needs them",
+            where=str(path),
+        )
+    return policy
+
+
+def write_policy(dataset: Path, policy: Policy) -> None:
+    content = msgspec.json.format(msgspec.json.encode(policy), indent=2)
+    write_atomic(policy_path(dataset), content + b"\n")
+
+
+def labels(votes: Iterable[Vote], policy: Policy) -> dict[Pair, Label]:
+    """Every pair that somebody has voted on, with what its votes come to."""
+    return {pair: _label(pair, said, policy) for pair, said in by_pair(current(votes)).items()}
+
+
+def _label(pair: Pair, said: Sequence[Vote], policy: Policy) -> Label:
+    making = [vote for vote in said if vote.source != SAMPLE]
+    counted = [vote for vote in making if vote.kind in policy.counts]
+    graded = [vote for vote in counted if vote.grade is not None]
+    standing = _POLICIES[policy.name](graded, policy) if graded else []
+    why: Literal["", "unsure", "tie", "not counted"] = ""
+    if not standing:
+        why = "tie" if graded else "unsure" if counted else "not counted"
+    return Label(
+        query_id=pair[0],
+        doc_id=pair[1],
+        grade=standing[0].grade if standing else None,
+        standing=tuple(standing),
+        votes=tuple(said),
+        why=why,
+    )
+
+
+def _majority(graded: Sequence[Vote], policy: Policy) -> list[Vote]:
+    """The votes for the grade that most judges gave; none where two grades are level. Who ruled
+    after voting is one judge, and the ruling is what they say now."""
+    by_judge = {vote.judge: vote for vote in sorted(graded, key=lambda vote: vote.at)}
+    counts = Counter(vote.grade for vote in by_judge.values()).most_common()
+    if len(counts) > 1 and counts[0][1] == counts[1][1]:
+        return []
+    return [vote for vote in by_judge.values() if vote.grade == counts[0][0]]
+
+
+def _adjudicated(graded: Sequence[Vote], policy: Policy) -> list[Vote]:
+    rulings = [vote for vote in graded if vote.source == RULING]
+    return _latest(rulings, policy) if rulings else _majority(graded, policy)
+
+
+def _senior(graded: Sequence[Vote], policy: Policy) -> list[Vote]:
+    for senior in policy.seniors:
+        if said := [vote for vote in graded if vote.judge == senior]:
+            return _latest(said, policy)
+    return _majority(graded, policy)
+
+
+def _latest(graded: Sequence[Vote], policy: Policy) -> list[Vote]:
+    return [max(graded, key=lambda vote: vote.at)]
+
+
+_POLICIES: dict[PolicyName, Callable[[Sequence[Vote], Policy], list[Vote]]] = {
+    "adjudicated": _adjudicated,
+    "majority": _majority,
+    "senior": _senior,
+    "latest": _latest,
+}
+
+
+def judgment_of(label: Label) -> Judgment | None:
+    """The label as it stands in the gold set: who is behind it, what they wrote, and when."""
+    if label.grade is None:
+        return None
+    behind = sorted(label.standing, key=lambda vote: vote.at)
+    wrote = dict.fromkeys(vote.rationale.strip() for vote in behind)
+    sources = dict.fromkeys(vote.source for vote in behind if vote.source)
+    return Judgment(
+        query_id=label.query_id,
+        doc_id=label.doc_id,
+        grade=label.grade,
+        rationale=" · ".join(text for text in wrote if text),
+        judge=", ".join(dict.fromkeys(vote.judge for vote in behind)),
+        source=", ".join(sources),
+        rubric=behind[-1].rubric,
+        at=behind[-1].at,
+    )
