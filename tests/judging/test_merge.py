@@ -87,7 +87,8 @@ def test_an_inconclusive_gate_is_decided_by_what_was_asked_for(
     assert row["at"].startswith(f"{datetime.now(UTC):%Y-}")
     again = assay_cli("run", "--json")
     assert (again.code, again.json[0]["verdict"]["status"]) == (0, "pass")
-    assert assay_cli("gold", "merge", "dataset.json", "filled.csv", "--json").json["already"] == 16
+    twice = assay_cli("gold", "merge", "dataset.json", "filled.csv", "--by", "Anna", "--json").json
+    assert (twice["added"], twice["already"], twice["changed"]) == (0, 16, [])
 
 
 def test_only_what_was_judged_changes_in_the_file(assay_cli: Assay, tmp_path: Path) -> None:
@@ -112,16 +113,39 @@ def _merge(assay_cli: Assay, folder: Path, rows: str, *options: str) -> Outcome:
     return assay_cli("gold", "merge", "dataset.json", "p.csv", *options)
 
 
-def test_a_disagreement_is_reported_and_the_rest_is_kept(assay_cli: Assay, tmp_path: Path) -> None:
+def test_a_disagreement_waits_for_a_ruling_and_the_rest_is_kept(
+    assay_cli: Assay, tmp_path: Path
+) -> None:
     gold = _dataset(tmp_path)
     found = _merge(assay_cli, tmp_path, "q0,d0,0,not at all,Ben,\nq0,d1,1,,Ben,\n")
-    assert found.code == 1
-    assert "conflict: q0 d0: grade 0 by Ben" in found.err
-    assert "grade 2 (päätös) stays" in found.err
-    assert (_judged(gold)["q0", "d0"]["score"], _judged(gold)["q0", "d1"]["score"]) == (2, 1)
-    assert _merge(assay_cli, tmp_path, "q0,d0,0,not at all,Ben,\n", "--replace").code == 0
-    row = _judged(gold)["q0", "d0"]
-    assert (row["score"], row["supersedes"]) == (0, "grade 2 (päätös)")
+    assert found.code == 0
+    assert "1 pair waits for a ruling: assay gold adjudicate dataset.json" in found.err
+    assert ("q0", "d0") not in _judged(gold)
+    assert _judged(gold)["q0", "d1"]["score"] == 1
+    assert json.loads(gold.read_text())["labels"]["open"] == 1
+
+
+def test_a_later_vote_of_the_same_judge_supersedes(assay_cli: Assay, tmp_path: Path) -> None:
+    gold = _dataset(tmp_path)
+    _merge(assay_cli, tmp_path, "q0,d1,1,first,Ben,2026-01-02\n")
+    _merge(assay_cli, tmp_path, "q0,d1,2,read again,Ben,2026-01-03\n")
+    assert (_judged(gold)["q0", "d1"]["score"], _judged(gold)["q0", "d1"]["judge"]) == (2, "Ben")
+    lines = (tmp_path / "dataset.votes.jsonl").read_text().splitlines()
+    votes = [json.loads(line) for line in lines]
+    first, second = (vote for vote in votes if vote["doc_id"] == "d1")
+    assert second["supersedes"] == first["id"]
+    late = _merge(assay_cli, tmp_path, "q0,d1,0,an old file,Ben,2026-01-01\n", "--json")
+    assert (late.json["added"], _judged(gold)["q0", "d1"]["score"]) == (1, 2)
+
+
+def test_a_file_that_was_changed_since_is_said_to_be_old(assay_cli: Assay, tmp_path: Path) -> None:
+    gold = _dataset(tmp_path)
+    _merge(assay_cli, tmp_path, "q0,d1,1,first,Ben,\n")
+    _merge(assay_cli, tmp_path, "q0,d1,2,second,Ben,\n")
+    old = _merge(assay_cli, tmp_path, "q0,d1,1,first,Ben,\n", "--json")
+    assert (old.json["already"], old.json["outdated"]) == (1, 1)
+    assert "has changed since" in old.err
+    assert _judged(gold)["q0", "d1"]["score"] == 2
 
 
 @pytest.mark.parametrize(
@@ -130,8 +154,15 @@ def test_a_disagreement_is_reported_and_the_rest_is_kept(assay_cli: Assay, tmp_p
         ("q0,d1,1,,,\nq9,d1,1,,,\n", "p.csv:3: no query 'q9' in the gold set 'dataset'"),
         ("q0,d1,1,,,\nq0,d2,3,,,\n", "p.csv:3: grade 3 of d2 on query q0: the scale is 0 to 2"),
         ("q0,d1,1,,,\nq0,d2,yes,,,\n", "p.csv:3: the grade 'yes' is not a whole number"),
-        ("q0,d1,1,,,\nq0,d1,2,,,\n", "p.csv:3: this pair is graded twice"),
-        ("q0,d1,1,,,\nq0,,2,,,\n", "p.csv:3: the row has no query_id, no doc_id"),
+        (
+            "q0,d1,1,,Ben,\nq0,d1,2,,Ben,\n",
+            "p.csv:3: Ben has voted on 'd1' for query 'q0' already, in line 2",
+        ),
+        ("q0,d1,1,,,\nq0,,2,,,\n", "p.csv:3: the row has no doc_id"),
+        ("q0,d1,1,,,\nq0,d2,2\n", "p.csv:3: the row has 3 of 6 fields; was the file cut?"),
+        ("q0,d1,,so good,,\n", "p.csv:2: a rationale without a grade"),
+        ("q0,d1,1,,,tomorrow\n", "p.csv:2: 'tomorrow' is no date or time"),
+        ("q0,d1,1,,,2999-01-01\n", "p.csv:2: the vote is dated 2999-01-01, which is still to come"),
     ],
 )
 def test_a_row_that_cannot_be_stops_everything(
@@ -142,6 +173,7 @@ def test_a_row_that_cannot_be_stops_everything(
     found = _merge(assay_cli, tmp_path, rows)
     assert (found.code, said in found.err) == (2, True), found.err
     assert gold.read_bytes() == before
+    assert not (tmp_path / "dataset.votes.jsonl").exists()
 
 
 def test_votes_of_the_review_page(assay_cli: Assay, tmp_path: Path) -> None:
@@ -162,13 +194,17 @@ def test_votes_of_the_review_page(assay_cli: Assay, tmp_path: Path) -> None:
             with pytest.raises(Exception, match="a grade from 0 to 2"):
                 rule_suggestion(service, item.id, accept=True, by="Ada", grade=3)
             rule_suggestion(service, item.id, accept=True, by="Ada", why="read it", grade=grade)
-    assert assay_cli("gold", "merge", "dataset.json", "--json").json["added"] == 2
+    # on disk when they are given, in the set when they are merged
+    votes = (tmp_path / "dataset.votes.jsonl").read_text()
+    assert (votes.count('"judge":"Ada"'), votes.count('"judge":"imported"')) == (2, 4)
+    done = assay_cli("gold", "merge", "dataset.json", "--json").json
+    assert (done["already"], len(done["changed"])) == (2, 2)
     rows = [_judged(gold)["q0", doc] for doc in ("d1", "d2")]
     assert sorted(row["score"] for row in rows) == [0, 1]
     assert {(row["judge"], row["source"], row["rationale"]) for row in rows} == {
         ("Ada", "gold next", "read it")
     }
-    assert assay_cli("gold", "merge", "dataset.json", "--json").json["already"] == 2
+    assert assay_cli("gold", "merge", "dataset.json", "--json").json["changed"] == []
 
 
 def test_judges_who_agree_are_both_named_and_those_who_do_not_are_asked(
@@ -180,8 +216,9 @@ def test_judges_who_agree_are_both_named_and_those_who_do_not_are_asked(
             CSV + f"q0,d1,1,{name} read it,{name},\nq0,d2,{grade},,{name},\n"
         )
     found = assay_cli("gold", "merge", "dataset.json", "ada.csv", "ben.csv")
-    assert (found.code, "q0 d2: grade 2 by ada" in found.err) == (1, True)
-    assert _judged(gold)["q0", "d1"]["judge"] == "ada, ben"
+    assert (found.code, "1 pair waits for a ruling" in found.err) == (0, True)
+    row = _judged(gold)["q0", "d1"]
+    assert (row["judge"], row["rationale"]) == ("ada, ben", "ada read it · ben read it")
     assert ("q0", "d2") not in _judged(gold)
 
 

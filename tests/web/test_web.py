@@ -16,6 +16,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from assay.core.errors import InputError
+from assay.formats.votes_jsonl import read_votes, votes_path
 from assay.store import Store, StoreUnavailable, open_store
 from assay.store.records import Decision, SearchLog, Shown
 from assay.telemetry.recorder import Recorder, Recording
@@ -453,11 +454,13 @@ class TestReview:
         client.post("/review", data={"item": item.id, "action": "approve", "by": "d"})
         assert rows(service)["g003"]["relevant_case_law_ids"] == ["a", "b", "z"]
         assert backlog(service).pending_review == 2
-        assert [
-            vote.grade
-            for vote in service.store.votes("gold-set", query_id="g003")
-            if vote.doc_id == "z"
-        ] == [3, 1]
+        votes = service.store.votes("gold-set", query_id="g003")
+        # the person's vote, and none of the agent's words in it
+        assert [(v.grade, v.judge, v.rationale, v.source) for v in votes if v.doc_id == "z"] == [
+            (3, "d", "", "suggested by agent")
+        ]
+        beside = votes_path(gold_path(service, "gold-set"))
+        assert {vote.id for vote in read_votes(beside)} == {vote.id for vote in votes}
         with pytest.raises(InputError, match="no query 'g9'"):
             suggest(service, "gold-set", "g9", "z", 3, rationale="", by="agent")
 

@@ -215,5 +215,6 @@ def _asked(gold: GoldSet) -> set[tuple[str, str]]:
     """The pairs judged because `gold next` asked for them."""
     if "source" not in gold.judgments.columns:
         return set()
-    asked = gold.judgments.filter(gold.judgments["source"] == ASKED)
+    sources = gold.judgments["source"].str.split(", ")  # of all the votes behind a label
+    asked = gold.judgments.filter(sources.list.contains(ASKED))
     return set(asked.select("query_id", "doc_id").iter_rows())
