@@ -177,7 +177,8 @@ class Unjudged(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GoldCard(msgspec.Struct, frozen=True, kw_only=True):
-    """Which gold set. `approved_share` is None for a set that has no rows to approve."""
+    """Which gold set. `approved_share` is None for a set that has no rows to approve. `by_machine`
+    is how many of its labels rest on machines alone, and `note` says so."""
 
     name: str = ""
     version: str = ""
@@ -187,17 +188,28 @@ class GoldCard(msgspec.Struct, frozen=True, kw_only=True):
     queries: int = 0
     judgments: int = 0
     fingerprint: str = ""
+    by_machine: int = 0
+    note: str = ""
 
 
 def standing_line(card: GoldCard) -> str:
     """Where the gold set stands with the expert, as a sentence; empty for a set that has no rows to
-    approve."""
+    approve, and no labels by machines."""
     share = card.approved_share
     if share is None:
-        return ""
+        return card.note
     approved = round(share * card.queries)
     stands = standing(approved, card.queries)
     return f"{stands}: {approved} of {card.queries} rows approved ({share:.0%})"
+
+
+def machine_note(by_machine: int, judgments: int) -> str:
+    """What every figure has to say where people have not judged; empty where they have."""
+    if not by_machine:
+        return ""
+    if by_machine >= judgments:
+        return "provisional: labelled by machines, no person has judged"
+    return f"provisional: {by_machine:,} of {judgments:,} labels rest on machines alone"
 
 
 class Latency(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from assay.core.fingerprints import gold_fingerprint
-from assay.core.results import GoldCard, Latency, MeasureLine
+from assay.core.results import GoldCard, Latency, MeasureLine, machine_note
 from assay.core.types import GoldSet, Run, standing
 from assay.evaluation.measures import MEASURES, parse_measure, result_key
 
@@ -57,16 +57,26 @@ def measure_lines(names: Sequence[str]) -> list[MeasureLine]:
 
 def gold_card(gold: GoldSet) -> GoldCard:
     approved, total = gold.approved_rows, len(gold.queries)
+    by_machine = gold.labelling.by_machine if gold.labelling is not None else 0
     return GoldCard(
         name=gold.name,
         version=gold.version,
         rubric=gold.rubric,
-        status=standing(approved, total) if gold.from_logs else gold.status,
+        status=_status(gold, approved, total, by_machine),
         approved_share=approved / total if gold.from_logs else None,
         queries=total,
         judgments=gold.judgments.height,
         fingerprint=gold_fingerprint(gold),
+        by_machine=by_machine,
+        note=machine_note(by_machine, gold.judgments.height),
     )
+
+
+def _status(gold: GoldSet, approved: int, total: int, by_machine: int) -> str:
+    """Whatever a set says of itself, labels by machines are provisional."""
+    if gold.from_logs:
+        return standing(approved, total)
+    return "provisional" if by_machine else gold.status
 
 
 def latency(run: Run) -> Latency | None:

@@ -55,12 +55,17 @@ class Sentences:
     # ── the gold set ──────────────────────────────────────────────────────────────────────────────
 
     def standing(self, card: GoldCard) -> str:
-        """Where the gold set stands with the expert; empty for a set without rows to approve."""
+        """Where the gold set stands with the expert; empty for a set without rows to approve, and
+        without labels by machines."""
         share = card.approved_share
-        if share is None:
-            return ""
         if self.words.is_english:
             return standing_line(card)
+        if share is None:
+            whole = card.by_machine >= card.judgments
+            key = "standing_machines" if whole else "standing_machines_partly"
+            counts = {"n": card.by_machine, "labels": card.judgments}
+            numbers = {name: self.numbers.whole(count) for name, count in counts.items()}
+            return self.words(key, **numbers) if card.by_machine else ""
         approved = round(share * card.queries)
         stands = self.words.named("standings", standing(approved, card.queries))
         text = self.numbers.percent(share, 0)
