@@ -71,6 +71,8 @@ ONE_TABLE = "one table of golden figures: the terminal's lacked false_abstention
 ONE_REPORT = "one report: every format in every language"
 ONE_READER = "one reader of sections: corpora are imported and their citations read anew"
 
+WHO_JUDGED = "the receipt says how many labels rest on machines alone"
+
 ALLOWED = [
     # The versions of the importers and of reading citations.
     Allowed(
@@ -106,6 +108,13 @@ ALLOWED = [
     Allowed("report-en-fi-md", "terminal", ONE_REPORT, r"^exit code 2$", "exit code 0"),
     Allowed("report-en-fi-md", "terminal", ONE_REPORT, before=r"^(error: |  The Markdown )"),
     Allowed("report-en-fi-md", "terminal", ONE_REPORT, after=r"^report written to refused.md$"),
+    Allowed(
+        "report-*-html",
+        "*.html",
+        WHO_JUDGED,
+        r'("judgments": \d+, "fingerprint": "\w*")',
+        r'\1, "by_machine": 0, "note": ""',
+    ),
 ]
 
 
