@@ -87,15 +87,15 @@ class _Asked:
     def __init__(self, query: str, language: str) -> None:
         self.language = language
         self._analyzer: Analyzer = analyzer(language)
-        self._lemmas = {self._analyzer.lemma(word) for word in self._analyzer.words(query)}
-        self._folded = {lemma: fold(lemma) for lemma in self._lemmas}
+        words = dict.fromkeys(self._analyzer.words(query))
+        self._folded = {self._analyzer.lemma(word): fold(word) for word in words}
         self.held = cache(self._held)
 
     def _held(self, word: str) -> str:
         """The lemma of the query, or nothing."""
         for part in self._analyzer.words(word):
             lemma = self._analyzer.lemma(part)
-            if lemma in self._lemmas:
+            if lemma in self._folded:
                 return lemma
             if self.language == "en":  # the stem is enough
                 continue

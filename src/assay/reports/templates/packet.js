@@ -96,10 +96,22 @@ function fill(element, text, words) {
   return element;
 }
 
+/* Scans break their lines where the paper ended: a long line goes on in the next, unless that begins
+   a paragraph or an item. */
+function flow(text) {
+  const lines = text.split(/\r?\n/);
+  return lines.map((line, i) => {
+    const next = lines[i + 1];
+    if (next === undefined) return line;
+    const goesOn = line.trim().length >= 60 && next.trim() && !/^\s*(?:\d{1,2}[.)]|\(\w{1,2}\)|[-•*])\s/.test(next);
+    return line + (goesOn ? " " : "\n");
+  }).join("");
+}
+
 function part(heading, texts, words, kind = "") {
   if (!texts.length) return [];
   return [make("h3", heading), ...texts.map(text => {
-    const block = fill(make("p", undefined, kind), text, words);
+    const block = fill(make("p", undefined, kind), flow(text), words);
     block.dir = "auto";
     return block;
   })];
@@ -133,7 +145,7 @@ function showFull(open) {
   byId("open-full").setAttribute("aria-expanded", String(open));
   byId("open-full").replaceChildren(
     open ? "Hide the full text " : `Full text, ${paper.length.toLocaleString("en")} words `, make("kbd", "f"));
-  if (open) fill(byId("full"), JSON.parse(byId("text-" + row.document).textContent), new Set(row.words));
+  if (open) fill(byId("full"), flow(JSON.parse(byId("text-" + row.document).textContent)), new Set(row.words));
   else byId("full").replaceChildren();
 }
 
@@ -185,7 +197,7 @@ function showQueries() {
   [...byId("queries").children].forEach((button, query) => {
     const mine = ofQuery(query), done = mine.filter(i => isDone(votes[i])).length;
     button.setAttribute("aria-current", String(query === current));
-    button.querySelector(".small").textContent = `${queries[query].type.replaceAll("_", " ")} ${done} of ${mine.length}`.trim();
+    button.querySelector(".small").textContent = [queries[query].type.replaceAll("_", " "), `${done} of ${mine.length}`].filter(Boolean).join(" · ");
     button.querySelector("progress").value = done / mine.length;
   });
 }
@@ -328,7 +340,7 @@ function closeSide() {
 // ── keys ─────────────────────────────────────────────────────────────────────────────────────────
 
 const KEYS = {
-  j: ["next", () => go(place + 1)], k: ["previous", () => go(place - 1)],
+  j: ["next; so does →", () => go(place + 1)], k: ["previous; so does ←", () => go(place - 1)],
   n: ["next that is not judged; so does Enter", goToNext],
   u: ["unsure: somebody else is asked too", () => give("unsure")],
   x: ["clear the grade", clear],
