@@ -30,7 +30,7 @@ BARE = re.compile(r"\W+")
 
 # A word as the page marks it, with vowel points and inner quotes: תב"ע, official's. The page has
 # the same pattern.
-_LETTERS = r"(?:[^\W_]|[\u0300-\u036f\u0591-\u05c7])+"
+_LETTERS = r"[\w\u0300-\u036f\u0591-\u05c7]+"
 WORD = re.compile(rf"{_LETTERS}(?:[\"'״׳’]{_LETTERS})*")
 _END = re.compile(r"(?<=[.?!;:])\s+|\n\s*\n")
 
@@ -47,6 +47,7 @@ class _Sentence(msgspec.Struct, frozen=True):
     text: str
     length: int  # in words
     held: frozenset[str]  # of the query
+    forms: frozenset[str]  # in which they stand here
 
 
 class _Run(msgspec.Struct, frozen=True):
@@ -72,9 +73,10 @@ def passages(query: str, document: Document, *, shown: Sequence[str] = ()) -> Pa
     texts = _best(unseen)
     if not texts and not any(shown):
         texts = _opening(sentences)
-    places = [document.title, *shown, text]
-    words = {word.lower() for place in places for word in WORD.findall(place)}
-    return Passages(texts=texts, words=tuple(sorted(word for word in words if asked.held(word))))
+    words = {word for place in (document.title, *shown) for word in _words(place)}
+    forms = {word for word in words if asked.held(word)}
+    forms.update(*(sentence.forms for sentence in sentences))
+    return Passages(texts=texts, words=tuple(sorted(forms)))
 
 
 # ── the words of the query ────────────────────────────────────────────────────────────────────────
@@ -123,8 +125,12 @@ def _sentences(text: str) -> Iterable[str]:
 
 
 def _sentence(text: str, asked: _Asked) -> _Sentence:
-    held = {asked.held(word.lower()) for word in WORD.findall(text)} - {""}
-    return _Sentence(text, len(text.split()), frozenset(held))
+    forms = {word: held for word in set(_words(text)) if (held := asked.held(word))}
+    return _Sentence(text, len(text.split()), frozenset(forms.values()), frozenset(forms))
+
+
+def _words(text: str) -> list[str]:
+    return WORD.findall(text.lower())
 
 
 def _best(sentences: Sequence[_Sentence]) -> tuple[str, ...]:

@@ -354,7 +354,9 @@ const OTHER_NAMES = { ArrowRight: "j", ArrowLeft: "k", Enter: "n" };
 
 function toggleFull() {
   showFull(byId("full").hidden);
-  if (!byId("full").hidden) byId("open-full").scrollIntoView({ block: "start" });
+  if (byId("full").hidden) return;
+  const under = Math.max(document.querySelector(".query").getBoundingClientRect().bottom, 0);
+  scrollBy({ top: byId("open-full").getBoundingClientRect().top - under - 12, behavior: "instant" });
 }
 
 /* The letter on the key, also where the keyboard writes another script. */
