@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assay.cli import gold_making, review
 from assay.cli.options import StoreUrl, opened
 from assay.cli.output import Json, emit, say
-from assay.cli.review import GOLD_COMMANDS
 from assay.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -223,5 +223,5 @@ def perturb(
     say(f"{variants} variants{asked} written to {output}")
 
 
-for expert_command in GOLD_COMMANDS:
-    app.command()(expert_command)
+for command in (*review.GOLD_COMMANDS, *gold_making.GOLD_COMMANDS):
+    app.command()(command)
