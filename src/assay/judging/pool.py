@@ -96,8 +96,12 @@ def read_pool(dataset: Path) -> Pool | None:
 
 
 def write_pool(dataset: Path, pool: Pool) -> None:
-    content = msgspec.json.format(msgspec.json.encode(pool), indent=1)
-    write_atomic(pool_path(dataset), content + b"\n")
+    """A pair a line, so that a difference shows what was asked for and nothing more."""
+    head = msgspec.json.encode(msgspec.structs.replace(pool, pairs=()))
+    rows = b",\n".join(b"  " + msgspec.json.encode(pair) for pair in pool.pairs)
+    pairs = b"[\n" + rows + b"\n ]" if rows else b"[]"
+    content = msgspec.json.format(head, indent=1).removesuffix(b"[]\n}") + pairs + b"\n}\n"
+    write_atomic(pool_path(dataset), content)
 
 
 # ── what goes in ──────────────────────────────────────────────────────────────────────────────────

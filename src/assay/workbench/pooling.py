@@ -213,13 +213,19 @@ def _top(system: _System, gold: GoldSet, request: PoolRequest, progress: Progres
         with stdout_to_stderr():
             engine = open_engine(system.choice or EngineChoice(), say)
             run = run_engine(engine, gold.queries, top_k=request.depth, progress=progress)
-    for query_id, error in run.queries.select("query_id", "error").iter_rows():
+    for query_id, error in _errors(run):
         if error and query_id in gold.query_ids:
             raise EngineError(
                 f"{system.name} failed on query {query_id!r}: {error}\n"
                 "  Nothing was written: a pool without it would be unfair to it."
             )
     return {query_id: run.doc_ids(query_id)[: request.depth] for query_id in gold.query_ids}
+
+
+def _errors(run: Run) -> list[tuple[str, str | None]]:
+    if "error" not in run.queries.columns:
+        return []
+    return run.queries.select("query_id", "error").rows()
 
 
 def _check_run(run: Run, gold: GoldSet, system: _System, depth: int, say: Say) -> None:
