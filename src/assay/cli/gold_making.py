@@ -26,6 +26,35 @@ Corpus = Annotated[
 ]
 
 
+Pooled = Annotated[list[Path], typer.Argument(help="The gold set; nothing in it need be judged.")]
+Engines = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="An indexed corpus, bm25 or random (with --corpus), or an engine of assay.toml; "
+        "repeat for more."
+    ),
+]
+Runs = Annotated[
+    list[Path] | None,
+    typer.Option(help="Saved results: results JSON, TREC run or BEIR JSON; repeat for more."),
+]
+Modules = Annotated[
+    list[str] | None,
+    typer.Option(help="Your engine: path.to.module, module:Class or file.py; repeat for more."),
+]
+Cited = Annotated[bool, typer.Option(help="Also what the documents on top cite, or are cited by.")]
+Depth = Annotated[int, typer.Option(min=1, help="How deep to look into each system.")]
+Judges = Annotated[str, typer.Option(help="Deal the pairs to these, as in anna,bertil.")]
+Overlap = Annotated[
+    float | None, typer.Option(help="The share that two judges get, 0 to 1.", show_default="0")
+]
+Seed = Annotated[int | None, typer.Option(help="Draws the order and the deal.", show_default="0")]
+Pairs = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Write what waits as .csv or .json.")
+]
+Queued = Annotated[bool, typer.Option("--queue", help="Put what waits in the review queue.")]
+
+
 def init(
     file: Annotated[Path, typer.Argument(help="The set to make, a .json.")],
     rubric: Annotated[str, typer.Option(help="By which it is judged: a name or a file.")],
@@ -69,9 +98,8 @@ def _queries(source: str, limit: int, store: str) -> list[Found]:
 
 def _tell(made: Made, *, json: bool) -> None:
     from assay.core.types import counted
-    from assay.reports import listing
 
-    emit(made, lambda: listing.key_values(made), json=json)
+    emit(made, lambda: " ".join(made.added) or "no queries", json=json)
     if made.queries:
         say(f"{made.gold}: {counted(made.queries, 'query')}; next: assay gold pool {made.gold} …")
     else:
@@ -130,41 +158,18 @@ def _refuse_foreign(given: Mapping[str, object], owner: str) -> None:
 
 
 def pool(
-    dataset: Annotated[
-        list[Path], typer.Argument(help="The gold set; nothing in it need be judged.")
-    ],
-    engine: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="An indexed corpus, bm25 or random (with --corpus), or an engine of assay.toml; "
-            "repeat for more."
-        ),
-    ] = None,
-    run: Annotated[
-        list[Path] | None,
-        typer.Option(help="Saved results: results JSON, TREC run or BEIR JSON; repeat for more."),
-    ] = None,
-    search_module: Annotated[
-        list[str] | None,
-        typer.Option(help="Your engine: path.to.module, module:Class or file.py; repeat for more."),
-    ] = None,
+    dataset: Pooled,
+    engine: Engines = None,
+    run: Runs = None,
+    search_module: Modules = None,
     corpus: Corpus = None,
-    citations: Annotated[
-        bool, typer.Option(help="Also what the documents on top cite, or are cited by.")
-    ] = False,
-    depth: Annotated[int, typer.Option(min=1, help="How deep to look into each system.")] = 10,
-    judges: Annotated[str, typer.Option(help="Deal the pairs to these, as in anna,bertil.")] = "",
-    overlap: Annotated[
-        float | None,
-        typer.Option(help="The share that two judges get, from 0 to 1.", show_default="0"),
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(help="Draws the order and the deal.", show_default="0")
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write what waits as .csv or .json.")
-    ] = None,
-    queue: Annotated[bool, typer.Option(help="Put what waits in the review queue.")] = False,
+    citations: Cited = False,
+    depth: Depth = 10,
+    judges: Judges = "",
+    overlap: Overlap = None,
+    seed: Seed = None,
+    output: Pairs = None,
+    queue: Queued = False,
     store: StoreUrl = "",
     json: Json = False,
 ) -> None:

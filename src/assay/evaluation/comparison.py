@@ -203,7 +203,7 @@ def _questions(results: Results) -> list[Entry]:
 
 
 def _nothing_in_common(base: Results, message: str) -> InputError:
-    if base.receipt.gold.judgments or isinstance(base, GoldenResults):
+    if base.receipt.gold.judgments or not isinstance(base, GradedResults):
         return InputError(message)
     return InputError(
         f"{message}: nothing is judged yet",

@@ -73,7 +73,7 @@ class Pooled(msgspec.Struct, frozen=True, kw_only=True):
 
     gold: str
     pool: str
-    systems: tuple[str, ...]
+    systems: list[str]
     depth: int
     found: int
     judged: int
@@ -81,7 +81,7 @@ class Pooled(msgspec.Struct, frozen=True, kw_only=True):
     waiting: int
     by_judge: dict[str, int]
     by_two: int
-    pairs: tuple[PooledPair, ...]
+    pairs: list[PooledPair]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -361,7 +361,7 @@ def _kept(
         same_share=before is None or before.overlap == pool.overlap,
     )
     pool = with_second_judges(pool, votes)
-    left = tuple(waiting(pool, gold, votes, counts))
+    left = waiting(pool, gold, votes, counts)
     write_pool(request.dataset, pool)
     if request.output is not None:
         write_pairs(left, gold, request.output)
@@ -369,7 +369,7 @@ def _kept(
     return Pooled(
         gold=str(request.dataset),
         pool=str(pool_path(request.dataset)),
-        systems=pool.systems,
+        systems=list(pool.systems),
         depth=pool.depth,
         found=len(found),
         judged=len(judged & found.keys()),

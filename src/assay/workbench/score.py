@@ -21,7 +21,6 @@ from assay.core.fingerprints import git_state, versions
 from assay.core.results import (
     Gate,
     GoldenResults,
-    GradedResults,
     InputFile,
     Results,
     Verdict,
