@@ -140,7 +140,7 @@ def _pool(dataset: Path) -> Pool:
         raise InputError(
             "nothing is asked of judges yet",
             where=str(pool_path(dataset)),
-            hint=f"Pool first: assay gold pool {dataset} --engine bm25 --depth 10.",
+            hint=f"Pool first: assay gold pool {dataset} --engine bm25 --corpus NAME.",
         )
     return pool
 
