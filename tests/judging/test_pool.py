@@ -1,56 +1,285 @@
-"""`assay gold pool`: what several runs found and nobody has judged."""
+"""`assay gold pool`: what several systems put on top, dealt to judges without a trace of who found
+it."""
 
 from __future__ import annotations
 
 import csv
 import json
+from collections import Counter
 from pathlib import Path
 
+import pytest
+
+from assay.core.types import Vote
+from assay.judging.pool import Pool, PooledPair, read_pool, with_second_judges
+from assay.judging.votes import append, votes_path
 from assay.workbench.opening import open_service
 from assay.workbench.review import queue
 from command_line import Assay
 
-GOLD = '{"id":"g001","query":"gift limits","relevant_case_law_ids":["a"],"source":"chair"}\n'
+SET = Path("set.json")
+DOCUMENTS = {f"d{number}": f"gift limits and honoraria {number}" for number in range(12)}
 
 
-def scored(assay_cli: Assay, name: str, *ids: str, gold: str = "gold-set.jsonl") -> str:
-    run = "".join(
-        f"g001 Q0 {id} {rank} {10 - rank} {name}\n" for rank, id in enumerate(ids, start=1)
+def make_set(queries: int = 3, **judged: int) -> None:
+    """q1 is judged as given; the others are not."""
+    rows = [
+        {"id": f"q{n}", "text": f"gift limits {n}", "relevance_judgments": []}
+        for n in range(1, queries + 1)
+    ]
+    rows[0]["relevance_judgments"] = [
+        {"opinion_id": doc_id, "score": score} for doc_id, score in judged.items()
+    ]
+    SET.write_text(json.dumps({"queries": rows}))
+    lines = [json.dumps({"id": id, "text": text}) for id, text in DOCUMENTS.items()]
+    Path("corpus.jsonl").write_text("\n".join(lines))
+
+
+def make_run(name: str, *ids: str, queries: int = 3) -> str:
+    Path(name).write_text(
+        "".join(
+            f"q{query} Q0 {id} {rank} {10 - rank} {name}\n"
+            for query in range(1, queries + 1)
+            for rank, id in enumerate(ids, start=1)
+        )
     )
-    Path(f"{name}.trec").write_text(run)
+    return name
+
+
+def vote(doc_id: str, judge: str, grade: int | None = 1, query_id: str = "q1") -> Vote:
+    name = f"{query_id} {doc_id} {judge}"
+    return Vote(
+        id=name,
+        query_id=query_id,
+        doc_id=doc_id,
+        grade=grade,
+        judge=judge,
+        kind="human",
+        at="2026-05-01T10:00:00Z",
+    )
+
+
+def kept() -> Pool:
+    pool = read_pool(SET)
+    assert pool is not None
+    return pool
+
+
+def test_engines_and_runs_of_any_format_are_pooled_on_a_set_without_judgments(
+    assay_cli: Assay,
+) -> None:
+    make_set()
+    Path("beir.json").write_text(json.dumps({f"q{n}": {"d7": 2.0, "d8": 1.0} for n in (1, 2, 3)}))
+    scored = ("score", "--dataset", SET, "--run", make_run("one.trec", "d9"), "-o", "one.json")
+    assert assay_cli(*scored).code == 0
+    Path("mine.py").write_text("def search(query, top_k):\n    return ['d10', 'd11'][:top_k]\n")
+    engines = ("--engine", "bm25", "--engine", "random", "--search-module", "mine.py")
+    runs = ("--run", make_run("two.trec", "d5", "d6"), "--run", "beir.json", "--run", "one.json")
     done = assay_cli(
-        "score", "--dataset", gold, "--run", f"{name}.trec", "--output", f"{name}.json"
+        "gold", "pool", SET, *engines, *runs, "--corpus", "corpus.jsonl", "--depth", 2, "--json"
     )
     assert done.code == 0, done.err
-    return f"{name}.json"
+    pool = kept()
+    assert set(pool.systems) == {"bm25", "random", "mine.py", "two", "beir", "one"}
+    assert (pool.depth, pool.corpus) == (2, "corpus.jsonl") and pool.corpus_fingerprint
+    assert pool.keys >= {(f"q{n}", f"d{doc}") for n in (1, 2, 3) for doc in (5, 6, 7, 8, 9, 10, 11)}
+    assert done.json["new"] == done.json["waiting"] == len(pool.pairs)
 
 
-def test_the_top_of_all_runs_without_what_is_judged(assay_cli: Assay) -> None:
-    Path("gold-set.jsonl").write_text(GOLD)
-    files = [scored(assay_cli, "one", "d", "a", "b", "z"), scored(assay_cli, "two", "c", "b", "a")]
-    done = assay_cli("gold", "pool", *files, "--depth", 3, "--output", "pairs.csv", "--json")
-    assert done.code == 0, done.err
-    assert [(pair["doc_id"], pair["runs"]) for pair in done.json["pairs"]] == [
-        ("b", 2),
-        ("c", 1),
-        ("d", 1),
-    ]
+def test_the_file_tells_nothing_of_who_found_what(assay_cli: Assay) -> None:
+    make_set()
+    runs = ("--run", make_run("a.trec", *DOCUMENTS), "--run", make_run("b.trec", "d3", "d1"))
+    assert assay_cli("gold", "pool", SET, *runs, "--output", "pairs.csv").code == 0
+    pairs = json.loads(Path("set.pool.json").read_text())["pairs"]
+    assert {key for pair in pairs for key in pair} == {"query_id", "doc_id", "judges"}
     rows = list(csv.DictReader(Path("pairs.csv").read_text().splitlines()))
-    assert [(row["query_id"], row["doc_id"], row["grade"], row["source"]) for row in rows] == [
-        ("g001", id, "", "gold pool") for id in "bcd"
-    ]
-    queued = [
-        assay_cli("gold", "pool", *files, "--depth", 3, "--queue", "gold-set.jsonl").err
-        for _ in range(2)
-    ]
-    assert [said.split()[0] for said in queued] == ["3", "0"]
+    assert set(rows[0]) == {"query_id", "query", "doc_id", "judge", "grade", "rationale", "source"}
+    assert {row["source"] for row in rows} == {"gold pool"}
+    queries = [pair["query_id"] for pair in pairs]
+    assert len(queries) - len(set(queries)) == sum(
+        here == there for here, there in zip(queries, queries[1:], strict=False)
+    )  # those of one query stand together
+    orders = {
+        tuple(pair["doc_id"] for pair in pairs if pair["query_id"] == query) for query in queries
+    }
+    assert len(orders) == 3 and tuple(DOCUMENTS)[:10] not in orders
+    first = Path("set.pool.json").read_bytes()
+    Path("set.pool.json").unlink()
+    assert assay_cli("gold", "pool", SET, *runs).code == 0
+    assert Path("set.pool.json").read_bytes() == first
+    Path("set.pool.json").unlink()
+    assert assay_cli("gold", "pool", SET, *runs, "--seed", 7).code == 0
+    assert [pair.doc_id for pair in kept().pairs] != [pair["doc_id"] for pair in pairs]
+
+
+def test_judges_are_dealt_equal_loads_and_the_share_of_doubles(assay_cli: Assay) -> None:
+    make_set(queries=10)
+    run = make_run("a.trec", *DOCUMENTS, queries=10)
+    deal = ("--judges", "anna,bertil,cilla", "--overlap", 0.2)
+    done = assay_cli("gold", "pool", SET, "--run", run, *deal, "-o", "pairs.json", "--json")
+    assert done.code == 0, done.err
+    assert (done.json["waiting"], done.json["by_two"]) == (100, 20)
+    assert set(done.json["by_judge"].values()) == {40}
+    doubles = Counter(pair.query_id for pair in kept().pairs if len(pair.judges) == 2)
+    assert set(doubles.values()) == {2} and len(doubles) == 10
+    rows = json.loads(Path("pairs.json").read_text())
+    assert len(rows) == 120 and len({tuple(row.values()) for row in rows}) == 120
+    Path("set.pool.json").unlink()
+    everything = ("--judges", "anna,bertil", "--overlap", 1)
+    assert assay_cli("gold", "pool", SET, "--run", run, *everything, "--json").json["by_two"] == 100
+
+
+def test_pooling_again_adds_what_is_new_and_keeps_who_was_asked(assay_cli: Assay) -> None:
+    make_set(d0=2)
+    deal = ("--judges", "anna,bertil", "--overlap", 0.5, "--depth", 4)
+    run = make_run("a.trec", "d0", "d1", "d2", "d3")
+    done = assay_cli("gold", "pool", SET, "--run", run, *deal, "--json")
+    assert (done.json["found"], done.json["judged"], done.json["new"]) == (12, 1, 11)
+    before = {pair.key: pair.judges for pair in kept().pairs}
+    first = next(pair for pair in kept().pairs if len(pair.judges) == 1)
+    append(votes_path(SET), [vote(first.doc_id, first.judges[0], query_id=first.query_id)])
+    run = make_run("b.trec", "d3", "d4", "d5")
+    done = assay_cli("gold", "pool", SET, "--run", run, "--depth", 2, "-o", "left.csv", "--json")
+    assert done.json["new"] == 3  # d4 on three queries; d5 is deeper
+    after = {pair.key: pair.judges for pair in kept().pairs}
+    assert {key: after[key] for key in before} == before
+    assert sum(len(judges) == 2 for judges in after.values()) == 7  # half of 14
+    assert (kept().systems, kept().depth) == (("a", "b"), 2)
+    left = {(row["query_id"], row["doc_id"]) for row in csv.DictReader(open("left.csv"))}
+    assert left == after.keys() - {first.key}
+    again = assay_cli("gold", "pool", SET, "--run", run, "--depth", 2, "--json")
+    assert again.json["new"] == 0 and {p.key: p.judges for p in kept().pairs} == after
+
+
+def test_what_nobody_was_asked_for_is_dealt_when_judges_are_named(assay_cli: Assay) -> None:
+    make_set()
+    run = make_run("a.trec", "d1", "d2")
+    assert assay_cli("gold", "pool", SET, "--run", run).code == 0
+    assert {pair.judges for pair in kept().pairs} == {()}
+    done = assay_cli("gold", "pool", SET, "--run", run, "--judges", "anna,bertil", "--json")
+    assert (done.json["new"], done.json["by_judge"]) == (0, {"anna": 3, "bertil": 3})
+
+
+def test_a_pair_for_two_waits_for_the_second(assay_cli: Assay) -> None:
+    make_set(queries=1)
+    run = make_run("a.trec", "d1", queries=1)
+    pool = ("gold", "pool", SET, "--run", run, "--judges", "anna,bertil", "--overlap", 1, "--json")
+    assert assay_cli(*pool).json["by_judge"] == {"anna": 1, "bertil": 1}
+    append(votes_path(SET), [vote("d1", "anna")])
+    assert assay_cli(*pool).json["by_judge"] == {"bertil": 1}
+    append(votes_path(SET), [vote("d1", "bertil")])
+    done = assay_cli(*pool)
+    assert (done.json["waiting"], "is judged" in done.err) == (0, True)
+
+
+def test_a_machine_s_vote_takes_nothing_from_people(assay_cli: Assay) -> None:
+    make_set(queries=1)
+    machine = vote("d1", "model")
+    append(votes_path(SET), [Vote(**{**_fields(machine), "kind": "machine"})])
+    done = assay_cli("gold", "pool", SET, "--run", make_run("a.trec", "d1", queries=1), "--json")
+    assert (done.json["judged"], done.json["waiting"]) == (0, 1)
+
+
+def _fields(given: Vote) -> dict[str, object]:
+    return {name: getattr(given, name) for name in given.__struct_fields__}
+
+
+def test_who_is_unsure_makes_a_second_judge_be_asked() -> None:
+    pairs = tuple(PooledPair(query_id="q1", doc_id=id, judges=("anna",)) for id in ("d1", "d2"))
+    pool = Pool(judges=("anna", "bertil"), pairs=pairs)
+    votes = [vote("d1", "anna", None), vote("d2", "anna", 1)]
+    asked = with_second_judges(pool, votes)
+    assert [pair.judges for pair in asked.pairs] == [("anna", "bertil"), ("anna",)]
+    assert with_second_judges(asked, votes) == asked
+
+
+def test_the_review_queue_takes_what_waits(assay_cli: Assay) -> None:
+    make_set(queries=1, d1=1)
+    run = make_run("a.trec", "d1", "d2", "d3", queries=1)
+    said = [assay_cli("gold", "pool", SET, "--run", run, "--queue").err for _ in range(2)]
+    assert [line.split()[0] for line in said] == ["2", "0"]
     with open_service() as service:
-        assert {item.doc_ids for item in queue(service).items} == {("b",), ("c",), ("d",)}
+        assert {item.doc_ids for item in queue(service).items} == {("d2",), ("d3",)}
 
 
-def test_runs_on_different_gold_sets_are_not_pooled(assay_cli: Assay) -> None:
-    Path("gold-set.jsonl").write_text(GOLD)
-    Path("other.jsonl").write_text(json.dumps(json.loads(GOLD) | {"relevant_case_law_ids": ["x"]}))
-    files = [scored(assay_cli, "one", "a"), scored(assay_cli, "two", "b", gold="other.jsonl")]
-    done = assay_cli("gold", "pool", *files)
-    assert (done.code, "different gold sets" in done.err) == (2, True)
+def test_configured_engines_are_asked_by_name(assay_cli: Assay) -> None:
+    make_set()
+    make_run("a.trec", "d1")
+    Path("assay.toml").write_text(
+        '[gold.mine]\npath = "set.json"\n[engines.saved]\nrun = "a.trec"\n'
+        '[engines.ours]\nengine = "bm25"\ncorpus = "corpus.jsonl"\n'
+    )
+    done = assay_cli("gold", "pool", SET, "--engine", "saved", "--engine", "ours", "--depth", 3)
+    assert done.code == 0, done.err
+    assert kept().systems == ("saved", "ours") and ("q1", "d1") in kept().keys
+
+
+# ── what is refused ───────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_call_that_fails_stops_everything(assay_cli: Assay) -> None:
+    make_set()
+    Path("mine.py").write_text(
+        "def search(query, top_k):\n    if query.endswith('2'):\n        raise OSError('gone')\n"
+        "    return ['d1']\n"
+    )
+    done = assay_cli(
+        "gold", "pool", SET, "--search-module", "mine.py", "--run", make_run("a.trec", "d1")
+    )
+    assert done.code == 4
+    assert "mine.py" in done.err and "'q2'" in done.err and "gone" in done.err
+    assert not Path("set.pool.json").exists()
+
+
+def test_documents_that_nobody_can_read_are_left_out(assay_cli: Assay) -> None:
+    make_set()
+    run = make_run("a.trec", "d1", "elsewhere")
+    done = assay_cli("gold", "pool", SET, "--run", run, "--corpus", "corpus.jsonl")
+    assert "3 hits of a" in done.err and {pair.doc_id for pair in kept().pairs} == {"d1"}
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("one.json", "two.json"), "--run one.json"),
+        (("set.json", "set.json", "--run", "a.trec"), "one gold set"),
+        (("set.json",), "nothing to pool"),
+        (("set.json", "--run", "other.trec"), "none of the set's queries"),
+        (("set.json", "--run", "a.trec", "--overlap", "0.2"), "two judges"),
+        (("set.json", "--run", "a.trec", "--judges", "anna", "--overlap", "1"), "two judges"),
+        (("set.json", "--run", "a.trec", "--judges", "a,b,a"), "name of their own"),
+        (("set.json", "--run", "a.trec", "--judges", "a,b", "--overlap", "20"), "share"),
+        (("set.json", "--run", "a.trec", "-o", "pairs.xlsx"), ".csv or .json"),
+        (("set.json", "--run", "a.trec", "-o", "set.json"), "overwrite"),
+        (("set.json", "--run", "a.trec", "--citations"), "--corpus NAME"),
+        (("set.json", "--engine", "nothing"), "unknown engine"),
+        (("set.json", "--run", "a.trec", "--corpus", "gone"), "no corpus 'gone'"),
+    ],
+)
+def test_what_cannot_be_pooled(args: tuple[str, ...], said: str, assay_cli: Assay) -> None:
+    make_set()
+    make_run("a.trec", "d1")
+    Path("other.trec").write_text("z Q0 d1 1 1 other\n")
+    for name in ("one.json", "two.json"):
+        Path(name).write_text('{"per_query": []}')
+    done = assay_cli("gold", "pool", *args)
+    assert (done.code, said in done.err) == (2, True), done.err
+    assert not Path("set.pool.json").exists()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"format": 1, "pairs": [',
+        '{"format": 2}',
+        '{"pairs": [{"query_id": "q1"}]}',
+        '{"pairs": [{"query_id": "q1", "doc_id": "d1"}, {"query_id": "q1", "doc_id": "d1"}]}',
+        '{"pairs": [{"query_id": "q1", "doc_id": "d1", "judges": ["a", "a"]}]}',
+    ],
+)
+def test_a_pool_that_was_damaged_is_not_written_over(content: str, assay_cli: Assay) -> None:
+    make_set()
+    Path("set.pool.json").write_text(content)
+    done = assay_cli("gold", "pool", SET, "--run", make_run("a.trec", "d1"))
+    assert (done.code, "set.pool.json" in done.err) == (2, True)
+    assert Path("set.pool.json").read_text() == content

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli import gold_votes
+from assay.cli import gold_making, gold_packet, gold_votes, review
 from assay.cli.options import StoreUrl
 from assay.cli.output import Json, emit, say
-from assay.cli.review import GOLD_COMMANDS
 
 if TYPE_CHECKING:
     from assay.core.results import Pair
@@ -179,5 +178,10 @@ def perturb(
     say(f"{variants} variants{asked} written to {output}")
 
 
-for command in (*GOLD_COMMANDS, *gold_votes.GOLD_COMMANDS):
+for command in (
+    *review.GOLD_COMMANDS,
+    *gold_making.GOLD_COMMANDS,
+    *gold_packet.GOLD_COMMANDS,
+    *gold_votes.GOLD_COMMANDS,
+):
     app.command()(command)

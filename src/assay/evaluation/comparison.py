@@ -103,7 +103,7 @@ def compare(results: Sequence[Results], names: Sequence[str], *, force: bool = F
     for other, name in zip(results[1:], names[1:], strict=True):
         both = _paired(_values(base, measures), _values(other, measures))
         if not both.ids:
-            raise InputError(f"{names[0]} and {name} have no scored query in common")
+            raise _nothing_in_common(base, f"{names[0]} and {name} have no scored query in common")
         if len(both.ids) < max(len(_questions(base)), len(_questions(other))):
             warnings.append(
                 f"{name}: compared on {counted(len(both.ids), 'query')} that both have scored"
@@ -200,6 +200,15 @@ def _questions(results: Results) -> list[Entry]:
     """The queries without perturbed variants of others among them."""
     known = {entry.query_id for entry in results.per_query}
     return [entry for entry in results.per_query if not is_variant(entry, known)]
+
+
+def _nothing_in_common(base: Results, message: str) -> InputError:
+    if base.receipt.gold.judgments or not isinstance(base, GradedResults):
+        return InputError(message)
+    return InputError(
+        f"{message}: nothing is judged yet",
+        hint="Have what they put on top judged: assay gold pool DATASET --run A.json --run B.json",
+    )
 
 
 def _values(results: Results, keys: Mapping[str, str]) -> dict[str, list[float]]:

@@ -84,6 +84,8 @@ def prepare(run: Run | Scored, gold: GoldSet | Qrels) -> Prepared:
         "n_missing": reasons.count(MISSING),
         "n_negative": reasons.count(NEGATIVE) + reasons.count(UNJUDGED_QUERY),
     }
+    if unjudged := reasons.count(UNJUDGED_QUERY):  # of the negative
+        states["n_unjudged"] = unjudged
     states |= {
         "n_failed": sum(query_id in errors for query_id in rows),
         "n_extra": len(order) - in_run,

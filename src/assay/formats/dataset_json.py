@@ -53,12 +53,7 @@ class _Judgment(msgspec.Struct):
 
 def read_gold(path: Path) -> GoldSet:
     dataset = expect(read_strict_json(path), dict, path, "$", "an object with taxonomy and queries")
-    taxonomy = {
-        topic_id: _read_topic(topic, path, f"$.taxonomy.{topic_id}")
-        for topic_id, topic in expect(
-            dataset.get("taxonomy", {}), dict, path, "$.taxonomy", "an object"
-        ).items()
-    }
+    taxonomy = _topics(dataset.get("taxonomy", {}), path, "$.taxonomy")
     queries: list[Query] = []
     judgments: list[Judgment] = []
     seen: set[str] = set()
@@ -74,8 +69,6 @@ def read_gold(path: Path) -> GoldSet:
         unique(query.id, seen, path, f"{at}.id", "query id")
         queries.append(query)
         judgments.extend(graded)
-    if not queries:
-        raise InputError("there are no queries", where=f"{path}: $.queries")
     for key in ("name", "version", "created_at", "description", "rubric", "status"):
         expect(dataset.get(key) or "", str, path, f"$.{key}", "a string")
     if dataset.get("status") not in (None, "", "provisional", "approved"):
@@ -97,6 +90,24 @@ def read_gold(path: Path) -> GoldSet:
         judgments=judgments_to_frame(judgments),
         extra={key: value for key, value in dataset.items() if key not in TOP_KEYS},
     )
+
+
+def read_taxonomy(path: Path) -> dict[str, Topic]:
+    """The topics of a taxonomy.json, or those of a whole set."""
+    content = expect(read_strict_json(path), dict, path, "$", "an object of topics")
+    inside = isinstance(content.get("taxonomy"), dict)
+    topics = _topics(content["taxonomy"], path, "$.taxonomy") if inside else None
+    topics = topics if topics is not None else _topics(content, path, "$")
+    if not topics:
+        raise InputError("there are no topics", where=f"{path}: $")
+    return topics
+
+
+def _topics(raw: Any, path: Path, at: str) -> dict[str, Topic]:
+    return {
+        topic_id: _read_topic(topic, path, f"{at}.{topic_id}")
+        for topic_id, topic in expect(raw, dict, path, at, "an object").items()
+    }
 
 
 def _read_topic(raw: Any, path: Path, at: str) -> Topic:
@@ -194,8 +205,7 @@ def _judgment_object(judgment: Judgment) -> JsonObject:
 def add_judgments(path: Path, judgments: Sequence[Judgment]) -> None:
     """Append judgments, or put one in the place of another on the same pair. Everything else stays
     as it is written, so that the difference shows what was judged and nothing more."""
-    text = decode(read_bytes(path), path)
-    dataset = json.loads(text)
+    text, dataset = _as_written(path)
     rows = {
         query["id"]: query.setdefault("relevance_judgments", []) for query in dataset["queries"]
     }
@@ -207,9 +217,39 @@ def add_judgments(path: Path, judgments: Sequence[Judgment]) -> None:
         ]
         place = places[0] if places else len(rows[judgment.query_id])
         rows[judgment.query_id][place : place + 1] = [_judgment_object(judgment)]
+    _write_again(path, text, dataset)
+
+
+def add_queries(path: Path, queries: Sequence[Query]) -> None:
+    """Append queries without judgments; everything else stays as it is written."""
+    text, dataset = _as_written(path)
+    dataset["queries"] += [_query_object(query, []) for query in queries]
+    _write_again(path, text, dataset)
+
+
+def _as_written(path: Path) -> tuple[str, Any]:
+    text = decode(read_bytes(path), path)
+    return text, json.loads(text)
+
+
+def _write_again(path: Path, text: str, dataset: object) -> None:
+    """With the indentation and the escapes that the file had."""
     indent = re.search(r"\n([ \t]+)", text)
     written = json.dumps(dataset, indent=indent[1] if indent else None, ensure_ascii="\\u" in text)
     write_atomic(path, written + text[len(text.rstrip()) :])
+
+
+def _query_object(query: Query, judgments: list[JsonObject]) -> JsonObject:
+    return {
+        "id": query.id,
+        "text": query.text,
+        "type": query.type,
+        "topic": query.topic,
+        "issue": query.issue,
+        "notes": query.notes,
+        **query.extra,
+        "relevance_judgments": judgments,
+    }
 
 
 def write_gold(gold: GoldSet, path: Path) -> list[Path]:
@@ -235,18 +275,6 @@ def write_gold(gold: GoldSet, path: Path) -> list[Path]:
     }
     dataset |= dict(gold.extra)
     dataset["taxonomy"] = {key: _topic_object(topic) for key, topic in gold.taxonomy.items()}
-    dataset["queries"] = [
-        {
-            "id": query.id,
-            "text": query.text,
-            "type": query.type,
-            "topic": query.topic,
-            "issue": query.issue,
-            "notes": query.notes,
-            **query.extra,
-            "relevance_judgments": graded[query.id],
-        }
-        for query in gold.queries
-    ]
+    dataset["queries"] = [_query_object(query, graded[query.id]) for query in gold.queries]
     write_atomic(path, msgspec.json.format(msgspec.json.encode(dataset), indent=2) + b"\n")
     return [path]

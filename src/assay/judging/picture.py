@@ -43,7 +43,7 @@ def picture_of(gold: GoldSet) -> GoldPicture:
         judged[judgment.query_id] += 1
         grades[judgment.grade] += 1
         with_rationale += bool(judgment.rationale.strip())
-    counts = sorted(judged.values())
+    counts = sorted(judged.values()) or [0]  # a set may have no queries yet
     topics: dict[str, Counter[str]] = {}
     for query in gold.queries:
         topics.setdefault(query.topic or query.category, Counter())[query.type] += 1

@@ -32,7 +32,8 @@ def _graded(entry: GradedEntry, lines: Sequence[MeasureLine]) -> RenderableType:
     deepest = max([line.cutoff or len(entry.grades) for line in lines], default=10)
     head = Text.assemble((entry.query_id, "bold"), "  ", entry.query_text)
     reason = [Text(entry.reason, style="yellow")] if entry.reason else []
-    judged = "judged for this query, best first: " + " ".join(map(str, entry.judged))
+    grades = " ".join(map(str, entry.judged)) or "nothing yet"
+    judged = f"judged for this query, best first: {grades}"
     sums = plain()
     for line in lines:
         value = entry.metrics.get(line.key)
@@ -40,7 +41,7 @@ def _graded(entry: GradedEntry, lines: Sequence[MeasureLine]) -> RenderableType:
             Text(line.measure, style="bold"),
             "=",
             "no value" if value is None else f"{value:.6f}",
-            _derivation(line, entry.grades, entry.judged),
+            _derivation(line, entry.grades, entry.judged) if entry.judged else "",
         )
     ranking = _ranking(entry, deepest)
     return Group(head, Text(), *reason, ranking, Text(), Text(judged, style="dim"), Text(), sums)
@@ -58,7 +59,8 @@ def _ranking(entry: GradedEntry, deepest: int) -> Table:
         gain = max(grade or 0, 0) * discount
         total += gain
         style = "dim" if not grade else "bold green" if grade >= 2 else "green"
-        figures = (f"{discount:.4f}", f"{gain:.4f}", f"{total:.4f}")
+        sums = (f"{gain:.4f}", f"{total:.4f}") if entry.judged else ("–", "–")
+        figures = (f"{discount:.4f}", *sums)
         shown = "unjudged" if grade is None else str(grade)
         table.add_row(str(rank), doc_id, shown, *figures, style=style)
     return table

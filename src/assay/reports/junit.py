@@ -47,6 +47,8 @@ def _add_query(suite: ElementTree.Element, line: QueryLine) -> None:
         case.set("time", f"{(line.latency_ms or 0) / 1000:.6f}")
     if line.error:
         ElementTree.SubElement(case, "error", message=_text(line.error))
+    elif line.outcome is None and all(value is None for value in line.values.values()):
+        ElementTree.SubElement(case, "skipped", message=_text(line.reason))
     elif line.outcome and not line.outcome.passed:
         ElementTree.SubElement(case, "failure", message=_text(line.reason))
 

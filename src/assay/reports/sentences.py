@@ -73,6 +73,10 @@ class Sentences:
             "standing", standing=stands, approved=approved, rows=card.queries, share=text
         )
 
+    def judged(self, card: GoldCard) -> str:
+        """That nothing is, where it is so."""
+        return "" if card.judgments else self.words("nothing_judged")
+
     def finding(self, finding: Finding) -> str:
         if self.words.is_english or not self.words.has("findings", finding.code):
             return finding.message

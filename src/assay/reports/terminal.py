@@ -21,7 +21,7 @@ from assay.reports.view import FEW, view
 from assay.reports.words import Words
 
 # told where they are not 0
-COUNTS = ("n_missing", "n_failed", "n_negative", "n_extra", "duplicates", "ties")
+COUNTS = ("n_missing", "n_failed", "n_negative", "n_unjudged", "n_extra", "duplicates", "ties")
 HEADLINE = "nDCG@10"
 
 RunLine = tuple[str, str, Results | None, str]  # gold set, engine, results or why there are none
@@ -100,7 +100,8 @@ def _footnotes(report: ReportView, say: Words, numbers: Numbers) -> Iterator[Tex
     if report.standing:
         style = "dim" if report.gold.approved_share == 1 else "yellow"
         yield Text(say("gold_set_is", standing=report.standing), style=style)
-    counts = receipt.counts
+    counts = dict(receipt.counts)
+    counts["n_negative"] = counts.get("n_negative", 0) - counts.get("n_unjudged", 0)
     told = [say("scored", scored=counts["n_scored"], expected=counts["n_expected"])]
     told += [f"{counts[key]} {say(f'terminal.{key}')}" for key in COUNTS if counts.get(key)]
     if latency := receipt.latency_ms:

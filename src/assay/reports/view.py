@@ -90,7 +90,7 @@ def _graded(results: GradedResults, comparison: Comparison | None, tell: Sentenc
         engine=results.engine,
         timestamp=results.timestamp,
         gold=receipt.gold,
-        standing=tell.standing(receipt.gold),
+        standing=tell.standing(receipt.gold) or tell.judged(receipt.gold),
         counts=receipt.counts,
         n=receipt.n.overall,
         variants=0,

@@ -77,6 +77,12 @@ def who_records(by: str) -> str:
 
 def update_baseline(results: Results, path: Path, *, by: str, why: str) -> Recorded:
     """Record these results as the new baseline: who, when, why and at which commit."""
+    if not results.receipt.counts.get("n_scored", 1):
+        raise InputError(
+            "no query is scored: a baseline without figures holds nothing",
+            where=str(path),
+            hint="Have the set judged first; `assay gold pool` begins.",
+        )
     now = datetime.now(UTC).isoformat(timespec="seconds")
     recorded = Recorded(by=by, why=why, at=now, git=git_state())
     kept = msgspec.structs.replace(results, baseline=None, recorded=recorded)

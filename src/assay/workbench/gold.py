@@ -203,7 +203,7 @@ def convert_gold(
     if target_format is not None:
         formats.gold_format(target_format)  # an unknown name is refused before the work begins
     name = target_format or formats.format_of_name(target)
-    if target_format is None and name == "json" and not gold.judgments.height:
+    if target_format is None and name == "json" and _is_golden(gold):
         name = "golden"  # expectations without grades: the other JSON
     # written aside and read back first: what the format refuses must not replace a good file
     with scratch_beside(target) as scratch:
@@ -218,6 +218,11 @@ def convert_gold(
         return [
             move_into_place(path, target.parent / path.relative_to(scratch)) for path in written
         ], lost
+
+
+def _is_golden(gold: GoldSet) -> bool:
+    """Expectations and no grades; a set without either is one that nobody has judged yet."""
+    return not gold.judgments.height and any(query.checks for query in gold.queries)
 
 
 def _readable(source: Path, format: str | None = None) -> GoldSet:
@@ -277,5 +282,5 @@ def perturb_gold(
     if not variants:
         hint = "Its language may not have them, or was guessed wrong: see --language and --kind."
         raise UsageError("no question can be varied so", where=str(source), hint=hint)
-    formats.write_gold(varied, output, "json" if varied.judgments.height else "golden")
+    formats.write_gold(varied, output, "golden" if _is_golden(varied) else "json")
     return len(varied.queries) - variants, variants

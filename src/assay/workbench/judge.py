@@ -48,6 +48,12 @@ def next_pairs(
             where=str(second),
             hint="Score both on the same one.",
         )
+    if not any(entry.judged for scored in results for entry in scored.per_query):
+        raise InputError(
+            "nothing is judged yet, and what to judge next is learnt from judgments",
+            where=str(first),
+            hint="Begin with a pool: assay gold pool DATASET --run " + str(first),
+        )
     entries = [scored.per_query for scored in results]
     return next_to_judge(*entries, measure=measure, threshold=threshold or 0.0)
 

@@ -35,6 +35,7 @@ from assay.evaluation.gates import decide
 from assay.evaluation.golden import evaluate_golden
 from assay.evaluation.golden_checks import DEFAULT_K, checks_of, results_of
 from assay.evaluation.graded import default_measures, graded_results
+from assay.evaluation.judged import UNJUDGED_QUERY
 from assay.evaluation.measures import parse_measures
 from assay.formats.results_json import read_answers
 from assay.judging.settle import with_judgments
@@ -118,6 +119,12 @@ def score(
     if request.corpus is not None:
         require_corpus(request.corpus)
     gold = formats.read_gold(request.dataset)
+    if not gold.queries:
+        raise InputError(
+            "there are no queries",
+            where=str(request.dataset),
+            hint=f"Add them first: assay gold add {request.dataset} --query TEXT",
+        )
     is_golden = any(query.checks for query in gold.queries)
     score_set = _score_golden if is_golden else _score_graded
     scored = _against_baseline(score_set(gold, request, progress, say), request)
@@ -158,10 +165,6 @@ def _score_graded(gold: GoldSet, request: ScoreRequest, progress: Progress, say:
             "--k and --min-score are for golden sets; this one is graded",
             where=str(request.dataset),
         )
-    if not gold.judgments.height:
-        raise InputError(
-            "there are no graded judgments to score against", where=str(request.dataset)
-        )
     measures = tuple(map(str, parse_measures(request.measures))) or default_measures(gold)
     run = _graded_run(gold, request, measures, progress, say)
     if not any(query_id in run.rows_by_query for query_id in gold.query_ids):
@@ -173,9 +176,8 @@ def _score_graded(gold: GoldSet, request: ScoreRequest, progress: Progress, say:
         )
     results = _signed(graded_results(run, gold, measures), request)
     counts = results.receipt.counts
-    return Scored(
-        results=results, warnings=tuple(_graded_warnings(counts)), failed=counts["n_failed"]
-    )
+    warnings = (*_graded_warnings(counts), *_unjudged_warnings(results, request))
+    return Scored(results=results, warnings=warnings, failed=counts["n_failed"])
 
 
 def _graded_run(
@@ -203,6 +205,30 @@ def _graded_warnings(counts: Mapping[str, int]) -> Iterable[str]:
         yield f"{extra} queries of the run are not in the gold set and were ignored"
     if failed := counts["n_failed"]:
         yield f"the engine failed on {failed} of {expected} queries; they are not scored"
+
+
+def _unjudged_warnings(results: Results, request: ScoreRequest) -> Iterable[str]:
+    """A figure says nothing of queries that nobody has judged; without any judgment there is
+    none."""
+    unjudged = sum(entry.reason == UNJUDGED_QUERY for entry in results.per_query)
+    if not results.receipt.gold.judgments:
+        yield (
+            "nothing is judged yet, so there are no figures; have the top of this and other "
+            f"engines judged: assay gold pool {request.dataset} {_asked_again(request)}"
+        )
+    elif unjudged:
+        yield f"{unjudged} of {len(results.per_query)} queries have no judgments and no figures"
+
+
+def _asked_again(request: ScoreRequest) -> str:
+    """The same engine or run, as options."""
+    named = {
+        "--engine": request.engine,
+        "--search-module": request.search_module,
+        "--run": request.run,
+        "--corpus": request.corpus,
+    }
+    return " ".join(f"{option} {value}" for option, value in named.items() if value)
 
 
 # ── golden sets ───────────────────────────────────────────────────────────────────────────────────
