@@ -224,6 +224,17 @@ def test_configured_engines_are_asked_by_name(assay_cli: Assay) -> None:
     assert ("q1", "d1") in kept().keys
 
 
+def test_a_share_that_was_asked_for_needs_two_judges_still(assay_cli: Assay) -> None:
+    make_set()
+    run = make_run("a.trec", "d1")
+    pool = ("gold", "pool", SET, "--run")
+    assert assay_cli(*pool, run, "--judges", "anna,bertil", "--overlap", 0.5).code == 0
+    more = make_run("b.trec", "d2")
+    assert "--overlap 0" in assay_cli(*pool, more, "--judges", "cilla").err
+    assert assay_cli(*pool, more, "--judges", "cilla", "--overlap", 0).code == 0
+    assert {pair.judges for pair in kept().pairs if pair.doc_id == "d2"} == {("cilla",)}
+
+
 # ── what is refused ───────────────────────────────────────────────────────────────────────────────
 
 
