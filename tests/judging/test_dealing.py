@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import combinations
+from itertools import combinations, pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,7 +31,8 @@ def test_every_pair_has_its_judges_and_nobody_has_more_than_the_others(
     assert sum(len(who) == 2 for who in asked) == doubles
     loads = Counter({judge: 0 for judge in judges})
     loads.update(judge for who in asked for judge in who)
-    assert set(loads) == set(judges) and max(loads.values()) - min(loads.values()) <= 1
+    assert set(loads) == set(judges)
+    assert max(loads.values()) - min(loads.values()) <= 1
     together = Counter({frozenset(two): 0 for two in combinations(judges, 2)})
     together.update(frozenset(who) for who in asked if len(who) == 2)
     assert not together or max(together.values()) - min(together.values()) <= 1
@@ -57,7 +58,7 @@ def test_who_has_had_less_comes_first() -> None:
 
 def test_what_one_judge_has_alone_stands_together() -> None:
     asked = [who[0] for who in deal(90, ["a", "b", "c"], doubles=0, seed=4)]
-    assert sum(here != there for here, there in zip(asked, asked[1:], strict=False)) == 2
+    assert sum(here != there for here, there in pairwise(asked)) == 2
 
 
 @given(st.floats(0, 1), st.lists(st.integers(1, 40), max_size=6))

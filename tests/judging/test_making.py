@@ -93,7 +93,8 @@ def test_adding_leaves_everything_else_as_it_is_written(assay_cli: Assay) -> Non
     SET.write_text('{\n "own": "ä",\n "queries": [\n  {"id": "q7", "text": "a", "mine": 1}\n ]\n}')
     assert assay_cli("gold", "add", SET, "--query", "b").code == 0
     assert (content()["own"], content()["queries"][0]["mine"]) == ("ä", 1)
-    assert [id for id, _ in texts()] == ["q7", "q008"] and '\n "own": "ä"' in SET.read_text()
+    assert [id for id, _ in texts()] == ["q7", "q008"]
+    assert '\n "own": "ä"' in SET.read_text()
 
 
 def test_a_document_is_put_before_the_judges(assay_cli: Assay) -> None:
@@ -106,9 +107,11 @@ def test_a_document_is_put_before_the_judges(assay_cli: Assay) -> None:
     done = assay_cli(*one, "--json")
     assert done.code == 0, done.err
     pool = read_pool(SET)
-    assert pool and pool.keys == {("q001", "d1"), ("q001", "d2")}
+    assert pool
+    assert pool.keys == {("q001", "d1"), ("q001", "d2")}
     by_hand = next(pair for pair in pool.pairs if pair.doc_id == "d2")
-    assert by_hand.why == "the leading case" and len(by_hand.judges) == 1
+    assert by_hand.why == "the leading case"
+    assert len(by_hand.judges) == 1
     assert {judge for pair in pool.pairs for judge in pair.judges} == {"anna", "bertil"}
     for args, said in (
         (one, "already"),

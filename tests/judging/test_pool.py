@@ -4,6 +4,7 @@ it."""
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 from collections import Counter
 from pathlib import Path
@@ -81,7 +82,8 @@ def test_engines_and_runs_of_any_format_are_pooled_on_a_set_without_judgments(
     assert done.code == 0, done.err
     pool = kept()
     assert set(pool.systems) == {"bm25", "random", "mine.py", "two", "beir", "one"}
-    assert (pool.depth, pool.corpus) == (2, "corpus.jsonl") and pool.corpus_fingerprint
+    assert (pool.depth, pool.corpus) == (2, "corpus.jsonl")
+    assert pool.corpus_fingerprint
     assert pool.keys >= {(f"q{n}", f"d{doc}") for n in (1, 2, 3) for doc in (5, 6, 7, 8, 9, 10, 11)}
     assert done.json["new"] == done.json["waiting"] == len(pool.pairs)
 
@@ -97,12 +99,13 @@ def test_the_file_tells_nothing_of_who_found_what(assay_cli: Assay) -> None:
     assert {row["source"] for row in rows} == {"gold pool"}
     queries = [pair["query_id"] for pair in pairs]
     assert len(queries) - len(set(queries)) == sum(
-        here == there for here, there in zip(queries, queries[1:], strict=False)
+        here == there for here, there in itertools.pairwise(queries)
     )  # those of one query stand together
     orders = {
         tuple(pair["doc_id"] for pair in pairs if pair["query_id"] == query) for query in queries
     }
-    assert len(orders) == 3 and tuple(DOCUMENTS)[:10] not in orders
+    assert len(orders) == 3
+    assert tuple(DOCUMENTS)[:10] not in orders
     first = Path("set.pool.json").read_bytes()
     Path("set.pool.json").unlink()
     assert assay_cli("gold", "pool", SET, *runs).code == 0
@@ -121,9 +124,11 @@ def test_judges_are_dealt_equal_loads_and_the_share_of_doubles(assay_cli: Assay)
     assert (done.json["waiting"], done.json["by_two"]) == (100, 20)
     assert set(done.json["by_judge"].values()) == {40}
     doubles = Counter(pair.query_id for pair in kept().pairs if len(pair.judges) == 2)
-    assert set(doubles.values()) == {2} and len(doubles) == 10
+    assert set(doubles.values()) == {2}
+    assert len(doubles) == 10
     rows = json.loads(Path("pairs.json").read_text())
-    assert len(rows) == 120 and len({tuple(row.values()) for row in rows}) == 120
+    assert len(rows) == 120
+    assert len({tuple(row.values()) for row in rows}) == 120
     Path("set.pool.json").unlink()
     everything = ("--judges", "anna,bertil", "--overlap", 1)
     assert assay_cli("gold", "pool", SET, "--run", run, *everything, "--json").json["by_two"] == 100
@@ -145,10 +150,14 @@ def test_pooling_again_adds_what_is_new_and_keeps_who_was_asked(assay_cli: Assay
     assert {key: after[key] for key in before} == before
     assert sum(len(judges) == 2 for judges in after.values()) == 7  # half of 14
     assert (kept().systems, kept().depth) == (("a", "b"), 2)
-    left = {(row["query_id"], row["doc_id"]) for row in csv.DictReader(open("left.csv"))}
+    left = {
+        (row["query_id"], row["doc_id"])
+        for row in csv.DictReader(Path("left.csv").read_text().splitlines())
+    }
     assert left == after.keys() - {first.key}
     again = assay_cli("gold", "pool", SET, "--run", run, "--depth", 2, "--json")
-    assert again.json["new"] == 0 and {p.key: p.judges for p in kept().pairs} == after
+    assert again.json["new"] == 0
+    assert {p.key: p.judges for p in kept().pairs} == after
 
 
 def test_what_nobody_was_asked_for_is_dealt_when_judges_are_named(assay_cli: Assay) -> None:
@@ -197,7 +206,7 @@ def test_the_review_queue_takes_what_waits(assay_cli: Assay) -> None:
     make_set(queries=1, d1=1)
     run = make_run("a.trec", "d1", "d2", "d3", queries=1)
     said = [assay_cli("gold", "pool", SET, "--run", run, "--queue").err for _ in range(2)]
-    assert [line.split()[0] for line in said] == ["2", "0"]
+    assert ["2 new pairs" in said[0], "0 new pairs" in said[1]] == [True, True]
     with open_service() as service:
         assert {item.doc_ids for item in queue(service).items} == {("d2",), ("d3",)}
 
@@ -211,7 +220,19 @@ def test_configured_engines_are_asked_by_name(assay_cli: Assay) -> None:
     )
     done = assay_cli("gold", "pool", SET, "--engine", "saved", "--engine", "ours", "--depth", 3)
     assert done.code == 0, done.err
-    assert kept().systems == ("saved", "ours") and ("q1", "d1") in kept().keys
+    assert kept().systems == ("saved", "ours")
+    assert ("q1", "d1") in kept().keys
+
+
+def test_a_share_that_was_asked_for_needs_two_judges_still(assay_cli: Assay) -> None:
+    make_set()
+    run = make_run("a.trec", "d1")
+    pool = ("gold", "pool", SET, "--run")
+    assert assay_cli(*pool, run, "--judges", "anna,bertil", "--overlap", 0.5).code == 0
+    more = make_run("b.trec", "d2")
+    assert "--overlap 0" in assay_cli(*pool, more, "--judges", "cilla").err
+    assert assay_cli(*pool, more, "--judges", "cilla", "--overlap", 0).code == 0
+    assert {pair.judges for pair in kept().pairs if pair.doc_id == "d2"} == {("cilla",)}
 
 
 # ── what is refused ───────────────────────────────────────────────────────────────────────────────
@@ -227,7 +248,9 @@ def test_a_call_that_fails_stops_everything(assay_cli: Assay) -> None:
         "gold", "pool", SET, "--search-module", "mine.py", "--run", make_run("a.trec", "d1")
     )
     assert done.code == 4
-    assert "mine.py" in done.err and "'q2'" in done.err and "gone" in done.err
+    assert "mine.py" in done.err
+    assert "'q2'" in done.err
+    assert "gone" in done.err
     assert not Path("set.pool.json").exists()
 
 
@@ -235,7 +258,8 @@ def test_documents_that_nobody_can_read_are_left_out(assay_cli: Assay) -> None:
     make_set()
     run = make_run("a.trec", "d1", "elsewhere")
     done = assay_cli("gold", "pool", SET, "--run", run, "--corpus", "corpus.jsonl")
-    assert "3 hits of a" in done.err and {pair.doc_id for pair in kept().pairs} == {"d1"}
+    assert "3 hits of a" in done.err
+    assert {pair.doc_id for pair in kept().pairs} == {"d1"}
 
 
 @pytest.mark.parametrize(
@@ -283,3 +307,23 @@ def test_a_pool_that_was_damaged_is_not_written_over(content: str, assay_cli: As
     done = assay_cli("gold", "pool", SET, "--run", make_run("a.trec", "d1"))
     assert (done.code, "set.pool.json" in done.err) == (2, True)
     assert Path("set.pool.json").read_text() == content
+
+
+# ── documents that cite each other ────────────────────────────────────────────────────────────────
+
+
+def test_what_the_top_cites_and_is_cited_by_is_asked_for(assay_cli: Assay) -> None:
+    make_set(queries=1)
+    opinions = Path(__file__).parents[2] / "samples" / "en" / "opinions"
+    assert assay_cli("corpus", "import", "fppc", opinions, "--name", "opinions").code == 0
+    shown = [assay_cli("corpus", "show", "opinions", id, "--json").json for id in ("A-19-112",)]
+    linked = {id for one in shown for id in (*one["cites"], *one["cited_by"])}
+    assert len(linked) > 1
+    run = ("--run", make_run("a.trec", "A-19-112", queries=1), "--corpus", "opinions")
+    done = assay_cli("gold", "pool", SET, *run, "--citations", "--json")
+    assert done.code == 0, done.err
+    assert kept().systems == ("a", "citations")
+    assert {pair.doc_id for pair in kept().pairs} == {"A-19-112", *linked}
+    Path("set.pool.json").unlink()
+    assert assay_cli("gold", "pool", SET, *run, "--citations", "--depth", 1).code == 0
+    assert len(kept().pairs) == 2

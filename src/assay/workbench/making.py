@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,20 +20,18 @@ from assay.formats.gold_jsonl import locked
 from assay.formats.query_lists import Found, read_queries
 from assay.formats.schema import id_of, text_of
 from assay.judging import rubrics
-from assay.judging.policy import read_policy
 from assay.judging.pool import (
     Pool,
     PooledPair,
     grown,
-    judged_pairs,
     read_pool,
     with_judges,
     write_pool,
 )
-from assay.judging.votes import read_votes, votes_path
+from assay.judging.votes import Pair
 from assay.law.queries import normal_query
 from assay.workbench.opening import Service
-from assay.workbench.pooling import known_ids, pooled_corpus
+from assay.workbench.pooling import judged_now, known_ids, pooled_corpus
 
 __all__ = ["Found", "Made", "add_document", "add_queries", "init_gold", "listed", "logged_queries"]
 
@@ -75,21 +73,19 @@ def init_gold(
     refuse_unwritable(file)
     topics = read_taxonomy(taxonomy) if taxonomy is not None else {}
     new = _numbered(queries, [], topics)
+    rules = rubrics.load(rubric)
     gold = GoldSet(
         name=name or file.stem,
         version=FIRST_VERSION,
         created_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         description=description,
-        rubric=_rubric_id(rubric),
+        rubric=rules.id,
+        top_grade=max(grade.value for grade in rules.grades),
         taxonomy=topics,
         queries=tuple(new),
     )
     formats.write_gold(gold, file, "json")
     return Made(gold=str(file), queries=len(new), added=[query.id for query in new])
-
-
-def _rubric_id(rubric: str) -> str:
-    return rubrics.load(rubric).id
 
 
 def listed(path: Path) -> list[Found]:
@@ -195,18 +191,19 @@ def add_document(
             f"no query {query_id!r} in the set", where=str(dataset), hint=f"It has {near} …"
         )
     id_of(doc_id, dataset, "--document")
-    pool = read_pool(dataset) or Pool()
-    searched = corpus if corpus is not None else pooled_corpus(pool)
-    if searched is not None and doc_id not in known_ids(searched):
-        raise InputError(f"document {doc_id!r} is not in the corpus {searched}")
     pair = PooledPair(query_id=query_id, doc_id=doc_id, why=why)
-    votes = read_votes(votes_path(dataset))
-    for where, pairs in (
-        ("judged", judged_pairs(gold, votes, read_policy(dataset).counts)),
-        ("asked for", pool.keys),
-    ):
-        if pair.key in pairs:
-            raise InputError(f"{doc_id!r} on query {query_id!r} is {where} already")
-    new = with_judges(grown(pool, [pair]), {pair.key})
-    write_pool(dataset, new)
+    with locked(dataset):
+        pool = read_pool(dataset) or Pool()
+        searched = corpus if corpus is not None else pooled_corpus(pool)
+        if searched is not None and doc_id not in known_ids(searched):
+            raise InputError(f"document {doc_id!r} is not in the corpus {searched}")
+        _refuse_known(pair, pool, judged_now(dataset, gold))
+        new = with_judges(grown(pool, [pair]), {pair.key})
+        write_pool(dataset, new)
     return next(each for each in new.pairs if each.key == pair.key)
+
+
+def _refuse_known(pair: PooledPair, pool: Pool, judged: Container[Pair]) -> None:
+    for where, pairs in (("judged", judged), ("asked for", pool.keys)):
+        if pair.key in pairs:
+            raise InputError(f"{pair.doc_id!r} on query {pair.query_id!r} is {where} already")

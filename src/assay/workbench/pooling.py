@@ -150,9 +150,12 @@ def _refuse(request: PoolRequest) -> None:
     judges = request.judges or (before.judges if before else ())
     if len(set(judges)) < len(judges) or any(not name.strip() for name in judges):
         raise UsageError(f"every judge has a name of their own: {', '.join(judges)}")
-    if request.overlap and len(judges) < 2:
+    kept_overlap = before.overlap if before else 0.0
+    overlap = request.overlap if request.overlap is not None else kept_overlap
+    if overlap and len(judges) < 2:
         raise UsageError(
-            "an overlap needs two judges or more", hint="Name them: --judges anna,bertil"
+            f"an overlap of {overlap:g} needs two judges or more",
+            hint="Name them, as in --judges anna,bertil, or give --overlap 0.",
         )
     if request.output is not None and request.output.suffix not in (".csv", ".json"):
         ending = request.output.suffix or "without an ending"
@@ -351,7 +354,7 @@ def _kept(
     """Add what is new and unjudged, deal what is nobody's, write, and say what waits."""
     votes = read_votes(votes_path(request.dataset))
     counts = read_policy(request.dataset).counts
-    judged = judged_pairs(gold, votes, counts)
+    judged = judged_now(request.dataset, gold)
     before = read_pool(request.dataset)
     fresh = [pair for key, pair in found.items() if key not in judged]
     pool = grown(described, fresh)
@@ -379,6 +382,12 @@ def _kept(
         by_two=sum(len(pair.judges) > 1 for pair in pool.pairs),
         pairs=left,
     )
+
+
+def judged_now(dataset: Path, gold: GoldSet) -> set[Pair]:
+    """What has a label, or a vote that the policy of the set counts."""
+    votes = read_votes(votes_path(dataset))
+    return judged_pairs(gold, votes, read_policy(dataset).counts)
 
 
 def write_pairs(pairs: Sequence[PooledPair], gold: GoldSet, output: Path) -> None:
