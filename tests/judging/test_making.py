@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from assay.judging import rubrics
 from assay.judging.pool import read_pool
 from assay.store.records import SearchLog
 from assay.workbench.opening import open_service
@@ -166,3 +167,17 @@ def test_options_that_do_not_fit(args: tuple[object, ...], said: str, assay_cli:
     done = assay_cli(*args)
     assert (done.code, said in done.err) == (2, True), done.err
     assert not SET.exists()
+
+
+def test_a_rubric_of_ones_own_is_found_again(assay_cli: Assay) -> None:
+    shipped = Path(rubrics.__file__).with_name("fppc-relevance-1.toml").read_text()
+    own = shipped.replace('id = "fppc-relevance-1"', 'id = "ours"')
+    Path("elsewhere").mkdir()
+    Path("elsewhere/ours.toml").write_text(own)
+    assert assay_cli("gold", "init", SET, "--rubric", "elsewhere/ours.toml").code == 2
+    assert not SET.exists()
+    Path("ours.toml").write_text(own)
+    for place, name in enumerate(("ours", "ours.toml", "elsewhere/ours.toml")):
+        done = assay_cli("gold", "init", f"set{place}.json", "--rubric", name)
+        assert done.code == 0, done.err
+        assert json.loads(Path(f"set{place}.json").read_text())["rubric"] == "ours"

@@ -3,6 +3,9 @@ reads."""
 
 from __future__ import annotations
 
+import dataclasses
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +13,23 @@ import msgspec
 import pytest
 
 from assay.core.errors import InputError
-from assay.core.types import GoldSet, Issue, Judgment, Query, Topic, judgments_to_frame
+from assay.core.types import (
+    Expected,
+    GoldSet,
+    Issue,
+    Judgment,
+    Query,
+    Targets,
+    Topic,
+    Vote,
+    judgments_to_frame,
+)
 from assay.judging import rubrics
-from assay.judging.validate import validate
+from assay.judging.similar import near_duplicates
+from assay.judging.validate import Known, validate
 
 RUBRIC = rubrics.load()
+TARGETS = rubrics.load("fppc-relevance-1").targets or Targets()  # stated once in a rubric
 TYPES = ("keyword", "natural_language", "fact_pattern")
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -66,20 +81,22 @@ def sound(**changes: Any) -> GoldSet:
         topic: Topic(
             name=topic,
             description=topic,
-            issues=(Issue(id=f"{topic}-i", name="i", description="i"),),
+            issues=(Issue(id=f"{topic}-i", name="i", description="i", key_statutes=("87100",)),),
         )
-        for topic in RUBRIC.targets.topics
+        for topic in TARGETS.topics
     }
     base: dict[str, Any] = {"name": "sound", "taxonomy": taxonomy, "rubric": RUBRIC.id}
+    base |= {"targets": TARGETS, "top_grade": 2}
     return GoldSet(
         queries=tuple(queries), judgments=judgments_to_frame(judgments), **(base | changes)
     )
 
 
-def codes(gold: GoldSet, corpus: set[str] | None = None) -> set[tuple[str, str, str]]:
-    return {
-        (finding.level, finding.code, finding.where) for finding in validate(gold, RUBRIC, corpus)
-    }
+def codes(
+    gold: GoldSet, corpus: Known | None = None, votes: Sequence[Vote] = ()
+) -> set[tuple[str, str, str]]:
+    found = validate(gold, RUBRIC, corpus, votes)
+    return {(finding.level, finding.code, finding.where) for finding in found}
 
 
 def first_query(**changes: Any) -> GoldSet:
@@ -97,24 +114,36 @@ def first_judgments(judgments: list[Judgment]) -> GoldSet:
 
 
 FIRST = "conflicts_of_interest-0"
-EVERY_ID = {f"{grade}-{number}" for grade, count in SPREAD.items() for number in range(count)}
+EVERY_ID = {f"{grade}-{number}" for grade in SPREAD for number in range(20)}
+CORPUS = Known(
+    ids=EVERY_ID,
+    statutes=frozenset({"87100"}),
+    requests=frozenset({"2-3", "1-0"}),
+    fingerprints={"2-0": "as it reads now"},
+)
 
 
 def test_a_sound_set_has_no_findings() -> None:
-    assert codes(sound(), EVERY_ID) == set()
+    answers = Known(ids=EVERY_ID, statutes=CORPUS.statutes)
+    assert codes(sound(), answers, [vote(), vote(id="2", judge="b", grade=None)]) == set()
 
 
-def with_example(doc_id: str) -> GoldSet:
-    gold = sound()
-    issue = Issue(id="lobbying-i", name="i", description="i", example_opinion_ids=(doc_id,))
-    topic = Topic(name="lobbying", description="lobbying", issues=(issue,))
-    return sound(taxonomy=dict(gold.taxonomy) | {"lobbying": topic})
+def vote(**changes: Any) -> Vote:
+    base: dict[str, Any] = {"id": "1", "query_id": FIRST, "doc_id": "2-0", "grade": 2}
+    base |= {"judge": "a", "kind": "human", "at": "2026-01-15T09:00:00Z"}
+    return Vote(**(base | changes))
 
 
-def twin_issue() -> GoldSet:
-    twice = (Issue(id="lobbying-i", name="i", description="i"),) * 2
-    topic = Topic(name="lobbying", description="lobbying", issues=twice)
+def with_issue(times: int = 1, **changes: Any) -> GoldSet:
+    """The sound set with another issue of lobbying."""
+    base: dict[str, Any] = {"id": "lobbying-i", "name": "i", "description": "i"}
+    issue = Issue(**(base | {"key_statutes": ("87100",)} | changes))
+    topic = Topic(name="lobbying", description="lobbying", issues=(issue,) * times)
     return sound(taxonomy=dict(sound().taxonomy) | {"lobbying": topic})
+
+
+def unjudged_first() -> GoldSet:
+    return first_judgments([])
 
 
 def bare(count: int, rationale: str) -> list[Judgment]:
@@ -142,7 +171,7 @@ FIRES = {
     "no-text": (first_query(text=""), ("flag", "no-text", FIRST)),
     "no-topic": (first_query(topic="", issue=""), ("flag", "no-topic", FIRST)),
     "no-type": (first_query(type=""), ("flag", "no-type", FIRST)),
-    "repeated-issue": (twin_issue(), ("flag", "repeated-issue", "taxonomy.lobbying-i")),
+    "repeated-issue": (with_issue(times=2), ("flag", "repeated-issue", "taxonomy.lobbying-i")),
     "too-narrow": (
         first_judgments(judged(FIRST, {2: 3, 1: 5, 0: 1})),
         ("flag", "too-narrow", FIRST),
@@ -189,9 +218,32 @@ FIRES = {
         ("error", "unknown-document", FIRST),
     ),
     "unknown-example": (
-        with_example("gone"),
+        with_issue(example_opinion_ids=("gone",)),
         ("error", "unknown-example", "taxonomy.lobbying.lobbying-i"),
     ),
+    "unknown-statute": (
+        with_issue(key_statutes=("87100", "99999(a)")),
+        ("flag", "unknown-statute", "taxonomy.lobbying.lobbying-i"),
+    ),
+    "no-statute": (
+        with_issue(key_statutes=("87100", " ")),
+        ("flag", "no-statute", "taxonomy.lobbying.lobbying-i"),
+    ),
+    "nothing-judged": (sound(judgments=[]), ("flag", "nothing-judged", "sound")),
+    "not-judged": (unjudged_first(), ("flag", "not-judged", FIRST)),
+    "similar-text": (
+        first_query(text="Lobbying 2, 2 lobbying?!"),
+        ("flag", "similar-text", "lobbying-2"),
+    ),
+    "request-as-answer": (sound(), ("flag", "request-as-answer", FIRST)),
+    "top-score": (sound(top_grade=3), ("flag", "top-score", "sound")),
+    "older-rubric": (sound(rubric=f"{RUBRIC.id}@0123456789ab"), ("flag", "older-rubric", "sound")),
+    "stale-votes": (sound(), ("flag", "stale-votes", FIRST)),
+    "votes-off-scale": (sound(), ("error", "votes-off-scale", RUBRIC.id)),
+}
+VOTES = {
+    "stale-votes": [vote(document="as it read")],
+    "votes-off-scale": [vote(grade=7)],
 }
 
 
@@ -199,22 +251,20 @@ FIRES = {
 def test_finding(code: str) -> None:
     """Each change to the sound set gives its finding, at its place."""
     gold, finding = FIRES[code]
-    assert finding in codes(
-        gold, EVERY_ID | {"2-9", *EVERY_ID, *(f"{g}-{n}" for g in range(3) for n in range(20))}
-    )
+    assert finding in codes(gold, CORPUS, VOTES.get(code, ()))
 
 
 def test_every_code_of_the_source_is_tested() -> None:
     """A new finding needs a case above."""
-    source = (Path(rubrics.__file__).parents[1] / "validate.py").read_text()
-    import re
-
-    assert set(re.findall(r'_(?:flag|error)\(\s*"([a-z0-9-]+)"', source)) == set(FIRES)
+    folder = Path(rubrics.__file__).parents[1]
+    source = "".join((folder / name).read_text() for name in ("validate.py", "standing.py"))
+    made = re.findall(r'(?:_(?:flag|error)\(\s*|code=)"([a-z0-9-]+)"', source)
+    assert set(made) == set(FIRES)
 
 
 def test_references_are_not_checked_without_a_corpus() -> None:
     gold, finding = FIRES["unknown-document"]
-    assert finding not in codes(gold, None)
+    assert finding not in codes(gold)
 
 
 def test_errors_come_before_flags() -> None:
@@ -232,7 +282,63 @@ def test_a_binary_set_is_not_held_to_the_graded_checklist() -> None:
     gold = GoldSet(
         name="binary", queries=(Query(id="q", text="x"),), judgments=judgments_to_frame(rows)
     )
-    assert codes(gold, {"d"}) == set()
+    assert codes(gold, Known(ids={"d"})) == set()
+
+
+def test_an_unjudged_set_says_so_once_and_not_by_query() -> None:
+    assert codes(sound(judgments=[])) == {("flag", "nothing-judged", "sound")}
+
+
+def test_a_query_that_nobody_judged_is_not_called_narrow_too() -> None:
+    assert codes(unjudged_first()) == {("flag", "not-judged", FIRST)}
+
+
+def test_a_set_without_targets_is_not_held_to_any() -> None:
+    assert codes(sound(queries=sound_queries()[:4], targets=None)) == set()
+
+
+def test_the_spread_that_the_set_expects_goes_before_the_rubrics() -> None:
+    gold = first_judgments(judged(FIRST, {2: 12, 1: 0}))
+    assert {code for _, code, _ in codes(gold)} == {"too-broad", "inflated", "grade-1-spread"}
+    wide = Expected(highly_relevant=(1, 20), relevant=(0, 40), judged=(5, 60))
+    targets = msgspec.structs.replace(TARGETS, expected_per_query=wide)
+    assert codes(dataclasses.replace(gold, targets=targets)) == set()
+    strict = Targets(expected_per_query=Expected(highly_relevant=(13, 20), judged=(15, 60)))
+    found = {code for _, code, _ in codes(dataclasses.replace(gold, targets=strict))}
+    assert {"few-highly-relevant", "too-narrow"} <= found
+
+
+def test_votes_under_another_version_of_the_rubric_are_counted() -> None:
+    votes = [vote(rubric=f"{RUBRIC.id}@0123456789ab"), vote(id="2", judge="b", rubric=RUBRIC.id)]
+    found = [one for one in validate(sound(), RUBRIC, votes=votes) if one.code == "older-rubric"]
+    assert [one.message.split(",")[0] for one in found] == [
+        f"1 vote under {RUBRIC.id}@0123456789ab"
+    ]
+
+
+ALIKE = {
+    "must a mayor file form 700 late?": "Must a mayor file Form 700, late",
+    "may a council member vote on a zoning change near the home he rents": (
+        "may a councilmember vote on a zonning change near the home he rents"
+    ),
+}
+NOT_ALIKE = {
+    "campaign statement deadline section 84200": "campaign statement deadline section 84203",
+    "gift limit": "gift limit travel",
+    "§§": "…",
+}
+
+
+@pytest.mark.parametrize(("one", "other"), [*ALIKE.items(), *NOT_ALIKE.items()])
+def test_near_duplicates(one: str, other: str) -> None:
+    pair = (Query(id="a", text=one), Query(id="b", text=other))
+    assert bool(near_duplicates(pair)) == (one in ALIKE)
+
+
+def test_a_variant_may_be_like_what_it_was_made_from() -> None:
+    text = next(iter(ALIKE))
+    pair = (Query(id="a", text=text), Query(id="b", text=text + " x", extra={"parent": "a"}))
+    assert not near_duplicates(pair)
 
 
 # ── the rubric ────────────────────────────────────────────────────────────────────────────────────
@@ -257,8 +363,7 @@ def test_the_default_rubric_has_the_numbers_of_the_suite() -> None:
         (3, 8),
         (5, 15),
     )
-    assert RUBRIC.targets.queries == (60, 80)
-    assert RUBRIC.targets.topics["conflicts_of_interest"] == (25, 30)
+    assert RUBRIC.targets is None  # they stand in the set
 
 
 def test_an_unknown_rubric_lists_the_known_ones() -> None:

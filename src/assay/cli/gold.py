@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli import gold_making, gold_packet, gold_votes, review
+from assay.cli import gold_making, gold_packet, gold_votes, review, rubric
 from assay.cli.options import StoreUrl
 from assay.cli.output import Json, emit, say
 
@@ -39,7 +39,7 @@ def validate(
     strict: Annotated[bool, typer.Option(help="Flags fail too.")] = False,
     json: Json = False,
 ) -> None:
-    """Check a gold set: references, uniqueness, the rubric's checklist, the target distribution."""
+    """Check a gold set: references, texts, what is unjudged, the rubric's checklist, targets."""
     import msgspec
 
     from assay.core.types import counted
@@ -183,5 +183,6 @@ for command in (
     *gold_making.GOLD_COMMANDS,
     *gold_packet.GOLD_COMMANDS,
     *gold_votes.GOLD_COMMANDS,
+    *rubric.GOLD_COMMANDS,
 ):
     app.command()(command)

@@ -73,7 +73,7 @@ def init_gold(
     refuse_unwritable(file)
     topics = read_taxonomy(taxonomy) if taxonomy is not None else {}
     new = _numbered(queries, [], topics)
-    rules = rubrics.load(rubric)
+    rules = _found_again(rubric, file)
     gold = GoldSet(
         name=name or file.stem,
         version=FIRST_VERSION,
@@ -86,6 +86,18 @@ def init_gold(
     )
     formats.write_gold(gold, file, "json")
     return Made(gold=str(file), queries=len(new), added=[query.id for query in new])
+
+
+def _found_again(rubric: str, file: Path) -> rubrics.Rubric:
+    """A rubric that the set will find by its id, whether it was given as a name or as a file."""
+    rules = rubrics.find(rubric, beside=file)
+    if rules != rubrics.find(rules.id, beside=file):
+        raise UsageError(
+            f"the set would find another rubric under the name {rules.id!r}",
+            where=rubric,
+            hint=f"Put {rules.id}.toml beside the set, or give it an id of its own.",
+        )
+    return rules
 
 
 def listed(path: Path) -> list[Found]:
