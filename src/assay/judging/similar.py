@@ -87,6 +87,8 @@ def _alike(sets: Sequence[frozenset[str]]) -> Iterator[tuple[int, int, float]]:
         needed = math.ceil(SIMILAR * len(mine) - 1e-9)  # a float may be a hair above its whole
         prefix = sorted(mine, key=rarest)[: len(mine) - needed + 1]
         for early in sorted({early for member in prefix for early in seen_with[member]}):
+            if not SIMILAR * len(mine) <= len(sets[early]) <= len(mine) / SIMILAR:
+                continue  # sets of such sizes cannot share so much
             share = len(mine & sets[early]) / len(mine | sets[early])
             if share >= SIMILAR:
                 yield early, late, share
