@@ -19,6 +19,7 @@ from assay.core.types import Query
 
 SIMILAR = 0.8
 PIECE = 4  # letters
+MAX_BY_PIECES = 2000  # queries: many share their common pieces, and words find most pairs alone
 
 
 class Twins(NamedTuple):
@@ -34,7 +35,7 @@ def near_duplicates(queries: Sequence[Query]) -> list[Twins]:
     intent, and a text that is the same is another finding."""
     texts = [_normal(query.text) for query in queries]
     shares: dict[tuple[int, int], float] = {}
-    for members in (_words, _pieces):
+    for members in (_words, _pieces) if len(queries) <= MAX_BY_PIECES else (_words,):
         for early, late, share in _alike([members(text) for text in texts]):
             if members is _pieces and _numbers(texts[early]) != _numbers(texts[late]):
                 continue
