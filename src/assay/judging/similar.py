@@ -19,6 +19,7 @@ from assay.core.types import Query
 
 SIMILAR = 0.8
 PIECE = 4  # letters
+MAX_BY_PIECES = 2000  # queries: many share their common pieces, and words find most pairs alone
 
 
 class Twins(NamedTuple):
@@ -34,7 +35,7 @@ def near_duplicates(queries: Sequence[Query]) -> list[Twins]:
     intent, and a text that is the same is another finding."""
     texts = [_normal(query.text) for query in queries]
     shares: dict[tuple[int, int], float] = {}
-    for members in (_words, _pieces):
+    for members in (_words, _pieces) if len(queries) <= MAX_BY_PIECES else (_words,):
         for early, late, share in _alike([members(text) for text in texts]):
             if members is _pieces and _numbers(texts[early]) != _numbers(texts[late]):
                 continue
@@ -87,6 +88,8 @@ def _alike(sets: Sequence[frozenset[str]]) -> Iterator[tuple[int, int, float]]:
         needed = math.ceil(SIMILAR * len(mine) - 1e-9)  # a float may be a hair above its whole
         prefix = sorted(mine, key=rarest)[: len(mine) - needed + 1]
         for early in sorted({early for member in prefix for early in seen_with[member]}):
+            if not SIMILAR * len(mine) <= len(sets[early]) <= len(mine) / SIMILAR:
+                continue  # sets of such sizes cannot share so much
             share = len(mine & sets[early]) / len(mine | sets[early])
             if share >= SIMILAR:
                 yield early, late, share
