@@ -145,19 +145,29 @@ def mistake(machine: Machine) -> tuple[str, str]:
     """(key, what is wrong with it) of the first setting that cannot be; never what a key holds."""
     address = _parts(machine.base_url)
     checks = (
-        ("base_url", address is None, "expected http:// or https:// and a host, like "
-         "https://api.openai.com/v1, without a user, a query or a fragment"),
+        (
+            "base_url",
+            address is None,
+            "expected http:// or https:// and a host, like "
+            "https://api.openai.com/v1, without a user, a query or a fragment",
+        ),
         ("model", not machine.model.strip(), "expected the name of a model"),
-        ("key", bool(machine.key) and not KEY.fullmatch(machine.key),
-         'the key itself must not stand in the file; write key = "env:NAME" and put it in the '
-         "environment variable NAME"),
+        (
+            "key",
+            bool(machine.key) and not KEY.fullmatch(machine.key),
+            'the key itself must not stand in the file; write key = "env:NAME" and put it in the '
+            "environment variable NAME",
+        ),
         ("kind", not plugins.is_known(JUDGES, machine.kind), "unknown kind of judge"),
         ("temperature", not 0 <= (machine.temperature or 0) <= 2, "expected 0 to 2"),
         ("max_cost", not (machine.max_cost is None or machine.max_cost > 0), "expected above 0"),
         ("price_in", not (machine.price_in or 0) >= 0, "expected 0 or more"),
         ("price_out", not (machine.price_out or 0) >= 0, "expected 0 or more"),
-        ("max_cost", machine.max_cost is not None and not _is_priced(machine),
-         "a ceiling needs price_in and price_out, for a million tokens each"),
+        (
+            "max_cost",
+            machine.max_cost is not None and not _is_priced(machine),
+            "a ceiling needs price_in and price_out, for a million tokens each",
+        ),
         ("timeout", not 0 < machine.timeout <= 3600, "expected seconds, above 0 and up to 3600"),
         ("retries", not 0 <= machine.retries <= 20, "expected 0 to 20"),
         ("concurrency", not 1 <= machine.concurrency <= 64, "expected 1 to 64"),
@@ -176,7 +186,9 @@ def _parts(base_url: str) -> str | None:
         return None
     plain = base_url.isprintable() and base_url.isascii() and " " not in base_url
     extra = "@" in parts.netloc or "?" in base_url or "#" in base_url
-    return base_url if parts.scheme in ("http", "https") and has_host and plain and not extra else None
+    return (
+        base_url if parts.scheme in ("http", "https") and has_host and plain and not extra else None
+    )
 
 
 def _is_priced(machine: Machine) -> bool:
@@ -272,7 +284,7 @@ def _patiently(
 
 def _pause(tried: int) -> float:
     """Doubled with every try, and not the same for all who wait."""
-    return min(FIRST_WAIT * 2**tried, MOST_BACKOFF) * random.uniform(0.5, 1.0)
+    return min(FIRST_WAIT * 2.0**tried, MOST_BACKOFF) * random.uniform(0.5, 1.0)
 
 
 def _bound(machine: Machine, messages: tuple[Message, ...]) -> Spent:

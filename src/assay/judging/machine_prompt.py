@@ -108,7 +108,9 @@ def request(rubric: Rubric, query: Query, document: Document, *, most: int) -> R
     listed = ", ".join(map(str, grades))
     system = SYSTEM.format(unit=rubric.unit, rubric=as_markdown(rubric), grades=listed)
     said = {"type": query.type, "as of": query.as_of}
-    attributes = "".join(f' {key.replace(" ", "-")}="{value}"' for key, value in said.items() if value)
+    attributes = "".join(
+        f' {key.replace(" ", "-")}="{value}"' for key, value in said.items() if value
+    )
     user = USER.format(
         attributes=_harmless(attributes),
         query=_harmless(query.text.strip()),

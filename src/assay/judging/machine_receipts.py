@@ -44,6 +44,7 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="e
     documents: int
     characters: int
     spent: Spent
+    cut_off: int  # requests whose answers were not waited for
     votes: int
     from_cache: int
     unusable: int
