@@ -44,8 +44,8 @@ def judge(
 
 
 def write_set(judgments: list[dict[str, Any]] | None = None) -> None:
-    queries = [{"id": "q1", "query": "gift limits", "type": "fact", "notes": "SECRETNOTE"}]
-    dataset = {"name": "s", "queries": queries, "judgments": judgments or []}
+    query = {"id": "q1", "text": "gift limits", "type": "keyword", "notes": "SECRETNOTE"}
+    dataset = {"queries": [query | {"relevance_judgments": judgments or []}]}
     Path("set.json").write_text(json.dumps(dataset))
     pairs = [{"query_id": "q1", "doc_id": doc, "judges": []} for doc in DOCS]
     Path("set.pool.json").write_text(
@@ -178,7 +178,7 @@ def test_a_changed_document_or_model_is_judged_again(judge: Assay, server: Judge
 
 
 def test_people_s_labels_stay_when_a_machine_votes_first(judge: Assay) -> None:
-    row = {"query_id": "q1", "opinion_id": "beta", "score": 2, "rationale": "It is on point."}
+    row = {"opinion_id": "beta", "score": 2, "rationale": "It is on point."}
     write_set([row])
     assert judge("--send", "--judged").code == 0
     assert [(vote.kind, vote.doc_id) for vote in votes()] == [
@@ -290,9 +290,7 @@ def test_a_redirect_is_not_followed(judge: Assay, server: JudgeServer) -> None:
 def test_nonsense_is_asked_again_and_then_no_vote(
     content: str | None, said: str, judge: Assay, server: JudgeServer
 ) -> None:
-    server.reply = lambda n, seen: (
-        Reply(content) if server.about()[n] == "alpha" else verdict()
-    )
+    server.reply = lambda n, seen: Reply(content) if server.about()[n] == "alpha" else verdict()
     done = judge("--send", "--limit", 2)
     assert (done.code, said in done.err) == (4, True), done.err
     assert "no vote on alpha for q1" in done.err
@@ -377,7 +375,17 @@ def test_killed_in_the_middle_it_goes_on_without_asking_twice(
     judge: Assay, server: JudgeServer
 ) -> None:
     server.reply = lambda n, seen: Reply(hang=True) if n == 2 else verdict()
-    command = [sys.executable, "-m", "assay", "gold", "judge", "set.json", "--by", "robot", "--send"]
+    command = [
+        sys.executable,
+        "-m",
+        "assay",
+        "gold",
+        "judge",
+        "set.json",
+        "--by",
+        "robot",
+        "--send",
+    ]
     killed = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     limit = time.monotonic() + 60
     while len(server.seen) < 3 and time.monotonic() < limit:
