@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli import gold_machine
+from assay.cli import gold_machine, gold_packet
 from assay.cli.options import StoreUrl, opened
 from assay.cli.output import Json, emit, say
 from assay.cli.review import GOLD_COMMANDS
@@ -228,3 +228,5 @@ for expert_command in GOLD_COMMANDS:
     app.command()(expert_command)
 for machine_command in gold_machine.GOLD_COMMANDS:
     app.command()(machine_command)
+for packet_command in gold_packet.GOLD_COMMANDS:
+    app.command()(packet_command)
