@@ -128,6 +128,8 @@ def _say_end(done: Judged, dataset: Path) -> None:
         say(f"{kept}; the same command goes on from there")
     else:
         say(kept)
+    if done.changed_labels is not None:
+        say(f"the policy counts machines: {counted(done.changed_labels, 'label')} changed")
     if done.votes:
         say(f"assay gold agreement {dataset} shows how far they agree with people's, by topic")
 

@@ -42,6 +42,7 @@ class _Message(msgspec.Struct):
 
 class _Choice(msgspec.Struct):
     message: _Message
+    finish_reason: str | None = None
 
 
 class _Usage(msgspec.Struct):
@@ -122,9 +123,10 @@ def _reply(machine: Machine, body: bytes) -> Reply:
         raise _away(
             f"{machine.host} answers, but not as a chat-completions endpoint does", sent=True
         ) from None
-    message, usage = completion.choices[0].message, completion.usage or _Usage()
+    choice, usage = completion.choices[0], completion.usage or _Usage()
     return Reply(
-        text=message.content or message.refusal or "",
+        text=choice.message.content or choice.message.refusal or "",
+        cut=choice.finish_reason == "length",
         tokens_in=usage.prompt_tokens,
         tokens_out=usage.completion_tokens,
     )

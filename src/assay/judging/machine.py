@@ -92,9 +92,11 @@ class Spent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
-    """What a kind of judge gives back: the text, and the tokens where the endpoint counts them."""
+    """What a kind of judge gives back: the text, whether it was cut at max_tokens, and the tokens
+    where the endpoint counts them."""
 
     text: str
+    cut: bool = False
     tokens_in: int | None = None
     tokens_out: int | None = None
 
@@ -231,7 +233,7 @@ def ask(machine: Machine, request: Request, folder: Path, allowance: float | Non
         try:
             verdict = read_verdict(reply.text, request.grades)
         except Nonsense as error:
-            why = str(error)
+            why = f"{error}{', since it was cut at max_tokens' if reply.cut else ''}"
             messages = (*request.messages, *complaint(reply.text, why))
             continue
         seconds = round(time.monotonic() - began, 3)

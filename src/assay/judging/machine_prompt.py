@@ -10,15 +10,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator
 
 import msgspec
 
 from assay.core.errors import AssayError
 from assay.core.types import Document, Query
+from assay.judging.passages import passages
 from assay.judging.rubrics import Rubric, as_markdown
-from assay.language.analysis import analyzer
-from assay.language.detect import detect
 
 SYSTEM = """\
 You judge search results for an evaluation set. You are shown one query and one {unit}. Grade the \
@@ -50,8 +48,6 @@ COMPLAINT = """\
 That is no usable answer: {why}. Answer again with one JSON object and nothing around it: \
 "rationale", "grade" and "unsure", as asked.
 """
-PASSAGES = 3  # shown of a text that is cut
-PASSAGE = 600  # characters of one
 SHOWN_FIELDS = ("question", "conclusion", "summary")
 LONGEST_WHY = 300  # characters of a complaint
 ECHOED = 2_000  # characters of a bad answer that are sent back with the complaint
@@ -95,7 +91,7 @@ class _Answer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 def template() -> str:
     """The hash of everything in a prompt that is neither rubric nor query nor document."""
-    parts = [SYSTEM, USER, COMPLAINT, PASSAGES, PASSAGE, schema((0, 1))]
+    parts = [SYSTEM, USER, COMPLAINT, SHOWN_FIELDS, schema((0, 1))]
     return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:12]
 
 
@@ -139,47 +135,18 @@ def _shown(query: Query, document: Document, most: int) -> str:
     text = document.text.strip()
     if len(text) <= room:
         return "\n\n".join([*lines, f"Text:\n{text}"] if text else lines)
-    passages = best_passages(query, text, room // 2)
-    room -= sum(map(len, passages))
+    shown = [document.fields.get(name, "") for name in SHOWN_FIELDS]
+    for passage in passages(query.text, document, shown=shown).texts:
+        passage = _cut(passage, room // 3)
+        room -= len(passage)
+        lines.append(f"Passage nearest to the query: {passage}")
     begins = _cut(text, room)
-    lines += [f"Passage nearest to the query: {passage}" for passage in passages]
     lines.append(f"Text (its first {len(begins):,} of {len(text):,} characters):\n{begins}")
     return "\n\n".join(lines)
 
 
 def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else text[: max(most, 0)].rstrip()
-
-
-def best_passages(query: Query, text: str, room: int) -> list[str]:
-    """Those with most of the query's words for their length, in the order of the text."""
-    language = analyzer(query.language or detect(query.text) or "en")
-    asked = {language.lemma(word) for word in language.words(query.text)}
-    scored = []
-    for place, passage in enumerate(_passages(text)):
-        words = [language.lemma(word) for word in language.words(passage)]
-        score = len(asked & set(words)) / (8 + len(words)) ** 0.5  # as in the search's snippets
-        if score:
-            scored.append((-score, place, passage))
-    chosen = []
-    for _, place, passage in sorted(scored)[:PASSAGES]:
-        if len(passage) <= room:
-            room -= len(passage)
-            chosen.append((place, passage))
-    return [passage for _, passage in sorted(chosen)]
-
-
-def _passages(text: str) -> Iterator[str]:
-    """Sentences, joined as long as a passage has room."""
-    passage = ""
-    for sentence in re.split(r"(?<=[.?!;:])\s+|\n{2,}", text):
-        sentence = " ".join(sentence.split())[:PASSAGE]
-        if passage and len(passage) + len(sentence) >= PASSAGE:
-            yield passage
-            passage = ""
-        passage = f"{passage} {sentence}".strip()
-    if passage:
-        yield passage
 
 
 # ── the answer ────────────────────────────────────────────────────────────────────────────────────

@@ -28,6 +28,7 @@ from assay.judging import machine, machine_prompt, rubrics
 from assay.judging.machine import Asked, Kept, Machine, Spent
 from assay.judging.machine_prompt import Request, Verdict
 from assay.judging.machine_receipts import Begun, Ended, append_receipt
+from assay.judging.policy import read_policy
 from assay.judging.pool import pool_path, read_pool
 from assay.judging.votes import (
     RULING,
@@ -40,6 +41,7 @@ from assay.judging.votes import (
     votes_of_labels,
     votes_path,
 )
+from assay.workbench import voting
 from assay.workbench.config import CONFIG_NAME, read_config
 
 __all__ = ["Judged", "Plan", "judge_pairs", "plan_judging"]
@@ -77,7 +79,6 @@ class Plan:
     items: tuple[Item, ...]
     left: int  # beyond the limit
     gone: int  # pairs whose query the set does not have any more
-    labels: tuple[Vote, ...]  # of the set, which nobody has voted on
     folder: Path  # of the cache
 
     @property
@@ -133,6 +134,7 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     left: int
     spent: Spent
     cut_off: int = 0
+    changed_labels: int | None = None  # None where machine votes make none
     stopped: Stopped = ""
     why: str = ""
 
@@ -157,8 +159,8 @@ def plan_judging(
     rubric = rubrics.find(gold.rubric or rubrics.DEFAULT, beside=dataset)
     votes = read_votes(votes_path(dataset))
     _refuse_person(judge, votes)
-    labels = _unvoted_labels(gold, votes)
-    pairs, searched = _asked_pairs(dataset, [*labels, *votes] if judged else None)
+    said = [*votes_of_labels(gold, votes), *votes] if judged else None
+    pairs, searched = _asked_pairs(dataset, said)
     known = [pair for pair in pairs if pair[0] in set(gold.query_ids)]
     found = _documents(corpus or searched, known, dataset) if known else {}
     prints = {doc_id: document_fingerprint(document) for doc_id, document in found.items()}
@@ -195,7 +197,6 @@ def plan_judging(
         items=tuple(items),
         left=len(waiting) - len(items),
         gone=len(pairs) - len(known),
-        labels=tuple(labels),
         folder=machine.cache_folder(home),
     )
 
@@ -220,13 +221,6 @@ def _refuse_person(judge: str, votes: Iterable[Vote]) -> None:
             f"{judge!r} has voted as a person on this set",
             hint="Give the table of the machine another name.",
         )
-
-
-def _unvoted_labels(gold: GoldSet, votes: Iterable[Vote]) -> list[Vote]:
-    """The set's labels on which nobody has voted. They go into the votes before a machine's do:
-    otherwise the machine's would be all that is said of the pair."""
-    voted = {(vote.query_id, vote.doc_id) for vote in votes}
-    return [vote for vote in votes_of_labels(gold) if (vote.query_id, vote.doc_id) not in voted]
 
 
 def _asked_pairs(dataset: Path, judged: Iterable[Vote] | None) -> tuple[list[Pair], str]:
@@ -293,8 +287,6 @@ def judge_pairs(plan: Plan, *, by: str, tick: Tick = lambda done, of: None) -> J
     if plan.to_send:
         machine.secret(plan.machine)  # said before anything is written
     run = _Run(plan, tick)
-    if plan.items:
-        append(votes_path(plan.dataset), plan.labels)
     run.take_kept()
     if plan.to_send:
         name = hashlib.sha256(f"{_now()} {plan.judge} {plan.dataset}".encode()).hexdigest()[:12]
@@ -305,6 +297,8 @@ def judge_pairs(plan: Plan, *, by: str, tick: Tick = lambda done, of: None) -> J
             run.stop("interrupted", "interrupted")
         finally:
             append_receipt(plan.dataset, run.ended(name))
+    if run.votes and "machine" in read_policy(plan.dataset).counts:
+        run.changed_labels = len(voting.label_again(plan.dataset).changed)
     return run.judged()
 
 
@@ -319,6 +313,7 @@ class _Run:
         self.spent = Spent()
         self.sent: list[Item] = []
         self.cut_off = self.bad_in_a_row = 0
+        self.changed_labels: int | None = None
         self.stopped: Stopped = ""
         self.why = ""
 
@@ -326,7 +321,8 @@ class _Run:
         """What was answered before is voted without asking."""
         known = [(item, item.kept) for item in self.plan.items if item.kept is not None]
         votes = [self._vote(item, kept.verdict, kept.seconds) for item, kept in known]
-        append(votes_path(self.plan.dataset), votes)
+        if self.plan.items:
+            voting.give(self.plan.dataset, votes)  # after the labels that the set has
         self._count(votes)
         self.from_cache = len(votes)
 
@@ -437,6 +433,7 @@ class _Run:
             left=self.plan.left + len(self.plan.items) - self.votes,
             spent=self.spent,
             cut_off=self.cut_off,
+            changed_labels=self.changed_labels,
             stopped=self.stopped,
             why=self.why,
         )
