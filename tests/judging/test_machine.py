@@ -128,6 +128,16 @@ def test_machine_votes_make_no_label_unless_the_policy_says_so(judge: Assay) -> 
     assert all(label.by_machine for label in labels(votes(), counting).values())
 
 
+def test_labels_follow_where_the_policy_counts_machines(judge: Assay, assay_cli: Assay) -> None:
+    counts = json.dumps({"name": "majority", "counts": ["human", "machine"]})
+    Path("set.policy.json").write_text(counts)
+    done = judge("--send")
+    assert (done.code, "4 labels changed" in done.err) == (0, True), done.err
+    dataset = json.loads(Path("set.json").read_text())
+    assert len(dataset["queries"][0]["relevance_judgments"]) == 4
+    assert dataset["status"] == "provisional"
+
+
 def test_the_receipt_says_what_went_where(judge: Assay, server: JudgeServer) -> None:
     write_config(server, price_in=1.0, price_out=10.0)
     assert judge("--send", "--limit", 3).code == 0
@@ -402,10 +412,43 @@ def test_killed_in_the_middle_it_goes_on_without_asking_twice(
     assert sorted(vote.doc_id for vote in votes()) == sorted(DOCS)
 
 
+def test_an_interrupted_run_says_what_it_kept(judge: Assay, server: JudgeServer) -> None:
+    server.reply = lambda n, seen: Reply(hang=True) if n == 1 else verdict()
+    command = [sys.executable, "-m", "assay", "gold", "judge", "set.json", "--by", "robot"]
+    running = subprocess.Popen([*command, "--send"], stderr=subprocess.PIPE, text=True)
+    limit = time.monotonic() + 60
+    while len(server.seen) < 2 and time.monotonic() < limit:
+        time.sleep(0.05)
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=60)
+    assert (running.returncode, "1 vote kept, 3 pairs left" in said) == (130, True), said
+    assert (receipts()[-1]["stopped"], receipts()[-1]["cut_off"]) == ("interrupted", 1)
+
+
 def test_several_at_once(judge: Assay, server: JudgeServer) -> None:
     write_config(server, concurrency=3)
     assert judge("--send").code == 0
     assert sorted(vote.doc_id for vote in votes()) == sorted(DOCS)
+
+
+def test_a_kind_of_another_package(
+    judge: Assay, server: JudgeServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    package = tmp_path / "site"
+    about = package / "coin-1.0.dist-info"
+    about.mkdir(parents=True)
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: coin\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[assay.judges]\ncoin = coin_judge:chat\n")
+    (package / "coin_judge.py").write_text(
+        "from assay.judging.machine import Reply\n"
+        "def chat(machine, messages, grades):\n"
+        '    return Reply(text=\'{"rationale": "Heads.", "grade": 1}\')\n'
+    )
+    monkeypatch.syspath_prepend(str(package))
+    write_config(server, kind="coin")
+    done = judge("--send")
+    assert (done.code, len(server.seen)) == (0, 0), done.err
+    assert {vote.rationale for vote in votes()} == {"Heads."}
 
 
 # ── assay.toml ────────────────────────────────────────────────────────────────────────────────────

@@ -20,7 +20,7 @@ import polars as pl
 
 from assay import formats
 from assay.core.errors import InputError, UsageError
-from assay.core.types import Document, GoldSet, Vote
+from assay.core.types import Document, Vote
 from assay.core.workers import Failure, Job, run_jobs
 from assay.corpus.disk import documents_of
 from assay.corpus.named import corpus_named, documents, is_corpus, require_corpus
