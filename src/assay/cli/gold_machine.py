@@ -21,7 +21,7 @@ EXIT = {"": 0, "ceiling": 3, "outage": 4, "nonsense": 4, "interrupted": 130}
 
 def judge(
     dataset: Annotated[Path, typer.Argument(help="The gold set.")],
-    by: Annotated[str, typer.Option("--by", help="The judge: a table [judges.NAME].")],
+    by: Annotated[str, typer.Option("--by", help="The judge, by its name in assay.toml.")],
     judged: Annotated[
         bool, typer.Option(help="Judge what people have judged, to see how far they agree.")
     ] = False,
