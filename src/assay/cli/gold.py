@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli import gold_making, gold_packet, gold_votes, review, rubric
+from assay.cli import gold_machine, gold_making, gold_packet, gold_votes, review, rubric
 from assay.cli.options import StoreUrl
 from assay.cli.output import Json, emit, say
 
@@ -178,11 +178,6 @@ def perturb(
     say(f"{variants} variants{asked} written to {output}")
 
 
-for command in (
-    *review.GOLD_COMMANDS,
-    *gold_making.GOLD_COMMANDS,
-    *gold_packet.GOLD_COMMANDS,
-    *gold_votes.GOLD_COMMANDS,
-    *rubric.GOLD_COMMANDS,
-):
-    app.command()(command)
+for commands in (gold_machine, gold_making, gold_packet, gold_votes, review, rubric):
+    for command in commands.GOLD_COMMANDS:
+        app.command()(command)

@@ -1,8 +1,346 @@
-"""Machines that judge: the kind of plugin is here, so that packages can be made for it; no judge is
-built in yet, and no command asks one."""
+"""Machines that judge: what one is, asking it about one pair, and keeping what it said.
+
+An answer is kept by its content (who was asked, and exactly what), so that an interrupted run goes
+on without asking again. Only a whole verdict is kept: what cannot be read as a grade and a reason
+is asked for once more with the complaint, and is then no vote. An endpoint that is away is an
+outage, never a grade.
+
+A kind of judge is one function, `chat(machine, messages, grades) -> Reply`, that raises `Away`,
+`Refused` or `Unusable`. Packages add kinds in the entry-point group `assay.judges`; asking again,
+keeping, counting and the ceiling are the same for all."""
 
 from __future__ import annotations
 
-from assay.core import plugins
+import hashlib
+import os
+import random
+import re
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
 
-JUDGES = plugins.Kind(name="judge", group="assay.judges", built_in={})
+import msgspec
+
+from assay.core import plugins
+from assay.core.errors import AssayError, InputError
+from assay.core.files import write_atomic
+from assay.core.workspace import workspace
+from assay.judging.machine_prompt import (
+    ECHOED,
+    LONGEST_WHY,
+    Message,
+    Nonsense,
+    Request,
+    Verdict,
+    complaint,
+    read_verdict,
+)
+
+OPENAI = "openai"
+JUDGES = plugins.Kind(
+    name="judge", group="assay.judges", built_in={OPENAI: "assay.judging.endpoint:chat"}
+)
+
+CACHE = "judge-cache"
+KEY = re.compile(r"env:([A-Za-z_][A-Za-z0-9_]*)")
+LONGEST_WAIT = 120.0  # seconds; an endpoint that asks for more is away
+FIRST_WAIT = 1.0  # seconds before the second try, doubled with every further one
+MOST_BACKOFF = 30.0
+OVERHEAD = 64  # tokens a message may cost beyond its text
+MILLION = 1_000_000
+
+
+class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A table [judges.NAME] of assay.toml. `key` names where the key is, and is never the key."""
+
+    base_url: str
+    model: str
+    kind: str = OPENAI
+    key: str = ""
+    temperature: float | None = None
+    price_in: float | None = None  # for a million tokens, in whatever currency
+    price_out: float | None = None
+    max_cost: float | None = None  # of one run of the command
+    timeout: float = 60.0  # seconds for one request
+    retries: int = 4
+    concurrency: int = 4
+    max_characters: int = 24_000  # of one document
+    max_tokens: int = 1_000  # of one answer
+
+    @property
+    def host(self) -> str:
+        return urlsplit(self.base_url).netloc
+
+
+class Spent(msgspec.Struct, frozen=True, kw_only=True):
+    """What was used. Where the endpoint does not say, `guessed` requests count at the most they can
+    have cost."""
+
+    requests: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    guessed: int = 0
+    cost: float = 0.0
+
+    def __add__(self, other: Spent) -> Spent:
+        return Spent(
+            **{key: getattr(self, key) + getattr(other, key) for key in self.__struct_fields__}
+        )
+
+
+class Reply(msgspec.Struct, frozen=True, kw_only=True):
+    """What a kind of judge gives back: the text, whether it was cut at max_tokens, and the tokens
+    where the endpoint counts them."""
+
+    text: str
+    cut: bool = False
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of one pair: a verdict, or why there is none. `unusable` concerns the pair alone,
+    an `outage` everything that is left, and at the `ceiling` nothing more may be sent."""
+
+    state: Literal["answered", "unusable", "outage", "ceiling"]
+    verdict: Verdict | None = None
+    why: str = ""
+    spent: Spent = Spent()
+    seconds: float = 0.0
+
+
+class Kept(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer in the cache."""
+
+    model: str
+    verdict: Verdict
+    seconds: float
+    at: str
+
+
+class Away(AssayError):
+    """No answer this time; a later try may get one, after `wait` seconds where the endpoint says
+    so. `sent` says that the request may have been worked on, and paid for, all the same."""
+
+    wait: float | None = None
+    sent: bool = False
+
+
+class Refused(AssayError):
+    """The endpoint will not answer this judge at all: no try will help."""
+
+
+class Unusable(AssayError):
+    """The endpoint will not answer this one request."""
+
+
+Chat = Callable[[Machine, tuple[Message, ...], tuple[int, ...]], Reply]
+
+
+# ── settings ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def mistake(machine: Machine) -> tuple[str, str]:
+    """(key, what is wrong with it) of the first setting that cannot be; never what a key holds."""
+    address = _parts(machine.base_url)
+    checks = (
+        (
+            "base_url",
+            address is None,
+            "expected http:// or https:// and a host, like "
+            "https://api.openai.com/v1, without a user, a query or a fragment",
+        ),
+        ("model", not machine.model.strip(), "expected the name of a model"),
+        (
+            "key",
+            bool(machine.key) and not KEY.fullmatch(machine.key),
+            'the key itself must not stand in the file; write key = "env:NAME" and put it in the '
+            "environment variable NAME",
+        ),
+        ("kind", not plugins.is_known(JUDGES, machine.kind), "unknown kind of judge"),
+        ("temperature", not 0 <= (machine.temperature or 0) <= 2, "expected 0 to 2"),
+        ("max_cost", not (machine.max_cost is None or machine.max_cost > 0), "expected above 0"),
+        ("price_in", not (machine.price_in or 0) >= 0, "expected 0 or more"),
+        ("price_out", not (machine.price_out or 0) >= 0, "expected 0 or more"),
+        (
+            "max_cost",
+            machine.max_cost is not None and not _is_priced(machine),
+            "a ceiling needs price_in and price_out, for a million tokens each",
+        ),
+        ("timeout", not 0 < machine.timeout <= 3600, "expected seconds, above 0 and up to 3600"),
+        ("retries", not 0 <= machine.retries <= 20, "expected 0 to 20"),
+        ("concurrency", not 1 <= machine.concurrency <= 64, "expected 1 to 64"),
+        ("max_characters", machine.max_characters < 500, "expected 500 or more"),
+        ("max_tokens", machine.max_tokens < 50, "expected 50 or more"),
+    )
+    return next(((key, message) for key, wrong, message in checks if wrong), ("", ""))
+
+
+def _parts(base_url: str) -> str | None:
+    """The address where it is one; what else stands in an address may be a secret."""
+    try:
+        parts = urlsplit(base_url)
+        has_host, _ = bool(parts.hostname), parts.port
+    except ValueError:
+        return None
+    plain = base_url.isprintable() and base_url.isascii() and " " not in base_url
+    extra = "@" in parts.netloc or "?" in base_url or "#" in base_url
+    return (
+        base_url if parts.scheme in ("http", "https") and has_host and plain and not extra else None
+    )
+
+
+def _is_priced(machine: Machine) -> bool:
+    return machine.price_in is not None and machine.price_out is not None
+
+
+def secret(machine: Machine) -> str:
+    """The key from the environment; empty where the judge needs none."""
+    named = KEY.fullmatch(machine.key)
+    if named is None:
+        return ""
+    value = os.environ.get(named[1], "").strip()
+    if not value:
+        raise InputError(
+            f"the environment variable {named[1]} is not set",
+            hint="The key of this judge is read from there.",
+        )
+    if not (value.isascii() and value.isprintable()) or " " in value:
+        raise InputError(
+            f"what is in the environment variable {named[1]} cannot be a key",
+            hint="A key is one word of ASCII characters.",
+        )
+    return value
+
+
+# ── asking ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def ask(machine: Machine, request: Request, folder: Path, allowance: float | None) -> Asked:
+    """Judge one pair, and keep the verdict in `folder`. No request is made that could bring the
+    cost above the `allowance`."""
+    chat: Chat = plugins.load(JUDGES, machine.kind)
+    messages, spent, began = request.messages, Spent(), time.monotonic()
+    why = ""
+    for _ in range(2):
+        reply, used = _patiently(machine, chat, messages, request.grades, _less(allowance, spent))
+        spent += used
+        if isinstance(reply, Asked):
+            return msgspec.structs.replace(reply, spent=spent)
+        try:
+            verdict = read_verdict(reply.text, request.grades)
+        except Nonsense as error:
+            why = f"{error}{', since it was cut at max_tokens' if reply.cut else ''}"
+            messages = (*request.messages, *complaint(reply.text, why))
+            continue
+        seconds = round(time.monotonic() - began, 3)
+        keep(folder, machine, request, verdict, seconds)
+        return Asked(state="answered", verdict=verdict, spent=spent, seconds=seconds)
+    return Asked(state="unusable", why=f"{why} (asked twice)", spent=spent)
+
+
+def most_cost(machine: Machine, request: Request) -> float:
+    """What one pair can cost at most: the question, and once more with the complaint about an
+    answer of the longest kind. No token is shorter than a byte."""
+    longest = complaint("\U0010ffff" * ECHOED, "\U0010ffff" * LONGEST_WHY)  # four bytes each
+    again = (*request.messages, *longest)
+    return _bound(machine, request.messages).cost + _bound(machine, again).cost
+
+
+def _less(allowance: float | None, spent: Spent) -> float | None:
+    return None if allowance is None else allowance - spent.cost
+
+
+def _patiently(
+    machine: Machine,
+    chat: Chat,
+    messages: tuple[Message, ...],
+    grades: tuple[int, ...],
+    allowance: float | None,
+) -> tuple[Reply | Asked, Spent]:
+    """A reply, trying again as often as the judge's table says; else why there is none."""
+    spent, bound = Spent(), _bound(machine, messages)
+    for tried in range(machine.retries + 1):
+        if allowance is not None and spent.cost + bound.cost > allowance:
+            return Asked(state="ceiling"), spent
+        try:
+            reply = chat(machine, messages, grades)
+        except Unusable as error:
+            return Asked(state="unusable", why=str(error)), spent + Spent(requests=1)
+        except Refused as error:
+            return Asked(state="outage", why=str(error)), spent + Spent(requests=1)
+        except Away as error:
+            spent += bound if error.sent else Spent(requests=1)
+            last = tried == machine.retries
+            if last or (error.wait or 0) > LONGEST_WAIT:
+                times = f" ({tried + 1} tries)" if tried else ""
+                return Asked(state="outage", why=f"{error}{times}"), spent
+            time.sleep(_pause(tried) if error.wait is None else error.wait)
+        else:
+            return reply, spent + _used(machine, reply, bound)
+    raise AssertionError("the last try returns")
+
+
+def _pause(tried: int) -> float:
+    """Doubled with every try, and not the same for all who wait."""
+    return min(FIRST_WAIT * 2.0**tried, MOST_BACKOFF) * random.uniform(0.5, 1.0)
+
+
+def _bound(machine: Machine, messages: tuple[Message, ...]) -> Spent:
+    """The most that one request can use."""
+    tokens_in = sum(len(message.content.encode()) + OVERHEAD for message in messages)
+    return Spent(
+        requests=1,
+        tokens_in=tokens_in,
+        tokens_out=machine.max_tokens,
+        guessed=1,
+        cost=cost(machine, tokens_in, machine.max_tokens),
+    )
+
+
+def _used(machine: Machine, reply: Reply, bound: Spent) -> Spent:
+    if reply.tokens_in is None or reply.tokens_out is None:
+        return bound
+    price = cost(machine, reply.tokens_in, reply.tokens_out)
+    return Spent(requests=1, tokens_in=reply.tokens_in, tokens_out=reply.tokens_out, cost=price)
+
+
+def cost(machine: Machine, tokens_in: float, tokens_out: float) -> float:
+    """In the currency of the prices; 0 without prices."""
+    prices = (machine.price_in or 0.0, machine.price_out or 0.0)
+    return (tokens_in * prices[0] + tokens_out * prices[1]) / MILLION
+
+
+# ── what was said before ──────────────────────────────────────────────────────────────────────────
+
+
+def cache_folder(home: Path | None = None) -> Path:
+    return workspace(home).absolute() / CACHE
+
+
+def kept(folder: Path, machine: Machine, request: Request) -> Kept | None:
+    """What this judge answered to exactly this before. A file that cannot be read is none."""
+    try:
+        found = msgspec.json.decode(_place(folder, machine, request).read_bytes(), type=Kept)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    on_scale = found.verdict.grade is None or found.verdict.grade in request.grades
+    return found if on_scale else None
+
+
+def keep(
+    folder: Path, machine: Machine, request: Request, verdict: Verdict, seconds: float
+) -> None:
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    value = Kept(model=machine.model, verdict=verdict, seconds=seconds, at=now)
+    write_atomic(_place(folder, machine, request), msgspec.json.encode(value) + b"\n")
+
+
+def _place(folder: Path, machine: Machine, request: Request) -> Path:
+    """By all that bears on the answer, and nothing that does not."""
+    asked = [machine.kind, machine.base_url, machine.model, machine.temperature, request]
+    name = hashlib.sha256(msgspec.json.encode(asked)).hexdigest()
+    return folder / name[:2] / f"{name}.json"

@@ -1,5 +1,5 @@
-"""`assay.toml`: which gold sets, which engines, which gates. Read strictly; paths are relative to
-the file."""
+"""`assay.toml`: which gold sets, which engines, which gates, which machine judges. Read strictly;
+paths are relative to the file."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from assay.core.errors import InputError
 from assay.core.files import decode, read_bytes
 from assay.core.results import Gate
 from assay.evaluation.gates import mistake
+from assay.judging import machine
+from assay.judging.machine import Machine
 
 CONFIG_NAME = "assay.toml"
 NAMED = re.compile(
@@ -49,9 +51,12 @@ class GateConfig(Gate, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    gold: dict[str, GoldConfig]
-    engines: dict[str, EngineConfig]
+    """Sets are judged before they are scored: a file with judges need not have more."""
+
+    gold: dict[str, GoldConfig] = {}
+    engines: dict[str, EngineConfig] = {}
     gates: tuple[GateConfig, ...] = ()
+    judges: dict[str, Machine] = {}
 
 
 def read_config(path: Path) -> Config:
@@ -64,7 +69,10 @@ def read_config(path: Path) -> Config:
     except msgspec.ValidationError as error:
         message, hint = _in_words(str(error))
         raise InputError(message, where=str(path), hint=hint) from error
+    if not config.judges:
+        require_pairs(config, path)
     _check_names(config, path)
+    _check_judges(config, path)
     folder = path.resolve().parent
     return msgspec.structs.replace(
         config,
@@ -102,10 +110,16 @@ def _in_words(error: str) -> tuple[str, str]:
 
 
 KEYS = "See docs/configuration.md for the keys."
-TABLES = (("gates", GateConfig), ("gold", GoldConfig), ("engines", EngineConfig))
+TABLES = (
+    ("gates", GateConfig),
+    ("gold", GoldConfig),
+    ("engines", EngineConfig),
+    ("judges", Machine),
+)
 
 
-def _check_names(config: Config, path: Path) -> None:
+def require_pairs(config: Config, path: Path) -> None:
+    """There is something to score, and something to score it with."""
     for kind, names in (("gold", config.gold), ("engines", config.engines)):
         if not names:
             raise InputError(
@@ -113,6 +127,14 @@ def _check_names(config: Config, path: Path) -> None:
                 where=str(path),
                 hint=f"Add a table [{kind}.NAME].",
             )
+
+
+def _check_names(config: Config, path: Path) -> None:
+    for kind, names in (
+        ("gold", config.gold),
+        ("engines", config.engines),
+        ("judges", config.judges),
+    ):
         if bad := [name for name in names if not NAMED.fullmatch(name)]:
             raise InputError(
                 f"{bad[0]!r} cannot be a file name",
@@ -154,6 +176,13 @@ def _check_gates(config: Config, path: Path) -> None:
                     where=f"{path}: gates[{number}]",
                     hint=f"The file has: {', '.join(known)}.",
                 )
+
+
+def _check_judges(config: Config, path: Path) -> None:
+    for name, judge in config.judges.items():
+        key, wrong = machine.mistake(judge)
+        if wrong:
+            raise InputError(wrong, where=f"{path}: judges.{name}.{key}", hint=KEYS)
 
 
 Table = TypeVar("Table", GoldConfig, EngineConfig)

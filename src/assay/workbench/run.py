@@ -26,7 +26,7 @@ from assay.evaluation.gate_values import ALIASES
 from assay.evaluation.gates import is_golden_measure
 from assay.formats.results_json import read_results
 from assay.workbench import report
-from assay.workbench.config import Config, EngineConfig, GateConfig, GoldConfig
+from assay.workbench.config import Config, EngineConfig, GateConfig, GoldConfig, require_pairs
 from assay.workbench.score import configured, score, verdict_on
 
 WORKERS = 2  # engines may be heavy
@@ -60,6 +60,7 @@ def run_all(
 ) -> list[Outcome]:
     """Score every pair of the configuration read from `file`; unchanged pairs come from the cache.
     `done` hears of each pair, and how many there are."""
+    require_pairs(config, file)
     pairs, folder = list(_pairs(config)), file.resolve().parent
     outcomes: dict[PairName, Outcome] = {}
     waiting = []

@@ -1,0 +1,137 @@
+"""`assay gold judge`: a machine judge votes. Its verb is in `workbench/machines.py`; `cli/gold.py`
+takes the command in by GOLD_COMMANDS."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assay.cli.output import Json, emit, progress_bar, say
+from assay.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from assay.workbench.machines import Judged, Plan
+
+EXIT = {"": 0, "ceiling": 3, "outage": 4, "nonsense": 4, "interrupted": 130}
+
+
+def judge(
+    dataset: Annotated[Path, typer.Argument(help="The gold set.")],
+    by: Annotated[str, typer.Option("--by", help="The judge, by its name in assay.toml.")],
+    judged: Annotated[
+        bool, typer.Option(help="Judge what people have judged, to see how far they agree.")
+    ] = False,
+    limit: Annotated[int | None, typer.Option(min=1, help="At most so many pairs.")] = None,
+    corpus: Annotated[
+        str, typer.Option(help="Where the documents are; by default what was pooled.")
+    ] = "",
+    send: Annotated[bool, typer.Option("--send", help="Send the texts without asking.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the first prompt and the cost, send nothing.")
+    ] = False,
+    config: Annotated[Path | None, typer.Option(help="By default assay.toml.")] = None,
+    json: Json = False,
+) -> None:
+    """Let a machine judge vote on the pairs of the pool that it has not judged.
+
+    Its votes are kept apart from people's, and make no label unless the policy counts machines."""
+    from assay.reports import listing
+    from assay.workbench import baseline, machines
+
+    plan = machines.plan_judging(
+        dataset, by, config=config, corpus=corpus, judged=judged, limit=limit
+    )
+    _announce(plan)
+    if dry_run:
+        _show_prompt(plan)
+        return
+    _ask_leave(plan, send)
+    with progress_bar() as bar:
+        done = machines.judge_pairs(
+            plan, by=baseline.who_records(""), tick=lambda n, of: _progress(bar, n, of)
+        )
+    emit(done, lambda: listing.key_values(done, unusable=len(done.unusable)), json=json)
+    _say_end(done, dataset)
+    sys.exit(4 if done.unusable and not done.stopped else EXIT[done.stopped])
+
+
+def _announce(plan: Plan) -> None:
+    """Which texts go where, before anything goes."""
+    from assay.core.types import counted
+
+    if plan.gone:
+        say(f"{counted(plan.gone, 'pair')} left out: the set has their queries no more")
+    if known := len(plan.items) - len(plan.to_send):
+        say(f"{counted(known, 'answer')} known from before: nothing is sent for them")
+    if plan.again:
+        say(f"{plan.again} judged before, with another document, rubric or model: judged again")
+    if not plan.to_send:
+        say("nothing is to be sent")
+        return
+    where = f"{plan.machine.host}, model {plan.machine.model}"
+    say(
+        f"to be sent: {counted(plan.documents, 'document')} of corpus {plan.corpus} for "
+        f"{counted(len(plan.to_send), 'pair')}, {counted(plan.characters, 'character')} with the "
+        f"rubric, to {where}",
+        style="bold",
+    )
+    if plan.machine.base_url.startswith("http:"):
+        say("the connection is not encrypted (http)", style="yellow")
+    price = "without prices its cost is not known"
+    if plan.cost is not None:
+        price = f"about {plan.cost:,.4f} by the prices of the table"
+    ceiling = plan.machine.max_cost
+    most = f", at most {ceiling:,g}" if ceiling is not None else ""
+    say(f"about {plan.tokens:,} tokens: {price}{most}")
+
+
+def _show_prompt(plan: Plan) -> None:
+    if plan.to_send:
+        for message in plan.to_send[0].request.messages:
+            typer.echo(f"── {message.role} ──\n{message.content}")
+    say("dry run: nothing was sent, nothing was written")
+
+
+def _ask_leave(plan: Plan, send: bool) -> None:
+    """Nothing leaves the machine unless somebody says so."""
+    if not plan.to_send or send:
+        return
+    watched = sys.stdin.isatty() and sys.stderr.isatty()
+    if watched and typer.confirm("Send them?", err=True):
+        return
+    raise UsageError(
+        "nothing was sent", hint="Say --send to send these texts; --dry-run shows the first prompt."
+    )
+
+
+def _progress(bar: Callable[[str, int, int], None], done: int, of: int) -> None:
+    """A bar where somebody watches, else a line for every tenth."""
+    if sys.stderr.isatty():
+        bar("judging", done, of)
+    elif done % max(1, of // 10) == 0 or done == of:
+        say(f"{done} of {of} pairs")
+
+
+def _say_end(done: Judged, dataset: Path) -> None:
+    from assay.core.types import counted
+
+    for pair in done.unusable:
+        say(f"no vote on {pair.doc_id} for {pair.query_id}: {pair.why}", style="yellow")
+    kept = f"{counted(done.votes, 'vote')} kept, {counted(done.left, 'pair')} left"
+    if done.stopped:
+        worst = done.stopped in ("outage", "nonsense")
+        say(f"{'error: ' if worst else ''}stopped: {done.why}", style="red" if worst else "yellow")
+        say(f"{kept}; the same command goes on from there")
+    else:
+        say(kept)
+    if done.changed_labels is not None:
+        say(f"the policy counts machines: {counted(done.changed_labels, 'label')} changed")
+    if done.votes:
+        say(f"assay gold agreement {dataset} shows how far they agree with people's, by topic")
+
+
+GOLD_COMMANDS = (judge,)

@@ -1,0 +1,255 @@
+"""Asking an OpenAI-compatible chat-completions endpoint: one request, one reply.
+
+The key goes to the host of the judge's table and to no other: a redirect is refused, not followed.
+What the endpoint says of an error is shown short, without control characters and without the
+key."""
+
+from __future__ import annotations
+
+import http.client
+import math
+import ssl
+import time
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import IO, Annotated
+from urllib.error import HTTPError, URLError
+from urllib.parse import urljoin, urlsplit
+from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_opener
+
+import msgspec
+
+from assay import __version__
+from assay.judging.machine import Away, Machine, Refused, Reply, Unusable, secret
+from assay.judging.machine_prompt import Message, schema
+
+MOST_BYTES = 4 * 2**20  # of an answer
+BLOCK = 65_536
+SHOWN = 300  # characters of what an endpoint says of an error
+TEMPORARY = frozenset((408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529))
+THIS_REQUEST = frozenset((400, 413, 422))  # too long, not allowed, not understood
+
+# How an endpoint is asked: the first that it accepts. Many know no schema, some no JSON mode; newer
+# models count an answer's tokens under another name, and older servers do not know that one.
+SHAPES = ("json_schema", "json_object", "")
+COUNTS = ("max_tokens", "max_completion_tokens")
+
+
+class _Message(msgspec.Struct):
+    content: str | None = None
+    refusal: str | None = None
+
+
+class _Choice(msgspec.Struct):
+    message: _Message
+    finish_reason: str | None = None
+
+
+class _Usage(msgspec.Struct):
+    prompt_tokens: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    completion_tokens: Annotated[int, msgspec.Meta(ge=0)] | None = None
+
+
+class _Completion(msgspec.Struct):
+    choices: Annotated[list[_Choice], msgspec.Meta(min_length=1)]
+    usage: _Usage | None = None
+
+
+class _Manner(msgspec.Struct, frozen=True):
+    shape: int = 0  # of SHAPES
+    count: int = 0  # of COUNTS
+
+
+_accepted: dict[str, _Manner] = {}  # what an endpoint took last, so that it is asked that way again
+
+
+def chat(machine: Machine, messages: tuple[Message, ...], grades: tuple[int, ...]) -> Reply:
+    """One reply. An endpoint that refuses a way of asking is asked in the next."""
+    known = f"{machine.base_url} {machine.model}"
+    manner = _accepted.get(known, _Manner())
+    while True:
+        try:
+            reply = _reply(machine, _body(machine, messages, grades, manner))
+        except _NotLikeThat as error:
+            other = _next_manner(manner, str(error))
+            if other is None:
+                raise Unusable(f"{machine.host} refuses the request: {error}") from None
+            manner = other
+        else:
+            _accepted[known] = manner
+            return reply
+
+
+class _NotLikeThat(Exception):
+    """A 400: something in the request is not known there, or not allowed."""
+
+
+def _next_manner(manner: _Manner, said: str) -> _Manner | None:
+    """Another way of asking, where what was said may be about the way."""
+    if manner.count == 0 and "max_tokens" in said:
+        return _Manner(manner.shape, 1)
+    if manner.shape + 1 < len(SHAPES):
+        return _Manner(manner.shape + 1, manner.count)
+    return None
+
+
+def _body(
+    machine: Machine, messages: tuple[Message, ...], grades: tuple[int, ...], manner: _Manner
+) -> bytes:
+    shapes: dict[str, object] = {
+        "json_object": {"type": "json_object"},
+        "json_schema": {
+            "type": "json_schema",
+            "json_schema": {"name": "judgment", "strict": True, "schema": schema(grades)},
+        },
+    }
+    body: dict[str, object] = {
+        "model": machine.model,
+        "messages": messages,
+        COUNTS[manner.count]: machine.max_tokens,
+    }
+    if machine.temperature is not None:
+        body["temperature"] = machine.temperature
+    if shape := SHAPES[manner.shape]:
+        body["response_format"] = shapes[shape]
+    return msgspec.json.encode(body)
+
+
+def _reply(machine: Machine, body: bytes) -> Reply:
+    content = _posted(machine, body)
+    try:
+        completion = msgspec.json.decode(content, type=_Completion)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise _away(
+            f"{machine.host} answers, but not as a chat-completions endpoint does", sent=True
+        ) from None
+    choice, usage = completion.choices[0], completion.usage or _Usage()
+    return Reply(
+        text=choice.message.content or choice.message.refusal or "",
+        cut=choice.finish_reason == "length",
+        tokens_in=usage.prompt_tokens,
+        tokens_out=usage.completion_tokens,
+    )
+
+
+# ── the wire ──────────────────────────────────────────────────────────────────────────────────────
+
+
+class _NoRedirect(HTTPRedirectHandler):
+    def redirect_request(
+        self,
+        req: Request,
+        fp: IO[bytes],
+        code: int,
+        msg: str,
+        headers: http.client.HTTPMessage,
+        newurl: str,
+    ) -> None:
+        """None: a redirect is an answer like any other, and an error."""
+        return None
+
+
+def _posted(machine: Machine, body: bytes) -> bytes:
+    """The body of a good answer; all else is raised as what it means for the judge."""
+    key = secret(machine)
+    address = f"{machine.base_url.rstrip('/')}/chat/completions"
+    headers = {"Content-Type": "application/json", "User-Agent": f"assay/{__version__}"}
+    if key:
+        headers["Authorization"] = f"Bearer {key}"
+    opener: OpenerDirector = build_opener(_NoRedirect)
+    until = time.monotonic() + machine.timeout
+    try:
+        with opener.open(
+            Request(address, data=body, headers=headers, method="POST"), timeout=machine.timeout
+        ) as response:
+            return _read(response, until, machine)
+    except HTTPError as error:
+        with error:
+            raise _meaning(error, machine, key, address) from None
+    except (OSError, http.client.HTTPException) as error:
+        reason = error.reason if isinstance(error, URLError) else error
+        if isinstance(reason, ssl.SSLCertVerificationError):
+            raise Refused(f"the certificate of {machine.host} is not trusted") from None
+        if isinstance(reason, TimeoutError):
+            raise _late(machine) from None
+        refused = isinstance(reason, ConnectionRefusedError)
+        said = _clean(str(reason) or type(reason).__name__, key)
+        raise _away(f"no answer from {machine.host}: {said}", sent=not refused) from None
+
+
+def _read(response: http.client.HTTPResponse, until: float, machine: Machine) -> bytes:
+    """All of it: not more than fits, and not longer than it may take, however slowly it drips."""
+    blocks, size = [], 0
+    while block := response.read1(BLOCK):
+        blocks.append(block)
+        size += len(block)
+        if size > MOST_BYTES:
+            raise _away(f"{machine.host} answers with more than {MOST_BYTES:,} bytes", sent=True)
+        if time.monotonic() > until:
+            raise _late(machine)
+    if response.length:
+        raise _away(f"the answer of {machine.host} ends too soon", sent=True)
+    return b"".join(blocks)
+
+
+def _meaning(error: HTTPError, machine: Machine, key: str, address: str) -> Exception:
+    status, host = error.code, machine.host
+    if 300 <= status < 400:
+        target = urlsplit(urljoin(address, error.headers.get("Location", ""))).netloc
+        return Refused(
+            f"{host} redirects to {_clean(target, key) or 'nowhere'}, which was not followed; "
+            "give the address itself as base_url"
+        )
+    if status in (401, 403):  # what it says may repeat a part of the key
+        return Refused(f"{host} does not accept the key (status {status})")
+    said = _said(error, key)
+    if status == 400:
+        return _NotLikeThat(said)
+    if status in THIS_REQUEST:
+        return Unusable(f"{host} refuses the request: {said}")
+    if status in TEMPORARY:
+        wait = _wait(error.headers.get("Retry-After", ""))
+        asks = f" and asks to wait {wait:,.0f} seconds" if wait else ""
+        return _away(f"{host} answers {said}{asks}", wait=wait)
+    return Refused(f"{host} answers {said}")
+
+
+def _said(error: HTTPError, key: str) -> str:
+    try:
+        text = error.read(BLOCK).decode("utf-8", "replace")
+    except (OSError, http.client.HTTPException):
+        text = ""
+    return _clean(f"status {error.code}: {' '.join(text.split())}".rstrip(": "), key)
+
+
+def _clean(text: str, key: str) -> str:
+    """What others wrote, fit to be shown. The key goes before the text is cut, which could leave a
+    part of it."""
+    if key:
+        text = text.replace(key, "***")
+    text = "".join(character if character.isprintable() else " " for character in text)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
+
+
+def _wait(value: str) -> float | None:
+    """Retry-After: seconds, or a date."""
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            date = parsedate_to_datetime(value)
+        except (ValueError, TypeError):
+            return None
+        now = datetime.now(UTC)
+        seconds = (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() - now.timestamp()
+    return max(0.0, seconds) if math.isfinite(seconds) else None
+
+
+def _late(machine: Machine) -> Away:
+    return _away(f"no answer from {machine.host} in {machine.timeout:g} seconds", sent=True)
+
+
+def _away(message: str, *, wait: float | None = None, sent: bool = False) -> Away:
+    error = Away(message)
+    error.wait, error.sent = wait, sent
+    return error

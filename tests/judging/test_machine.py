@@ -1,0 +1,505 @@
+"""`assay gold judge`: a machine judge, against an endpoint on this machine that is good and bad."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.judging.policy import Policy, labels
+from assay.judging.votes import read_votes
+from command_line import Assay, Outcome
+from judge_server import JudgeServer, Reply, Seen, judge_server, verdict
+
+KEY = "sk-very-secret-0123456789"
+DOCS = ("alpha", "beta", "gamma", "delta")
+RATIONALE = "It names the limit."
+
+
+@pytest.fixture
+def server() -> Iterator[JudgeServer]:
+    with judge_server() as state:
+        yield state
+
+
+@pytest.fixture
+def judge(
+    assay_cli: Assay, server: JudgeServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Assay:
+    """`assay gold judge set.json --by robot` on a set of four pooled pairs."""
+    monkeypatch.setenv("ROBOT_KEY", KEY)
+    monkeypatch.setenv("no_proxy", "*")
+    monkeypatch.delenv("ASSAY_HOME", raising=False)
+    write_set()
+    write_config(server)
+    return lambda *args: assay_cli("gold", "judge", "set.json", "--by", "robot", *args)
+
+
+def write_set(judgments: list[dict[str, Any]] | None = None) -> None:
+    query = {"id": "q1", "text": "gift limits", "type": "keyword", "notes": "SECRETNOTE"}
+    dataset = {"queries": [query | {"relevance_judgments": judgments or []}]}
+    Path("set.json").write_text(json.dumps(dataset))
+    pairs = [{"query_id": "q1", "doc_id": doc, "judges": []} for doc in DOCS]
+    Path("set.pool.json").write_text(
+        json.dumps({"format": 1, "corpus": "corpus.jsonl", "pairs": pairs})
+    )
+    rows = [{"id": doc, "text": f"The {doc} letter on gift limits."} for doc in DOCS]
+    Path("corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def write_config(server: JudgeServer, **more: Any) -> None:
+    table = {
+        "base_url": server.url,
+        "model": "m-1",
+        "key": "env:ROBOT_KEY",
+        "concurrency": 1,
+        "retries": 2,
+        "timeout": 10,
+    } | more
+    lines = [f"{name} = {json.dumps(value)}" for name, value in table.items()]
+    Path("assay.toml").write_text("\n".join(["[judges.robot]", *lines]))
+
+
+def votes() -> list[Any]:
+    return read_votes(Path("set.votes.jsonl"))
+
+
+def receipts() -> list[Any]:
+    return [json.loads(line) for line in Path("set.receipts.jsonl").read_text().splitlines()]
+
+
+def nothing_leaked(done: Outcome) -> bool:
+    files = [path for path in Path(".").rglob("*") if path.is_file()]
+    texts = [done.out, done.err, *(path.read_text(errors="replace") for path in files)]
+    return not any(KEY in text for text in texts)
+
+
+def test_nothing_is_sent_until_somebody_says_so(judge: Assay, server: JudgeServer) -> None:
+    done = judge()
+    assert (done.code, "nothing was sent" in done.err) == (2, True)
+    assert "4 documents of corpus corpus.jsonl" in done.err
+    assert f"to {server.host}, model m-1" in done.err
+    assert not server.seen
+    assert not votes()
+
+
+def test_a_dry_run_shows_the_prompt_and_sends_nothing(judge: Assay, server: JudgeServer) -> None:
+    write_config(server, price_in=1.0, price_out=2.0)
+    done = judge("--dry-run")
+    assert done.code == 0, done.err
+    assert "gift limits" in done.out
+    assert "The alpha letter" in done.out
+    assert "SECRETNOTE" not in done.out  # it would give the answer away
+    assert "by the prices of the table" in done.err
+    assert not server.seen
+    assert not Path("set.receipts.jsonl").exists()
+
+
+def test_the_votes_are_a_machines_and_say_by_what(judge: Assay, server: JudgeServer) -> None:
+    answers = {"beta": verdict(2), "gamma": verdict(None, "It cannot be told.", unsure=True)}
+    server.reply = lambda n, seen: answers.get(server.about()[n], verdict(0))
+    done = judge("--send", "--json")
+    assert done.code == 0, done.err
+    assert [vote.grade for vote in votes()] == [0, 2, None, 0]
+    first = votes()[0]
+    assert (first.judge, first.kind, first.source) == ("robot", "machine", "machine:m-1")
+    assert first.rubric.startswith("fppc-relevance-2@")
+    assert first.document
+    assert first.seconds > 0
+    assert first.rationale == RATIONALE
+    assert (done.json["votes"], done.json["unsure"], done.json["left"]) == (4, 1, 0)
+    assert "assay gold agreement set.json" in done.err
+    assert {seen.key for seen in server.seen} == {f"Bearer {KEY}"}
+    assert nothing_leaked(done)
+
+
+def test_machine_votes_make_no_label_unless_the_policy_says_so(judge: Assay) -> None:
+    assert judge("--send").code == 0
+    assert {label.grade for label in labels(votes(), Policy()).values()} == {None}
+    counting = Policy(counts=("human", "machine"))
+    assert all(label.by_machine for label in labels(votes(), counting).values())
+
+
+def test_labels_follow_where_the_policy_counts_machines(judge: Assay, assay_cli: Assay) -> None:
+    counts = json.dumps({"name": "majority", "counts": ["human", "machine"]})
+    Path("set.policy.json").write_text(counts)
+    done = judge("--send")
+    assert (done.code, "4 labels changed" in done.err) == (0, True), done.err
+    dataset = json.loads(Path("set.json").read_text())
+    assert len(dataset["queries"][0]["relevance_judgments"]) == 4
+    assert dataset["status"] == "provisional"
+
+
+def test_the_receipt_says_what_went_where(judge: Assay, server: JudgeServer) -> None:
+    write_config(server, price_in=1.0, price_out=10.0)
+    assert judge("--send", "--limit", 3).code == 0
+    begin, end = receipts()
+    assert (begin["event"], begin["judge"], begin["model"]) == ("begin", "robot", "m-1")
+    assert (begin["host"], begin["corpus"]) == (server.host, "corpus.jsonl")
+    assert (begin["pairs"], begin["documents"]) == (3, 3)
+    assert begin["by"]
+    assert begin["rubric"].startswith("fppc-relevance-2@")
+    sent = sum(len(text) for seen in server.seen for text in seen.texts)
+    assert begin["characters"] == end["characters"] == sent
+    assert (end["run"], end["votes"], end["left"]) == (begin["run"], 3, 1)
+    assert end["spent"] == {
+        "requests": 3,
+        "tokens_in": 300,
+        "tokens_out": 30,
+        "guessed": 0,
+        "cost": pytest.approx(0.0006),
+    }
+
+
+def test_what_is_judged_is_not_asked_again(judge: Assay, server: JudgeServer) -> None:
+    assert judge("--send", "--limit", 1).code == 0
+    assert judge("--send").code == 0
+    assert sorted(server.about()) == sorted(DOCS)
+    done = judge()  # there is nothing to send, so nobody needs to say so
+    assert (done.code, len(votes())) == (0, 4)
+
+
+def test_lost_votes_come_back_from_the_cache_for_nothing(judge: Assay, server: JudgeServer) -> None:
+    assert judge("--send").code == 0
+    Path("set.votes.jsonl").unlink()
+    done = judge("--json")
+    assert (done.code, done.json["from_cache"], len(server.seen)) == (0, 4, 4)
+    assert len(votes()) == 4
+
+
+def test_a_changed_document_or_model_is_judged_again(judge: Assay, server: JudgeServer) -> None:
+    assert judge("--send").code == 0
+    corpus = Path("corpus.jsonl")
+    corpus.write_text(corpus.read_text().replace("The alpha", "The new alpha"))
+    assert judge("--send").code == 0
+    assert server.about()[4:] == ["alpha"]
+    assert votes()[4].supersedes == votes()[0].id
+    write_config(server, model="m-2")
+    assert judge("--send").code == 0
+    assert len(server.seen) == 9
+
+
+def test_people_s_labels_stay_when_a_machine_votes_first(judge: Assay) -> None:
+    row = {"opinion_id": "beta", "score": 2, "rationale": "It is on point."}
+    write_set([row])
+    assert judge("--send", "--judged").code == 0
+    assert [(vote.kind, vote.doc_id) for vote in votes()] == [
+        ("human", "beta"),
+        ("machine", "beta"),
+    ]
+    assert labels(votes(), Policy())["q1", "beta"].grade == 2
+
+
+def test_a_name_that_a_person_votes_under_is_refused(judge: Assay) -> None:
+    vote = {"id": "1", "query_id": "q1", "doc_id": "beta", "grade": 2, "judge": "robot"}
+    Path("set.votes.jsonl").write_text(json.dumps(vote | {"kind": "human", "at": "2025"}) + "\n")
+    done = judge("--send")
+    assert (done.code, "as a person" in done.err) == (2, True)
+
+
+# ── an endpoint that is not well ──────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("status", [429, 500, 502, 503])
+def test_a_passing_trouble_is_waited_out(status: int, judge: Assay, server: JudgeServer) -> None:
+    trouble = Reply(status=status, headers={"Retry-After": "0"}, body="busy")
+    server.reply = lambda n, seen: trouble if n < 2 else verdict()
+    done = judge("--send", "--limit", 1)
+    assert (done.code, len(server.seen), len(votes())) == (0, 3, 1), done.err
+
+
+def test_retry_after_is_respected(judge: Assay, server: JudgeServer) -> None:
+    times: list[float] = []
+
+    def reply(number: int, seen: Seen) -> Reply:
+        times.append(time.monotonic())
+        return verdict() if number else Reply(status=429, headers={"Retry-After": "2"}, body="")
+
+    server.reply = reply
+    assert judge("--send", "--limit", 1).code == 0
+    assert times[1] - times[0] >= 2
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (Reply(status=500, headers={"Retry-After": "0"}, body="broken"), "500: broken (3 tries)"),
+        (Reply(status=429, headers={"Retry-After": "9999"}, body=""), "wait 9,999 seconds"),
+        (Reply(status=401, body=f"bad key {KEY}"), "does not accept the key"),
+        (Reply(status=404, body=f"no {KEY} here"), "no *** here"),
+        (Reply(body="<html>login</html>"), "not as a chat-completions endpoint"),
+        (Reply(content="{}", cut=True), "(3 tries)"),
+        (Reply(status=200, body="x" * 5_000_000), "bytes"),
+    ],
+)
+def test_an_outage_is_an_error_and_never_a_grade(
+    reply: Reply, said: str, judge: Assay, server: JudgeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.reply = lambda n, seen: reply if n else verdict()
+    done = judge("--send")
+    assert (done.code, said in done.err) == (4, True), done.err
+    assert "1 vote kept, 3 pairs left" in done.err
+    assert len(votes()) == 1
+    assert receipts()[-1]["stopped"] == "outage"
+    assert nothing_leaked(done)
+    server.reply = lambda n, seen: verdict()
+    assert judge("--send").code == 0
+    assert len(votes()) == 4
+
+
+def test_an_endpoint_that_hangs_is_left(judge: Assay, server: JudgeServer) -> None:
+    write_config(server, timeout=0.5, retries=1)
+    server.reply = lambda n, seen: Reply(hang=True)
+    done = judge("--send")
+    assert (done.code, "no answer" in done.err) == (4, True), done.err
+    assert "in 0.5 seconds (2 tries)" in done.err
+    assert receipts()[-1]["spent"]["guessed"] == 2  # it may have been paid for
+    assert not votes()
+
+
+def test_nobody_there_is_an_outage(judge: Assay, server: JudgeServer) -> None:
+    write_config(server, base_url="http://127.0.0.1:9/v1", retries=0)
+    done = judge("--send")
+    assert (done.code, "no answer from 127.0.0.1:9" in done.err) == (4, True), done.err
+
+
+def test_a_redirect_is_not_followed(judge: Assay, server: JudgeServer) -> None:
+    with judge_server() as other:
+        target = f"{other.url}/chat/completions"
+        for status in (302, 307):
+            reply = Reply(status=status, headers={"Location": target}, body="")
+            server.reply = lambda n, seen, reply=reply: reply
+            done = judge("--send")
+            assert (done.code, f"redirects to {other.host}" in done.err) == (4, True), done.err
+        assert not other.seen
+    assert not votes()
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("I would say it is relevant.", "not one whole JSON object"),
+        ('{"rationale": "x", "gra', "not one whole JSON object"),
+        (verdict(3).content, "3 is not on the scale 0, 1, 2"),
+        (verdict(1, " ").content, "the rationale is empty"),
+        (verdict(None).content, "neither a grade nor unsure"),
+        ('{"rationale": "x", "grade": 1.5}', "Expected int"),
+        ('{"rationale": "x", "grade": "2"}', "Expected int"),
+        ('{"rationale": "x", "grade": 0, "grade": 2}', "not one whole JSON object"),
+        (None, "the answer is empty"),
+    ],
+)
+def test_nonsense_is_asked_again_and_then_no_vote(
+    content: str | None, said: str, judge: Assay, server: JudgeServer
+) -> None:
+    server.reply = lambda n, seen: Reply(content) if server.about()[n] == "alpha" else verdict()
+    done = judge("--send", "--limit", 2)
+    assert (done.code, said in done.err) == (4, True), done.err
+    assert "no vote on alpha for q1" in done.err
+    assert server.about() == ["alpha", "alpha", "beta"]
+    assert said in server.seen[1].texts[-1]  # the complaint
+    assert [vote.doc_id for vote in votes()] == ["beta"]
+
+
+def test_an_answer_that_is_mended_counts(judge: Assay, server: JudgeServer) -> None:
+    server.reply = lambda n, seen: verdict(2) if n else Reply("Grade: 2")
+    done = judge("--send", "--limit", 1)
+    assert (done.code, [vote.grade for vote in votes()]) == (0, [2]), done.err
+
+
+def test_an_endpoint_that_answers_nothing_but_nonsense_is_left(
+    judge: Assay, server: JudgeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("assay.workbench.machines.BAD_IN_A_ROW", 2)
+    server.reply = lambda n, seen: Reply("Hello!")
+    done = judge("--send")
+    assert (done.code, "2 pairs in a row" in done.err) == (4, True), done.err
+    assert len(server.seen) == 4
+
+
+def test_an_endpoint_without_response_format_is_asked_without(
+    judge: Assay, server: JudgeServer
+) -> None:
+    def reply(number: int, seen: Seen) -> Reply:
+        if "response_format" in seen.body:
+            return Reply(status=400, body='{"error": "response_format is not supported"}')
+        return Reply('```json\n{"rationale": "x", "grade": 1, "unsure": false}\n```')
+
+    server.reply = reply
+    done = judge("--send", "--limit", 2)
+    assert done.code == 0, done.err
+    kinds = [seen.body.get("response_format", {}).get("type") for seen in server.seen]
+    assert kinds == ["json_schema", "json_object", None, None]  # the second pair: as it is liked
+
+
+def test_a_model_that_counts_tokens_under_another_name(judge: Assay, server: JudgeServer) -> None:
+    server.reply = lambda n, seen: (
+        Reply(status=400, body="use max_completion_tokens instead of max_tokens")
+        if "max_tokens" in seen.body
+        else verdict()
+    )
+    assert judge("--send", "--limit", 1).code == 0
+    assert "json_schema" in json.dumps(server.seen[1].body)
+
+
+def test_a_request_that_is_refused_is_that_pair_s_alone(judge: Assay, server: JudgeServer) -> None:
+    server.reply = lambda n, seen: (
+        Reply(status=400, body="too long") if "alpha" in seen.texts[1] else verdict()
+    )
+    done = judge("--send")
+    assert (done.code, "too long" in done.err) == (4, True)
+    assert [vote.doc_id for vote in votes()] == ["beta", "gamma", "delta"]
+
+
+# ── cost, and being cut short ─────────────────────────────────────────────────────────────────────
+
+
+def test_the_ceiling_is_not_passed(judge: Assay, server: JudgeServer) -> None:
+    write_config(server, price_in=100.0, price_out=100.0)
+    judge("--dry-run")
+    server.reply = lambda n, seen: Reply(verdict().content, usage=(20_000, 1_000))
+    write_config(server, price_in=100.0, price_out=100.0, max_cost=8.0, max_characters=500)
+    done = judge("--send")
+    assert (done.code, "could cost more than is left of 8" in done.err) == (3, True), done.err
+    end = receipts()[-1]
+    assert 0 < end["spent"]["cost"] <= 8
+    assert end["votes"] == len(votes()) == len(server.seen) < 4
+    assert f"{4 - len(votes())} pair" in done.err
+
+
+def test_a_ceiling_too_low_for_one_request_sends_none(judge: Assay, server: JudgeServer) -> None:
+    write_config(server, price_in=1.0, price_out=1.0, max_cost=0.0001)
+    assert judge("--send").code == 3
+    assert not server.seen
+
+
+def test_killed_in_the_middle_it_goes_on_without_asking_twice(
+    judge: Assay, server: JudgeServer
+) -> None:
+    server.reply = lambda n, seen: Reply(hang=True) if n == 2 else verdict()
+    command = [
+        sys.executable,
+        "-m",
+        "assay",
+        "gold",
+        "judge",
+        "set.json",
+        "--by",
+        "robot",
+        "--send",
+    ]
+    killed = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    limit = time.monotonic() + 60
+    while len(server.seen) < 3 and time.monotonic() < limit:
+        time.sleep(0.05)
+    os.kill(killed.pid, signal.SIGKILL)
+    killed.wait()
+    before = server.about()
+    assert (receipts()[0]["event"], len(receipts())) == ("begin", 1)  # its trace
+    server.reply = lambda n, seen: verdict()
+    done = judge("--send")
+    assert done.code == 0, done.err
+    assert before == ["alpha", "beta", "gamma"]
+    assert server.about()[3:] == ["gamma", "delta"]
+    assert sorted(vote.doc_id for vote in votes()) == sorted(DOCS)
+
+
+def test_an_interrupted_run_says_what_it_kept(judge: Assay, server: JudgeServer) -> None:
+    server.reply = lambda n, seen: Reply(hang=True) if n == 1 else verdict()
+    command = [sys.executable, "-m", "assay", "gold", "judge", "set.json", "--by", "robot"]
+    running = subprocess.Popen([*command, "--send"], stderr=subprocess.PIPE, text=True)
+    limit = time.monotonic() + 60
+    while len(server.seen) < 2 and time.monotonic() < limit:
+        time.sleep(0.05)
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=60)
+    assert (running.returncode, "1 vote kept, 3 pairs left" in said) == (130, True), said
+    assert (receipts()[-1]["stopped"], receipts()[-1]["cut_off"]) == ("interrupted", 1)
+
+
+def test_several_at_once(judge: Assay, server: JudgeServer) -> None:
+    write_config(server, concurrency=3)
+    assert judge("--send").code == 0
+    assert sorted(vote.doc_id for vote in votes()) == sorted(DOCS)
+
+
+def test_a_kind_of_another_package(
+    judge: Assay, server: JudgeServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    package = tmp_path / "site"
+    about = package / "coin-1.0.dist-info"
+    about.mkdir(parents=True)
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: coin\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[assay.judges]\ncoin = coin_judge:chat\n")
+    (package / "coin_judge.py").write_text(
+        "from assay.judging.machine import Reply\n"
+        "def chat(machine, messages, grades):\n"
+        '    return Reply(text=\'{"rationale": "Heads.", "grade": 1}\')\n'
+    )
+    monkeypatch.syspath_prepend(str(package))
+    write_config(server, kind="coin")
+    done = judge("--send")
+    assert (done.code, len(server.seen)) == (0, 0), done.err
+    assert {vote.rationale for vote in votes()} == {"Heads."}
+
+
+# ── assay.toml ────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ({"key": KEY}, 'write key = "env:NAME"'),
+        ({"base_url": "ftp://host/v1"}, "base_url: expected http:// or https://"),
+        ({"base_url": f"https://me:{KEY}@host/v1"}, "base_url"),
+        ({"base_url": "https:///v1"}, "base_url"),
+        ({"max_cost": 1.0}, "a ceiling needs price_in and price_out"),
+        ({"concurrency": 0}, "concurrency: expected 1 to 64"),
+        ({"temprature": 1}, "Did you mean temperature?"),
+        ({"kind": "oracle"}, "unknown kind of judge"),
+        ({"timeout": float("nan")}, "timeout"),
+    ],
+)
+def test_a_table_that_cannot_be_is_refused(
+    table: dict[str, Any], said: str, judge: Assay, server: JudgeServer
+) -> None:
+    write_config(server, **table)
+    Path("assay.toml").write_text(Path("assay.toml").read_text().replace("NaN", "nan"))
+    done = judge("--send")
+    assert (done.code, said in done.err) == (2, True), done.err
+    assert KEY not in done.err
+
+
+@pytest.mark.parametrize("value", ["", "two words", "line\nbreak", "schlüssel"])
+def test_a_key_that_is_none_is_refused_without_showing_it(
+    value: str, judge: Assay, server: JudgeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROBOT_KEY", value)
+    done = judge("--send")
+    assert (done.code, "ROBOT_KEY" in done.err) == (2, True)
+    assert not value or value not in done.err
+    assert not server.seen
+
+
+def test_a_judge_that_is_not_there(judge: Assay, assay_cli: Assay) -> None:
+    done = assay_cli("gold", "judge", "set.json", "--by", "nobody")
+    assert (done.code, "The file has: robot." in done.err) == (2, True)
+
+
+def test_a_file_with_judges_alone_has_nothing_to_run(judge: Assay, assay_cli: Assay) -> None:
+    done = assay_cli("run")
+    assert (done.code, "there is nothing under gold" in done.err) == (2, True)
+
+
+def test_a_set_without_a_pool_says_what_to_do(judge: Assay) -> None:
+    Path("set.pool.json").unlink()
+    done = judge()
+    assert (done.code, "assay gold pool" in done.err) == (2, True)
