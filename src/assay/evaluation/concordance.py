@@ -8,7 +8,8 @@ Where a figure is not defined it is NaN, never 0 or 1."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -131,14 +132,22 @@ def estimates(
     ]
 
 
-def _resamples(parts: Floats, samples: int, seed: int) -> list[Floats]:
-    rng, n = np.random.default_rng(seed), len(parts)
-    block = max(1, BLOCK_CELLS // max(n, parts.shape[1]))
-    return [
-        rng.multinomial(n, np.full(n, 1 / n), size=min(block, samples - start)).astype(float)
-        @ parts
-        for start in range(0, samples, block)
-    ]
+def _resamples(parts: Floats, samples: int, seed: int) -> Iterator[Floats]:
+    """The sums of the parts over resamples of the rows, some resamples at a time."""
+    times = _times_drawn(len(parts), samples, seed)
+    block = max(1, BLOCK_CELLS // max(parts.shape))
+    for start in range(0, samples, block):
+        yield times[start : start + block].astype(np.float64) @ parts
+
+
+@lru_cache(maxsize=4)  # the figures of one set are over the same queries again and again
+def _times_drawn(n: int, samples: int, seed: int) -> np.ndarray[Any, np.dtype[np.uint16]]:
+    """How often each of n rows is in each resample: [samples, n]."""
+    rng = np.random.default_rng(seed)
+    counts = np.empty((samples, n), np.uint16)
+    for sample in range(samples):
+        counts[sample] = np.bincount(rng.integers(0, n, size=n), minlength=n)
+    return counts
 
 
 def _estimate(value: float, interval: tuple[float, float] | None, note: str = "") -> Estimate:
