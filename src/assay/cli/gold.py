@@ -1,9 +1,10 @@
 """`assay gold …`: gold sets.
 
-Here are validate, stats, convert and perturb, whose verbs are in `workbench/gold.py`, and next,
-pool and merge, whose verbs are in `workbench/judge.py`; what they put in a review queue, or take
-from the votes there, goes through `workbench/review.py`. The commands of the experts (bootstrap,
-promote, …) are in `cli/review.py` and come in by GOLD_COMMANDS."""
+Here are validate, stats, convert and perturb, whose verbs are in `workbench/gold.py`, and next and
+merge, whose verbs are in `workbench/judge.py`; what they put in a review queue, or take from the
+votes there, goes through `workbench/review.py`. The commands of the experts (bootstrap, promote, …)
+are in `cli/review.py`, those that make a set (init, add, pool) in `cli/gold_making.py`; they come
+in by GOLD_COMMANDS."""
 
 from __future__ import annotations
 
@@ -21,7 +22,6 @@ from assay.core.errors import UsageError
 
 if TYPE_CHECKING:
     from assay.core.results import Pair
-    from assay.workbench.judge import PooledPair
     from assay.workbench.review import AskedPair
 
 app = typer.Typer(
@@ -141,57 +141,13 @@ def next_(
     emit(decision, lambda: listing.decision_page(decision, limit), json=json)
 
 
-def _asked(pairs: Sequence[Pair | PooledPair]) -> list[AskedPair]:
-    from assay.core.results import Pair
+def _asked(pairs: Sequence[Pair]) -> list[AskedPair]:
     from assay.workbench.review import AskedPair
 
     return [
-        AskedPair(
-            query_id=pair.query_id,
-            doc_id=pair.doc_id,
-            narrowing=pair.narrowing if isinstance(pair, Pair) else None,
-        )
+        AskedPair(query_id=pair.query_id, doc_id=pair.doc_id, narrowing=pair.narrowing)
         for pair in pairs
     ]
-
-
-@app.command()
-def pool(
-    results: Annotated[list[Path], typer.Argument(help="Results files on one gold set.")],
-    depth: Annotated[int, typer.Option(min=1, help="How deep to look into each run.")] = 10,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the pairs as .csv or .json.")
-    ] = None,
-    queue: Annotated[
-        Path | None, typer.Option(help="Put the pairs in the review queue of this gold set.")
-    ] = None,
-    store: StoreUrl = "",
-    json: Json = False,
-) -> None:
-    """Pool the top of several runs: the unjudged pairs to judge so that all of them are scored
-    alike."""
-    from assay.reports import listing
-    from assay.workbench import judge, review
-    from assay.workbench.opening import open_service
-    from assay.workbench.outputs import refuse_outputs
-
-    refuse_outputs(output)
-    pooled = judge.pool_pairs(results, depth=depth)
-    if output is not None:
-        judge.write_pairs(pooled, output, source="gold pool")
-        say(f"{len(pooled.pairs)} pairs written to {output}")
-    if queue is not None:
-        pairs = _asked(pooled.pairs)
-        with open_service(store, gold=[queue]) as service:
-            new = review.queue_pairs(service, queue, pairs, source="gold pool")
-        say(f"{new} new pairs wait for review; `assay serve --gold {queue}` shows them")
-    emit(
-        pooled,
-        lambda: listing.plain_table(pooled.pairs, ("query_id", "doc_id", "runs")),
-        json=json,
-    )
-    if output is None and queue is None:
-        say(f"{len(pooled.pairs)} unjudged pairs; --output or --queue gives them to a judge")
 
 
 @app.command()

@@ -1,49 +1,162 @@
-"""Pooling, as in TREC (Spärck Jones & van Rijsbergen 1975): what any of several runs puts on top is
-judged, so that none of them is scored on what only the others found."""
+"""Pooling, as in TREC (Spärck Jones & van Rijsbergen 1975): what any of several systems puts on top
+is judged, so that none of them is scored on what only the others found.
+
+STEM.pool.json beside a set keeps which pairs are asked for, and of whom. It is blind: the order is
+drawn, and nothing says which system found a document, at which rank or with which score. Pooling
+again adds what is new; who was asked stays asked. What has been judged is in the votes and the set,
+and `waiting` is the rest."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import random
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
 
 import msgspec
 
-from assay.core.results import Entry, Results
+from assay.core.errors import InputError
+from assay.core.files import read_strict_json, write_atomic
+from assay.core.types import GoldSet, Vote, VoteKind
+from assay.judging.votes import Pair, beside, by_pair, current
+
+FORMAT = 1
 
 
-class PooledPair(msgspec.Struct, frozen=True, kw_only=True):
+class PooledPair(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A pair that is asked for. Without judges it is anybody's. `why` is what the person wrote who
+    put it in by hand."""
+
     query_id: str
-    query_text: str
     doc_id: str
-    runs: int  # how many of the runs have it in their top
+    judges: tuple[str, ...] = msgspec.field(default_factory=lambda: ())  # written where empty too
+    why: str = ""
+
+    @property
+    def key(self) -> Pair:
+        return self.query_id, self.doc_id
 
 
 class Pool(msgspec.Struct, frozen=True, kw_only=True):
-    depth: int
-    runs: list[str]
-    pairs: list[PooledPair]
+    """What is asked. Every one of `systems` is in it to `depth`; `corpus` is what they searched,
+    where it is known. `pairs` are in the order in which a judge sees them."""
+
+    format: int = FORMAT
+    depth: int = 0
+    systems: tuple[str, ...] = ()
+    corpus: str = ""
+    corpus_fingerprint: str = ""
+    seed: int = 0
+    judges: tuple[str, ...] = ()
+    overlap: float = 0.0
+    pairs: tuple[PooledPair, ...] = ()
+
+    @property
+    def keys(self) -> set[Pair]:
+        return {pair.key for pair in self.pairs}
 
 
-def pool(results: Sequence[Results], *, depth: int = 10) -> Pool:
-    """The unjudged documents in the top `depth` of any run. In the order of queries and ids, which
-    tells a judge nothing of ranks."""
-    pairs: dict[tuple[str, str], PooledPair] = {}
-    for scored in results:
-        for entry in scored.per_query:
-            for doc_id, grade in zip(entry.results[:depth], entry.grades, strict=False):
-                if grade is not None:
-                    continue
-                known = pairs.get((entry.query_id, doc_id))
-                pairs[entry.query_id, doc_id] = PooledPair(
-                    query_id=entry.query_id,
-                    query_text=entry.query_text,
-                    doc_id=doc_id,
-                    runs=known.runs + 1 if known else 1,
-                )
-    first: Sequence[Entry] = results[0].per_query
-    places = {entry.query_id: place for place, entry in enumerate(first)}
-    ordered = sorted(pairs, key=lambda key: (places.get(key[0], len(places)), key))
-    return Pool(
-        depth=depth,
-        runs=[scored.engine for scored in results],
-        pairs=[pairs[key] for key in ordered],
+# ── the file ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def pool_path(dataset: Path) -> Path:
+    return beside(dataset, "pool.json")
+
+
+def read_pool(dataset: Path) -> Pool | None:
+    """The pool beside a set; None where nothing was pooled."""
+    path = pool_path(dataset)
+    if not path.exists():
+        return None
+    try:
+        pool = msgspec.convert(read_strict_json(path), Pool)
+    except msgspec.ValidationError as error:
+        raise InputError(
+            f"not a pool: {error}",
+            where=str(path),
+            hint="It is written by `assay gold pool`; move it away to pool afresh.",
+        ) from error
+    if pool.format != FORMAT:
+        raise InputError(
+            f"the pool has format {pool.format}, and this version reads {FORMAT}", where=str(path)
+        )
+    seen: set[Pair] = set()
+    for place, pair in enumerate(pool.pairs):
+        at = f"{path}: $.pairs[{place}]"
+        if pair.key in seen:
+            raise InputError(
+                f"{pair.doc_id!r} on query {pair.query_id!r} is in the pool twice", where=at
+            )
+        if len(set(pair.judges)) < len(pair.judges):
+            raise InputError(f"a judge is asked twice for {pair.doc_id!r}", where=at)
+        seen.add(pair.key)
+    return pool
+
+
+def write_pool(dataset: Path, pool: Pool) -> None:
+    content = msgspec.json.format(msgspec.json.encode(pool), indent=1)
+    write_atomic(pool_path(dataset), content + b"\n")
+
+
+# ── what goes in ──────────────────────────────────────────────────────────────────────────────────
+
+
+def grown(pool: Pool, pairs: Iterable[PooledPair], *, order: Sequence[str] = ()) -> Pool:
+    """The pool with the pairs it did not have. Queries stand together in the order given, their
+    documents in one that the seed draws: neither tells who found them."""
+    known = pool.keys
+    new = {pair.key: pair for pair in pairs if pair.key not in known}
+    places = {query_id: place for place, query_id in enumerate(order)}
+    every = [*pool.pairs, *new.values()]
+    every.sort(key=lambda pair: (places.get(pair.query_id, len(places)), pair.query_id))
+    return msgspec.structs.replace(pool, pairs=tuple(_shuffled(every, pool.seed)))
+
+
+def _shuffled(pairs: Sequence[PooledPair], seed: int) -> list[PooledPair]:
+    """Every document at a place of its own lot, so that a later one does not move the others."""
+    queries = list(dict.fromkeys(pair.query_id for pair in pairs))
+    places = {query_id: place for place, query_id in enumerate(queries)}
+    lots = {
+        pair.key: random.Random(f"{seed}\n{pair.query_id}\n{pair.doc_id}").random()
+        for pair in pairs
+    }
+    return sorted(pairs, key=lambda pair: (places[pair.query_id], lots[pair.key], pair.doc_id))
+
+
+# ── what has been answered ────────────────────────────────────────────────────────────────────────
+
+
+def judged_pairs(
+    gold: GoldSet, votes: Iterable[Vote], counts: Collection[VoteKind] = ("human",)
+) -> set[Pair]:
+    """The pairs that have a label or a grade. A machine's vote takes nothing from people unless
+    the policy counts it, and who was unsure has not judged."""
+    labels = zip(gold.judgments["query_id"], gold.judgments["doc_id"], strict=True)
+    graded = {
+        (vote.query_id, vote.doc_id)
+        for vote in current(votes)
+        if vote.kind in counts and vote.grade is not None
+    }
+    return {*labels, *graded}
+
+
+def waiting(
+    pool: Pool, gold: GoldSet, votes: Iterable[Vote], counts: Collection[VoteKind] = ("human",)
+) -> list[PooledPair]:
+    """The pairs that still want a judge, with those of their judges who have not voted. A pair of
+    nobody's waits until anybody has judged it; one that two were asked for waits for both."""
+    judged = judged_pairs(gold, (), counts)
+    said: Mapping[Pair, list[Vote]] = by_pair(
+        vote for vote in current(votes) if vote.kind in counts
     )
+    open_pairs = []
+    for pair in pool.pairs:
+        votes_here = said.get(pair.key, [])
+        if pair.key in judged and not votes_here:
+            continue  # a label from elsewhere
+        voters = {vote.judge for vote in votes_here}
+        graded = {vote.judge for vote in votes_here if vote.grade is not None}
+        missing = max(len(pair.judges), 1) - len(graded)
+        left = tuple(judge for judge in pair.judges if judge not in voters)[: max(missing, 0)]
+        if left or (missing > 0 and not pair.judges):
+            open_pairs.append(msgspec.structs.replace(pair, judges=left))
+    return open_pairs

@@ -1,5 +1,5 @@
-"""The verbs of judging: what to judge next, what several runs leave unjudged, and bringing what was
-judged into the gold set."""
+"""The verbs of judging: what to judge next, and bringing what was judged into the gold set. What
+several systems leave unjudged is in `pooling`."""
 
 from __future__ import annotations
 
@@ -16,25 +16,20 @@ from msgspec import UNSET, UnsetType
 from assay import formats
 from assay.core.errors import InputError, UsageError
 from assay.core.files import write_atomic
-from assay.core.results import Pair
 from assay.core.results_file import encode
 from assay.core.types import ASKED, GoldSet, Judgment
 from assay.formats import csv_gold, gold_jsonl
 from assay.formats.results_json import read_results
 from assay.judging.merge import merge
 from assay.judging.next import Decision, next_to_judge
-from assay.judging.pool import Pool, PooledPair, pool
 
 __all__ = [
     "Decision",
     "MergedFile",
-    "Pool",
-    "PooledPair",
     "merge_into",
     "merge_judgments",
     "misfit",
     "next_pairs",
-    "pool_pairs",
     "write_pairs",
 ]
 
@@ -69,21 +64,9 @@ def next_pairs(
     return next_to_judge(*entries, measure=measure, threshold=threshold or 0.0)
 
 
-def pool_pairs(paths: Sequence[Path], *, depth: int = 10) -> Pool:
-    """The unjudged documents in the top `depth` of any run on one gold set."""
-    results = [read_results(path) for path in paths]
-    if len({scored.receipt.gold.fingerprint for scored in results}) > 1:
-        raise InputError(
-            "the runs were scored on different gold sets",
-            where=", ".join(map(str, paths)),
-            hint="Score all on the same one.",
-        )
-    return pool(results, depth=depth)
-
-
-def write_pairs(decision: Decision | Pool, output: Path, *, source: str = ASKED) -> None:
+def write_pairs(decision: Decision, output: Path) -> None:
     """The pairs as CSV for a judge's spreadsheet (fill in grade and rationale), or as JSON for
-    programs. `source` tells later calls which judgments were asked for."""
+    programs. The source tells later calls which judgments were asked for."""
     if output.suffix == ".json":
         write_atomic(output, encode(decision))
         return
@@ -96,8 +79,8 @@ def write_pairs(decision: Decision | Pool, output: Path, *, source: str = ASKED)
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(["query_id", "query", "doc_id", "grade", "rationale", "source", "narrowing"])
     for pair in decision.pairs:
-        narrowing = f"{pair.narrowing:.6f}" if isinstance(pair, Pair) else ""
-        writer.writerow([pair.query_id, pair.query_text, pair.doc_id, "", "", source, narrowing])
+        narrowing = f"{pair.narrowing:.6f}"
+        writer.writerow([pair.query_id, pair.query_text, pair.doc_id, "", "", ASKED, narrowing])
     write_atomic(output, stream.getvalue())
 
 
