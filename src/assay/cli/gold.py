@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assay.cli import gold_agreement
 from assay.cli.options import StoreUrl, opened
 from assay.cli.output import Json, emit, say
 from assay.cli.review import GOLD_COMMANDS
@@ -225,3 +226,5 @@ def perturb(
 
 for expert_command in GOLD_COMMANDS:
     app.command()(expert_command)
+for command in gold_agreement.GOLD_COMMANDS:
+    app.command()(command)

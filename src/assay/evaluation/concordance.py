@@ -22,10 +22,11 @@ Statistic = Callable[[Floats], Floats]  # [..., columns] of sums to [..., figure
 SAMPLES = 2_000
 LEVEL = 0.95
 BLOCK_CELLS = 2_000_000
+MIN_CLUSTERS = 5  # with fewer queries there are too few ways to draw them, and pairs are resampled
 MIN_DEFINED = 0.5  # the share of resamples that must have a value
 
 ALWAYS_SAME = "every resample gives the same value"
-TOO_FEW = "too few queries"
+TOO_FEW = "too few pairs"
 OFTEN_UNDEFINED = "undefined on most resamples"
 
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from assay.core.errors import InputError
 from assay.core.types import GoldSet, Vote, counted
-from assay.evaluation.concordance import LEVEL, SAMPLES
+from assay.evaluation.concordance import LEVEL, MIN_CLUSTERS, SAMPLES
 from assay.evaluation.statistics import SEED
 from assay.judging.agreement_figures import (
     Agreement,
@@ -71,7 +71,7 @@ def agreement(
         votes=len(among),
         unsure=sum(vote.grade is None for vote in among),
         left_out=left_out,
-        resampled="pairs" if figures.queries == 1 else "queries",
+        resampled="queries" if figures.queries >= MIN_CLUSTERS or not figures.pairs else "pairs",
         level=LEVEL,
         samples=SAMPLES,
         seed=SEED,

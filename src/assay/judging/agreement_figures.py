@@ -10,7 +10,7 @@ import msgspec
 Kind = Literal["human", "machine", "across", "all"]
 
 
-class Figure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Figure(msgspec.Struct, frozen=True, kw_only=True):
     """A figure with its 95% interval. Null where it is not defined; `note` says why, or what to
     know of the interval."""
 
@@ -19,7 +19,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     note: str = ""
 
 
-class WeightedKappa(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class WeightedKappa(msgspec.Struct, frozen=True, kw_only=True):
     """Both weightings; `value` and `interval` are those of the linear one, the stricter."""
 
     value: float | None

@@ -13,7 +13,7 @@ from msgspec import structs
 
 from assay.core.types import Vote
 from assay.evaluation import concordance
-from assay.evaluation.concordance import Estimate, Floats, estimates
+from assay.evaluation.concordance import MIN_CLUSTERS, Estimate, Floats, estimates
 from assay.judging.agreement_figures import (
     Confusion,
     Figure,
@@ -30,7 +30,7 @@ Integers = np.ndarray[Any, np.dtype[np.int64]]
 ONE_GRADE = "undefined: one grade only"
 NO_OVERLAP = "undefined: no pair has two grades"
 NEVER = "undefined: nobody gave it"
-ONE_QUERY = "over pairs: one query only"
+OVER_PAIRS = f"over pairs: fewer than {MIN_CLUSTERS} queries"
 FAR = 2  # grades apart
 
 
@@ -182,9 +182,9 @@ def figures_of(seen: Comparisons) -> Figures:
 
 
 def _parts(seen: Comparisons, judges: Integers, size: int) -> Floats:
-    """One row a query, or a pair where there is one query only: the table of every two judges, the
+    """One row a query, or a pair where queries are few: the table of every two judges, the
     coincidences of alpha, and how many pairs are far apart, of how many."""
-    resampled = seen.query if len(seen.queries) > 1 else seen.unit
+    resampled = seen.query if len(seen.queries) >= MIN_CLUSTERS else seen.unit
     rows, row = np.unique(resampled, return_inverse=True)
     if not len(rows):
         return np.zeros((1, (max(len(judges), 1) + 1) * size * size + 2))
@@ -206,8 +206,8 @@ def _parts(seen: Comparisons, judges: Integers, size: int) -> Floats:
 
 def _figure(estimate: Estimate, seen: Comparisons) -> Figure:
     figure = stated(estimate, ONE_GRADE if len(seen.unit) else NO_OVERLAP)
-    if figure.interval and not figure.note and len(seen.queries) == 1:
-        return structs.replace(figure, note=ONE_QUERY)
+    if figure.interval and not figure.note and len(seen.queries) < MIN_CLUSTERS:
+        return structs.replace(figure, note=OVER_PAIRS)
     return figure
 
 

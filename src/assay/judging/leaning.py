@@ -9,7 +9,13 @@ import numpy as np
 
 from assay.core.types import Vote
 from assay.evaluation import concordance
-from assay.evaluation.concordance import Estimate, Floats, Statistic, estimates
+from assay.evaluation.concordance import (
+    MIN_CLUSTERS,
+    Estimate,
+    Floats,
+    Statistic,
+    estimates,
+)
 from assay.judging.agreement_figures import Against, Drift, Figure
 from assay.judging.comparisons import ONE_GRADE, Scale, stated
 from assay.judging.votes import by_pair
@@ -110,9 +116,9 @@ def _halves(mine: Sequence[Difference]) -> list[Figure]:
 def _over_queries(
     places: Sequence[Difference] | Sequence[Vote], rows: Floats, statistic: Statistic
 ) -> list[Estimate]:
-    """Figures of the sum of the rows, resampled by query; by pair where there is one query only."""
+    """Figures of the sum of the rows, resampled by query, or by pair where queries are few."""
     queries = [place.query_id for place in places]
-    if len(set(queries)) < 2:
+    if len(set(queries)) < MIN_CLUSTERS:
         return estimates(rows if len(rows) else np.zeros((1, rows.shape[1])), statistic)
     names, row = np.unique(queries, return_inverse=True)
     parts = np.zeros((len(names), rows.shape[1]))
