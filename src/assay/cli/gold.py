@@ -81,10 +81,10 @@ def convert(
     source: Annotated[Path, typer.Argument(help="The gold set to read.")],
     target: Annotated[Path, typer.Argument(help="Where to write; the ending names the format.")],
     source_format: Annotated[
-        str | None, typer.Option("--from", help="json, golden, jsonl, csv, trec or beir.")
+        str | None, typer.Option("--from", help="json, golden, jsonl, csv, trec, beir or quepid.")
     ] = None,
     target_format: Annotated[
-        str | None, typer.Option("--to", help="json, golden, jsonl, csv, trec or beir.")
+        str | None, typer.Option("--to", help="json, golden, jsonl, csv, trec, beir or quepid.")
     ] = None,
 ) -> None:
     """Convert a gold set to another format, and say what that format cannot hold."""

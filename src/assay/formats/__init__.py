@@ -26,12 +26,21 @@ GOLD_FORMATS = {
     "csv": "assay.formats.csv_gold",
     "trec": "assay.formats.trec",
     "beir": "assay.formats.beir",
+    "quepid": "assay.formats.quepid",
 }
 
 RUN_FORMATS = {
     "json": "assay.formats.results_json",
     "trec": "assay.formats.trec",
     "beir": "assay.formats.beir",
+}
+
+# Where pairs go to be judged with other tools; what comes back is in ballots.OTHERS.
+EXCHANGE_FORMATS = {
+    "quepid": "assay.formats.quepid",
+    "quepid-book": "assay.formats.quepid_book",
+    "label-studio": "assay.formats.label_studio",
+    "argilla": "assay.formats.argilla",
 }
 
 GROUP = "assay.formats"
@@ -42,7 +51,7 @@ ADDED = plugins.Kind(name="format", group=GROUP, built_in={})
 GOLD_ENDINGS = {
     ".json": "json",  # or golden, by what is in it
     ".jsonl": "jsonl",
-    ".csv": "csv",
+    ".csv": "csv",  # or quepid, by its columns
     ".qrels": "trec",
     ".txt": "trec",
     ".trec": "trec",
@@ -124,8 +133,15 @@ def listed() -> list[plugins.Plugin]:
 
 def detect_gold(path: Path) -> str:
     name = format_of_name(path)
-    shares_ending = name == "json" and path.is_file()
-    return "golden" if shares_ending and _first_byte(path) == b"[" else name
+    if not path.is_file():
+        return name
+    if name == "json":
+        return "golden" if _first_byte(path) == b"[" else name
+    if name == "csv":
+        from assay.formats import quepid
+
+        return "quepid" if quepid.looks_like(path) else name
+    return name
 
 
 def detect_run(path: Path) -> str:
