@@ -1,8 +1,8 @@
 """Argilla: records as JSON with the settings of the dataset beside them, and responses back.
 
 The settings, STEM.settings.json beside STEM.json, have the rubric as guidelines, the question
-`grade` with a label a grade and one for unsure, and the question `rationale`. What comes back is the
-JSON of `records.to_json`, or the flat lists of `records.to_list(flatten=True)`."""
+`grade` with a label a grade and one for unsure, and the question `rationale`. What comes back is
+the JSON of `records.to_json`, or the flat lists of `records.to_list(flatten=True)`."""
 
 from __future__ import annotations
 

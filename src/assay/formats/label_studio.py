@@ -76,15 +76,15 @@ def _annotation(vote: Vote, choices: dict[int, str]) -> JsonObject:
     }
 
 
-def _config(guide: Guide) -> bytes:
+def _config(guide: Guide) -> str:
     view = ElementTree.Element("View")
     fold = ElementTree.SubElement(view, "Collapse")
     panel = ElementTree.SubElement(fold, "Panel", value=f"Rubric {guide.version}")
     rules = ElementTree.SubElement(panel, "View")
     for line in guide.markdown.splitlines():
         if line.strip():
-            size = {"size": "5"} if line.startswith("#") else {"size": "6"}
-            ElementTree.SubElement(rules, "Header", value=line.lstrip("# "), **size)
+            size = "5" if line.startswith("#") else "6"
+            ElementTree.SubElement(rules, "Header", value=line.lstrip("# "), size=size)
     ElementTree.SubElement(view, "Header", value="$query")
     ElementTree.SubElement(view, "Header", value="$title", size="5")
     ElementTree.SubElement(view, "Text", name=TEXT, value=f"${TEXT}")
@@ -97,7 +97,7 @@ def _config(guide: Guide) -> bytes:
     asked = {"placeholder": "Why this grade, in your own words", "rows": "3", "maxSubmissions": "1"}
     ElementTree.SubElement(view, "TextArea", {"name": RATIONALE, "toName": TEXT} | asked)
     ElementTree.indent(view)
-    return ElementTree.tostring(view, encoding="utf-8") + b"\n"
+    return f"{ElementTree.tostring(view, encoding='unicode')}\n"
 
 
 # ── in ────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,8 +1,8 @@
 """Quepid's books: every judge's ratings of every pair of query and document.
 
 As CSV a book has `query,docid` and a column a judge, who may have left a cell empty. As JSON it has
-`query_doc_pairs`, each with its `judgements`; an unrateable pair is one the judge was unsure of, and
-what is to be judged later is not judged. Only JSON keeps what the judge wrote."""
+`query_doc_pairs`, each with its `judgements`; of an unrateable pair the judge was unsure, and what
+is to be judged later is not judged. Only JSON keeps what the judge wrote."""
 
 from __future__ import annotations
 
