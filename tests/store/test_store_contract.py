@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
+from assay.core.types import Vote
 from assay.store import Store, StoreError
 from assay.store.promises import PROMISES
-from assay.store.records import AuditEntry, SearchLog, Vote
+from assay.store.records import AuditEntry, SearchLog
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
 
@@ -21,13 +22,13 @@ def test_every_promise_is_kept(store: Store, keeps: Callable[[Store], None]) -> 
     keeps(store)
 
 
-@pytest.mark.parametrize("table", ["judgments", "audit_trail"])
+@pytest.mark.parametrize("table", ["votes", "audit_trail"])
 @pytest.mark.parametrize("change", ["UPDATE {} SET id = 'x'", "DELETE FROM {}"])
 def test_votes_and_audit_are_append_only_in_the_database_itself(
     store: Any, table: str, change: str
 ) -> None:
-    vote = Vote(id="v", gold="g", query_id="q", doc_id="d", grade=1, judge="j", at=NOW)
-    store.append_votes([vote])
+    vote = Vote(id="v", query_id="q", doc_id="d", grade=1, judge="j", kind="human", at="2026")
+    store.append_votes("g", [vote])
     store.append_audit([AuditEntry(id="a", at=NOW, by="b", action="c", subject="d")])
     with (
         pytest.raises(Exception, match="append-only"),

@@ -1,10 +1,10 @@
 """`assay gold …`: gold sets.
 
-Here are validate, stats, convert and perturb, whose verbs are in `workbench/gold.py`, and next and
-merge, whose verbs are in `workbench/judge.py`; what they put in a review queue, or take from the
-votes there, goes through `workbench/review.py`. The commands of the experts (bootstrap, promote, …)
-are in `cli/review.py`, those that make a set (init, add, pool) in `cli/gold_making.py`; they come
-in by GOLD_COMMANDS."""
+Here are validate, stats, convert and perturb, whose verbs are in `workbench/gold.py`, and next,
+whose verb is in `workbench/judge.py`; what it puts in a review queue goes through
+`workbench/review.py`. The commands of the experts (bootstrap, promote, …) are in `cli/review.py`,
+those that make a set (init, add, pool) in `cli/gold_making.py`, those of votes and labels (merge,
+policy, adjudicate, sample) in `cli/gold_votes.py`; they come in by GOLD_COMMANDS."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli import gold_agreement
-from assay.cli.options import StoreUrl, opened
+from assay.cli import gold_agreement, gold_votes
+from assay.cli.options import StoreUrl
 from assay.cli.output import Json, emit, say
 from assay.cli.review import GOLD_COMMANDS
-from assay.core.errors import UsageError
 
 if TYPE_CHECKING:
     from assay.core.results import Pair
@@ -152,50 +151,6 @@ def _asked(pairs: Sequence[Pair]) -> list[AskedPair]:
 
 
 @app.command()
-def merge(
-    dataset: GoldFile,
-    judgments: Annotated[
-        list[Path] | None,
-        typer.Argument(help="CSV files of `gold next`, filled in; none: the review page's votes."),
-    ] = None,
-    by: Annotated[
-        str, typer.Option(help="Who judged, where a file does not say.", show_default="you")
-    ] = "",
-    replace: Annotated[
-        bool, typer.Option(help="A new grade takes the place of a known one, and names it.")
-    ] = False,
-    store: StoreUrl = "",
-    json: Json = False,
-) -> None:
-    """Bring what was judged into the gold set: new pairs are added, disagreements are reported."""
-    from assay.reports import listing
-    from assay.workbench import baseline, judge, review
-    from assay.workbench.opening import NoStore
-
-    if judgments:
-        who = baseline.who_records(by)
-        merged = judge.merge_judgments(dataset, judgments, by=who, replace=replace)
-    else:
-        try:
-            with opened(store, create=False) as service:
-                merged = review.merge_votes(service, dataset, replace=replace)
-        except NoStore as error:
-            raise UsageError(
-                "nobody has voted on a review page here, and no file of judgments is given",
-                hint="assay gold next writes one to fill in.",
-            ) from error
-    emit(merged, lambda: listing.key_values(merged, conflicts=len(merged.conflicts)), json=json)
-    for conflict in merged.conflicts:
-        say(f"conflict: {conflict}", style="yellow")
-    if merged.conflicts:
-        say(
-            "nothing was written for these; correct the file, "
-            "or let the new grades stand with --replace"
-        )
-        sys.exit(1)
-
-
-@app.command()
 def perturb(
     source: Annotated[Path, typer.Argument(help="A golden set.")],
     output: Annotated[
@@ -224,7 +179,5 @@ def perturb(
     say(f"{variants} variants{asked} written to {output}")
 
 
-for expert_command in GOLD_COMMANDS:
-    app.command()(expert_command)
-for command in gold_agreement.GOLD_COMMANDS:
+for command in (*GOLD_COMMANDS, *gold_votes.GOLD_COMMANDS, *gold_agreement.GOLD_COMMANDS):
     app.command()(command)

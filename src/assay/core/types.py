@@ -138,6 +138,16 @@ class Vote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     source: str = ""
 
 
+class Labelling(msgspec.Struct, frozen=True, kw_only=True):
+    """How the labels of a set came from its votes, as its key `labels` says: the policy, whose
+    votes count, how many labels rest on machines alone, and how many pairs wait for a ruling."""
+
+    policy: str
+    counts: tuple[VoteKind, ...]
+    by_machine: int = 0
+    open: int = 0
+
+
 class Hit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One result. Only `doc_id` is required: an engine that returns ids alone is a full citizen."""
 
@@ -265,6 +275,14 @@ class GoldSet:
     @property
     def approved_rows(self) -> int:
         return sum(query.source == "chair" for query in self.queries)
+
+    @cached_property
+    def labelling(self) -> Labelling | None:
+        """None for a set whose labels were not computed from votes."""
+        try:
+            return msgspec.convert(self.extra.get("labels"), Labelling)
+        except msgspec.ValidationError:
+            return None
 
     def slice_name(self, kind: str) -> str:
         """What this set calls a kind of slice."""

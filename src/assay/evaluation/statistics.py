@@ -299,6 +299,15 @@ def t_quantile(p: float, freedom: int) -> float:
     return (low + high) / 2
 
 
+def beta_quantile(p: float, a: float, b: float) -> float:
+    """The inverse of the beta distribution, by bisection."""
+    low, high = 0.0, 1.0
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _incomplete_beta(a, b, middle) < p else (low, middle)
+    return (low + high) / 2
+
+
 def _incomplete_beta(a: float, b: float, x: float) -> float:
     """Lentz's continued fraction (Press et al., Numerical Recipes, 6.4)."""
     if x <= 0 or x >= 1:

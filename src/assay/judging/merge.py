@@ -1,61 +1,269 @@
-"""New judgments into a gold set: what is new, what was known, and where people disagree. Nothing is
-overwritten."""
+"""From ballots to votes: what judges sent back is held against the set, and what cannot be of it is
+refused with its line, before anything is written.
+
+The same ballot gives the same vote: merging a file twice adds nothing. A judge's later vote on a
+pair supersedes the earlier one; two on one pair in one file are a slip, and refused."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from assay.core.types import Judgment
+from assay.core.errors import InputError
+from assay.core.types import GoldSet, Vote, VoteKind
+from assay.formats.ballots import Ballot, Ballots
+from assay.judging.votes import IMPORTED, RULING, UNNAMED, Pair, current, role_of
 
-Pair = tuple[str, str]
+NOTHING = "Nothing was changed."
+_AHEAD = timedelta(days=1)  # how far a judge's clock may be ahead
 
-
-class Merged(msgspec.Struct, frozen=True, kw_only=True):
-    """Judgments to write, how many were so already, and the disagreements, of which none is
-    written."""
-
-    new: list[Judgment]
-    already: int
-    conflicts: list[str]
+Seat = tuple[str, str, str, str]  # query, document, judge, role
 
 
-def merge(
-    known: Mapping[Pair, Judgment], given: Iterable[Judgment], *, replace: bool = False
-) -> Merged:
-    """A judge's later word stands for the earlier. A pair with two grades is a conflict, unless
-    `replace` puts the given one in the place of the known one, which it then names as
-    superseded."""
-    latest = {(judgment.query_id, judgment.doc_id, judgment.judge): judgment for judgment in given}
-    by_pair: dict[Pair, list[Judgment]] = {}
-    for judgment in latest.values():
-        by_pair.setdefault((judgment.query_id, judgment.doc_id), []).append(judgment)
-    new, already, conflicts = list[Judgment](), 0, list[str]()
-    for pair, words in by_pair.items():
-        before, grades = known.get(pair), {judgment.grade for judgment in words}
-        if before is not None and grades == {before.grade}:
-            already += 1
-        elif len(grades) == 1 and (before is None or replace):
-            new.append(_together(words, before))
-        else:
-            stands = f"; {_said(before)} stays" if before is not None else ""
-            conflicts.append(f"{pair[0]} {pair[1]}: {' against '.join(map(_said, words))}{stands}")
-    return Merged(new=new, already=already, conflicts=conflicts)
+@dataclass(frozen=True, kw_only=True)
+class Bounds:
+    """What ballots are held against. None where it is not known, and then not checked: `asked` are
+    the pairs that judges were given, `documents` the ids of the corpus, `grades` the scale."""
+
+    gold: GoldSet
+    votes: Sequence[Vote]
+    asked: Set[Pair] | None = None
+    documents: Set[str] | None = None
+    grades: Set[int] | None = None
+    needs_rationale: bool = False
+    rubric: str = ""
+    queries: Set[str] = field(default_factory=frozenset)
+    judged: Set[Pair] = field(default_factory=frozenset)
 
 
-def _together(words: Sequence[Judgment], before: Judgment | None) -> Judgment:
-    """Judges who agree are all named."""
-    return msgspec.structs.replace(
-        words[-1],
-        judge=", ".join(dict.fromkeys(word.judge for word in words if word.judge)),
-        rationale="; ".join(dict.fromkeys(word.rationale for word in words if word.rationale)),
-        supersedes=_said(before) if before is not None else words[-1].supersedes,
+def bounds(gold: GoldSet, votes: Sequence[Vote]) -> Bounds:
+    """What the set itself and its votes say; the rest is for the caller to add."""
+    labels = zip(gold.judgments["query_id"], gold.judgments["doc_id"], strict=True)
+    voted = ((vote.query_id, vote.doc_id) for vote in votes)
+    return Bounds(
+        gold=gold,
+        votes=votes,
+        grades=set(range(gold.top_grade + 1)) if gold.top_grade else None,
+        queries=frozenset(gold.query_ids),
+        judged=frozenset([*labels, *voted]),
     )
 
 
-def _said(judgment: Judgment) -> str:
-    by = f" by {judgment.judge}" if judgment.judge else ""
-    at = f" on {judgment.at[:10]}" if judgment.at else ""
-    why = f" ({judgment.rationale})" if judgment.rationale else ""
-    return f"grade {judgment.grade}{by}{at}{why}"
+@dataclass(frozen=True, kw_only=True)
+class Said:
+    """What the person who merges says of the files: who judged and what they are, where a row does
+    not say; `source` marks rulings and spot checks."""
+
+    judge: str = ""
+    kind: VoteKind | None = None
+    source: str = ""
+    at: datetime
+
+
+class Cast(msgspec.Struct, frozen=True, kw_only=True):
+    """The votes to add; how many were there already, and how many of those their judge has changed
+    since."""
+
+    new: list[Vote]
+    already: int
+    outdated: int
+
+
+def cast(files: Iterable[Ballots], limits: Bounds, said: Said) -> Cast:
+    """The ballots of all files as votes, in their order."""
+    known = {vote.id: vote for vote in limits.votes}
+    holds: dict[Seat, Vote] = {_seat(vote): vote for vote in current(limits.votes)}
+    kinds = {vote.judge: vote.kind for vote in limits.votes if vote.judge != UNNAMED}
+    new, already, outdated = list[Vote](), 0, 0
+    for file in files:
+        seats: dict[Seat, str] = {}
+        for ballot in file.rows:
+            vote = _vote(ballot, file, limits, said)
+            _check(ballot, vote, limits, file.has_rationales)
+            _refuse_twice(ballot, vote, seats)
+            _refuse_other_kind(ballot, vote, kinds)
+            seat = _seat(vote)
+            if vote.id in known:
+                already += 1
+                outdated += seat not in holds or holds[seat].id != vote.id
+                continue
+            before = holds.get(seat)
+            if before is not None and not ballot.id:
+                vote = msgspec.structs.replace(vote, supersedes=before.id)
+            if before is None or vote.at >= before.at:
+                holds[seat] = vote
+            known[vote.id] = vote
+            kinds[vote.judge] = vote.kind
+            new.append(vote)
+    return Cast(new=new, already=already, outdated=outdated)
+
+
+def _seat(vote: Vote) -> Seat:
+    return vote.query_id, vote.doc_id, vote.judge, role_of(vote.source)
+
+
+def _vote(ballot: Ballot, file: Ballots, limits: Bounds, said: Said) -> Vote:
+    judge = (ballot.judge or said.judge).strip()
+    if not judge:
+        raise InputError("nobody has signed this", where=ballot.where, hint="Give --judge NAME.")
+    if said.kind and ballot.kind and said.kind != ballot.kind:
+        raise InputError(
+            f"the file says that {judge} is {ballot.kind}, and --kind says {said.kind}",
+            where=ballot.where,
+            hint=NOTHING,
+        )
+    kind = ballot.kind or said.kind or "human"
+    source = said.source or ballot.source or ("" if file.has_rationales else IMPORTED)
+    content = [
+        ballot.query_id,
+        ballot.doc_id,
+        ballot.grade,
+        judge,
+        kind,
+        ballot.rationale,
+        ballot.rubric,
+        ballot.document,
+        source,
+        ballot.at,
+    ]
+    return Vote(
+        id=ballot.id or hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:24],
+        query_id=ballot.query_id,
+        doc_id=ballot.doc_id,
+        grade=ballot.grade,
+        judge=judge,
+        kind=kind,
+        at=_moment(ballot, said.at),
+        rationale=ballot.rationale,
+        rubric=ballot.rubric or ("" if ballot.id else limits.rubric),
+        document=ballot.document,
+        seconds=ballot.seconds,
+        supersedes=ballot.supersedes,
+        source=source,
+    )
+
+
+def _moment(ballot: Ballot, now: datetime) -> str:
+    """When it was judged, in UTC, so that times can be compared; now where the file does not say.
+    A day without a time stays a day. A vote from the future would supersede all that follow."""
+    if not ballot.at:
+        return "" if ballot.id else now.astimezone(UTC).isoformat(timespec="seconds")
+    try:
+        given = datetime.fromisoformat(ballot.at)
+    except ValueError:
+        raise InputError(
+            f"{ballot.at[:40]!r} is no date or time",
+            where=ballot.where,
+            hint=f"Write it as 2026-01-31 or 2026-01-31T14:00:00Z. {NOTHING}",
+        ) from None
+    moment = given.replace(tzinfo=UTC) if given.tzinfo is None else given.astimezone(UTC)
+    if moment > now + _AHEAD:
+        raise InputError(
+            f"the vote is dated {ballot.at}, which is still to come",
+            where=ballot.where,
+            hint=f"Is the judge's clock right? {NOTHING}",
+        )
+    return ballot.at if len(ballot.at) == len("2026-01-31") else moment.isoformat()
+
+
+# ── what is refused ───────────────────────────────────────────────────────────────────────────────
+
+Refusal = tuple[str, str] | None  # what is wrong, what to do
+Check = Callable[[Ballot, Vote, Bounds, bool], Refusal]
+
+
+def _check(ballot: Ballot, vote: Vote, limits: Bounds, has_rationales: bool) -> None:
+    for check in CHECKS:
+        if refusal := check(ballot, vote, limits, has_rationales):
+            problem, hint = refusal
+            raise InputError(problem, where=ballot.where, hint=f"{hint} {NOTHING}".strip())
+
+
+def _unknown_query(ballot: Ballot, vote: Vote, limits: Bounds, has_rationales: bool) -> Refusal:
+    if vote.query_id in limits.queries:
+        return None
+    return (
+        f"no query {vote.query_id!r} in the gold set {limits.gold.name!r}",
+        "Is it the set that was judged?",
+    )
+
+
+def _unknown_document(ballot: Ballot, vote: Vote, limits: Bounds, has_rationales: bool) -> Refusal:
+    if limits.documents is None or vote.doc_id in limits.documents or ballot.id:
+        return None  # a vote that was taken before may be on a document that has gone
+    return f"no document {vote.doc_id!r} in the corpus", "Is it the corpus that was judged?"
+
+
+def _not_asked(ballot: Ballot, vote: Vote, limits: Bounds, has_rationales: bool) -> Refusal:
+    pair = (vote.query_id, vote.doc_id)
+    if limits.asked is None or pair in limits.asked or pair in limits.judged or ballot.id:
+        return None
+    return (
+        f"nobody was asked for {vote.doc_id!r} on query {vote.query_id!r}",
+        "Take it all the same with --unasked.",
+    )
+
+
+def _off_the_scale(ballot: Ballot, vote: Vote, limits: Bounds, has_rationales: bool) -> Refusal:
+    if vote.grade is None or limits.grades is None or vote.grade in limits.grades:
+        return None
+    graded = f"grade {vote.grade} of {vote.doc_id} on query {vote.query_id}"
+    return f"{graded}: the scale is {_scale(limits.grades)}", ""
+
+
+def _scale(grades: Set[int]) -> str:
+    ordered = sorted(grades)
+    if ordered == list(range(ordered[0], ordered[-1] + 1)):
+        return f"{ordered[0]} to {ordered[-1]}"
+    return ", ".join(map(str, ordered))
+
+
+def _no_rationale(ballot: Ballot, vote: Vote, limits: Bounds, has_rationales: bool) -> Refusal:
+    if vote.rationale or vote.grade is None or ballot.id:
+        return None
+    if vote.source == RULING:
+        return "a ruling without a rationale", "Say why this grade is right."
+    if limits.needs_rationale and has_rationales:
+        return (
+            f"no rationale for {vote.doc_id} on query {vote.query_id}, and the rubric asks for one",
+            "The judge has to write it.",
+        )
+    return None
+
+
+CHECKS: tuple[Check, ...] = (
+    _unknown_query,
+    _off_the_scale,
+    _not_asked,
+    _unknown_document,
+    _no_rationale,
+)
+
+
+def _refuse_twice(ballot: Ballot, vote: Vote, seats: dict[Seat, str]) -> None:
+    if ballot.id:
+        return  # a file of votes has what a judge said before and after
+    before = seats.setdefault(_seat(vote), ballot.where)
+    if before != ballot.where:
+        raise InputError(
+            f"{vote.judge} has voted on {vote.doc_id!r} for query {vote.query_id!r} already, in "
+            f"line {before.rpartition(':')[2]}",
+            where=ballot.where,
+            hint=f"Keep one of the two. {NOTHING}",
+        )
+
+
+def _refuse_other_kind(ballot: Ballot, vote: Vote, kinds: Mapping[str, VoteKind]) -> None:
+    """One name is a person or a machine, never both: else a machine's vote could pass for a
+    person's."""
+    kind = kinds.get(vote.judge, vote.kind)
+    if kind != vote.kind:
+        raise InputError(
+            f"{vote.judge} has voted as {kind} before, and this vote is {vote.kind}",
+            where=ballot.where,
+            hint=f"Say --kind {kind}, or give the other judge another name. {NOTHING}",
+        )

@@ -21,7 +21,16 @@ import msgspec
 from assay.core.errors import InputError
 from assay.core.files import read_json, write_atomic
 from assay.core.types import Judgment, Vote, VoteKind
-from assay.judging.votes import RULING, SAMPLE, Pair, beside, by_pair, current
+from assay.judging.votes import (
+    IMPORTED,
+    RULING,
+    SAMPLE,
+    UNNAMED,
+    Pair,
+    beside,
+    by_pair,
+    current,
+)
 
 PolicyName = Literal["adjudicated", "majority", "senior", "latest"]
 
@@ -67,12 +76,18 @@ def read_policy(dataset: Path) -> Policy:
             where=str(path),
             hint='Expected {"name": "adjudicated", "counts": ["human"]} or the like.',
         ) from error
-    if not policy.counts or (policy.name == "senior") != bool(policy.seniors):
+    return checked(policy, str(path))
+
+
+def checked(policy: Policy, where: str = "") -> Policy:
+    """A policy that can be followed."""
+    if not policy.counts:
+        raise InputError("nobody's votes count", where=where, hint="Count human, machine or both.")
+    if (policy.name == "senior") != bool(policy.seniors):
         raise InputError(
-            "nobody's votes count"
-            if not policy.counts
-            else "`seniors` go with the policy senior, and it needs them",
-            where=str(path),
+            "seniors go with the policy senior, and it needs them",
+            where=where,
+            hint="Name them in their order: assay gold policy DATASET senior --senior NAME",
         )
     return policy
 
@@ -108,7 +123,7 @@ def _label(pair: Pair, said: Sequence[Vote], policy: Policy) -> Label:
 def _majority(graded: Sequence[Vote], policy: Policy) -> list[Vote]:
     """The votes for the grade that most judges gave; none where two grades are level. Who ruled
     after voting is one judge, and the ruling is what they say now."""
-    by_judge = {vote.judge: vote for vote in sorted(graded, key=lambda vote: vote.at)}
+    by_judge = {vote.judge: vote for vote in sorted(graded, key=_when)}
     counts = Counter(vote.grade for vote in by_judge.values()).most_common()
     if len(counts) > 1 and counts[0][1] == counts[1][1]:
         return []
@@ -128,7 +143,16 @@ def _senior(graded: Sequence[Vote], policy: Policy) -> list[Vote]:
 
 
 def _latest(graded: Sequence[Vote], policy: Policy) -> list[Vote]:
-    return [max(graded, key=lambda vote: vote.at)]
+    """Two grades given at the same moment are a tie: the order of lines decides nothing."""
+    last = max(vote.at for vote in graded)
+    given = [vote for vote in graded if vote.at == last]
+    return given if len({vote.grade for vote in given}) == 1 else []
+
+
+def _when(vote: Vote) -> tuple[str, bool, str, str]:
+    """In the order of time; at one moment a ruling comes after a vote, and names decide the
+    rest."""
+    return vote.at, vote.source == RULING, vote.judge, vote.id
 
 
 _POLICIES: dict[PolicyName, Callable[[Sequence[Vote], Policy], list[Vote]]] = {
@@ -143,15 +167,18 @@ def judgment_of(label: Label) -> Judgment | None:
     """The label as it stands in the gold set: who is behind it, what they wrote, and when."""
     if label.grade is None:
         return None
-    behind = sorted(label.standing, key=lambda vote: vote.at)
+    behind = sorted(label.standing, key=_when)
     wrote = dict.fromkeys(vote.rationale.strip() for vote in behind)
+    named = [vote for vote in behind if vote.judge != UNNAMED]
     sources = dict.fromkeys(vote.source for vote in behind if vote.source)
+    if any(vote.source == IMPORTED and vote.judge == UNNAMED for vote in behind):
+        sources.pop(IMPORTED)  # a label that the set had says nothing of where it is from
     return Judgment(
         query_id=label.query_id,
         doc_id=label.doc_id,
         grade=label.grade,
         rationale=" · ".join(text for text in wrote if text),
-        judge=", ".join(dict.fromkeys(vote.judge for vote in behind)),
+        judge=", ".join(dict.fromkeys(vote.judge for vote in named)),
         source=", ".join(sources),
         rubric=behind[-1].rubric,
         at=behind[-1].at,

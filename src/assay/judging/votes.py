@@ -1,93 +1,48 @@
 """Votes: who said what of which document, kept beside the set in STEM.votes.jsonl.
 
-The file is the truth, and append-only; labels are computed from it by a policy (see `policy`). A
-vote counts as given when it is on disk: `append` returns after the file is synced. What a crash
-left of a last line was never acknowledged, and goes with the next append."""
+The file is the truth; labels are computed from it by a policy (see `policy`). Reading and appending
+are in `formats.votes_jsonl`, and come from here too."""
 
 from __future__ import annotations
 
 import hashlib
-import os
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from assay.core.errors import InputError
-from assay.core.files import iter_json_lines, os_message
 from assay.core.types import Document, GoldSet, Judgment, Vote
-from assay.formats.gold_jsonl import locked
+from assay.formats.votes_jsonl import (
+    IMPORTED,
+    RULING,
+    SAMPLE,
+    append,
+    beside,
+    read_votes,
+    votes_path,
+)
+
+__all__ = [
+    "IMPORTED",
+    "RULING",
+    "SAMPLE",
+    "UNNAMED",
+    "Pair",
+    "append",
+    "beside",
+    "by_pair",
+    "current",
+    "document_fingerprint",
+    "read_votes",
+    "role_of",
+    "stale",
+    "stale_in",
+    "votes_of_labels",
+    "votes_path",
+]
 
 Pair = tuple[str, str]  # (query, document)
 
-RULING = "adjudication"
-SAMPLE = "sample"
-IMPORTED = "imported"
 UNNAMED = "imported"  # the judge of labels that a set had before anybody voted
-
-
-def votes_path(dataset: Path) -> Path:
-    return beside(dataset, "votes.jsonl")
-
-
-def beside(dataset: Path, ending: str) -> Path:
-    """`eval/dataset.json` has `eval/dataset.votes.jsonl` and its like beside it."""
-    place = dataset.resolve() if dataset.is_symlink() else dataset
-    return place.with_name(f"{place.stem}.{ending}")
-
-
-def read_votes(path: Path) -> list[Vote]:
-    """Every vote ever given, in the order of the file; none where there is no file."""
-    if not path.exists() or not path.stat().st_size:
-        return []
-    votes, seen = list[Vote](), dict[str, int]()
-    torn = None if _ends_whole(path) else _lines(path)
-    try:
-        for number, value in iter_json_lines(path, strict=True):
-            vote = _vote(value, f"{path}:{number}")
-            if vote.id in seen:
-                first = seen[vote.id]
-                raise InputError(
-                    f"the vote {vote.id!r} is on line {first} already",
-                    where=f"{path}:{number}",
-                    hint="Every vote has an id of its own; was the file merged by hand?",
-                )
-            seen[vote.id] = number
-            votes.append(vote)
-    except InputError as error:
-        if torn is None or not error.where.endswith(f":{torn}"):
-            raise
-    return votes
-
-
-def _vote(value: object, where: str) -> Vote:
-    try:
-        return msgspec.convert(value, Vote)
-    except msgspec.ValidationError as error:
-        raise InputError(
-            f"not a vote: {error}",
-            where=where,
-            hint="Expected id, query_id, doc_id, grade, judge, kind, at and what else a vote has.",
-        ) from error
-
-
-def append(path: Path, votes: Sequence[Vote]) -> None:
-    """Write votes at the end; when this returns they are on disk."""
-    if not votes:
-        return
-    payload = b"".join(msgspec.json.encode(vote) + b"\n" for vote in votes)
-    try:
-        with locked(path):
-            is_new = not path.exists()
-            _drop_torn_end(path)
-            with path.open("ab") as stream:
-                stream.write(payload)
-                stream.flush()
-                os.fsync(stream.fileno())
-            if is_new:
-                _sync_folder(path.parent)
-    except OSError as error:
-        raise InputError(f"cannot write: {os_message(error)}", where=str(path)) from error
 
 
 def current(votes: Iterable[Vote]) -> list[Vote]:
@@ -95,11 +50,15 @@ def current(votes: Iterable[Vote]) -> list[Vote]:
     Rulings and spot checks stand beside the votes that their judge gave otherwise."""
     holds: dict[tuple[str, str, str, str], Vote] = {}
     for vote in votes:
-        role = vote.source if vote.source in (RULING, SAMPLE) else ""
-        key = (vote.query_id, vote.doc_id, vote.judge, role)
+        key = (vote.query_id, vote.doc_id, vote.judge, role_of(vote.source))
         before = holds.pop(key, None)
         holds[key] = vote if before is None or vote.at >= before.at else before
     return list(holds.values())
+
+
+def role_of(source: str) -> str:
+    """A judge may vote, rule and spot-check on one pair; each of these supersedes its own kind."""
+    return source if source in (RULING, SAMPLE) else ""
 
 
 def by_pair(votes: Iterable[Vote]) -> dict[Pair, list[Vote]]:
@@ -118,15 +77,26 @@ def stale(votes: Iterable[Vote], fingerprints: Mapping[str, str]) -> list[Vote]:
     ]
 
 
+def stale_in(votes: Iterable[Vote], documents: Iterable[Document]) -> list[Vote]:
+    """The votes that hold now, and whose document the corpus has otherwise than it was read."""
+    holding = [vote for vote in current(votes) if vote.document]
+    read = {vote.doc_id for vote in holding}
+    prints = {
+        document.id: document_fingerprint(document) for document in documents if document.id in read
+    }
+    return stale(holding, prints)
+
+
 def document_fingerprint(document: Document) -> str:
     """What of a document a judge reads: its title, its named parts and its text."""
     parts = [document.title, document.text, sorted(document.fields.items())]
     return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:16]
 
 
-def votes_of_labels(gold: GoldSet) -> list[Vote]:
-    """The labels of a set that has no votes yet, as votes, so that computing labels anew loses
-    none."""
+def votes_of_labels(gold: GoldSet, votes: Iterable[Vote] = ()) -> list[Vote]:
+    """The labels on which nobody has voted, as votes, so that computing labels anew loses none. A
+    label that does not say when it was made is older than every vote."""
+    voted = {(vote.query_id, vote.doc_id) for vote in votes}
     return [
         Vote(
             id=_label_id(judgment),
@@ -135,12 +105,13 @@ def votes_of_labels(gold: GoldSet) -> list[Vote]:
             grade=judgment.grade,
             judge=judgment.judge or UNNAMED,
             kind="human",
-            at=judgment.at or gold.created_at,
+            at=judgment.at,
             rationale=judgment.rationale,
             rubric=judgment.rubric,
-            source=judgment.source or ("" if judgment.rationale else IMPORTED),
+            source=judgment.source or ("" if judgment.rationale or judgment.judge else IMPORTED),
         )
         for judgment in gold.iter_judgments()
+        if (judgment.query_id, judgment.doc_id) not in voted
     ]
 
 
@@ -148,39 +119,3 @@ def _label_id(judgment: Judgment) -> str:
     """The same label gives the same id, so that taking labels in twice takes them in once."""
     parts = [judgment.query_id, judgment.doc_id, judgment.grade, judgment.judge, judgment.at]
     return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:24]
-
-
-# ── the end of the file ───────────────────────────────────────────────────────────────────────────
-
-
-def _ends_whole(path: Path) -> bool:
-    with path.open("rb") as stream:
-        stream.seek(-1, os.SEEK_END)
-        return stream.read(1) == b"\n"
-
-
-def _lines(path: Path) -> int:
-    return path.read_bytes().count(b"\n") + 1
-
-
-def _drop_torn_end(path: Path) -> None:
-    """A last line without its end: kept where it is a whole vote, dropped where a crash cut it."""
-    if not path.exists() or not path.stat().st_size or _ends_whole(path):
-        return
-    content = path.read_bytes()
-    start = content.rfind(b"\n") + 1
-    with path.open("r+b") as stream:
-        try:
-            msgspec.json.decode(content[start:], type=Vote)
-            stream.seek(0, os.SEEK_END)
-            stream.write(b"\n")
-        except msgspec.DecodeError:
-            stream.truncate(start)
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

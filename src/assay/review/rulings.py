@@ -8,7 +8,9 @@ the file is right and the next bootstrap queues what it says. A second expert wh
 is refused by the store, and then the file was never touched.
 
 What is decided is a `Change`, a function from a line to a new line, or to nothing where the row
-goes; all four verbs differ in that alone."""
+goes; all four verbs differ in that alone. A ruling is a vote on each document of the row, in the
+votes beside the set and, as a copy, in the store: should the file fail after the commit, the expert
+is told, and `assay gold merge` takes the votes from the store."""
 
 from __future__ import annotations
 
@@ -22,20 +24,24 @@ import msgspec
 
 from assay.core.errors import InputError
 from assay.core.files import write_atomic
+from assay.core.types import Vote
 from assay.formats import gold_jsonl
 from assay.formats.gold_jsonl import Approval, GoldRow, Line
+from assay.formats.votes_jsonl import RULING, append, votes_path
 from assay.review.bootstrap import item_of
 from assay.review.identity import name_of
 from assay.store import Store
-from assay.store.records import EVERYTHING, ReviewItem, ReviewState, Ruling, Vote
+from assay.store.records import EVERYTHING, ReviewItem, ReviewState, Ruling
 from assay.telemetry.recorder import new_id
 
 
 class Word(msgspec.Struct, frozen=True, kw_only=True):
-    """An expert's word: who gives it, why, and when."""
+    """An expert's word: who gives it, why, and when. `rationale` is what they wrote themselves,
+    where `why` is said for them."""
 
     by: str
     why: str = ""
+    rationale: str | None = None
     at: datetime = msgspec.field(default_factory=lambda: datetime.now(UTC))
 
 
@@ -66,7 +72,9 @@ Change = Callable[[Line], Line | None]
 
 def promote(store: Store, path: Path, ids: Sequence[str], word: Word) -> Ruled:
     """Make bootstrap rows the chair's own. A row that is the chair's already stays as it is."""
-    given = word if word.why else msgspec.structs.replace(word, why="read and approved")
+    given = (
+        word if word.why else msgspec.structs.replace(word, why="read and approved", rationale="")
+    )
     return _rule(store, path, ids, _promoted, "approved", given)
 
 
@@ -115,6 +123,7 @@ def reopen(store: Store, path: Path, id: str, word: Word) -> Ruled:
             by=word.by,
             at=word.at,
             reason=word.why or "rejection taken back",
+            votes=_votes(row.id, _again(row), word),
             after=msgspec.to_builtins(row),
         )
         _record(store, path, [ruling], lines)
@@ -228,7 +237,7 @@ def _rule(
             item = _item(queued, lines[place], gold, word.at)
             # a row that was made the chair's by hand may still wait in the queue
             if id not in already or item.id in waiting:
-                rulings.append(_ruling(item, lines[place], changed[place], state, word))
+                rulings.append(_ruling(item, lines[place], changed[place], state, word, also))
         if rulings or also:
             _record(store, path, [*rulings, *also], kept)
     done = tuple(id for id in places if id not in already)
@@ -260,6 +269,7 @@ def _record(store: Store, path: Path, rulings: Sequence[Ruling], lines: Sequence
         if path.read_bytes() != before:
             write_atomic(path.resolve(), before)
         raise
+    append(votes_path(path), [vote for ruling in rulings for vote in ruling.votes])
 
 
 def _save(path: Path, lines: Sequence[Line]) -> None:
@@ -299,34 +309,61 @@ def _item(queued: Mapping[str, ReviewItem], line: Line, gold: str, at: datetime)
 
 
 def _ruling(
-    item: ReviewItem, before: Line, after: Line | None, state: ReviewState, word: Word
+    item: ReviewItem,
+    before: Line,
+    after: Line | None,
+    state: ReviewState,
+    word: Word,
+    also: Sequence[Ruling],
 ) -> Ruling:
     assert before.row is not None
     new_row = after.row if after is not None else None
+    grades = _grades(before.row, new_row)
+    if also:  # what was written is of the document that it led to, and its vote is there already
+        voted = {vote.doc_id for ruling in also for vote in ruling.votes}
+        grades = {doc_id: grade for doc_id, grade in grades.items() if doc_id not in voted}
+        word = msgspec.structs.replace(word, rationale="")
     return Ruling(
         item=item,
         state=state,
         by=word.by,
         at=word.at,
         reason=word.why,
-        votes=tuple(_votes(item.gold, before.row, new_row, word)) if new_row is not None else (),
+        votes=_votes(before.row.id, grades, word),
         before=msgspec.to_builtins(before.row),
         after=msgspec.to_builtins(new_row) if new_row is not None else None,
     )
 
 
-def _votes(gold: str, before: GoldRow, after: GoldRow, word: Word) -> Iterator[Vote]:
-    """What the expert's word says about each document that the row has or had."""
-    right = after.relevant_case_law_ids
-    for doc_id in dict.fromkeys((*before.relevant_case_law_ids, *right)):
-        yield Vote(
+def _grades(before: GoldRow, after: GoldRow | None) -> dict[str, int | None]:
+    """What a ruling says of each document that the row has or had; none is right in a row that is
+    turned down."""
+    right = after.relevant_case_law_ids if after is not None else ()
+    return {
+        doc_id: int(doc_id in right)
+        for doc_id in dict.fromkeys((*before.relevant_case_law_ids, *right))
+    }
+
+
+def _again(row: GoldRow) -> dict[str, int | None]:
+    """What taking a rejection back says: the chair's row is right again, any other is open."""
+    grade = 1 if row.source == "chair" else None
+    return dict.fromkeys(row.relevant_case_law_ids, grade)
+
+
+def _votes(query_id: str, grades: Mapping[str, int | None], word: Word) -> tuple[Vote, ...]:
+    wrote = word.why if word.rationale is None else word.rationale
+    return tuple(
+        Vote(
             id=new_id(),
-            gold=gold,
-            query_id=before.id,
+            query_id=query_id,
             doc_id=doc_id,
-            grade=int(doc_id in right),
+            grade=grade,
             judge=word.by,
-            at=word.at,
-            rationale=word.why,
-            source="gate",
+            kind="human",
+            at=word.at.astimezone(UTC).isoformat(),
+            rationale=wrote,
+            source=RULING,
         )
+        for doc_id, grade in grades.items()
+    )

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Protocol
 
 from assay.core.errors import AssayError, InputError
+from assay.core.types import Vote
 from assay.store.records import (
     AuditEntry,
     Decision,
@@ -20,7 +21,6 @@ from assay.store.records import (
     SearchLog,
     StoreFacts,
     Support,
-    Vote,
 )
 
 
@@ -98,7 +98,8 @@ class Store(Protocol):
     def purge(self, before: datetime, *, keep_cited: bool = False) -> Purged:
         """Forget searches made before a moment, with their results and feedback."""
 
-    def append_votes(self, votes: Sequence[Vote]) -> int: ...
+    def append_votes(self, gold: str, votes: Sequence[Vote]) -> int:
+        """Keep a copy of votes on a gold set; returns how many are new."""
 
     def votes(self, gold: str, *, query_id: str = "") -> list[Vote]: ...
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from assay.core.types import Vote
 from assay.store.contract import Store, StoreConflict
 from assay.store.records import (
     Decision,
@@ -21,7 +22,6 @@ from assay.store.records import (
     RunRecord,
     SearchLog,
     Shown,
-    Vote,
 )
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
@@ -314,7 +314,7 @@ def a_ruling_records_who_when_why_and_the_vote(store: Store) -> None:
     store.add_review_items(
         [_item("k1", kind="judgment", grade=3, rationale="because", suggested_by="agent")]
     )
-    vote = Vote(id="v1", gold="gold-set", query_id="g1", doc_id="a", grade=3, judge="dafna", at=NOW)
+    vote = _vote("v1", grade=3, rationale="the same rule", judge="dafna")
     seen = store.review_items(state="pending_review")[0]
     store.rule([_ruling(seen, votes=(vote,), before={"x": 1}, after={"x": "ä\x00"})])
     done = store.review_items(state="approved")[0]
@@ -369,9 +369,21 @@ def runs_are_kept_once_and_listed_newest_first(store: Store) -> None:
     _same(store.runs(gold="other"), [])
 
 
-def votes_are_kept_once(store: Store) -> None:
-    vote = Vote(id="v", gold="g", query_id="q", doc_id="d", grade=1, judge="j", at=NOW)
-    _same((store.append_votes([vote]), store.append_votes([vote])), (1, 0))
+def votes_are_kept_once_for_each_set(store: Store) -> None:
+    vote = _vote("v", document="0af1", seconds=4.5, supersedes="u", rubric="r@1", source="sample")
+    _same((store.append_votes("g", [vote]), store.append_votes("g", [vote])), (1, 0))
+    _same((store.append_votes("h", [vote]), store.votes("h")), (1, [vote]))
+
+
+def an_unsure_vote_is_one_without_a_grade(store: Store) -> None:
+    vote = _vote("v", grade=None, kind="machine")
+    store.append_votes("g", [vote])
+    _same(store.votes("g"), [vote])
+
+
+def _vote(id: str, **fields: Any) -> Vote:
+    known: dict[str, Any] = {"query_id": "g1", "doc_id": "a", "grade": 1, "judge": "j"}
+    return Vote(id=id, **(known | {"kind": "human", "at": NOW.isoformat()} | fields))
 
 
 def health_counts_rows(store: Store) -> None:
@@ -407,6 +419,7 @@ PROMISES: tuple[Callable[[Store], None], ...] = (
     nothing_is_recorded_when_the_file_cannot_be_written,
     the_queue_has_pages,
     runs_are_kept_once_and_listed_newest_first,
-    votes_are_kept_once,
+    votes_are_kept_once_for_each_set,
+    an_unsure_vote_is_one_without_a_grade,
     health_counts_rows,
 )

@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from assay.core.types import Vote
+
 Kept = dict[str, Any]  # a JSON object, kept as it was given
 
 FeedbackKind = Literal["citation", "vote", "click"]
@@ -87,23 +89,6 @@ class Support(msgspec.Struct, frozen=True, kw_only=True):
     searches: int
 
 
-class Vote(msgspec.Struct, frozen=True, kw_only=True):
-    """One judgment by one judge. Append-only: a change of mind is a new vote that names the one it
-    supersedes."""
-
-    id: str
-    gold: str
-    query_id: str
-    doc_id: str
-    grade: int
-    judge: str
-    at: datetime
-    rationale: str = ""
-    source: str = ""
-    rubric: str = ""
-    supersedes: str = ""
-
-
 class ReviewItem(msgspec.Struct, frozen=True, kw_only=True):
     """Something that waits for an expert: a bootstrapped gold row, or a judgment somebody suggests.
 
@@ -131,7 +116,7 @@ class ReviewItem(msgspec.Struct, frozen=True, kw_only=True):
 
 class Ruling(msgspec.Struct, frozen=True, kw_only=True):
     """An expert's word on a review item. `item.state` is the state the expert saw: if it has
-    changed since, the ruling is refused."""
+    changed since, the ruling is refused. Its votes are on the item's gold set."""
 
     item: ReviewItem
     state: ReviewState

@@ -11,6 +11,8 @@ from typing import Any
 import msgspec
 from sqlalchemy import Connection, delete, func, insert, select, update
 
+from assay.core.types import Vote
+from assay.store import tables
 from assay.store.contract import StoreConflict
 from assay.store.database import NAMES_LOCK, lock
 from assay.store.log_rows import chunks, insert_new, insert_new_or_change
@@ -22,9 +24,8 @@ from assay.store.records import (
     ReviewState,
     Ruling,
     RunRecord,
-    Vote,
 )
-from assay.store.tables import audit_trail, gold_sets, issued_ids, judgments, review_items, runs
+from assay.store.tables import audit_trail, gold_sets, issued_ids, review_items, runs
 
 # what a new bootstrap may change on a waiting row
 _CONTENT = ("ref", "query", "corpus", "practice_area", "doc_ids")
@@ -149,11 +150,11 @@ def claim_name(
 
 
 def gold_names(connection: Connection) -> list[str]:
-    tables = (gold_sets.c.name, review_items.c.gold, runs.c.gold, judgments.c.gold)
+    columns = (gold_sets.c.name, review_items.c.gold, runs.c.gold, tables.votes.c.gold)
     return sorted(
         {
             name
-            for column in tables
+            for column in columns
             for name in connection.execute(select(column).distinct()).scalars()
         }
     )
@@ -206,7 +207,8 @@ def rule(connection: Connection, rulings: Sequence[Ruling]) -> None:
                 f"{item.ref or item.key} is {now['state']} already, "
                 f"by {now['decided_by'] or 'somebody'}"
             )
-    append_votes(connection, [vote for ruling in rulings for vote in ruling.votes])
+    for ruling in rulings:
+        append_votes(connection, ruling.item.gold, ruling.votes)
     append_audit(connection, [_audit_of(ruling) for ruling in rulings])
 
 
@@ -226,18 +228,19 @@ def _audit_of(ruling: Ruling) -> AuditEntry:
 # ── votes, runs, audit ────────────────────────────────────────────────────────────────────────────
 
 
-def append_votes(connection: Connection, votes: Sequence[Vote]) -> int:
-    statement = insert_new(connection, judgments).returning(judgments.c.id)
-    return len(connection.execute(statement, [_row(vote) for vote in votes]).all()) if votes else 0
+def append_votes(connection: Connection, gold: str, votes: Sequence[Vote]) -> int:
+    statement = insert_new(connection, tables.votes).returning(tables.votes.c.id)
+    rows = [{"gold": gold, **_row(vote)} for vote in votes]
+    return len(connection.execute(statement, rows).all()) if rows else 0
 
 
 def votes(connection: Connection, gold: str, query_id: str) -> list[Vote]:
-    query = select(judgments).where(judgments.c.gold == gold)
-    query = query.where(judgments.c.query_id == query_id) if query_id else query
-    rows = connection.execute(
-        query.order_by(judgments.c.at, judgments.c.query_id, judgments.c.doc_id, judgments.c.id)
-    ).mappings()
-    return [Vote(**row) for row in rows]
+    table = tables.votes.c
+    columns = [column for column in tables.votes.columns if column.name != "gold"]
+    query = select(*columns).where(table.gold == gold)
+    query = query.where(table.query_id == query_id) if query_id else query
+    query = query.order_by(table.at, table.query_id, table.doc_id, table.id)
+    return [Vote(**row) for row in connection.execute(query).mappings()]
 
 
 def put_run(connection: Connection, run: RunRecord) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, text
 
+from assay.core.types import Vote
 from assay.store import log_rows, migrate, reviews
 from assay.store.database import address, connect, read, write
 from assay.store.records import (
@@ -23,7 +24,6 @@ from assay.store.records import (
     SearchLog,
     StoreFacts,
     Support,
-    Vote,
 )
 from assay.store.tables import metadata
 
@@ -91,8 +91,8 @@ class SqlStore:
 
     # ── review ────────────────────────────────────────────────────────────────────────────────────
 
-    def append_votes(self, votes: Sequence[Vote]) -> int:
-        return write(self._engine, lambda connection: reviews.append_votes(connection, votes))
+    def append_votes(self, gold: str, votes: Sequence[Vote]) -> int:
+        return write(self._engine, lambda connection: reviews.append_votes(connection, gold, votes))
 
     def votes(self, gold: str, *, query_id: str = "") -> list[Vote]:
         return read(self._engine, lambda connection: reviews.votes(connection, gold, query_id))

@@ -161,21 +161,26 @@ relevance_feedback = Table(
     sqlite_with_rowid=False,
 )
 
-judgments = Table(
-    "judgments",
+# A copy of the votes that came through the store; the files beside the sets are the truth. The time
+# is text, as there.
+votes = Table(
+    "votes",
     metadata,
+    _text("gold", primary_key=True),
     _text("id", primary_key=True),
-    _text("gold"),
     _text("query_id"),
     _text("doc_id"),
-    Column("grade", Integer, nullable=False),
+    Column("grade", Integer),
     _text("judge"),
-    Column("at", Moment, nullable=False),
+    _text("kind"),
+    _text("at"),
     _text("rationale"),
-    _text("source"),
     _text("rubric"),
+    _text("document"),
+    Column("seconds", Number),
     _text("supersedes"),
-    Index("judgments_query", "gold", "query_id"),
+    _text("source"),
+    Index("votes_query", "gold", "query_id"),
 )
 
 review_items = Table(

@@ -276,7 +276,9 @@ def _decide_row(service: Service, item: ReviewItem, given: Given) -> str:
     if added or given.kept != item.doc_ids or given.note:
         correction = Correction(relevant=given.kept, add=added, note=given.note or None)
         why = given.why or "corrected on the review page"
-        gold.correct_row(service, path, item.ref, correction, by=given.by, why=why)
+        gold.correct_row(
+            service, path, item.ref, correction, by=given.by, why=why, rationale=given.why.strip()
+        )
     else:
         gold.promote_rows(service, path, [item.ref], by=given.by, why=given.why)
     return f"?at={given.place}"

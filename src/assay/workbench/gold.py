@@ -161,9 +161,18 @@ def promote_rows(
 
 
 def correct_row(
-    service: Service, gold: Path, id: str, correction: Correction, *, by: str, why: str
+    service: Service,
+    gold: Path,
+    id: str,
+    correction: Correction,
+    *,
+    by: str,
+    why: str,
+    rationale: str | None = None,
 ) -> Ruled:
-    return rulings.correct(service.store, gold, id, correction, _word(service, by, why))
+    """`rationale` is what the expert wrote, where `why` is said for them."""
+    word = Word(by=by, why=why, rationale=rationale, at=service.clock())
+    return rulings.correct(service.store, gold, id, correction, word)
 
 
 def reject_rows(service: Service, gold: Path, ids: Sequence[str], *, by: str, why: str) -> Ruled:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, timedelta
 from pathlib import Path
 
 import msgspec
@@ -13,9 +13,10 @@ import msgspec
 from assay import formats
 from assay.core.errors import InputError
 from assay.core.results import GradedResults
-from assay.core.types import ASKED, Document, Judgment
+from assay.core.types import ASKED, Document, Vote
 from assay.corpus.disk import list_corpora, open_corpus
 from assay.judging.next import next_to_judge
+from assay.judging.votes import document_fingerprint
 from assay.review import rulings
 from assay.review.identity import name_of
 from assay.review.queue import judgment_item, stray_items, stray_items_of
@@ -27,14 +28,13 @@ from assay.store.records import (
     ReviewItem,
     ReviewState,
     Ruling,
-    Vote,
 )
 from assay.telemetry.feedback import signs_for
 from assay.telemetry.recorder import new_id
 from assay.workbench.history import kept_run, runs
-from assay.workbench.judge import MergedFile, merge_into, misfit
 from assay.workbench.opening import Service, gold_path, read_gold, stored_name
 from assay.workbench.paging import MAX_PAGE, Page, page_of, page_size
+from assay.workbench.voting import give, rubric_version
 
 __all__ = [
     "AskedPair",
@@ -44,7 +44,6 @@ __all__ = [
     "changes_the_set",
     "evidence",
     "item_of",
-    "merge_votes",
     "publish",
     "queue",
     "queue_pairs",
@@ -187,10 +186,14 @@ def rule_suggestion(
     final = item.grade if item.grade is not None else grade
     if accept and (final is None or not 0 <= final <= top_grade(service, item)):
         raise InputError(f"give the document a grade from 0 to {top_grade(service, item)}")
-    word = Word(by=by, why=why or _default_reason(item, accept), at=service.clock())
-    ruling = _ruling(item, word, final or 0, accept=accept)
+    wrote = why.strip()
+    said = wrote or f"accepts what {item.suggested_by or 'was asked'} put forward"
+    word = Word(by=by, why=said, rationale=wrote, at=service.clock())
     # without a file a vote alone would leave the row as it was, unsaid
     path = gold_path(service, item.gold) if accept else None
+    votes = (_vote(service, item, word, final),) if accept else ()
+    state: ReviewState = "approved" if accept else "rejected"
+    ruling = Ruling(item=item, state=state, by=by, at=word.at, reason=wrote, votes=votes)
     # an unjudged document that is not relevant is in no row
     in_row = final or item.grade is not None
     if path is not None and in_row and path.suffix == ".jsonl":
@@ -198,31 +201,28 @@ def rule_suggestion(
         rulings.correct(service.store, path, item.ref, change, word, also=(ruling,))
     else:
         service.store.rule([ruling])
+        if path is not None:
+            give(path, votes)
     return service.store.review_items(ids=[item_id])[0]
 
 
-def _default_reason(item: ReviewItem, accept: bool) -> str:
-    given = item.rationale if item.grade is not None else ""
-    return given or ("accepted" if accept else "not accepted")
-
-
-def _ruling(item: ReviewItem, word: Word, grade: int, *, accept: bool) -> Ruling:
-    """The ruling, with the vote where the suggestion is accepted."""
-    state: ReviewState = "approved" if accept else "rejected"
-    source = item.suggested_by if item.grade is None else f"suggested by {item.suggested_by}"
-    vote = Vote(
+def _vote(service: Service, item: ReviewItem, word: Word, grade: int | None) -> Vote:
+    """The person's vote, in the person's own words or without any."""
+    doc_id = item.doc_ids[0]
+    document = _document(service, item.corpus, doc_id)
+    return Vote(
         id=new_id(),
-        gold=item.gold,
         query_id=item.ref,
-        doc_id=item.doc_ids[0],
+        doc_id=doc_id,
         grade=grade,
         judge=word.by,
-        at=word.at,
-        rationale=word.why,
-        source=source,
+        kind="human",
+        at=word.at.astimezone(UTC).isoformat(),
+        rationale=word.rationale or "",
+        rubric=rubric_version(gold_path(service, item.gold)),
+        document=document_fingerprint(document) if document is not None else "",
+        source=item.suggested_by if item.grade is None else f"suggested by {item.suggested_by}",
     )
-    votes = (vote,) if accept else ()
-    return Ruling(item=item, state=state, by=word.by, at=word.at, reason=word.why, votes=votes)
 
 
 def reject_item(service: Service, item: ReviewItem, *, by: str, why: str) -> None:
@@ -306,36 +306,6 @@ def queue_pairs(
 
 def _doubt(narrowing: float | None) -> str:
     return f"its grade takes away {narrowing:.1%} of the doubt" if narrowing is not None else ""
-
-
-def merge_votes(service: Service, gold: Path, *, replace: bool = False) -> MergedFile:
-    """Bring the votes of the review page into the gold set. One that cannot be of this set any more
-    is reported."""
-    gold_set = formats.read_gold(gold)
-    votes = service.store.votes(name_of(service.store, gold, claim=False))
-    given = [_judgment(vote) for vote in votes]
-    problems = {
-        place: problem
-        for place, judgment in enumerate(given)
-        if (problem := misfit(gold_set, judgment))
-    }
-    fitting = [judgment for place, judgment in enumerate(given) if place not in problems]
-    merged = merge_into(gold, fitting, replace=replace)
-    left_out = [f"the vote of {given[place].judge}: {said}" for place, said in problems.items()]
-    return msgspec.structs.replace(merged, conflicts=[*merged.conflicts, *left_out])
-
-
-def _judgment(vote: Vote) -> Judgment:
-    return Judgment(
-        query_id=vote.query_id,
-        doc_id=vote.doc_id,
-        grade=vote.grade,
-        rationale=vote.rationale,
-        judge=vote.judge,
-        source=vote.source,
-        rubric=vote.rubric,
-        at=vote.at.isoformat(timespec="seconds"),
-    )
 
 
 # ── what to judge next ────────────────────────────────────────────────────────────────────────────

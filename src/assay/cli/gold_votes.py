@@ -1,0 +1,233 @@
+"""`assay gold merge`, `policy`, `adjudicate` and `sample`: from votes to labels people can stand
+behind. The verbs are in `workbench/voting.py`, `adjudicating.py` and `sampling.py`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assay.cli.options import StoreUrl, is_named, opened
+from assay.cli.output import Json, emit, say
+from assay.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from assay.workbench.voting import Merged
+
+GoldFile = Annotated[Path, typer.Argument(help="The gold set.")]
+Corpus = Annotated[
+    Path | None,
+    typer.Option(help="The corpus that was judged, to check ids and texts; else the pool's."),
+]
+Kind = Annotated[
+    str, typer.Option(help="human or machine, where a file does not say.", show_default="human")
+]
+
+
+def merge(
+    dataset: GoldFile,
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(help="What judges sent back; none: compute the labels anew."),
+    ] = None,
+    judge: Annotated[
+        str,
+        typer.Option(
+            "--judge", "--by", help="Who judged, where a file does not say.", show_default="you"
+        ),
+    ] = "",
+    kind: Kind = "",
+    corpus: Corpus = None,
+    unasked: Annotated[bool, typer.Option(help="Take pairs that nobody was asked for.")] = False,
+    sample: Annotated[
+        bool, typer.Option(help="These votes are a spot check: they measure labels.")
+    ] = False,
+    store: StoreUrl = "",
+    json: Json = False,
+) -> None:
+    """Bring judges' votes into the set: they are kept beside it, and the labels follow."""
+    from assay.reports import listing
+    from assay.workbench import sampling, voting
+    from assay.workbench.opening import NoStore
+
+    if files:
+        pairs = sampling.sampled_pairs(dataset) if sample else None
+        merged = voting.merge_files(
+            dataset, files, judge=judge, kind=kind, corpus=corpus, unasked=unasked, sample=pairs
+        )
+    else:
+        try:
+            with opened(store, create=False) as service:
+                merged = voting.merge_store(service, dataset, corpus=corpus)
+        except NoStore:
+            if is_named(store):
+                raise
+            merged = voting.label_again(dataset, corpus=corpus)
+    emit(merged, lambda: listing.key_values(merged, changed=len(merged.changed)), json=json)
+    _say_merged(merged)
+
+
+def _say_merged(merged: Merged) -> None:
+    from assay.core.types import counted
+
+    for sentence in merged.left_out:
+        say(f"left out: {sentence}", style="yellow")
+    if merged.without_grade:
+        say(f"{counted(merged.without_grade, 'row')} without a grade")
+    if merged.outdated:
+        say(
+            f"{counted(merged.outdated, 'row')} said before what the judge has changed since; "
+            "to go back to it, give the row a time in `at`",
+            style="yellow",
+        )
+    if merged.stale:
+        say(
+            f"{counted(merged.stale, 'vote')} on documents that have changed since they were read",
+            style="yellow",
+        )
+    _say_standing(merged.gold, merged.not_counted, merged.by_machine, merged.open)
+
+
+def _say_standing(gold: str, not_counted: int, by_machine: int, waiting: int) -> None:
+    from assay.core.types import counted
+
+    if not_counted:
+        say(
+            f"{counted(not_counted, 'pair')} without a label: only judges have voted whose votes "
+            f"do not count; `assay gold policy {gold} --counts human,machine` counts machines"
+        )
+    if by_machine:
+        say(f"provisional: {counted(by_machine, 'label')} rest on machines alone", style="yellow")
+    if waiting:
+        verb = "waits" if waiting == 1 else "wait"
+        say(
+            f"{counted(waiting, 'pair')} {verb} for a ruling: assay gold adjudicate {gold}",
+            style="yellow",
+        )
+
+
+def policy(
+    dataset: GoldFile,
+    name: Annotated[
+        str, typer.Argument(help="adjudicated, majority, senior or latest; none: show it.")
+    ] = "",
+    counts: Annotated[
+        str, typer.Option(help="Whose votes count: human, machine or human,machine.")
+    ] = "",
+    senior: Annotated[
+        list[str] | None, typer.Option(help="Whose vote stands, the first first; repeat.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Show or set how labels come from votes; setting it computes them anew."""
+    from assay.core.types import counted
+    from assay.reports import listing
+    from assay.workbench import voting
+
+    if name or counts or senior:
+        kinds = [kind.strip() for kind in counts.split(",") if kind.strip()]
+        view = voting.set_policy(dataset, name, counts=kinds, seniors=senior or ())
+        say(f"{counted(len(view.changed), 'label')} changed")
+    else:
+        view = voting.show_policy(dataset)
+    emit(view, lambda: listing.key_values(view, changed=len(view.changed)), json=json)
+    _say_standing(view.gold, view.not_counted, view.labelling.by_machine, view.labelling.open)
+
+
+def adjudicate(
+    dataset: GoldFile,
+    query: Annotated[str, typer.Argument(help="Rule on this query …")] = "",
+    document: Annotated[str, typer.Argument(help="… and this document.")] = "",
+    grade: Annotated[int | None, typer.Option(help="The grade.")] = None,
+    rationale: Annotated[str, typer.Option(help="Why this grade is right.")] = "",
+    by: Annotated[str, typer.Option("--by", help="Who rules.")] = "",
+    kind: Kind = "",
+    rulings: Annotated[
+        Path | None, typer.Option("--from", help="Rulings from a file that was filled in.")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Write the disagreements as .csv or .jsonl."),
+    ] = None,
+    blind: Annotated[bool, typer.Option(help="Do not say who said what.")] = False,
+    corpus: Corpus = None,
+    json: Json = False,
+) -> None:
+    """List the pairs on which judges do not agree, or rule on them."""
+    from assay.core.types import counted
+    from assay.reports import listing, votes_pages
+    from assay.workbench import adjudicating
+    from assay.workbench.outputs import refuse_outputs
+
+    if query or rulings is not None:
+        if rulings is not None:
+            if query or grade is not None:
+                raise UsageError("rule on one pair, or on those of a file, not both")
+            done = adjudicating.rule_from(dataset, rulings, by=by, kind=kind)
+        elif not document or grade is None or not by.strip():
+            raise UsageError(
+                "a ruling needs a query, a document, --grade, --rationale and --by",
+                hint="Without any of them the disagreements are listed.",
+            )
+        else:
+            done = adjudicating.rule(
+                dataset, query, document, grade, rationale=rationale, by=by, kind=kind
+            )
+        emit(done, lambda: listing.key_values(done), json=json)
+        _say_standing(done.gold, 0, 0, done.open)
+        return
+    refuse_outputs(output)
+    found = adjudicating.disputes(dataset, blind=blind, corpus=corpus)
+    if output is not None:
+        adjudicating.write_disputes(dataset, found, output)
+        say(f"{counted(len(found), 'disagreement')} written to {output}; fill in, then --from it")
+    emit(found, lambda: votes_pages.disputes_page(found), json=json)
+    if found and not json:
+        say(
+            f"{counted(len(found), 'disagreement')}; rule with "
+            f'assay gold adjudicate {dataset} QUERY DOC --grade G --rationale "…" --by NAME'
+        )
+
+
+def sample(
+    dataset: GoldFile,
+    size: Annotated[int, typer.Option(min=1, help="How many labelled pairs to draw.")] = 50,
+    seed: Annotated[int, typer.Option(help="The same seed draws the same pairs.")] = 0,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Write the pairs to judge, blind, .csv or .jsonl."),
+    ] = None,
+    report: Annotated[
+        bool, typer.Option("--report", help="What the last draw says of the labels.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Draw labelled pairs to judge again, or report how many labels they show to be wrong."""
+    from assay.reports import votes_pages
+    from assay.workbench import sampling
+    from assay.workbench.outputs import refuse_outputs
+
+    if report:
+        checked = sampling.spot_check(dataset)
+        emit(checked, lambda: votes_pages.spot_check_page(checked), json=json)
+        if checked.waiting:
+            say(f"{checked.waiting} of {checked.drawn} pairs are not judged yet")
+        if checked.own:
+            say(
+                f"{checked.own} pairs were checked by somebody who made the label: "
+                "they measure how steady a judge is, not whether the label is right",
+                style="yellow",
+            )
+        return
+    refuse_outputs(output)
+    drawn = sampling.draw_sample(dataset, size, seed=seed, output=output)
+    emit(drawn, lambda: votes_pages.draw_page(drawn), json=json)
+    if output is not None:
+        say(
+            f"{len(drawn.pairs)} pairs written to {output}; when they are judged: "
+            f"assay gold merge {dataset} {output} --sample --judge NAME"
+        )
+
+
+GOLD_COMMANDS = (merge, policy, adjudicate, sample)

@@ -1,0 +1,134 @@
+"""The labels of a set, written anew. Everything else in the file stays as it is written, so that
+the difference shows what was judged and nothing more."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+
+from assay.core.errors import InputError
+from assay.core.files import decode, read_bytes, write_atomic
+from assay.core.types import JsonObject, Judgment, Labelling, judgments_to_frame
+from assay.formats import csv_gold, detect_gold
+
+LABELS = "labels"
+_OWN = ("judge", "source", "rubric", "at")  # what a row has of its votes beside grade and words
+
+
+def require_writable(path: Path, labelling: Labelling | None = None) -> None:
+    """Refuse a format that could not keep the labels, or what is to be said of them, before
+    anything is written."""
+    problem = ""
+    if detect_gold(path) not in _WRITERS:
+        problem = "this format does not keep a grade 0, or who judged and when"
+    elif detect_gold(path) == "csv" and labelling is not None and labelling.by_machine:
+        problem = "CSV has no place to say that machines made the labels"
+    if problem:
+        raise InputError(
+            problem,
+            where=str(path),
+            hint=f"Make a dataset.json of it first: assay gold convert {path} dataset.json",
+        )
+
+
+def write_labels(
+    path: Path, judgments: Sequence[Judgment], *, labelling: Labelling, status: str
+) -> bool:
+    """Make these the judgments of the set, and say how they came about; False where the file says
+    so already."""
+    require_writable(path, labelling)
+    return _WRITERS[detect_gold(path)](path, judgments, labelling, status)
+
+
+# ── dataset.json ──────────────────────────────────────────────────────────────────────────────────
+
+
+def _write_json(
+    path: Path, judgments: Sequence[Judgment], labelling: Labelling, status: str
+) -> bool:
+    text = decode(read_bytes(path), path)
+    dataset: JsonObject = json.loads(text)
+    by_query: dict[str, dict[str, Judgment]] = {}
+    for judgment in judgments:
+        by_query.setdefault(judgment.query_id, {})[judgment.doc_id] = judgment
+    for query in dataset["queries"]:
+        rows = _rows(query.get("relevance_judgments") or [], by_query.get(query["id"], {}))
+        if rows or "relevance_judgments" in query:
+            query["relevance_judgments"] = rows
+    dataset = _with_standing(dataset, labelling, status)
+    if dataset == json.loads(text):
+        return False
+    indent = re.search(r"\n([ \t]+)", text)
+    written = json.dumps(dataset, indent=indent[1] if indent else None, ensure_ascii="\\u" in text)
+    write_atomic(path, written + text[len(text.rstrip()) :])
+    return True
+
+
+def _rows(before: Sequence[JsonObject], wanted: Mapping[str, Judgment]) -> list[JsonObject]:
+    """The rows that stay, in their places, then the new ones in the order of ids."""
+    known = {row["opinion_id"] for row in before}
+    kept = [_row(row, wanted[row["opinion_id"]]) for row in before if row["opinion_id"] in wanted]
+    return kept + [_row({}, wanted[doc_id]) for doc_id in sorted(wanted) if doc_id not in known]
+
+
+def _row(before: JsonObject, judgment: Judgment) -> JsonObject:
+    """Keys that are not ours keep their value; a row that says the same keeps all of them."""
+    said: JsonObject = {
+        "opinion_id": judgment.doc_id,
+        "score": judgment.grade,
+        "rationale": judgment.rationale,
+    }
+    said |= {key: getattr(judgment, key) for key in _OWN if getattr(judgment, key)}
+    same = all((before.get(key) or "") == (said.get(key) or "") for key in ("rationale", *_OWN))
+    if same and before.get("score") == judgment.grade:
+        return before
+    ours = ("opinion_id", "score", "rationale", "supersedes", *_OWN)
+    return {**{k: v for k, v in before.items() if k in said}, **said} | {
+        key: value for key, value in before.items() if key not in ours
+    }
+
+
+def _with_standing(dataset: JsonObject, labelling: Labelling, status: str) -> JsonObject:
+    """`labels` where there is something to say, and the status, before the long parts."""
+    plain = labelling == Labelling(policy="adjudicated", counts=("human",))
+    said: JsonObject = {"status": status} if status else {}
+    if not plain or LABELS in dataset:
+        said[LABELS] = msgspec.to_builtins(labelling)
+    kept = {key: value for key, value in dataset.items() if key != "status" or status}
+    new = {key: value for key, value in said.items() if key not in kept}
+    place = next((at for at, key in enumerate(kept) if key in ("taxonomy", "queries")), len(kept))
+    items = [(key, said.get(key, value)) for key, value in kept.items()]
+    return dict([*items[:place], *new.items(), *items[place:]])
+
+
+# ── CSV ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _write_csv(
+    path: Path, judgments: Sequence[Judgment], labelling: Labelling, status: str
+) -> bool:
+    gold = csv_gold.read_gold(path)
+    before = {(row.query_id, row.doc_id): row for row in gold.iter_judgments()}
+    new = {(row.query_id, row.doc_id): row for row in judgments}
+    rows = [_csv_row(row, new[pair]) for pair, row in before.items() if pair in new]
+    rows += [new[pair] for pair in sorted(new) if pair not in before]
+    if rows == list(before.values()):
+        return False
+    csv_gold.write_gold(replace(gold, judgments=judgments_to_frame(rows)), path)
+    return True
+
+
+def _csv_row(before: Judgment, after: Judgment) -> Judgment:
+    same = msgspec.structs.replace(after, extra=before.extra, supersedes=before.supersedes)
+    return before if same == before else msgspec.structs.replace(after, extra=before.extra)
+
+
+_WRITERS: dict[str, Callable[[Path, Sequence[Judgment], Labelling, str], bool]] = {
+    "json": _write_json,
+    "csv": _write_csv,
+}

@@ -1,0 +1,272 @@
+"""Spot checks: how many labels are wrong, from a few that somebody judges again.
+
+The sample is drawn at random within each grade, so that rare grades are in it, and weighted back to
+the set. It is kept in STEM.sample.json with the labels as they were at the draw. Its votes (source
+`sample`) measure labels and make none.
+
+The interval of one grade is Clopper and Pearson's; that of the whole set is the same on the
+effective sample size, as Korn and Graubard (1998) have it for stratified samples. Both hold for
+small counts: no error among thirty pairs does not make an error rate of nought."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from assay.core.errors import InputError, UsageError
+from assay.core.files import read_strict_json, write_atomic
+from assay.core.types import GoldSet, Vote
+from assay.evaluation.statistics import beta_quantile
+from assay.judging.votes import SAMPLE, Pair, beside, by_pair, current
+
+LEAST = 5  # of each grade, where there are so many
+LEVEL = 0.95
+METHOD = "Clopper-Pearson on the effective sample size (Korn and Graubard 1998)"
+
+
+class Drawn(msgspec.Struct, frozen=True, kw_only=True):
+    """A pair of a draw, with the label that it had then."""
+
+    query_id: str
+    doc_id: str
+    grade: int
+
+    @property
+    def key(self) -> Pair:
+        return self.query_id, self.doc_id
+
+
+class Draw(msgspec.Struct, frozen=True, kw_only=True):
+    """One draw: `labels` is how many labels of each grade there were. `pairs` are in the order in
+    which they are judged."""
+
+    at: str
+    seed: int
+    labels: dict[int, int]
+    pairs: tuple[Drawn, ...]
+
+
+class Samples(msgspec.Struct, frozen=True, kw_only=True):
+    format: int = 1
+    draws: tuple[Draw, ...] = ()
+
+
+class Rate(msgspec.Struct, frozen=True, kw_only=True):
+    """A share of wrong labels; None where nothing was judged."""
+
+    value: float | None
+    interval: tuple[float, float]
+    level: float = LEVEL
+
+
+class Stratum(msgspec.Struct, frozen=True, kw_only=True):
+    grade: int
+    labels: int
+    drawn: int
+    judged: int
+    wrong: int
+    error_rate: Rate
+
+
+class Differs(msgspec.Struct, frozen=True, kw_only=True):
+    """A label that the spot check found wrong; `now` is the label today."""
+
+    query_id: str
+    doc_id: str
+    label: int
+    found: int
+    now: int | None
+    said: list[str]
+
+
+class SpotCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """What a spot check says of the set. `waiting` pairs nobody has judged yet, on `undecided` ones
+    the judges were unsure or did not agree; `own` are judged by somebody who made the label."""
+
+    at: str
+    drawn: int
+    judged: int
+    waiting: int
+    undecided: int
+    own: int
+    wrong: int
+    error_rate: Rate
+    method: str
+    by_grade: list[Stratum]
+    differ: list[Differs]
+
+
+# ── the file ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def sample_path(dataset: Path) -> Path:
+    return beside(dataset, "sample.json")
+
+
+def read_samples(dataset: Path) -> Samples:
+    path = sample_path(dataset)
+    if not path.exists():
+        return Samples()
+    try:
+        samples = msgspec.convert(read_strict_json(path), Samples, strict=False)
+    except msgspec.ValidationError as error:
+        raise InputError(
+            f"not a record of samples: {error}",
+            where=str(path),
+            hint="It is written by `assay gold sample`.",
+        ) from error
+    return samples
+
+
+def write_samples(dataset: Path, samples: Samples) -> None:
+    content = msgspec.json.format(msgspec.json.encode(samples), indent=1)
+    write_atomic(sample_path(dataset), content + b"\n")
+
+
+def pairs_of(samples: Samples) -> frozenset[Pair]:
+    return frozenset(pair.key for draw in samples.draws for pair in draw.pairs)
+
+
+# ── drawing ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def draw(gold: GoldSet, size: int, *, seed: int, at: str) -> Draw:
+    """`size` labelled pairs at random, in proportion to the grades, with a few of each at least."""
+    by_grade: dict[int, list[Drawn]] = {}
+    for row in sorted(gold.iter_judgments(), key=lambda row: (row.query_id, row.doc_id)):
+        pair = Drawn(query_id=row.query_id, doc_id=row.doc_id, grade=row.grade)
+        by_grade.setdefault(row.grade, []).append(pair)
+    if not by_grade:
+        raise UsageError("nothing is labelled yet, so there is nothing to check")
+    counts = {grade: len(pairs) for grade, pairs in sorted(by_grade.items())}
+    lots = random.Random(seed)
+    chosen = [
+        pair
+        for grade, wanted in _shares(counts, size).items()
+        for pair in lots.sample(by_grade[grade], wanted)
+    ]
+    lots.shuffle(chosen)
+    return Draw(at=at, seed=seed, labels=counts, pairs=tuple(chosen))
+
+
+def _shares(counts: Mapping[int, int], size: int) -> dict[int, int]:
+    """How many of each grade: the few that each gets first, then one by one to the grade that is
+    furthest behind its share."""
+    total = sum(counts.values())
+    size = min(size, total)
+    least = min(LEAST, size // len(counts))
+    shares = {grade: min(least, n) for grade, n in counts.items()}
+    while sum(shares.values()) < size:
+        room = [grade for grade in counts if shares[grade] < counts[grade]]
+        behind = max(room, key=lambda grade: size * counts[grade] / total - shares[grade])
+        shares[behind] += 1
+    return shares
+
+
+# ── what it says ──────────────────────────────────────────────────────────────────────────────────
+
+
+def report(drawn: Draw, gold: GoldSet, votes: Iterable[Vote]) -> SpotCheck:
+    """The error rate of the labels as they were at the draw."""
+    said = by_pair(current(votes))
+    now = {(row.query_id, row.doc_id): row.grade for row in gold.iter_judgments()}
+    found: dict[Pair, int] = {}
+    waiting, undecided, own = 0, 0, 0
+    for pair in drawn.pairs:
+        checks = [vote for vote in said.get(pair.key, ()) if vote.source == SAMPLE]
+        makers = {vote.judge for vote in said.get(pair.key, ()) if vote.source != SAMPLE}
+        grade = _agreed(checks)
+        waiting += not checks
+        undecided += bool(checks) and grade is None
+        if grade is not None:
+            own += any(vote.judge in makers for vote in checks)
+            found[pair.key] = grade
+    strata = [_stratum(grade, drawn, found) for grade in drawn.labels]
+    differ = [
+        Differs(
+            query_id=pair.query_id,
+            doc_id=pair.doc_id,
+            label=pair.grade,
+            found=found[pair.key],
+            now=now.get(pair.key),
+            said=[_words(vote) for vote in said[pair.key]],
+        )
+        for pair in sorted(drawn.pairs, key=lambda pair: pair.key)
+        if pair.key in found and found[pair.key] != pair.grade
+    ]
+    return SpotCheck(
+        at=drawn.at,
+        drawn=len(drawn.pairs),
+        judged=len(found),
+        waiting=waiting,
+        undecided=undecided,
+        own=own,
+        wrong=len(differ),
+        error_rate=overall(strata),
+        method=METHOD,
+        by_grade=strata,
+        differ=differ,
+    )
+
+
+def _agreed(checks: Sequence[Vote]) -> int | None:
+    """The grade that most of those who checked gave; None on a tie, or where all were unsure."""
+    grades = Counter(vote.grade for vote in checks if vote.grade is not None).most_common()
+    if not grades or (len(grades) > 1 and grades[0][1] == grades[1][1]):
+        return None
+    return grades[0][0]
+
+
+def _words(vote: Vote) -> str:
+    role = " (spot check)" if vote.source == SAMPLE else ""
+    grade = "unsure" if vote.grade is None else vote.grade
+    return f"{vote.judge}{role}: {grade}. {vote.rationale}".rstrip()
+
+
+def _stratum(grade: int, drawn: Draw, found: Mapping[Pair, int]) -> Stratum:
+    here = [pair for pair in drawn.pairs if pair.grade == grade]
+    judged = [found[pair.key] for pair in here if pair.key in found]
+    wrong = sum(other != grade for other in judged)
+    value = wrong / len(judged) if judged else None
+    return Stratum(
+        grade=grade,
+        labels=drawn.labels[grade],
+        drawn=len(here),
+        judged=len(judged),
+        wrong=wrong,
+        error_rate=Rate(value=value, interval=clopper_pearson(wrong, len(judged))),
+    )
+
+
+def overall(strata: Sequence[Stratum]) -> Rate:
+    """The share of wrong labels in the whole set: each grade's share, weighted by its labels.
+    Grades of which nothing was judged are left out of it."""
+    judged = [stratum for stratum in strata if stratum.judged]
+    total = sum(stratum.labels for stratum in judged)
+    if not total:
+        return Rate(value=None, interval=(0.0, 1.0))
+    shares = [(stratum.labels / total, stratum) for stratum in judged]
+    value = sum(share * stratum.wrong / stratum.judged for share, stratum in shares)
+    variance = sum(
+        share**2 * (rate := stratum.wrong / stratum.judged) * (1 - rate) / stratum.judged
+        for share, stratum in shares
+    )
+    # never more than the pairs judged, nor than their weights are worth (Kish)
+    kish = 1 / sum(share**2 / stratum.judged for share, stratum in shares)
+    sizes = [float(sum(stratum.judged for stratum in judged)), kish]
+    if variance:
+        sizes.append(value * (1 - value) / variance)
+    size = min(sizes)
+    return Rate(value=value, interval=clopper_pearson(value * size, size))
+
+
+def clopper_pearson(wrong: float, n: float, *, level: float = LEVEL) -> tuple[float, float]:
+    """The interval of a share that holds at any n; between nothing and everything where n is 0."""
+    tail = (1 - level) / 2
+    low = beta_quantile(tail, wrong, n - wrong + 1) if wrong > 0 else 0.0
+    high = beta_quantile(1 - tail, wrong + 1, n - wrong) if wrong < n else 1.0
+    return low, high

@@ -1,0 +1,144 @@
+"""Where judges do not agree, and the ruling. A ruling is a vote too: it is kept beside the others,
+with what its judge wrote, and by the policy `adjudicated` it makes the label."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from assay.core.errors import UsageError
+from assay.core.files import write_atomic
+from assay.core.types import JsonObject
+from assay.formats.ballots import Ballot, Ballots, read_ballots
+from assay.judging.disputes import Dispute, Opinion, find_disputes, one_line
+from assay.judging.merge import Bounds, Said, cast
+from assay.judging.votes import RULING, stale_in
+from assay.workbench.baseline import who_records
+from assay.workbench.voting import (
+    Voted,
+    asked_pairs,
+    kind_of,
+    known_documents,
+    opened_set,
+    read_voted,
+    save,
+)
+
+__all__ = ["Dispute", "Opinion", "Ruled", "disputes", "rule", "rule_from", "write_disputes"]
+
+
+class Ruled(msgspec.Struct, frozen=True, kw_only=True):
+    """What rulings did: how many are new, labels now, and how many pairs still wait."""
+
+    gold: str
+    ruled: int
+    already: int
+    labels: int
+    open: int
+
+
+# ── looking ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def disputes(dataset: Path, *, blind: bool = False, corpus: Path | None = None) -> list[Dispute]:
+    """Every pair that waits for a ruling, most apart first. `blind` hides who said what."""
+    voted = read_voted(dataset)
+    known = known_documents(dataset, corpus)
+    stale = {vote.id for vote in stale_in(voted.votes, known or ())}
+    return find_disputes(voted.gold, voted.votes, voted.policy, stale=stale, blind=blind)
+
+
+def write_disputes(dataset: Path, found: Sequence[Dispute], output: Path) -> None:
+    """The disputes as a file to fill in with rulings, for `--from`."""
+    writers = {".csv": _as_table, ".jsonl": _as_lines}
+    if output.suffix not in writers:
+        raise UsageError(
+            f"disagreements are written as .csv or .jsonl, not {output.suffix or 'without ending'}",
+            where=str(output),
+        )
+    write_atomic(output, writers[output.suffix](dataset, found))
+
+
+def _as_table(dataset: Path, found: Sequence[Dispute]) -> str:
+    stream = io.StringIO(newline="")
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(["query_id", "query", "doc_id", "said", "grade", "rationale", "source"])
+    for dispute in found:
+        said = "\n".join(map(one_line, dispute.votes))
+        writer.writerow([dispute.query_id, dispute.query, dispute.doc_id, said, "", "", RULING])
+    return stream.getvalue()
+
+
+def _as_lines(dataset: Path, found: Sequence[Dispute]) -> str:
+    header: JsonObject = {"packet": 1, "set": dataset.stem, "judge": "", "pairs": len(found)}
+    rows: list[JsonObject] = [
+        {
+            "query_id": dispute.query_id,
+            "query": dispute.query,
+            "doc_id": dispute.doc_id,
+            "votes": msgspec.to_builtins(dispute.votes),
+            "grade": None,
+            "rationale": "",
+            "unsure": False,
+            "source": RULING,
+        }
+        for dispute in found
+    ]
+    return "".join(f"{msgspec.json.encode(row).decode()}\n" for row in (header, *rows))
+
+
+# ── ruling ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def rule(
+    dataset: Path,
+    query_id: str,
+    doc_id: str,
+    grade: int,
+    *,
+    rationale: str,
+    by: str,
+    kind: str = "",
+) -> Ruled:
+    """One ruling, by somebody who says why."""
+    ballot = Ballot(
+        where=f"{query_id} {doc_id}",
+        query_id=query_id,
+        doc_id=doc_id,
+        grade=grade,
+        rationale=rationale.strip(),
+        judge=by.strip(),
+    )
+    return _rule(dataset, Ballots(rows=[ballot]), by=by, kind=kind)
+
+
+def rule_from(dataset: Path, file: Path, *, by: str = "", kind: str = "") -> Ruled:
+    """Many rulings from a file of disagreements that was filled in."""
+    ballots = read_ballots(file)
+    signed = all(row.judge for row in ballots.rows)
+    return _rule(dataset, ballots, by=by if by or signed else who_records(""), kind=kind)
+
+
+def _rule(dataset: Path, ballots: Ballots, *, by: str, kind: str) -> Ruled:
+    said = Said(judge=by, kind=kind_of(kind), source=RULING, at=datetime.now(UTC))
+    with opened_set(dataset) as voted:
+        done = cast([ballots], _limits(voted), said)
+        labelled = save(voted, done.new)
+    return Ruled(
+        gold=str(dataset),
+        ruled=len(done.new),
+        already=done.already,
+        labels=len(labelled.judgments),
+        open=len(labelled.open),
+    )
+
+
+def _limits(voted: Voted) -> Bounds:
+    """A ruling is on a pair that was asked for, or that somebody has voted on."""
+    return replace(voted.limits, asked=asked_pairs(voted.dataset) or frozenset())

@@ -1,0 +1,347 @@
+"""Votes and labels: what judges sent back becomes votes beside the set, and the labels are computed
+from the votes by the policy. Votes are on disk before the set is written, so that nothing a judge
+said can be lost; whatever stops in between is made good by the next merge."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from assay import formats
+from assay.core.errors import InputError, UsageError
+from assay.core.types import Document, GoldSet, Labelling, Vote, VoteKind
+from assay.corpus.named import documents, is_corpus
+from assay.formats.ballots import Ballots, read_ballots
+from assay.formats.gold_jsonl import locked
+from assay.formats.relabel import require_writable, write_labels
+from assay.judging import rubrics
+from assay.judging.labelling import Change, Labelled, relabel
+from assay.judging.merge import Bounds, Cast, Said, bounds, cast
+from assay.judging.policy import Policy, PolicyName, checked, read_policy, write_policy
+from assay.judging.pool import read_pool
+from assay.judging.votes import (
+    SAMPLE,
+    Pair,
+    append,
+    read_votes,
+    stale_in,
+    votes_of_labels,
+    votes_path,
+)
+from assay.review.identity import name_of
+from assay.workbench.baseline import who_records
+from assay.workbench.opening import Service
+
+__all__ = [
+    "Merged",
+    "PolicyView",
+    "Voted",
+    "give",
+    "label_again",
+    "merge_files",
+    "merge_store",
+    "opened_set",
+    "rubric_version",
+    "set_policy",
+    "show_policy",
+    "take",
+]
+
+
+class Merged(msgspec.Struct, frozen=True, kw_only=True):
+    """What merging did. `added` and `already` count votes, `without_grade` rows that nobody has
+    filled in, `outdated` rows that repeat what their judge has changed since; `left_out` are
+    sentences about votes of the store that cannot be of this set any more."""
+
+    gold: str
+    votes: int
+    added: int
+    already: int
+    labels: int
+    changed: list[Change]
+    open: int
+    without_grade: int = 0
+    outdated: int = 0
+    stale: int | None = None  # None where the corpus is not known
+    not_counted: int = 0
+    by_machine: int = 0
+    left_out: list[str] = []
+
+
+@dataclass(frozen=True, kw_only=True)
+class Voted:
+    """A set with its votes, locked: `first` are the votes that its labels become, not yet on
+    disk, and `votes` is all of them."""
+
+    dataset: Path
+    gold: GoldSet
+    votes: list[Vote]
+    first: list[Vote]
+    policy: Policy
+    limits: Bounds
+
+
+@contextlib.contextmanager
+def opened_set(dataset: Path) -> Iterator[Voted]:
+    """The set and its votes, for the only writer."""
+    if not dataset.exists():
+        raise InputError("no such gold set", where=str(dataset), hint="Check the path.")
+    require_writable(dataset)
+    with locked(dataset):
+        yield read_voted(dataset)
+
+
+def read_voted(dataset: Path) -> Voted:
+    """The set and its votes as they are, for somebody who only looks."""
+    gold = formats.read_gold(dataset)
+    votes = read_votes(votes_path(dataset))
+    first = [] if gold.from_logs else votes_of_labels(gold, votes)
+    if not votes and gold.labelling is not None and gold.labelling.by_machine:
+        raise InputError(
+            f"machines made {gold.labelling.by_machine} labels of this set, and their votes are "
+            "gone",
+            where=str(votes_path(dataset)),
+            hint="Put the file back: without it their labels would pass for a person's.",
+        )
+    limits = bounds(gold, [*votes, *first])
+    if gold.rubric:
+        rubric = rubrics.find(gold.rubric, beside=dataset)
+        limits = replace(
+            limits,
+            grades={grade.value for grade in rubric.grades},
+            needs_rationale=rubric.rationale == "required",
+            rubric=rubrics.version(rubric),
+        )
+    return Voted(
+        dataset=dataset,
+        gold=gold,
+        votes=[*votes, *first],
+        first=first,
+        policy=read_policy(dataset),
+        limits=limits,
+    )
+
+
+def save(voted: Voted, new: Sequence[Vote] = (), policy: Policy | None = None) -> Labelled:
+    """New votes on disk, then the set with the labels that follow. What cannot be labelled is
+    refused before anything is written."""
+    chosen = policy or voted.policy
+    labelled = relabel(voted.gold, [*voted.votes, *new], chosen, grades=voted.limits.grades)
+    require_writable(voted.dataset, labelled.labelling)
+    append(votes_path(voted.dataset), [*voted.first, *new])
+    if policy is not None:
+        write_policy(voted.dataset, policy)
+    write_labels(
+        voted.dataset,
+        labelled.judgments,
+        labelling=labelled.labelling,
+        status=labelled.status,
+    )
+    return labelled
+
+
+# ── merging ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def merge_files(
+    dataset: Path,
+    files: Sequence[Path],
+    *,
+    judge: str = "",
+    kind: str = "",
+    corpus: Path | None = None,
+    unasked: bool = False,
+    sample: Set[Pair] | None = None,
+) -> Merged:
+    """Take in what judges sent back. A row that cannot be of this set stops everything. `sample`
+    are the pairs of a spot check, whose votes measure labels and make none."""
+    ballots = [read_ballots(path) for path in files]
+    signed = all(row.judge for file in ballots for row in file.rows)
+    said = Said(
+        judge=judge if judge or signed else who_records(""),
+        kind=kind_of(kind),
+        source=SAMPLE if sample is not None else "",
+        at=datetime.now(UTC),
+    )
+    with opened_set(dataset) as voted:
+        known = known_documents(dataset, corpus)
+        asked = sample if sample is not None else asked_pairs(dataset)
+        judged = frozenset[Pair]() if sample is not None else voted.limits.judged
+        limits = replace(
+            voted.limits,
+            asked=None if unasked else asked,
+            judged=judged,
+            documents=None if known is None else {document.id for document in known},
+        )
+        done = cast(ballots, limits, said)
+        labelled = save(voted, done.new)
+    return _merged(voted, ballots, done, labelled, known)
+
+
+def _merged(
+    voted: Voted,
+    ballots: Sequence[Ballots],
+    done: Cast,
+    labelled: Labelled,
+    known: Sequence[Document] | None,
+) -> Merged:
+    votes = [*voted.votes, *done.new]
+    return Merged(
+        gold=str(voted.dataset),
+        votes=len(votes),
+        added=len(done.new),
+        already=done.already,
+        labels=len(labelled.judgments),
+        changed=labelled.changes,
+        open=len(labelled.open),
+        without_grade=sum(file.blank for file in ballots),
+        outdated=done.outdated,
+        stale=None if known is None else len(stale_in(votes, known)),
+        not_counted=labelled.not_counted,
+        by_machine=labelled.labelling.by_machine,
+    )
+
+
+def merge_store(service: Service, dataset: Path, *, corpus: Path | None = None) -> Merged:
+    """Labels anew, with the votes that only the store has. One that cannot be of this set any more
+    is reported."""
+    given = service.store.votes(name_of(service.store, dataset, claim=False))
+    return label_again(dataset, given, corpus=corpus)
+
+
+def label_again(dataset: Path, given: Sequence[Vote] = (), *, corpus: Path | None = None) -> Merged:
+    """Labels anew from the votes that there are, and those given that are not among them."""
+    with opened_set(dataset) as voted:
+        known = {vote.id for vote in voted.votes}
+        new = [vote for vote in given if vote.id not in known]
+        problems = {vote.id: said for vote in new if (said := _misfit(voted.limits, vote))}
+        fitting = [vote for vote in new if vote.id not in problems]
+        if not fitting and not problems and voted.votes == voted.first:
+            raise UsageError(
+                "nobody has voted on a review page here, and no file of judgments is given",
+                hint="assay gold next and assay gold packet write some to fill in.",
+            )
+        labelled = save(voted, fitting)
+    there = len(given) - len(new)
+    done = Cast(new=fitting, already=there, outdated=0)
+    merged = _merged(voted, (), done, labelled, known_documents(dataset, corpus))
+    left_out = [f"the vote of {v.judge}: {problems[v.id]}" for v in new if v.id in problems]
+    return msgspec.structs.replace(merged, left_out=left_out)
+
+
+def _misfit(limits: Bounds, vote: Vote) -> str:
+    """Why a vote cannot be of this set; empty when it can."""
+    if vote.query_id not in limits.queries:
+        return f"no query {vote.query_id!r} in the gold set {limits.gold.name!r}"
+    if vote.grade is not None and limits.grades and vote.grade not in limits.grades:
+        return f"grade {vote.grade} of {vote.doc_id} on query {vote.query_id} is off the scale"
+    return ""
+
+
+def give(dataset: Path, votes: Sequence[Vote]) -> None:
+    """Votes given one by one, as on the review page: on disk when this returns. Labels that the
+    set has on these pairs become votes first; the set itself changes with the next merge."""
+    with locked(dataset):
+        gold = formats.read_gold(dataset)
+        known = read_votes(votes_path(dataset))
+        first = [] if gold.from_logs else votes_of_labels(gold, known)
+        append(votes_path(dataset), [*first, *votes])
+
+
+def rubric_version(dataset: Path) -> str:
+    """The version of the rubric that the set names; empty where it names none."""
+    name = formats.read_gold(dataset).rubric
+    return rubrics.version(rubrics.find(name, beside=dataset)) if name else ""
+
+
+def take(dataset: Path, ballots: Ballots, said: Said, limits: Bounds, voted: Voted) -> Labelled:
+    """Ballots that came otherwise than by a file, such as a ruling."""
+    return save(voted, cast([ballots], limits, said).new)
+
+
+def kind_of(text: str) -> VoteKind | None:
+    if text not in _KINDS:
+        raise UsageError(f"no kind of judge {text!r}", hint="Expected human or machine.")
+    return _KINDS[text]
+
+
+_KINDS: dict[str, VoteKind | None] = {"": None, "human": "human", "machine": "machine"}
+
+
+def asked_pairs(dataset: Path) -> Set[Pair] | None:
+    pool = read_pool(dataset)
+    return pool.keys if pool is not None else None
+
+
+def known_documents(dataset: Path, corpus: Path | None) -> list[Document] | None:
+    """The documents of the corpus that is named, else of the pool's where it is here."""
+    if corpus is not None:
+        return documents(corpus)
+    pool = read_pool(dataset)
+    if pool is None or not pool.corpus or not is_corpus(pool.corpus):
+        return None
+    return documents(Path(pool.corpus))
+
+
+# ── the policy ────────────────────────────────────────────────────────────────────────────────────
+
+
+class PolicyView(msgspec.Struct, frozen=True, kw_only=True):
+    """The policy, and what it makes of the votes."""
+
+    gold: str
+    policy: Policy
+    votes: int
+    labels: int
+    labelling: Labelling
+    status: str
+    not_counted: int
+    changed: list[Change]
+
+
+def show_policy(dataset: Path) -> PolicyView:
+    voted = read_voted(dataset)
+    labelled = relabel(voted.gold, voted.votes, voted.policy, grades=voted.limits.grades)
+    return _view(voted, voted.policy, labelled)
+
+
+def set_policy(
+    dataset: Path, name: str = "", *, counts: Sequence[str] = (), seniors: Sequence[str] = ()
+) -> PolicyView:
+    """Another policy, and the labels that follow from it. What is not given stays."""
+    with opened_set(dataset) as voted:
+        before = voted.policy
+        chosen = name or ("senior" if seniors else before.name)
+        kept = before.seniors if chosen == "senior" else ()
+        try:
+            policy = Policy(
+                name=msgspec.convert(chosen, PolicyName),
+                counts=msgspec.convert(tuple(counts) or before.counts, tuple[VoteKind, ...]),
+                seniors=tuple(seniors) or kept,
+            )
+        except msgspec.ValidationError:
+            raise UsageError(
+                f"no such policy: {chosen} of the votes of {', '.join(counts) or 'people'}",
+                hint="It is adjudicated, majority, senior or latest; human and machine count.",
+            ) from None
+        checked(policy)
+        labelled = save(voted, policy=policy)
+    return _view(voted, policy, labelled)
+
+
+def _view(voted: Voted, policy: Policy, labelled: Labelled) -> PolicyView:
+    return PolicyView(
+        gold=str(voted.dataset),
+        policy=policy,
+        votes=len(voted.votes),
+        labels=len(labelled.judgments),
+        labelling=labelled.labelling,
+        status=labelled.status,
+        not_counted=labelled.not_counted,
+        changed=labelled.changes,
+    )
