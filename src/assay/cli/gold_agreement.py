@@ -49,4 +49,29 @@ def agreement(
     emit(agreed, lambda: agreement_page(agreed), json=json)
 
 
-GOLD_COMMANDS = (agreement,)
+def export(
+    dataset: Annotated[Path, typer.Argument(help="The gold set.")],
+    to: Annotated[str, typer.Option(help="quepid, quepid-book, label-studio or argilla.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write.")],
+    corpus: Annotated[
+        Path | None, typer.Option(help="Where the texts of the documents are.")
+    ] = None,
+    judge: Annotated[str, typer.Option(help="Only what is dealt to this judge.")] = "",
+    with_votes: Annotated[
+        bool, typer.Option(help="Every pair with the votes it has; else the file is blind.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Write pairs for another tool to judge; `gold merge` brings back what was judged there."""
+    from assay.core.types import counted
+    from assay.workbench.exchanging import export_pairs
+
+    done = export_pairs(dataset, output, to=to, corpus=corpus, judge=judge, with_votes=with_votes)
+    emit(done, lambda: "\n".join(done.files), json=json)
+    say(f"{counted(done.pairs, 'pair')} for {to}")
+    if done.without_text:
+        missing = counted(done.without_text, "pair")
+        say(f"the corpus does not have the documents of {missing}", style="yellow")
+
+
+GOLD_COMMANDS = (agreement, export)

@@ -11,13 +11,17 @@ looked into, in `detect_gold` and `detect_run`."""
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from assay.core import plugins
 from assay.core.errors import InputError
 from assay.core.types import GoldSet, Judgment, Run
+
+if TYPE_CHECKING:
+    from assay.formats.exchange import Guide, Task
 
 GOLD_FORMATS = {
     "json": "assay.formats.dataset_json",
@@ -78,6 +82,16 @@ def write_gold(gold: GoldSet, path: Path, format: str | None = None) -> list[Pat
     """Write and return the files written."""
     module = gold_format(format or format_of_name(path))
     written: list[Path] = module.write_gold(gold, path)
+    return written
+
+
+def write_tasks(tasks: Sequence[Task], guide: Guide, path: Path, format: str) -> list[Path]:
+    """Write pairs for another tool to judge; return the files written."""
+    if format not in EXCHANGE_FORMATS:
+        known = ", ".join(EXCHANGE_FORMATS)
+        raise InputError(f"unknown format {format!r} to export to", hint=f"Known: {known}.")
+    module = importlib.import_module(EXCHANGE_FORMATS[format])
+    written: list[Path] = module.write_tasks(tasks, guide, path)
     return written
 
 

@@ -46,11 +46,11 @@ def write_tasks(tasks: Sequence[Task], guide: Guide, path: Path) -> list[Path]:
 
 def _task(task: Task, guide: Guide, choices: dict[int, str]) -> JsonObject:
     data = {
+        **task.fields,
         "query_id": task.query.id,
         "query": task.query.text,
         "doc_id": task.doc_id,
         "title": task.title,
-        **{name: text for name, text in task.fields.items() if name not in ("query", "title")},
         TEXT: task.text or task.title or task.doc_id,
         "document": task.document,
         "rubric": guide.version,

@@ -18,6 +18,7 @@ from assay.formats.exchange import NOTHING, Guide, Task, head_of, rows_of, same_
 from assay.formats.schema import grade_of, text_of
 
 HEAD = ("query", "docid", "rating")
+FORMULA = "-=+@"  # Quepid puts a space before these, so that no spreadsheet computes them
 
 
 def looks_like(path: Path) -> bool:
@@ -63,13 +64,14 @@ def write_gold(gold: GoldSet, path: Path) -> list[Path]:
 
 
 def write_tasks(tasks: Sequence[Task], guide: Guide, path: Path) -> list[Path]:
-    """The labels; pairs without one are left empty."""
+    """The labels; a query without any has a row of its own, as Quepid writes it."""
     texts = texts_of({task.query.id: task.query for task in tasks}.values())
     rows = [
-        (texts[task.query.id], task.doc_id, "" if task.label is None else task.label)
-        for task in tasks
+        (texts[task.query.id], task.doc_id, task.label) for task in tasks if task.label is not None
     ]
-    write_table(path, HEAD, rows)
+    rated = {task.query.id for task in tasks if task.label is not None}
+    open_queries = dict.fromkeys(task.query.id for task in tasks if task.query.id not in rated)
+    write_table(path, HEAD, [*rows, *((texts[query_id], "", "") for query_id in open_queries)])
     return [path]
 
 
@@ -115,7 +117,7 @@ def texts_of(queries: Iterable[Query]) -> dict[str, str]:
                 hint="Reword one of them.",
             )
         seen[text] = query.id
-        texts[query.id] = text
+        texts[query.id] = f" {text}" if text[0] in FORMULA else text
     return texts
 
 
