@@ -387,7 +387,7 @@ def test_bad_records_are_refused_with_their_place(assay_cli: Assay, tmp_path: Pa
     a_set(tmp_path)
     fine = {"query_id": "g-0", "doc_id": "d1"}
     for metadata, response, problem in (
-        ({}, "1", "$[0]: the key query_id is missing"),
+        ({}, "1", "$[0].metadata: the key query_id is missing"),
         (fine, "much", "$[0].responses.grade[0]: the grade 'much' is not a whole number"),
         (fine | {"query_id": "g-9"}, "1", "$[0].responses.grade[0]"),
     ):

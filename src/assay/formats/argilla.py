@@ -6,18 +6,17 @@ the JSON of `records.to_json`, or the flat lists of `records.to_list(flatten=Tru
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from itertools import zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import msgspec
 
-from assay.core.errors import InputError
 from assay.core.files import read_json, write_atomic
-from assay.core.types import JsonObject, Vote
+from assay.core.types import Vote
 from assay.formats.ballots import Ballot, Ballots
 from assay.formats.exchange import NOTHING, Guide, Task, choice_grade, choice_text
-from assay.formats.schema import expect, record
+from assay.formats.schema import record
 
 GRADE, RATIONALE = "grade", "rationale"  # the names of the questions
 FLAT = f"{GRADE}.responses"
@@ -36,6 +35,45 @@ def looks_like(path: Path) -> bool:
 # ── out ───────────────────────────────────────────────────────────────────────────────────────────
 
 
+class _Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    value: str | int | float | None
+    user_id: str | None = None
+    status: str | None = None
+
+
+class _Record(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    fields: dict[str, str]
+    metadata: dict[str, str]
+    responses: dict[str, list[_Answer]]
+    suggestions: dict[str, str] = {}
+    vectors: dict[str, list[float]] = {}
+
+
+class _Kind(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How a field is shown, or a question asked."""
+
+    type: str
+    use_markdown: bool | None = None
+    options: list[dict[str, str]] | None = None
+
+
+class _Part(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    title: str
+    required: bool
+    settings: _Kind
+
+
+class _Settings(msgspec.Struct, frozen=True, kw_only=True):
+    guidelines: str
+    fields: list[_Part]
+    questions: list[_Part]
+    metadata: list[str] = []
+    vectors: list[str] = []
+    allow_extra_metadata: bool = True
+
+
 def write_tasks(tasks: Sequence[Task], guide: Guide, path: Path) -> list[Path]:
     settings = path.with_name(f"{path.stem}.settings.json")
     records = [_record(task, guide) for task in tasks]
@@ -44,135 +82,131 @@ def write_tasks(tasks: Sequence[Task], guide: Guide, path: Path) -> list[Path]:
     return [path, settings]
 
 
-def _record(task: Task, guide: Guide) -> JsonObject:
+def _record(task: Task, guide: Guide) -> _Record:
     parts = [f"{name}: {text}" for name, text in task.fields.items()]
-    return {
-        "id": f"{task.query.id} {task.doc_id}",
-        "fields": {
+    return _Record(
+        id=f"{task.query.id} {task.doc_id}",
+        fields={
             "query": task.query.text,
             "title": task.title or task.doc_id,
             "document": "\n\n".join([*parts, task.text]).strip() or task.doc_id,
         },
-        "metadata": {
+        metadata={
             "query_id": task.query.id,
             "doc_id": task.doc_id,
             "document": task.document,
             "rubric": guide.version,
         },
-        "suggestions": {},
-        "responses": _responses(task.votes),
-        "vectors": {},
-    }
+        responses=_responses(task.votes),
+    )
 
 
-def _responses(votes: Sequence[Vote]) -> JsonObject:
-    if not votes:
-        return {}
-    grades = [UNSURE if vote.grade is None else str(vote.grade) for vote in votes]
-    said = {
-        GRADE: zip(votes, grades, strict=True),
-        RATIONALE: ((vote, vote.rationale) for vote in votes if vote.rationale),
-    }
-    return {
-        name: [
-            {"value": value, "user_id": vote.judge, "status": SUBMITTED} for vote, value in values
-        ]
-        for name, values in said.items()
-    }
+def _responses(votes: Sequence[Vote]) -> dict[str, list[_Answer]]:
+    """What judges said, by question; a question that nobody has answered is not there."""
+    answers: dict[str, list[_Answer]] = {}
+    for vote in votes:
+        grade = UNSURE if vote.grade is None else str(vote.grade)
+        for name, value in ((GRADE, grade), (RATIONALE, vote.rationale)):
+            if value:
+                answer = _Answer(value=value, user_id=vote.judge, status=SUBMITTED)
+                answers.setdefault(name, []).append(answer)
+    return answers
 
 
-def _settings(guide: Guide) -> JsonObject:
-    text = {"type": "text", "use_markdown": False}
+def _settings(guide: Guide) -> _Settings:
+    text = _Kind(type="text", use_markdown=False)
     options = [
         {"value": str(choice.value), "text": choice_text(choice), "description": choice.definition}
         for choice in guide.grades
     ]
-    options.append({"value": UNSURE, "text": "unsure", "description": "Asks for a second judge."})
-    labels = {"type": "label_selection", "options": options, "visible_options": None}
-    questions = ((GRADE, "Grade", True, labels), (RATIONALE, "Why this grade", False, text))
-    return {
-        "guidelines": guide.markdown,
-        "allow_extra_metadata": True,
-        "fields": [
-            {"name": name, "title": name, "required": True, "settings": text}
+    options.append({"value": UNSURE, "text": UNSURE, "description": "Asks for a second judge."})
+    labels = _Kind(type="label_selection", options=options)
+    return _Settings(
+        guidelines=guide.markdown,
+        fields=[
+            _Part(name=name, title=name, required=True, settings=text)
             for name in ("query", "title", "document")
         ],
-        "questions": [
-            {"name": name, "title": title, "required": required, "settings": settings}
-            for name, title, required, settings in questions
+        questions=[
+            _Part(name=GRADE, title="Grade", required=True, settings=labels),
+            _Part(name=RATIONALE, title="Why this grade", required=False, settings=text),
         ],
-        "metadata": [],
-        "vectors": [],
-    }
+    )
 
 
 # ── in ────────────────────────────────────────────────────────────────────────────────────────────
 
 
-class _Metadata(msgspec.Struct):
+class _Metadata(msgspec.Struct, frozen=True):
     query_id: str
     doc_id: str
     document: str | None = None
     rubric: str | None = None
 
 
-class _Response(NamedTuple):
-    value: str
-    user: str
-    where: str
+Values = list[str | int | float | None]
+
+
+class _Read(msgspec.Struct, frozen=True, kw_only=True):
+    """A record with its responses by question, or flat: with a list of values, one of users and one
+    of statuses a question."""
+
+    metadata: _Metadata | None = None
+    responses: dict[str, list[_Answer]] | None = None
+    grades: Values | None = msgspec.field(default=None, name=f"{GRADE}.responses")
+    grade_users: Values | None = msgspec.field(default=None, name=f"{GRADE}.responses.users")
+    grade_status: Values | None = msgspec.field(default=None, name=f"{GRADE}.responses.status")
+    wrote: Values | None = msgspec.field(default=None, name=f"{RATIONALE}.responses")
+    wrote_users: Values | None = msgspec.field(default=None, name=f"{RATIONALE}.responses.users")
+    wrote_status: Values | None = msgspec.field(default=None, name=f"{RATIONALE}.responses.status")
 
 
 def read_ballots(path: Path) -> Ballots:
     rows, blank = list[Ballot](), 0
     for number, value in enumerate(read_json(path)):
         at = f"$[{number}]"
-        fields: JsonObject = expect(value, dict, path, at, "an object")
-        nested = fields.get("metadata")
-        metadata = record(
-            nested if isinstance(nested, dict) else fields, _Metadata, path, at, NOTHING
-        )
-        wrote = {said.user: said.value for said in _said(fields, RATIONALE, path, at)}
-        given = [
-            Ballot(
-                where=said.where,
-                query_id=metadata.query_id,
-                doc_id=metadata.doc_id,
-                grade=choice_grade(said.value, said.where),
-                rationale=wrote.get(said.user, "").strip(),
-                judge=said.user,
-                document=metadata.document or "",
-                rubric=metadata.rubric or "",
-            )
-            for said in _said(fields, GRADE, path, at)
-        ]
+        read = record(value, _Read, path, at, NOTHING)
+        about = read.metadata or record(value, _Metadata, path, at, NOTHING)
+        given = _ballots(read, about, f"{path}: {at}")
         rows += given
         blank += not given
     return Ballots(rows=rows, blank=blank)
 
 
-def _said(fields: JsonObject, name: str, path: Path, at: str) -> Iterator[_Response]:
-    """The submitted responses to one question; drafts and discarded ones are not given yet."""
-    flat, key = f"{name}.responses", "responses"
-    if flat in fields:
-        at, given = f"{at}.{flat}", _zipped(fields, flat)
+def _ballots(read: _Read, about: _Metadata, where: str) -> list[Ballot]:
+    """What was submitted; drafts and discarded responses are not given yet."""
+    if read.grades is None:
+        answers = read.responses or {}
+        where = f"{where}.responses.{GRADE}"
+        grades, rationales = answers.get(GRADE, []), answers.get(RATIONALE, [])
     else:
-        responses = expect(fields.get(key) or {}, dict, path, f"{at}.{key}", "an object")
-        at, given = f"{at}.{key}.{name}", responses.get(name) or []
-    for place, response in enumerate(expect(given, list, path, at, "an array")):
-        where = f"{at}[{place}]"
-        if not isinstance(response, dict) or "value" not in response:
-            raise InputError("expected a response with its value", where=f"{path}: {where}")
-        if response.get("status") in (None, SUBMITTED) and response["value"] is not None:
-            user = str(response.get("user_id") or "")
-            yield _Response(str(response["value"]), user, f"{path}: {where}")
-
-
-def _zipped(fields: JsonObject, flat: str) -> list[JsonObject]:
-    """The flat lists of values, users and statuses, response by response."""
-    values: list[Any] = fields[flat] or []
-    users: list[Any] = fields.get(f"{flat}.users") or [None] * len(values)
-    statuses: list[Any] = fields.get(f"{flat}.status") or [None] * len(values)
+        where = f"{where}.{FLAT}"
+        grades = _zipped(read.grades, read.grade_users, read.grade_status)
+        rationales = _zipped(read.wrote, read.wrote_users, read.wrote_status)
+    wrote = {answer.user_id: str(answer.value or "") for answer in rationales}
     return [
-        {"value": value, "user_id": user, "status": status}
-        for value, user, status in zip(values, users, statuses, strict=False)
+        Ballot(
+            where=f"{where}[{place}]",
+            query_id=about.query_id,
+            doc_id=about.doc_id,
+            grade=choice_grade(str(answer.value), f"{where}[{place}]"),
+            rationale=wrote.get(answer.user_id, "").strip(),
+            judge=answer.user_id or "",
+            document=about.document or "",
+            rubric=about.rubric or "",
+        )
+        for place, answer in enumerate(grades)
+        if answer.value is not None and answer.status in (None, SUBMITTED)
+    ]
+
+
+def _zipped(values: Values | None, users: Values | None, statuses: Values | None) -> list[_Answer]:
+    """Response by response; a list that is not there says nothing."""
+    return [
+        _Answer(
+            value=value,
+            user_id=None if user is None else str(user),
+            status=None if status is None else str(status),
+        )
+        for value, user, status in zip_longest(values or (), users or (), statuses or ())
     ]

@@ -108,7 +108,10 @@ def head_of(path: Path) -> list[str]:
         return []
     with path.open("rb") as stream:
         line = stream.readline(2**20).decode("utf-8", "replace").removeprefix("\ufeff")
-    return _names(next(csv.reader([line.strip("\r\n")], delimiter=_mark(line)), []))
+    try:
+        return _names(next(csv.reader([line.strip("\r\n")], delimiter=_mark(line)), []))
+    except csv.Error:
+        return []
 
 
 def rows_of(path: Path) -> Iterator[tuple[str, list[str]]]:

@@ -32,6 +32,35 @@ def looks_like(path: Path) -> bool:
     return isinstance(first, dict) and ("data" in first or "annotation_id" in first)
 
 
+# ── what a task has ───────────────────────────────────────────────────────────────────────────────
+
+
+class _Person(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    id: int | None = None
+    email: str | None = None
+
+
+class _Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    from_name: str
+    to_name: str = msgspec.field(default_factory=lambda: TEXT)  # written where it is the usual too
+    type: str = ""
+    value: JsonObject = {}
+
+
+class _Annotation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    result: list[_Result] = []
+    completed_by: int | _Person | None = None
+    was_cancelled: bool | None = None  # skipped
+    created_at: str | None = None
+    updated_at: str | None = None
+    lead_time: float | None = None
+
+
+class _OutTask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    data: dict[str, str]
+    annotations: list[_Annotation] = []
+
+
 # ── out ───────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -44,7 +73,7 @@ def write_tasks(tasks: Sequence[Task], guide: Guide, path: Path) -> list[Path]:
     return [path, config]
 
 
-def _task(task: Task, guide: Guide, choices: dict[int, str]) -> JsonObject:
+def _task(task: Task, guide: Guide, choices: dict[int, str]) -> _OutTask:
     data = {
         **task.fields,
         "query_id": task.query.id,
@@ -55,25 +84,22 @@ def _task(task: Task, guide: Guide, choices: dict[int, str]) -> JsonObject:
         "document": task.document,
         "rubric": guide.version,
     }
-    annotations = [_annotation(vote, choices) for vote in task.votes]
-    return {"data": data, "annotations": annotations} if annotations else {"data": data}
+    return _OutTask(data=data, annotations=[_annotation(vote, choices) for vote in task.votes])
 
 
-def _annotation(vote: Vote, choices: dict[int, str]) -> JsonObject:
+def _annotation(vote: Vote, choices: dict[int, str]) -> _Annotation:
     chosen = UNSURE if vote.grade is None else choices.get(vote.grade, str(vote.grade))
-    values: list[tuple[str, str, JsonObject]] = [(GRADE, "choices", {"choices": [chosen]})]
+    result = [_Result(from_name=GRADE, type="choices", value={"choices": [chosen]})]
     if vote.rationale:
-        values.append((RATIONALE, "textarea", {"text": [vote.rationale]}))
-    return {
-        "completed_by": {"email": vote.judge},
-        "created_at": vote.at,
-        "lead_time": vote.seconds,
-        "was_cancelled": False,
-        "result": [
-            {"from_name": name, "to_name": TEXT, "type": kind, "value": value}
-            for name, kind, value in values
-        ],
-    }
+        wrote = {"text": [vote.rationale]}
+        result.append(_Result(from_name=RATIONALE, type="textarea", value=wrote))
+    return _Annotation(
+        result=result,
+        completed_by=_Person(email=vote.judge),
+        was_cancelled=False,
+        created_at=vote.at,
+        lead_time=vote.seconds,
+    )
 
 
 def _config(guide: Guide) -> str:
@@ -101,25 +127,6 @@ def _config(guide: Guide) -> str:
 
 
 # ── in ────────────────────────────────────────────────────────────────────────────────────────────
-
-
-class _Person(msgspec.Struct):
-    id: int | None = None
-    email: str | None = None
-
-
-class _Result(msgspec.Struct):
-    from_name: str = ""
-    value: JsonObject = {}
-
-
-class _Annotation(msgspec.Struct):
-    result: list[_Result] = []
-    completed_by: int | _Person | None = None
-    was_cancelled: bool | None = None
-    created_at: str | None = None
-    updated_at: str | None = None
-    lead_time: float | None = None
 
 
 class _Data(msgspec.Struct):
