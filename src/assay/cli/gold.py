@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli import gold_making, review
+from assay.cli import gold_making, gold_packet, review
 from assay.cli.options import StoreUrl, opened
 from assay.cli.output import Json, emit, say
 from assay.core.errors import UsageError
@@ -223,5 +223,6 @@ def perturb(
     say(f"{variants} variants{asked} written to {output}")
 
 
-for command in (*review.GOLD_COMMANDS, *gold_making.GOLD_COMMANDS):
-    app.command()(command)
+for commands in (review, gold_making, gold_packet):
+    for command in commands.GOLD_COMMANDS:
+        app.command()(command)

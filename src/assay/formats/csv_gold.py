@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from assay.core.errors import InputError
-from assay.core.files import decode, read_bytes, refuse_long_lines, write_atomic
+from assay.core.files import MAX_LINE_BYTES, decode, read_bytes, refuse_long_lines, write_atomic
 from assay.core.types import (
     JUDGMENT_TEXT_COLUMNS,
     GoldSet,
@@ -44,7 +44,7 @@ QUERY_COLUMNS = ("type", "topic", "issue", "category", "language", "corpus", "no
 def read_gold(path: Path) -> GoldSet:
     queries: dict[str, Query] = {}
     judgments: dict[tuple[str, str], Judgment] = {}
-    for where, row in _rows(path):
+    for where, row in table_rows(path):
         _read_row(row, queries, judgments, where, path)
     if not queries:
         raise InputError("there are no rows below the header", where=str(path))
@@ -60,7 +60,7 @@ def read_judgments(path: Path) -> tuple[list[tuple[str, Judgment]], int]:
     grade yet."""
     judged: dict[tuple[str, str], tuple[str, Judgment]] = {}
     rows = 0
-    for where, row in _rows(path):
+    for where, row in table_rows(path):
         rows += 1
         values = {key: (value or "").strip() for key, value in row.items() if key is not None}
         if not values["grade"]:
@@ -86,11 +86,12 @@ def add_judgments(path: Path, judgments: Sequence[Judgment]) -> None:
     write_gold(replace(gold, judgments=judgments_to_frame(rows.values())), path)
 
 
-def _rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
+def table_rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
     """Each row with where it stands. Spreadsheets separate by commas, semicolons or tabs, as their
     language has it."""
     refuse_long_lines(path)
     text = decode(read_bytes(path), path)
+    csv.field_size_limit(MAX_LINE_BYTES)  # a packet has whole letters in its fields
     mark = max(",;\t", key=text.partition("\n")[0].count)
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True, delimiter=mark)
     try:

@@ -178,6 +178,8 @@ def _rationales(query_id: str, judgments: list[Judgment]) -> Iterator[Finding]:
 
 def _distribution(gold: GoldSet, rubric: Rubric) -> Iterator[Finding]:
     targets = rubric.targets
+    if targets is None:
+        return
     total = len(gold.queries)
     if not targets.queries[0] <= total <= targets.queries[1]:
         yield _flag("set-size", gold.name, f"{total} queries, {span(targets.queries)} wanted")

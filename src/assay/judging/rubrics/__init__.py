@@ -1,110 +1,159 @@
-"""Rubrics as data, one file here each, `NAME.toml`. Validation, judging and reports read the scale,
-the criteria and the expectations from it."""
+"""Rubrics: what the grades of a scale mean, as data. A rubric is a file `NAME.toml` beside the gold
+set, in the project, or here; judging, validation and reports read it. Its version is its content:
+`version` gives `id@hash`, which every vote keeps."""
 
 from __future__ import annotations
 
+import hashlib
+import tomllib
 from importlib import resources
+from pathlib import Path
+from typing import Literal
 
 import msgspec
 
 from assay.core.errors import InputError
+from assay.core.files import decode, read_bytes
+from assay.formats.schema import complaint
+from assay.judging.rubrics.page import as_markdown
+from assay.judging.rubrics.scale import (
+    Checklist,
+    EdgeCase,
+    Expected,
+    Grade,
+    Range,
+    Rubric,
+    Targets,
+    checked,
+    span,
+)
 
-DEFAULT = "fppc-relevance-1"
+__all__ = [
+    "DEFAULT",
+    "Checklist",
+    "EdgeCase",
+    "Expected",
+    "Found",
+    "Grade",
+    "Range",
+    "Rubric",
+    "Targets",
+    "as_markdown",
+    "available",
+    "find",
+    "load",
+    "names",
+    "read",
+    "span",
+    "version",
+]
 
-Range = tuple[int, int]
+DEFAULT = "fppc-relevance-2"
+ENDING = ".toml"
+PROJECT_FILE = "assay.toml"
+VERSION_DIGITS = 12
 
-
-class Grade(msgspec.Struct, frozen=True, kw_only=True):
-    value: int
-    label: str
-    definition: str
-    criteria: tuple[str, ...] = ()
-    example: str = ""
-
-
-class EdgeCase(msgspec.Struct, frozen=True, kw_only=True):
-    title: str
-    rule: str
-
-
-class Checklist(msgspec.Struct, frozen=True, kw_only=True):
-    min_judged: int
-    min_highly_relevant: int
-    items: tuple[str, ...]
-
-
-class Expected(msgspec.Struct, frozen=True, kw_only=True):
-    """How many judgments of each kind a sound query has."""
-
-    highly_relevant: Range
-    relevant: Range
-    judged: Range
+Origin = Literal["beside the set", "project", "shipped"]
 
 
-class Targets(msgspec.Struct, frozen=True, kw_only=True):
-    """How a whole set should be spread over topics and query types."""
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """A rubric that can be named, and where it is."""
 
-    queries: Range
-    types: tuple[str, ...]
-    topics: dict[str, Range]
-
-
-class Rubric(msgspec.Struct, frozen=True, kw_only=True):
-    id: str
-    title: str
-    principle: str
-    relevant_from: int
-    highly_relevant_from: int
-    grades: tuple[Grade, ...]
-    edge_cases: tuple[EdgeCase, ...]
-    checklist: Checklist
-    expected_per_query: Expected
-    targets: Targets
+    name: str
+    origin: Origin
+    path: str
 
 
 def names() -> list[str]:
+    """The rubrics that come with Assay."""
     files = resources.files(__name__).iterdir()
-    return sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml"))
+    return sorted(file.name.removesuffix(ENDING) for file in files if file.name.endswith(ENDING))
 
 
 def load(name: str = DEFAULT) -> Rubric:
+    """A rubric that comes with Assay."""
     if name not in names():
         raise InputError(f"unknown rubric {name!r}", hint=f"Known: {', '.join(names())}.")
-    file = resources.files(__name__) / f"{name}.toml"
-    return msgspec.toml.decode(file.read_bytes(), type=Rubric)
+    return read(_shipped(name))
 
 
-def as_markdown(rubric: Rubric) -> str:
-    """The rubric as a page for judges."""
-    lines = [
-        f"# {rubric.title}",
-        "",
-        f"Rubric `{rubric.id}`. A gold set names the rubric it was judged by.",
-        "",
-        "## What counts",
-        "",
-        rubric.principle.strip(),
-        "",
-        "## The scale",
-        "",
-    ]
-    for grade in rubric.grades:
-        lines += [f"### {grade.value}: {grade.label}", "", grade.definition, ""]
-        lines += ["Any one of these is enough:", ""]
-        lines += [f"- {criterion}" for criterion in grade.criteria]
-        lines += ["", f"*{grade.example}*", ""]
-    lines += ["## Edge cases", "", "| case | rule |", "|---|---|"]
-    lines += [f"| {case.title} | {case.rule} |" for case in rubric.edge_cases]
-    lines += ["", "## Before you hand in a query", ""]
-    checks = enumerate(rubric.checklist.items, start=1)
-    lines += [f"{number}. {check}" for number, check in checks]
-    expected = rubric.expected_per_query
-    usual = (
-        f"A sound query usually has {span(expected.highly_relevant)} opinions with grade 2, "
-        f"{span(expected.relevant)} with grade 1 and {span(expected.judged)} judged in all."
+def find(name: str, *, beside: Path | None = None) -> Rubric:
+    """The rubric of that name (`id`, `id@hash` or a file): beside the set, in the project, or
+    shipped, whichever comes first."""
+    if name.endswith(ENDING):
+        return read(_file(name, beside))
+    plain = name.partition("@")[0]
+    for found in available(beside=beside):
+        if found.name == plain:
+            return _of_that_name(Path(found.path), plain)
+    known = dict.fromkeys(found.name for found in available(beside=beside))
+    raise InputError(
+        f"unknown rubric {plain!r}",
+        where=str(beside or ""),
+        hint=f"Known: {', '.join(known)}. Or put {plain}{ENDING} beside the set.",
     )
-    return "\n".join([*lines, "", usual, ""])
 
 
-def span(bounds: Range) -> str:
-    return f"{bounds[0]} to {bounds[1]}"
+def available(*, beside: Path | None = None) -> list[Found]:
+    """Every rubric that `find` could give, in the order in which it looks."""
+    folders: list[tuple[Origin, Path, str]] = []
+    if beside is not None:
+        home = (beside.resolve() if beside.is_symlink() else beside).parent
+        folders += [("beside the set", home, "*"), ("beside the set", home / "rubrics", "*")]
+    folders.append(("project", _project() / "rubrics", "*"))
+    found = [
+        Found(name=path.stem, origin=origin, path=str(path))
+        for origin, folder, pattern in folders
+        for path in sorted(folder.glob(pattern + ENDING))
+        if path.name != PROJECT_FILE
+    ]
+    return found + [
+        Found(name=name, origin="shipped", path=str(_shipped(name))) for name in names()
+    ]
+
+
+def read(path: Path) -> Rubric:
+    """A rubric from its file, read strictly."""
+    text = decode(read_bytes(path), path)
+    try:
+        rubric = msgspec.convert(tomllib.loads(text), Rubric)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"not valid TOML: {error}", where=str(path)) from error
+    except msgspec.ValidationError as error:
+        raise complaint(error, path, "", hint="docs/rubric.md shows a rubric.") from error
+    return checked(rubric, path)
+
+
+def version(rubric: Rubric) -> str:
+    """`id@hash` of the content: what is written otherwise but says the same has the same
+    version."""
+    content = msgspec.json.encode(rubric, order="deterministic")
+    return f"{rubric.id}@{hashlib.sha256(content).hexdigest()[:VERSION_DIGITS]}"
+
+
+def _of_that_name(path: Path, name: str) -> Rubric:
+    rubric = read(path)
+    if rubric.id != name:
+        raise InputError(
+            f"the rubric calls itself {rubric.id!r}",
+            where=f"{path}: id",
+            hint=f"Its id must be its file name, {name!r}: sets and votes name it so.",
+        )
+    return rubric
+
+
+def _file(name: str, beside: Path | None) -> Path:
+    """A file is meant as seen from the set, or from here."""
+    from_set = beside.parent / name if beside else Path(name)
+    return from_set if from_set.exists() else Path(name)
+
+
+def _shipped(name: str) -> Path:
+    return Path(str(resources.files(__name__) / f"{name}{ENDING}"))
+
+
+def _project() -> Path:
+    """The folder of the nearest assay.toml, or the current one."""
+    here = Path.cwd()
+    homes = (folder for folder in (here, *here.parents) if (folder / PROJECT_FILE).is_file())
+    return next(homes, here)

@@ -1,0 +1,292 @@
+"""Ballots: what judges send back, before it is a vote. One reader for every kind of file.
+
+- A packet as JSONL: a first line about the packet (who judged, how many pairs), then a row a pair.
+  The page of an HTML packet saves the same, without the texts.
+- A packet as CSV, and the CSV of `gold next` and `gold pool`, filled in.
+- STEM.votes.jsonl of another copy of the set: votes keep their ids.
+
+Other formats are modules with `looks_like(path)` and `read_ballots(path)`, named in OTHERS. A row
+that nobody has filled in is counted as blank. Everything that is wrong is refused with its line,
+before anything is merged."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assay.core.errors import InputError
+from assay.core.files import iter_json_lines, iter_lines
+from assay.core.types import JsonObject, VoteKind
+from assay.formats.csv_gold import table_rows
+from assay.formats.schema import expect, grade_of, record
+from assay.formats.spreadsheet import unguarded
+
+OTHERS: tuple[str, ...] = ()  # modules of other formats, asked in this order
+
+UNSURE = ("unsure", "?")
+_YES = ("1", "true", "yes", "x")
+_NOTHING = "Nothing was changed."
+
+
+class Ballot(msgspec.Struct, frozen=True, kw_only=True):
+    """One judge's word on one pair as a file has it; `where` is its file and line. Without a grade
+    the judge was unsure. Empty where the file does not say."""
+
+    where: str
+    query_id: str
+    doc_id: str
+    grade: int | None
+    rationale: str = ""
+    judge: str = ""
+    at: str = ""
+    seconds: float | None = None
+    document: str = ""
+    rubric: str = ""
+    kind: VoteKind | None = None
+    source: str = ""
+    id: str = ""  # where the row is a vote already
+    supersedes: str = ""
+
+
+class Ballots(msgspec.Struct, frozen=True, kw_only=True):
+    """What a file has. `has_rationales`: its format has a place for them; `blank` counts the rows
+    that nobody has filled in."""
+
+    rows: list[Ballot]
+    has_rationales: bool = True
+    blank: int = 0
+
+
+def read_ballots(path: Path) -> Ballots:
+    if not path.exists():
+        raise InputError("no such file", where=str(path), hint="Check the path.")
+    for name in OTHERS:
+        module = importlib.import_module(name)
+        if module.looks_like(path):
+            read: Ballots = module.read_ballots(path)
+            return read
+    if path.suffix in (".csv", ".tsv"):
+        return _read_table(path)
+    if path.suffix == ".jsonl":
+        return _read_lines(path)
+    raise InputError(
+        f"votes are read from .jsonl and .csv, not {path.suffix or 'a file without an ending'}",
+        where=str(path),
+        hint="Give a packet that was filled in: assay gold packet writes them.",
+    )
+
+
+# ── JSON lines ────────────────────────────────────────────────────────────────────────────────────
+
+
+class _Rubric(msgspec.Struct, frozen=True):
+    version: str = ""
+
+
+class _Header(msgspec.Struct, frozen=True):
+    packet: int
+    pairs: int | None = None
+    judge: str = ""
+    kind: VoteKind | None = None
+    rubric: _Rubric | str | None = None
+
+
+class _Row(msgspec.Struct, frozen=True):
+    """The keys of a packet's row that matter here, and those of a vote."""
+
+    query_id: str
+    doc_id: str
+    grade: int | float | str | None = None
+    rationale: str | None = None
+    seconds: float | None = None
+    unsure: bool = False
+    at: str | None = None
+    judge: str | None = None
+    rubric: str | None = None
+    document: str | None = None
+    kind: VoteKind | None = None
+    source: str | None = None
+    id: str | None = None
+    supersedes: str = ""
+
+
+def _read_lines(path: Path) -> Ballots:
+    header = _Header(packet=0)
+    rows, blank, with_rationales, count = list[Ballot](), 0, False, 0
+    for number, value in _whole_lines(path):
+        where = Path(f"{path}:{number}")
+        fields: JsonObject = expect(value, dict, where, "$", "an object")
+        if "packet" in fields and "query_id" not in fields:
+            header = record(fields, _Header, where, "$", _NOTHING)
+            continue
+        count += 1
+        row = record(fields, _Row, where, "$", _NOTHING)
+        with_rationales |= "rationale" in fields
+        ballot = _ballot(row, header, str(where))
+        if ballot is None:
+            blank += 1
+        else:
+            rows.append(ballot)
+    if header.pairs is not None and count != header.pairs:
+        raise _cut(path, f"line {_last_line(path)}", count, header.pairs)
+    return Ballots(rows=rows, has_rationales=with_rationales or not rows, blank=blank)
+
+
+def _whole_lines(path: Path) -> Iterator[tuple[int, Any]]:
+    """The values of the lines; a last line that is torn tells how much of the packet came."""
+    before = 0
+    pairs: int | None = None
+    lines = iter_json_lines(path, strict=True)
+    while True:
+        try:
+            number, value = next(lines)
+        except StopIteration:
+            return
+        except InputError as error:
+            last = _last_line(path)
+            if "not valid JSON" in error.message and error.where == f"{path}:{last}" and pairs:
+                raise _cut(path, f"line {last}, which is torn", before, pairs) from error
+            raise
+        if isinstance(value, dict) and isinstance(value.get("pairs"), int):
+            pairs = value["pairs"]
+        else:
+            before += 1
+        yield number, value
+
+
+def _cut(path: Path, last: str, came: int, pairs: int) -> InputError:
+    number = last.split(",")[0].removeprefix("line ")
+    said = "is cut" if came < pairs else "has more than it says"
+    return InputError(
+        f"the packet {said}: {came} of {pairs} pairs came, up to {last}",
+        where=f"{path}:{number}",
+        hint=f"{_NOTHING} Ask the judge for the whole file, or save it again.",
+    )
+
+
+def _last_line(path: Path) -> int:
+    return max(number for number, _ in iter_lines(path))
+
+
+def _ballot(row: _Row, header: _Header, where: str) -> Ballot | None:
+    rationale = (row.rationale or "").strip()
+    unsure, grade = _grade(row.grade, row.unsure, where)
+    if grade is None and not unsure and not row.id:
+        _refuse_half_done(rationale, where)
+        return None
+    version = header.rubric.version if isinstance(header.rubric, _Rubric) else header.rubric
+    return Ballot(
+        where=where,
+        query_id=_named(row.query_id, "query_id", where),
+        doc_id=_named(row.doc_id, "doc_id", where),
+        grade=grade,
+        rationale=rationale,
+        judge=row.judge or header.judge,
+        at=row.at or "",
+        seconds=row.seconds,
+        document=row.document or "",
+        rubric=row.rubric or version or "",
+        kind=row.kind or header.kind,
+        source=row.source or "",
+        id=row.id or "",
+        supersedes=row.supersedes,
+    )
+
+
+def _grade(given: int | float | str | None, unsure: bool, where: str) -> tuple[bool, int | None]:
+    """(unsure, the grade); 2.0 is 2."""
+    text = "" if given is None else str(given).strip()
+    if text.lower() in UNSURE or (unsure and not text):
+        return True, None
+    if not text:
+        return False, None
+    if unsure:
+        raise InputError(
+            f"grade {text}, and unsure too", where=where, hint=f"Keep one of them. {_NOTHING}"
+        )
+    whole, point, rest = text.partition(".")
+    return False, grade_of(whole if point and not rest.strip("0") else text, where)
+
+
+def _named(value: str, name: str, where: str) -> str:
+    if not value.strip():
+        raise InputError(f"the row has no {name}", where=where, hint=_NOTHING)
+    return value
+
+
+def _refuse_half_done(rationale: str, where: str) -> None:
+    if rationale:
+        raise InputError(
+            "a rationale without a grade",
+            where=where,
+            hint=f"Give the grade, or write unsure. {_NOTHING}",
+        )
+
+
+# ── tables ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _read_table(path: Path) -> Ballots:
+    rows, blank, names = list[Ballot](), 0, frozenset[str]()
+    for where, row in table_rows(path):
+        if None in row:
+            raise InputError("the row has more fields than the header", where=where, hint=_NOTHING)
+        if None in row.values():
+            came = sum(value is not None for value in row.values())
+            raise InputError(
+                f"the row has {came} of {len(row)} fields; was the file cut?",
+                where=where,
+                hint=_NOTHING,
+            )
+        names = frozenset(row)
+        ballot = _table_ballot({key: unguarded(value).strip() for key, value in row.items()}, where)
+        if ballot is None:
+            blank += 1
+        else:
+            rows.append(ballot)
+    return Ballots(rows=rows, has_rationales="rationale" in names or not rows, blank=blank)
+
+
+def _table_ballot(values: dict[str, str], where: str) -> Ballot | None:
+    row = _Row(
+        query_id=values["query_id"],
+        doc_id=values["doc_id"],
+        grade=values["grade"] or None,
+        rationale=values.get("rationale"),
+        seconds=_seconds(values.get("seconds", ""), where),
+        unsure=values.get("unsure", "").lower() in _YES,
+        at=values.get("at"),
+        judge=values.get("judge"),
+        rubric=values.get("rubric"),
+        document=values.get("document"),
+        kind=_kind(values.get("kind", ""), where),
+        source=values.get("source"),
+    )
+    return _ballot(row, _Header(packet=0), where)
+
+
+def _seconds(text: str, where: str) -> float | None:
+    if not text:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(
+            f"{text[:40]!r} is not a number of seconds", where=where, hint=_NOTHING
+        ) from None
+
+
+def _kind(text: str, where: str) -> VoteKind | None:
+    if not text:
+        return None
+    try:
+        kind: VoteKind = msgspec.convert(text, VoteKind)
+        return kind
+    except msgspec.ValidationError:
+        raise InputError(
+            f"no kind of judge {text[:40]!r}", where=where, hint="Expected human or machine."
+        ) from None
