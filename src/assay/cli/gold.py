@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assay.cli import rubric
 from assay.cli.options import StoreUrl, opened
 from assay.cli.output import Json, emit, say
 from assay.cli.review import GOLD_COMMANDS
@@ -40,7 +41,7 @@ def validate(
     strict: Annotated[bool, typer.Option(help="Flags fail too.")] = False,
     json: Json = False,
 ) -> None:
-    """Check a gold set: references, uniqueness, the rubric's checklist, the target distribution."""
+    """Check a gold set: references, texts, what is unjudged, the rubric's checklist, targets."""
     import msgspec
 
     from assay.core.types import counted
@@ -269,3 +270,5 @@ def perturb(
 
 for expert_command in GOLD_COMMANDS:
     app.command()(expert_command)
+for rubric_command in rubric.GOLD_COMMANDS:
+    app.command()(rubric_command)

@@ -86,9 +86,9 @@ class _Stated(
         for key in self.__struct_fields__:
             stated = getattr(self, key)
             for bounds in stated.values() if isinstance(stated, dict) else [stated]:
-                if isinstance(bounds, tuple) and bounds and isinstance(bounds[0], int):
-                    if not 0 <= bounds[0] <= bounds[1]:
-                        raise ValueError(f"{key}: {list(bounds)} is not [least, most]")
+                least = bounds[0] if isinstance(bounds, tuple) and bounds else None
+                if isinstance(least, int) and not 0 <= least <= bounds[1]:
+                    raise ValueError(f"{key}: {list(bounds)} is not [least, most]")
 
 
 class Expected(_Stated, frozen=True, kw_only=True):

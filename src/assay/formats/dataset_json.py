@@ -121,7 +121,9 @@ def omissions(path: Path) -> list[Finding]:
     findings = []
     if not dataset.get("version"):
         message = "the set has no version: figures cannot say which state of it they are from"
-        findings.append(Finding(level="flag", code="no-version", where="$.version", message=message))
+        findings.append(
+            Finding(level="flag", code="no-version", where="$.version", message=message)
+        )
     created = dataset.get("created_at")
     if not created or not _is_timestamp(created):
         code = "bad-created-at" if created else "no-created-at"

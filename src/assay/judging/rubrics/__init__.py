@@ -116,7 +116,9 @@ def read(path: Path) -> Rubric:
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"not valid TOML: {error}", where=str(path)) from error
     except msgspec.ValidationError as error:
-        said = complaint(error, path, "", hint="`assay gold rubric --list` names some to copy from.")
+        said = complaint(
+            error, path, "", hint="`assay gold rubric --list` names some to copy from."
+        )
         where = said.where.replace(": .", ": ").removesuffix(": ")
         raise InputError(said.message, where=where, hint=said.hint) from error
     return checked(rubric, path)
