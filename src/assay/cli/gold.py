@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli import gold_making, gold_packet, review
+from assay.cli import gold_making, gold_packet, review, rubric
 from assay.cli.options import StoreUrl, opened
 from assay.cli.output import Json, emit, say
 from assay.core.errors import UsageError
@@ -40,7 +40,7 @@ def validate(
     strict: Annotated[bool, typer.Option(help="Flags fail too.")] = False,
     json: Json = False,
 ) -> None:
-    """Check a gold set: references, uniqueness, the rubric's checklist, the target distribution."""
+    """Check a gold set: references, texts, what is unjudged, the rubric's checklist, targets."""
     import msgspec
 
     from assay.core.types import counted
@@ -223,6 +223,6 @@ def perturb(
     say(f"{variants} variants{asked} written to {output}")
 
 
-for commands in (review, gold_making, gold_packet):
+for commands in (review, gold_making, gold_packet, rubric):
     for command in commands.GOLD_COMMANDS:
         app.command()(command)
