@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli import gold_agreement, gold_votes
+from assay.cli import gold_agreement, gold_making, gold_packet, gold_votes, review, rubric
 from assay.cli.options import StoreUrl
 from assay.cli.output import Json, emit, say
-from assay.cli.review import GOLD_COMMANDS
 
 if TYPE_CHECKING:
     from assay.core.results import Pair
@@ -40,7 +39,7 @@ def validate(
     strict: Annotated[bool, typer.Option(help="Flags fail too.")] = False,
     json: Json = False,
 ) -> None:
-    """Check a gold set: references, uniqueness, the rubric's checklist, the target distribution."""
+    """Check a gold set: references, texts, what is unjudged, the rubric's checklist, targets."""
     import msgspec
 
     from assay.core.types import counted
@@ -179,5 +178,6 @@ def perturb(
     say(f"{variants} variants{asked} written to {output}")
 
 
-for command in (*GOLD_COMMANDS, *gold_votes.GOLD_COMMANDS, *gold_agreement.GOLD_COMMANDS):
-    app.command()(command)
+for commands in (review, gold_making, gold_packet, gold_votes, gold_agreement, rubric):
+    for command in commands.GOLD_COMMANDS:
+        app.command()(command)

@@ -74,6 +74,42 @@ class Topic(msgspec.Struct, frozen=True, kw_only=True):
     extra: JsonObject = {}
 
 
+Range = tuple[int, int]  # the least and the most
+
+
+class _Stated(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
+    """What people state in a file: a slip in a key is refused, and not left out silently."""
+
+    def __post_init__(self) -> None:
+        for key in self.__struct_fields__:
+            stated = getattr(self, key)
+            for bounds in stated.values() if isinstance(stated, dict) else [stated]:
+                least = bounds[0] if isinstance(bounds, tuple) and bounds else None
+                if isinstance(least, int) and not 0 <= least <= bounds[1]:
+                    raise ValueError(f"{key}: {list(bounds)} is not [least, most]")
+
+
+class Expected(_Stated, frozen=True, kw_only=True):
+    """How many judgments of each kind a sound query has; `relevant` counts those that are relevant
+    and not highly so."""
+
+    highly_relevant: Range | None = None
+    relevant: Range | None = None
+    judged: Range | None = None
+
+
+class Targets(_Stated, frozen=True, kw_only=True):
+    """What a gold set sets out to hold: how many queries, of which types in equal shares, how many
+    of each topic; and its own expected spread of judgments, in the place of the rubric's."""
+
+    queries: Range | None = None
+    types: tuple[str, ...] = ()
+    topics: dict[str, Range] = {}
+    expected_per_query: Expected | None = None
+
+
 class Query(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One information need. `checks` holds pass/fail expectations, `extra` every key a file had
     that Assay does not know: kept, reported, written back."""
@@ -257,6 +293,7 @@ class GoldSet:
     rubric: str = ""
     status: Literal["provisional", "approved", ""] = ""
     top_grade: int = 0  # of the scale it was judged on, where the format says so
+    targets: Targets | None = None
     from_logs: bool = (
         False  # a gold-set.jsonl: rows are approved one by one, and a topic is a practice area
     )

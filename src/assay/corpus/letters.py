@@ -29,6 +29,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import NamedTuple
 
+from assay.core.types import Document
 from assay.law import en
 from assay.law.citation import Citation, Facts, Resolution, narrowed
 
@@ -48,6 +49,16 @@ SAME_BEGINNING = 0.5
 ANY_BEGINNING = 0.66
 
 Number = tuple[str, str]  # year, number
+# The heading of an answer, which names the file in the Commission's own series.
+_ANSWER = re.compile(
+    r"(?i)\bour\s+(?:file|advice)\s+n[o0]s?\b[.:\s]*[A-Z]?\s?-?\s?\d\d\s?-\s?\d{2,3}"
+    r"|\bre\s?:?\s+your\s+(?:letter|request)"
+)
+
+
+def only_asks(document: Document) -> bool:
+    """A letter to the agency, by what its importer says, that has no answer with it."""
+    return bool(document.metadata.get("request")) and not _ANSWER.search(document.text)
 
 
 class Claim(NamedTuple):

@@ -3,10 +3,13 @@ folder."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from pathlib import Path
 from zipfile import is_zipfile
 
 import msgspec
+import polars as pl
 
 from assay.core.errors import InputError
 from assay.core.files import iter_json_lines
@@ -16,6 +19,7 @@ from assay.corpus.disk import Corpus, list_corpora, open_corpus
 from assay.corpus.frozen import open_frozen
 
 ID_KEYS = ("id", "_id", "doc_id", "opinion_id", "node_id")
+_NUMBER = re.compile(r"\d+(?:\.\d+)*")
 TEXT_KEYS = ("title", "section_title", "text", "content", "body")
 
 
@@ -58,6 +62,18 @@ def documents(corpus: Path) -> list[Document]:
     if not opinions:
         raise InputError("the folder has no .json files", where=str(corpus))
     return opinions
+
+
+def cited_numbers(corpus: Path, known: Iterable[Document]) -> frozenset[str]:
+    """The numbers of the sections and rules that a corpus cites. A file or a folder has no list of
+    its citations; there every number of its texts may be one."""
+    if is_corpus(str(corpus)):
+        statutes = pl.col("kind").is_in(["statute", "regulation", "reference"])
+        cited = corpus_named(str(corpus)).citations.filter(statutes).select("normal")
+        texts = iter(cited.collect()["normal"].unique())
+    else:
+        texts = (document.text for document in known)
+    return frozenset(number for text in texts for number in _NUMBER.findall(text))
 
 
 def read_documents(path: Path) -> list[Document]:

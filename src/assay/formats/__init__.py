@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.core import plugins
 from assay.core.errors import InputError
-from assay.core.types import GoldSet, Judgment, Run
+from assay.core.types import GoldSet, Judgment, Query, Run
 
 if TYPE_CHECKING:
     from assay.formats.exchange import Guide, Task
@@ -105,6 +105,18 @@ def add_judgments(path: Path, judgments: Sequence[Judgment]) -> None:
             hint=f"Make a dataset.json of it first: assay gold convert {path} dataset.json",
         )
     module.add_judgments(path, judgments)
+
+
+def add_queries(path: Path, queries: Sequence[Query]) -> None:
+    """Write more queries into a gold set, in a format that holds queries without judgments."""
+    module = gold_format(detect_gold(path))
+    if not hasattr(module, "add_queries"):
+        raise InputError(
+            "queries are added to a dataset.json",
+            where=str(path),
+            hint=f"Make one of it first: assay gold convert {path} dataset.json",
+        )
+    module.add_queries(path, queries)
 
 
 def read_run(path: Path | str, format: str | None = None) -> Run:

@@ -23,6 +23,7 @@ from assay.core.files import iter_json_lines, iter_lines
 from assay.core.types import JsonObject, VoteKind
 from assay.formats.csv_gold import table_rows
 from assay.formats.schema import expect, grade_of, record
+from assay.formats.spreadsheet import unguarded
 
 OTHERS: tuple[str, ...] = (  # modules of other formats, asked in this order
     "assay.formats.quepid",
@@ -249,7 +250,7 @@ def _read_table(path: Path) -> Ballots:
                 hint=_NOTHING,
             )
         names = frozenset(row)
-        ballot = _table_ballot({key: value.strip() for key, value in row.items()}, where)
+        ballot = _table_ballot({key: unguarded(value).strip() for key, value in row.items()}, where)
         if ballot is None:
             blank += 1
         else:

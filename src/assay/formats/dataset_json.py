@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,22 @@ import msgspec
 
 from assay.core.errors import InputError
 from assay.core.files import decode, read_bytes, read_strict_json, write_atomic
-from assay.core.types import GoldSet, Issue, JsonObject, Judgment, Query, Topic, judgments_to_frame
+from assay.core.types import (
+    Finding,
+    GoldSet,
+    Issue,
+    JsonObject,
+    Judgment,
+    Query,
+    Targets,
+    Topic,
+    judgments_to_frame,
+)
 from assay.formats.schema import expect, record, text_of, unique, unknown_keys
 
 QUERY_TYPES = ("keyword", "natural_language", "fact_pattern")
-MAX_SCORE = 2
+TOP_SCORE = 2  # of a file that does not say
+HIGHEST = 100  # the gain of a grade may be 2 to its power
 TOP_KEYS = (
     "version",
     "created_at",
@@ -27,6 +39,8 @@ TOP_KEYS = (
     "name",
     "rubric",
     "status",
+    "top_score",
+    "targets",
 )
 
 
@@ -53,12 +67,8 @@ class _Judgment(msgspec.Struct):
 
 def read_gold(path: Path) -> GoldSet:
     dataset = expect(read_strict_json(path), dict, path, "$", "an object with taxonomy and queries")
-    taxonomy = {
-        topic_id: _read_topic(topic, path, f"$.taxonomy.{topic_id}")
-        for topic_id, topic in expect(
-            dataset.get("taxonomy", {}), dict, path, "$.taxonomy", "an object"
-        ).items()
-    }
+    taxonomy = _topics(dataset.get("taxonomy", {}), path, "$.taxonomy")
+    top_score = _top_score(dataset, path)
     queries: list[Query] = []
     judgments: list[Judgment] = []
     seen: set[str] = set()
@@ -70,12 +80,10 @@ def read_gold(path: Path) -> GoldSet:
         )
     for index, raw in enumerate(expect(dataset["queries"], list, path, "$.queries", "an array")):
         at = f"$.queries[{index}]"
-        query, graded = _read_query(expect(raw, dict, path, at, "an object"), taxonomy, path, at)
+        query = _read_query(expect(raw, dict, path, at, "an object"), taxonomy, path, at)
         unique(query.id, seen, path, f"{at}.id", "query id")
         queries.append(query)
-        judgments.extend(graded)
-    if not queries:
-        raise InputError("there are no queries", where=f"{path}: $.queries")
+        judgments.extend(_read_judgments(raw, top_score, path, at))
     for key in ("name", "version", "created_at", "description", "rubric", "status"):
         expect(dataset.get(key) or "", str, path, f"$.{key}", "a string")
     if dataset.get("status") not in (None, "", "provisional", "approved"):
@@ -86,17 +94,89 @@ def read_gold(path: Path) -> GoldSet:
         )
     return GoldSet(
         name=str(dataset.get("name") or path.stem),
-        version=str(dataset.get("version", "")),
-        created_at=str(dataset.get("created_at", "")),
-        description=str(dataset.get("description", "")),
-        rubric=str(dataset.get("rubric", "")),
+        version=str(dataset.get("version") or ""),
+        created_at=str(dataset.get("created_at") or ""),
+        description=str(dataset.get("description") or ""),
+        rubric=str(dataset.get("rubric") or ""),
         status=dataset["status"] if dataset.get("status") in ("provisional", "approved") else "",
-        top_grade=MAX_SCORE,
+        top_grade=top_score,
+        targets=_read_targets(dataset, path),
         taxonomy=taxonomy,
         queries=tuple(queries),
         judgments=judgments_to_frame(judgments),
         extra={key: value for key, value in dataset.items() if key not in TOP_KEYS},
     )
+
+
+def read_taxonomy(path: Path) -> dict[str, Topic]:
+    """The topics of a taxonomy.json, or those of a whole set."""
+    content = expect(read_strict_json(path), dict, path, "$", "an object of topics")
+    inside = isinstance(content.get("taxonomy"), dict)
+    topics = _topics(content["taxonomy"], path, "$.taxonomy") if inside else None
+    topics = topics if topics is not None else _topics(content, path, "$")
+    if not topics:
+        raise InputError("there are no topics", where=f"{path}: $")
+    return topics
+
+
+def _topics(raw: Any, path: Path, at: str) -> dict[str, Topic]:
+    return {
+        topic_id: _read_topic(topic, path, f"{at}.{topic_id}")
+        for topic_id, topic in expect(raw, dict, path, at, "an object").items()
+    }
+
+
+def omissions(path: Path) -> list[Finding]:
+    """What a readable file leaves out or says wrongly, and a reader cannot see in the set."""
+    dataset = read_strict_json(path)
+    findings = []
+    if not dataset.get("version"):
+        message = "the set has no version: figures cannot say which state of it they are from"
+        findings.append(
+            Finding(level="flag", code="no-version", where="$.version", message=message)
+        )
+    created = dataset.get("created_at")
+    if not created or not _is_timestamp(created):
+        code = "bad-created-at" if created else "no-created-at"
+        message = f"{created!r} is not an ISO 8601 time" if created else "the set has no created_at"
+        hint = f"{message}: expected one such as 2026-01-15T09:00:00Z"
+        findings.append(Finding(level="flag", code=code, where="$.created_at", message=hint))
+    findings += [
+        Finding(
+            level="flag",
+            code="no-judgments-key",
+            where=query["id"],
+            message="the key relevance_judgments is missing; [] says that nothing is judged yet",
+        )
+        for query in dataset["queries"]
+        if "relevance_judgments" not in query
+    ]
+    return findings
+
+
+def _is_timestamp(text: str) -> bool:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _top_score(dataset: JsonObject, path: Path) -> int:
+    top = dataset.get("top_score", TOP_SCORE)
+    if not isinstance(top, int) or isinstance(top, bool) or not 1 <= top <= HIGHEST:
+        raise InputError(
+            f"expected a whole number from 1 to {HIGHEST}, got {top!r}",
+            where=f"{path}: $.top_score",
+            hint=f"It is the highest grade of the scale; without the key it is {TOP_SCORE}.",
+        )
+    return top
+
+
+def _read_targets(dataset: JsonObject, path: Path) -> Targets | None:
+    if dataset.get("targets") is None:
+        return None
+    return record(dataset["targets"], Targets, path, "$.targets", "Ranges are [least, most].")
 
 
 def _read_topic(raw: Any, path: Path, at: str) -> Topic:
@@ -116,9 +196,7 @@ def _topic_object(topic: Topic) -> JsonObject:
     return dataset
 
 
-def _read_query(
-    raw: JsonObject, taxonomy: dict[str, Topic], path: Path, at: str
-) -> tuple[Query, list[Judgment]]:
+def _read_query(raw: JsonObject, taxonomy: dict[str, Topic], path: Path, at: str) -> Query:
     row = record(raw, _Query, path, at)
     text_of(row.text, path, f"{at}.text")
     if row.type and row.type not in QUERY_TYPES:
@@ -133,7 +211,7 @@ def _read_query(
             where=f"{path}: {at}.topic",
             hint=f"The taxonomy has: {', '.join(taxonomy)}.",
         )
-    query = Query(
+    return Query(
         id=row.id,
         text=row.text,
         type=row.type,
@@ -142,20 +220,25 @@ def _read_query(
         notes=row.notes or "",
         extra=unknown_keys(raw, _Query),
     )
+
+
+def _read_judgments(raw: JsonObject, top_score: int, path: Path, at: str) -> list[Judgment]:
+    query_id = raw["id"]
     seen: set[str] = set()
     judgments = []
-    for index, item in enumerate(row.relevance_judgments):
+    for index, item in enumerate(raw.get("relevance_judgments", [])):
         where = f"{at}.relevance_judgments[{index}]"
         judgment = record(item, _Judgment, path, where)
-        if not 0 <= judgment.score <= MAX_SCORE:
+        if not 0 <= judgment.score <= top_score:
             raise InputError(
                 f"the score is {judgment.score}",
                 where=f"{path}: {where}.score",
-                hint="The scale is 0, 1 or 2 (see docs/rubric.md).",
+                hint=f"The scale is 0 to {top_score}; the key top_score of the file may set "
+                "another (see docs/rubric.md).",
             )
         if judgment.opinion_id in seen:
             raise InputError(
-                f"opinion {judgment.opinion_id!r} is judged twice on query {row.id!r}",
+                f"opinion {judgment.opinion_id!r} is judged twice on query {query_id!r}",
                 where=f"{path}: {where}.opinion_id",
                 hint="Keep one judgment a pair.",
             )
@@ -167,14 +250,14 @@ def _read_query(
         }
         judgments.append(
             Judgment(
-                query_id=row.id,
+                query_id=query_id,
                 doc_id=judgment.opinion_id,
                 grade=judgment.score,
                 **fields,
                 extra=msgspec.json.encode(unknown).decode() if unknown else "",
             )
         )
-    return query, judgments
+    return judgments
 
 
 def _judgment_object(judgment: Judgment) -> JsonObject:
@@ -194,12 +277,19 @@ def _judgment_object(judgment: Judgment) -> JsonObject:
 def add_judgments(path: Path, judgments: Sequence[Judgment]) -> None:
     """Append judgments, or put one in the place of another on the same pair. Everything else stays
     as it is written, so that the difference shows what was judged and nothing more."""
-    text = decode(read_bytes(path), path)
-    dataset = json.loads(text)
+    text, dataset = _as_written(path)
     rows = {
         query["id"]: query.setdefault("relevance_judgments", []) for query in dataset["queries"]
     }
+    top_score = _top_score(dataset, path)
     for judgment in judgments:
+        if not 0 <= judgment.grade <= top_score:
+            raise InputError(
+                f"grade {judgment.grade} of {judgment.doc_id!r} on query {judgment.query_id!r} is "
+                f"not on the scale 0 to {top_score} of the set",
+                where=str(path),
+                hint="The key top_score of the file is the highest grade of its scale.",
+            )
         places = [
             place
             for place, row in enumerate(rows[judgment.query_id])
@@ -207,19 +297,53 @@ def add_judgments(path: Path, judgments: Sequence[Judgment]) -> None:
         ]
         place = places[0] if places else len(rows[judgment.query_id])
         rows[judgment.query_id][place : place + 1] = [_judgment_object(judgment)]
+    _write_again(path, text, dataset)
+
+
+def add_queries(path: Path, queries: Sequence[Query]) -> None:
+    """Append queries without judgments; everything else stays as it is written."""
+    text, dataset = _as_written(path)
+    dataset["queries"] += [_query_object(query, []) for query in queries]
+    _write_again(path, text, dataset)
+
+
+def _as_written(path: Path) -> tuple[str, Any]:
+    text = decode(read_bytes(path), path)
+    return text, json.loads(text)
+
+
+def _write_again(path: Path, text: str, dataset: object) -> None:
+    """With the indentation and the escapes that the file had."""
     indent = re.search(r"\n([ \t]+)", text)
     written = json.dumps(dataset, indent=indent[1] if indent else None, ensure_ascii="\\u" in text)
     write_atomic(path, written + text[len(text.rstrip()) :])
 
 
+def _query_object(query: Query, judgments: list[JsonObject]) -> JsonObject:
+    return {
+        "id": query.id,
+        "text": query.text,
+        "type": query.type,
+        "topic": query.topic,
+        "issue": query.issue,
+        "notes": query.notes,
+        **query.extra,
+        "relevance_judgments": judgments,
+    }
+
+
+def _written_top(gold: GoldSet) -> int:
+    """A format that does not say its scale may still be one of 0 to 2."""
+    return gold.max_grade if gold.top_grade else max(gold.max_grade, TOP_SCORE)
+
+
 def write_gold(gold: GoldSet, path: Path) -> list[Path]:
     graded: dict[str, list[JsonObject]] = {query.id: [] for query in gold.queries}
     for judgment in gold.iter_judgments():
-        if judgment.grade > MAX_SCORE or judgment.grade < 0:
+        if not 0 <= judgment.grade <= HIGHEST:
             raise InputError(
-                f"grade {judgment.grade} on query {judgment.query_id!r} does not fit the scale "
-                "0 to 2 of "
-                "dataset.json",
+                f"grade {judgment.grade} on query {judgment.query_id!r} does not fit a scale from "
+                f"0 to at most {HIGHEST}, as dataset.json has",
                 hint="Write to trec, beir or csv instead.",
             )
         graded[judgment.query_id].append(_judgment_object(judgment))
@@ -233,20 +357,12 @@ def write_gold(gold: GoldSet, path: Path) -> list[Path]:
         for key, value in (("name", gold.name), ("rubric", gold.rubric), ("status", gold.status))
         if value and not (key == "name" and value == path.stem)
     }
+    if (top_score := _written_top(gold)) != TOP_SCORE:
+        dataset["top_score"] = top_score
+    if gold.targets is not None:
+        dataset["targets"] = msgspec.to_builtins(gold.targets)
     dataset |= dict(gold.extra)
     dataset["taxonomy"] = {key: _topic_object(topic) for key, topic in gold.taxonomy.items()}
-    dataset["queries"] = [
-        {
-            "id": query.id,
-            "text": query.text,
-            "type": query.type,
-            "topic": query.topic,
-            "issue": query.issue,
-            "notes": query.notes,
-            **query.extra,
-            "relevance_judgments": graded[query.id],
-        }
-        for query in gold.queries
-    ]
+    dataset["queries"] = [_query_object(query, graded[query.id]) for query in gold.queries]
     write_atomic(path, msgspec.json.format(msgspec.json.encode(dataset), indent=2) + b"\n")
     return [path]

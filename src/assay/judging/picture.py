@@ -4,11 +4,13 @@ spread over queries."""
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import msgspec
 
 from assay.core.fingerprints import gold_fingerprint
-from assay.core.types import GoldSet
+from assay.core.types import GoldSet, Vote
+from assay.judging.standing import versions_used
 
 
 class Spread(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,12 +23,14 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True):
 
 class GoldPicture(msgspec.Struct, frozen=True, kw_only=True):
     """`topics` are counts of queries by topic and type; `rationales` is the share of judgments that
-    have one."""
+    have one, `rubric_versions` how many votes, or judgments where nobody voted, were given under
+    each version of a rubric."""
 
     name: str
     queries: int
     judgments: int
     rubric: str
+    rubric_versions: dict[str, int]
     rationales: float
     types: dict[str, int]
     topics: dict[str, dict[str, int]]
@@ -35,7 +39,7 @@ class GoldPicture(msgspec.Struct, frozen=True, kw_only=True):
     fingerprint: str
 
 
-def picture_of(gold: GoldSet) -> GoldPicture:
+def picture_of(gold: GoldSet, votes: Sequence[Vote] = ()) -> GoldPicture:
     judged = Counter({query.id: 0 for query in gold.queries})
     grades: Counter[int] = Counter()
     with_rationale = 0
@@ -43,7 +47,7 @@ def picture_of(gold: GoldSet) -> GoldPicture:
         judged[judgment.query_id] += 1
         grades[judgment.grade] += 1
         with_rationale += bool(judgment.rationale.strip())
-    counts = sorted(judged.values())
+    counts = sorted(judged.values()) or [0]  # a set may have no queries yet
     topics: dict[str, Counter[str]] = {}
     for query in gold.queries:
         topics.setdefault(query.topic or query.category, Counter())[query.type] += 1
@@ -52,6 +56,7 @@ def picture_of(gold: GoldSet) -> GoldPicture:
         queries=len(gold.queries),
         judgments=gold.judgments.height,
         rubric=gold.rubric,
+        rubric_versions=versions_used(gold, votes),
         rationales=with_rationale / max(gold.judgments.height, 1),
         types=dict(Counter(query.type for query in gold.queries)),
         topics={topic: dict(types) for topic, types in topics.items()},

@@ -9,7 +9,8 @@ and `waiting` is the rest."""
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -17,9 +18,11 @@ import msgspec
 from assay.core.errors import InputError
 from assay.core.files import read_strict_json, write_atomic
 from assay.core.types import GoldSet, Vote, VoteKind
+from assay.judging.dealing import deal, doubles_wanted
 from assay.judging.votes import Pair, beside, by_pair, current
 
 FORMAT = 1
+PEOPLE: tuple[VoteKind, ...] = ("human",)
 
 
 class PooledPair(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -100,33 +103,79 @@ def write_pool(dataset: Path, pool: Pool) -> None:
 # ── what goes in ──────────────────────────────────────────────────────────────────────────────────
 
 
-def grown(pool: Pool, pairs: Iterable[PooledPair], *, order: Sequence[str] = ()) -> Pool:
-    """The pool with the pairs it did not have. Queries stand together in the order given, their
-    documents in one that the seed draws: neither tells who found them."""
+def grown(pool: Pool, pairs: Iterable[PooledPair]) -> Pool:
+    """The pool with the pairs it did not have. The documents of a query stand together; the order
+    of queries and of their documents is drawn by the seed and tells nothing. Each has a lot of its
+    own, so that what comes later does not move the others."""
     known = pool.keys
     new = {pair.key: pair for pair in pairs if pair.key not in known}
-    places = {query_id: place for place, query_id in enumerate(order)}
-    every = [*pool.pairs, *new.values()]
-    every.sort(key=lambda pair: (places.get(pair.query_id, len(places)), pair.query_id))
-    return msgspec.structs.replace(pool, pairs=tuple(_shuffled(every, pool.seed)))
+    every = sorted(
+        (*pool.pairs, *new.values()),
+        key=lambda pair: (
+            _lot(pool.seed, pair.query_id),
+            pair.query_id,
+            _lot(pool.seed, *pair.key),
+            pair.doc_id,
+        ),
+    )
+    return msgspec.structs.replace(pool, pairs=tuple(every))
 
 
-def _shuffled(pairs: Sequence[PooledPair], seed: int) -> list[PooledPair]:
-    """Every document at a place of its own lot, so that a later one does not move the others."""
-    queries = list(dict.fromkeys(pair.query_id for pair in pairs))
-    places = {query_id: place for place, query_id in enumerate(queries)}
-    lots = {
-        pair.key: random.Random(f"{seed}\n{pair.query_id}\n{pair.doc_id}").random()
-        for pair in pairs
-    }
-    return sorted(pairs, key=lambda pair: (places[pair.query_id], lots[pair.key], pair.doc_id))
+def _lot(seed: int, *names: str) -> float:
+    return random.Random("\n".join((str(seed), *names))).random()
+
+
+def with_judges(pool: Pool, keys: Collection[Pair], *, same_share: bool = True) -> Pool:
+    """Those of the pairs with these keys that are nobody's, dealt to the judges of the pool. With
+    `same_share` the pairs that two judge are made the stated share of all that were ever dealt,
+    without it of those dealt now."""
+    if not pool.judges:
+        return pool
+    new = [pair for pair in pool.pairs if pair.key in keys and not pair.judges]
+    before = [pair.judges for pair in pool.pairs if pair.judges] if same_share else []
+    doubles = doubles_wanted(
+        pool.overlap,
+        total=len(before) + len(new),
+        already=sum(len(judges) > 1 for judges in before),
+        new=len(new),
+    )
+    loads = Counter(judge for pair in pool.pairs for judge in pair.judges)
+    asked = deal(len(new), pool.judges, doubles=doubles, seed=pool.seed, loads=loads)
+    given = {pair.key: judges for pair, judges in zip(new, asked, strict=True)}
+    return _asked(pool, given)
+
+
+def with_second_judges(pool: Pool, votes: Iterable[Vote]) -> Pool:
+    """Where everybody who was asked is unsure, one more is asked: of those who have not been, the
+    one who has had least."""
+    loads = Counter(judge for pair in pool.pairs for judge in pair.judges)
+    said = by_pair(vote for vote in current(votes) if vote.kind == "human")
+    given: dict[Pair, tuple[str, ...]] = {}
+    for pair in pool.pairs:
+        here = said.get(pair.key, [])
+        voters = {vote.judge for vote in here}
+        others = [judge for judge in pool.judges if judge not in {*voters, *pair.judges}]
+        unsure = here and all(vote.grade is None for vote in here) and voters >= {*pair.judges}
+        if unsure and others:
+            judge = min(others, key=lambda name: loads[name])
+            loads[judge] += 1
+            given[pair.key] = (*pair.judges, judge)
+    return _asked(pool, given)
+
+
+def _asked(pool: Pool, given: Mapping[Pair, tuple[str, ...]]) -> Pool:
+    pairs = tuple(
+        msgspec.structs.replace(pair, judges=given.get(pair.key, pair.judges))
+        for pair in pool.pairs
+    )
+    return msgspec.structs.replace(pool, pairs=pairs)
 
 
 # ── what has been answered ────────────────────────────────────────────────────────────────────────
 
 
 def judged_pairs(
-    gold: GoldSet, votes: Iterable[Vote], counts: Collection[VoteKind] = ("human",)
+    gold: GoldSet, votes: Iterable[Vote], counts: Collection[VoteKind] = PEOPLE
 ) -> set[Pair]:
     """The pairs that have a label or a grade. A machine's vote takes nothing from people unless
     the policy counts it, and who was unsure has not judged."""
@@ -140,14 +189,12 @@ def judged_pairs(
 
 
 def waiting(
-    pool: Pool, gold: GoldSet, votes: Iterable[Vote], counts: Collection[VoteKind] = ("human",)
+    pool: Pool, gold: GoldSet, votes: Iterable[Vote], counts: Collection[VoteKind] = PEOPLE
 ) -> list[PooledPair]:
     """The pairs that still want a judge, with those of their judges who have not voted. A pair of
     nobody's waits until anybody has judged it; one that two were asked for waits for both."""
     judged = judged_pairs(gold, (), counts)
-    said: Mapping[Pair, list[Vote]] = by_pair(
-        vote for vote in current(votes) if vote.kind in counts
-    )
+    said = by_pair(vote for vote in current(votes) if vote.kind in counts)
     open_pairs = []
     for pair in pool.pairs:
         votes_here = said.get(pair.key, [])

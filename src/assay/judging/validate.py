@@ -1,41 +1,69 @@
 """Checks on a gold set: errors make it unusable, flags ask a person to look.
 
-Reading already refuses what is malformed. Here: references, uniqueness of texts, the calibration
-checklist of the rubric, and how the set is spread over topics, types and grades."""
+Reading already refuses what is malformed. Here: references, texts that say the same, what nobody
+judged, the calibration checklist of the rubric, the targets that the set states itself, and whether
+what was judged still stands. What a set does not state, such as targets, it is not held to."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from assay.core.types import Finding, GoldSet, Judgment, Query
+from assay.core.types import Expected, Finding, GoldSet, Judgment, Query, Targets, Vote
 from assay.judging.rubrics import Rubric, span
+from assay.judging.similar import near_duplicates
+from assay.judging.standing import older_rubrics, stale_votes, votes_off_scale
 
-INFLATED_SHARE = 0.75  # more than this share of grade-2 judgments on a query asks for a second look
+INFLATED_SHARE = 0.75  # more than this share of the highest judgments asks for a second look
 MIN_RATIONALE_WORDS = 3
+MIN_OF_A_TYPE = 1.0  # how far from an even share the queries of a type may be, at the least
+_NUMBER = re.compile(r"\d+(?:\.\d+)*")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Known:
+    """What a corpus tells: its ids, the numbers of the sections and rules that it cites (None where
+    it cannot say), the documents that only ask, and the fingerprints of those voted on."""
+
+    ids: Collection[str]
+    statutes: frozenset[str] | None = None
+    requests: frozenset[str] = frozenset()
+    fingerprints: Mapping[str, str] = field(default_factory=dict)
 
 
 def validate(
-    gold: GoldSet, rubric: Rubric, corpus_ids: Collection[str] | None = None
+    gold: GoldSet, rubric: Rubric, known: Known | None = None, votes: Sequence[Vote] = ()
 ) -> list[Finding]:
     """Every finding, errors first, in the order of the file."""
     judged: dict[str, list[Judgment]] = defaultdict(list)
     for judgment in gold.iter_judgments():
         judged[judgment.query_id].append(judgment)
     findings = [
-        *_references(gold, judged, corpus_ids),
         *_scale(judged, rubric),
+        *votes_off_scale(rubric, votes),
         *_texts(gold),
         *_taxonomy(gold),
+        *_unjudged(gold, judged),
     ]
+    if known is not None:
+        findings += _references(gold, judged, known)
+        findings += _requests(judged, rubric, known)
+        findings += stale_votes(votes, known.fingerprints)
     graded = gold.judgments.height > 0 and gold.max_grade >= rubric.highly_relevant_from
     if graded:
         for query in gold.queries:
-            findings += _checklist(query, judged[query.id], rubric)
-        findings += _distribution(gold, rubric)
+            findings += _checklist(query, judged[query.id], rubric, gold.targets)
+    if gold.targets is not None:
+        findings += _distribution(gold, gold.targets)
     if graded and not gold.rubric:
         message = f"the set does not name its rubric; assuming {rubric.id}"
         findings.append(_flag("no-rubric", gold.name, message))
+    if gold.rubric and gold.top_grade and gold.top_grade != rubric.top:
+        message = f"top_score is {gold.top_grade}, the highest grade of {rubric.id} {rubric.top}"
+        findings.append(_flag("top-score", gold.name, message))
+    findings += older_rubrics(gold, rubric, votes)
     return sorted(findings, key=lambda finding: finding.level != "error")
 
 
@@ -47,31 +75,59 @@ def _flag(code: str, where: str, message: str) -> Finding:
     return Finding(level="flag", code=code, where=where, message=message)
 
 
-def _references(
-    gold: GoldSet, judged: dict[str, list[Judgment]], corpus_ids: Collection[str] | None
-) -> Iterator[Finding]:
-    if corpus_ids is None:
+def _unjudged(gold: GoldSet, judged: Mapping[str, list[Judgment]]) -> Iterator[Finding]:
+    """Queries that say neither what is relevant nor what must be found."""
+    bare = [query for query in gold.queries if not judged.get(query.id) and not query.checks]
+    if bare and len(bare) == len(gold.queries):
+        message = f"none of {len(bare)} queries has a judgment: assay gold pool says what to judge"
+        yield _flag("nothing-judged", gold.name, message)
         return
-    known = set(corpus_ids)
+    for query in bare:
+        yield _flag("not-judged", query.id, "the query has no judgments: no figure counts it")
+
+
+def _references(
+    gold: GoldSet, judged: Mapping[str, list[Judgment]], known: Known
+) -> Iterator[Finding]:
+    ids = set(known.ids)
     for query_id, judgments in judged.items():
         for judgment in judgments:
-            if judgment.doc_id not in known:
+            if judgment.doc_id not in ids:
                 message = f"judged document {judgment.doc_id!r} is not in the corpus"
                 yield _error("unknown-document", query_id, message)
     for topic_id, topic in gold.taxonomy.items():
         for issue in topic.issues:
+            where = f"taxonomy.{topic_id}.{issue.id}"
             for doc_id in issue.example_opinion_ids:
-                if doc_id and doc_id not in known:
-                    where = f"taxonomy.{topic_id}.{issue.id}"
+                if doc_id and doc_id not in ids:
                     message = f"example opinion {doc_id!r} is not in the corpus"
                     yield _error("unknown-example", where, message)
+            for statute in filter(str.strip, issue.key_statutes):
+                number = _NUMBER.search(statute)
+                if known.statutes is not None and not (number and number[0] in known.statutes):
+                    message = f"key statute {statute!r} is cited nowhere in the corpus"
+                    yield _flag("unknown-statute", where, message)
 
 
-def _scale(judged: dict[str, list[Judgment]], rubric: Rubric) -> Iterator[Finding]:
-    allowed = {grade.value for grade in rubric.grades}
+def _requests(
+    judged: Mapping[str, list[Judgment]], rubric: Rubric, known: Known
+) -> Iterator[Finding]:
+    """A letter that asks holds no answer, and cannot be one."""
+    for query_id, judgments in judged.items():
+        asking = [
+            judgment.doc_id
+            for judgment in judgments
+            if judgment.grade >= rubric.highly_relevant_from and judgment.doc_id in known.requests
+        ]
+        if asking:
+            message = f"{len(asking)} that only ask are graded as answers: {_some(asking)}"
+            yield _flag("request-as-answer", query_id, message)
+
+
+def _scale(judged: Mapping[str, list[Judgment]], rubric: Rubric) -> Iterator[Finding]:
     for query_id, judgments in judged.items():
         for judgment in judgments:
-            if judgment.grade not in allowed:
+            if judgment.grade not in rubric.values:
                 grade = f"grade {judgment.grade} of {judgment.doc_id!r}"
                 message = f"{grade} is not on the scale of {rubric.id}"
                 yield _error("off-scale", query_id, message)
@@ -87,6 +143,9 @@ def _texts(gold: GoldSet) -> Iterator[Finding]:
             # a variant of the other may differ in case alone
             yield _error("repeated-text", query.id, f"the same text as query {seen[text]!r}")
         seen.setdefault(text, query.id)
+    for twins in near_duplicates(gold.queries):
+        message = f"nearly the text of query {twins.like.id!r} ({twins.share:.0%} shared)"
+        yield _flag("similar-text", twins.query.id, message)
 
 
 def _taxonomy(gold: GoldSet) -> Iterator[Finding]:
@@ -99,6 +158,11 @@ def _taxonomy(gold: GoldSet) -> Iterator[Finding]:
         if count > 1:
             message = f"the issue id stands {count} times in the taxonomy"
             yield _flag("repeated-issue", f"taxonomy.{issue_id}", message)
+    for topic_id, topic in gold.taxonomy.items():
+        for issue in topic.issues:
+            if not issue.key_statutes or not all(map(str.strip, issue.key_statutes)):
+                what = "a key statute is empty" if issue.key_statutes else "there is no key statute"
+                yield _flag("no-statute", f"taxonomy.{topic_id}.{issue.id}", what)
     for query in gold.queries:
         if not query.topic:
             yield _flag("no-topic", query.id, "the query has no topic")
@@ -112,48 +176,60 @@ def _taxonomy(gold: GoldSet) -> Iterator[Finding]:
             yield _flag("issue-topic", query.id, message)
 
 
-def _checklist(query: Query, judgments: list[Judgment], rubric: Rubric) -> Iterator[Finding]:
-    """The rubric's calibration checklist for one query."""
-    yield from _counts(query.id, judgments, rubric)
-    yield from _rationales(query.id, judgments)
+def _checklist(
+    query: Query, judgments: list[Judgment], rubric: Rubric, targets: Targets | None
+) -> Iterator[Finding]:
+    """The rubric's calibration checklist for one query, with the spread that the set expects."""
+    if not judgments:
+        return
+    stated = (targets.expected_per_query if targets else None) or Expected()
+    yield from _highly_relevant(query.id, judgments, rubric, stated)
+    yield from _counts(query.id, judgments, rubric, stated)
+    if rubric.rationale != "optional":
+        yield from _rationales(query.id, judgments)
 
 
-def _counts(query_id: str, judgments: list[Judgment], rubric: Rubric) -> Iterator[Finding]:
-    """Numbers of judgments that are not as expected."""
-    rules = rubric.checklist
-    expected = rubric.expected_per_query
-    total = len(judgments)
+def _highly_relevant(
+    query_id: str, judgments: list[Judgment], rubric: Rubric, stated: Expected
+) -> Iterator[Finding]:
     high = sum(judgment.grade >= rubric.highly_relevant_from for judgment in judgments)
-    relevant = sum(judgment.grade >= rubric.relevant_from for judgment in judgments)
-    middle = relevant - high
-    if total < rules.min_judged:
-        wanted = f"at least {rules.min_judged} wanted"
-        yield _flag(
-            "too-narrow", query_id, f"{total} judged, {wanted}: the query may be too narrow"
-        )
-    if high < rules.min_highly_relevant:
-        wanted = f"at least {rules.min_highly_relevant} wanted"
-        yield _flag(
-            "few-highly-relevant",
-            query_id,
-            f"{high} with grade 2, {wanted}: is the issue in the corpus?",
-        )
-    if high > expected.highly_relevant[1]:
-        usual = f"{span(expected.highly_relevant)} expected"
-        yield _flag(
-            "too-broad", query_id, f"{high} with grade 2, {usual}: the query may be too broad"
-        )
-    if total >= rules.min_judged and high / total > INFLATED_SHARE:
-        yield _flag(
-            "inflated", query_id, f"{high} of {total} judgments are grade 2: check for inflation"
-        )
-    is_usual = expected.relevant[0] <= middle <= expected.relevant[1]
-    if high >= rules.min_highly_relevant and not is_usual:
-        yield _flag(
-            "grade-1-spread", query_id, f"{middle} with grade 1, {span(expected.relevant)} expected"
-        )
-    if total > expected.judged[1]:
-        yield _flag("many-judged", query_id, f"{total} judged, {span(expected.judged)} expected")
+    usual = stated.highly_relevant or rubric.expected_per_query.highly_relevant
+    least = stated.highly_relevant[0] if stated.highly_relevant else None
+    least = rubric.checklist.min_highly_relevant if least is None else least
+    found = f"{high} with {_named(rubric.highly_relevant_from, rubric.top)}"
+    if high < least:
+        message = f"{found}, at least {least} wanted: is the issue in the corpus?"
+        yield _flag("few-highly-relevant", query_id, message)
+    if usual and high > usual[1]:
+        message = f"{found}, {span(usual)} expected: the query may be too broad"
+        yield _flag("too-broad", query_id, message)
+    enough = len(judgments) >= max(rubric.checklist.min_judged, 1)
+    if enough and not stated.highly_relevant and high / len(judgments) > INFLATED_SHARE:
+        message = f"{found} of {len(judgments)}: check for inflation"
+        yield _flag("inflated", query_id, message)
+
+
+def _counts(
+    query_id: str, judgments: list[Judgment], rubric: Rubric, stated: Expected
+) -> Iterator[Finding]:
+    total = len(judgments)
+    least = stated.judged[0] if stated.judged else rubric.checklist.min_judged
+    if total < least:
+        message = f"{total} judged, at least {least} wanted: the query may be too narrow"
+        yield _flag("too-narrow", query_id, message)
+    most = stated.judged or rubric.expected_per_query.judged
+    if most and total > most[1]:
+        yield _flag("many-judged", query_id, f"{total} judged, {span(most)} expected")
+    lower = range(rubric.relevant_from, rubric.highly_relevant_from)
+    usual = stated.relevant or rubric.expected_per_query.relevant
+    middle = sum(judgment.grade in lower for judgment in judgments)
+    if usual and lower and not usual[0] <= middle <= usual[1]:
+        message = f"{middle} with {_named(lower[0], lower[-1])}, {span(usual)} expected"
+        yield _flag("grade-1-spread", query_id, message)
+
+
+def _named(lowest: int, highest: int) -> str:
+    return f"grade {lowest}" if lowest == highest else f"grades {lowest} to {highest}"
 
 
 def _rationales(query_id: str, judgments: list[Judgment]) -> Iterator[Finding]:
@@ -176,22 +252,20 @@ def _rationales(query_id: str, judgments: list[Judgment]) -> Iterator[Finding]:
             )
 
 
-def _distribution(gold: GoldSet, rubric: Rubric) -> Iterator[Finding]:
-    targets = rubric.targets
-    if targets is None:
-        return
-    total = len(gold.queries)
-    if not targets.queries[0] <= total <= targets.queries[1]:
-        yield _flag("set-size", gold.name, f"{total} queries, {span(targets.queries)} wanted")
+def _distribution(gold: GoldSet, targets: Targets) -> Iterator[Finding]:
+    total, wanted = len(gold.queries), targets.queries
+    if wanted and not wanted[0] <= total <= wanted[1]:
+        yield _flag("set-size", gold.name, f"{total} queries, {span(wanted)} wanted")
     by_topic = Counter(query.topic for query in gold.queries)
     for topic, bounds in targets.topics.items():
-        if topic in gold.taxonomy and not bounds[0] <= by_topic[topic] <= bounds[1]:
+        if not bounds[0] <= by_topic[topic] <= bounds[1]:
             yield _flag("topic-spread", topic, f"{by_topic[topic]} queries, {span(bounds)} wanted")
-    for topic, count in by_topic.items():
+    for topic, count in by_topic.items() if targets.types else ():
         types = Counter(query.type for query in gold.queries if query.topic == topic)
         even = count / len(targets.types)
         for name in targets.types:
-            if count >= len(targets.types) and abs(types[name] - even) > max(1.0, even * 0.5):
+            far = abs(types[name] - even) > max(MIN_OF_A_TYPE, even * 0.5)
+            if count >= len(targets.types) and far:
                 message = f"{types[name]} of {count} queries are {name}, about {even:.0f} wanted"
                 yield _flag("type-spread", topic or gold.name, message)
 

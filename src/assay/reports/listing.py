@@ -192,7 +192,17 @@ def stats_table(picture: GoldPicture) -> RenderableType:
         Text(),
         grades,
         Text(f"judged per query: {spread}", style="dim"),
+        *_rubric_versions(picture),
     )
+
+
+def _rubric_versions(picture: GoldPicture) -> list[Text]:
+    """Nothing where no judge said which rubric was used."""
+    used = picture.rubric_versions
+    if not any(used):
+        return []
+    listed = ", ".join(f"{name or 'not said'} ({count:,})" for name, count in used.items())
+    return [Text(f"judged under: {listed}", style="dim")]
 
 
 def _topics_by_type(picture: GoldPicture) -> RenderableType:

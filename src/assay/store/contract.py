@@ -95,6 +95,9 @@ class Store(Protocol):
     ) -> dict[tuple[str, str, str], int]:
         """How often each document was shown for a spelling: (query, corpus, doc_id) -> searches."""
 
+    def query_counts(self) -> dict[tuple[str, str], int]:
+        """How often each spelling was searched for: (query, corpus) -> searches."""
+
     def purge(self, before: datetime, *, keep_cited: bool = False) -> Purged:
         """Forget searches made before a moment, with their results and feedback."""
 

@@ -354,3 +354,9 @@ def showings(
             (query, corpus, doc_id): n for query, corpus, doc_id, n in connection.execute(count)
         }
     return counts
+
+
+def query_counts(connection: Connection) -> dict[tuple[str, str], int]:
+    keys = (search_logs.c.query, search_logs.c.corpus)
+    counted = select(*keys, func.count()).group_by(*keys)
+    return {(query, corpus): n for query, corpus, n in connection.execute(counted)}

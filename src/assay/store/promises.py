@@ -234,6 +234,7 @@ def support_counts_by_spelling_document_and_rank(store: Store) -> None:
     _same({row.kind for row in store.support()}, {"citation"})
     _same([row.searches for row in store.support(since=NOW - DAY, corpora=["c"])], [3])
     _same(store.showings(["Q"])["Q", "c", "b"], 3)
+    _same(store.query_counts(), {("Q", "c"): 4, ("Q", ""): 1})
 
 
 # ── forgetting ────────────────────────────────────────────────────────────────────────────────────

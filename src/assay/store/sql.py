@@ -84,6 +84,9 @@ class SqlStore:
     ) -> dict[tuple[str, str, str], int]:
         return read(self._engine, lambda connection: log_rows.showings(connection, queries, since))
 
+    def query_counts(self) -> dict[tuple[str, str], int]:
+        return read(self._engine, log_rows.query_counts)
+
     def purge(self, before: datetime, *, keep_cited: bool = False) -> Purged:
         return write(
             self._engine, lambda connection: log_rows.purge(connection, before, keep_cited)

@@ -15,13 +15,17 @@ from assay.core.errors import AssayError, InputError, UsageError
 from assay.core.files import move_into_place, scratch_beside
 from assay.core.types import (
     JUDGMENT_TEXT_COLUMNS,
+    Document,
     Finding,
     GoldSet,
+    JsonObject,
     Query,
+    Vote,
     judgments_to_frame,
     standing,
 )
-from assay.corpus.named import documents
+from assay.corpus.letters import only_asks
+from assay.corpus.named import cited_numbers, documents
 from assay.evaluation.expectations import check_expectations
 from assay.formats import gold_jsonl
 from assay.formats.exchange import same_text
@@ -29,7 +33,8 @@ from assay.formats.gold_jsonl import Approval
 from assay.judging import rubrics
 from assay.judging.perturb import perturb
 from assay.judging.picture import GoldPicture, picture_of
-from assay.judging.validate import validate
+from assay.judging.validate import Known, validate
+from assay.judging.votes import document_fingerprint, read_votes, votes_path
 from assay.law.matching import known_document
 from assay.review import rulings
 from assay.review.bootstrap import Bootstrapped, Options, bootstrap
@@ -55,9 +60,13 @@ __all__ = [
     "promote_rows",
     "reject_rows",
     "reopen_row",
+    "rubric_list",
+    "rubric_object",
     "rubric_page",
     "validate_gold",
 ]
+
+SET_KEYS = ("taxonomy", "version", "created_at", "description", "rubric", "status", "targets")
 
 # ── looking ───────────────────────────────────────────────────────────────────────────────────────
 
@@ -65,17 +74,35 @@ __all__ = [
 def validate_gold(dataset: Path, *, corpus: Path | None = None) -> tuple[GoldSet, list[Finding]]:
     """The set, and what is wrong with it; errors first."""
     gold = formats.read_gold(dataset)
-    rules = rubrics.load(gold.rubric or rubrics.DEFAULT)
-    known = documents(corpus) if corpus else []
-    findings = validate(gold, rules, {document.id for document in known} if corpus else None)
+    rules = rubrics.find(gold.rubric or rubrics.DEFAULT, beside=dataset)
+    votes = read_votes(votes_path(dataset))
+    known = documents(corpus) if corpus else None
+    told = None if corpus is None or known is None else _told(corpus, known, votes)
+    findings = validate(gold, rules, told, votes)
     if any(query.checks for query in gold.queries):
-        places = [known_document(document) for document in known] if corpus else None
+        places = None if known is None else [known_document(document) for document in known]
         findings += check_expectations(gold, places, file=str(dataset))
+    omissions = getattr(formats.gold_format(formats.detect_gold(dataset)), "omissions", None)
+    findings += omissions(dataset) if omissions else ()
     return gold, sorted(findings, key=lambda finding: finding.level != "error")
 
 
+def _told(corpus: Path, known: Sequence[Document], votes: Sequence[Vote]) -> Known:
+    voted = {vote.doc_id for vote in votes if vote.document}
+    return Known(
+        ids={document.id for document in known},
+        statutes=cited_numbers(corpus, known),
+        requests=frozenset(document.id for document in known if only_asks(document)),
+        fingerprints={
+            document.id: document_fingerprint(document)
+            for document in known
+            if document.id in voted
+        },
+    )
+
+
 def gold_stats(dataset: Path) -> GoldPicture:
-    return picture_of(formats.read_gold(dataset))
+    return picture_of(formats.read_gold(dataset), read_votes(votes_path(dataset)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,8 +161,21 @@ def approval(gold: Path) -> Approval:
     return gold_jsonl.approval(gold_jsonl.rows(gold_jsonl.read_lines(gold)))
 
 
-def rubric_page(name: str) -> str:
-    return rubrics.as_markdown(rubrics.load(name))
+def rubric_page(name: str = "") -> str:
+    """A rubric by name or file, for who judges."""
+    rubric = rubrics.find(name or rubrics.DEFAULT)
+    return rubrics.as_markdown(rubric) + f"\nVersion: `{rubrics.version(rubric)}`.\n"
+
+
+def rubric_object(name: str = "") -> JsonObject:
+    """The same for programs, with its version."""
+    rubric = rubrics.find(name or rubrics.DEFAULT)
+    content: JsonObject = msgspec.to_builtins(rubric)
+    return {"version": rubrics.version(rubric)} | content
+
+
+def rubric_list(beside: Path | None = None) -> list[rubrics.Found]:
+    return rubrics.available(beside=beside)
 
 
 # ── from logs, and the chair's word ───────────────────────────────────────────────────────────────
@@ -213,7 +253,7 @@ def convert_gold(
     if target_format is not None:
         formats.gold_format(target_format)  # an unknown name is refused before the work begins
     name = target_format or formats.format_of_name(target)
-    if target_format is None and name == "json" and not gold.judgments.height:
+    if target_format is None and name == "json" and _is_golden(gold):
         name = "golden"  # expectations without grades: the other JSON
     # written aside and read back first: what the format refuses must not replace a good file
     with scratch_beside(target) as scratch:
@@ -228,6 +268,11 @@ def convert_gold(
         return [
             move_into_place(path, target.parent / path.relative_to(scratch)) for path in written
         ], lost
+
+
+def _is_golden(gold: GoldSet) -> bool:
+    """Expectations and no grades; a set without either is one that nobody has judged yet."""
+    return not gold.judgments.height and any(query.checks for query in gold.queries)
 
 
 def _readable(source: Path, format: str | None = None) -> GoldSet:
@@ -264,7 +309,7 @@ def _lost(before: GoldSet, after: GoldSet) -> Iterable[str]:
         )
         if changed:
             yield f"{field} of {changed} judgments"
-    for field in ("taxonomy", "version", "created_at", "description", "rubric", "status", "extra"):
+    for field in (*SET_KEYS, "extra"):
         if getattr(before, field) and getattr(after, field) != getattr(before, field):
             yield field
 
@@ -304,5 +349,5 @@ def perturb_gold(
     if not variants:
         hint = "Its language may not have them, or was guessed wrong: see --language and --kind."
         raise UsageError("no question can be varied so", where=str(source), hint=hint)
-    formats.write_gold(varied, output, "json" if varied.judgments.height else "golden")
+    formats.write_gold(varied, output, "golden" if _is_golden(varied) else "json")
     return len(varied.queries) - variants, variants

@@ -19,12 +19,10 @@ from assay.judging.rubrics.page import as_markdown
 from assay.judging.rubrics.scale import (
     Checklist,
     EdgeCase,
-    Expected,
     Grade,
-    Range,
     Rubric,
-    Targets,
     checked,
+    require_grades,
     span,
 )
 
@@ -32,18 +30,16 @@ __all__ = [
     "DEFAULT",
     "Checklist",
     "EdgeCase",
-    "Expected",
     "Found",
     "Grade",
-    "Range",
     "Rubric",
-    "Targets",
     "as_markdown",
     "available",
     "find",
     "load",
     "names",
     "read",
+    "require_grades",
     "span",
     "version",
 ]
@@ -96,15 +92,15 @@ def find(name: str, *, beside: Path | None = None) -> Rubric:
 
 def available(*, beside: Path | None = None) -> list[Found]:
     """Every rubric that `find` could give, in the order in which it looks."""
-    folders: list[tuple[Origin, Path, str]] = []
+    folders: list[tuple[Origin, Path]] = []
     if beside is not None:
         home = (beside.resolve() if beside.is_symlink() else beside).parent
-        folders += [("beside the set", home, "*"), ("beside the set", home / "rubrics", "*")]
-    folders.append(("project", _project() / "rubrics", "*"))
+        folders += [("beside the set", home), ("beside the set", home / "rubrics")]
+    folders.append(("project", _project() / "rubrics"))
     found = [
         Found(name=path.stem, origin=origin, path=str(path))
-        for origin, folder, pattern in folders
-        for path in sorted(folder.glob(pattern + ENDING))
+        for origin, folder in folders
+        for path in sorted(folder.glob(f"*{ENDING}"))
         if path.name != PROJECT_FILE
     ]
     return found + [
@@ -120,7 +116,11 @@ def read(path: Path) -> Rubric:
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"not valid TOML: {error}", where=str(path)) from error
     except msgspec.ValidationError as error:
-        raise complaint(error, path, "", hint="docs/rubric.md shows a rubric.") from error
+        said = complaint(
+            error, path, "", hint="`assay gold rubric --list` names some to copy from."
+        )
+        where = said.where.replace(": .", ": ").removesuffix(": ")
+        raise InputError(said.message, where=where, hint=said.hint) from error
     return checked(rubric, path)
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from assay.core.errors import InputError
+from assay.core.types import Expected, Range, Targets
 
-Range = tuple[int, int]
 MIN_GRADES, MAX_GRADES = 2, 10
+HIGHEST = 100  # the gain of a grade may be 2 to its power
 
 
 class _Strict(
@@ -45,40 +47,23 @@ class Checklist(_Strict, frozen=True, kw_only=True):
     items: tuple[str, ...] = ()
 
 
-class Expected(_Strict, frozen=True, kw_only=True):
-    """How many judgments of each kind a sound query has."""
-
-    highly_relevant: Range | None = None
-    relevant: Range | None = None
-    judged: Range | None = None
-
-
-class Targets(_Strict, frozen=True, kw_only=True):
-    """How a whole set should be spread over topics and query types. Stands in the set; older
-    rubrics have it, where it is read and not used."""
-
-    queries: Range | None = None
-    types: tuple[str, ...] = ()
-    topics: dict[str, Range] = {}
-    expected_per_query: Expected | None = None
-
-
 class Rubric(_Strict, frozen=True, kw_only=True):
     """`relevant_from` and `highly_relevant_from` are grades: those that count as relevant, and as
-    an answer. `unit` is what is judged, in a word; `rationale` whether every vote needs one."""
+    an answer. `unit` is what is judged, in a word. `rationale` says whether votes need one:
+    without a required one a vote is refused, without a wanted one it is flagged."""
 
     id: str
     title: str
     grades: tuple[Grade, ...]
     principle: str = ""
     unit: str = "document"
-    rationale: Literal["required", "optional"] = "optional"
+    rationale: Literal["required", "wanted", "optional"] = "wanted"
     relevant_from: int = 0
     highly_relevant_from: int = 0
     edge_cases: tuple[EdgeCase, ...] = ()
     checklist: Checklist = Checklist()
     expected_per_query: Expected = Expected()
-    targets: Targets | None = None
+    targets: Targets | None = None  # of older rubrics: read, and not used; they stand in the set
 
     @property
     def values(self) -> tuple[int, ...]:
@@ -108,10 +93,22 @@ def checked(rubric: Rubric, path: Path) -> Rubric:
     if high < relevant:
         message = f"{high} is below relevant_from, which is {relevant}"
         raise _wrong(path, "highly_relevant_from", message, "Highly relevant is relevant too.")
-    _check_ranges(rubric.expected_per_query, path)
     return msgspec.structs.replace(
         rubric, grades=grades, relevant_from=relevant, highly_relevant_from=high
     )
+
+
+def require_grades(rubric: Rubric, used: Iterable[int], where: str) -> None:
+    """Refuse a rubric that has no place for a grade that is in use."""
+    lost = sorted(set(used) - set(rubric.values))
+    if lost:
+        names = ", ".join(map(str, lost))
+        scale = ", ".join(map(str, reversed(rubric.values)))
+        raise InputError(
+            f"grade {names} is in use, and the rubric {rubric.id} has no such grade",
+            where=where,
+            hint=f"Its scale is {scale}. Give the grade back to it, or judge those pairs again.",
+        )
 
 
 def _check_grades(rubric: Rubric, path: Path) -> None:
@@ -122,10 +119,10 @@ def _check_grades(rubric: Rubric, path: Path) -> None:
     seen: set[int] = set()
     for place, grade in enumerate(rubric.grades):
         at = f"grades[{place}]"
-        if grade.value < 0 or grade.value in seen:
-            what = "is below 0" if grade.value < 0 else "comes twice"
-            message = f"the grade {grade.value} {what}"
-            raise _wrong(path, f"{at}.value", message, "Grades are different whole numbers from 0.")
+        if not 0 <= grade.value <= HIGHEST or grade.value in seen:
+            what = "comes twice" if grade.value in seen else "cannot be"
+            hint = f"Grades are different whole numbers from 0 to {HIGHEST}."
+            raise _wrong(path, f"{at}.value", f"the grade {grade.value} {what}", hint)
         seen.add(grade.value)
         for key in ("label", "definition"):
             if not getattr(grade, key).strip():
@@ -134,14 +131,6 @@ def _check_grades(rubric: Rubric, path: Path) -> None:
     if 0 not in seen:
         hint = "Measures take a document that nobody judged as 0."
         raise _wrong(path, "grades", f"the lowest grade is {min(seen)}, expected 0", hint)
-
-
-def _check_ranges(expected: Expected, path: Path) -> None:
-    for key in expected.__struct_fields__:
-        bounds = getattr(expected, key)
-        if bounds is not None and not 0 <= bounds[0] <= bounds[1]:
-            message = f"{list(bounds)} is not a range"
-            raise _wrong(path, f"expected_per_query.{key}", message, "Write [least, most].")
 
 
 def _wrong(path: Path, key: str, message: str, hint: str) -> InputError:

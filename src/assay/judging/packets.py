@@ -1,0 +1,212 @@
+"""Packets: what a judge outside needs, in one file. The rubric, the queries, and of every document
+the question, the conclusion, the best passages and the whole text; room for grade and rationale.
+
+A packet is blind. It has no engine, rank or score, nobody's vote, and not the notes of a query,
+which say what it tests. It is the same bytes for the same pairs, so that the page of an HTML packet
+made anew finds the votes that it kept."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from assay.core.errors import InputError
+from assay.core.types import Document, GoldSet, Query, Vote, VoteKind
+from assay.formats.spreadsheet import guarded
+from assay.judging import rubrics
+from assay.judging.passages import passages
+from assay.judging.pool import Pool, PooledPair, judged_pairs, waiting
+from assay.judging.rubrics import Rubric
+from assay.judging.votes import document_fingerprint
+
+FORMAT = 1
+# A named part of a document, and its machine-made stand-in where a source has one.
+PARTS = {"question": "question_synthetic", "conclusion": "conclusion_synthetic"}
+SUMMARY = "[Summary, not the document's own words] "
+
+MAX_CELL = 30_000  # characters; a cell of a spreadsheet holds 32,767
+BETWEEN = "\n\n[…]\n\n"
+CSV_COLUMNS = (
+    "query_id",
+    "query",
+    "type",
+    "doc_id",
+    "title",
+    "question",
+    "conclusion",
+    "passages",
+    "text",
+    "grade",
+    "rationale",
+    "unsure",
+    "seconds",
+    "judge",
+    "document",
+    "rubric",
+    "guide",
+)
+_CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+
+
+class PacketRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One pair, with room for the judge: a grade or `unsure`, a rationale, the time taken."""
+
+    query_id: str
+    query: str
+    type: str
+    doc_id: str
+    title: str
+    question: str
+    conclusion: str
+    passages: tuple[str, ...]
+    text: str
+    document: str  # the fingerprint of what the judge reads
+    grade: int | None = None
+    rationale: str = ""
+    seconds: float | None = None
+    unsure: bool = False
+
+
+class Packet(msgspec.Struct, frozen=True, kw_only=True):
+    """Rows of one query stand together. `marked` has for each row the forms of the query's words
+    that its document has."""
+
+    set: str
+    judge: str
+    rubric: Rubric
+    rows: tuple[PacketRow, ...]
+    marked: tuple[tuple[str, ...], ...]
+
+    @property
+    def version(self) -> str:
+        return rubrics.version(self.rubric)
+
+    @property
+    def id(self) -> str:
+        pairs = [(row.query_id, row.doc_id, row.document) for row in self.rows]
+        content = msgspec.json.encode([self.set, self.judge, self.version, pairs])
+        return hashlib.sha256(content).hexdigest()[:16]
+
+
+# ── what goes in ──────────────────────────────────────────────────────────────────────────────────
+
+
+def left_to_judge(
+    pool: Pool, gold: GoldSet, votes: Sequence[Vote], counts: Iterable[VoteKind], judge: str = ""
+) -> list[PooledPair]:
+    """What of the pool this judge has still to vote on: what was dealt to them, or to nobody.
+    Without a judge, what nobody has judged. The queries stand together, in the pool's order."""
+    kinds = tuple(counts)
+    if judge:
+        if pool.judges and judge not in pool.judges:
+            raise InputError(
+                f"nothing is dealt to the judge {judge!r}",
+                hint=f"Dealt to: {', '.join(pool.judges)}. `assay gold pool --judges` deals anew.",
+            )
+        done = {(vote.query_id, vote.doc_id) for vote in votes if vote.judge == judge}
+        open_pairs = waiting(pool, gold, votes, kinds)
+        pairs = [pair for pair in open_pairs if not pair.judges or judge in pair.judges]
+    else:
+        done = judged_pairs(gold, votes, kinds)
+        pairs = list(pool.pairs)
+    by_query: dict[str, list[PooledPair]] = {}
+    for pair in pairs:
+        if pair.key not in done:
+            by_query.setdefault(pair.query_id, []).append(pair)
+    return [pair for together in by_query.values() for pair in together]
+
+
+def make_packet(
+    gold: GoldSet,
+    rubric: Rubric,
+    pairs: Sequence[PooledPair],
+    documents: Mapping[str, Document],
+    *,
+    judge: str = "",
+) -> Packet:
+    """Every pair must have its query in the set and its document among `documents`."""
+    queries = {query.id: query for query in gold.queries}
+    prints = {doc_id: document_fingerprint(document) for doc_id, document in documents.items()}
+    rows, marked = list[PacketRow](), list[tuple[str, ...]]()
+    for pair in pairs:
+        document = documents[pair.doc_id]
+        row, words = _row(queries[pair.query_id], document, prints[pair.doc_id])
+        rows.append(row)
+        marked.append(words)
+    return Packet(set=gold.name, judge=judge, rubric=rubric, rows=tuple(rows), marked=tuple(marked))
+
+
+def _row(query: Query, document: Document, fingerprint: str) -> tuple[PacketRow, tuple[str, ...]]:
+    parts = {name: _part(document, name) for name in PARTS}
+    found = passages(query.text, document, shown=tuple(filter(None, parts.values())))
+    row = PacketRow(
+        query_id=query.id,
+        query=query.text,
+        type=query.type,
+        doc_id=document.id,
+        title=document.title,
+        question=parts["question"],
+        conclusion=parts["conclusion"],
+        passages=found.texts,
+        text=document.text,
+        document=fingerprint,
+    )
+    return row, found.words
+
+
+def _part(document: Document, name: str) -> str:
+    own = document.fields.get(name, "").strip()
+    made = document.fields.get(PARTS[name], "").strip()
+    return own or (f"{SUMMARY}{made}" if made else "")
+
+
+# ── the files ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def as_jsonl(packet: Packet) -> bytes:
+    """A first line about the packet, with the rubric as data and as a page; then a line a pair."""
+    rubric = packet.rubric
+    header = {
+        "packet": FORMAT,
+        "id": packet.id,
+        "set": packet.set,
+        "judge": packet.judge,
+        "rubric": {
+            "id": rubric.id,
+            "version": packet.version,
+            "rationale": rubric.rationale,
+            "scale": {str(grade.value): grade.label for grade in rubric.grades},
+            "markdown": rubrics.as_markdown(rubric),
+        },
+        "pairs": len(packet.rows),
+    }
+    return b"".join(msgspec.json.encode(line) + b"\n" for line in (header, *packet.rows))
+
+
+def as_csv(packet: Packet) -> bytes:
+    """One row a pair, for a spreadsheet: with a byte order mark, without formulas, and with long
+    texts cut. The rubric is in the column `guide` of the first row."""
+    stream = io.StringIO(newline="")
+    writer = csv.DictWriter(stream, CSV_COLUMNS, lineterminator="\r\n")
+    writer.writeheader()
+    guide = rubrics.as_markdown(packet.rubric)
+    for place, row in enumerate(packet.rows):
+        values: dict[str, Any] = msgspec.structs.asdict(row)
+        values |= {"passages": BETWEEN.join(row.passages), "grade": "", "seconds": ""}
+        values |= {"unsure": "", "judge": packet.judge, "rubric": packet.version}
+        values["guide"] = "" if place else guide
+        writer.writerow({name: guarded(_cell(values[name])) for name in CSV_COLUMNS})
+    return stream.getvalue().encode("utf-8-sig")
+
+
+def _cell(text: str) -> str:
+    plain = _CONTROLS.sub(" ", text)
+    if len(plain) <= MAX_CELL:
+        return plain
+    return f"{plain[:MAX_CELL]}\n[Cut here: {len(plain):,} characters in all]"

@@ -1,0 +1,172 @@
+"""The passages of a document that say most about a query, for a judge who has not read it.
+
+A passage is a run of sentences of at most ninety words; the first has a word of the query. It is
+worth the different words of the query in it, a word that stands all over the document being worth
+little; a second passage is worth what the first does not have. No index
+and no engine is asked: what a judge sees must not depend on the systems that are judged."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cache, lru_cache
+
+import msgspec
+
+from assay.core.types import Document
+from assay.language.analysis import Analyzer, analyzer
+from assay.language.detect import detect
+from assay.language.terms import fold, same_word
+
+LONGEST = 90  # words of a passage
+MOST = 3  # passages
+MAX_TEXT = 200_000  # characters of a document that are looked through
+SAMPLE = 2_000  # characters that tell the language of a document that does not say
+AGAIN = 0.35  # what a word of the query is worth that another passage has
+OFTEN = 0.1  # what words that come again are worth: enough to settle a tie
+BARE = re.compile(r"\W+")
+
+# A word as the page marks it, with vowel points and inner quotes: תב"ע, official's. The page has
+# the same pattern.
+_LETTERS = r"(?:[^\W_]|[\u0300-\u036f\u0591-\u05c7])+"
+WORD = re.compile(rf"{_LETTERS}(?:[\"'״׳’]{_LETTERS})*")
+_END = re.compile(r"(?<=[.?!;:])\s+|\n\s*\n")
+
+
+class Passages(msgspec.Struct, frozen=True, kw_only=True):
+    """In the order of the document. `words` are the words of the query, in lower case and in the
+    forms that the document has them."""
+
+    texts: tuple[str, ...]
+    words: tuple[str, ...]
+
+
+class _Sentence(msgspec.Struct, frozen=True):
+    text: str
+    length: int  # in words
+    held: frozenset[str]  # of the query
+
+
+class _Run(msgspec.Struct, frozen=True):
+    start: int
+    end: int
+    held: frozenset[str]
+    hits: int
+
+
+def passages(query: str, document: Document, *, shown: Sequence[str] = ()) -> Passages:
+    """The best passages; none of them stands in `shown`, which the judge reads anyway. Without a
+    word of the query anywhere, and without anything shown, how the text begins."""
+    text = document.text[:MAX_TEXT]
+    asked = _asked(query, document.language or detect(f"{query} {text[:SAMPLE]}"))
+    known = " ".join(map(_bare, shown))
+    sentences = [_sentence(part, asked) for part in _sentences(text)]
+    unseen = [
+        msgspec.structs.replace(sentence, held=frozenset())
+        if sentence.held and _bare(sentence.text) in known
+        else sentence
+        for sentence in sentences
+    ]
+    texts = _best(unseen)
+    if not texts and not any(shown):
+        texts = _opening(sentences)
+    places = [document.title, *shown, text]
+    words = {word.lower() for place in places for word in WORD.findall(place)}
+    return Passages(texts=texts, words=tuple(sorted(word for word in words if asked.held(word))))
+
+
+# ── the words of the query ────────────────────────────────────────────────────────────────────────
+
+
+class _Asked:
+    """Which word of the query a document's word is a form of. Remembers what it was asked: the
+    documents of a query share most of their words."""
+
+    def __init__(self, query: str, language: str) -> None:
+        self.language = language
+        self._analyzer: Analyzer = analyzer(language)
+        self._lemmas = {self._analyzer.lemma(word) for word in self._analyzer.words(query)}
+        self._folded = {lemma: fold(lemma) for lemma in self._lemmas}
+        self.held = cache(self._held)
+
+    def _held(self, word: str) -> str:
+        """The lemma of the query, or nothing."""
+        for part in self._analyzer.words(word):
+            lemma = self._analyzer.lemma(part)
+            if lemma in self._lemmas:
+                return lemma
+            if self.language == "en":  # the stem is enough
+                continue
+            folded = fold(part)
+            for asked, form in self._folded.items():
+                if same_word(form, folded, self.language):
+                    return asked
+        return ""
+
+
+@lru_cache(maxsize=4)
+def _asked(query: str, language: str) -> _Asked:
+    return _Asked(query, language)
+
+
+# ── sentences and runs of them ────────────────────────────────────────────────────────────────────
+
+
+def _sentences(text: str) -> Iterable[str]:
+    """One line each; what is longer than a passage is cut."""
+    for part in _END.split(text):
+        words = part.split()
+        for start in range(0, len(words), LONGEST):
+            yield " ".join(words[start : start + LONGEST])
+
+
+def _sentence(text: str, asked: _Asked) -> _Sentence:
+    held = {asked.held(word.lower()) for word in WORD.findall(text)} - {""}
+    return _Sentence(text, len(text.split()), frozenset(held))
+
+
+def _best(sentences: Sequence[_Sentence]) -> tuple[str, ...]:
+    seen_in = Counter(word for sentence in sentences for word in sentence.held)
+    worth = {word: math.log1p(len(sentences) / count) for word, count in seen_in.items()}
+    runs = list(_runs(sentences))
+    taken: list[_Run] = []
+    known: set[str] = set()
+    while runs and len(taken) < MOST:
+        best = max(runs, key=lambda run: (_value(run, worth, known), -run.start))
+        taken.append(best)
+        known |= best.held
+        runs = [run for run in runs if run.end <= best.start or run.start >= best.end]
+    return tuple(
+        " ".join(sentence.text for sentence in sentences[run.start : run.end])
+        for run in sorted(taken, key=lambda run: run.start)
+    )
+
+
+def _runs(sentences: Sequence[_Sentence]) -> Iterable[_Run]:
+    """From every sentence with a word of the query, as far as a passage may go."""
+    for start, first in enumerate(sentences):
+        if not first.held:
+            continue
+        length, hits, held, end = 0, 0, frozenset[str](), start
+        while end < len(sentences) and length + sentences[end].length <= LONGEST:
+            length += sentences[end].length
+            hits += len(sentences[end].held)
+            held |= sentences[end].held
+            end += 1
+        yield _Run(start, end, held, hits)
+
+
+def _value(run: _Run, worth: Mapping[str, float], known: Collection[str]) -> float:
+    different = sum(worth[word] * (AGAIN if word in known else 1.0) for word in run.held)
+    return different + OFTEN * math.log1p(run.hits)
+
+
+def _opening(sentences: Sequence[_Sentence]) -> tuple[str, ...]:
+    words = " ".join(sentence.text for sentence in sentences).split()
+    return (" ".join(words[:LONGEST]),) if words else ()
+
+
+def _bare(text: str) -> str:
+    return BARE.sub(" ", text.lower()).strip()

@@ -1,0 +1,212 @@
+"""Making a gold set: from nothing to a file with queries, and adding to it. What is to be judged is
+pooled in `pooling`."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from assay import formats
+from assay.core.errors import InputError, UsageError
+from assay.core.files import refuse_unwritable
+from assay.core.types import GoldSet, Query, Topic
+from assay.formats.dataset_json import QUERY_TYPES, read_taxonomy
+from assay.formats.gold_jsonl import locked
+from assay.formats.query_lists import Found, read_queries
+from assay.formats.schema import id_of, text_of
+from assay.judging import rubrics
+from assay.judging.policy import read_policy
+from assay.judging.pool import (
+    Pool,
+    PooledPair,
+    grown,
+    judged_pairs,
+    read_pool,
+    with_judges,
+    write_pool,
+)
+from assay.judging.votes import read_votes, votes_path
+from assay.law.queries import normal_query
+from assay.workbench.opening import Service
+from assay.workbench.pooling import known_ids, pooled_corpus
+
+__all__ = ["Found", "Made", "add_document", "add_queries", "init_gold", "listed", "logged_queries"]
+
+NUMBERED = re.compile(r"q(\d+)")
+FIRST_VERSION = "1.0"
+
+
+class Made(msgspec.Struct, frozen=True, kw_only=True):
+    """A set as it is now, and what was added to it."""
+
+    gold: str
+    queries: int
+    added: list[str]  # ids
+
+
+# ── a new set ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def init_gold(
+    file: Path,
+    queries: Sequence[Found] = (),
+    *,
+    rubric: str,
+    taxonomy: Path | None = None,
+    name: str = "",
+    description: str = "",
+) -> Made:
+    """A new dataset.json with these queries and no judgments. What is there already stays."""
+    if file.suffix != ".json":
+        raise UsageError(
+            "a set is made as a .json", where=str(file), hint="`gold convert` gives other formats."
+        )
+    if file.exists() or file.is_symlink():
+        raise UsageError(
+            "the file is there already",
+            where=str(file),
+            hint=f"Nothing was changed. Add to it with `assay gold add {file}`.",
+        )
+    refuse_unwritable(file)
+    topics = read_taxonomy(taxonomy) if taxonomy is not None else {}
+    new = _numbered(queries, [], topics)
+    gold = GoldSet(
+        name=name or file.stem,
+        version=FIRST_VERSION,
+        created_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        description=description,
+        rubric=_rubric_id(rubric),
+        taxonomy=topics,
+        queries=tuple(new),
+    )
+    formats.write_gold(gold, file, "json")
+    return Made(gold=str(file), queries=len(new), added=[query.id for query in new])
+
+
+def _rubric_id(rubric: str) -> str:
+    return rubrics.load(rubric).id
+
+
+def listed(path: Path) -> list[Found]:
+    """The queries of a .txt, one a line, or of a .csv."""
+    return read_queries(path)
+
+
+def logged_queries(service: Service, *, limit: int | None = None) -> list[Found]:
+    """What people searched for, most frequent first. Spellings of one query are one, written as
+    most wrote it."""
+    spellings: dict[str, Counter[str]] = {}
+    for (text, _), searches in service.store.query_counts().items():
+        if normal := normal_query(text):
+            spellings.setdefault(normal, Counter())[" ".join(text.split())] += searches
+    if not spellings:
+        raise InputError(
+            "the search log has no queries",
+            where=service.store.address,
+            hint="`assay logs import` takes in those of a running service.",
+        )
+    frequent = sorted(spellings.items(), key=lambda row: (-row[1].total(), row[0]))
+    best = [min(counts, key=lambda text: (-counts[text], text)) for _, counts in frequent]
+    return [("the search log", Query(id="", text=text)) for text in best[:limit]]
+
+
+# ── more queries ──────────────────────────────────────────────────────────────────────────────────
+
+
+def add_queries(dataset: Path, queries: Sequence[Found]) -> Made:
+    """Put queries at the end of a set; those without an id are numbered on."""
+    with locked(dataset):
+        gold = formats.read_gold(dataset)
+        new = _numbered(queries, gold.queries, gold.taxonomy)
+        formats.add_queries(dataset, new)
+    return Made(
+        gold=str(dataset),
+        queries=len(gold.queries) + len(new),
+        added=[query.id for query in new],
+    )
+
+
+def _numbered(
+    given: Iterable[Found], known: Sequence[Query], topics: Mapping[str, Topic]
+) -> list[Query]:
+    """The queries as they go into the set. One that is in it already, or comes twice, is refused:
+    two people would judge it apart."""
+    ids = {query.id: "the set" for query in known}
+    texts = {normal_query(query.text): query.id for query in known}
+    rows = list(given)
+    stated = {query.id for _, query in rows if query.id}
+    new: list[Query] = []
+    for where, query in rows:
+        _check(query, topics, where)
+        if query.id in ids:
+            raise InputError(f"the id {query.id!r} is in {ids[query.id]} already", where=where)
+        if (same := texts.get(normal_query(query.text))) is not None:
+            raise InputError(
+                f"the query is there already, as {same!r}: {query.text[:60]!r}",
+                where=where,
+                hint="Nothing was changed. Leave it out, or word it otherwise.",
+            )
+        query_id = query.id or _next_id({*ids, *stated})
+        ids[query_id] = where
+        texts[normal_query(query.text)] = query_id
+        new.append(msgspec.structs.replace(query, id=query_id))
+    return new
+
+
+def _next_id(taken: Iterable[str]) -> str:
+    numbers = [int(match[1]) for query_id in taken if (match := NUMBERED.fullmatch(query_id))]
+    return f"q{max(numbers, default=0) + 1:03}"
+
+
+def _check(query: Query, topics: Mapping[str, Topic], where: str) -> None:
+    """What reading the set would refuse, with the line that it came from."""
+    text_of(query.text, Path(where), "text")
+    if query.id:
+        id_of(query.id, Path(where), "id")
+    issues = [issue.id for issue in topics[query.topic].issues] if query.topic in topics else []
+    for key, value, allowed in (
+        ("query type", query.type, QUERY_TYPES),
+        ("topic", query.topic, tuple(topics)),
+        ("issue", query.issue, tuple(issues)),
+    ):
+        if value and allowed and value not in allowed:
+            raise InputError(
+                f"unknown {key} {value!r}", where=where, hint=f"Expected: {', '.join(allowed)}."
+            )
+
+
+# ── a document to judge ───────────────────────────────────────────────────────────────────────────
+
+
+def add_document(
+    dataset: Path, query_id: str, doc_id: str, *, why: str = "", corpus: Path | None = None
+) -> PooledPair:
+    """Put a pair into the pool, to be judged as the others are: that it was put in by hand is not
+    shown to a judge."""
+    gold = formats.read_gold(dataset)
+    if query_id not in gold.query_ids:
+        near = ", ".join(gold.query_ids[:3])
+        raise InputError(
+            f"no query {query_id!r} in the set", where=str(dataset), hint=f"It has {near} …"
+        )
+    id_of(doc_id, dataset, "--document")
+    pool = read_pool(dataset) or Pool()
+    searched = corpus if corpus is not None else pooled_corpus(pool)
+    if searched is not None and doc_id not in known_ids(searched):
+        raise InputError(f"document {doc_id!r} is not in the corpus {searched}")
+    pair = PooledPair(query_id=query_id, doc_id=doc_id, why=why)
+    votes = read_votes(votes_path(dataset))
+    for where, pairs in (
+        ("judged", judged_pairs(gold, votes, read_policy(dataset).counts)),
+        ("asked for", pool.keys),
+    ):
+        if pair.key in pairs:
+            raise InputError(f"{doc_id!r} on query {query_id!r} is {where} already")
+    new = with_judges(grown(pool, [pair]), {pair.key})
+    write_pool(dataset, new)
+    return next(each for each in new.pairs if each.key == pair.key)

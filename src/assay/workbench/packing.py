@@ -1,0 +1,197 @@
+"""`assay gold packet`: what a judge has still to judge, as one file to send."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+import polars as pl
+
+from assay import formats
+from assay.core.errors import InputError, UsageError
+from assay.core.files import write_atomic
+from assay.core.types import Document, GoldSet, counted
+from assay.corpus.disk import documents_of
+from assay.corpus.named import corpus_named, documents, is_corpus, require_corpus
+from assay.formats.ballots import read_ballots
+from assay.judging import rubrics
+from assay.judging.packets import Packet, as_csv, as_jsonl, left_to_judge, make_packet
+from assay.judging.policy import policy_path, read_policy
+from assay.judging.pool import Pool, PooledPair, pool_path, read_pool
+from assay.judging.votes import read_votes, votes_path
+from assay.workbench.outputs import refuse_output
+
+__all__ = ["Packed", "write_packet"]
+
+
+class Packed(msgspec.Struct, frozen=True, kw_only=True):
+    """What went into a packet. `left` counts the pairs that wait for the judge beyond it; `notes`
+    are sentences for a person."""
+
+    packet: str  # its file; empty where nothing was left to judge
+    judge: str
+    pairs: int
+    queries: int
+    documents: int
+    left: int
+    bytes: int
+    rubric: str
+    notes: list[str]
+
+
+def write_packet(
+    dataset: Path,
+    output: Path,
+    *,
+    judge: str = "",
+    corpus: str = "",
+    queries: Sequence[str] = (),
+    limit: int | None = None,
+) -> Packed:
+    """Write what waits for the judge as HTML, JSONL or CSV, by the ending of `output`."""
+    beside = (votes_path(dataset), pool_path(dataset), policy_path(dataset))
+    render = _writer(output)
+    refuse_output(output, dataset, *beside)
+    _spare_judgments(output)
+    gold = formats.read_gold(dataset)
+    pool = _pool(dataset)
+    rubric = rubrics.find(gold.rubric or rubrics.DEFAULT, beside=dataset)
+    votes = read_votes(votes_path(dataset))
+    counts = read_policy(dataset).counts
+    waiting = left_to_judge(pool, gold, votes, counts, judge.strip())
+    pairs, notes = _asked(gold, waiting, queries, dataset)
+    chosen = pairs if limit is None else pairs[:limit]
+    name = corpus or pool.corpus
+    packet = make_packet(
+        gold,
+        rubric,
+        chosen,
+        _documents(name, chosen, dataset) if chosen else {},
+        judge=judge.strip(),
+    )
+    if chosen:
+        notes += _changed(pool, name)
+    content = render(packet) if chosen else b""
+    if chosen:
+        write_atomic(output, content)
+    return Packed(
+        packet=str(output) if chosen else "",
+        judge=packet.judge,
+        pairs=len(chosen),
+        queries=len({pair.query_id for pair in chosen}),
+        documents=len({pair.doc_id for pair in chosen}),
+        left=len(pairs) - len(chosen),
+        bytes=len(content),
+        rubric=packet.version,
+        notes=notes,
+    )
+
+
+# ── before anything is written ────────────────────────────────────────────────────────────────────
+
+
+def _as_html(packet: Packet) -> bytes:
+    from assay.reports.packet_page import render
+
+    return render(packet).encode()
+
+
+WRITERS: dict[str, Callable[[Packet], bytes]] = {
+    ".html": _as_html,
+    ".htm": _as_html,
+    ".jsonl": as_jsonl,
+    ".csv": as_csv,
+}
+
+
+def _writer(output: Path) -> Callable[[Packet], bytes]:
+    if writer := WRITERS.get(output.suffix.lower()):
+        return writer
+    raise UsageError(
+        f"a packet is .html, .jsonl or .csv, not {output.suffix or 'without an ending'}",
+        where=str(output),
+    )
+
+
+def _spare_judgments(output: Path) -> None:
+    """A packet that somebody has filled in is not overwritten."""
+    if output.suffix not in (".jsonl", ".csv") or not output.exists() or not output.stat().st_size:
+        return
+    try:
+        judged = len(read_ballots(output).rows)
+    except InputError:  # something else, or torn: not ours to lose either
+        raise UsageError(
+            "the file is there already, and is not an empty packet",
+            where=str(output),
+            hint="Give another file name.",
+        ) from None
+    if judged:
+        raise UsageError(
+            f"the file has {counted(judged, 'judgment')} already",
+            where=str(output),
+            hint="Bring them in with `assay gold merge`, or give another file name.",
+        )
+
+
+def _pool(dataset: Path) -> Pool:
+    pool = read_pool(dataset)
+    if pool is None:
+        raise InputError(
+            "nothing is asked of judges yet",
+            where=str(pool_path(dataset)),
+            hint=f"Pool first: assay gold pool {dataset} --engine bm25 --depth 10.",
+        )
+    return pool
+
+
+def _asked(
+    gold: GoldSet, waiting: Sequence[PooledPair], queries: Sequence[str], dataset: Path
+) -> tuple[list[PooledPair], list[str]]:
+    """The pairs of the queries that are asked for; what the set no longer has is left out."""
+    for wanted in queries:
+        if wanted not in gold.query_ids:
+            raise InputError(f"no query {wanted!r} in the set", where=str(dataset))
+    known = set(queries or gold.query_ids)
+    pairs = [pair for pair in waiting if pair.query_id in known]
+    gone = sorted({pair.query_id for pair in waiting} - set(gold.query_ids))
+    notes = [f"left out, since the set no longer has the query: {', '.join(gone)}"] if gone else []
+    return pairs, notes
+
+
+# ── the documents ─────────────────────────────────────────────────────────────────────────────────
+
+
+def _documents(corpus: str, pairs: Sequence[PooledPair], dataset: Path) -> dict[str, Document]:
+    if not corpus:
+        raise UsageError(
+            "the pool does not say which corpus its documents are in",
+            where=str(pool_path(dataset)),
+            hint="Name it with --corpus.",
+        )
+    wanted = {pair.doc_id: pair for pair in pairs}
+    require_corpus(Path(corpus))
+    if is_corpus(corpus):
+        frame = corpus_named(corpus).frame.filter(pl.col("id").is_in(list(wanted)))
+        found = {document.id: document for document in documents_of(frame.collect())}
+    else:
+        found = {document.id: document for document in documents(Path(corpus))}
+    missing = [pair for doc_id, pair in wanted.items() if doc_id not in found]
+    if missing:
+        first = f"{missing[0].doc_id!r}, which query {missing[0].query_id!r} asks for"
+        more = f", and {len(missing) - 1} more of the pool" if missing[1:] else ""
+        raise InputError(
+            f"the corpus {corpus!r} has no document {first}{more}",
+            where=str(pool_path(dataset)),
+            hint="Were they pooled from another corpus? Name it with --corpus.",
+        )
+    return {doc_id: found[doc_id] for doc_id in wanted}
+
+
+def _changed(pool: Pool, corpus: str) -> list[str]:
+    if not pool.corpus_fingerprint or not is_corpus(corpus):
+        return []
+    now = corpus_named(corpus).fingerprint
+    if now.startswith(pool.corpus_fingerprint) or pool.corpus_fingerprint.startswith(now):
+        return []
+    return [f"the corpus {corpus} has changed since it was pooled"]
