@@ -24,6 +24,7 @@ LISTED: dict[tuple[str, str], Iterable[str]] = {
     ("corpus import", "kind"): KINDS,
     ("gold convert", "source_format"): formats.GOLD_FORMATS,
     ("gold convert", "target_format"): formats.GOLD_FORMATS,
+    ("gold export", "to"): formats.EXCHANGE_FORMATS,
     ("score", "run"): formats.RUN_FORMATS,
     ("score", "engine"): BASELINES,
     ("index", "encoder"): SHIPPED,
@@ -56,6 +57,7 @@ def test_a_help_text_names_all_that_the_table_has(command: str, parameter: str) 
         ("corpus import", "kind"),
         ("gold convert", "source_format"),
         ("gold convert", "target_format"),
+        ("gold export", "to"),
     ],
 )
 def test_a_help_text_that_is_a_list_names_nothing_else(command: str, parameter: str) -> None:

@@ -98,16 +98,6 @@ def test_intervals_are_reproducible_and_say_when_they_are_thin() -> None:
     assert statistics.mean_intervals(np.full((5, 1), 0.5))[0].low == 0.5
 
 
-def test_kappa_on_a_known_table() -> None:
-    assert statistics.weighted_kappa([0, 1, 2, 1], [0, 1, 2, 1]) == 1.0
-    first, second = [0, 0, 1, 1, 2, 2], [0, 1, 1, 2, 2, 2]
-    from sklearn.metrics import cohen_kappa_score
-
-    assert statistics.weighted_kappa(first, second) == pytest.approx(
-        cohen_kappa_score(first, second, weights="linear")
-    )
-
-
 @pytest.fixture
 def simulations(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The script that makes the tables in docs/comparing.md."""

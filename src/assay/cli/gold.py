@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli import gold_machine, gold_making, gold_packet, gold_votes, review, rubric
+from assay.cli import (
+    gold_agreement,
+    gold_machine,
+    gold_making,
+    gold_packet,
+    gold_votes,
+    review,
+    rubric,
+)
 from assay.cli.options import StoreUrl
 from assay.cli.output import Json, emit, say
 
@@ -79,10 +87,10 @@ def convert(
     source: Annotated[Path, typer.Argument(help="The gold set to read.")],
     target: Annotated[Path, typer.Argument(help="Where to write; the ending names the format.")],
     source_format: Annotated[
-        str | None, typer.Option("--from", help="json, golden, jsonl, csv, trec or beir.")
+        str | None, typer.Option("--from", help="json, golden, jsonl, csv, trec, beir or quepid.")
     ] = None,
     target_format: Annotated[
-        str | None, typer.Option("--to", help="json, golden, jsonl, csv, trec or beir.")
+        str | None, typer.Option("--to", help="json, golden, jsonl, csv, trec, beir or quepid.")
     ] = None,
 ) -> None:
     """Convert a gold set to another format, and say what that format cannot hold."""
@@ -178,6 +186,14 @@ def perturb(
     say(f"{variants} variants{asked} written to {output}")
 
 
-for commands in (gold_machine, gold_making, gold_packet, gold_votes, review, rubric):
+for commands in (
+    gold_agreement,
+    gold_machine,
+    gold_making,
+    gold_packet,
+    gold_votes,
+    review,
+    rubric,
+):
     for command in commands.GOLD_COMMANDS:
         app.command()(command)

@@ -1,5 +1,5 @@
-"""Intervals, paired tests with correction, effect sizes and agreement. Seeded, vectorised, checked
-against SciPy.
+"""Intervals, paired tests with correction, and effect sizes. Seeded, vectorised, checked against
+SciPy. Agreement between judges is in `concordance`.
 
 Everything here takes arrays with one row a query and one column a measure, and nothing else.
 """
@@ -256,26 +256,6 @@ def detectable_difference(
         return np.full(differences.shape[1], np.inf)
     factor = t_quantile(1 - alpha / 2, n - 1) + t_quantile(power, n - 1)
     return np.asarray(factor * differences.std(axis=0, ddof=1) / math.sqrt(n))
-
-
-# ── agreement ─────────────────────────────────────────────────────────────────────────────────────
-
-
-def weighted_kappa(
-    first: Sequence[int], second: Sequence[int], *, weights: str = "linear"
-) -> float:
-    """Cohen's weighted kappa of two judges over the same items (1968): 1 is full agreement, 0 is
-    chance."""
-    labels = sorted({*first, *second})
-    place = {label: number for number, label in enumerate(labels)}
-    table = np.zeros((len(labels), len(labels)))
-    for a, b in zip(first, second, strict=True):
-        table[place[a], place[b]] += 1
-    distance = np.abs(np.subtract.outer(np.array(labels, np.float64), np.array(labels, np.float64)))
-    cost = distance**2 if weights == "quadratic" else distance
-    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / max(table.sum(), 1)
-    chance = float((cost * expected).sum())
-    return 1.0 if chance == 0 else 1 - float((cost * table).sum()) / chance
 
 
 # ── Student's t ───────────────────────────────────────────────────────────────────────────────────

@@ -11,13 +11,17 @@ looked into, in `detect_gold` and `detect_run`."""
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from assay.core import plugins
 from assay.core.errors import InputError
 from assay.core.types import GoldSet, Judgment, Query, Run
+
+if TYPE_CHECKING:
+    from assay.formats.exchange import Guide, Task
 
 GOLD_FORMATS = {
     "json": "assay.formats.dataset_json",
@@ -26,12 +30,21 @@ GOLD_FORMATS = {
     "csv": "assay.formats.csv_gold",
     "trec": "assay.formats.trec",
     "beir": "assay.formats.beir",
+    "quepid": "assay.formats.quepid",
 }
 
 RUN_FORMATS = {
     "json": "assay.formats.results_json",
     "trec": "assay.formats.trec",
     "beir": "assay.formats.beir",
+}
+
+# Where pairs go to be judged with other tools; what comes back is in ballots.OTHERS.
+EXCHANGE_FORMATS = {
+    "quepid": "assay.formats.quepid",
+    "quepid-book": "assay.formats.quepid_book",
+    "label-studio": "assay.formats.label_studio",
+    "argilla": "assay.formats.argilla",
 }
 
 GROUP = "assay.formats"
@@ -42,7 +55,7 @@ ADDED = plugins.Kind(name="format", group=GROUP, built_in={})
 GOLD_ENDINGS = {
     ".json": "json",  # or golden, by what is in it
     ".jsonl": "jsonl",
-    ".csv": "csv",
+    ".csv": "csv",  # or quepid, by its columns
     ".qrels": "trec",
     ".txt": "trec",
     ".trec": "trec",
@@ -69,6 +82,16 @@ def write_gold(gold: GoldSet, path: Path, format: str | None = None) -> list[Pat
     """Write and return the files written."""
     module = gold_format(format or format_of_name(path))
     written: list[Path] = module.write_gold(gold, path)
+    return written
+
+
+def write_tasks(tasks: Sequence[Task], guide: Guide, path: Path, format: str) -> list[Path]:
+    """Write pairs for another tool to judge; return the files written."""
+    if format not in EXCHANGE_FORMATS:
+        known = ", ".join(EXCHANGE_FORMATS)
+        raise InputError(f"unknown format {format!r} to export to", hint=f"Known: {known}.")
+    module = importlib.import_module(EXCHANGE_FORMATS[format])
+    written: list[Path] = module.write_tasks(tasks, guide, path)
     return written
 
 
@@ -136,8 +159,15 @@ def listed() -> list[plugins.Plugin]:
 
 def detect_gold(path: Path) -> str:
     name = format_of_name(path)
-    shares_ending = name == "json" and path.is_file()
-    return "golden" if shares_ending and _first_byte(path) == b"[" else name
+    if not path.is_file():
+        return name
+    if name == "json":
+        return "golden" if _first_byte(path) == b"[" else name
+    if name == "csv":
+        from assay.formats import quepid
+
+        return "quepid" if quepid.looks_like(path) else name
+    return name
 
 
 def detect_run(path: Path) -> str:

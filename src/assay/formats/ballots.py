@@ -25,7 +25,12 @@ from assay.formats.csv_gold import table_rows
 from assay.formats.schema import expect, grade_of, record
 from assay.formats.spreadsheet import unguarded
 
-OTHERS: tuple[str, ...] = ()  # modules of other formats, asked in this order
+OTHERS: tuple[str, ...] = (  # modules of other formats, asked in this order
+    "assay.formats.quepid",
+    "assay.formats.quepid_book",
+    "assay.formats.label_studio",
+    "assay.formats.argilla",
+)
 
 UNSURE = ("unsure", "?")
 _YES = ("1", "true", "yes", "x")
@@ -50,6 +55,7 @@ class Ballot(msgspec.Struct, frozen=True, kw_only=True):
     source: str = ""
     id: str = ""  # where the row is a vote already
     supersedes: str = ""
+    query: str = ""  # its text, where the file has no ids: `exchange.identified` finds the id
 
 
 class Ballots(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,9 +80,10 @@ def read_ballots(path: Path) -> Ballots:
     if path.suffix == ".jsonl":
         return _read_lines(path)
     raise InputError(
-        f"votes are read from .jsonl and .csv, not {path.suffix or 'a file without an ending'}",
+        "this is none of the kinds of file that votes are read from",
         where=str(path),
-        hint="Give a packet that was filled in: assay gold packet writes them.",
+        hint="Give a packet that was filled in (.jsonl or .csv), or an export of Quepid, Label "
+        "Studio or Argilla.",
     )
 
 

@@ -222,13 +222,21 @@ def _read_query(raw: JsonObject, taxonomy: dict[str, Topic], path: Path, at: str
     )
 
 
+def _with_whole_score(item: object) -> object:
+    """Other tools write 2 as 2.0."""
+    score = item.get("score") if isinstance(item, dict) else None
+    if isinstance(item, dict) and isinstance(score, float) and score.is_integer():
+        return item | {"score": int(score)}
+    return item
+
+
 def _read_judgments(raw: JsonObject, top_score: int, path: Path, at: str) -> list[Judgment]:
     query_id = raw["id"]
     seen: set[str] = set()
     judgments = []
     for index, item in enumerate(raw.get("relevance_judgments", [])):
         where = f"{at}.relevance_judgments[{index}]"
-        judgment = record(item, _Judgment, path, where)
+        judgment = record(_with_whole_score(item), _Judgment, path, where)
         if not 0 <= judgment.score <= top_score:
             raise InputError(
                 f"the score is {judgment.score}",

@@ -85,12 +85,13 @@ def finite(value: int | float, path: Path, at: str) -> float:
 
 
 def grade_of(text: str, where: str) -> int:
-    """A grade written as text: a whole number that a small integer column holds."""
-    if not re.fullmatch(r"\s*-?[0-9]{1,2}\s*", text):
+    """A grade written as text: a whole number that a small integer column holds. Spreadsheets and
+    other tools write 2 as 2.0; 2.5 is no grade."""
+    if not re.fullmatch(r"\s*-?[0-9]{1,2}(\.0+)?\s*", text):
         raise InputError(
             f"the grade {text[:40]!r} is not a whole number between -99 and 99", where=where
         )
-    return int(text)
+    return int(text.partition(".")[0])
 
 
 def describe(value: Any) -> str:

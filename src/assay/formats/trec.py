@@ -49,7 +49,7 @@ def read_gold(path: Path) -> GoldSet:
     )
     judgments = judgment_frame(query_ids, columns.documents, columns.values)
     if (columns.values.abs() > 99).any():
-        line = next(n for n, fields in _fields(path, QRELS_FIELDS) if abs(int(fields[3])) > 99)
+        line = next(n for n, fields in _fields(path, QRELS_FIELDS) if abs(float(fields[3])) > 99)
         raise InputError("the grade is not between -99 and 99", where=f"{path}:{line}")
     pairs = np.sort(
         pair_keys(judgments["query_id"].to_physical().to_numpy(), 1, judgments["doc_id"])

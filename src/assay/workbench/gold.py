@@ -21,12 +21,14 @@ from assay.core.types import (
     JsonObject,
     Query,
     Vote,
+    judgments_to_frame,
     standing,
 )
 from assay.corpus.letters import only_asks
 from assay.corpus.named import cited_numbers, documents
 from assay.evaluation.expectations import check_expectations
 from assay.formats import gold_jsonl
+from assay.formats.exchange import same_text
 from assay.formats.gold_jsonl import Approval
 from assay.judging import rubrics
 from assay.judging.perturb import perturb
@@ -283,6 +285,9 @@ def _readable(source: Path, format: str | None = None) -> GoldSet:
 
 def _lost(before: GoldSet, after: GoldSet) -> Iterable[str]:
     """What reading the written file back does not give again."""
+    after, numbered = _by_text(before, after)
+    if numbered:
+        yield f"id of {len(before.queries)} queries"
     then = {query.id: query for query in after.queries}
     for field in Query.__struct_fields__:
         changed = sum(
@@ -307,6 +312,20 @@ def _lost(before: GoldSet, after: GoldSet) -> Iterable[str]:
     for field in (*SET_KEYS, "extra"):
         if getattr(before, field) and getattr(after, field) != getattr(before, field):
             yield field
+
+
+def _by_text(before: GoldSet, after: GoldSet) -> tuple[GoldSet, bool]:
+    """The set read back, with the ids of the first where the format knows queries by their text
+    and gave them ids of its own."""
+    ids = {same_text(query.text): query.id for query in before.queries}
+    new = {query.id: ids.get(same_text(query.text), "") for query in after.queries}
+    if set(new) == set(before.query_ids) or not all(new.values()) or len(new) != len(ids):
+        return after, False
+    queries = tuple(msgspec.structs.replace(query, id=new[query.id]) for query in after.queries)
+    rows = [
+        msgspec.structs.replace(row, query_id=new[row.query_id]) for row in after.iter_judgments()
+    ]
+    return replace(after, queries=queries, judgments=judgments_to_frame(rows)), True
 
 
 def perturb_gold(

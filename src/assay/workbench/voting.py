@@ -17,6 +17,7 @@ from assay.core.errors import InputError, UsageError
 from assay.core.types import Document, GoldSet, Labelling, Vote, VoteKind
 from assay.corpus.named import documents, is_corpus
 from assay.formats.ballots import Ballots, read_ballots
+from assay.formats.exchange import identified
 from assay.formats.gold_jsonl import locked
 from assay.formats.relabel import require_writable, write_labels
 from assay.judging import rubrics
@@ -178,7 +179,8 @@ def merge_files(
             judged=judged,
             documents=None if known is None else {document.id for document in known},
         )
-        done = cast(ballots, limits, said)
+        with_ids = [identified(file, voted.gold.queries) for file in ballots]
+        done = cast(with_ids, limits, said)
         labelled = save(voted, done.new)
     return _merged(voted, ballots, done, labelled, known)
 

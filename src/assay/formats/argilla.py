@@ -1,0 +1,212 @@
+"""Argilla: records as JSON with the settings of the dataset beside them, and responses back.
+
+The settings, STEM.settings.json beside STEM.json, have the rubric as guidelines, the question
+`grade` with a label a grade and one for unsure, and the question `rationale`. What comes back is
+the JSON of `records.to_json`, or the flat lists of `records.to_list(flatten=True)`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import zip_longest
+from pathlib import Path
+
+import msgspec
+
+from assay.core.files import read_json, write_atomic
+from assay.core.types import Vote
+from assay.formats.ballots import Ballot, Ballots
+from assay.formats.exchange import NOTHING, Guide, Task, choice_grade, choice_text
+from assay.formats.schema import record
+
+GRADE, RATIONALE = "grade", "rationale"  # the names of the questions
+FLAT = f"{GRADE}.responses"
+UNSURE = "unsure"
+SUBMITTED = "submitted"
+
+
+def looks_like(path: Path) -> bool:
+    if path.suffix != ".json":
+        return False
+    records = read_json(path)
+    first = records[0] if isinstance(records, list) and records else None
+    return isinstance(first, dict) and ("fields" in first or FLAT in first)
+
+
+# ── out ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+class _Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    value: str | int | float | None
+    user_id: str | None = None
+    status: str | None = None
+
+
+class _Record(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    fields: dict[str, str]
+    metadata: dict[str, str]
+    responses: dict[str, list[_Answer]]
+    suggestions: dict[str, str] = {}
+    vectors: dict[str, list[float]] = {}
+
+
+class _Kind(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How a field is shown, or a question asked."""
+
+    type: str
+    use_markdown: bool | None = None
+    options: list[dict[str, str]] | None = None
+
+
+class _Part(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    title: str
+    required: bool
+    settings: _Kind
+
+
+class _Settings(msgspec.Struct, frozen=True, kw_only=True):
+    guidelines: str
+    fields: list[_Part]
+    questions: list[_Part]
+    metadata: list[str] = []
+    vectors: list[str] = []
+    allow_extra_metadata: bool = True
+
+
+def write_tasks(tasks: Sequence[Task], guide: Guide, path: Path) -> list[Path]:
+    settings = path.with_name(f"{path.stem}.settings.json")
+    records = [_record(task, guide) for task in tasks]
+    for target, value in ((settings, _settings(guide)), (path, records)):
+        write_atomic(target, msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
+    return [path, settings]
+
+
+def _record(task: Task, guide: Guide) -> _Record:
+    parts = [f"{name}: {text}" for name, text in task.fields.items()]
+    return _Record(
+        id=f"{task.query.id} {task.doc_id}",
+        fields={
+            "query": task.query.text,
+            "title": task.title or task.doc_id,
+            "document": "\n\n".join([*parts, task.text]).strip() or task.doc_id,
+        },
+        metadata={
+            "query_id": task.query.id,
+            "doc_id": task.doc_id,
+            "document": task.document,
+            "rubric": guide.version,
+        },
+        responses=_responses(task.votes),
+    )
+
+
+def _responses(votes: Sequence[Vote]) -> dict[str, list[_Answer]]:
+    """What judges said, by question; a question that nobody has answered is not there."""
+    answers: dict[str, list[_Answer]] = {}
+    for vote in votes:
+        grade = UNSURE if vote.grade is None else str(vote.grade)
+        for name, value in ((GRADE, grade), (RATIONALE, vote.rationale)):
+            if value:
+                answer = _Answer(value=value, user_id=vote.judge, status=SUBMITTED)
+                answers.setdefault(name, []).append(answer)
+    return answers
+
+
+def _settings(guide: Guide) -> _Settings:
+    text = _Kind(type="text", use_markdown=False)
+    options = [
+        {"value": str(choice.value), "text": choice_text(choice), "description": choice.definition}
+        for choice in guide.grades
+    ]
+    options.append({"value": UNSURE, "text": UNSURE, "description": "Asks for a second judge."})
+    labels = _Kind(type="label_selection", options=options)
+    return _Settings(
+        guidelines=guide.markdown,
+        fields=[
+            _Part(name=name, title=name, required=True, settings=text)
+            for name in ("query", "title", "document")
+        ],
+        questions=[
+            _Part(name=GRADE, title="Grade", required=True, settings=labels),
+            _Part(name=RATIONALE, title="Why this grade", required=False, settings=text),
+        ],
+    )
+
+
+# ── in ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class _Metadata(msgspec.Struct, frozen=True):
+    query_id: str
+    doc_id: str
+    document: str | None = None
+    rubric: str | None = None
+
+
+Values = list[str | int | float | None]
+
+
+class _Read(msgspec.Struct, frozen=True, kw_only=True):
+    """A record with its responses by question, or flat: with a list of values, one of users and one
+    of statuses a question."""
+
+    metadata: _Metadata | None = None
+    responses: dict[str, list[_Answer]] | None = None
+    grades: Values | None = msgspec.field(default=None, name=f"{GRADE}.responses")
+    grade_users: Values | None = msgspec.field(default=None, name=f"{GRADE}.responses.users")
+    grade_status: Values | None = msgspec.field(default=None, name=f"{GRADE}.responses.status")
+    wrote: Values | None = msgspec.field(default=None, name=f"{RATIONALE}.responses")
+    wrote_users: Values | None = msgspec.field(default=None, name=f"{RATIONALE}.responses.users")
+    wrote_status: Values | None = msgspec.field(default=None, name=f"{RATIONALE}.responses.status")
+
+
+def read_ballots(path: Path) -> Ballots:
+    rows, blank = list[Ballot](), 0
+    for number, value in enumerate(read_json(path)):
+        at = f"$[{number}]"
+        read = record(value, _Read, path, at, NOTHING)
+        about = read.metadata or record(value, _Metadata, path, at, NOTHING)
+        given = _ballots(read, about, f"{path}: {at}")
+        rows += given
+        blank += not given
+    return Ballots(rows=rows, blank=blank)
+
+
+def _ballots(read: _Read, about: _Metadata, where: str) -> list[Ballot]:
+    """What was submitted; drafts and discarded responses are not given yet."""
+    if read.grades is None:
+        answers = read.responses or {}
+        where = f"{where}.responses.{GRADE}"
+        grades, rationales = answers.get(GRADE, []), answers.get(RATIONALE, [])
+    else:
+        where = f"{where}.{FLAT}"
+        grades = _zipped(read.grades, read.grade_users, read.grade_status)
+        rationales = _zipped(read.wrote, read.wrote_users, read.wrote_status)
+    wrote = {answer.user_id: str(answer.value or "") for answer in rationales}
+    return [
+        Ballot(
+            where=f"{where}[{place}]",
+            query_id=about.query_id,
+            doc_id=about.doc_id,
+            grade=choice_grade(str(answer.value), f"{where}[{place}]"),
+            rationale=wrote.get(answer.user_id, "").strip(),
+            judge=answer.user_id or "",
+            document=about.document or "",
+            rubric=about.rubric or "",
+        )
+        for place, answer in enumerate(grades)
+        if answer.value is not None and answer.status in (None, SUBMITTED)
+    ]
+
+
+def _zipped(values: Values | None, users: Values | None, statuses: Values | None) -> list[_Answer]:
+    """Response by response; a list that is not there says nothing."""
+    return [
+        _Answer(
+            value=value,
+            user_id=None if user is None else str(user),
+            status=None if status is None else str(status),
+        )
+        for value, user, status in zip_longest(values or (), users or (), statuses or ())
+    ]

@@ -1,0 +1,219 @@
+"""The agreement between judges as titled tables, whatever they are shown on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import msgspec
+
+from assay.judging.agreement_figures import (
+    Agreement,
+    Confusion,
+    Figure,
+    Figures,
+    WeightedKappa,
+)
+from assay.reports.numbers import signed
+
+KINDS = {
+    "human": "people among themselves",
+    "machine": "machines among themselves",
+    "across": "people against machines",
+}
+LEANINGS = {"strict": "stricter than the others", "lenient": "more lenient than the others"}
+
+
+class TitledTable(msgspec.Struct, frozen=True, kw_only=True):
+    """The first column is text, the others are figures."""
+
+    title: str
+    names: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+
+
+def agreement_tables(agreement: Agreement) -> Iterator[TitledTable]:
+    """What there is to show; without two grades on one pair, only who has voted."""
+    if agreement.pairs:
+        yield _overall(agreement)
+        yield _confusion(agreement.confusion)
+        slices: dict[str, Mapping[str, Figures]] = {
+            "People and machines": {
+                KINDS[name]: figures for name, figures in agreement.by_kind.items()
+            }
+            if len(agreement.by_kind) > 1
+            else {},
+            "By judge, against all others": {
+                name: judge.agreement for name, judge in agreement.by_judge.items()
+            }
+            if len(agreement.by_pair) > 1
+            else {},
+            "By pair of judges": {
+                " and ".join(pair.judges): pair.agreement for pair in agreement.by_pair
+            }
+            if len(agreement.by_pair) > 1
+            else {},
+            "By topic": agreement.by_topic,
+            "By type": agreement.by_type,
+        }
+        yield from (_slices(title, parts) for title, parts in slices.items() if parts)
+        yield _grades(agreement)
+    if agreement.by_judge:
+        yield _judges(agreement)
+        yield from _drift(agreement)
+
+
+def notes(agreement: Agreement) -> Iterator[str]:
+    """What to know of the figures."""
+    left_out = [
+        f"{count} {name.replace('_', ' ')}"
+        for name, count in msgspec.structs.asdict(agreement.left_out).items()
+        if count
+    ]
+    if left_out:
+        yield f"Votes left out: {', '.join(left_out)}."
+    if not agreement.pairs:
+        return
+    why = (
+        "the pairs of one query hang together"
+        if agreement.resampled == "queries"
+        else "queries are too few to resample, so they may be too narrow"
+    )
+    yield (
+        f"Intervals: {agreement.level:.0%}, bootstrap over {agreement.resampled} "
+        f"({agreement.samples:,} resamples, seed {agreement.seed}); {why}."
+    )
+    if len(agreement.by_pair) > 1:
+        yield (
+            "With more than two judges, agreement and kappas are over every two votes on a pair, "
+            "and the confusion counts them both ways."
+        )
+
+
+def _overall(agreement: Agreement) -> TitledTable:
+    first = agreement.relevant.first
+    rows = {
+        "exact agreement": agreement.exact,
+        "two or more grades apart": agreement.far_apart,
+        "Cohen's kappa": agreement.cohen_kappa,
+        "weighted kappa, linear": agreement.weighted_kappa.linear,
+        "weighted kappa, quadratic": agreement.weighted_kappa.quadratic,
+        "Krippendorff's alpha, ordinal": agreement.krippendorff_alpha,
+        f"relevant or not (grade {first} or more)": agreement.relevant.exact,
+        "Cohen's kappa of relevant or not": agreement.relevant.cohen_kappa,
+    }
+    return TitledTable(
+        title="Agreement",
+        names=("", "value", "95% interval", "note"),
+        rows=[(name, _value(figure), _span(figure), figure.note) for name, figure in rows.items()],
+    )
+
+
+def _confusion(confusion: Confusion) -> TitledTable:
+    return TitledTable(
+        title=f"Confusion: {confusion.rows} down, {confusion.columns} across",
+        names=("", *map(str, confusion.grades)),
+        rows=[
+            (str(grade), *(f"{count:,}" for count in counts))
+            for grade, counts in zip(confusion.grades, confusion.counts, strict=True)
+        ],
+    )
+
+
+def _slices(title: str, parts: Mapping[str, Figures]) -> TitledTable:
+    return TitledTable(
+        title=title,
+        names=("", "pairs", "exact", "weighted kappa", "alpha", "relevant or not", "far apart"),
+        rows=[
+            (
+                name,
+                f"{figures.pairs:,}",
+                _brief(figures.exact),
+                _brief(figures.weighted_kappa),
+                _brief(figures.krippendorff_alpha),
+                _brief(figures.relevant.exact),
+                _value(figures.far_apart),
+            )
+            for name, figures in parts.items()
+        ],
+    )
+
+
+def _grades(agreement: Agreement) -> TitledTable:
+    return TitledTable(
+        title="By grade",
+        names=("", "pairs", "the other judge too", "kappa of this grade or not"),
+        rows=[
+            (grade, f"{part.pairs:,}", _brief(part.exact), _brief(part.cohen_kappa))
+            for grade, part in agreement.by_grade.items()
+        ],
+    )
+
+
+def _judges(agreement: Agreement) -> TitledTable:
+    grades = list(next(iter(agreement.by_judge.values())).grades)
+    rows = []
+    for name, judge in agreement.by_judge.items():
+        against = agreement.consensus[name]
+        counts = (f"{judge.grades[grade]:,}" for grade in grades)
+        leaning = LEANINGS.get(against.leaning, "")
+        said = (f"{against.pairs:,}", _brief(against.difference, sign=True), leaning)
+        rows.append((name, judge.kind, f"{judge.votes:,}", *counts, f"{judge.unsure:,}", *said))
+    names = ("votes", *(f"grade {grade}" for grade in grades), "unsure", "shared")
+    return TitledTable(
+        title="Judges, and how far from the mean of the others",
+        names=("", "kind", *names, "difference", ""),
+        rows=rows,
+    )
+
+
+def _drift(agreement: Agreement) -> Iterator[TitledTable]:
+    twice = {name: drift for name, drift in agreement.drift.items() if drift.repeated}
+    if twice:
+        yield TitledTable(
+            title="Pairs that a judge judged twice, first against last",
+            names=("", "pairs", "exact", "weighted kappa", "change"),
+            rows=[
+                (
+                    name,
+                    f"{drift.repeated:,}",
+                    _brief(drift.exact),
+                    _brief(drift.weighted_kappa),
+                    _brief(drift.repeated_change, sign=True),
+                )
+                for name, drift in twice.items()
+            ],
+        )
+    dated = {
+        name: drift for name, drift in agreement.drift.items() if drift.change.value is not None
+    }
+    if dated:
+        yield TitledTable(
+            title="Over time: the difference from the others, earlier half and later half",
+            names=("", "pairs", "earlier", "later", "change"),
+            rows=[
+                (name, f"{drift.pairs:,}", *_signed((drift.earlier, drift.later, drift.change)))
+                for name, drift in dated.items()
+            ],
+        )
+
+
+def _signed(figures: Iterable[Figure]) -> tuple[str, ...]:
+    return tuple(_brief(figure, sign=True) for figure in figures)
+
+
+def _value(figure: Figure) -> str:
+    return "–" if figure.value is None else f"{figure.value:.3f}"
+
+
+def _span(figure: Figure) -> str:
+    if figure.interval is None:
+        return "–"
+    return f"{figure.interval[0]:.3f} to {figure.interval[1]:.3f}"
+
+
+def _brief(figure: Figure | WeightedKappa, *, sign: bool = False) -> str:
+    """A figure with its interval, for a narrow column."""
+    if figure.value is None:
+        return "–"
+    shown = [signed(n, 2) if sign else f"{n:.2f}" for n in (figure.value, *(figure.interval or ()))]
+    return f"{shown[0]} ({shown[1]} to {shown[2]})" if figure.interval else shown[0]
