@@ -1,5 +1,5 @@
 """Do intervals from machine judgments, corrected by people's, hold the truth 95 times in 100, and
-how much narrower are they than people's alone? The tables of docs/experiments/14-machine-judgments.md.
+how much narrower are they than people's alone? For docs/experiments/14-machine-judgments.md.
 
     python benchmarks/simulate_machine_judges.py                   # simulated judges, 2 minutes
     python benchmarks/simulate_machine_judges.py --methods         # other methods on the same draws
@@ -249,9 +249,7 @@ def real_values(folder: Path, both_only: bool) -> Iterator[tuple[str, str, Float
 
     gold = formats.read_gold(folder / "dataset-dev.json")
     lines = (folder / "judgments-dev-pooled.jsonl").read_text(encoding="utf-8").splitlines()
-    pooled = {
-        (row["query_id"], row["opinion_id"]): row["score"] for row in map(json.loads, lines)
-    }
+    pooled = {(row["query_id"], row["opinion_id"]): row["score"] for row in map(json.loads, lines)}
     original = {(each.query_id, each.doc_id): each.grade for each in gold.iter_judgments()}
     shared = original.keys() & pooled.keys() if both_only else None
     sides = [
@@ -297,7 +295,11 @@ def real(folder: Path, repeats: int) -> None:
             for n in (n for n in (10, 15, 20, 25) if n < total):
                 rows = order[:, :n]
                 found = estimate(
-                    people[rows], machine[rows], np.full(repeats, machine.mean()), total, finite=True
+                    people[rows],
+                    machine[rows],
+                    np.full(repeats, machine.mean()),
+                    total,
+                    finite=True,
                 )
                 these.append(cell(found, float(people.mean()), (name, measure, total, n)))
             for drawn_total in (33, 66, 200):

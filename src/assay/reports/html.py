@@ -12,6 +12,7 @@ from assay.core.results import RobustnessRow
 from assay.core.results_file import receipt_to_json
 from assay.reports.drawings import change_mark, latency_chart, range_mark
 from assay.reports.environment import template_environment
+from assay.reports.machine_figures import machine_block
 from assay.reports.numbers import Numbers
 from assay.reports.shapes import Figure, QueryLine, ReportView
 from assay.reports.view import FEW, RATES, failed_questions, heading, headlines
@@ -46,6 +47,7 @@ def render(report: ReportView) -> str:
         n=Numbers(words),
         words=words,
         rows=_forest(report, Numbers(words)),
+        machine=machine_block(report),
         latency=latency_chart(latencies),
         perturbations=_perturbations(report, words),
         worst_families=_worst_families(report, words),
