@@ -7,6 +7,8 @@ import msgspec
 
 Bounds = tuple[float | None, float | None]
 
+FEWEST = 10  # judged queries: with fewer there is no interval to be trusted
+
 
 class MachineFigure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One measure over all queries. `value` is machine votes corrected by people; it is people's

@@ -39,7 +39,6 @@ from assay.evaluation.statistics import NORMAL, t_quantile
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
-FEWEST = 10  # judged queries: with fewer the interval is not to be trusted
 PRIOR = 1.0  # queries that are assumed beside those seen
 CAUTION = 3.0  # weight is times n/(n + CAUTION): a slope from few queries is too bold
 DOUBT = 2.0  # the square of Student's t that a slope has by chance, or nearly

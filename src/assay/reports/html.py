@@ -40,6 +40,7 @@ class PerturbationRow:
 def render(report: ReportView) -> str:
     words = Words(report.language)
     latencies = [line.latency_ms for line in report.queries if line.latency_ms is not None]
+    estimate = report.machine_estimate
     template = template_environment().get_template(f"{report.kind}.html.j2")
     return template.render(
         report=report,
@@ -47,7 +48,7 @@ def render(report: ReportView) -> str:
         n=Numbers(words),
         words=words,
         rows=_forest(report, Numbers(words)),
-        machine=machine_block(report),
+        machine=estimate and machine_block(report, estimate),
         latency=latency_chart(latencies),
         perturbations=_perturbations(report, words),
         worst_families=_worst_families(report, words),

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from assay.core.estimates import Doubt, MachineEstimate, MachineFigure
-from assay.evaluation.prediction_powered import FEWEST
+from assay.core.estimates import FEWEST, Doubt, MachineEstimate, MachineFigure
 from assay.reports.numbers import Numbers
 from assay.reports.shapes import ReportView
 from assay.reports.words import Words
@@ -24,11 +23,8 @@ class MachineBlock:
     doubts: tuple[str, ...]
 
 
-def machine_block(report: ReportView) -> MachineBlock | None:
-    """None where machine votes were not asked for."""
-    estimate, say = report.machine_estimate, Words(report.language)
-    if estimate is None:
-        return None
+def machine_block(report: ReportView, estimate: MachineEstimate) -> MachineBlock:
+    say = Words(report.language)
     titles = {figure.key: figure.title for figure in report.figures}
     names = ("estimate", "interval", "people", "interval", "machine", "weight", "judged")
     return MachineBlock(

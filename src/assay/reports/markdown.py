@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from assay.core.results import RobustnessRow
-from assay.reports.machine_figures import machine_block
 from assay.reports.numbers import COUNTS, Bounds, Numbers
 from assay.reports.sentences import inline
 from assay.reports.shapes import CheckLine, Figure, Move, ReportView, SliceTable, Turned
@@ -114,9 +113,11 @@ class _Graded:
             yield f"| {' | '.join(cells)} |"
 
     def _machine(self, level: str) -> Lines:
-        block = machine_block(self.report)
-        if block is None:
+        if self.report.machine_estimate is None:
             return
+        from assay.reports.machine_figures import machine_block
+
+        block = machine_block(self.report, self.report.machine_estimate)
         yield from ("", f"{level} {block.title}", "", marked(block.lead), "")
         yield from _table(block.head, block.rows)
         for note in (*block.notes, *block.doubts):

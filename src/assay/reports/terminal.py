@@ -58,9 +58,9 @@ def scorecard(report: ReportView) -> RenderableType:
 
 def _machine(report: ReportView) -> Iterator[RenderableType]:
     """What machine votes say, below all else and by itself."""
-    block = machine_block(report)
-    if block is None:
+    if report.machine_estimate is None:
         return
+    block = machine_block(report, report.machine_estimate)
     table = headed(block.head[0], right=block.head[1:])
     for row in block.rows:
         table.add_row(*row)

@@ -17,12 +17,12 @@ import msgspec
 import numpy as np
 
 from assay.core.errors import InputError
-from assay.core.estimates import Bounds, Doubt, MachineEstimate, MachineFigure
+from assay.core.estimates import FEWEST, Bounds, Doubt, MachineEstimate, MachineFigure
 from assay.core.results import GradedResults
 from assay.core.types import GoldSet, Query, Run, Vote, counted, judgment_frame
 from assay.evaluation.graded import FAILED, evaluate
 from assay.evaluation.measures import Measure, parse_measure
-from assay.evaluation.prediction_powered import FEWEST, Estimates, estimate, lopsided, shift
+from assay.evaluation.prediction_powered import Estimates, estimate, lopsided, shift
 from assay.judging.policy import Policy, labels, read_policy
 from assay.judging.votes import current, read_votes, votes_path
 
