@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import msgspec
 
-Bounds = tuple[float | None, float | None]
+Bounds = tuple[float, float]
 
 FEWEST = 10  # judged queries: with fewer there is no interval to be trusted
 
@@ -16,11 +16,11 @@ class MachineFigure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
     measure: str
     value: float | None = None
-    interval: Bounds = (None, None)  # of all queries that could be asked
-    these_queries: Bounds = (None, None)  # of what people would find had they judged all of these
+    interval: Bounds | None = None  # of all queries that could be asked
+    these_queries: Bounds | None = None  # of what people would find had they judged all of these
     weight: float = 0.0
     people: float | None = None  # people's mean, over the queries that they judged in full
-    people_interval: Bounds = (None, None)
+    people_interval: Bounds | None = None
     machine: float | None = None  # the machine's own mean over all queries, not corrected
     judged: int = 0  # queries that people judged in full, and the machine too
     queries: int = 0  # queries with machine votes on all that the measure looks at
