@@ -149,6 +149,52 @@ def simulated(method: Method, repeats: int) -> Iterator[Cell]:
                         yield cell(result, truth, (name, f"{engine} {measure}", total, n))
 
 
+# Values of a query as other engines and measures could give them, and how a machine's come from
+# them. The constants of the method were not chosen on these.
+SHAPES: dict[str, Callable[[np.random.Generator], Floats]] = {
+    "Beta(1, 2)": lambda rng: rng.beta(1, 2, POPULATION),
+    "rank of one answer": lambda rng: (
+        1 / rng.choice([1, 2, 3, 5, 10, 1e12], POPULATION, p=[0.5, 0.2, 0.1, 0.1, 0.05, 0.05])
+    ),
+    "rank, nearly always first": lambda rng: (
+        1 / rng.choice([1, 2, 3, 5, 10, 1e12], POPULATION, p=[0.85, 0.07, 0.03, 0.02, 0.01, 0.02])
+    ),
+    "half 0, some 1": lambda rng: np.where(
+        rng.random(POPULATION) < 0.5, 0, np.minimum(1, rng.beta(2, 3, POPULATION) * 1.6)
+    ),
+    "mostly 0": lambda rng: np.where(rng.random(POPULATION) < 0.8, 0, rng.beta(1, 3, POPULATION)),
+    "fifths": lambda rng: rng.binomial(5, rng.beta(1, 4, POPULATION)) / 5,
+    "rate of .9": lambda rng: (rng.random(POPULATION) < 0.9).astype(np.float64),
+}
+COUPLINGS: dict[str, Callable[[Floats, np.random.Generator], Floats]] = {
+    "right 9 in 10": lambda values, rng: np.where(
+        rng.random(POPULATION) < 0.9, values, rng.permutation(values)
+    ),
+    "right 6 in 10": lambda values, rng: np.where(
+        rng.random(POPULATION) < 0.6, values, rng.permutation(values)
+    ),
+    "never too low": lambda values, rng: np.maximum(
+        values, np.where(rng.random(POPULATION) < 0.3, rng.permutation(values), 0)
+    ),
+    "all or nothing": lambda values, rng: (values > np.median(values)).astype(np.float64),
+    "unrelated": lambda values, rng: rng.permutation(values),
+}
+
+
+def unlike(method: Method, repeats: int) -> Iterator[Cell]:
+    rng = np.random.default_rng(77)
+    for shape, draw in SHAPES.items():
+        values = draw(rng)
+        for name, couple in COUPLINGS.items():
+            machine = couple(values, rng)
+            for total in (66, 300):
+                drawn = rng.integers(0, POPULATION, (repeats, total))
+                found = machine[drawn]
+                for n in (n for n in JUDGED if n < total):
+                    given = (values[drawn[:, :n]], found[:, :n], found.mean(axis=1), total)
+                    yield cell(method(*given), float(values.mean()), (name, shape, total, n))
+
+
 def table(title: str, cells: Sequence[Cell], groups: Sequence[str], key: str) -> None:
     """Coverage (mean and worst cell) and width by group and number of judged queries."""
     sizes = sorted({each.n for each in cells})
@@ -319,7 +365,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--real", type=Path)
     parser.add_argument("--methods", action="store_true")
-    parser.add_argument("--repeats", type=int, default=2_000)
+    parser.add_argument("--repeats", type=int, default=4_000)
     given = parser.parse_args()
     if given.real:
         real(given.real, given.repeats)
@@ -335,6 +381,10 @@ def main() -> None:
     for total in TOTALS:
         some = [each for each in cells if each.total == total]
         table(f"N = {total}", some, list(JUDGES), "source")
+    others = list(unlike(estimate, given.repeats))
+    summary("other populations", others, given.repeats)
+    table("by judge", others, list(COUPLINGS), "source")
+    table("by shape", others, list(SHAPES), "measure")
     measures = sorted({each.measure for each in cells if each.source == "good"})
     table("good judge", [each for each in cells if each.source == "good"], measures, "measure")
 

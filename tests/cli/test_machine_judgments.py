@@ -186,6 +186,15 @@ def test_two_machines_that_differ_still_predict(bench: Bench, score: Score) -> N
     assert outcome.json["machine_estimate"]["figures"]["ndcg@10"]["queries"] == QUERIES
 
 
+def test_queries_with_nothing_relevant_are_told(bench: Bench, score: Score) -> None:
+    bench.people[3] = 0
+    bench.vote("model", "machine", range(QUERIES))
+    bench.vote("ann", "human", range(15))
+    outcome = score()
+    assert "people found nothing relevant" in outcome.out
+    assert "14 of 39" in outcome.out
+
+
 def test_people_who_judged_one_topic_only_are_doubted(bench: Bench, score: Score) -> None:
     bench.vote("model", "machine", range(QUERIES))
     for number in np.flatnonzero(bench.topics == 0)[:15]:

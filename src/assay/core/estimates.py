@@ -25,6 +25,7 @@ class MachineFigure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     judged: int = 0  # queries that people judged in full, and the machine too
     queries: int = 0  # queries with machine votes on all that the measure looks at
     left_out: int = 0  # queries without them
+    nothing_relevant: int = 0  # judged in full, and without a value: people found nothing relevant
     why: str = ""
 
 

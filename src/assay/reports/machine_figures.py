@@ -66,6 +66,8 @@ def _notes(estimate: MachineEstimate, say: Words) -> Iterator[str]:
         yield say("machine.too_few", measures=", ".join(few), fewest=FEWEST)
     if most := max((figure.left_out for figure in figures), default=0):
         yield say("machine.left_out", n=most)
+    if most := max((figure.nothing_relevant for figure in figures), default=0):
+        yield say("machine.nothing_relevant", n=most)
 
 
 def _doubt(doubt: Doubt, say: Words) -> str:

@@ -168,7 +168,7 @@ def _figure(
     value is a prediction, and people's says whether it is right. One on which people find nothing
     relevant has no value, here as anywhere."""
     people, machine, seen = said
-    judged, others, left_out = list[int](), list[int](), 0
+    judged, others, left_out, nothing = list[int](), list[int](), 0, 0
     for row, query in enumerate(gold.queries):
         hits = run.doc_ids(query.id)
         by_machine = machine.grades.get(query.id, {})
@@ -178,7 +178,9 @@ def _figure(
         if not by_machine or not _covers(by_machine, hits, measure):
             left_out += 1
         elif _in_full(by_people, hits, measure, seen.get(query.id, set())):
-            judged += [row] if not np.isnan(people.values[row, column]) else []
+            has_value = not np.isnan(people.values[row, column])
+            judged += [row] if has_value else []
+            nothing += not has_value
         else:
             others.append(row)
     figure = MachineFigure(
@@ -186,6 +188,7 @@ def _figure(
         judged=len(judged),
         queries=len(judged) + len(others),
         left_out=left_out,
+        nothing_relevant=nothing,
     )
     if len(judged) < FEWEST:
         why = f"people judged {counted(len(judged), 'query')} in full, and {FEWEST} are needed"
