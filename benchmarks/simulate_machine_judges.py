@@ -1,7 +1,7 @@
 """Do intervals from machine judgments, corrected by people's, hold the truth 95 times in 100, and
 how much narrower are they than people's alone? For docs/experiments/14-machine-judgments.md.
 
-    python benchmarks/simulate_machine_judges.py                   # simulated judges, 2 minutes
+    python benchmarks/simulate_machine_judges.py                   # simulated judges, a minute
     python benchmarks/simulate_machine_judges.py --methods         # other methods on the same draws
     python benchmarks/simulate_machine_judges.py --real FOLDER     # dataset-dev.json and the others
 
