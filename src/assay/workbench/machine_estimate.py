@@ -56,6 +56,8 @@ def with_machine_estimate(
 ) -> GradedResults:
     """The results with the estimate from machine votes beside them."""
     votes = _votes(gold, dataset)
+    top = max(gold.max_grade, *(vote.grade or 0 for vote in votes))
+    gold = dataclasses.replace(gold, top_grade=top)  # one scale for people and machines
     measures = [line.measure for line in results.receipt.measures]
     people = _side(run, gold, measures, _people(votes, read_policy(dataset)))
     machine = _side(run, gold, measures, _machine(votes))
@@ -149,7 +151,7 @@ def _side(run: Run, gold: GoldSet, measures: Sequence[str], grades: Grades) -> _
         for document, grade in graded.items()
     ]
     frame = judgment_frame(*(list(column) for column in zip(*rows, strict=True)))
-    judged = dataclasses.replace(gold, judgments=frame, top_grade=gold.max_grade)
+    judged = dataclasses.replace(gold, judgments=frame)
     sheet = evaluate(run, judged, measures)
     return _Side(grades, sheet.values, sheet.reasons)
 
