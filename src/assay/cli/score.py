@@ -48,6 +48,13 @@ ReportTarget = Annotated[
     Path | None,
     typer.Option(help="A folder for eval-report-DATE.json and .md, or one file name.md."),
 ]
+WithMachine = Annotated[
+    bool,
+    typer.Option(
+        "--with-machine-judgments",
+        help="Also estimate from machine votes, corrected by what people judged in full.",
+    ),
+]
 Language = Annotated[
     str, typer.Option(help="The language of what is shown and reported: en, fi, he.")
 ]
@@ -70,6 +77,7 @@ def score(
     min_score: LeastScore = None,
     report: ReportTarget = None,
     language: Language = "en",
+    with_machine_judgments: WithMachine = False,
     json: Json = False,
 ) -> None:
     """Score an engine, or saved results, against a gold set."""
@@ -95,6 +103,7 @@ def score(
         min_score=min_score,
         output=output,
         baseline=baseline,
+        with_machine_judgments=with_machine_judgments,
     )
     results = _scored(request, report, language, recorded=update_baseline, json=json)
     if update_baseline:

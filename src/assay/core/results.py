@@ -12,6 +12,7 @@ from typing import Literal, TypeGuard, TypeVar
 
 import msgspec
 
+from assay.core.estimates import MachineEstimate
 from assay.core.types import Finding, JsonObject, standing
 
 Metrics = dict[str, int | float | None]
@@ -341,6 +342,7 @@ class GradedResults(
     per_query: list[GradedEntry]
     receipt: GradedReceipt
     intervals: Intervals = msgspec.field(default_factory=Intervals)
+    machine_estimate: MachineEstimate | None = None  # asked for by name, and never gated on
     baseline: Baseline | None = None
     verdict: Verdict | None = None
     recorded: Recorded | None = None

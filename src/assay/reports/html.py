@@ -12,6 +12,7 @@ from assay.core.results import RobustnessRow
 from assay.core.results_file import receipt_to_json
 from assay.reports.drawings import change_mark, latency_chart, range_mark
 from assay.reports.environment import template_environment
+from assay.reports.machine_figures import machine_block
 from assay.reports.numbers import Numbers
 from assay.reports.shapes import Figure, QueryLine, ReportView
 from assay.reports.view import FEW, RATES, failed_questions, heading, headlines
@@ -39,6 +40,7 @@ class PerturbationRow:
 def render(report: ReportView) -> str:
     words = Words(report.language)
     latencies = [line.latency_ms for line in report.queries if line.latency_ms is not None]
+    estimate = report.machine_estimate
     template = template_environment().get_template(f"{report.kind}.html.j2")
     return template.render(
         report=report,
@@ -46,6 +48,7 @@ def render(report: ReportView) -> str:
         n=Numbers(words),
         words=words,
         rows=_forest(report, Numbers(words)),
+        machine=estimate and machine_block(report, estimate),
         latency=latency_chart(latencies),
         perturbations=_perturbations(report, words),
         worst_families=_worst_families(report, words),

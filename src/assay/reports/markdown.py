@@ -71,6 +71,7 @@ class _Graded:
         if report.stale:
             yield from (say("stale_brief", why=report.stale), "")
         yield from self._figures()
+        yield from self._machine("####")
         yield from self._comparison()
 
     def _scored(self) -> str:
@@ -111,6 +112,17 @@ class _Graded:
             cells += [self.numbers.signed(figure.change)] if with_change else []
             yield f"| {' | '.join(cells)} |"
 
+    def _machine(self, level: str) -> Lines:
+        if self.report.machine_estimate is None:
+            return
+        from assay.reports.machine_figures import machine_block
+
+        block = machine_block(self.report, self.report.machine_estimate)
+        yield from ("", f"{level} {block.title}", "", marked(block.lead), "")
+        yield from _table(block.head, block.rows)
+        for note in (*block.notes, *block.doubts):
+            yield from ("", marked(note))
+
     def _comparison(self) -> Lines:
         comparison, say = self.report.comparison, self.say
         if comparison is None:
@@ -145,6 +157,7 @@ class _Graded:
             yield from self._by_measure([(row.name, row.n, row.figures) for row in part.rows])
         if report.baseline:
             yield from ("", say("in_brackets"))
+        yield from self._machine("##")
         git = report.receipt.git
         commit = say("made_at", commit=git.commit[:12]) if git else ""
         yield from ("", say("made_from", fingerprint=gold.fingerprint[:12]) + f"{commit}.")

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from assay.core.estimates import MachineEstimate
 from assay.core.results import (
     Baseline,
     Bounds,
@@ -202,6 +203,7 @@ class ReportView:
     changes: ChangesView | None
     findings: tuple[FindingLine, ...]
     robustness: Robustness | None
+    machine_estimate: MachineEstimate | None = None
 
     def figure(self, key: str) -> Figure | None:
         return next((figure for figure in self.figures if figure.key == key), None)

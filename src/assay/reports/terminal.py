@@ -14,6 +14,7 @@ from rich.text import Text
 
 from assay.core.results import GoldenResults, GradedReceipt, Recorded, Results, standing_line
 from assay.reports.grids import headed
+from assay.reports.machine_figures import machine_block
 from assay.reports.numbers import Numbers
 from assay.reports.shapes import Figure, ReportView
 from assay.reports.terminal_verdict import golden_card, verdict_lines
@@ -51,7 +52,22 @@ def scorecard(report: ReportView) -> RenderableType:
             few = few or row.n < FEW
             _add_row(table, f"  {row.name}{mark}", row.n, row.figures, numbers)
     note = [Text(), Text(say("terminal.few", few=FEW), style="dim")] if few else []
-    return Group(_title(report, say), Text(), table, *note, *_footnotes(report, say, numbers))
+    notes = [*note, *_footnotes(report, say, numbers)]
+    return Group(_title(report, say), Text(), table, *notes, *_machine(report))
+
+
+def _machine(report: ReportView) -> Iterator[RenderableType]:
+    """What machine votes say, below all else and by itself."""
+    if report.machine_estimate is None:
+        return
+    block = machine_block(report, report.machine_estimate)
+    table = headed(block.head[0], right=block.head[1:])
+    for row in block.rows:
+        table.add_row(*row)
+    yield from (Text(), Text(block.title, style="bold"), Text(block.lead, style="dim"), Text())
+    yield from (table, Text())
+    yield from (Text(note, style="dim") for note in block.notes)
+    yield from (Text(doubt, style="yellow") for doubt in block.doubts)
 
 
 def _title(report: ReportView, say: Words) -> Text:

@@ -111,6 +111,7 @@ def _graded(results: GradedResults, comparison: Comparison | None, tell: Sentenc
         changes=None,
         findings=(),
         robustness=None,
+        machine_estimate=results.machine_estimate,
     )
 
 

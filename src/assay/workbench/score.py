@@ -42,6 +42,7 @@ from assay.judging.settle import with_judgments
 from assay.law.matching import Known, close_versions, known_document, one_language
 from assay.workbench.baseline import against, read_baseline, stale_reason
 from assay.workbench.config import EngineConfig
+from assay.workbench.machine_estimate import with_machine_estimate
 from assay.workbench.outputs import refuse_output
 
 DEFAULT_TOP_K = 20
@@ -76,6 +77,7 @@ class ScoreRequest(msgspec.Struct, frozen=True, kw_only=True):
     output: Path | None = None
     baseline: Path | None = None
     gates: tuple[Gate, ...] = ()
+    with_machine_judgments: bool = False
 
     @property
     def choice(self) -> EngineChoice:
@@ -174,7 +176,10 @@ def _score_graded(gold: GoldSet, request: ScoreRequest, progress: Progress, say:
             hint=f"The gold set has {gold.query_ids[0]!r} and others; "
             f"the run has {list(run.rows_by_query)[:3]}.",
         )
-    results = _signed(graded_results(run, gold, measures), request)
+    graded = graded_results(run, gold, measures)
+    if request.with_machine_judgments:
+        graded = with_machine_estimate(graded, run, gold, request.dataset)
+    results = _signed(graded, request)
     counts = results.receipt.counts
     warnings = (*_graded_warnings(counts), *_unjudged_warnings(results, request))
     return Scored(results=results, warnings=warnings, failed=counts["n_failed"])
@@ -236,11 +241,13 @@ def _asked_again(request: ScoreRequest) -> str:
 
 def _score_golden(gold: GoldSet, request: ScoreRequest, progress: Progress, say: Say) -> Scored:
     """Pass or fail for every question of a golden set."""
-    if request.measures:
+    if request.measures or request.with_machine_judgments:
         raise UsageError(
-            "a golden set has measures of its own",
+            "a golden set has measures of its own"
+            if request.measures
+            else "--with-machine-judgments is for graded sets; this one is golden",
             where=str(request.dataset),
-            hint="Leave --measure out.",
+            hint=f"Leave {'--measure' if request.measures else 'it'} out.",
         )
     known = _known_places(request)
     places = known.values() if known else None
