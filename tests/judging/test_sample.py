@@ -23,7 +23,7 @@ def _drawn(assay_cli: Assay, folder: Path) -> list[dict[str, str]]:
     assert assay_cli("gold", "merge", "set.json", "a.jsonl").code == 0
     done = assay_cli("gold", "sample", "set.json", "--size", 30, "--seed", 7, "-o", "s.csv")
     assert done.code == 0, done.err
-    assert "assay gold merge set.json s.csv --sample" in done.err
+    assert "assay gold merge set.json FILE --sample" in done.err
     with (folder / "s.csv").open(newline="") as stream:
         return list(csv.DictReader(stream))
 

@@ -196,8 +196,9 @@ def sample(
     seed: Annotated[int, typer.Option(help="The same seed draws the same pairs.")] = 0,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Write the pairs to judge, blind, .csv or .jsonl."),
+        typer.Option("--output", "-o", help="Write them, blind: .html, .jsonl or .csv."),
     ] = None,
+    corpus: Corpus = None,
     report: Annotated[
         bool, typer.Option("--report", help="What the last draw says of the labels.")
     ] = False,
@@ -221,12 +222,12 @@ def sample(
             )
         return
     refuse_outputs(output)
-    drawn = sampling.draw_sample(dataset, size, seed=seed, output=output)
+    drawn = sampling.draw_sample(dataset, size, seed=seed, output=output, corpus=corpus)
     emit(drawn, lambda: votes_pages.draw_page(drawn), json=json)
     if output is not None:
         say(
             f"{len(drawn.pairs)} pairs written to {output}; when they are judged: "
-            f"assay gold merge {dataset} {output} --sample --judge NAME"
+            f"assay gold merge {dataset} FILE --sample --judge NAME"
         )
 
 

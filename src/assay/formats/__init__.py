@@ -17,7 +17,7 @@ from typing import Any
 
 from assay.core import plugins
 from assay.core.errors import InputError
-from assay.core.types import GoldSet, Judgment, Query, Run
+from assay.core.types import GoldSet, Query, Run
 
 GOLD_FORMATS = {
     "json": "assay.formats.dataset_json",
@@ -70,18 +70,6 @@ def write_gold(gold: GoldSet, path: Path, format: str | None = None) -> list[Pat
     module = gold_format(format or format_of_name(path))
     written: list[Path] = module.write_gold(gold, path)
     return written
-
-
-def add_judgments(path: Path, judgments: Sequence[Judgment]) -> None:
-    """Write more judgments into a gold set, in a format that keeps who made them and when."""
-    module = gold_format(detect_gold(path))
-    if not hasattr(module, "add_judgments"):
-        raise InputError(
-            "this format does not keep a grade 0, or who judged and when",
-            where=str(path),
-            hint=f"Make a dataset.json of it first: assay gold convert {path} dataset.json",
-        )
-    module.add_judgments(path, judgments)
 
 
 def add_queries(path: Path, queries: Sequence[Query]) -> None:

@@ -274,32 +274,6 @@ def _judgment_object(judgment: Judgment) -> JsonObject:
     return row | (msgspec.json.decode(judgment.extra) if judgment.extra else {})
 
 
-def add_judgments(path: Path, judgments: Sequence[Judgment]) -> None:
-    """Append judgments, or put one in the place of another on the same pair. Everything else stays
-    as it is written, so that the difference shows what was judged and nothing more."""
-    text, dataset = _as_written(path)
-    rows = {
-        query["id"]: query.setdefault("relevance_judgments", []) for query in dataset["queries"]
-    }
-    top_score = _top_score(dataset, path)
-    for judgment in judgments:
-        if not 0 <= judgment.grade <= top_score:
-            raise InputError(
-                f"grade {judgment.grade} of {judgment.doc_id!r} on query {judgment.query_id!r} is "
-                f"not on the scale 0 to {top_score} of the set",
-                where=str(path),
-                hint="The key top_score of the file is the highest grade of its scale.",
-            )
-        places = [
-            place
-            for place, row in enumerate(rows[judgment.query_id])
-            if row["opinion_id"] == judgment.doc_id
-        ]
-        place = places[0] if places else len(rows[judgment.query_id])
-        rows[judgment.query_id][place : place + 1] = [_judgment_object(judgment)]
-    _write_again(path, text, dataset)
-
-
 def add_queries(path: Path, queries: Sequence[Query]) -> None:
     """Append queries without judgments; everything else stays as it is written."""
     text, dataset = _as_written(path)

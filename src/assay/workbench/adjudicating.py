@@ -3,8 +3,6 @@ with what its judge wrote, and by the policy `adjudicated` it makes the label.""
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -12,10 +10,8 @@ from pathlib import Path
 
 import msgspec
 
-from assay.core.errors import UsageError
-from assay.core.files import write_atomic
-from assay.core.types import JsonObject
 from assay.formats.ballots import Ballot, Ballots, read_ballots
+from assay.formats.blank_ballots import BlankBallot, write_blank
 from assay.judging.disputes import Dispute, Opinion, find_disputes, one_line
 from assay.judging.merge import Bounds, Said, cast
 from assay.judging.votes import RULING, stale_in
@@ -56,41 +52,17 @@ def disputes(dataset: Path, *, blind: bool = False, corpus: Path | None = None) 
 
 def write_disputes(dataset: Path, found: Sequence[Dispute], output: Path) -> None:
     """The disputes as a file to fill in with rulings, for `--from`."""
-    writers = {".csv": _as_table, ".jsonl": _as_lines}
-    if output.suffix not in writers:
-        raise UsageError(
-            f"disagreements are written as .csv or .jsonl, not {output.suffix or 'without ending'}",
-            where=str(output),
+    rows = [
+        BlankBallot(
+            query_id=dispute.query_id,
+            query=dispute.query,
+            doc_id=dispute.doc_id,
+            said=tuple(map(one_line, dispute.votes)),
+            source=RULING,
         )
-    write_atomic(output, writers[output.suffix](dataset, found))
-
-
-def _as_table(dataset: Path, found: Sequence[Dispute]) -> str:
-    stream = io.StringIO(newline="")
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(["query_id", "query", "doc_id", "said", "grade", "rationale", "source"])
-    for dispute in found:
-        said = "\n".join(map(one_line, dispute.votes))
-        writer.writerow([dispute.query_id, dispute.query, dispute.doc_id, said, "", "", RULING])
-    return stream.getvalue()
-
-
-def _as_lines(dataset: Path, found: Sequence[Dispute]) -> str:
-    header: JsonObject = {"packet": 1, "set": dataset.stem, "judge": "", "pairs": len(found)}
-    rows: list[JsonObject] = [
-        {
-            "query_id": dispute.query_id,
-            "query": dispute.query,
-            "doc_id": dispute.doc_id,
-            "votes": msgspec.to_builtins(dispute.votes),
-            "grade": None,
-            "rationale": "",
-            "unsure": False,
-            "source": RULING,
-        }
         for dispute in found
     ]
-    return "".join(f"{msgspec.json.encode(row).decode()}\n" for row in (header, *rows))
+    write_blank(output, rows, name=dataset.stem)
 
 
 # ── ruling ────────────────────────────────────────────────────────────────────────────────────────

@@ -22,7 +22,7 @@ from assay.judging.pool import Pool, PooledPair, pool_path, read_pool
 from assay.judging.votes import read_votes, votes_path
 from assay.workbench.outputs import refuse_output
 
-__all__ = ["Packed", "write_packet"]
+__all__ = ["Packed", "write_packet", "writer_of"]
 
 
 class Packed(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,7 +51,7 @@ def write_packet(
 ) -> Packed:
     """Write what waits for the judge as HTML, JSONL or CSV, by the ending of `output`."""
     beside = (votes_path(dataset), pool_path(dataset), policy_path(dataset))
-    render = _writer(output)
+    render = writer_of(output)
     refuse_output(output, dataset, *beside)
     _spare_judgments(output)
     gold = formats.read_gold(dataset)
@@ -105,7 +105,7 @@ WRITERS: dict[str, Callable[[Packet], bytes]] = {
 }
 
 
-def _writer(output: Path) -> Callable[[Packet], bytes]:
+def writer_of(output: Path) -> Callable[[Packet], bytes]:
     if writer := WRITERS.get(output.suffix.lower()):
         return writer
     raise UsageError(

@@ -24,6 +24,7 @@ from assay.judging.labelling import Change, Labelled, relabel
 from assay.judging.merge import Bounds, Cast, Said, bounds, cast
 from assay.judging.policy import Policy, PolicyName, checked, read_policy, write_policy
 from assay.judging.pool import read_pool
+from assay.judging.sample import Draw, read_samples
 from assay.judging.votes import (
     SAMPLE,
     Pair,
@@ -113,7 +114,11 @@ def read_voted(dataset: Path) -> Voted:
         rubric = rubrics.find(gold.rubric, beside=dataset)
         limits = replace(
             limits,
-            grades={grade.value for grade in rubric.grades},
+            grades={
+                grade.value
+                for grade in rubric.grades
+                if not gold.top_grade or grade.value <= gold.top_grade
+            },
             needs_rationale=rubric.rationale == "required",
             rubric=rubrics.version(rubric),
         )
@@ -159,8 +164,10 @@ def merge_files(
     sample: Set[Pair] | None = None,
 ) -> Merged:
     """Take in what judges sent back. A row that cannot be of this set stops everything. `sample`
-    are the pairs of a spot check, whose votes measure labels and make none."""
-    ballots = [read_ballots(path) for path in files]
+    are the pairs of a spot check, whose votes measure labels and make none; a file with the pairs
+    of a draw is taken for one also where nobody says so."""
+    draws = read_samples(dataset).draws
+    ballots = [_as_drawn(read_ballots(path), draws) for path in files]
     signed = all(row.judge for file in ballots for row in file.rows)
     said = Said(
         judge=judge if judge or signed else who_records(""),
@@ -181,6 +188,19 @@ def merge_files(
         done = cast(ballots, limits, said)
         labelled = save(voted, done.new)
     return _merged(voted, ballots, done, labelled, known)
+
+
+def _as_drawn(file: Ballots, draws: Sequence[Draw]) -> Ballots:
+    """A file that has the pairs of a draw, and as many, is the spot check: as votes they would
+    change the labels that they are to measure."""
+    pairs = {(row.query_id, row.doc_id) for row in file.rows}
+    size = len(file.rows) + file.blank
+    if not pairs or not any(
+        size == len(draw.pairs) and pairs <= {pair.key for pair in draw.pairs} for draw in draws
+    ):
+        return file
+    rows = [msgspec.structs.replace(row, source=SAMPLE) for row in file.rows]
+    return msgspec.structs.replace(file, rows=rows)
 
 
 def _merged(
