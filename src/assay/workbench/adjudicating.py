@@ -14,13 +14,13 @@ from assay.formats.ballots import Ballot, Ballots, read_ballots
 from assay.formats.blank_ballots import BlankBallot, write_blank
 from assay.judging.disputes import Dispute, Opinion, find_disputes, one_line
 from assay.judging.merge import Bounds, Said, cast
-from assay.judging.votes import RULING, stale_in
+from assay.judging.votes import RULING
 from assay.workbench.baseline import who_records
+from assay.workbench.texts import known_texts, stale_votes
 from assay.workbench.voting import (
     Voted,
     asked_pairs,
     kind_of,
-    known_documents,
     opened_set,
     read_voted,
     save,
@@ -45,8 +45,8 @@ class Ruled(msgspec.Struct, frozen=True, kw_only=True):
 def disputes(dataset: Path, *, blind: bool = False, corpus: Path | None = None) -> list[Dispute]:
     """Every pair that waits for a ruling, most apart first. `blind` hides who said what."""
     voted = read_voted(dataset)
-    known = known_documents(dataset, corpus)
-    stale = {vote.id for vote in stale_in(voted.votes, known or ())}
+    texts = known_texts(dataset, corpus)
+    stale = {vote.id for vote in stale_votes(voted.votes, texts)} if texts is not None else set()
     return find_disputes(voted.gold, voted.votes, voted.policy, stale=stale, blind=blind)
 
 

@@ -28,7 +28,7 @@ from assay.judging.sample import (
 )
 from assay.judging.votes import SAMPLE, Pair, read_votes, votes_path
 from assay.workbench.packing import writer_of
-from assay.workbench.voting import known_documents
+from assay.workbench.texts import known_texts
 
 __all__ = ["Draw", "SpotCheck", "Stratum", "draw_sample", "sampled_pairs", "spot_check"]
 
@@ -54,11 +54,12 @@ def draw_sample(
 
 
 def _write(dataset: Path, gold: GoldSet, drawn: Draw, output: Path, corpus: Path | None) -> None:
-    known = known_documents(dataset, corpus)
+    known = known_texts(dataset, corpus)
     if known is not None:
         pairs = [PooledPair(query_id=pair.query_id, doc_id=pair.doc_id) for pair in drawn.pairs]
         rubric = rubrics.find(gold.rubric or rubrics.DEFAULT, beside=dataset)
-        texts = {document.id: document for document in known}
+        wanted = {pair.doc_id for pair in pairs}
+        texts = {document.id: document for document in known.some(wanted)}
         missing = next((pair.doc_id for pair in pairs if pair.doc_id not in texts), None)
         if missing is not None:
             raise InputError(f"no document {missing!r} in the corpus", where=str(dataset))

@@ -14,8 +14,7 @@ import msgspec
 
 from assay import formats
 from assay.core.errors import InputError, UsageError
-from assay.core.types import Document, GoldSet, Labelling, Vote, VoteKind
-from assay.corpus.named import documents, is_corpus
+from assay.core.types import GoldSet, Labelling, Vote, VoteKind
 from assay.formats.ballots import Ballots, read_ballots
 from assay.formats.gold_jsonl import locked
 from assay.formats.relabel import require_writable, write_labels
@@ -30,13 +29,13 @@ from assay.judging.votes import (
     Pair,
     append,
     read_votes,
-    stale_in,
     votes_of_labels,
     votes_path,
 )
 from assay.review.identity import name_of
 from assay.workbench.baseline import who_records
 from assay.workbench.opening import Service
+from assay.workbench.texts import Texts, known_texts, stale_votes
 
 __all__ = [
     "Merged",
@@ -50,7 +49,6 @@ __all__ = [
     "rubric_version",
     "set_policy",
     "show_policy",
-    "take",
 ]
 
 
@@ -175,19 +173,19 @@ def merge_files(
         source=SAMPLE if sample is not None else "",
         at=datetime.now(UTC),
     )
+    texts = known_texts(dataset, corpus)
     with opened_set(dataset) as voted:
-        known = known_documents(dataset, corpus)
         asked = sample if sample is not None else asked_pairs(dataset)
         judged = frozenset[Pair]() if sample is not None else voted.limits.judged
         limits = replace(
             voted.limits,
             asked=None if unasked else asked,
             judged=judged,
-            documents=None if known is None else {document.id for document in known},
+            documents=None if texts is None else texts.ids,
         )
         done = cast(ballots, limits, said)
         labelled = save(voted, done.new)
-    return _merged(voted, ballots, done, labelled, known)
+    return _merged(voted, ballots, done, labelled, texts)
 
 
 def _as_drawn(file: Ballots, draws: Sequence[Draw]) -> Ballots:
@@ -208,7 +206,7 @@ def _merged(
     ballots: Sequence[Ballots],
     done: Cast,
     labelled: Labelled,
-    known: Sequence[Document] | None,
+    texts: Texts | None,
 ) -> Merged:
     votes = [*voted.votes, *done.new]
     return Merged(
@@ -221,7 +219,7 @@ def _merged(
         open=len(labelled.open),
         without_grade=sum(file.blank for file in ballots),
         outdated=done.outdated,
-        stale=None if known is None else len(stale_in(votes, known)),
+        stale=None if texts is None else len(stale_votes(votes, texts)),
         not_counted=labelled.not_counted,
         by_machine=labelled.labelling.by_machine,
     )
@@ -249,7 +247,7 @@ def label_again(dataset: Path, given: Sequence[Vote] = (), *, corpus: Path | Non
         labelled = save(voted, fitting)
     there = len(given) - len(new)
     done = Cast(new=fitting, already=there, outdated=0)
-    merged = _merged(voted, (), done, labelled, known_documents(dataset, corpus))
+    merged = _merged(voted, (), done, labelled, known_texts(dataset, corpus))
     left_out = [f"the vote of {v.judge}: {problems[v.id]}" for v in new if v.id in problems]
     return msgspec.structs.replace(merged, left_out=left_out)
 
@@ -279,11 +277,6 @@ def rubric_version(dataset: Path) -> str:
     return rubrics.version(rubrics.find(name, beside=dataset)) if name else ""
 
 
-def take(dataset: Path, ballots: Ballots, said: Said, limits: Bounds, voted: Voted) -> Labelled:
-    """Ballots that came otherwise than by a file, such as a ruling."""
-    return save(voted, cast([ballots], limits, said).new)
-
-
 def kind_of(text: str) -> VoteKind | None:
     if text not in _KINDS:
         raise UsageError(f"no kind of judge {text!r}", hint="Expected human or machine.")
@@ -296,16 +289,6 @@ _KINDS: dict[str, VoteKind | None] = {"": None, "human": "human", "machine": "ma
 def asked_pairs(dataset: Path) -> Set[Pair] | None:
     pool = read_pool(dataset)
     return pool.keys if pool is not None else None
-
-
-def known_documents(dataset: Path, corpus: Path | None) -> list[Document] | None:
-    """The documents of the corpus that is named, else of the pool's where it is here."""
-    if corpus is not None:
-        return documents(corpus)
-    pool = read_pool(dataset)
-    if pool is None or not pool.corpus or not is_corpus(pool.corpus):
-        return None
-    return documents(Path(pool.corpus))
 
 
 # ── the policy ────────────────────────────────────────────────────────────────────────────────────
