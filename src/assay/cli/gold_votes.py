@@ -64,7 +64,8 @@ def merge(
             if is_named(store):
                 raise
             merged = voting.label_again(dataset, corpus=corpus)
-    emit(merged, lambda: listing.key_values(merged, changed=len(merged.changed)), json=json)
+    counts = {"changed": len(merged.changed), "left_out": len(merged.left_out)}
+    emit(merged, lambda: listing.key_values(merged, **counts), json=json)
     _say_merged(merged)
 
 
@@ -122,7 +123,7 @@ def policy(
 ) -> None:
     """Show or set how labels come from votes; setting it computes them anew."""
     from assay.core.types import counted
-    from assay.reports import listing
+    from assay.reports import votes_pages
     from assay.workbench import voting
 
     if name or counts or senior:
@@ -131,7 +132,11 @@ def policy(
         say(f"{counted(len(view.changed), 'label')} changed")
     else:
         view = voting.show_policy(dataset)
-    emit(view, lambda: listing.key_values(view, changed=len(view.changed)), json=json)
+    emit(
+        view,
+        lambda: votes_pages.policy_page(view.policy, view.labelling, view.labels, view.status),
+        json=json,
+    )
     _say_standing(view.gold, view.not_counted, view.labelling.by_machine, view.labelling.open)
 
 
