@@ -23,7 +23,7 @@ def _drawn(assay_cli: Assay, folder: Path) -> list[dict[str, str]]:
     assert assay_cli("gold", "merge", "set.json", "a.jsonl").code == 0
     done = assay_cli("gold", "sample", "set.json", "--size", 30, "--seed", 7, "-o", "s.csv")
     assert done.code == 0, done.err
-    assert "assay gold merge set.json s.csv --sample" in done.err
+    assert "assay gold merge set.json FILE --sample" in done.err
     with (folder / "s.csv").open(newline="") as stream:
         return list(csv.DictReader(stream))
 
@@ -147,3 +147,21 @@ def test_the_interval_of_a_stratified_sample_holds_what_it_promises() -> None:
         low, high = overall(_parts(counts)).interval
         inside += low <= truth <= high
     assert inside >= 380
+
+
+def test_where_the_corpus_is_known_the_sample_is_a_packet(assay_cli: Assay, tmp_path: Path) -> None:
+    rows = _drawn(assay_cli, tmp_path)
+    (tmp_path / "c.jsonl").write_text(
+        "".join(json.dumps({"id": doc, "text": f"text of {doc}"}) + "\n" for _, doc in GRADES)
+    )
+    draw = ("gold", "sample", "set.json", "--size", 30, "--seed", 7, "--corpus", "c.jsonl")
+    for name in ("s.jsonl", "s.html"):
+        done = assay_cli(*draw, "-o", name)
+        assert done.code == 0, done.err
+        assert f"text of {rows[0]['doc_id']}" in (tmp_path / name).read_text()
+    # a packet says nothing of samples, but its pairs are those that were drawn
+    header, *lines = map(json.loads, (tmp_path / "s.jsonl").read_text().splitlines())
+    filled = [line | {"grade": 0, "rationale": "read again"} for line in lines]
+    (tmp_path / "s.jsonl").write_text("".join(json.dumps(r) + "\n" for r in (header, *filled)))
+    done = assay_cli("gold", "merge", "set.json", "s.jsonl", "--judge", "ben", "--json")
+    assert (done.code, done.json["added"], done.json["changed"]) == (0, 30, []), done.err

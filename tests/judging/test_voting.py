@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -249,3 +251,27 @@ def test_a_rubric_that_lost_a_grade_changes_nothing(assay_cli: Assay, tmp_path: 
     refused = assay_cli("gold", "merge", "set.json")
     assert (refused.code, "Has the rubric lost a grade?" in refused.err) == (2, True), refused.err
     assert (gold.read_bytes(), (tmp_path / "set.votes.jsonl").read_bytes()) == before
+
+
+MERGER = """
+import sys
+sys.argv = ["assay", "gold", "merge", "set.json", f"{sys.argv[1]}.jsonl"]
+from assay.cli import main
+main()
+"""
+
+
+def test_two_who_merge_at_once_lose_no_vote(assay_cli: Assay, tmp_path: Path) -> None:
+    gold = write_set(tmp_path)
+    pairs = {("q0", f"d{n}"): n % 3 for n in range(30)}
+    names = ("ada", "ben", "cy")
+    for name in names:
+        write_packet(tmp_path / f"{name}.jsonl", name, pairs)
+    started = [
+        subprocess.Popen([sys.executable, "-c", MERGER, name], cwd=tmp_path) for name in names
+    ]
+    assert [merger.wait(60) for merger in started] == [0, 0, 0]
+    assert labels(gold) == pairs
+    assert len((tmp_path / "set.votes.jsonl").read_text().splitlines()) == 90
+    rows = json.loads(gold.read_text())["queries"][0]["relevance_judgments"]
+    assert {frozenset(row["judge"].split(", ")) for row in rows} == {frozenset(names)}

@@ -12,6 +12,7 @@ import pytest
 
 from assay.core.errors import InputError
 from assay.formats import gold_jsonl
+from assay.formats.votes_jsonl import read_votes, votes_path
 from assay.review import rulings
 from assay.review.bootstrap import Options, bootstrap
 from assay.review.rulings import Correction, Word
@@ -254,3 +255,35 @@ def test_a_rejection_of_the_chairs_row_taken_back_brings_the_chairs_row(
     assert rows(gold)["g002"] == before
     bootstrap(store, gold, Options(), now=NOW)
     assert (rows(gold)["g002"], states(store)["g002"]) == (before, "approved")
+
+
+def test_a_ruling_is_a_vote_on_disk_in_the_experts_own_words(store: Store, gold: Path) -> None:
+    beside = votes_path(gold)
+    rulings.promote(store, gold, ["g001"], Word(by="Dafna", at=NOW))
+    assert [(vote.doc_id, vote.grade, vote.rationale) for vote in read_votes(beside)] == [
+        ("a", 1, ""),  # the record says "read and approved", and nobody wrote that
+        ("b", 1, ""),
+    ]
+    assert store.audit()[0].reason == "read and approved"
+    rulings.reject(store, gold, ["g001"], Word(by="Dafna", why="overruled", at=NOW))
+    rulings.reopen(store, gold, "g001", Word(by="Dafna", at=NOW))
+    votes = read_votes(beside)
+    assert [(vote.grade, vote.rationale) for vote in votes[2:]] == [
+        (0, "overruled"),
+        (0, "overruled"),
+        (1, ""),
+        (1, ""),
+    ]
+    assert {(vote.source, vote.kind, vote.judge) for vote in votes} == {
+        ("adjudication", "human", "Dafna")
+    }
+    kept = store.votes("gold-set")
+    assert sorted(vote.id for vote in kept) == sorted(vote.id for vote in votes)
+
+
+def test_what_is_refused_is_no_vote(store: Store, gold: Path) -> None:
+    with pytest.raises(InputError):
+        rulings.reject(store, gold, ["g001"], Word(by="Dafna"))
+    with pytest.raises(InputError):
+        rulings.promote(store, gold, ["g001", "g999"], Word(by="Dafna"))
+    assert read_votes(votes_path(gold)) == []

@@ -31,6 +31,30 @@ def test_migrations_make_the_tables_and_take_them_away(store_url: str) -> None:
     engine.dispose()
 
 
+def test_votes_of_an_older_store_are_kept_without_words_that_nobody_wrote(store_url: str) -> None:
+    engine = connect(store_url)
+    migrate.upgrade(engine)
+    migrate.downgrade(engine, "0002")
+    with engine.begin() as connection:
+        for n, wrote in enumerate(("on point", "accepted")):
+            connection.execute(
+                text(
+                    "INSERT INTO judgments (id, gold, query_id, doc_id, grade, judge, at, "
+                    "rationale, source, rubric, supersedes) VALUES (:id, 's', 'q', 'd', 1, 'ada', "
+                    "'2026-05-31 12:00:00', :wrote, '', '', '')"
+                ),
+                {"id": f"v{n}", "wrote": wrote},
+            )
+    engine.dispose()
+    store = open_store(store_url)
+    votes = store.votes("s")
+    assert [(vote.rationale, vote.kind, vote.at[:19]) for vote in votes] == [
+        ("on point", "human", "2026-05-31T12:00:00"),
+        ("", "human", "2026-05-31T12:00:00"),
+    ]
+    store.close()
+
+
 def test_the_last_migration_is_the_schema_that_is_wanted() -> None:
     """A file is named NUMBER_what.py by its revision: HEAD is read from the names."""
     folder = Path(migrate.__file__).parent / "migrations"

@@ -64,7 +64,8 @@ def merge(
             if is_named(store):
                 raise
             merged = voting.label_again(dataset, corpus=corpus)
-    emit(merged, lambda: listing.key_values(merged, changed=len(merged.changed)), json=json)
+    counts = {"changed": len(merged.changed), "left_out": len(merged.left_out)}
+    emit(merged, lambda: listing.key_values(merged, **counts), json=json)
     _say_merged(merged)
 
 
@@ -122,7 +123,7 @@ def policy(
 ) -> None:
     """Show or set how labels come from votes; setting it computes them anew."""
     from assay.core.types import counted
-    from assay.reports import listing
+    from assay.reports import votes_pages
     from assay.workbench import voting
 
     if name or counts or senior:
@@ -131,7 +132,11 @@ def policy(
         say(f"{counted(len(view.changed), 'label')} changed")
     else:
         view = voting.show_policy(dataset)
-    emit(view, lambda: listing.key_values(view, changed=len(view.changed)), json=json)
+    emit(
+        view,
+        lambda: votes_pages.policy_page(view.policy, view.labelling, view.labels, view.status),
+        json=json,
+    )
     _say_standing(view.gold, view.not_counted, view.labelling.by_machine, view.labelling.open)
 
 
@@ -196,8 +201,9 @@ def sample(
     seed: Annotated[int, typer.Option(help="The same seed draws the same pairs.")] = 0,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Write the pairs to judge, blind, .csv or .jsonl."),
+        typer.Option("--output", "-o", help="Write them, blind: .html, .jsonl or .csv."),
     ] = None,
+    corpus: Corpus = None,
     report: Annotated[
         bool, typer.Option("--report", help="What the last draw says of the labels.")
     ] = False,
@@ -221,12 +227,12 @@ def sample(
             )
         return
     refuse_outputs(output)
-    drawn = sampling.draw_sample(dataset, size, seed=seed, output=output)
+    drawn = sampling.draw_sample(dataset, size, seed=seed, output=output, corpus=corpus)
     emit(drawn, lambda: votes_pages.draw_page(drawn), json=json)
     if output is not None:
         say(
             f"{len(drawn.pairs)} pairs written to {output}; when they are judged: "
-            f"assay gold merge {dataset} {output} --sample --judge NAME"
+            f"assay gold merge {dataset} FILE --sample --judge NAME"
         )
 
 

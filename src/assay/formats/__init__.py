@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.core import plugins
 from assay.core.errors import InputError
-from assay.core.types import GoldSet, Judgment, Query, Run
+from assay.core.types import GoldSet, Query, Run
 
 if TYPE_CHECKING:
     from assay.formats.exchange import Guide, Task
@@ -93,18 +93,6 @@ def write_tasks(tasks: Sequence[Task], guide: Guide, path: Path, format: str) ->
     module = importlib.import_module(EXCHANGE_FORMATS[format])
     written: list[Path] = module.write_tasks(tasks, guide, path)
     return written
-
-
-def add_judgments(path: Path, judgments: Sequence[Judgment]) -> None:
-    """Write more judgments into a gold set, in a format that keeps who made them and when."""
-    module = gold_format(detect_gold(path))
-    if not hasattr(module, "add_judgments"):
-        raise InputError(
-            "this format does not keep a grade 0, or who judged and when",
-            where=str(path),
-            hint=f"Make a dataset.json of it first: assay gold convert {path} dataset.json",
-        )
-    module.add_judgments(path, judgments)
 
 
 def add_queries(path: Path, queries: Sequence[Query]) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -53,37 +52,6 @@ def read_gold(path: Path) -> GoldSet:
         queries=tuple(queries.values()),
         judgments=judgments_to_frame(judgments.values()),
     )
-
-
-def read_judgments(path: Path) -> tuple[list[tuple[str, Judgment]], int]:
-    """The judgments that a person filled in, each with where it stands, and how many rows have no
-    grade yet."""
-    judged: dict[tuple[str, str], tuple[str, Judgment]] = {}
-    rows = 0
-    for where, row in table_rows(path):
-        rows += 1
-        values = {key: (value or "").strip() for key, value in row.items() if key is not None}
-        if not values["grade"]:
-            continue
-        pair = (values["query_id"], values["doc_id"])
-        if not all(pair) or None in row or pair in judged:
-            problem = (
-                "this pair is graded twice"
-                if pair in judged
-                else "the row has no query_id, no doc_id or too much"
-            )
-            raise InputError(problem, where=where, hint="Nothing was changed.")
-        text = {name: values[name] for name in JUDGMENT_TEXT_COLUMNS if values.get(name)}
-        grade = grade_of(values["grade"], where)
-        judged[pair] = (where, Judgment(query_id=pair[0], doc_id=pair[1], grade=grade, **text))
-    return list(judged.values()), rows - len(judged)
-
-
-def add_judgments(path: Path, judgments: Sequence[Judgment]) -> None:
-    """Append judgments, or put one in the place of another on the same pair."""
-    gold = read_gold(path)
-    rows = {(row.query_id, row.doc_id): row for row in (*gold.iter_judgments(), *judgments)}
-    write_gold(replace(gold, judgments=judgments_to_frame(rows.values())), path)
 
 
 def table_rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:

@@ -68,7 +68,7 @@ class _Judgment(msgspec.Struct):
 def read_gold(path: Path) -> GoldSet:
     dataset = expect(read_strict_json(path), dict, path, "$", "an object with taxonomy and queries")
     taxonomy = _topics(dataset.get("taxonomy", {}), path, "$.taxonomy")
-    top_score = _top_score(dataset, path)
+    top_score = _top_score(dataset.get("top_score", TOP_SCORE), path)
     queries: list[Query] = []
     judgments: list[Judgment] = []
     seen: set[str] = set()
@@ -100,7 +100,7 @@ def read_gold(path: Path) -> GoldSet:
         rubric=str(dataset.get("rubric") or ""),
         status=dataset["status"] if dataset.get("status") in ("provisional", "approved") else "",
         top_grade=top_score,
-        targets=_read_targets(dataset, path),
+        targets=_read_targets(dataset.get("targets"), path),
         taxonomy=taxonomy,
         queries=tuple(queries),
         judgments=judgments_to_frame(judgments),
@@ -162,8 +162,7 @@ def _is_timestamp(text: str) -> bool:
     return True
 
 
-def _top_score(dataset: JsonObject, path: Path) -> int:
-    top = dataset.get("top_score", TOP_SCORE)
+def _top_score(top: object, path: Path) -> int:
     if not isinstance(top, int) or isinstance(top, bool) or not 1 <= top <= HIGHEST:
         raise InputError(
             f"expected a whole number from 1 to {HIGHEST}, got {top!r}",
@@ -173,10 +172,10 @@ def _top_score(dataset: JsonObject, path: Path) -> int:
     return top
 
 
-def _read_targets(dataset: JsonObject, path: Path) -> Targets | None:
-    if dataset.get("targets") is None:
+def _read_targets(targets: object, path: Path) -> Targets | None:
+    if targets is None:
         return None
-    return record(dataset["targets"], Targets, path, "$.targets", "Ranges are [least, most].")
+    return record(targets, Targets, path, "$.targets", "Ranges are [least, most].")
 
 
 def _read_topic(raw: Any, path: Path, at: str) -> Topic:
@@ -280,32 +279,6 @@ def _judgment_object(judgment: Judgment) -> JsonObject:
         if getattr(judgment, key)
     }
     return row | (msgspec.json.decode(judgment.extra) if judgment.extra else {})
-
-
-def add_judgments(path: Path, judgments: Sequence[Judgment]) -> None:
-    """Append judgments, or put one in the place of another on the same pair. Everything else stays
-    as it is written, so that the difference shows what was judged and nothing more."""
-    text, dataset = _as_written(path)
-    rows = {
-        query["id"]: query.setdefault("relevance_judgments", []) for query in dataset["queries"]
-    }
-    top_score = _top_score(dataset, path)
-    for judgment in judgments:
-        if not 0 <= judgment.grade <= top_score:
-            raise InputError(
-                f"grade {judgment.grade} of {judgment.doc_id!r} on query {judgment.query_id!r} is "
-                f"not on the scale 0 to {top_score} of the set",
-                where=str(path),
-                hint="The key top_score of the file is the highest grade of its scale.",
-            )
-        places = [
-            place
-            for place, row in enumerate(rows[judgment.query_id])
-            if row["opinion_id"] == judgment.doc_id
-        ]
-        place = places[0] if places else len(rows[judgment.query_id])
-        rows[judgment.query_id][place : place + 1] = [_judgment_object(judgment)]
-    _write_again(path, text, dataset)
 
 
 def add_queries(path: Path, queries: Sequence[Query]) -> None:

@@ -13,8 +13,10 @@ import msgspec
 
 from assay.core.errors import InputError
 from assay.core.files import decode, read_bytes, write_atomic
-from assay.core.types import JsonObject, Judgment, Labelling, judgments_to_frame
+from assay.core.types import Judgment, Labelling, judgments_to_frame
 from assay.formats import csv_gold, detect_gold
+
+Written = dict[str, object]  # as the file has it
 
 LABELS = "labels"
 _OWN = ("judge", "source", "rubric", "at")  # what a row has of its votes beside grade and words
@@ -52,7 +54,7 @@ def _write_json(
     path: Path, judgments: Sequence[Judgment], labelling: Labelling, status: str
 ) -> bool:
     text = decode(read_bytes(path), path)
-    dataset: JsonObject = json.loads(text)
+    dataset = json.loads(text)
     by_query: dict[str, dict[str, Judgment]] = {}
     for judgment in judgments:
         by_query.setdefault(judgment.query_id, {})[judgment.doc_id] = judgment
@@ -69,16 +71,16 @@ def _write_json(
     return True
 
 
-def _rows(before: Sequence[JsonObject], wanted: Mapping[str, Judgment]) -> list[JsonObject]:
+def _rows(before: Sequence[Written], wanted: Mapping[str, Judgment]) -> list[Written]:
     """The rows that stay, in their places, then the new ones in the order of ids."""
-    known = {row["opinion_id"] for row in before}
-    kept = [_row(row, wanted[row["opinion_id"]]) for row in before if row["opinion_id"] in wanted]
+    known = {str(row["opinion_id"]) for row in before}
+    kept = [_row(row, wanted[id]) for row in before if (id := str(row["opinion_id"])) in wanted]
     return kept + [_row({}, wanted[doc_id]) for doc_id in sorted(wanted) if doc_id not in known]
 
 
-def _row(before: JsonObject, judgment: Judgment) -> JsonObject:
+def _row(before: Written, judgment: Judgment) -> Written:
     """Keys that are not ours keep their value; a row that says the same keeps all of them."""
-    said: JsonObject = {
+    said: Written = {
         "opinion_id": judgment.doc_id,
         "score": judgment.grade,
         "rationale": judgment.rationale,
@@ -93,10 +95,10 @@ def _row(before: JsonObject, judgment: Judgment) -> JsonObject:
     }
 
 
-def _with_standing(dataset: JsonObject, labelling: Labelling, status: str) -> JsonObject:
+def _with_standing(dataset: Written, labelling: Labelling, status: str) -> Written:
     """`labels` where there is something to say, and the status, before the long parts."""
     plain = labelling == Labelling(policy="adjudicated", counts=("human",))
-    said: JsonObject = {"status": status} if status else {}
+    said: Written = {"status": status} if status else {}
     if not plain or LABELS in dataset:
         said[LABELS] = msgspec.to_builtins(labelling)
     kept = {key: value for key, value in dataset.items() if key != "status" or status}

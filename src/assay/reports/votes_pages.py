@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from assay.core.types import counted
-from assay.reports.grids import headed
+from assay.core.types import Labelling, counted
+from assay.reports.grids import headed, plain
 
 if TYPE_CHECKING:
     from assay.judging.disputes import Dispute
+    from assay.judging.policy import Policy
     from assay.judging.sample import Draw, Rate, SpotCheck
 
 SHOWN = 20
@@ -34,6 +35,20 @@ def disputes_page(found: Sequence[Dispute]) -> RenderableType:
     if len(found) > SHOWN:
         lines.append(Text(f"… and {len(found) - SHOWN} more: --json or --output has them all"))
     return Group(*lines)
+
+
+def policy_page(policy: Policy, labelling: Labelling, labels: int, status: str) -> RenderableType:
+    table = plain()
+    table.add_row("policy", policy.name)
+    table.add_row("counts", ", ".join(policy.counts))
+    if policy.seniors:
+        table.add_row("seniors", ", ".join(policy.seniors))
+    for name, count in (("labels", labels), ("open", labelling.open)):
+        table.add_row(name, f"{count:,}")
+    table.add_row("by machines alone", f"{labelling.by_machine:,}")
+    if status:
+        table.add_row("status", status)
+    return table
 
 
 def draw_page(drawn: Draw) -> RenderableType:

@@ -3,8 +3,6 @@ with what its judge wrote, and by the policy `adjudicated` it makes the label.""
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -12,19 +10,17 @@ from pathlib import Path
 
 import msgspec
 
-from assay.core.errors import UsageError
-from assay.core.files import write_atomic
-from assay.core.types import JsonObject
 from assay.formats.ballots import Ballot, Ballots, read_ballots
+from assay.formats.blank_ballots import BlankBallot, write_blank
 from assay.judging.disputes import Dispute, Opinion, find_disputes, one_line
 from assay.judging.merge import Bounds, Said, cast
-from assay.judging.votes import RULING, stale_in
+from assay.judging.votes import RULING
 from assay.workbench.baseline import who_records
+from assay.workbench.texts import known_texts, stale_votes
 from assay.workbench.voting import (
     Voted,
     asked_pairs,
     kind_of,
-    known_documents,
     opened_set,
     read_voted,
     save,
@@ -49,48 +45,24 @@ class Ruled(msgspec.Struct, frozen=True, kw_only=True):
 def disputes(dataset: Path, *, blind: bool = False, corpus: Path | None = None) -> list[Dispute]:
     """Every pair that waits for a ruling, most apart first. `blind` hides who said what."""
     voted = read_voted(dataset)
-    known = known_documents(dataset, corpus)
-    stale = {vote.id for vote in stale_in(voted.votes, known or ())}
+    texts = known_texts(dataset, corpus)
+    stale = {vote.id for vote in stale_votes(voted.votes, texts)} if texts is not None else set()
     return find_disputes(voted.gold, voted.votes, voted.policy, stale=stale, blind=blind)
 
 
 def write_disputes(dataset: Path, found: Sequence[Dispute], output: Path) -> None:
     """The disputes as a file to fill in with rulings, for `--from`."""
-    writers = {".csv": _as_table, ".jsonl": _as_lines}
-    if output.suffix not in writers:
-        raise UsageError(
-            f"disagreements are written as .csv or .jsonl, not {output.suffix or 'without ending'}",
-            where=str(output),
+    rows = [
+        BlankBallot(
+            query_id=dispute.query_id,
+            query=dispute.query,
+            doc_id=dispute.doc_id,
+            said=tuple(map(one_line, dispute.votes)),
+            source=RULING,
         )
-    write_atomic(output, writers[output.suffix](dataset, found))
-
-
-def _as_table(dataset: Path, found: Sequence[Dispute]) -> str:
-    stream = io.StringIO(newline="")
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(["query_id", "query", "doc_id", "said", "grade", "rationale", "source"])
-    for dispute in found:
-        said = "\n".join(map(one_line, dispute.votes))
-        writer.writerow([dispute.query_id, dispute.query, dispute.doc_id, said, "", "", RULING])
-    return stream.getvalue()
-
-
-def _as_lines(dataset: Path, found: Sequence[Dispute]) -> str:
-    header: JsonObject = {"packet": 1, "set": dataset.stem, "judge": "", "pairs": len(found)}
-    rows: list[JsonObject] = [
-        {
-            "query_id": dispute.query_id,
-            "query": dispute.query,
-            "doc_id": dispute.doc_id,
-            "votes": msgspec.to_builtins(dispute.votes),
-            "grade": None,
-            "rationale": "",
-            "unsure": False,
-            "source": RULING,
-        }
         for dispute in found
     ]
-    return "".join(f"{msgspec.json.encode(row).decode()}\n" for row in (header, *rows))
+    write_blank(output, rows, name=dataset.stem)
 
 
 # ── ruling ────────────────────────────────────────────────────────────────────────────────────────

@@ -26,7 +26,7 @@ from assay.judging.votes import (
     votes_path,
 )
 from assay.workbench.outputs import refuse_output
-from assay.workbench.voting import known_documents
+from assay.workbench.texts import known_texts
 
 __all__ = ["Exported", "export_pairs"]
 
@@ -59,7 +59,7 @@ def export_pairs(
     refuse_output(output, dataset, votes_path(dataset))
     gold = formats.read_gold(dataset)
     votes = read_votes(votes_path(dataset))
-    known = known_documents(dataset, corpus)
+    known = known_texts(dataset, corpus)
     if known is None and to in WITH_TEXTS:
         raise UsageError(
             f"{to} needs the texts of the documents", hint="Name their corpus with --corpus."
@@ -72,7 +72,8 @@ def export_pairs(
             hint="assay gold pool says what to judge.",
         )
     said = by_pair(votes_apart(votes)) if with_votes or to in WITH_VOTES else {}
-    by_id = {document.id: document for document in known or ()}
+    wanted = {doc_id for _, doc_id in pairs}
+    by_id = {document.id: document for document in known.some(wanted)} if known else {}
     tasks = _tasks(gold, pairs, by_id, said)
     written = formats.write_tasks(tasks, _guide(dataset, gold), output, to)
     missing = sum(task.doc_id not in by_id for task in tasks) if known is not None else 0

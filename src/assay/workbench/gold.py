@@ -18,7 +18,6 @@ from assay.core.types import (
     Document,
     Finding,
     GoldSet,
-    JsonObject,
     Query,
     Vote,
     judgments_to_frame,
@@ -167,11 +166,10 @@ def rubric_page(name: str = "") -> str:
     return rubrics.as_markdown(rubric) + f"\nVersion: `{rubrics.version(rubric)}`.\n"
 
 
-def rubric_object(name: str = "") -> JsonObject:
+def rubric_object(name: str = "") -> object:
     """The same for programs, with its version."""
     rubric = rubrics.find(name or rubrics.DEFAULT)
-    content: JsonObject = msgspec.to_builtins(rubric)
-    return {"version": rubrics.version(rubric)} | content
+    return {"version": rubrics.version(rubric)} | msgspec.to_builtins(rubric)
 
 
 def rubric_list(beside: Path | None = None) -> list[rubrics.Found]:

@@ -16,14 +16,11 @@ from pathlib import Path
 from typing import Literal
 
 import msgspec
-import polars as pl
 
 from assay import formats
-from assay.core.errors import InputError, UsageError
-from assay.core.types import Document, Vote
+from assay.core.errors import InputError
+from assay.core.types import Vote
 from assay.core.workers import Failure, Job, run_jobs
-from assay.corpus.disk import documents_of
-from assay.corpus.named import corpus_named, documents, is_corpus, require_corpus
 from assay.judging import machine, machine_prompt, rubrics
 from assay.judging.machine import Asked, Kept, Machine, Spent
 from assay.judging.machine_prompt import Request, Verdict
@@ -43,6 +40,7 @@ from assay.judging.votes import (
 )
 from assay.workbench import voting
 from assay.workbench.config import CONFIG_NAME, read_config
+from assay.workbench.texts import texts_of
 
 __all__ = ["Judged", "Plan", "judge_pairs", "plan_judging"]
 
@@ -162,7 +160,7 @@ def plan_judging(
     said = [*votes_of_labels(gold, votes), *votes] if judged else None
     pairs, searched = _asked_pairs(dataset, said)
     known = [pair for pair in pairs if pair[0] in set(gold.query_ids)]
-    found = _documents(corpus or searched, known, dataset) if known else {}
+    found = texts_of(known, dataset, corpus or searched) if known else {}
     prints = {doc_id: document_fingerprint(document) for doc_id, document in found.items()}
     own = _own_votes(judge, votes)
     now = (rubrics.version(rubric), _source(settings))
@@ -254,28 +252,6 @@ def _source(settings: Machine) -> str:
 def _circumstances(vote: Vote) -> tuple[str, str, str]:
     """With another rubric, model or document the pair is judged again."""
     return vote.rubric, vote.source, vote.document
-
-
-def _documents(corpus: str, pairs: Sequence[Pair], dataset: Path) -> dict[str, Document]:
-    if not corpus:
-        raise UsageError(
-            "it is not known which corpus the documents are in", hint="Name it with --corpus."
-        )
-    require_corpus(Path(corpus))
-    wanted = dict.fromkeys(doc_id for _, doc_id in pairs)
-    if is_corpus(corpus):
-        frame = corpus_named(corpus).frame.filter(pl.col("id").is_in(list(wanted)))
-        found = {document.id: document for document in documents_of(frame.collect())}
-    else:
-        found = {document.id: document for document in documents(Path(corpus))}
-    if missing := [doc_id for doc_id in wanted if doc_id not in found]:
-        more = f" and {len(missing) - 1} more" if missing[1:] else ""
-        raise InputError(
-            f"the corpus {corpus!r} has no document {missing[0]!r}{more}",
-            where=str(dataset),
-            hint="Is it another corpus? Name it with --corpus.",
-        )
-    return {doc_id: found[doc_id] for doc_id in wanted}
 
 
 # ── the run ───────────────────────────────────────────────────────────────────────────────────────

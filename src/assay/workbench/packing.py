@@ -6,14 +6,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
-import polars as pl
 
 from assay import formats
 from assay.core.errors import InputError, UsageError
 from assay.core.files import write_atomic
-from assay.core.types import Document, GoldSet, counted
-from assay.corpus.disk import documents_of
-from assay.corpus.named import corpus_named, documents, is_corpus, require_corpus
+from assay.core.types import GoldSet, counted
+from assay.corpus.named import corpus_named, is_corpus
 from assay.formats.ballots import read_ballots
 from assay.judging import rubrics
 from assay.judging.packets import Packet, as_csv, as_jsonl, left_to_judge, make_packet
@@ -21,8 +19,9 @@ from assay.judging.policy import policy_path, read_policy
 from assay.judging.pool import Pool, PooledPair, pool_path, read_pool
 from assay.judging.votes import read_votes, votes_path
 from assay.workbench.outputs import refuse_output
+from assay.workbench.texts import texts_of
 
-__all__ = ["Packed", "write_packet"]
+__all__ = ["Packed", "write_packet", "writer_of"]
 
 
 class Packed(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,7 +50,7 @@ def write_packet(
 ) -> Packed:
     """Write what waits for the judge as HTML, JSONL or CSV, by the ending of `output`."""
     beside = (votes_path(dataset), pool_path(dataset), policy_path(dataset))
-    render = _writer(output)
+    render = writer_of(output)
     refuse_output(output, dataset, *beside)
     _spare_judgments(output)
     gold = formats.read_gold(dataset)
@@ -67,7 +66,7 @@ def write_packet(
         gold,
         rubric,
         chosen,
-        _documents(name, chosen, dataset) if chosen else {},
+        texts_of([pair.key for pair in chosen], dataset, name) if chosen else {},
         judge=judge.strip(),
     )
     if chosen:
@@ -105,7 +104,7 @@ WRITERS: dict[str, Callable[[Packet], bytes]] = {
 }
 
 
-def _writer(output: Path) -> Callable[[Packet], bytes]:
+def writer_of(output: Path) -> Callable[[Packet], bytes]:
     if writer := WRITERS.get(output.suffix.lower()):
         return writer
     raise UsageError(
@@ -159,33 +158,7 @@ def _asked(
     return pairs, notes
 
 
-# ── the documents ─────────────────────────────────────────────────────────────────────────────────
-
-
-def _documents(corpus: str, pairs: Sequence[PooledPair], dataset: Path) -> dict[str, Document]:
-    if not corpus:
-        raise UsageError(
-            "the pool does not say which corpus its documents are in",
-            where=str(pool_path(dataset)),
-            hint="Name it with --corpus.",
-        )
-    wanted = {pair.doc_id: pair for pair in pairs}
-    require_corpus(Path(corpus))
-    if is_corpus(corpus):
-        frame = corpus_named(corpus).frame.filter(pl.col("id").is_in(list(wanted)))
-        found = {document.id: document for document in documents_of(frame.collect())}
-    else:
-        found = {document.id: document for document in documents(Path(corpus))}
-    missing = [pair for doc_id, pair in wanted.items() if doc_id not in found]
-    if missing:
-        first = f"{missing[0].doc_id!r}, which query {missing[0].query_id!r} asks for"
-        more = f", and {len(missing) - 1} more of the pool" if missing[1:] else ""
-        raise InputError(
-            f"the corpus {corpus!r} has no document {first}{more}",
-            where=str(pool_path(dataset)),
-            hint="Were they pooled from another corpus? Name it with --corpus.",
-        )
-    return {doc_id: found[doc_id] for doc_id in wanted}
+# ── the corpus ───────────────────────────────────────────────────────────────────────────────────
 
 
 def _changed(pool: Pool, corpus: str) -> list[str]:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
 from assay import formats
-from assay.core.errors import UsageError
+from assay.core.errors import InputError, UsageError
 from assay.core.files import write_atomic
+from assay.core.types import GoldSet
+from assay.formats.blank_ballots import BlankBallot, write_blank
 from assay.formats.gold_jsonl import locked
+from assay.judging import rubrics
+from assay.judging.packets import make_packet
+from assay.judging.pool import PooledPair
 from assay.judging.sample import (
     Draw,
     SpotCheck,
@@ -24,55 +27,55 @@ from assay.judging.sample import (
     write_samples,
 )
 from assay.judging.votes import SAMPLE, Pair, read_votes, votes_path
+from assay.workbench.packing import writer_of
+from assay.workbench.texts import known_texts
 
 __all__ = ["Draw", "SpotCheck", "Stratum", "draw_sample", "sampled_pairs", "spot_check"]
 
-COLUMNS = ("query_id", "query", "doc_id", "grade", "rationale", "unsure", "source")
 
-
-def draw_sample(dataset: Path, size: int, *, seed: int = 0, output: Path | None = None) -> Draw:
-    """Draw a sample and record it beside the set; `output` is the blind file to judge."""
-    if output is not None and output.suffix not in (".csv", ".jsonl"):
-        raise UsageError(
-            f"a sample is written as .csv or .jsonl, not {output.suffix or 'without an ending'}",
-            where=str(output),
-        )
+def draw_sample(
+    dataset: Path,
+    size: int,
+    *,
+    seed: int = 0,
+    output: Path | None = None,
+    corpus: Path | None = None,
+) -> Draw:
+    """Draw a sample and record it beside the set; `output` is the blind file to judge: a packet
+    with the texts where the corpus is known, else the pairs alone."""
     gold = formats.read_gold(dataset)
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    drawn = draw(gold, size, seed=seed, at=now)
+    drawn = draw(gold, size, seed=seed, at=datetime.now(UTC).isoformat(timespec="seconds"))
     if output is not None:
-        texts = {query.id: query.text for query in gold.queries}
-        write_atomic(output, _blind(drawn, texts, dataset.stem, output.suffix))
+        _write(dataset, gold, drawn, output, corpus)
     with locked(dataset):
         samples = read_samples(dataset)
         write_samples(dataset, msgspec.structs.replace(samples, draws=(*samples.draws, drawn)))
     return drawn
 
 
-def _blind(drawn: Draw, texts: dict[str, str], name: str, ending: str) -> str:
-    """The pairs without their labels. The source says that these votes are a spot check, also where
-    whoever merges them forgets to."""
-    if ending == ".jsonl":
-        header = {"packet": 1, "set": name, "judge": "", "pairs": len(drawn.pairs)}
-        rows = [
-            {
-                "query_id": pair.query_id,
-                "query": texts[pair.query_id],
-                "doc_id": pair.doc_id,
-                "grade": None,
-                "rationale": "",
-                "unsure": False,
-                "source": SAMPLE,
-            }
-            for pair in drawn.pairs
-        ]
-        return "".join(f"{msgspec.json.encode(row).decode()}\n" for row in (header, *rows))
-    stream = io.StringIO(newline="")
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for pair in drawn.pairs:
-        writer.writerow([pair.query_id, texts[pair.query_id], pair.doc_id, "", "", "", SAMPLE])
-    return stream.getvalue()
+def _write(dataset: Path, gold: GoldSet, drawn: Draw, output: Path, corpus: Path | None) -> None:
+    known = known_texts(dataset, corpus)
+    if known is not None:
+        pairs = [PooledPair(query_id=pair.query_id, doc_id=pair.doc_id) for pair in drawn.pairs]
+        rubric = rubrics.find(gold.rubric or rubrics.DEFAULT, beside=dataset)
+        wanted = {pair.doc_id for pair in pairs}
+        texts = {document.id: document for document in known.some(wanted)}
+        missing = next((pair.doc_id for pair in pairs if pair.doc_id not in texts), None)
+        if missing is not None:
+            raise InputError(f"no document {missing!r} in the corpus", where=str(dataset))
+        write_atomic(output, writer_of(output)(make_packet(gold, rubric, pairs, texts)))
+        return
+    queries = {query.id: query.text for query in gold.queries}
+    rows = [
+        BlankBallot(
+            query_id=pair.query_id,
+            query=queries[pair.query_id],
+            doc_id=pair.doc_id,
+            source=SAMPLE,
+        )
+        for pair in drawn.pairs
+    ]
+    write_blank(output, rows, name=dataset.stem)
 
 
 def sampled_pairs(dataset: Path) -> frozenset[Pair]:

@@ -14,8 +14,7 @@ import msgspec
 
 from assay import formats
 from assay.core.errors import InputError, UsageError
-from assay.core.types import Document, GoldSet, Labelling, Vote, VoteKind
-from assay.corpus.named import documents, is_corpus
+from assay.core.types import GoldSet, Labelling, Vote, VoteKind
 from assay.formats.ballots import Ballots, read_ballots
 from assay.formats.exchange import identified
 from assay.formats.gold_jsonl import locked
@@ -25,18 +24,19 @@ from assay.judging.labelling import Change, Labelled, relabel
 from assay.judging.merge import Bounds, Cast, Said, bounds, cast
 from assay.judging.policy import Policy, PolicyName, checked, read_policy, write_policy
 from assay.judging.pool import read_pool
+from assay.judging.sample import Draw, read_samples
 from assay.judging.votes import (
     SAMPLE,
     Pair,
     append,
     read_votes,
-    stale_in,
     votes_of_labels,
     votes_path,
 )
 from assay.review.identity import name_of
 from assay.workbench.baseline import who_records
 from assay.workbench.opening import Service
+from assay.workbench.texts import Texts, known_texts, stale_votes
 
 __all__ = [
     "Merged",
@@ -50,7 +50,6 @@ __all__ = [
     "rubric_version",
     "set_policy",
     "show_policy",
-    "take",
 ]
 
 
@@ -114,7 +113,11 @@ def read_voted(dataset: Path) -> Voted:
         rubric = rubrics.find(gold.rubric, beside=dataset)
         limits = replace(
             limits,
-            grades={grade.value for grade in rubric.grades},
+            grades={
+                grade.value
+                for grade in rubric.grades
+                if not gold.top_grade or grade.value <= gold.top_grade
+            },
             needs_rationale=rubric.rationale == "required",
             rubric=rubrics.version(rubric),
         )
@@ -160,8 +163,10 @@ def merge_files(
     sample: Set[Pair] | None = None,
 ) -> Merged:
     """Take in what judges sent back. A row that cannot be of this set stops everything. `sample`
-    are the pairs of a spot check, whose votes measure labels and make none."""
-    ballots = [read_ballots(path) for path in files]
+    are the pairs of a spot check, whose votes measure labels and make none; a file with the pairs
+    of a draw is taken for one also where nobody says so."""
+    draws = read_samples(dataset).draws
+    ballots = [_as_drawn(read_ballots(path), draws) for path in files]
     signed = all(row.judge for file in ballots for row in file.rows)
     said = Said(
         judge=judge if judge or signed else who_records(""),
@@ -169,20 +174,33 @@ def merge_files(
         source=SAMPLE if sample is not None else "",
         at=datetime.now(UTC),
     )
+    texts = known_texts(dataset, corpus)
     with opened_set(dataset) as voted:
-        known = known_documents(dataset, corpus)
         asked = sample if sample is not None else asked_pairs(dataset)
         judged = frozenset[Pair]() if sample is not None else voted.limits.judged
         limits = replace(
             voted.limits,
             asked=None if unasked else asked,
             judged=judged,
-            documents=None if known is None else {document.id for document in known},
+            documents=None if texts is None else texts.ids,
         )
         with_ids = [identified(file, voted.gold.queries) for file in ballots]
         done = cast(with_ids, limits, said)
         labelled = save(voted, done.new)
-    return _merged(voted, ballots, done, labelled, known)
+    return _merged(voted, ballots, done, labelled, texts)
+
+
+def _as_drawn(file: Ballots, draws: Sequence[Draw]) -> Ballots:
+    """A file that has the pairs of a draw, and as many, is the spot check: as votes they would
+    change the labels that they are to measure."""
+    pairs = {(row.query_id, row.doc_id) for row in file.rows}
+    size = len(file.rows) + file.blank
+    if not pairs or not any(
+        size == len(draw.pairs) and pairs <= {pair.key for pair in draw.pairs} for draw in draws
+    ):
+        return file
+    rows = [msgspec.structs.replace(row, source=SAMPLE) for row in file.rows]
+    return msgspec.structs.replace(file, rows=rows)
 
 
 def _merged(
@@ -190,7 +208,7 @@ def _merged(
     ballots: Sequence[Ballots],
     done: Cast,
     labelled: Labelled,
-    known: Sequence[Document] | None,
+    texts: Texts | None,
 ) -> Merged:
     votes = [*voted.votes, *done.new]
     return Merged(
@@ -203,7 +221,7 @@ def _merged(
         open=len(labelled.open),
         without_grade=sum(file.blank for file in ballots),
         outdated=done.outdated,
-        stale=None if known is None else len(stale_in(votes, known)),
+        stale=None if texts is None else len(stale_votes(votes, texts)),
         not_counted=labelled.not_counted,
         by_machine=labelled.labelling.by_machine,
     )
@@ -231,7 +249,7 @@ def label_again(dataset: Path, given: Sequence[Vote] = (), *, corpus: Path | Non
         labelled = save(voted, fitting)
     there = len(given) - len(new)
     done = Cast(new=fitting, already=there, outdated=0)
-    merged = _merged(voted, (), done, labelled, known_documents(dataset, corpus))
+    merged = _merged(voted, (), done, labelled, known_texts(dataset, corpus))
     left_out = [f"the vote of {v.judge}: {problems[v.id]}" for v in new if v.id in problems]
     return msgspec.structs.replace(merged, left_out=left_out)
 
@@ -261,11 +279,6 @@ def rubric_version(dataset: Path) -> str:
     return rubrics.version(rubrics.find(name, beside=dataset)) if name else ""
 
 
-def take(dataset: Path, ballots: Ballots, said: Said, limits: Bounds, voted: Voted) -> Labelled:
-    """Ballots that came otherwise than by a file, such as a ruling."""
-    return save(voted, cast([ballots], limits, said).new)
-
-
 def kind_of(text: str) -> VoteKind | None:
     if text not in _KINDS:
         raise UsageError(f"no kind of judge {text!r}", hint="Expected human or machine.")
@@ -278,16 +291,6 @@ _KINDS: dict[str, VoteKind | None] = {"": None, "human": "human", "machine": "ma
 def asked_pairs(dataset: Path) -> Set[Pair] | None:
     pool = read_pool(dataset)
     return pool.keys if pool is not None else None
-
-
-def known_documents(dataset: Path, corpus: Path | None) -> list[Document] | None:
-    """The documents of the corpus that is named, else of the pool's where it is here."""
-    if corpus is not None:
-        return documents(corpus)
-    pool = read_pool(dataset)
-    if pool is None or not pool.corpus or not is_corpus(pool.corpus):
-        return None
-    return documents(Path(pool.corpus))
 
 
 # ── the policy ────────────────────────────────────────────────────────────────────────────────────
