@@ -3,11 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test check bench serve schema clean
+.PHONY: help demo test check bench leaderboard serve schema clean
 .DEFAULT_GOAL := help
 
 help:  ## Show this list
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 10
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
 
 demo: $(VENV)/.base  ## Score three engines on the bundled samples
 	@$(BIN)/assay demo --output demo-results.json
@@ -22,6 +22,10 @@ check: $(VENV)/.dev  ## Format, lint and types
 
 bench: $(VENV)/.bench  ## Measure speed and memory against peers in the same run
 	$(BIN)/python benchmarks/run.py
+
+# ALSO=SET JUDGMENTS=MORE.jsonl compare the order with that on another set
+leaderboard: $(VENV)/.base  ## Rank the systems of benchmarks/systems.py on eval/dataset.json (needs the corpus)
+	$(BIN)/python benchmarks/leaderboard.py $(if $(ALSO),--also $(ALSO)) $(if $(JUDGMENTS),--judgments $(JUDGMENTS))
 
 serve: $(VENV)/.serve  ## The dashboard and the review page on http://127.0.0.1:8350/
 	@$(BIN)/assay serve --gold samples/he/gold-set.jsonl

@@ -166,7 +166,7 @@ def test_a_filled_in_packet_comes_back_and_is_not_overwritten(
 def test_a_table_is_safe_in_a_spreadsheet_and_comes_back(assay_cli: Assay, dataset: Path) -> None:
     path = Path("p.csv")
     assay_cli("gold", "packet", dataset, "--judge", "ann", "-o", path)
-    text = path.read_text(encoding="utf-8-sig")
+    text = path.read_text(encoding="utf-8")
     rows = list(csv.DictReader(io.StringIO(text, newline="")))
     cells = [value for row in rows for value in row.values()]
     assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@", "\t", "\r"))]

@@ -202,7 +202,7 @@ def as_csv(packet: Packet) -> bytes:
         values |= {"unsure": "", "judge": packet.judge, "rubric": packet.version}
         values["guide"] = "" if place else guide
         writer.writerow({name: guarded(_cell(values[name])) for name in CSV_COLUMNS})
-    return stream.getvalue().encode("utf-8-sig")
+    return stream.getvalue().encode("utf-8")
 
 
 def _cell(text: str) -> str:

@@ -1,0 +1,73 @@
+"""The tutorial of docs/judging is followed to the letter: ten commands, from nothing to a set that
+two judges and a chair agree on. Only the judges' reading is played by the test."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from assay import read_gold
+from command_line import Assay
+
+ROOT = Path(__file__).parent.parent
+PAGE = (ROOT / "docs" / "judging" / "first-set.md").read_text(encoding="utf-8")
+COMMANDS = re.findall(r"^    assay (.+)$", PAGE, flags=re.MULTILINE)
+
+
+def judge(packet: Path, saved: Path, *, strict: bool) -> None:
+    """Grades by how many words of the query a document's passages have; a strict judge wants more.
+    The file is the one that the page saves: without the texts."""
+    head, *rows = [json.loads(line) for line in packet.read_text(encoding="utf-8").splitlines()]
+    lines = [head]
+    for row in rows:
+        words = set(re.findall(r"\w{4,}", row["query"].lower()))
+        found = len(words & set(re.findall(r"\w{4,}", " ".join(row["passages"]).lower())))
+        grade = min(max(found - 1 - strict, 0), 2)
+        kept = {key: row[key] for key in ("query_id", "doc_id", "document")}
+        lines.append(kept | {"grade": grade, "rationale": f"{found} words meet the query."})
+    saved.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+
+
+def rule(path: Path) -> int:
+    with path.open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    for row in rows:
+        row |= {"grade": "1", "rationale": "The same rule, on other facts."}
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    return len(rows)
+
+
+@pytest.mark.slow
+def test_ten_commands_from_nothing_to_an_agreed_set(assay_cli: Assay) -> None:
+    assert len(COMMANDS) == 10
+    Path("samples").symlink_to(ROOT / "samples")
+    queries = re.search(r"```\n(.*?)```", PAGE, flags=re.DOTALL)
+    assert queries
+    Path("queries.txt").write_text(queries[1], encoding="utf-8")
+    open_pairs = 0
+    for command in COMMANDS:
+        if command.startswith("gold merge"):
+            for name in ("ada", "ben"):
+                assay_cli("gold", "packet", "set.json", "--judge", name, "-o", f"{name}.jsonl")
+                saved = Path(f"packet-{name}.votes.jsonl")
+                judge(Path(f"{name}.jsonl"), saved, strict=name == "ben")
+        if "--from open.csv" in command:
+            open_pairs = rule(Path("open.csv"))
+        done = assay_cli(*shlex.split(command))
+        assert done.code == 0, (command, done.err)
+    gold = read_gold("set.json")
+    assert len(gold.queries) == 5
+    assert gold.judgments.height >= 50
+    assert open_pairs > 0
+    votes = [json.loads(line) for line in Path("set.votes.jsonl").read_text().splitlines()]
+    assert {vote["judge"] for vote in votes} == {"ada", "ben", "Dora"}
+    assert len(votes) == 2 * gold.judgments.height + open_pairs
+    assert all(judgment.rationale for judgment in gold.iter_judgments())
