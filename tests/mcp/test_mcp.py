@@ -25,7 +25,6 @@ from assay.mcp.server import build_server, run
 from assay.store import open_store
 from assay.store.records import Decision, SearchLog, Shown
 from assay.workbench import corpora
-from assay.workbench.corpora import FoundDocument, SearchAnswer
 from assay.workbench.gold import bootstrap_gold
 from assay.workbench.history import Comparison
 from assay.workbench.opening import Service, open_service
@@ -106,21 +105,14 @@ def connect(request: pytest.FixtureRequest, workspace: Path, store_url: str) -> 
         yield lambda: over_http(url)
 
 
-def found(corpus: str, query: str, *, top_k: int, **_: Any) -> SearchAnswer:
-    """A corpus of 25 documents."""
-    hits = [
-        FoundDocument(
-            rank=n + 1,
-            doc_id=f"d{n}",
-            score=1 / (n + 1),
-            title="",
-            snippet=query * 200,
-            words=[],
-            signals={},
-        )
-        for n in range(min(top_k, 25))
-    ]
-    return SearchAnswer(query=query, corpus=corpus, abstained=False, hits=hits)
+def twenty_five(workspace: Path) -> None:
+    """A corpus of 25 documents, each with a long sentence."""
+    source = workspace / "levies.jsonl"
+    long = "The levy is due when the plan is approved, and not before, " * 10
+    rows = [{"id": f"d{n}", "text": f"{long}{'levy ' * (25 - n)}."} for n in range(25)]
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    corpora.import_corpus("jsonl", source, name="opinions", home=workspace)
+    corpora.index_corpus("opinions", home=workspace, dense=False)
 
 
 @asynccontextmanager
@@ -309,27 +301,22 @@ async def errors(connect: Connect) -> None:
         assert "no gold set 'x'" in await refused(client, "get_metrics", gold="x")
 
 
-def test_search_pages(workspace: Path, store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_search_pages(workspace: Path, store_url: str) -> None:
     with open_service(store_url, config=workspace / "assay.toml", home=workspace) as service:
         anyio.run(no_corpus, build_server(service))
-        monkeypatch.setattr(corpora, "search", found)
+        twenty_five(workspace)
         anyio.run(pages, build_server(service))
 
 
 async def pages(server: Any) -> None:
     async with Client(server) as client:
         first = await call(client, "search", corpus="opinions", query="levy", limit=20)
-        assert (len(first["hits"]), first["next_offset"], first["hits"][0]["doc_id"]) == (
-            20,
-            20,
-            "d0",
-        )
-        assert len(first["hits"][0]["snippet"]) == 400
+        assert (len(first["hits"]), first["next_offset"]) == (20, 20)
+        assert 200 < len(first["hits"][0]["snippet"]) <= 400
         last = await call(client, "search", corpus="opinions", query="levy", limit=20, offset=20)
-        assert ([hit["doc_id"] for hit in last["hits"]], last["next_offset"]) == (
-            [f"d{n}" for n in range(20, 25)],
-            None,
-        )
+        assert (len(last["hits"]), last["next_offset"]) == (5, None)
+        seen = {hit["doc_id"] for page in (first, last) for hit in page["hits"]}
+        assert seen == {f"d{n}" for n in range(25)}
 
 
 async def no_corpus(server: Any) -> None:

@@ -11,7 +11,7 @@ import pytest
 from assay.core.errors import InputError
 from assay.language.analysis import analyzer
 from assay.language.detect import detect
-from assay.workbench import corpora
+from assay.workbench import corpora, searching
 from assay.workbench.opening import open_service
 
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -136,7 +136,7 @@ def test_a_query_of_a_hundred_thousand_characters_is_answered(home: Path) -> Non
 def test_agents_get_hits_with_the_passage(home: Path) -> None:
     """What `assay mcp` searches with."""
     with open_service(str(home / "assay.db"), home=home) as service:
-        hit = corpora.search_page(service, "act", "alijäämän kattaminen", 3).items[0]
+        hit = searching.found_page(service, "act", "alijäämän kattaminen", 3).items[0]
     assert hit.doc_id
     assert hit.snippet
     assert hit.locator is not None

@@ -27,7 +27,7 @@ from assay.mcp.models import (
     SearchResults,
     Suggested,
 )
-from assay.workbench import backlog, corpora, gold, history, review
+from assay.workbench import backlog, corpora, gold, history, review, searching
 from assay.workbench.opening import Service
 
 INSTRUCTIONS = (
@@ -137,7 +137,7 @@ def _with_clear_errors(tool: F) -> F:
 def _search_tools(service: Service) -> tuple[Callable[..., Any], ...]:
     def search(corpus: str, query: str, limit: Limit = 10, offset: Offset = 0) -> SearchResults:
         """Search an indexed corpus; the most relevant documents first."""
-        page = corpora.search_page(service, corpus, query, limit, offset)
+        page = searching.found_page(service, corpus, query, limit, offset)
         return SearchResults.of(corpus, query, page)
 
     def get_document(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
 from assay.core.types import Document, Hit, Locator
-from assay.corpus.disk import Corpus
 from assay.law.parse import parse
 from assay.search.engine import Engine
+
+Get = Callable[[str], Document]
 
 
 class FoundDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -37,13 +38,16 @@ class SearchAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def found_documents(
-    hits: Sequence[Hit], engine: Engine, query: str, corpus: Corpus
+    hits: Sequence[Hit], engine: Engine, query: str, get: Get, *, first: int = 1
 ) -> list[FoundDocument]:
-    return [_found(rank, hit, engine, query, corpus) for rank, hit in enumerate(hits, start=1)]
+    """`get` reads a document; `first` is the rank of the first of these hits."""
+    return [
+        _found(rank, hit, engine, query, get(hit.doc_id))
+        for rank, hit in enumerate(hits, start=first)
+    ]
 
 
-def _found(rank: int, hit: Hit, engine: Engine, query: str, corpus: Corpus) -> FoundDocument:
-    document = corpus.get(hit.doc_id)
+def _found(rank: int, hit: Hit, engine: Engine, query: str, document: Document) -> FoundDocument:
     snippet, words = engine.snippet(query, document)
     return FoundDocument(
         rank=rank,

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -61,6 +62,7 @@ class Engine(SearchEngine):
         self._name = name
         self._lookup = lookup
         self._in_force = in_force
+        self._asked_for = lru_cache(maxsize=8)(partial(snippets.asked_for, index))
 
     def name(self) -> str:
         return self._name
@@ -73,9 +75,11 @@ class Engine(SearchEngine):
         allowed: Array | None = None,
         explain: bool = False,
         as_of: str = "",
+        texts: bool = True,
     ) -> Hits:
         """The best `top_k` documents with scores in [0, 1]; `allowed` is a boolean mask over rows,
-        `as_of` a day: what was not in force then is left out."""
+        `as_of` a day: what was not in force then is left out. Without `texts` no document is
+        read."""
         text = _printable(query)
         if as_of and self._in_force is not None:
             valid = self._in_force(as_of)
@@ -86,26 +90,27 @@ class Engine(SearchEngine):
             signals = self._soft_signals(text)
         else:
             signals = stem_signals(self._index, text, self._index.analyzer.terms(text), None)
-        return self._ranked(signals, top_k, allowed, explain)
+        return self._ranked(signals, top_k, allowed, explain, texts)
 
-    def like(self, doc_id: str, top_k: int = 10, *, allowed: Array | None = None) -> Hits:
+    def like(
+        self, doc_id: str, top_k: int = 10, *, allowed: Array | None = None, texts: bool = True
+    ) -> Hits:
         """More like this: the document's most telling terms and its own vector as the question."""
         row = self._index.ids.index(doc_id)
         if self._index.profile.kind == "soft":
             document = self._lookup(doc_id) if self._lookup else None
             text = f"{document.title} {document.text}"[:LIKE_CHARACTERS] if document else ""
-            hits = self.search(
-                without_sections(text, self._index.profile.language), top_k + 1, allowed=allowed
-            )
+            question = without_sections(text, self._index.profile.language)
+            hits = self.search(question, top_k + 1, allowed=allowed, texts=texts)
         else:
             vector = None if self._index.vectors is None else self._index.vectors[row]
             signals = stem_signals(self._index, "", self._telling_terms(row), vector)
-            hits = self._ranked(signals, top_k + 1, allowed, False)
+            hits = self._ranked(signals, top_k + 1, allowed, False, texts)
         return Hits([hit for hit in hits if hit.doc_id != doc_id][:top_k])
 
     def snippet(self, query: str, document: Document) -> tuple[str, list[str]]:
         """The passage of a document with most of the query's words, and those words."""
-        return snippets.best_passage(self._index, _printable(query), document)
+        return snippets.best_passage(self._index, self._asked_for(_printable(query)), document)
 
     def _telling_terms(self, row: int) -> list[str]:
         """The terms of a document that are frequent in it and rare elsewhere."""
@@ -132,7 +137,9 @@ class Engine(SearchEngine):
 
     # ── ranking ───────────────────────────────────────────────────────────────────────────────────
 
-    def _ranked(self, signals: Signals, top_k: int, allowed: Array | None, explain: bool) -> Hits:
+    def _ranked(
+        self, signals: Signals, top_k: int, allowed: Array | None, explain: bool, texts: bool
+    ) -> Hits:
         fused = signals["fused"]
         if allowed is not None:
             fused = np.where(allowed, fused, -1.0)
@@ -151,7 +158,8 @@ class Engine(SearchEngine):
                 values = {name: float(signal[row]) for name, signal in signals.items()}
                 explanation = {name: round(value, 4) for name, value in values.items()}
             ratio = float(fused[row]) / float(fused[top[0]])
-            hits.append(self._hit(int(row), scope * self._share(head, ratio), explanation))
+            score = scope * self._share(head, ratio)
+            hits.append(self._hit(int(row), score, explanation, texts))
         hits.abstained = scope < calibration.abstain
         return hits
 
@@ -178,9 +186,9 @@ class Engine(SearchEngine):
             return float(ratio**calibration.power)
         return calibration.hit(head | {"ratio": ratio})
 
-    def _hit(self, row: int, score: float, explanation: dict[str, float]) -> Hit:
+    def _hit(self, row: int, score: float, explanation: dict[str, float], texts: bool) -> Hit:
         doc_id = self._index.ids[row]
-        if self._lookup is None:
+        if self._lookup is None or not texts:
             return Hit(doc_id=doc_id, score=score, explanation=explanation)
         document = self._lookup(doc_id)
         return Hit(

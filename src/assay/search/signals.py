@@ -51,6 +51,7 @@ TITLED = 0.5  # for the document whose title is the question
 HELD = 1.0  # for the only document that has the one word asked for; the more have it, the less
 NAMED = 4.0  # for the section that is all that is asked for: more than all other signals together
 LATER = 0.2  # taken off a transitional provision, unless the question asks for one
+ALIKE = 4  # letters that two words must have in common before they part
 SAME_ACT = 0.6  # how alike a word and one of an act's name must be
 STRENGTH = 30.0  # provisions of the average act that every act is smoothed with
 LEAST_HELD = 0.2  # documents that must hold a word for its rarity to be believed
@@ -190,7 +191,7 @@ def alike(first: str, second: str) -> float:
     if first == second:
         return 1.0
     common = _common_beginning(first, second)
-    return common / max(len(first), len(second)) if common >= 4 else 0.0
+    return common / max(len(first), len(second)) if common >= ALIKE else 0.0
 
 
 def _common_beginning(first: str, second: str) -> int:

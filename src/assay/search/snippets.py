@@ -8,12 +8,12 @@ the search counts here: the same lemma, a look-alike, a term of the thesaurus.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import cache
 
 from assay.core.types import Document
 from assay.search.index import Index
-from assay.search.signals import MAX_WORDS, alike, similar_words, statutory_terms
+from assay.search.signals import ALIKE, MAX_WORDS, alike, similar_words, statutory_terms
 
 LONGEST = 280  # characters of a passage
 MAX_TEXT = 60_000  # characters of a document that are looked through
@@ -22,10 +22,12 @@ SAME_WORD = 0.85  # how alike two lemmas must be
 FIRST_FIELDS = ("conclusion", "question", "summary")  # where the answer of an opinion stands
 
 
-def best_passage(index: Index, question: str, document: Document) -> tuple[str, list[str]]:
+IsAsked = Callable[[str], bool]
+
+
+def best_passage(index: Index, is_asked: IsAsked, document: Document) -> tuple[str, list[str]]:
     """The passage with most of the question's words, and those words."""
     language = index.analyzer
-    is_asked = _asked_for(index, list(dict.fromkeys(language.words(question)))[:MAX_WORDS])
     best = document.text[:LONGEST]
     best_score = -1.0
     best_words: list[str] = []
@@ -40,9 +42,14 @@ def best_passage(index: Index, question: str, document: Document) -> tuple[str, 
     return _shortened(best), best_words
 
 
-def _asked_for(index: Index, words: Sequence[str]) -> Callable[[str], bool]:
-    """Whether a document's word is one of the question's."""
+def asked_for(index: Index, question: str) -> IsAsked:
+    """Whether a document's word is one of the question's. It remembers what it was asked: the
+    documents found share most of their words."""
+    words = list(dict.fromkeys(index.analyzer.words(question)))[:MAX_WORDS]
     lemmas = {index.lemma(word) for word in words}
+    beginnings: dict[str, list[str]] = {}  # what is alike begins alike
+    for lemma in lemmas:
+        beginnings.setdefault(lemma[:ALIKE], []).append(lemma)
     meant: set[str] = set()
     if index.words is not None:
         terms = statutory_terms(index, words)
@@ -55,7 +62,8 @@ def _asked_for(index: Index, words: Sequence[str]) -> Callable[[str], bool]:
         lemma = index.lemma(word)
         if word in meant or lemma in lemmas:
             return True
-        return any(alike(lemma, asked) > SAME_WORD for asked in lemmas)
+        near = beginnings.get(lemma[:ALIKE], ())
+        return any(alike(lemma, asked) > SAME_WORD for asked in near)
 
     return is_asked
 

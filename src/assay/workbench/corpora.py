@@ -3,20 +3,15 @@ index and search them."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
-import numpy as np
-import polars as pl
 
 from assay.core.errors import InputError
 from assay.core.types import Document, Finding
 from assay.corpus.build import ImportReport, import_corpus
-from assay.corpus.disk import Corpus, LinkedDocument, Manifest, list_corpora, open_corpus
+from assay.corpus.disk import LinkedDocument, Manifest, list_corpora, open_corpus
 from assay.corpus.frozen import freeze
 from assay.corpus.importers.kinds import Problem
 from assay.corpus.named import corpus_named, documents, is_corpus, require_corpus
@@ -25,7 +20,6 @@ from assay.corpus.resolve import Resolved, cite
 from assay.engines.indexed import (
     Indexed,
     Say,
-    in_force,
     index_corpus,
     is_indexed,
     open_indexed,
@@ -33,7 +27,8 @@ from assay.engines.indexed import (
 )
 from assay.search.answers import FoundDocument, SearchAnswer, found_documents
 from assay.search.index import Tick
-from assay.workbench.paging import Page, page_of, page_size
+from assay.workbench.filtering import NO_FILTERS, Filters
+from assay.workbench.shelves import open_shelf
 
 if TYPE_CHECKING:  # what a running service needs is more than an import or a search does
     from assay.workbench.opening import Service
@@ -64,7 +59,6 @@ __all__ = [
     "open_indexed",
     "require_corpus",
     "search",
-    "search_page",
     "show_document",
 ]
 
@@ -147,23 +141,6 @@ def citations_in(
 # ── searching ─────────────────────────────────────────────────────────────────────────────────────
 
 
-@dataclass(frozen=True, kw_only=True)
-class Filters:
-    """Which documents a search may return."""
-
-    topic: str = ""
-    statute: str = ""
-    law: str = ""
-    years: tuple[int, int] | None = None
-    as_of: str = ""  # what was in force on this day
-
-    def any(self) -> bool:
-        return bool(self.topic or self.statute or self.law or self.years or self.as_of)
-
-
-NO_FILTERS = Filters()
-
-
 def search(
     name: str,
     query: str,
@@ -179,12 +156,11 @@ def search(
         raise InputError(
             "the query is empty", hint="Give a question, keywords or a description of facts."
         )
-    engine = open_indexed(name, home=home, tick=tick, say=say)
-    corpus = corpus_named(name, home)
-    allowed = _allowed(corpus, filters) if filters.any() else None
-    hits = engine.search(query, top_k, allowed=allowed, explain=True)
-    shown = found_documents(hits, engine, query, corpus)
-    return SearchAnswer(query=query, corpus=corpus.name, abstained=hits.abstained, hits=shown)
+    shelf = open_shelf(name, home=home, tick=tick, say=say)
+    hits = shelf.engine.search(query, top_k, allowed=shelf.allowed(filters), explain=True)
+    found = found_documents(hits, shelf.engine, query, shelf.get)
+    name = shelf.corpus.name
+    return SearchAnswer(query=query, corpus=name, abstained=hits.abstained, hits=found)
 
 
 def more_like(
@@ -196,66 +172,9 @@ def more_like(
     home: Path | None = None,
     say: Say = lambda text: None,
 ) -> SearchAnswer:
-    corpus = corpus_named(name, home)
-    title = corpus.get(doc_id).title
-    engine = open_indexed(name, home=home, say=say)
-    hits = engine.like(doc_id, top_k, allowed=_allowed(corpus, filters) if filters.any() else None)
-    shown = found_documents(hits, engine, title, corpus)
-    return SearchAnswer(query=f"like {doc_id}", corpus=corpus.name, abstained=False, hits=shown)
-
-
-def search_page(
-    service: Service, corpus: str, query: str, limit: int = 10, offset: int = 0
-) -> Page[FoundDocument]:
-    """A page of hits, for agents and pages."""
-    size = page_size(limit)
-    answer = search(corpus, query, top_k=offset + size + 1, home=service.home, say=service.say)
-    return page_of(answer.hits[offset:], offset, size)
-
-
-# ── filters ───────────────────────────────────────────────────────────────────────────────────────
-
-Rows = np.ndarray[Any, np.dtype[np.bool_]]  # which rows of a corpus
-TOPIC_KEYS = ("topic_primary", "topic", "practice_area")
-LAW_KEYS = ("law", "law_id")
-
-
-def _allowed(corpus: Corpus, filters: Filters) -> Rows:
-    """The rows that pass every filter; it is an error when none does."""
-    frame = corpus.frame.select("year", "metadata", "citations").collect()
-    allowed = np.ones(frame.height, bool)
-    if filters.years:
-        first, last = filters.years
-        allowed &= frame["year"].fill_null(-1).is_between(first, last).to_numpy()
-    if filters.topic:
-        allowed &= _said_under(frame, TOPIC_KEYS, filters.topic)
-    if filters.law:
-        allowed &= _said_under(frame, LAW_KEYS, filters.law)
-    if filters.statute:
-        named = _naming(filters.statute)
-        cites = [any(map(named, texts)) for texts in frame["citations"].to_list()]
-        allowed &= np.array(cites, bool)
-    if filters.as_of:
-        allowed &= in_force(corpus, filters.as_of)
-    if not allowed.any():
-        raise InputError(
-            "no document of the corpus passes these filters",
-            hint="Check --topic, --law, --statute, --year, --as-of.",
-        )
-    return allowed
-
-
-def _said_under(frame: pl.DataFrame, keys: Sequence[str], wanted: str) -> Rows:
-    """Rows whose metadata has this value under any of the keys, whatever its case."""
-    matched = np.zeros(frame.height, bool)
-    for key in keys:
-        values = frame["metadata"].str.json_path_match(f"$.{key}").fill_null("")
-        matched |= (values.str.to_lowercase() == wanted.lower()).to_numpy()
-    return matched
-
-
-def _naming(statute: str) -> Callable[[str], object]:
-    """Whether a citation names this statute or a part of it: 87103 is in 87103(a), and not in
-    87103.5 or 187103."""
-    words = r"\s+".join(map(re.escape, statute.split()))
-    return re.compile(rf"(?<![\w.]){words}(?!\w|\.\d)", re.IGNORECASE).search
+    shelf = open_shelf(name, home=home, say=say)
+    title = shelf.get(doc_id).title
+    hits = shelf.engine.like(doc_id, top_k, allowed=shelf.allowed(filters))
+    found = found_documents(hits, shelf.engine, title, shelf.get)
+    name = shelf.corpus.name
+    return SearchAnswer(query=f"like {doc_id}", corpus=name, abstained=False, hits=found)

@@ -1,0 +1,290 @@
+"""Which documents a search may return, and what there is to choose from: the columns of a corpus
+that people filter by, read once."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import numpy as np
+import polars as pl
+
+from assay.core.errors import InputError
+from assay.corpus.disk import Corpus
+from assay.engines.indexed import in_force
+
+Mask = np.ndarray[Any, np.dtype[np.bool_]]  # which rows of a corpus
+Numbers = np.ndarray[Any, np.dtype[np.int64]]
+
+TOPIC_KEYS = ("topic_primary", "topic", "practice_area")
+LAW_KEYS = ("law", "law_id")
+STATUTES = ("statute", "regulation", "reference", "section")  # kinds of citations of the law
+KEPT_COLUMNS = 8  # corpora
+KEPT_MASKS = 64  # of each
+MOST_CHOICES = 12  # of each kind that a page offers
+MOST_YEARS = 400  # that are drawn
+
+
+class NonePasses(InputError):
+    """The filters leave nothing."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Filters:
+    """Which documents a search may return."""
+
+    topic: str = ""
+    statute: str = ""
+    law: str = ""
+    language: str = ""
+    years: tuple[int, int] | None = None
+    as_of: str = ""  # what was in force on this day
+
+    def any(self) -> bool:
+        return self != NO_FILTERS
+
+
+NO_FILTERS = Filters()
+
+
+class Choice(msgspec.Struct, frozen=True, kw_only=True):
+    """A value to filter by, and how many of the documents found have it."""
+
+    value: str
+    documents: int
+    chosen: bool = False
+
+
+class Choices(msgspec.Struct, frozen=True, kw_only=True):
+    """What there is to filter by. A kind that would leave nothing out is empty."""
+
+    topics: tuple[Choice, ...] = ()
+    statutes: tuple[Choice, ...] = ()
+    laws: tuple[Choice, ...] = ()
+    languages: tuple[Choice, ...] = ()
+    years: tuple[Choice, ...] = ()  # every year from the first to the last, also the empty ones
+    first_year: int | None = None  # of the corpus
+    last_year: int | None = None
+    versions: bool = False  # whether documents say from when on they held
+
+
+@dataclass(frozen=True, kw_only=True)
+class Named:
+    """One text for each row, as a number into the different ones; 0 is none."""
+
+    names: tuple[str, ...]
+    numbers: Numbers
+
+    def counts(self, rows: Mask | Numbers) -> list[tuple[str, int]]:
+        """How many of the rows have each, the most frequent first, and by name."""
+        counts = np.bincount(self.numbers[rows], minlength=len(self.names))
+        counts[0] = 0
+        order = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
+        return [(self.names[at], int(counts[at])) for at in order]
+
+    def holding(self, wanted: str) -> Mask:
+        """The rows that have it, whatever its case."""
+        folded = wanted.casefold()
+        held = [bool(name) and name.casefold() == folded for name in self.names]
+        return np.asarray(np.array(held, bool)[self.numbers])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Columns:
+    """What is kept in memory of a corpus: a value a row."""
+
+    corpus: Corpus
+    titles: list[str]
+    dates: list[str]
+    years: Numbers  # -1 where none is said
+    topics: Named
+    laws: Named
+    law_ids: Named
+    languages: Named
+    places: pl.DataFrame  # the locators, and from when to when a version held
+    citations: pl.DataFrame  # every citation of every document, in the order of rows
+    cited: Named  # what each of them cites
+    citing: Numbers  # the row of each of them
+    of_law: Mask  # whether it is a statute or a rule that is cited
+    degrees: dict[str, Numbers]  # how many documents each `cites` and is `cited_by`
+    _masks: OrderedDict[Filters, Mask] = field(default_factory=OrderedDict)
+
+    def citations_of(self, row: int) -> pl.DataFrame:
+        start, end = np.searchsorted(self.citing, [row, row + 1])
+        return self.citations.slice(int(start), int(end - start))
+
+    def allowed(self, filters: Filters) -> Mask | None:
+        """The rows that pass every filter; None where there is none. It is an error when no row
+        passes."""
+        if not filters.any():
+            return None
+        mask = self._masks.get(filters)
+        if mask is None:
+            mask = _mask(self, filters)
+            self._masks[filters] = mask
+            while len(self._masks) > KEPT_MASKS:
+                self._masks.popitem(last=False)
+        if not mask.any():
+            raise NonePasses(
+                "no document of the corpus passes these filters",
+                hint="Check --topic, --law, --statute, --year, --language, --as-of.",
+            )
+        return mask
+
+
+# ── reading them ──────────────────────────────────────────────────────────────────────────────────
+
+_kept: OrderedDict[tuple[str, str], Columns] = OrderedDict()
+_one_at_a_time = threading.Lock()
+
+
+def columns_of(corpus: Corpus) -> Columns:
+    """Read at the first asking, and kept as long as the corpus is the same."""
+    key = (str(corpus.data_folder), corpus.fingerprint)
+    with _one_at_a_time:
+        if key not in _kept:
+            _kept[key] = _read(corpus)
+        _kept.move_to_end(key)
+        while len(_kept) > KEPT_COLUMNS:
+            _kept.popitem(last=False)
+        return _kept[key]
+
+
+def _read(corpus: Corpus) -> Columns:
+    said = [
+        pl.col("metadata").str.json_path_match(f"$.{key}").alias(f"said.{key}")
+        for key in (*TOPIC_KEYS, *LAW_KEYS, "date")
+    ]
+    located = [name for name in corpus.frame.collect_schema() if name.startswith("locator.")]
+    frame = corpus.frame.select(
+        "title", "language", "year", "valid_from", "valid_to", *located, *said
+    ).collect()
+    citations = corpus.citations.collect()
+    dates = pl.coalesce(
+        pl.when(pl.col(name) != "").then(pl.col(name)) for name in ("said.date", "valid_from")
+    )
+    return Columns(
+        corpus=corpus,
+        titles=frame["title"].to_list(),
+        dates=frame.select(dates.fill_null("").str.slice(0, 10))["said.date"].to_list(),
+        years=frame["year"].fill_null(-1).to_numpy().astype(np.int64),
+        topics=_first_said(frame, TOPIC_KEYS),
+        laws=_first_said(frame, ("law",)),
+        law_ids=_first_said(frame, ("law_id",)),
+        languages=_named(frame["language"]),
+        places=frame.select(*located, "valid_from", "valid_to", "said.law", "said.law_id"),
+        citations=citations,
+        cited=_named(citations["normal"]),
+        citing=citations["row"].to_numpy(),
+        of_law=citations["kind"].is_in(STATUTES).to_numpy(),
+        degrees={name: np.diff(corpus.graph(name)[0]) for name in ("cites", "cited_by")},
+    )
+
+
+def _first_said(frame: pl.DataFrame, keys: Sequence[str]) -> Named:
+    """What the first of the keys says."""
+    first = frame.select(pl.coalesce(f"said.{key}" for key in keys).alias("first"))["first"]
+    return _named(first)
+
+
+def _named(values: pl.Series) -> Named:
+    texts = values.fill_null("")
+    names = ["", *sorted(set(texts.unique()) - {""})]
+    number_of = {name: number for number, name in enumerate(names)}
+    numbers = np.fromiter((number_of[text] for text in texts), np.int64, len(texts))
+    return Named(names=tuple(names), numbers=numbers)
+
+
+# ── masks ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _mask(columns: Columns, filters: Filters) -> Mask:
+    mask = np.ones(len(columns.titles), bool)
+    if filters.years:
+        first, last = filters.years
+        mask &= (columns.years >= first) & (columns.years <= last)
+    if filters.topic:
+        mask &= columns.topics.holding(filters.topic)
+    if filters.law:
+        mask &= columns.laws.holding(filters.law) | columns.law_ids.holding(filters.law)
+    if filters.language:
+        mask &= columns.languages.holding(filters.language)
+    if filters.statute:
+        mask &= _citing(columns, filters.statute)
+    if filters.as_of:
+        mask &= in_force(columns.corpus, filters.as_of)
+    return mask
+
+
+def _citing(columns: Columns, statute: str) -> Mask:
+    """The rows that cite it, in their record or in their text."""
+    is_named = naming(statute)
+    names = columns.cited.names
+    held = np.fromiter((bool(name) and bool(is_named(name)) for name in names), bool, len(names))
+    mask = np.zeros(len(columns.titles), bool)
+    mask[columns.citing[held[columns.cited.numbers]]] = True
+    return mask
+
+
+def naming(statute: str) -> Callable[[str], object]:
+    """Whether a citation names this statute or a part of it: 87103 is in 87103(a), and not in
+    87103.5 or 187103."""
+    words = r"\s+".join(map(re.escape, statute.split()))
+    return re.compile(rf"(?<![\w.]){words}(?!\w|\.\d)", re.IGNORECASE).search
+
+
+# ── what there is to choose from ──────────────────────────────────────────────────────────────────
+
+
+def choices(columns: Columns, rows: Mask | Numbers, filters: Filters) -> Choices:
+    """What the rows have, with the filters that are on marked, also where no row has them."""
+    years = columns.years[columns.years >= 0]
+    return Choices(
+        topics=_offered(columns.topics.counts(rows), filters.topic),
+        statutes=_offered(_statutes(columns, rows), filters.statute),
+        laws=_offered(columns.laws.counts(rows), filters.law),
+        languages=_offered(columns.languages.counts(rows), filters.language),
+        years=_by_year(columns.years[rows], years, filters),
+        first_year=int(years.min()) if len(years) else None,
+        last_year=int(years.max()) if len(years) else None,
+        versions=bool((columns.places["valid_from"] != "").any()),
+    )
+
+
+def _offered(counts: Sequence[tuple[str, int]], chosen: str) -> tuple[Choice, ...]:
+    known = [
+        Choice(value=value, documents=count, chosen=value.casefold() == chosen.casefold())
+        for value, count in counts
+    ]
+    offered = known[:MOST_CHOICES]
+    if chosen and not any(choice.chosen for choice in offered):
+        of_it = next((choice for choice in known if choice.chosen), None)
+        offered.insert(0, of_it or Choice(value=chosen, documents=0, chosen=True))
+    return tuple(offered) if len(offered) > 1 or chosen else ()
+
+
+def _statutes(columns: Columns, rows: Mask | Numbers) -> list[tuple[str, int]]:
+    """What the documents cite of the law, each document counted once: citations are kept once a
+    document."""
+    mask = np.zeros(len(columns.titles), bool)
+    mask[rows] = True
+    return columns.cited.counts(columns.of_law & mask[columns.citing])
+
+
+def _by_year(found: Numbers, known: Numbers, filters: Filters) -> tuple[Choice, ...]:
+    if not len(known) or known.min() == known.max():
+        return ()
+    first, last = int(known.min()), int(known.max())
+    if last - first > MOST_YEARS:
+        return ()
+    counts = np.bincount(found[found >= 0] - first, minlength=last - first + 1)
+    begin, end = filters.years or (first, last)
+    return tuple(
+        Choice(value=str(year), documents=int(counts[year - first]), chosen=begin <= year <= end)
+        for year in range(first, last + 1)
+    )
