@@ -7,6 +7,7 @@ is all that it takes to be served, guarded, documented and tested by role."""
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 from urllib.parse import quote
@@ -27,11 +28,12 @@ from assay.web.access import CHANGES, Access, Guarded, Refusal, routes
 from assay.web.endpoints import API_ROUTES
 from assay.web.pages import PAGE_ROUTES
 from assay.web.people_pages import PEOPLE_ROUTES
+from assay.web.search_pages import SEARCH_ROUTES
 from assay.web.shell import HERE, error_page, is_api, json, language_for
-from assay.workbench import logs
+from assay.workbench import logs, searching
 from assay.workbench.opening import Service
 
-TABLES: tuple[list[Guarded], ...] = (API_ROUTES, PAGE_ROUTES, PEOPLE_ROUTES)
+TABLES: tuple[list[Guarded], ...] = (API_ROUTES, PAGE_ROUTES, SEARCH_ROUTES, PEOPLE_ROUTES)
 
 LOCAL = ("localhost", "127.0.0.1", "[::1]", "testserver")
 HEADERS = {
@@ -53,6 +55,8 @@ def create_app(
 
     @contextlib.asynccontextmanager
     async def until_stopped(app: Starlette) -> AsyncIterator[None]:
+        # the first reader waits as little as the second
+        threading.Thread(target=searching.warm, args=(service,), daemon=True).start()
         yield
         # a signal ends the process right after this: what was accepted is written first
         logs.flush(service)

@@ -1,0 +1,265 @@
+"""The search page and the page of a document, and the same for programs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import date
+from functools import partial
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from assay.core.errors import InputError
+from assay.web.access import Guarded
+from assay.web.addresses import doc_address, search_address
+from assay.web.shell import is_api, json, page, query, service_of
+from assay.workbench import reading, searching
+from assay.workbench.reading import DocumentPage
+from assay.workbench.searching import Asked, Choice, Filters, NotHere, ResultPage, Similar
+
+BAR_HEIGHT = 40  # of the drawing of years, in its own units
+MOST_BARS = 60
+
+
+class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """What the address of a search says."""
+
+    q: str = ""
+    corpus: str = ""
+    topic: str = ""
+    statute: str = ""
+    law: str = ""
+    language: str = ""
+    since: str = ""  # a year
+    until: str = ""
+    as_of: str = ""  # a day, YYYY-MM-DD
+    page: str = ""
+
+
+class DocumentQuery(msgspec.Struct, frozen=True, kw_only=True):
+    q: str = ""  # whose words are marked
+
+
+class SimilarQuery(msgspec.Struct, frozen=True, kw_only=True):
+    corpus: str
+    id: str
+
+
+class Misread(InputError):
+    """A year or a day that is none; `word` says it in the words of the page."""
+
+    def __init__(self, word: str, said: str) -> None:
+        self.word, self.said = word, said
+        super().__init__(f"{said!r} is not {'a year' if word == 'no_year' else 'a day'}")
+
+
+# ── reading the address ───────────────────────────────────────────────────────────────────────────
+
+
+def _asked(given: SearchQuery) -> Asked:
+    since, until = _year(given.since), _year(given.until)
+    years = None
+    if since is not None or until is not None:
+        first, last = 0 if since is None else since, 9999 if until is None else until
+        years = (min(first, last), max(first, last))
+    filters = Filters(
+        topic=given.topic.strip(),
+        statute=given.statute.strip(),
+        law=given.law.strip(),
+        language=given.language.strip(),
+        years=years,
+        as_of=_day(given.as_of),
+    )
+    number = int(given.page) if re.fullmatch(r"[0-9]{1,5}", given.page) else 1
+    return Asked(corpus=given.corpus, query=given.q, filters=filters, page=number)
+
+
+def _year(text: str) -> int | None:
+    if not text.strip():
+        return None
+    if not re.fullmatch(r"[0-9]{4}", text.strip()):
+        raise Misread("no_year", text)
+    return int(text)
+
+
+def _day(text: str) -> str:
+    try:
+        return date.fromisoformat(text.strip()).isoformat() if text.strip() else ""
+    except ValueError:
+        raise Misread("no_day", text) from None
+
+
+# ── the pages ─────────────────────────────────────────────────────────────────────────────────────
+
+Endpoint = Callable[[Request], Response]
+
+
+def _or_missing(endpoint: Endpoint) -> Endpoint:
+    """What is asked for by a name that nothing has is a page of its own."""
+
+    def answer(request: Request) -> Response:
+        try:
+            return endpoint(request)
+        except NotHere as error:
+            if is_api(request):
+                return json({"error": error.message}, 404)
+            return page(request, "missing.html", 404, words=("search",))
+
+    return answer
+
+
+def search(request: Request) -> Response:
+    given = query(request, SearchQuery)
+    service = service_of(request)
+    misread: Misread | None = None
+    try:
+        asked = _asked(given)
+    except Misread as error:  # the rest of what was filled in stays
+        misread = error
+        given = msgspec.structs.replace(given, since="", until="", as_of="")
+        asked = _asked(given)
+    found = searching.find(service, asked)
+    given = msgspec.structs.replace(given, corpus=found.asked.corpus, q=found.asked.query, page="")
+    return page(
+        request,
+        "search.html",
+        400 if misread else 200,
+        words=("reasons",),
+        given=given,
+        found=found,
+        corpora=searching.known_corpora(service),
+        misread=misread,
+        bars=_bars(found.choices.years),
+        filtered=found.asked.filters.any(),
+        marked=reading.marked,
+        document=partial(doc_address, found.asked.corpus, query=found.asked.query),
+        narrowed=_narrowed(given),
+        topic_name=topic_name,
+    )
+
+
+def _narrowed(given: SearchQuery) -> Callable[..., str]:
+    """The address of the same search with something changed."""
+    return lambda **changed: search_address(**(msgspec.structs.asdict(given) | changed))
+
+
+def topic_name(topic: str) -> str:
+    """gifts_and_honoraria is how a file writes it."""
+    return topic.replace("_", " ")
+
+
+class Bar(msgspec.Struct, frozen=True, kw_only=True):
+    """Some years of the drawing, with where they stand in it."""
+
+    since: int
+    until: int
+    documents: int
+    x: float
+    y: float
+    width: float
+    height: float
+    chosen: bool
+
+
+def _bars(years: tuple[Choice, ...]) -> list[Bar]:
+    """So many bars as can be told apart, each of as many years."""
+    if not years:
+        return []
+    step = -(-len(years) // MOST_BARS)
+    groups = [years[at : at + step] for at in range(0, len(years), step)]
+    counts = [sum(year.documents for year in group) for group in groups]
+    most = max(*counts, 1)
+    width = 220 / len(groups)
+    return [
+        Bar(
+            since=int(group[0].value),
+            until=int(group[-1].value),
+            documents=count,
+            x=round(at * width, 2),
+            y=round(BAR_HEIGHT * (1 - count / most), 2),
+            width=round(width * 0.8, 2),
+            height=round(BAR_HEIGHT * count / most, 2),
+            chosen=any(year.chosen for year in group),
+        )
+        for at, (group, count) in enumerate(zip(groups, counts, strict=True))
+    ]
+
+
+def document(request: Request) -> Response:
+    given = query(request, DocumentQuery)
+    read = _read(request, given.q)
+    return page(
+        request,
+        "doc.html",
+        doc=read,
+        q=given.q,
+        document=partial(doc_address, read.corpus, query=given.q),
+        plain=partial(doc_address, read.corpus),
+        search_address=search_address,
+        topic_name=topic_name,
+        whole_first=len(read.sections) == 1,
+    )
+
+
+def _read(request: Request, asked: str) -> DocumentPage:
+    doc_id = request.path_params["id"] or request.query_params.get("id", "")
+    return reading.read(service_of(request), request.path_params["corpus"], doc_id, asked)
+
+
+# ── the same for programs ─────────────────────────────────────────────────────────────────────────
+
+
+def api_search(request: Request) -> Response:
+    return json(searching.find(service_of(request), _asked(query(request, SearchQuery))))
+
+
+def api_document(request: Request) -> Response:
+    return json(_read(request, query(request, DocumentQuery).q))
+
+
+def api_similar(request: Request) -> Response:
+    given = query(request, SimilarQuery)
+    return json(searching.similar(service_of(request), given.corpus, given.id))
+
+
+GET = ("GET",)
+SEARCH_ROUTES = [
+    Guarded("/search", _or_missing(search), GET, "reader", "Search a corpus", query=SearchQuery),
+    Guarded(
+        "/doc/{corpus}/{id:path}",
+        _or_missing(document),
+        GET,
+        "reader",
+        "Read a document",
+        query=DocumentQuery,
+    ),
+    Guarded(
+        "/api/search",
+        _or_missing(api_search),
+        GET,
+        "reader",
+        "A page of results with what to filter by",
+        query=SearchQuery,
+        answer=ResultPage,
+    ),
+    Guarded(
+        "/api/documents/{corpus}/{id:path}",
+        _or_missing(api_document),
+        GET,
+        "reader",
+        "A document with what it cites, what cites it and what is like it",
+        query=DocumentQuery,
+        answer=DocumentPage,
+    ),
+    Guarded(
+        "/api/similar",
+        _or_missing(api_similar),
+        GET,
+        "reader",
+        "Documents that are like one",
+        query=SimilarQuery,
+        answer=list[Similar],
+    ),
+]
