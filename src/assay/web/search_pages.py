@@ -16,8 +16,9 @@ from assay.web.access import Guarded
 from assay.web.addresses import doc_address, search_address
 from assay.web.shell import is_api, json, page, query, service_of
 from assay.workbench import reading, searching
+from assay.workbench.filtering import Choice
 from assay.workbench.reading import DocumentPage
-from assay.workbench.searching import Asked, Choice, Filters, NotHere, ResultPage, Similar
+from assay.workbench.searching import Asked, Filters, NotHere, ResultPage, Similar
 
 BAR_HEIGHT = 40  # of the drawing of years, in its own units
 MOST_BARS = 60

@@ -24,6 +24,8 @@ Numbers = np.ndarray[Any, np.dtype[np.int64]]
 TOPIC_KEYS = ("topic_primary", "topic", "practice_area")
 LAW_KEYS = ("law", "law_id")
 STATUTES = ("statute", "regulation", "reference", "section")  # kinds of citations of the law
+# A whole code ("§§ 81000–91014") and a bare moment ("3 mom.") are no places to look for.
+NO_PLACE = re.compile(r"\d\s*[–-]\s*[\d.]+$|^\d[\d\s,–-]*mom\.|#")
 KEPT_COLUMNS = 8  # corpora
 KEPT_MASKS = 64  # of each
 MOST_CHOICES = 12  # of each kind that a page offers
@@ -110,7 +112,7 @@ class Columns:
     citations: pl.DataFrame  # every citation of every document, in the order of rows
     cited: Named  # what each of them cites
     citing: Numbers  # the row of each of them
-    of_law: Mask  # whether it is a statute or a rule that is cited
+    of_law: Mask  # whether a place of the law is cited
     degrees: dict[str, Numbers]  # how many documents each `cites` and is `cited_by`
     _masks: OrderedDict[Filters, Mask] = field(default_factory=OrderedDict)
 
@@ -165,6 +167,9 @@ def _read(corpus: Corpus) -> Columns:
         "title", "language", "year", "valid_from", "valid_to", *located, *said
     ).collect()
     citations = corpus.citations.collect()
+    cited = _named(citations["normal"])
+    is_place = np.array([not NO_PLACE.search(name) for name in cited.names], bool)
+    of_law = citations["kind"].is_in(STATUTES).to_numpy() & is_place[cited.numbers]
     dates = pl.coalesce(
         pl.when(pl.col(name) != "").then(pl.col(name)) for name in ("said.date", "valid_from")
     )
@@ -179,9 +184,9 @@ def _read(corpus: Corpus) -> Columns:
         languages=_named(frame["language"]),
         places=frame.select(*located, "valid_from", "valid_to", "said.law", "said.law_id"),
         citations=citations,
-        cited=_named(citations["normal"]),
+        cited=cited,
         citing=citations["row"].to_numpy(),
-        of_law=citations["kind"].is_in(STATUTES).to_numpy(),
+        of_law=of_law,
         degrees={name: np.diff(corpus.graph(name)[0]) for name in ("cites", "cited_by")},
     )
 
@@ -269,11 +274,12 @@ def _offered(counts: Sequence[tuple[str, int]], chosen: str) -> tuple[Choice, ..
 
 
 def _statutes(columns: Columns, rows: Mask | Numbers) -> list[tuple[str, int]]:
-    """What the documents cite of the law, each document counted once: citations are kept once a
-    document."""
+    """What several documents cite of the law, each document counted once: citations are kept once
+    a document."""
     mask = np.zeros(len(columns.titles), bool)
     mask[rows] = True
-    return columns.cited.counts(columns.of_law & mask[columns.citing])
+    counts = columns.cited.counts(columns.of_law & mask[columns.citing])
+    return [(name, count) for name, count in counts if count > 1]
 
 
 def _by_year(found: Numbers, known: Numbers, filters: Filters) -> tuple[Choice, ...]:

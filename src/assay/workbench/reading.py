@@ -155,7 +155,7 @@ def read(service: Service, corpus: str, doc_id: str, query: str = "") -> Documen
     unit = _unit(columns, row, source)
     around = [row] if unit is None else unit.rows
     members = [document if other == row else shelf.corpus.at(other) for other in around]
-    words = _words(query, document, members)
+    words = _words(query, shelf, document, members)
     language = document.language or detect(document.text[:SAMPLE])
     cited_by = shelf.corpus.cited_by(doc_id)
     return DocumentPage(
@@ -186,21 +186,23 @@ def read(service: Service, corpus: str, doc_id: str, query: str = "") -> Documen
 
 # ── the text ──────────────────────────────────────────────────────────────────────────────────────
 
+Words = frozenset[str]
 Target = tuple[int, int, str]  # from, to, the id of what is cited there
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
-def _words(query: str, document: Document, members: Sequence[Document]) -> frozenset[str]:
-    """The words of the query in the forms that the page has them."""
-    if not query.strip():
+def _words(query: str, shelf: Shelf, document: Document, members: Sequence[Document]) -> Words:
+    """The words of the query in the forms that the page has them, and those that the search showed
+    beside the result."""
+    asked = query[:MOST_QUERY]
+    if not asked.strip():
         return frozenset()
     shown = [text for member in members for text in (member.text, *member.fields.values())]
-    return frozenset(passages(query[:MOST_QUERY], document, shown=shown).words)
+    _, found = shelf.engine.snippet(asked, document)
+    return frozenset((*passages(asked, document, shown=shown).words, *found))
 
 
-def _sections(
-    document: Document, words: frozenset[str], targets: Sequence[Target]
-) -> tuple[Section, ...]:
+def _sections(document: Document, words: Words, targets: Sequence[Target]) -> tuple[Section, ...]:
     """What the source says apart, and then the whole text. A summary stands in for an answer."""
     sections = []
     for name, fields in OPINION.items():
@@ -219,9 +221,7 @@ def _sections(
     return tuple(sections)
 
 
-def _paragraphs(
-    text: str, words: frozenset[str], targets: Sequence[Target] = ()
-) -> Iterator[Paragraph]:
+def _paragraphs(text: str, words: Words, targets: Sequence[Target] = ()) -> Iterator[Paragraph]:
     """Lines that were broken to fit a page are joined; short ones are kept as they stand."""
     clean = CONTROL.sub(" ", text.replace("\r", "\n"))
     for found in re.finditer(r"\S(?:.|\n(?!\s*\n))*", clean):
@@ -243,7 +243,7 @@ def _shape(lines: Sequence[str]) -> Shape:
 
 
 def _pieces(
-    text: str, span: tuple[int, int], words: frozenset[str], targets: Sequence[Target]
+    text: str, span: tuple[int, int], words: Words, targets: Sequence[Target]
 ) -> Iterator[Piece]:
     """The text from end to end, cut where a mark or a link begins or ends."""
     at, end = span
@@ -255,7 +255,7 @@ def _pieces(
     yield from _marked(text[at:end], words)
 
 
-def _marked(text: str, words: frozenset[str]) -> Iterator[Piece]:
+def _marked(text: str, words: Words) -> Iterator[Piece]:
     at = 0
     for word in WORD.finditer(text) if words else ():
         if word[0].lower() in words:
@@ -359,7 +359,7 @@ def _path(document: Document) -> tuple[str, ...]:
 
 
 def _parts(
-    shelf: Shelf, unit: Unit, members: Sequence[Document], row: int, words: frozenset[str]
+    shelf: Shelf, unit: Unit, members: Sequence[Document], row: int, words: Words
 ) -> tuple[Part, ...]:
     parts = []
     for other, member in zip(unit.rows, members, strict=True):

@@ -20,7 +20,6 @@ from assay.search.answers import FoundDocument, found_documents
 from assay.workbench.corpora import CorpusRow, corpus_rows
 from assay.workbench.filtering import (
     NO_FILTERS,
-    STATUTES,
     Choices,
     Columns,
     Filters,
@@ -160,8 +159,8 @@ def warm(service: Service) -> None:
 
 
 def find(service: Service, asked: Asked) -> ResultPage:
-    """One page of results with all that is shown beside it. Without a corpus, the first that is
-    indexed."""
+    """One page of results with all that is shown beside it. Without a corpus, the largest that
+    is indexed."""
     begun = time.perf_counter()
     rows = known_corpora(service)
     chosen = _chosen(rows, asked.corpus)
@@ -188,7 +187,7 @@ def _chosen(rows: Sequence[CorpusRow], name: str) -> CorpusRow | None:
         if found is None:
             raise NotHere(f"no corpus {name!r}")
         return found
-    return next((row for row in rows if row.indexed), rows[0] if rows else None)
+    return max(rows, key=lambda row: (row.indexed, row.documents), default=None)
 
 
 def _searched(shelf: Shelf, asked: Asked) -> ResultPage:
@@ -304,12 +303,12 @@ def first_said(document: Document, *names: str) -> str:
 def statutes_of(columns: Columns, row: int) -> tuple[str, ...]:
     """What a document cites of the law: first what its record lists, then what its text has
     most."""
+    start, end = np.searchsorted(columns.citing, [row, row + 1])
+    rows = columns.citations.slice(start, end - start).select("normal", "in_record", "count")
     cited = [
         (not in_record, -count, place, normal)
-        for place, (normal, kind, in_record, count) in enumerate(
-            columns.citations_of(row).select("normal", "kind", "in_record", "count").iter_rows()
-        )
-        if kind in STATUTES and "#" not in normal
+        for place, (normal, in_record, count) in enumerate(rows.iter_rows())
+        if columns.of_law[start + place]
     ]
     return tuple(dict.fromkeys(normal for *_, normal in sorted(cited)))
 
