@@ -164,6 +164,7 @@ def search(
     topic: Annotated[str, typer.Option(help="Only this topic.")] = "",
     statute: Annotated[str, typer.Option(help="Only documents that cite this.")] = "",
     law: Annotated[str, typer.Option(help="Only this act.")] = "",
+    language: Annotated[str, typer.Option(help="Only documents in this: en, fi, he.")] = "",
     year: Annotated[str, typer.Option(help="2015 or 2010-2020.")] = "",
     as_of: Annotated[
         str, typer.Option(help="Only what was in force on this day, YYYY-MM-DD.")
@@ -176,7 +177,12 @@ def search(
     from assay.workbench import corpora
 
     filters = corpora.Filters(
-        topic=topic, statute=statute, law=law, years=_years(year), as_of=_day(as_of)
+        topic=topic,
+        statute=statute,
+        law=law,
+        language=language,
+        years=_years(year),
+        as_of=_day(as_of),
     )
     if like and query:
         raise UsageError("give a query or --like, not both")

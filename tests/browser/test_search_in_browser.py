@@ -1,0 +1,153 @@
+"""Search in a real browser: by keys alone, also without scripts, nothing from elsewhere."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from assay.store import open_store
+from assay.web.app import create_app
+from assay.workbench.opening import Service
+from sample_home import HOSTILE, sample_home
+
+playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
+CHROMIUM = shutil.which("chromium")
+if CHROMIUM is None:
+    pytest.skip("needs Debian's package chromium", allow_module_level=True)
+
+__all__ = ["sample_home"]
+QUIET = ["--no-sandbox", "--disable-background-networking", "--disable-sync", "--no-first-run"]
+
+
+@pytest.fixture(scope="module")
+def url(sample_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    import uvicorn
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    store = open_store(f"sqlite:///{tmp_path_factory.mktemp('store')}/s.db", create=True)
+    service = Service(store=store, home=sample_home)
+    server = uvicorn.Server(uvicorn.Config(create_app(service), port=port, log_level="error"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    yield f"http://127.0.0.1:{port}"
+    server.should_exit = True
+    thread.join(5)
+    store.close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def page(url: str, browser: Any) -> Iterator[Any]:
+    """A message on the console, an alert or a request to elsewhere fails the test."""
+    context = browser.new_context(base_url=url, locale="en-US")
+    opened = context.new_page()
+    wrong: list[str] = []
+    opened.on("console", lambda message: wrong.append(message.text))
+    opened.on("pageerror", lambda error: wrong.append(str(error)))
+    opened.on("dialog", lambda dialog: (wrong.append("dialog"), dialog.dismiss()))
+    opened.on("request", lambda sent: sent.url.startswith((url, "data:")) or wrong.append(sent.url))
+    yield opened
+    context.close()
+    assert not wrong
+
+
+def test_a_question_is_asked_and_answered_by_keys_alone(page: Any) -> None:
+    page.goto("/search?corpus=opinions")
+    assert page.evaluate("document.activeElement.id") == "q"
+    page.keyboard.type("gift of travel to a conference")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".hit")
+    assert page.url.endswith("/search?q=gift+of+travel+to+a+conference&corpus=opinions")
+    titles = page.locator("a.open").all_inner_texts()
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("k")
+    page.keyboard.press("j")
+    assert page.evaluate("document.activeElement.innerText") == titles[1]
+    page.keyboard.press("Enter")
+    page.wait_for_selector("article.law")
+    assert page.locator("article mark").count() > 0
+    whole = page.locator("details.whole")
+    if whole.count():
+        page.keyboard.press("w")
+        assert whole.get_attribute("open") is not None
+    page.keyboard.press("b")
+    page.wait_for_selector(".hit")
+    assert page.locator("a.open").all_inner_texts() == titles
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "q"
+    page.keyboard.type("xyzzy")
+    assert page.input_value("#q") == "xyzzy"
+
+
+def test_back_goes_back_and_the_box_grows(page: Any) -> None:
+    page.goto("/search?corpus=opinions&q=gift")
+    page.locator("#filters .facet a").first.click()
+    page.wait_for_selector(".facet .chosen")
+    filtered = page.url
+    page.go_back()
+    page.wait_for_selector(".hit")
+    assert page.url != filtered
+    assert page.input_value("#q") == "gift"
+    low = page.locator("#q").bounding_box()["height"]
+    page.fill("#q", "The council member owns a bakery near the site. " * 12)
+    assert page.locator("#q").bounding_box()["height"] > 2 * low
+
+
+def test_sections_of_an_act_follow_by_keys(page: Any) -> None:
+    page.goto("/search?corpus=act&q=" + quote("talousarvion hyväksyminen"))
+    page.locator("a.open").first.click()
+    page.wait_for_selector("article .part")
+    here = page.url
+    page.keyboard.press("n")
+    page.wait_for_function("address => location.href !== address", arg=here)
+    page.keyboard.press("p")
+    page.wait_for_selector("article .part")
+
+
+def test_without_scripts_it_works_as_well(url: str, browser: Any) -> None:
+    context = browser.new_context(base_url=url, java_script_enabled=False)
+    page = context.new_page()
+    page.goto("/search?corpus=opinions")
+    page.fill("#q", "gift limit")
+    page.click("form#search button")
+    page.locator("a.open").first.click()
+    assert page.locator("article.law h1").count() == 1
+    context.close()
+
+
+@pytest.mark.parametrize("doc_id", HOSTILE)
+def test_any_id_is_found_and_opened(page: Any, doc_id: str) -> None:
+    page.goto("/search?corpus=hostile&q=" + quote("gift מתנה lahja"))
+    link = page.locator("a.open").filter(has_text=doc_id)
+    link.first.click()
+    page.wait_for_selector("article.law")
+    assert doc_id in page.locator(".byline").inner_text()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("language", ["en", "he"])
+def test_nothing_is_wider_than_the_page(page: Any, width: int, language: str) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    for address in ("/search?corpus=precedents&q=" + quote("היטל השבחה"), "/search?corpus=act"):
+        page.goto(f"{address}&lang={language}")
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

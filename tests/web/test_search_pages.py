@@ -1,0 +1,226 @@
+"""The search page, the page of a document, and the same for programs."""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from assay.store import Store
+from assay.web.addresses import doc_address, search_address
+from assay.workbench.opening import Service
+from sample_home import HARM, HOSTILE, sample_home
+from web_client import local_client
+
+__all__ = ["sample_home"]
+
+EMPTY = ("", "   ", "\u200b", "?!")
+
+
+@pytest.fixture
+def client(store: Store, sample_home: Path) -> TestClient:
+    return local_client(Service(store=store, home=sample_home))
+
+
+def links(text: str, start: str) -> list[str]:
+    found = re.findall(r'href="([^"]*)"', text)
+    return [html.unescape(link) for link in found if link.startswith(start)]
+
+
+def test_a_search_leads_to_documents(client: TestClient) -> None:
+    answer = client.get("/search", params={"corpus": "opinions", "q": "gift of travel"})
+    assert answer.status_code == 200
+    assert answer.text.count('<li class="hit"') == 10
+    assert "<mark>" in answer.text
+    assert "Why here" in answer.text
+    for link in links(answer.text, "/doc/"):
+        assert client.get(link).status_code == 200
+
+
+def test_every_link_of_the_filters_is_a_search(client: TestClient) -> None:
+    answer = client.get("/search", params={"corpus": "opinions", "q": "gift limit & <tickets>"})
+    filters = answer.text.partition('<aside id="filters"')[2]
+    addresses = links(filters, "/search?")
+    assert len(addresses) > 10
+    for address in addresses[:12]:
+        followed = client.get(address)
+        assert followed.status_code == 200
+        assert "gift limit &amp; &lt;tickets&gt;" in followed.text
+
+
+def test_addresses_are_short_and_pages_go_on(client: TestClient) -> None:
+    first = client.get("/search", params={"corpus": "opinions", "q": "gift"})
+    following = next(a for a in links(first.text, "/search?") if "page=2" in a)
+    assert following == "/search?q=gift&corpus=opinions&page=2"
+    second = client.get(following)
+    assert 'start="11"' in second.text
+    assert client.get("/search?q=gift&corpus=opinions&page=-4").status_code == 200
+
+
+@pytest.mark.parametrize("query", EMPTY)
+def test_an_empty_question_is_no_error(client: TestClient, query: str) -> None:
+    assert client.get("/search", params={"q": query}).status_code == 200
+    assert client.get("/api/search", params={"q": query}).status_code == 200
+
+
+def test_a_refusal_is_kind_and_shows_the_nearest(client: TestClient) -> None:
+    asked = {"corpus": "opinions", "q": "how long should sourdough rise before baking"}
+    text = client.get("/search", params=asked).text
+    assert "Nothing here seems to answer this question." in text
+    assert '<li class="hit"' in text
+    assert "נראה שאין כאן" in client.get("/search", params=asked | {"lang": "he"}).text
+
+
+def test_filters_that_leave_nothing_can_be_taken_off(client: TestClient) -> None:
+    text = client.get("/search", params={"corpus": "opinions", "q": "gift", "topic": "nope"}).text
+    assert "No document passes these filters." in text
+    assert "/search?q=gift&corpus=opinions" in links(text, "/search")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"), [("since", "20x", "is not a year"), ("as_of", "31.5.", "not a day")]
+)
+def test_what_is_no_date_is_said_and_left_out(
+    client: TestClient, name: str, value: str, said: str
+) -> None:
+    answer = client.get("/search", params={"corpus": "opinions", "q": "gift", name: value})
+    assert answer.status_code == 400
+    assert said in answer.text
+    assert '<li class="hit"' in answer.text
+    api = client.get("/api/search", params={"q": "gift", name: value})
+    assert api.status_code == 400
+
+
+def test_years_may_be_said_in_any_order(client: TestClient) -> None:
+    asked = {"corpus": "opinions", "q": "gift", "since": "2010", "until": "2000"}
+    found = client.get("/api/search", params=asked).json()
+    assert found["asked"]["filters"]["years"] == [2000, 2010]
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/doc/opinions/nope",
+        "/doc/nope/x",
+        "/doc/opinions/",
+        "/doc/..%2Fopinions/x",
+        "/search?corpus=nope",
+        "/search?corpus=../opinions&q=gift",
+    ],
+)
+def test_what_is_not_there_is_a_page_of_its_own(client: TestClient, address: str) -> None:
+    answer = client.get(address)
+    assert answer.status_code == 404
+    assert "There is no such document here." in answer.text
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/api/documents/opinions/nope",
+        "/api/documents/nope/x",
+        "/api/similar?corpus=opinions&id=nope",
+        "/api/search?corpus=nope",
+    ],
+)
+def test_a_program_hears_what_is_not_there(client: TestClient, address: str) -> None:
+    answer = client.get(address)
+    assert answer.status_code == 404
+    assert answer.json()["error"].startswith("no ")
+
+
+# ── hostile texts ─────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("doc_id", HOSTILE)
+def test_any_id_has_an_address(client: TestClient, doc_id: str) -> None:
+    answer = client.get(doc_address("hostile", doc_id, "gift"))
+    assert answer.status_code == 200
+    assert html.escape(doc_id, quote=False).replace('"', "&#34;") in answer.text
+    address = doc_address("hostile", doc_id).replace("/doc/", "/api/documents/", 1)
+    assert client.get(address).json()["id"] == doc_id
+    similar = client.get("/api/similar", params={"corpus": "hostile", "id": doc_id})
+    assert doc_id not in [other["doc_id"] for other in similar.json()]
+
+
+@pytest.mark.parametrize("query", ["gift", "מתנה", "lahja", HARM])
+@pytest.mark.parametrize("language", ["en", "fi", "he"])
+def test_stored_texts_are_never_markup(client: TestClient, query: str, language: str) -> None:
+    pages = [client.get("/search", params={"corpus": "hostile", "q": query, "lang": language})]
+    pages += [client.get(address) for address in links(pages[0].text, "/doc/")]
+    assert len(pages) > 1
+    for page in pages:
+        assert page.status_code == 200
+        assert "<script>alert" not in page.text
+        assert "<img" not in page.text
+        assert "49" not in re.findall(r">\s*(\d+)\s*<", page.text)
+        assert '"><b>' not in page.text
+        assert "\x00" not in page.text
+
+
+def test_every_filter_takes_any_text(client: TestClient) -> None:
+    for name in ("topic", "statute", "law", "language", "page", "corpus", "since", "as_of"):
+        answer = client.get("/search", params={"q": "gift", name: HARM})
+        assert answer.status_code in (200, 400, 404)
+        assert "<script>alert" not in answer.text
+
+
+def test_hebrew_is_set_from_the_right(client: TestClient) -> None:
+    text = client.get("/search", params={"corpus": "precedents", "q": "היטל השבחה"}).text
+    assert '<li class="hit" lang="he" dir="rtl">' in text
+    text = client.get(links(text, "/doc/")[0]).text
+    assert '<article class="law" lang="he" dir="rtl"' in text
+
+
+def test_tables_are_tables(store: Store, tmp_path: Path) -> None:
+    import json
+
+    from assay.workbench.corpora import import_corpus, index_corpus
+
+    table = {"title": "Luvut", "header": ["", "2023"], "rows": [{"cells": [HARM, 5]}]}
+    section = {"title": "Talous", "paragraphs": ["Tulot."], "tables": [table]}
+    pages = [{"page_num": 1, "sections": [section]}]
+    (tmp_path / "r.json").write_text(json.dumps({"title": "K", "pages": pages}))
+    import_corpus("report", tmp_path / "r.json", name="r", home=tmp_path)
+    index_corpus("r", home=tmp_path, dense=False)
+    client = local_client(Service(store=store, home=tmp_path))
+    text = client.get(doc_address("r", "r:p1:t1")).text
+    assert '<th scope="col" dir="auto">2023</th>' in text
+    assert '<td dir="auto">5</td>' in text
+    assert "<script>alert" not in text
+
+
+# ── programs ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_programs_read_what_pages_show(client: TestClient) -> None:
+    asked = {"corpus": "opinions", "q": "gift of travel", "topic": "", "page": "1"}
+    found: dict[str, Any] = client.get("/api/search", params=asked).json()
+    assert found["state"] == "found"
+    first = found["results"][0]
+    assert first["title"] in html.unescape(client.get("/search", params=asked).text)
+    doc = client.get(f"/api/documents/opinions/{first['doc_id']}", params={"q": "gift"}).json()
+    assert doc["title"] == first["title"]
+    assert "gift" in doc["words"]
+    similar = client.get("/api/similar", params={"corpus": "opinions", "id": first["doc_id"]})
+    assert [other["doc_id"] for other in similar.json()] == [
+        other["doc_id"] for other in doc["similar"]
+    ]
+
+
+def test_a_workspace_without_corpora_says_how_to_begin(store: Store, tmp_path: Path) -> None:
+    client = local_client(Service(store=store, home=tmp_path))
+    text = client.get("/search").text
+    assert "There is nothing to search yet." in text
+    assert "assay corpus import" in text
+
+
+def test_what_is_empty_is_not_in_an_address() -> None:
+    assert search_address(q="", corpus="") == "/search"
+    assert search_address(q="a b", since=2001, page="") == "/search?q=a+b&since=2001"
+    assert doc_address("c", "a/b ä") == "/doc/c/a%2Fb%20%C3%A4"
+    assert doc_address("c", "..", "x") == "/doc/c/?id=..&q=x"

@@ -1,0 +1,298 @@
+"""Results and documents as pages read them."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+
+import pytest
+
+from assay.core.errors import InputError
+from assay.store import Store
+from assay.workbench import reading, searching, shelves
+from assay.workbench.corpora import import_corpus, index_corpus
+from assay.workbench.filtering import Filters, columns_of
+from assay.workbench.opening import Service
+from assay.workbench.reading import Paragraph, marked
+from assay.workbench.searching import Asked, NotHere, find
+from sample_home import HOSTILE, SAMPLES, import_rows, sample_home
+
+__all__ = ["sample_home"]
+
+
+@pytest.fixture
+def service(store: Store, sample_home: Path) -> Service:
+    return Service(store=store, home=sample_home)
+
+
+def said(paragraphs: tuple[Paragraph, ...]) -> str:
+    return "\n".join("".join(piece.text for piece in each.pieces) for each in paragraphs)
+
+
+# ── results ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_result_has_question_answer_statutes_and_why(service: Service) -> None:
+    page = find(service, Asked(corpus="opinions", query="gift of travel to a conference"))
+    first = page.results[0]
+    assert (page.state, first.rank) == ("found", 1)
+    assert first.answer or first.passage
+    assert first.score is not None
+    assert 0 < first.score <= 1
+    assert any(reason.kind == "words" and reason.words for reason in first.reasons)
+    order = ["strong", "some", "little"]
+    strengths = [order.index(reason.strength) for reason in first.reasons]
+    assert strengths == sorted(strengths)
+    assert any(result.statutes for result in page.results)
+    assert all(result.date for result in page.results)
+
+
+def test_pages_follow_each_other_and_the_last_is_the_last(service: Service) -> None:
+    asked = Asked(corpus="opinions", query="gift")
+    first = find(service, asked)
+    second = find(service, Asked(corpus="opinions", query="gift", page=2))
+    assert [hit.rank for hit in second.results][:1] == [11]
+    assert not {hit.doc_id for hit in first.results} & {hit.doc_id for hit in second.results}
+    beyond = find(service, Asked(corpus="opinions", query="gift", page=99_999))
+    assert beyond.asked.page == beyond.pages == first.pages
+    assert beyond.results
+
+
+@pytest.mark.parametrize(
+    ("corpus", "query"),
+    [
+        ("opinions", "how long should sourdough rise before baking"),
+        ("act", "Miten leivotaan ruisleipää uunissa?"),
+        ("precedents", "מתכון לעוגת שוקולד עם אגוזים"),
+    ],
+)
+def test_a_question_from_elsewhere_is_refused_and_the_nearest_shown(
+    service: Service, corpus: str, query: str
+) -> None:
+    page = find(service, Asked(corpus=corpus, query=query))
+    assert page.state == "refused"
+    assert page.results
+
+
+def test_without_a_question_there_is_something_to_choose(service: Service) -> None:
+    page = find(service, Asked(corpus="opinions", query=" \n "))
+    assert (page.state, page.results) == ("start", ())
+    assert page.total > 0
+    assert page.choices.topics
+    chosen = page.choices.topics[0]
+    listed = find(service, Asked(corpus="opinions", filters=Filters(topic=chosen.value)))
+    assert (listed.state, listed.total) == ("listed", chosen.documents)
+    dates = [result.date for result in listed.results]
+    assert dates == sorted(dates, reverse=True)
+    assert all(result.topic == chosen.value for result in listed.results)
+
+
+def test_every_filter_leaves_what_it_says(service: Service, sample_home: Path) -> None:
+    page = find(service, Asked(corpus="opinions", query="gift limit"))
+    statute = page.choices.statutes[0].value
+    citing = find(service, Asked(corpus="opinions", query="gift", filters=Filters(statute=statute)))
+    assert citing.results
+    number = statute.split()[-1]
+    for result in citing.results:
+        cited = reading.read(service, "opinions", result.doc_id).statutes
+        assert any(number in each for each in cited)
+    years = find(
+        service, Asked(corpus="opinions", query="gift", filters=Filters(years=(2000, 2010)))
+    )
+    assert all("2000" <= result.date[:4] <= "2010" for result in years.results)
+    act = find(service, Asked(corpus="act", filters=Filters(law="saaristokuntalaki")))
+    assert act.total == 133
+    assert find(service, Asked(corpus="act", filters=Filters(law="9001/2031"))).total == 133
+    assert find(service, Asked(corpus="act", filters=Filters(language="fi"))).total == 133
+    before = Asked(corpus="act", query="talousarvio", filters=Filters(as_of="1999-01-01"))
+    assert find(service, before).state == "filtered"
+    none = find(service, Asked(corpus="opinions", query="gift", filters=Filters(topic="nope")))
+    assert (none.state, none.results) == ("filtered", ())
+    assert any(choice.chosen and choice.value == "nope" for choice in none.choices.topics)
+
+
+def test_a_corpus_is_known_by_name_and_nothing_else(service: Service, tmp_path: Path) -> None:
+    for name in ("nope", "../opinions", str(tmp_path), "opinions/"):
+        with pytest.raises(NotHere):
+            find(service, Asked(corpus=name, query="gift"))
+        with pytest.raises(NotHere):
+            reading.read(service, name, "x")
+    with pytest.raises(NotHere):
+        reading.read(service, "opinions", "nope")
+    with pytest.raises(NotHere):
+        searching.similar(service, "opinions", "nope")
+
+
+def test_no_corpus_and_no_index_are_states(store: Store, tmp_path: Path) -> None:
+    empty = Service(store=store, home=tmp_path)
+    assert find(empty, Asked(query="gift")).state == "bare"
+    import_rows(tmp_path, "c", [{"id": "a", "text": "gift"}])
+    page = find(empty, Asked(query="gift"))
+    assert (page.state, page.asked.corpus) == ("unindexed", "c")
+    searching.warm(empty)  # builds nothing
+    assert find(empty, Asked(query="gift")).state == "unindexed"
+
+
+def test_a_corpus_is_opened_once_and_again_when_it_changed(store: Store, tmp_path: Path) -> None:
+    service = Service(store=store, home=tmp_path)
+    import_rows(tmp_path, "c", [{"id": "a", "text": "a gift of tickets"}])
+    index_corpus("c", home=tmp_path, dense=False)
+    opened: list[object] = []
+
+    def open_it() -> None:
+        opened.append(searching.shelf_of(service, "c"))
+
+    threads = [threading.Thread(target=open_it) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(map(id, opened))) == 1
+    import_rows(tmp_path, "c", [{"id": "b", "text": "zoning appeals"}])
+    index_corpus("c", home=tmp_path, dense=False)
+    assert [hit.doc_id for hit in find(service, Asked(query="zoning")).results] == ["b"]
+
+
+def test_only_so_many_corpora_are_kept(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shelves, "KEPT", 1)
+    service = Service(store=store, home=tmp_path)
+    for name in ("one", "two"):
+        import_rows(tmp_path, name, [{"id": name, "text": "a gift of tickets"}])
+        index_corpus(name, home=tmp_path, dense=False)
+    first = searching.shelf_of(service, "one")
+    searching.shelf_of(service, "two")
+    assert searching.shelf_of(service, "one") is not first
+
+
+def test_an_empty_question_of_an_agent_is_an_error(service: Service) -> None:
+    with pytest.raises(InputError, match="empty"):
+        searching.found_page(service, "opinions", " ")
+
+
+def test_years_that_nobody_can_draw_are_not_drawn(store: Store, tmp_path: Path) -> None:
+    rows = [{"id": str(n), "text": "gift", "year": year} for n, year in enumerate((1, 2_000_000))]
+    import_rows(tmp_path, "c", rows)
+    index_corpus("c", home=tmp_path, dense=False)
+    page = find(Service(store=store, home=tmp_path), Asked(query="gift"))
+    assert page.choices.years == ()
+
+
+# ── documents ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_an_opinion_is_read_answer_first(service: Service) -> None:
+    found = find(service, Asked(corpus="opinions", query="gift of travel to a conference"))
+    doc = reading.read(service, "opinions", found.results[0].doc_id, "gift of travel")
+    names = [section.name for section in doc.sections]
+    assert doc.form == "opinion"
+    assert names[-1] == "text"
+    assert names.index("question") < names.index("conclusion" if "conclusion" in names else "text")
+    assert {"gift", "travel"} & set(doc.words)
+    pieces = [piece for section in doc.sections for p in section.paragraphs for piece in p.pieces]
+    assert {piece.text.lower() for piece in pieces if piece.marked} <= set(doc.words)
+    assert doc.similar
+    assert doc.id not in {other.doc_id for other in doc.similar}
+
+
+def test_the_whole_text_is_there_whatever_is_marked(service: Service) -> None:
+    for doc_id in columns_of(searching.shelf_of(service, "opinions").corpus).corpus.ids[:20]:
+        text = searching.shelf_of(service, "opinions").get(doc_id).text
+        shown = reading.read(service, "opinions", doc_id, "gift council member").sections[-1]
+        assert said(shown.paragraphs).split() == text.split()
+
+
+def test_a_moment_is_read_in_its_section(service: Service) -> None:
+    ids = searching.shelf_of(service, "act").corpus.ids
+    doc = reading.read(service, "act", ids[1])
+    assert doc.form == "act"
+    assert [part.label for part in doc.parts][:2] == ["1", "2"]
+    assert [part.here for part in doc.parts][:2] == [False, True]
+    assert doc.before is None
+    assert doc.after is not None
+    following = reading.read(service, "act", doc.after.doc_id)
+    assert following.before is not None
+    assert following.before.doc_id == ids[0]
+    assert doc.path[0] == "Saaristokuntalaki (9001/2031)"
+    seen = {part.doc_id for part in doc.parts}
+    while following.after is not None:  # from end to end nothing is left out
+        seen |= {part.doc_id for part in following.parts}
+        following = reading.read(service, "act", following.after.doc_id)
+    assert seen | {part.doc_id for part in following.parts} == set(ids)
+
+
+def test_citations_are_links_with_titles(service: Service) -> None:
+    shelf = searching.shelf_of(service, "act")
+    citing = next(doc_id for doc_id in shelf.corpus.ids if shelf.corpus.cites(doc_id))
+    doc = reading.read(service, "act", citing)
+    assert [link.doc_id for link in doc.cites] == shelf.corpus.cites(citing)
+    assert all(link.title for link in doc.cites)
+    back = reading.read(service, "act", doc.cites[0].doc_id)
+    assert citing in {link.doc_id for link in back.cited_by}
+    leads = {piece.to for part in doc.parts for p in part.paragraphs for piece in p.pieces}
+    assert leads - {""}
+
+
+def test_versions_of_one_place(store: Store, tmp_path: Path) -> None:
+    lines = (SAMPLES / "fi" / "saaristokuntalaki.jsonl").read_text().splitlines()
+    old = lines[0]
+    new = old.replace("fin@20330042", "fin@20340001").replace("2032-01-01", "2034-01-01")
+    source = tmp_path / "law.jsonl"
+    source.write_text(f"{old}\n{new}\n")
+    import_corpus("finlex", source, name="law", home=tmp_path)
+    index_corpus("law", home=tmp_path, dense=False)
+    service = Service(store=store, home=tmp_path)
+    first, last = searching.shelf_of(service, "law").corpus.ids
+    doc = reading.read(service, "law", first)
+    assert [(v.valid_from, v.valid_to, v.here) for v in doc.versions] == [
+        ("2034-01-01", "", False),
+        ("2032-01-01", "2033-12-31", True),
+    ]
+    assert doc.versions[0].doc_id == last
+    asked = Asked(query="pysyvä asuminen", filters=Filters(as_of="2033-01-01"))
+    assert [hit.doc_id for hit in find(service, asked).results] == [first]
+
+
+def test_a_table_stands_on_its_page(store: Store, tmp_path: Path) -> None:
+    table = {"title": "Luvut", "header": ["", "2023"], "rows": [{"cells": ["Tulot", 5, 6]}]}
+    section = {"title": "Talous", "paragraphs": ["Tulot kasvoivat."], "tables": [table]}
+    pages = [{"page_num": n, "sections": [section]} for n in (1, 2)]
+    source = tmp_path / "report.json"
+    source.write_text(json.dumps({"title": "Kertomus", "pages": pages}))
+    import_corpus("report", source, name="r", home=tmp_path)
+    index_corpus("r", home=tmp_path, dense=False)
+    service = Service(store=store, home=tmp_path)
+    doc = reading.read(service, "r", "report:p1:t1", "tulot")
+    assert doc.form == "report"
+    text, cells = doc.parts
+    assert said(text.paragraphs) == "Tulot kasvoivat."
+    assert cells.here
+    assert cells.table is not None
+    assert cells.table.header == (("", "2023", ""),)
+    assert cells.table.rows == (("Tulot", "5", "6"),)
+    assert doc.after is not None
+    assert doc.after.doc_id == "report:p2:s1"
+
+
+@pytest.mark.parametrize("doc_id", HOSTILE)
+def test_hostile_documents_are_only_text(service: Service, doc_id: str) -> None:
+    doc = reading.read(service, "hostile", doc_id, "gift מתנה lahja")
+    text = said(doc.sections[-1].paragraphs)
+    assert "\x00" not in text
+    assert doc.original == ""
+
+
+def test_marking_keeps_every_letter() -> None:
+    pieces = marked("Tickets, תב״ע and tickets' end", ("tickets", "תב״ע"))
+    assert "".join(piece.text for piece in pieces) == "Tickets, תב״ע and tickets' end"
+    assert [piece.text for piece in pieces if piece.marked][:2] == ["Tickets", "תב״ע"]
+
+
+@pytest.mark.parametrize(
+    ("value", "kept"),
+    [("https://example.org/a", True), ("javascript:alert(1)", False), (7, False), ("//x", False)],
+)
+def test_only_addresses_of_the_web_are_links(value: object, kept: bool) -> None:
+    assert bool(reading._web_address(value)) is kept
