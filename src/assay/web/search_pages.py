@@ -127,7 +127,7 @@ def search(request: Request) -> Response:
         request,
         "search.html",
         400 if misread else 200,
-        words=("reasons",),
+        words=("why",),
         given=given,
         found=found,
         corpora=searching.known_corpora(service),
