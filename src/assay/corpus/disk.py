@@ -144,6 +144,16 @@ class Corpus:
         part, offset = self._place(row)
         return next(documents_of(pl.scan_ipc(self._file(part)).slice(offset, 1).collect()))
 
+    def part_of(self, row: int) -> tuple[Path, int]:
+        """The file that holds a row, and where in it."""
+        part, offset = self._place(row)
+        return self._file(part), offset
+
+    @cached_property
+    def size(self) -> int:
+        """Bytes of the documents on disk."""
+        return sum(self._file(part).stat().st_size for part in range(len(self.manifest.parts)))
+
     def iter(self) -> Iterator[Document]:
         """Every document in row order, with one part in memory at a time."""
         for part in range(len(self.manifest.parts)):

@@ -154,7 +154,7 @@ def read(service: Service, corpus: str, doc_id: str, query: str = "") -> Documen
     source = _source_rows(columns, row)
     unit = _unit(columns, row, source)
     around = [row] if unit is None else unit.rows
-    members = [document if other == row else shelf.corpus.at(other) for other in around]
+    members = [document if other == row else shelf.at(other) for other in around]
     words = _words(query, shelf, document, members)
     language = document.language or detect(document.text[:SAMPLE])
     cited_by = shelf.corpus.cited_by(doc_id)
@@ -278,7 +278,7 @@ def _targets(shelf: Shelf, row: int) -> list[Target]:
     targets: list[Target] = []
     for begins, ends, rows in cited.select("start", "end", "targets").iter_rows():
         if begins >= (targets[-1][1] if targets else 0) and rows:
-            targets.append((begins, ends, shelf.corpus.at(rows[0]).id))
+            targets.append((begins, ends, shelf.at(rows[0]).id))
     return targets
 
 
@@ -413,7 +413,7 @@ def _link(shelf: Shelf, doc_id: str) -> Link:
 
 
 def _link_at(shelf: Shelf, row: int) -> Link:
-    return _link(shelf, shelf.corpus.at(row).id)
+    return _link(shelf, shelf.at(row).id)
 
 
 def _unresolved(columns: Columns, row: int) -> tuple[Unresolved, ...]:
@@ -444,9 +444,7 @@ def _versions(shelf: Shelf, row: int) -> tuple[Version, ...]:
         ("here", places["valid_from"][other], places["valid_to"][other]) for other in rows
     )
     versions = [
-        Version(
-            doc_id=shelf.corpus.at(other).id, valid_from=begins, valid_to=ends, here=other == row
-        )
+        Version(doc_id=shelf.at(other).id, valid_from=begins, valid_to=ends, here=other == row)
         for other, (begins, ends) in zip(rows, held, strict=True)
     ]
     return tuple(sorted(versions, key=lambda version: version.valid_from, reverse=True))

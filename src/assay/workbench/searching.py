@@ -51,6 +51,7 @@ __all__ = [
 PAGE = 10  # results
 DEEPEST = 200  # of a search, which the choices are counted over
 LIKELY = 0.5  # from this score on, a document probably answers
+PART = 256  # documents: every part of a corpus on disk has at least one row of these
 MOST_STATUTES = 6  # chips of a result
 LONGEST = 320  # characters of a question or an answer
 MOST_QUERY = 4_000  # characters of a question that an address carries
@@ -151,6 +152,8 @@ def warm(service: Service) -> None:
                 shelf = shelf_of(service, row.name)
                 question = shelf.columns.titles[0] if shelf.columns.titles else ""
                 find(service, Asked(corpus=row.name, query=question[:MOST_QUERY] or "?"))
+                for number in range(0, row.documents, PART):
+                    shelf.at(number)
             except AssayError as error:  # the page says so when somebody asks
                 service.say(f"{row.name}: {error}")
 
@@ -228,9 +231,7 @@ def _listed(shelf: Shelf, asked: Asked) -> ResultPage:
     start = (at.page - 1) * PAGE
     results = [
         _described(shelf, Result(rank=rank, doc_id=document.id, title="", language=""), document)
-        for rank, document in enumerate(
-            map(shelf.corpus.at, order[start : start + PAGE]), start=start + 1
-        )
+        for rank, document in enumerate(map(shelf.at, order[start : start + PAGE]), start=start + 1)
     ]
     return ResultPage(
         asked=at,
