@@ -134,6 +134,9 @@ class Texts:
     def __getitem__(self, key: str) -> str:
         return self._words[key]
 
+    def __contains__(self, key: object) -> bool:
+        return key in self._words
+
     def get(self, key: str, otherwise: str) -> str:
         return self._words.get(key, otherwise)
 
