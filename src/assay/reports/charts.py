@@ -4,8 +4,9 @@ their own: places are shares of the room there is, so that letters keep their si
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from markupsafe import Markup
 
@@ -13,7 +14,7 @@ COLOURS = ("accent", "two", "one", "published", "bad", "zero")
 DASHES = ("", "6 4", "2 4", "10 4", "6 2 2 2", "3 3")
 LEFT, RIGHT, TOP, BOTTOM = 9.0, 97.0, 6.0, 86.0  # per cent of the drawing
 TALL = 230
-ROW = 96  # pixels of a document in a ranking, as the style sheet has it
+ROW, GAP = 96, 8  # pixels of a document in a ranking with the gap below it, as in the style sheet
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,15 +97,17 @@ def _grid(value: float, y: str) -> Markup:
     ).format(LEFT, RIGHT, y, y, y, text)
 
 
-def _line(line: Line, number: int, across: object, up: object) -> list[Markup]:
+def _line(
+    line: Line, number: int, across: Callable[[int], str], up: Callable[[float], str]
+) -> list[Markup]:
     colour, dash = COLOURS[number % len(COLOURS)], DASHES[number % len(DASHES)]
-    spots = [(across(point.place), up(point.value), point) for point in line.points]  # type: ignore[operator]
+    spots = [(across(point.place), up(point.value), point) for point in line.points]
     shapes = [
         Markup(
             '<line x1="{}" y1="{}" x2="{}" y2="{}" stroke="var(--{})" stroke-width="2.5" '
             'stroke-dasharray="{}"/>'
         ).format(one[0], one[1], other[0], other[1], colour, dash)
-        for one, other in zip(spots, spots[1:], strict=False)
+        for one, other in pairwise(spots)
     ]
     for x, y, point in spots:
         if point.low is not None and point.high is not None:
@@ -112,7 +115,7 @@ def _line(line: Line, number: int, across: object, up: object) -> list[Markup]:
                 Markup(
                     '<line x1="{}" x2="{}" y1="{}" y2="{}" stroke="var(--{})" stroke-width="7" '
                     'opacity=".18"/>'
-                ).format(x, x, up(point.low), up(point.high), colour)  # type: ignore[operator]
+                ).format(x, x, up(point.low), up(point.high), colour)
             )
         shapes.append(
             Markup(
@@ -139,7 +142,7 @@ def moves(pairs: Sequence[tuple[int, int]], rows: int) -> Markup:
 
 
 def _middle(rank: int) -> float:
-    return (rank - 0.5) * ROW
+    return (rank - 0.5) * ROW - GAP / 2
 
 
 def _way(one: int, other: int) -> str:

@@ -244,14 +244,10 @@ def compare(request: Request) -> Response:
     try:
         found = duel(service, asked.a, asked.b)
     except InputError as error:
-        return _page(
-            request, "choose.html", 400, asked=asked, known=known, complaint=str(error)
-        )
+        return _page(request, "choose.html", 400, asked=asked, known=known, complaint=str(error))
     language = language_for(request)
     checks = view(
-        msgspec.structs.replace(
-            kept_run(service, asked.b).results, verdict=found.verdict
-        ),
+        msgspec.structs.replace(kept_run(service, asked.b).results, verdict=found.verdict),
         language=language,
     ).checks
     reach = _reach(found.change.slices)
@@ -405,9 +401,7 @@ DECIDE_ROUTES = [
     Guarded(
         "/api/runs", runs_call, ("GET",), "reader", "Runs and boards", query=RunsQuery, answer=Runs
     ),
-    Guarded(
-        "/api/runs/jobs", start_call, ("POST",), "chair", "Start a run", StartRun, RunJob
-    ),
+    Guarded("/api/runs/jobs", start_call, ("POST",), "chair", "Start a run", StartRun, RunJob),
     Guarded(
         "/api/runs/jobs", jobs_call, ("GET",), "reader", "Runs started here", answer=list[RunJob]
     ),
@@ -431,4 +425,3 @@ DECIDE_ROUTES = [
         OneQuery,
     ),
 ]
-

@@ -86,19 +86,22 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
 
 # ── one run ───────────────────────────────────────────────────────────────────────────────────────
 
-_lines: OrderedDict[tuple[str, str], RunLine] = OrderedDict()
+_lines: OrderedDict[tuple[str, str, bytes], RunLine] = OrderedDict()
 _lock = threading.Lock()
 
 
 def run_line(service: Service, record: RunRecord) -> RunLine:
-    """A run never changes: its results are read once."""
-    key = (service.store.address, record.id)
+    """A run never changes: its results are read once, and the gates of today asked once."""
+    gates = msgspec.json.encode(service.config.gates) if service.config else b""
+    key = (service.store.address, record.id, gates)
     with _lock:
         known = _lines.get(key)
     if known is not None:
         return known
     try:
-        line = line_of(kept_run(service, record.id), record.corpus_fingerprint)
+        kept = kept_run(service, record.id)
+        verdict = decided(service, kept, settle=False)
+        line = line_of(kept, record.corpus_fingerprint, verdict=verdict)
     except AssayError as error:
         line = RunLine(
             id=record.id, at=record.at, engine=record.engine, gold=record.gold, error=str(error)
@@ -110,15 +113,16 @@ def run_line(service: Service, record: RunRecord) -> RunLine:
     return line
 
 
-def line_of(run: KeptRun, corpus: str = "") -> RunLine:
+def line_of(run: KeptRun, corpus: str = "", *, verdict: Verdict | None = None) -> RunLine:
+    """`verdict` is that of today, where it is another than the run was kept with."""
     results = run.results
+    verdict = verdict or results.verdict
     key, measure = headline(results)
     low, high = results.intervals.overall.get(key) or (None, None)
     value = results.overall.get(key)
     receipt = results.receipt
     golden = isinstance(results, GoldenResults)
     queries = int(results.overall.get("total") or 0) if golden else receipt.counts.get("n_scored")
-    verdict = results.verdict
     return RunLine(
         id=run.id,
         at=run.at,
@@ -236,17 +240,18 @@ def configured_name(service: Service, gold: str) -> str:
     return ""
 
 
-def decided(service: Service, run: KeptRun) -> Verdict | None:
+def decided(service: Service, run: KeptRun, *, settle: bool = True) -> Verdict | None:
     """What the gates of today say of a run: where the configuration has any for it, these, else
-    those that it was scored with."""
+    those that it was scored with. With `settle` also what to judge where they cannot tell."""
     name = configured_name(service, run.gold)
     if service.config is None or not name:
         return run.results.verdict
     gates = gates_on(service.config, name, run.engine, run.results)
     if not gates:
         return run.results.verdict
-    baseline = service.config.gold[name].baseline
+    named = service.config.gold[name].baseline
+    baseline = Path(named) if named else None
     try:
-        return verdict_on(run.results, gates, Path(baseline) if baseline else None)
+        return verdict_on(run.results, gates, baseline, settle=settle)
     except AssayError:  # a gate on what the run did not measure, or a baseline that is gone
         return run.results.verdict

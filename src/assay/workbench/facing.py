@@ -90,7 +90,7 @@ def duel(service: Service, first: str, second: str) -> Duel:
     verdict = decided(service, runs[1])
     return Duel(
         a=line_of(runs[0]),
-        b=line_of(runs[1]),
+        b=line_of(runs[1], verdict=verdict),
         names=names_of(runs),
         change=_known_change(service.store.address, runs),
         ship=_ship(verdict),
@@ -244,5 +244,3 @@ def _doubt(
     except InputError:  # a measure that no guess is made for
         return 0, None, None
     return found.needed, found.confidence, found.expected
-
-

@@ -19,7 +19,8 @@ from assay.store.records import AuditEntry, RunRecord
 from assay.telemetry.recorder import Counts
 from assay.workbench import corpora
 from assay.workbench.backlog import backlog
-from assay.workbench.decisions import RunLine, run_line
+from assay.workbench.decisions import RunLine, decided, run_line
+from assay.workbench.history import kept_run
 from assay.workbench.opening import Service
 from assay.workbench.review import strays
 from assay.workbench.set_standing import SetStanding, set_standing
@@ -90,6 +91,9 @@ def overview(service: Service) -> Overview:
     latest = run_line(service, records[0]) if records else None
     verdicts = _verdicts(service, records)
     headline, subject = _headline(sets, engines, verdicts, latest)
+    if headline == "inconclusive" and subject is not None:
+        subject = _settled(service, subject)
+        headline = "needs_judging" if subject.to_judge else headline
     return Overview(
         headline=headline,
         subject=subject,
@@ -186,6 +190,20 @@ def _verdicts(service: Service, records: Sequence[RunRecord]) -> list[RunLine]:
     return [run_line(service, record) for record in list(latest.values())[:RECENT]]
 
 
+_needed: dict[tuple[str, str, bytes], int] = {}
+
+
+def _settled(service: Service, line: RunLine) -> RunLine:
+    """With how many judgments are expected to settle its gates; that takes a while, and is found
+    once."""
+    gates = msgspec.json.encode(service.config.gates) if service.config else b""
+    key = (service.store.address, line.id, gates)
+    if key not in _needed:
+        verdict = decided(service, kept_run(service, line.id))
+        _needed[key] = len(verdict.judge_next or ()) if verdict else 0
+    return msgspec.structs.replace(line, to_judge=_needed[key])
+
+
 def _headline(
     sets: Sequence[SetLine],
     engines: Sequence[EngineLine],
@@ -199,8 +217,6 @@ def _headline(
         return ("no_runs" if engines else "no_engines"), None
     for status, said in (("fail", "failing"), ("inconclusive", "inconclusive"), ("pass", "ship")):
         found = next((line for line in verdicts if line.status == status), None)
-        if found is not None and said == "inconclusive" and found.to_judge:
-            return "needs_judging", found
         if found is not None:
             return said, found  # type: ignore[return-value]
     return "ran", latest

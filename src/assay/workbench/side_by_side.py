@@ -22,6 +22,8 @@ __all__ = ["Placed", "Ranking", "TwoRankings", "two_rankings"]
 
 DEPTH = 20  # ranks that are shown
 EXCERPT = 240  # characters of a text
+SUM = "fused"  # what the signals come to together
+PARTS = ("question", "conclusion", "summary")  # of a letter, what is read first
 LARGEST = 64 * 2**20  # bytes of a corpus file that is read for a page
 
 
@@ -69,7 +71,8 @@ def two_rankings(service: Service, first: str, second: str, query_id: str) -> Tw
     names = names_of(runs)
     wanted = list(dict.fromkeys([*orders[0][:DEPTH], *orders[1][:DEPTH]]))
     texts = [_texts(service, run.results, wanted) for run in runs]
-    both = texts[1] | texts[0]
+    both = texts[0] | texts[1]
+    both |= {doc_id: found for doc_id, found in texts[0].items() if found[1].title}
     sides = [
         _ranking(service, runs[side], names[side], entries[side], orders[1 - side], both)
         for side in (0, 1)
@@ -105,11 +108,11 @@ def _ranking(
 ) -> Ranking:
     elsewhere = {doc_id: rank for rank, doc_id in enumerate(other, 1)}
     hits = {hit.doc_id: hit for hit in entry.hits} if isinstance(entry, GoldenEntry) else {}
-    why = _signals(service, run, entry.query_text)
+    why = _explained(service, run, entry.query_text)
     placed = []
     for rank, doc_id in enumerate(entry.results[:DEPTH], 1):
         corpus, document = texts.get(doc_id, ("", None))
-        hit = hits.get(doc_id)
+        hit, told = hits.get(doc_id), why.get(doc_id)
         there = elsewhere.get(doc_id)
         placed.append(
             Placed(
@@ -117,12 +120,12 @@ def _ranking(
                 doc_id=doc_id,
                 grade=entry.grades[rank - 1] if rank <= len(entry.grades) else None,
                 title=(hit.title if hit else "") or (document.title if document else ""),
-                excerpt=_excerpt((hit.text if hit else "") or (document.text if document else "")),
+                excerpt=_excerpt((hit.text if hit else "") or _telling(document)),
                 corpus=corpus,
                 other_rank=there,
                 moved=there - rank if there else 0,
                 score=hit.score if hit else None,
-                why=why.get(doc_id, []),
+                why=_signals(told) if told else [],
             )
         )
     value = entry.metrics.get(headline(run.results)[0])
@@ -137,6 +140,15 @@ def _ranking(
         error=entry.error or "",
         note=entry.reason,
         explained=bool(why),
+    )
+
+
+def _telling(document: Document | None) -> str:
+    """What the document says, before its letterhead."""
+    if document is None:
+        return ""
+    return next((document.fields[part] for part in PARTS if document.fields.get(part)), "") or (
+        document.text
     )
 
 
@@ -180,7 +192,7 @@ def _file(path: Path, _changed: int, _size: int) -> dict[str, Document]:
     return {document.id: document for document in corpora.documents(path)}
 
 
-def _signals(service: Service, run: KeptRun, query: str) -> dict[str, list[tuple[str, float]]]:
+def _explained(service: Service, run: KeptRun, query: str) -> dict[str, corpora.FoundDocument]:
     """Our own engine is asked again, where its corpus is the one that was searched; other engines
     say nothing of why."""
     name = _searched(run.results)
@@ -189,15 +201,18 @@ def _signals(service: Service, run: KeptRun, query: str) -> dict[str, list[tuple
             return {}
         opened = corpora.corpus_named(name, service.home)
         was = run.results.receipt.corpus_fingerprint or ""
-        if was.rpartition(":")[2] != opened.fingerprint or not _is_ours(service, run, name):
+        if was.removeprefix("corpus:") != opened.fingerprint or not _is_ours(service, run, name):
             return {}
         answer = corpora.search(name, query, top_k=DEPTH, home=service.home)
     except (AssayError, OSError):
         return {}
-    return {
-        hit.doc_id: sorted(hit.signals.items(), key=lambda signal: -abs(signal[1]))[:4]
-        for hit in answer.hits
-    }
+    return {hit.doc_id: hit for hit in answer.hits}
+
+
+def _signals(hit: corpora.FoundDocument) -> list[tuple[str, float]]:
+    """The strongest, without what they come to."""
+    parts = [(name, weight) for name, weight in hit.signals.items() if name != SUM]
+    return sorted(parts, key=lambda signal: -abs(signal[1]))[:4]
 
 
 def _is_ours(service: Service, run: KeptRun, corpus: str) -> bool:
