@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -83,10 +84,8 @@ def kept(
     ids: list[str] | None = None,
 ) -> KeptRun:
     """A ranking that is the same for every query, scored and kept `days` ago."""
-    from dataclasses import replace
-
     asked = ids or [f"q{n}" for n in range(6)]
-    run = ranking_file(gold.parent, f"r{abs(hash((engine, tuple(order), days)))}", order, asked)
+    run = ranking_file(gold.parent, f"run-{days}-{len(order)}", order, asked)
     results = score(ScoreRequest(dataset=gold, run=run)).results
     then = replace(service, clock=lambda: NOW - timedelta(days=days))
     return keep(then, results, gold, engine)
