@@ -21,7 +21,7 @@ from assay.workbench.agreeing import judges_agreement
 from assay.workbench.corpora import import_corpus, index_corpus
 from assay.workbench.decisions import boards, decided, run_page
 from assay.workbench.facing import duel
-from assay.workbench.history import kept_run
+from assay.workbench.history import keep, kept_run
 from assay.workbench.opening import Service
 from assay.workbench.overview import overview
 from assay.workbench.recording import HOW, record_here
@@ -222,8 +222,6 @@ class TestComparing:
         path = SAMPLES / "en" / "dataset.json"
         service = served(store, tmp_path, path)
         results = score(ScoreRequest(dataset=path, engine="ours")).results
-        from assay.workbench.history import keep
-
         first = keep(service, results, path, "ours")
         later = keep(replace(service, clock=lambda: NOW.replace(hour=13)), results, path, "ours")
         two = two_rankings(service, first.id, later.id, "q001")

@@ -57,6 +57,8 @@ def create_app(
         yield
         # a signal ends the process right after this: what was accepted is written first
         logs.flush(service)
+        if hasattr(app.state, "run_queue"):
+            app.state.run_queue.close()
 
     table = [row for rows in TABLES for row in rows]
     app = Starlette(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import tempfile
 import threading
 import time
@@ -98,7 +99,7 @@ class RunQueue:
     def __init__(self, service: Service) -> None:
         self._service = service
         self._jobs: OrderedDict[str, RunJob] = OrderedDict()
-        self._notes = tempfile.TemporaryDirectory(prefix="assay-runs-")
+        self._notes: Path | None = None  # a folder for what runs say of how far they are
         self._lock = threading.Condition()
         self._thread: threading.Thread | None = None
         self._closed = False
@@ -123,6 +124,7 @@ class RunQueue:
             self._jobs[job.id] = job
             self._forget()
             if self._thread is None:
+                self._notes = Path(tempfile.mkdtemp(prefix="assay-runs-"))
                 self._thread = threading.Thread(target=self._work, daemon=True, name="runs")
                 self._thread.start()
             self._lock.notify_all()
@@ -151,8 +153,9 @@ class RunQueue:
             self._closed = True
             self._lock.notify_all()
         if self._thread is not None:
-            self._thread.join(15)
-        self._notes.cleanup()
+            self._thread.join(1.0)
+        if self._notes is not None:
+            shutil.rmtree(self._notes, ignore_errors=True)
 
     # ── inside ────────────────────────────────────────────────────────────────────────────────────
 
@@ -169,7 +172,7 @@ class RunQueue:
         return job
 
     def _note(self, job: RunJob) -> Path:
-        return Path(self._notes.name) / job.id
+        return (self._notes or Path()) / job.id
 
     def _forget(self) -> None:
         for job in [job for job in self._jobs.values() if job.is_over][: -REMEMBERED or None]:
