@@ -16,6 +16,7 @@ from assay.reports import render, view
 from assay.reports.charts import Line, Point, moves, swatch, time_chart
 from assay.reports.drawings import change_mark, range_mark
 from assay.reports.numbers import Numbers
+from assay.reports.sentences import Sentences
 from assay.reports.words import Words
 from assay.web.access import Guarded, user_of
 from assay.web.shell import body, form, json, language_for, page, query, service_of
@@ -246,10 +247,8 @@ def compare(request: Request) -> Response:
     except InputError as error:
         return _page(request, "choose.html", 400, asked=asked, known=known, complaint=str(error))
     language = language_for(request)
-    checks = view(
-        msgspec.structs.replace(kept_run(service, asked.b).results, verdict=found.verdict),
-        language=language,
-    ).checks
+    results = msgspec.structs.replace(kept_run(service, asked.b).results, verdict=found.verdict)
+    report = view(results, language=language)
     reach = _reach(found.change.slices)
     losses = [change for change in found.change.queries if change.change < 0]
     wins = [change for change in reversed(found.change.queries) if change.change > 0]
@@ -257,11 +256,13 @@ def compare(request: Request) -> Response:
         request,
         "compare.html",
         found=found,
-        checks=checks,
+        checks=report.checks,
+        standing=report.standing,
         slices=[
             (part, change_mark(part.change, part.low, part.high, reach))
             for part in found.change.slices
         ],
+        warnings=Sentences(Words(language)).warnings(found.change.comparison.warnings),
         losses=losses,
         wins=wins,
         listed=LISTED,

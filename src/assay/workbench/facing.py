@@ -13,7 +13,15 @@ import msgspec
 import numpy as np
 
 from assay.core.errors import InputError
-from assay.core.results import Entry, GoldenResults, GradedEntry, Results, Verdict, is_variant
+from assay.core.results import (
+    Entry,
+    GoldenResults,
+    GradedEntry,
+    Results,
+    Status,
+    Verdict,
+    is_variant,
+)
 from assay.evaluation import statistics
 from assay.evaluation.comparison import ALPHA, TIE, Comparison, Difference, compare
 from assay.judging.next import next_to_judge
@@ -111,7 +119,8 @@ def names_of(runs: Sequence[KeptRun]) -> tuple[str, str]:
 def _ship(verdict: Verdict | None) -> Ship:
     if verdict is None or not any(check.counts for check in verdict.checks):
         return "no_gates"
-    return {"pass": "yes", "fail": "no"}.get(verdict.status, "not_yet")  # type: ignore[return-value]
+    by_status: dict[Status, Ship] = {"pass": "yes", "fail": "no", "inconclusive": "not_yet"}
+    return by_status[verdict.status]
 
 
 # ── the change ────────────────────────────────────────────────────────────────────────────────────

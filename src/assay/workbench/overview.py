@@ -13,6 +13,7 @@ from typing import Literal
 import msgspec
 
 from assay.core.errors import AssayError
+from assay.core.results import Status
 from assay.review.identity import name_of
 from assay.review.waiting import Backlog
 from assay.store.records import AuditEntry, RunRecord
@@ -215,8 +216,13 @@ def _headline(
         return "empty", None
     if latest is None:
         return ("no_runs" if engines else "no_engines"), None
-    for status, said in (("fail", "failing"), ("inconclusive", "inconclusive"), ("pass", "ship")):
+    sentences: dict[Status, Headline] = {
+        "fail": "failing",
+        "inconclusive": "inconclusive",
+        "pass": "ship",
+    }
+    for status, said in sentences.items():
         found = next((line for line in verdicts if line.status == status), None)
         if found is not None:
-            return said, found  # type: ignore[return-value]
+            return said, found
     return "ran", latest
