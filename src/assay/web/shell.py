@@ -29,19 +29,12 @@ from starlette.responses import HTMLResponse, Response
 from assay.core.errors import AssayError, InputError
 from assay.reports.environment import template_environment
 from assay.reports.words import LANGUAGES, Words, language_of, page_counts, page_words
-from assay.web.access import (
-    Guarded,
-    access_of,
-    csrf_token,
-    fields_of,
-    may,
-    visitor_of,
-)
+from assay.web.access import Guarded, access_of, csrf_token, fields_of, may, visitor_of
+from assay.web.visitors import VISIT_COOKIE, YEAR, keep
 from assay.workbench.attention import Waiting, waiting
 from assay.workbench.opening import Service
 
 HERE = Path(__file__).parent
-YEAR = 31536000
 T = TypeVar("T")
 
 # path and word of every entry of the header; one that this server has no page for is not shown
@@ -144,7 +137,7 @@ def page(
 ) -> Response:
     """A template in its frame, in the language of the reader."""
     language = language_for(request)
-    names = (Path(template).stem, *words)
+    names = (*words, Path(template).stem)
     texts = page_words(language, *names)
     counts = page_counts(language, *names)
     speaker = Words(language)
@@ -183,6 +176,8 @@ def page(
     answer = HTMLResponse(html, status_code=status)
     if request.query_params.get("lang"):
         answer.set_cookie("assay_lang", language, max_age=YEAR, samesite="strict")
+    if visit := getattr(request.state, "visit", ""):
+        keep(request, answer, VISIT_COOKIE, visit, 86400)
     return answer
 
 

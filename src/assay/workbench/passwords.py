@@ -17,13 +17,26 @@ if TYPE_CHECKING:
 MIN_PASSWORD, MAX_PASSWORD = 10, 1000
 
 
+class Declined(InputError):
+    """What people cannot do, by its key in the words of their pages, where it is said in their own
+    language; and in English, for programs and the terminal."""
+
+    def __init__(self, word: str, message: str, *, hint: str = "", **facts: object) -> None:
+        super().__init__(message, hint=hint)
+        self.word, self.facts = word, facts
+
+
 def proper_password(password: str, name: str) -> str:
     if len(password) < MIN_PASSWORD:
-        raise InputError(f"a password has at least {MIN_PASSWORD} letters")
+        raise Declined(
+            "password_short", f"a password has at least {MIN_PASSWORD} letters", n=MIN_PASSWORD
+        )
     if len(password) > MAX_PASSWORD:
-        raise InputError(f"a password has at most {MAX_PASSWORD} letters")
+        raise Declined(
+            "password_long", f"a password has at most {MAX_PASSWORD} letters", n=MAX_PASSWORD
+        )
     if folded(password) == folded(name) or len(set(password)) < 4:
-        raise InputError("this password is too easy to guess")
+        raise Declined("password_easy", "this password is too easy to guess")
     return password
 
 

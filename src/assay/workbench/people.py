@@ -13,7 +13,6 @@ from typing import Literal, get_args
 
 import msgspec
 
-from assay.core.errors import InputError, UsageError
 from assay.store import StoreConflict
 from assay.store.records import (
     Account,
@@ -27,6 +26,7 @@ from assay.store.records import (
 )
 from assay.workbench.opening import Service
 from assay.workbench.passwords import (
+    Declined,
     digest,
     hashed,
     needs_rehash,
@@ -35,7 +35,17 @@ from assay.workbench.passwords import (
     verified,
 )
 
-__all__ = ["KEY_KINDS", "ROLES", "Account", "AuditEntry", "Invitation", "KeyKind", "Role"]
+__all__ = [
+    "KEY_KINDS",
+    "ROLES",
+    "Account",
+    "AuditEntry",
+    "Invitation",
+    "KeyKind",
+    "Role",
+    "Session",
+    "folded",
+]
 
 ROLES: tuple[Role, ...] = get_args(Role)  # each may do what those before it may
 KEY_KINDS: tuple[KeyKind, ...] = get_args(KeyKind)
@@ -44,6 +54,7 @@ LINK_DAYS = {"join": 7, "password": 1}
 FIRST_LINK_DAYS = 1
 SESSION_DAYS = 14
 MAX_NAME = 80
+LINK_OVER = "this link was used, or its time is over"
 
 
 @dataclass(frozen=True)
@@ -170,9 +181,11 @@ def invite(service: Service, name: str, role: Role, *, by: Actor) -> Link:
     _may_give(by, role)
     known = service.store.account(name)
     if known is not None and known.active:
-        raise InputError(
+        raise Declined(
+            "taken",
             f"{known.name} has an account already",
             hint="Change the role, or make a link for a new password.",
+            name=known.name,
         )
     return _new_link(service, "join", known.name if known else name, role, by=by.name)
 
@@ -220,13 +233,13 @@ def accept(service: Service, token: str, *, name: str, password: str) -> Account
     """Join, or set a new password; other sessions of the account end."""
     invitation = opened_link(service, token)
     if invitation is None:
-        raise InputError("this link was used, or its time is over", hint="Ask for a new one.")
+        raise Declined("link_over", LINK_OVER, hint="Ask for a new one.")
     name = invitation.name or proper_name(name)
     known = service.store.account(name)
     if known is not None and known.active and invitation.kind == "join":
-        raise InputError(f"{known.name} has an account already", hint="Sign in.")
+        raise Declined("taken", f"{known.name} has an account already", name=known.name)
     if invitation.kind == "password" and (known is None or not known.active):
-        raise InputError(f"{name} has no account any more", hint="Ask an admin to invite you.")
+        raise Declined("nobody", f"nobody has an account named {name!r}", name=name)
     now = service.clock()
     account = Account(
         name=known.name if known else name,
@@ -240,7 +253,7 @@ def accept(service: Service, token: str, *, name: str, password: str) -> Account
     try:
         service.store.accept_invitation(invitation.id, account, entry)
     except StoreConflict as error:
-        raise InputError(str(error), hint="Ask for a new one.") from error
+        raise Declined("link_over", LINK_OVER, hint="Ask for a new one.") from error
     return account
 
 
@@ -248,13 +261,13 @@ def take_back(service: Service, id: str, *, by: Actor) -> None:
     """A link that was not used yet stops working."""
     links = {one.id: one for one in service.store.invitations(service.clock())}
     if id not in links:
-        raise InputError("this link was used, or its time is over")
+        raise Declined("link_over", LINK_OVER)
     _may_give(by, links[id].role)
     entry = _entry(service, by.name, "people.link_taken_back", links[id].name or "the first admin")
     try:
         service.store.end_invitation(id, entry)
     except StoreConflict as error:
-        raise InputError(str(error)) from error
+        raise Declined("link_over", LINK_OVER) from error
 
 
 # ── what admins do ────────────────────────────────────────────────────────────────────────────────
@@ -265,7 +278,7 @@ def change_role(service: Service, name: str, role: Role, *, by: Actor) -> None:
     _may_give(by, max(role, account.role, key=ROLES.index))
     if account.role == role:
         return
-    _keep_an_admin(service, account, "a reader" if role == "reader" else f"a {role}")
+    _keep_an_admin(service, account)
     entry = _entry(
         service,
         by.name,
@@ -281,7 +294,7 @@ def remove(service: Service, name: str, *, by: Actor, why: str = "") -> None:
     """Somebody leaves: votes and decisions stay, access goes at once."""
     account = _active(service, name)
     _may_give(by, account.role)
-    _keep_an_admin(service, account, "nobody")
+    _keep_an_admin(service, account)
     gone = msgspec.structs.replace(account, active=False, password="")
     entry = _entry(
         service,
@@ -298,16 +311,18 @@ def remove(service: Service, name: str, *, by: Actor, why: str = "") -> None:
             take_back(service, one.id, by=by)
 
 
-def _keep_an_admin(service: Service, account: Account, becomes: str) -> None:
+def _keep_an_admin(service: Service, account: Account) -> None:
     others = (
         one
         for one in service.store.accounts()
         if one.active and one.role == "admin" and one.name != account.name
     )
     if account.role == "admin" and not any(others):
-        raise InputError(
-            f"{account.name} is the only admin and cannot become {becomes}",
+        raise Declined(
+            "only_admin",
+            f"{account.name} is the only admin and must stay one",
             hint="Make somebody else an admin first.",
+            name=account.name,
         )
 
 
@@ -315,13 +330,13 @@ def _may_give(by: Actor, role: Role) -> None:
     """An admin deals with everybody, a chair with judges and readers."""
     if by.role == "admin" or (by.role == "chair" and ROLES.index(role) < ROLES.index("chair")):
         return
-    raise UsageError(f"a {by.role} cannot do this for a {role}", hint="Ask an admin.")
+    raise Declined("not_yours", f"a {by.role} cannot do this for a {role}", hint="Ask an admin.")
 
 
 def _active(service: Service, name: str) -> Account:
     account = service.store.account(name)
     if account is None or not account.active:
-        raise InputError(f"nobody has an account named {name!r}")
+        raise Declined("nobody", f"nobody has an account named {name!r}", name=name)
     return account
 
 
@@ -368,6 +383,12 @@ def account_of(service: Service, name: str) -> Account | None:
     return account if account is not None and account.active else None
 
 
+def sessions_of(service: Service, name: str) -> list[Session]:
+    """Where somebody is signed in."""
+    ours = service.store.sessions(service.clock())
+    return [one for one in ours if folded(one.name) == folded(name)]
+
+
 def sign_out(service: Service, token: str) -> None:
     service.store.end_sessions(ids=[digest(token)])
 
@@ -385,7 +406,7 @@ def change_password(service: Service, name: str, old: str, new: str) -> None:
     """One's own; every session ends."""
     account = _active(service, name)
     if account.password and not verified(account.password, old):
-        raise InputError("the present password is another one")
+        raise Declined("password_wrong", "the present password is another one")
     changed = msgspec.structs.replace(account, password=hashed(proper_password(new, name)))
     service.store.put_account(
         changed, _entry(service, account.name, "people.new_password", account.name)
@@ -407,7 +428,7 @@ def make_key(service: Service, name: str, kind: KeyKind, *, by: Actor) -> str:
             key, _entry(service, by.name, "key.made", name, after={"kind": kind})
         )
     except StoreConflict as error:
-        raise InputError(str(error), hint="Give another name.") from error
+        raise Declined("key_taken", str(error), hint="Give another name.", name=name) from error
     return token
 
 
@@ -415,7 +436,7 @@ def end_key(service: Service, name: str, *, by: Actor) -> None:
     try:
         service.store.end_service_key(name, _entry(service, by.name, "key.ended", name))
     except StoreConflict as error:
-        raise InputError(str(error)) from error
+        raise Declined("key_gone", str(error), name=name) from error
 
 
 def key_of(service: Service, token: str) -> ServiceKey | None:
@@ -434,11 +455,11 @@ def proper_name(name: str) -> str:
     """A name as it is kept: nothing in it that cannot be seen."""
     name = " ".join(unicodedata.normalize("NFC", name).split())
     if not name:
-        raise InputError("a name is missing")
+        raise Declined("name_missing", "a name is missing")
     if len(name) > MAX_NAME:
-        raise InputError(f"a name has at most {MAX_NAME} letters")
+        raise Declined("name_long", f"a name has at most {MAX_NAME} letters", n=MAX_NAME)
     if any(unicodedata.category(letter)[0] == "C" for letter in name):
-        raise InputError("a name has letters that cannot be seen")
+        raise Declined("name_unseen", "a name has letters that cannot be seen")
     return name
 
 
