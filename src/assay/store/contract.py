@@ -219,6 +219,9 @@ class Store(People, Protocol):
         """(state, created, decided) of every item: all that the backlog is computed from, seen at
         one moment."""
 
+    def waiting(self) -> tuple[int, datetime | None]:
+        """How many items wait for review, and since when the oldest does."""
+
     def put_run(self, run: RunRecord) -> None: ...
 
     def run(self, run_id: str) -> RunRecord | None: ...

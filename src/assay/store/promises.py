@@ -357,6 +357,13 @@ def the_queue_has_pages(store: Store) -> None:
 # ── history ───────────────────────────────────────────────────────────────────────────────────────
 
 
+def what_waits_is_counted(store: Store) -> None:
+    same(store.waiting(), (0, None))
+    store.add_review_items([_item("a", created_at=NOW + DAY), _item("b"), _item("c")])
+    store.rule([_ruling(_item("c"))])
+    same(store.waiting(), (2, NOW))
+
+
 def runs_are_kept_once_and_listed_newest_first(store: Store) -> None:
     runs = [
         RunRecord(id=f"r{n}", at=NOW + n * DAY, engine="e", gold="g", results={"n": n})
@@ -419,6 +426,7 @@ PROMISES: tuple[Callable[[Store], None], ...] = (
     the_second_of_two_reviewers_is_told,
     nothing_is_recorded_when_the_file_cannot_be_written,
     the_queue_has_pages,
+    what_waits_is_counted,
     runs_are_kept_once_and_listed_newest_first,
     votes_are_kept_once_for_each_set,
     an_unsure_vote_is_one_without_a_grade,

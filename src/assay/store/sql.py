@@ -163,6 +163,9 @@ class SqlStore(Accounts):
     def review_times(self, gold: str = "") -> list[tuple[ReviewState, datetime, datetime | None]]:
         return read(self._engine, lambda connection: reviews.times(connection, gold))
 
+    def waiting(self) -> tuple[int, datetime | None]:
+        return read(self._engine, reviews.waiting)
+
     # ── history ───────────────────────────────────────────────────────────────────────────────────
 
     def put_run(self, run: RunRecord) -> None:

@@ -119,6 +119,25 @@ def is_api(request: Request) -> bool:
     return request.url.path.startswith("/api/") or request.url.path == "/metrics"
 
 
+class Texts:
+    """Words of a page, as `t.KEY` or `t["KEY"]`; `t.get("KEY", else)` where there may be none."""
+
+    def __init__(self, words: dict[str, str]) -> None:
+        self._words = words
+
+    def __getattr__(self, key: str) -> str:
+        try:
+            return self._words[key]
+        except KeyError:
+            raise AttributeError(key) from None
+
+    def __getitem__(self, key: str) -> str:
+        return self._words[key]
+
+    def get(self, key: str, otherwise: str) -> str:
+        return self._words.get(key, otherwise)
+
+
 # ── what goes out ─────────────────────────────────────────────────────────────────────────────────
 
 
@@ -154,7 +173,7 @@ def page(
         template_environment(HERE / "templates")
         .get_template(template)
         .render(
-            t=texts,
+            t=Texts(texts),
             say=say,
             count=count,
             lang=language,
