@@ -23,6 +23,7 @@ def run(
     decide gates."""
     from assay.reports.terminal import run_summary
     from assay.workbench.config import read_config
+    from assay.workbench.recording import record_here
     from assay.workbench.run import exit_code, results_folder, run_all
 
     settings = read_config(config)
@@ -53,4 +54,11 @@ def run(
     shown = [(each.gold, each.engine, each.results, each.error) for each in outcomes]
     emit(rows, lambda: run_summary(shown), json=json)
     say(f"results and reports are in {results_folder()}")
+    scored = [
+        (each.results, Path(settings.gold[each.gold].path), each.engine)
+        for each in outcomes
+        if each.results is not None
+    ]
+    if scored:
+        say(record_here(scored))
     sys.exit(exit_code(outcomes))

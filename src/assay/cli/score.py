@@ -118,6 +118,7 @@ def _scored(
     from assay.core.results_file import to_json
     from assay.reports import view
     from assay.reports.terminal import card
+    from assay.workbench.recording import record_here
     from assay.workbench.report import check_language, check_report, write_reports
     from assay.workbench.score import score
 
@@ -133,6 +134,7 @@ def _scored(
             say(f"report written to {path}")
     if request.output is not None:
         say(f"results written to {request.output}")
+    say(record_here([(scored.results, request.dataset, "")]))
     if scored.failed:
         if recorded:
             left = f"the engine failed on queries: {request.baseline} is left as it was"

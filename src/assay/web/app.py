@@ -27,6 +27,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from assay.core.errors import AssayError, InputError
 from assay.reports.words import page_words
 from assay.web.access import CHANGES, Access, Guarded, Refusal, routes
+from assay.web.decide_pages import DECIDE_ROUTES
 from assay.web.endpoints import API_ROUTES
 from assay.web.limits import Limiter
 from assay.web.openapi import OPENAPI_ROUTES
@@ -42,6 +43,7 @@ from assay.workbench.passwords import Declined
 
 TABLES: tuple[list[Guarded], ...] = (
     API_ROUTES,
+    DECIDE_ROUTES,
     PAGE_ROUTES,
     SEARCH_ROUTES,
     PEOPLE_ROUTES,
@@ -74,6 +76,8 @@ def create_app(
         yield
         # a signal ends the process right after this: what was accepted is written first
         logs.flush(service)
+        if hasattr(app.state, "run_queue"):
+            app.state.run_queue.close()
 
     table = [row for rows in TABLES for row in rows]
     app = Starlette(

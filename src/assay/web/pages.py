@@ -1,5 +1,4 @@
-"""The pages: the dashboard for the team, the review page for the expert. Forms work without
-scripts; these add keys."""
+"""The review page for the expert. Forms work without scripts; these add keys."""
 
 from __future__ import annotations
 
@@ -16,29 +15,9 @@ from assay.web.access import Guarded, user_of
 from assay.web.shell import form, language_for, page, service_of
 from assay.workbench import gold, review
 from assay.workbench.backlog import backlog
-from assay.workbench.dashboard import make_dashboard
 from assay.workbench.gold import Correction
 from assay.workbench.opening import Service, gold_path
 from assay.workbench.review import ReviewItem
-
-
-def dashboard(request: Request) -> Response:
-    shown = make_dashboard(service_of(request))
-    shares = [
-        (state, getattr(shown.backlog, state))
-        for state in ("pending_review", "approved", "rejected", "published")
-    ]
-    return page(
-        request,
-        "dashboard.html",
-        backlog=shown.backlog,
-        shares=shares,
-        strays=shown.strays,
-        gold_sets=shown.gold_sets,
-        runs=shown.runs,
-        audit=shown.audit,
-        telemetry=shown.telemetry,
-    )
 
 
 def review_page(request: Request) -> Response:
@@ -268,7 +247,6 @@ def _quoted(text: str) -> str:
 
 
 PAGE_ROUTES = [
-    Guarded("/", dashboard, ("GET",), "reader", "The state of today"),
     Guarded("/review", review_page, ("GET",), "chair", "The next row to approve"),
     Guarded("/review", decide, ("POST",), "chair", "Approve, reject or take back"),
 ]

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from pathlib import Path
 
 import msgspec
 
 from assay.core.errors import InputError
 from assay.core.results import Results
-from assay.core.results_file import from_json, to_json
+from assay.core.results_file import from_json
 from assay.evaluation.comparison import Comparison, Difference, Moved, compare
-from assay.review.identity import name_of
 from assay.store.records import RunRecord
-from assay.telemetry.recorder import new_id
 from assay.workbench.config import Config, EngineConfig
 from assay.workbench.explain import Explanation
 from assay.workbench.opening import Service, gold_path, stored_name
 from assay.workbench.paging import Page, page_of, page_size
+from assay.workbench.recording import record
 from assay.workbench.score import configured, score
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "compare_runs",
     "evaluate",
     "explain",
+    "keep",
     "kept_run",
     "runs",
 ]
@@ -49,17 +50,13 @@ def evaluate(service: Service, gold: str, engine: str) -> KeptRun:
     path = gold_path(service, gold)
     chosen = _configured(service.config, engine)
     results = score(configured(chosen, path)).results
-    record = RunRecord(
-        id=new_id(),
-        at=service.clock(),
-        engine=engine,
-        gold=name_of(service.store, path),
-        results=to_json(results),
-        gold_fingerprint=results.receipt.gold.fingerprint,
-        corpus_fingerprint=results.receipt.corpus_fingerprint or "",
-    )
-    service.store.put_run(record)
-    return _kept(record, results)
+    return keep(service, results, path, engine)
+
+
+def keep(service: Service, results: Results, path: Path, engine: str) -> KeptRun:
+    """Keep results in the history."""
+    made = record(service.store, results, path, engine=engine, at=service.clock())
+    return _kept(made, results)
 
 
 def _kept(record: RunRecord, results: Results) -> KeptRun:

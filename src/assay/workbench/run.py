@@ -227,6 +227,18 @@ def _is_for(gate: GateConfig, outcome: Outcome, every: Sequence[Outcome]) -> boo
     return is_golden_measure(gate.measure) == isinstance(outcome.results, GoldenResults)
 
 
+def gates_on(config: Config, gold: str, engine: str, results: Results) -> list[Gate]:
+    """The gates of the configuration that hold for one engine on one set."""
+    outcome = Outcome(gold=gold, engine=engine, results=results, cached=False)
+    golden = isinstance(results, GoldenResults)
+    return [
+        _gate(gate)
+        for gate in config.gates
+        if _is_for(gate, outcome, [outcome])
+        and (gate.gold or gate.measure in ALIASES or is_golden_measure(gate.measure) == golden)
+    ]
+
+
 def _gate(gate: GateConfig) -> Gate:
     return Gate(**{field: getattr(gate, field) for field in Gate.__struct_fields__})
 

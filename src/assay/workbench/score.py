@@ -150,12 +150,14 @@ def _against_baseline(scored: Scored, request: ScoreRequest) -> Scored:
     return Scored(results=results, warnings=tuple(warnings), failed=scored.failed)
 
 
-def verdict_on(results: Results, gates: Sequence[Gate], baseline: Path | None) -> Verdict:
+def verdict_on(
+    results: Results, gates: Sequence[Gate], baseline: Path | None, *, settle: bool = True
+) -> Verdict:
     """What the gates say; when they cannot tell, with the shortest list of judgments expected to
-    settle it."""
+    settle it, unless nobody wants to know."""
     then = read_baseline(baseline, golden=isinstance(results, GoldenResults))
     verdict = decide(results, gates, then, stale=stale_reason(results, then))
-    return with_judgments(verdict, results, then)
+    return with_judgments(verdict, results, then) if settle else verdict
 
 
 # ── graded sets ───────────────────────────────────────────────────────────────────────────────────

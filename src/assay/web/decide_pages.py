@@ -1,0 +1,428 @@
+"""Home, runs, comparisons: what is so, how sure, and what to do next. Every page has a call beside
+it that gives the same value."""
+
+from __future__ import annotations
+
+import threading
+from datetime import datetime
+from urllib.parse import quote, urlencode
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from assay.core.errors import InputError
+from assay.reports import render, view
+from assay.reports.charts import Line, Point, moves, swatch, time_chart
+from assay.reports.drawings import change_mark, range_mark
+from assay.reports.numbers import Numbers
+from assay.reports.sentences import Sentences
+from assay.reports.words import Words
+from assay.web.access import Guarded, user_of
+from assay.web.shell import body, form, json, language_for, page, query, service_of
+from assay.workbench.decisions import Board, RunLine, boards, decided, run_page
+from assay.workbench.facing import Duel, SliceChange, duel
+from assay.workbench.history import KeptRun, kept_run
+from assay.workbench.overview import Overview, overview
+from assay.workbench.paging import Page
+from assay.workbench.run_queue import RunJob, RunQueue, choices
+from assay.workbench.side_by_side import TwoRankings, two_rankings
+
+WORDS = ("decide",)
+LINES = 6  # engines that are drawn in a chart
+LISTED = 30  # runs in a list, and queries of a comparison, before the rest is folded away
+
+# ── home ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def home(request: Request) -> Response:
+    service = service_of(request)
+    seen = overview(service)
+    drawn = boards(service, gold=seen.latest.gold)[:1] if seen.latest else []
+    return _page(
+        request,
+        "home.html",
+        seen=seen,
+        board=drawn[0] if drawn else None,
+        chart=_chart(request, drawn[0]) if drawn else "",
+        can_start=_may_start(request),
+    )
+
+
+def home_call(request: Request) -> Response:
+    return json(overview(service_of(request)))
+
+
+# ── runs ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+class RunsQuery(msgspec.Struct, frozen=True, kw_only=True):
+    gold: str = ""
+    engine: str = ""
+    limit: int = LISTED
+    offset: int = 0
+
+
+class Runs(msgspec.Struct, frozen=True, kw_only=True):
+    """The runs of a page, and the boards of every set among the newest."""
+
+    page: Page[RunLine]
+    boards: list[Board]
+
+
+def runs(request: Request) -> Response:
+    asked, service = query(request, RunsQuery), service_of(request)
+    shown = boards(service, gold=asked.gold)
+    listed = run_page(
+        service,
+        gold=asked.gold,
+        engine=asked.engine,
+        limit=asked.limit,
+        offset=max(asked.offset, 0),
+    )
+    return _page(
+        request,
+        "runs.html",
+        asked=asked,
+        boards=[(board, _chart(request, board)) for board in shown],
+        listed=listed,
+        choices=choices(service),
+        jobs=[job for job in queue_of(request).jobs() if not job.is_over],
+        can_start=_may_start(request),
+        complaint="",
+    )
+
+
+def runs_call(request: Request) -> Response:
+    asked, service = query(request, RunsQuery), service_of(request)
+    listed = run_page(
+        service,
+        gold=asked.gold,
+        engine=asked.engine,
+        limit=asked.limit,
+        offset=max(asked.offset, 0),
+    )
+    return json(Runs(page=listed, boards=boards(service, gold=asked.gold)))
+
+
+def run(request: Request) -> Response:
+    """One run: what it came to, what the gates say of it, every query, and its receipt."""
+    service = service_of(request)
+    kept = kept_run(service, request.path_params["run"])
+    verdict = decided(service, kept)
+    results = msgspec.structs.replace(kept.results, verdict=verdict)
+    report = view(results, language=language_for(request))
+    figures = [figure for figure in report.figures if figure.value is not None]
+    others = [
+        line for line in run_page(service, gold=kept.gold, limit=12).items if line.id != kept.id
+    ]
+    return _page(
+        request,
+        "run.html",
+        kept=kept,
+        report=report,
+        figures=[
+            (figure, range_mark(figure.value or 0, figure.bounds) if _is_share(figure.key) else "")
+            for figure in figures
+        ],
+        others=others,
+        weakest=sorted(report.queries, key=_weakness)[:LISTED],
+    )
+
+
+def _is_share(key: str) -> bool:
+    return not any(part in key for part in ("latency", "score", "total", "n_"))
+
+
+def _weakness(line: object) -> tuple[float, str]:
+    values: dict[str, float | None] = dict(getattr(line, "values", {}))
+    outcome = getattr(line, "outcome", None)
+    if outcome is not None:
+        return float(outcome.passed), getattr(line, "query_id", "")
+    value = values.get("ndcg@10", next(iter(values.values()), None))
+    return (2.0 if value is None else value), getattr(line, "query_id", "")
+
+
+def run_call(request: Request) -> Response:
+    return json(kept_run(service_of(request), request.path_params["run"]))
+
+
+def run_report(request: Request) -> Response:
+    """The report as one file to keep: it has styles of its own, so it is not shown on this page."""
+    kept = kept_run(service_of(request), request.path_params["run"])
+    text = render(view(kept.results, language=language_for(request)), ".html")
+    name = quote(f"{kept.gold}-{kept.engine}-{kept.at:%Y-%m-%d}.html".replace("/", "-"), safe="")
+    headers = {"content-disposition": f"attachment; filename*=UTF-8''{name}"}
+    return Response(text, media_type="text/html; charset=utf-8", headers=headers)
+
+
+# ── a run that is started here ────────────────────────────────────────────────────────────────────
+
+
+class StartRun(msgspec.Struct, frozen=True, kw_only=True):
+    gold: str
+    engine: str
+
+
+_making = threading.Lock()
+
+
+def queue_of(request: Request) -> RunQueue:
+    """The one queue of this server, made when it is first looked at."""
+    state = request.app.state
+    with _making:
+        if not hasattr(state, "run_queue"):
+            state.run_queue = RunQueue(service_of(request))
+        queue: RunQueue = state.run_queue
+    return queue
+
+
+def start(request: Request) -> Response:
+    sent = form(request)
+    try:
+        job = queue_of(request).start(
+            sent.text("gold"), sent.text("engine"), by=user_of(request).name
+        )
+    except InputError as error:
+        return _job_page(request, None, str(error), 400)
+    return RedirectResponse(f"/runs/jobs/{job.id}", status_code=303)
+
+
+def start_call(request: Request) -> Response:
+    sent = body(request, StartRun)
+    return json(queue_of(request).start(sent.gold, sent.engine, by=user_of(request).name), 202)
+
+
+def job(request: Request) -> Response:
+    found = queue_of(request).job(request.path_params["job"])
+    if found is None:
+        return _job_page(request, None, "", 404)
+    return _job_page(request, found, "", 200)
+
+
+def _job_page(request: Request, found: RunJob | None, complaint: str, status: int) -> Response:
+    service = service_of(request)
+    before = None
+    if found is not None and found.run:
+        kept = kept_run(service, found.run)
+        earlier = run_page(service, gold=kept.gold, limit=12).items
+        before = next((line for line in earlier if line.id != found.run and not line.error), None)
+    return _page(request, "job.html", status, job=found, complaint=complaint, before=before)
+
+
+def job_call(request: Request) -> Response:
+    found = queue_of(request).job(request.path_params["job"])
+    if found is None:
+        return json({"error": "no such run is known since the server was started"}, 404)
+    return json(found)
+
+
+def jobs_call(request: Request) -> Response:
+    return json(queue_of(request).jobs())
+
+
+def _may_start(request: Request) -> bool:
+    return user_of(request).role in ("chair", "admin")
+
+
+# ── comparing ─────────────────────────────────────────────────────────────────────────────────────
+
+
+class TwoRuns(msgspec.Struct, frozen=True, kw_only=True):
+    a: str = ""
+    b: str = ""
+
+
+class OneQuery(TwoRuns, frozen=True, kw_only=True):
+    query: str = ""
+
+
+def compare(request: Request) -> Response:
+    asked, service = query(request, TwoRuns), service_of(request)
+    known = run_page(service, limit=100).items
+    if not asked.a or not asked.b:
+        return _page(request, "choose.html", asked=asked, known=known, complaint="")
+    try:
+        found = duel(service, asked.a, asked.b)
+    except InputError as error:
+        return _page(request, "choose.html", 400, asked=asked, known=known, complaint=str(error))
+    language = language_for(request)
+    results = msgspec.structs.replace(kept_run(service, asked.b).results, verdict=found.verdict)
+    report = view(results, language=language)
+    reach = _reach(found.change.slices)
+    losses = [change for change in found.change.queries if change.change < 0]
+    wins = [change for change in reversed(found.change.queries) if change.change > 0]
+    return _page(
+        request,
+        "compare.html",
+        found=found,
+        checks=report.checks,
+        standing=report.standing,
+        slices=[
+            (part, change_mark(part.change, part.low, part.high, reach))
+            for part in found.change.slices
+        ],
+        warnings=Sentences(Words(language)).warnings(found.change.comparison.warnings),
+        losses=losses,
+        wins=wins,
+        listed=LISTED,
+        same=len(found.change.queries) - len(losses) - len(wins),
+        pair=urlencode({"a": asked.a, "b": asked.b}),
+        swapped=urlencode({"a": asked.b, "b": asked.a}),
+    )
+
+
+def _reach(parts: list[SliceChange]) -> float:
+    ends = [
+        abs(value)
+        for part in parts
+        for value in (part.change, part.low, part.high)
+        if value is not None
+    ]
+    return max([*ends, 0.01])
+
+
+def compare_call(request: Request) -> Response:
+    asked = query(request, TwoRuns)
+    return json(duel(service_of(request), asked.a, asked.b))
+
+
+def rankings(request: Request) -> Response:
+    asked = query(request, OneQuery)
+    found = two_rankings(service_of(request), asked.a, asked.b, asked.query)
+    pairs = [
+        (placed.rank, placed.other_rank)
+        for placed in found.a.documents
+        if placed.other_rank is not None and placed.other_rank <= len(found.b.documents)
+    ]
+    rows = max(len(found.a.documents), len(found.b.documents), 1)
+    return _page(
+        request,
+        "rankings.html",
+        found=found,
+        moves=moves(pairs, rows),
+        pair=urlencode({"a": asked.a, "b": asked.b}),
+        readable=any(row.path.startswith("/doc/") for row in request.app.state.table),
+    )
+
+
+def rankings_call(request: Request) -> Response:
+    asked = query(request, OneQuery)
+    return json(two_rankings(service_of(request), asked.a, asked.b, asked.query))
+
+
+# ── what the templates share ──────────────────────────────────────────────────────────────────────
+
+
+def _page(request: Request, template: str, status: int = 200, **values: object) -> Response:
+    words = Words(language_for(request))
+    now = service_of(request).clock()
+
+    def ago(at: datetime) -> tuple[str, int]:
+        return since(at, now)
+
+    return page(
+        request,
+        template,
+        status,
+        words=WORDS,
+        n=Numbers(words),
+        ago=ago,
+        grade_class=grade_class,
+        swatch=swatch,
+        mark=range_mark,
+        figure_name=lambda key: words.figure(key) if words.has("figures", key) else key,
+        short_name=lambda key: words.short(key) if words.has("figures", key) else key,
+        slice_kind=words.slice_kind,
+        quoted=lambda text: quote(text, safe=""),
+        lines=LINES,
+        **values,
+    )
+
+
+def since(at: datetime, now: datetime) -> tuple[str, int]:
+    """(key of the words, how many) of how long ago something was."""
+    seconds = max((now - at).total_seconds(), 0.0)
+    for key, length in (("days_ago", 86_400), ("hours_ago", 3_600), ("minutes_ago", 60)):
+        if seconds >= length:
+            return key, int(seconds // length)
+    return "minutes_ago", 0
+
+
+def grade_class(grade: int | None) -> str:
+    return "gq" if grade is None else f"g{min(max(grade, 0), 2)}"
+
+
+def _chart(request: Request, board: Board) -> object:
+    """The tracks of a set in the order of time."""
+    words = Words(language_for(request))
+    numbers = Numbers(words)
+    runs_in_order = sorted(
+        (line for track in board.tracks for line in track.runs), key=lambda line: (line.at, line.id)
+    )
+    places = {line.id: place for place, line in enumerate(runs_in_order)}
+    lines = [
+        Line(
+            name=track.engine,
+            points=[
+                Point(
+                    place=places[line.id],
+                    value=line.value or 0.0,
+                    low=line.low,
+                    high=line.high,
+                    label=f"{line.engine} {line.at:%Y-%m-%d}: {numbers.decimal(line.value)}",
+                    link=f"/runs/{line.id}",
+                )
+                for line in track.runs
+            ],
+        )
+        for track in board.tracks[:LINES]
+    ]
+    if not runs_in_order:
+        return ""
+    name = words.figure(board.measure) if words.has("figures", board.measure) else board.measure
+    ends = (f"{runs_in_order[0].at:%Y-%m-%d}", f"{runs_in_order[-1].at:%Y-%m-%d}")
+    return time_chart(lines, label=f"{board.gold}: {name}", ends=ends)
+
+
+DECIDE_ROUTES = [
+    Guarded("/", home, ("GET",), "reader", "Today's state at a glance"),
+    Guarded("/runs", runs, ("GET",), "reader", "Runs over time", query=RunsQuery),
+    Guarded("/runs/start", start, ("POST",), "chair", "Start a run"),
+    Guarded("/runs/jobs/{job}", job, ("GET",), "reader", "A run that was started here"),
+    Guarded("/runs/{run}", run, ("GET",), "reader", "One run"),
+    Guarded("/runs/{run}/report", run_report, ("GET",), "reader", "The report of a run, as a file"),
+    Guarded("/compare", compare, ("GET",), "reader", "Two runs compared", query=TwoRuns),
+    Guarded(
+        "/compare/query", rankings, ("GET",), "reader", "Two rankings of a query", query=OneQuery
+    ),
+    Guarded(
+        "/api/overview", home_call, ("GET",), "reader", "Today's state at a glance", answer=Overview
+    ),
+    Guarded(
+        "/api/runs", runs_call, ("GET",), "reader", "Runs and boards", query=RunsQuery, answer=Runs
+    ),
+    Guarded("/api/runs/jobs", start_call, ("POST",), "chair", "Start a run", StartRun, RunJob),
+    Guarded(
+        "/api/runs/jobs", jobs_call, ("GET",), "reader", "Runs started here", answer=list[RunJob]
+    ),
+    Guarded(
+        "/api/runs/jobs/{job}", job_call, ("GET",), "reader", "How far a run is", answer=RunJob
+    ),
+    Guarded(
+        "/api/runs/{run}", run_call, ("GET",), "reader", "One run with its results", answer=KeptRun
+    ),
+    Guarded(
+        "/api/compare", compare_call, ("GET",), "reader", "Two runs compared", None, Duel, TwoRuns
+    ),
+    Guarded(
+        "/api/compare/query",
+        rankings_call,
+        ("GET",),
+        "reader",
+        "Two rankings of a query",
+        None,
+        TwoRankings,
+        OneQuery,
+    ),
+]

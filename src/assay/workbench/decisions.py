@@ -1,0 +1,257 @@
+"""The runs in the history as somebody who decides reads them: one figure with its interval, over
+time and side by side."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from assay.core.errors import AssayError
+from assay.core.results import GoldenResults, Results, Status, Verdict
+from assay.review.identity import name_of
+from assay.store.records import RunRecord
+from assay.workbench.history import KeptRun, kept_run
+from assay.workbench.opening import Service
+from assay.workbench.paging import Page, page_of, page_size
+from assay.workbench.run import gates_on
+from assay.workbench.score import verdict_on
+
+__all__ = [
+    "Board",
+    "RunLine",
+    "Track",
+    "board_of",
+    "boards",
+    "configured_name",
+    "decided",
+    "line_of",
+    "run_line",
+    "run_lines",
+    "run_page",
+]
+
+HEADLINES = ("ndcg@10", "pass_rate_total")  # what a run is known by, where it has it
+KNOWN = 4_000  # runs whose figures are kept at hand
+SHOWN = 60  # runs of a set that are drawn
+
+
+class RunLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A run in a line: what it is known by, with the interval. `error` where it cannot be read."""
+
+    id: str
+    at: datetime
+    engine: str
+    gold: str
+    kind: str = "graded"
+    measure: str = ""
+    key: str = ""
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    queries: int = 0
+    judged: float | None = None  # share of the top ten
+    status: Status | None = None
+    open_gates: int = 0  # gates that fail or cannot tell
+    to_judge: int = 0  # judgments expected to settle them
+    failed: int = 0
+    fingerprint: str = ""
+    corpus: str = ""
+    commit: str = ""
+    error: str = ""
+
+
+class Track(msgspec.Struct, frozen=True, kw_only=True):
+    """The runs of one engine on one set, the oldest first."""
+
+    engine: str
+    runs: list[RunLine]
+
+
+class Board(msgspec.Struct, frozen=True, kw_only=True):
+    """One set: its runs over time by engine, and the latest of each engine, the best first. Those
+    in `older` were scored on an earlier state of the set, and are not compared."""
+
+    gold: str
+    measure: str
+    tracks: list[Track]
+    leaders: list[RunLine]
+    older: list[RunLine]
+    more: int = 0  # runs that are not shown
+
+
+# ── one run ───────────────────────────────────────────────────────────────────────────────────────
+
+_lines: OrderedDict[tuple[str, str, bytes], RunLine] = OrderedDict()
+_lock = threading.Lock()
+
+
+def run_line(service: Service, record: RunRecord) -> RunLine:
+    """A run never changes: its results are read once, and the gates of today asked once."""
+    gates = msgspec.json.encode(service.config.gates) if service.config else b""
+    key = (service.store.address, record.id, gates)
+    with _lock:
+        known = _lines.get(key)
+    if known is not None:
+        return known
+    try:
+        kept = kept_run(service, record.id)
+        verdict = decided(service, kept, settle=False)
+        line = line_of(kept, record.corpus_fingerprint, verdict=verdict)
+    except AssayError as error:
+        line = RunLine(
+            id=record.id, at=record.at, engine=record.engine, gold=record.gold, error=str(error)
+        )
+    with _lock:
+        _lines[key] = line
+        while len(_lines) > KNOWN:
+            _lines.popitem(last=False)
+    return line
+
+
+def line_of(run: KeptRun, corpus: str = "", *, verdict: Verdict | None = None) -> RunLine:
+    """`verdict` is that of today, where it is another than the run was kept with."""
+    results = run.results
+    verdict = verdict or results.verdict
+    key, measure = headline(results)
+    low, high = results.intervals.overall.get(key) or (None, None)
+    value = results.overall.get(key)
+    receipt = results.receipt
+    golden = isinstance(results, GoldenResults)
+    queries = int(results.overall.get("total") or 0) if golden else receipt.counts.get("n_scored")
+    return RunLine(
+        id=run.id,
+        at=run.at,
+        engine=run.engine,
+        gold=run.gold,
+        kind="golden" if golden else "graded",
+        measure=measure,
+        key=key,
+        value=None if value is None else float(value),
+        low=low,
+        high=high,
+        queries=queries if queries is not None else len(results.per_query),
+        judged=judged_share(results),
+        status=verdict.status if verdict and verdict.checks else None,
+        open_gates=_open_gates(verdict),
+        to_judge=len(verdict.judge_next or ()) if verdict else 0,
+        failed=receipt.counts.get("n_failed", 0),
+        fingerprint=receipt.gold.fingerprint,
+        corpus=corpus,
+        commit=receipt.git.commit[:8] if receipt.git else "",
+    )
+
+
+def headline(results: Results) -> tuple[str, str]:
+    """(key, name) of the figure that a run is known by."""
+    if isinstance(results, GoldenResults):
+        return "pass_rate_total", "pass_rate_total"
+    names = {line.key: line.measure for line in results.receipt.measures}
+    key = next((key for key in HEADLINES if key in names), next(iter(names), ""))
+    return key, names.get(key, "")
+
+
+def judged_share(results: Results, depth: int = 10) -> float | None:
+    """How much of the top ten somebody has judged; a golden question needs nobody."""
+    if isinstance(results, GoldenResults):
+        return None
+    tops = [entry.grades[:depth] for entry in results.per_query]
+    seen = sum(map(len, tops))
+    judged = sum(grade is not None for top in tops for grade in top)
+    return judged / seen if seen else None
+
+
+def _open_gates(verdict: Verdict | None) -> int:
+    checks = verdict.checks if verdict else ()
+    return sum(check.counts and check.status != "pass" for check in checks)
+
+
+# ── many runs ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def run_page(
+    service: Service, *, gold: str = "", engine: str = "", limit: int = 30, offset: int = 0
+) -> Page[RunLine]:
+    """The newest first; `gold` is the name that the history has for a set."""
+    size = page_size(limit)
+    if not engine:
+        records = service.store.runs(gold=gold, limit=size + 1, offset=offset)
+    else:
+        every = service.store.runs(gold=gold, limit=KNOWN)
+        chosen = [record for record in every if record.engine == engine]
+        records = chosen[offset : offset + size + 1]
+    return page_of([run_line(service, record) for record in records], offset, size)
+
+
+def run_lines(service: Service, *, gold: str = "", limit: int = SHOWN) -> list[RunLine]:
+    return [run_line(service, record) for record in service.store.runs(gold=gold, limit=limit)]
+
+
+def boards(service: Service, *, gold: str = "") -> list[Board]:
+    """Every set that has runs, the one that was run last first."""
+    records = service.store.runs(gold=gold, limit=KNOWN)
+    by_gold: dict[str, list[RunRecord]] = {}
+    for record in records:
+        by_gold.setdefault(record.gold, []).append(record)
+    return [
+        board_of(name, [run_line(service, one) for one in some[:SHOWN]], more=len(some) - SHOWN)
+        for name, some in by_gold.items()
+    ]
+
+
+def board_of(gold: str, lines: Sequence[RunLine], *, more: int = 0) -> Board:
+    """From the runs of one set, the newest first. A figure is drawn with others of its name."""
+    readable = [line for line in lines if not line.error and line.value is not None]
+    measure = readable[0].measure if readable else ""
+    drawn = [line for line in readable if line.measure == measure]
+    by_engine: dict[str, list[RunLine]] = {}
+    for line in reversed(drawn):
+        by_engine.setdefault(line.engine, []).append(line)
+    latest = [runs[-1] for runs in by_engine.values()]
+    now = drawn[0].fingerprint if drawn else ""
+    return Board(
+        gold=gold,
+        measure=measure,
+        tracks=[Track(engine=name, runs=runs) for name, runs in by_engine.items()],
+        leaders=_best_first(line for line in latest if line.fingerprint == now),
+        older=_best_first(line for line in latest if line.fingerprint != now),
+        more=max(more, 0),
+    )
+
+
+def _best_first(lines: Iterable[RunLine]) -> list[RunLine]:
+    return sorted(lines, key=lambda line: (-(line.value or 0.0), line.engine))
+
+
+# ── the gates of today ────────────────────────────────────────────────────────────────────────────
+
+
+def configured_name(service: Service, gold: str) -> str:
+    """What the configuration calls a set that the history knows under this name; empty where it
+    names none."""
+    sets = service.config.gold if service.config else {}
+    for name, settings in sets.items():
+        if gold in (name, name_of(service.store, Path(settings.path), claim=False)):
+            return name
+    return ""
+
+
+def decided(service: Service, run: KeptRun, *, settle: bool = True) -> Verdict | None:
+    """What the gates of today say of a run: where the configuration has any for it, these, else
+    those that it was scored with. With `settle` also what to judge where they cannot tell."""
+    name = configured_name(service, run.gold)
+    if service.config is None or not name:
+        return run.results.verdict
+    gates = gates_on(service.config, name, run.engine, run.results)
+    if not gates:
+        return run.results.verdict
+    named = service.config.gold[name].baseline
+    baseline = Path(named) if named else None
+    try:
+        return verdict_on(run.results, gates, baseline, settle=settle)
+    except AssayError:  # a gate on what the run did not measure, or a baseline that is gone
+        return run.results.verdict

@@ -1,0 +1,255 @@
+"""Two runs face to face: is the second better, by how much, may it ship, and where did it change.
+
+Runs never change, so what is computed of two of them is kept; only the gates are asked anew."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+import msgspec
+import numpy as np
+
+from assay.core.errors import InputError
+from assay.core.results import (
+    Entry,
+    GoldenResults,
+    GradedEntry,
+    Results,
+    Status,
+    Verdict,
+    is_variant,
+)
+from assay.evaluation import statistics
+from assay.evaluation.comparison import ALPHA, TIE, Comparison, Difference, compare
+from assay.judging.next import next_to_judge
+from assay.workbench.decisions import RunLine, decided, judged_share, line_of
+from assay.workbench.history import KeptRun, kept_run
+from assay.workbench.opening import Service
+
+__all__ = ["Change", "Duel", "QueryChange", "SliceChange", "duel", "names_of"]
+
+Outcome = Literal["better", "worse", "probably_better", "probably_worse", "same"]
+Ship = Literal["yes", "no", "not_yet", "no_gates"]
+
+FEW = 10  # a slice with fewer queries tells little
+SLICES = ("type", "topic", "category", "language", "corpus")
+KEPT = 64  # comparisons that are kept
+
+
+class QueryChange(msgspec.Struct, frozen=True, kw_only=True):
+    """One query in both runs; for a golden question the values are 1 where it passed."""
+
+    query_id: str
+    query_text: str
+    before: float
+    after: float
+    change: float
+
+
+class SliceChange(msgspec.Struct, frozen=True, kw_only=True):
+    """The change over a part of the queries; `kind` is empty for all of them."""
+
+    kind: str
+    name: str
+    n: int
+    change: float
+    low: float | None
+    high: float | None
+    few: bool
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """What does not depend on the gates."""
+
+    outcome: Outcome
+    head: Difference
+    comparison: Comparison
+    queries: list[QueryChange]  # the largest loss first
+    slices: list[SliceChange]
+    unjudged: tuple[float | None, float | None]  # shares of the top ten
+    to_judge: int  # documents expected to make it sure; 0 where it is, or judging cannot help
+    sure: float | None  # how sure the sign is, with unjudged documents guessed
+    expected: float | None  # the change with unjudged documents guessed
+
+
+class Duel(msgspec.Struct, frozen=True, kw_only=True):
+    """The second run (`b`) against the first (`a`), and what the gates say of the second."""
+
+    a: RunLine
+    b: RunLine
+    names: tuple[str, str]
+    change: Change
+    ship: Ship
+    verdict: Verdict | None
+
+
+def duel(service: Service, first: str, second: str) -> Duel:
+    if first == second:
+        raise InputError("a run is compared with another one", hint="Choose two runs.")
+    runs = kept_run(service, first), kept_run(service, second)
+    if isinstance(runs[0].results, GoldenResults) != isinstance(runs[1].results, GoldenResults):
+        raise InputError(
+            "one run is on a golden set and the other on a graded one",
+            hint="Choose two runs on the same set.",
+        )
+    verdict = decided(service, runs[1])
+    return Duel(
+        a=line_of(runs[0]),
+        b=line_of(runs[1], verdict=verdict),
+        names=names_of(runs),
+        change=_known_change(service.store.address, runs),
+        ship=_ship(verdict),
+        verdict=verdict,
+    )
+
+
+def names_of(runs: Sequence[KeptRun]) -> tuple[str, str]:
+    """By engine; two runs of one engine by the day and time too."""
+    engines = [run.engine for run in runs]
+    if engines[0] == engines[1]:
+        engines = [f"{run.engine} ({run.at:%Y-%m-%d %H:%M})" for run in runs]
+    if engines[0] == engines[1]:
+        engines = [f"{run.engine} ({run.id[:8]})" for run in runs]
+    return engines[0], engines[1]
+
+
+def _ship(verdict: Verdict | None) -> Ship:
+    if verdict is None or not any(check.counts for check in verdict.checks):
+        return "no_gates"
+    by_status: dict[Status, Ship] = {"pass": "yes", "fail": "no", "inconclusive": "not_yet"}
+    return by_status[verdict.status]
+
+
+# ── the change ────────────────────────────────────────────────────────────────────────────────────
+
+_changes: OrderedDict[tuple[str, str, str], Change] = OrderedDict()
+_lock = threading.Lock()
+
+
+def _known_change(address: str, runs: tuple[KeptRun, KeptRun]) -> Change:
+    key = (address, runs[0].id, runs[1].id)
+    with _lock:
+        known = _changes.get(key)
+    if known is None:
+        known = _change(runs)
+        with _lock:
+            _changes[key] = known
+            while len(_changes) > KEPT:
+                _changes.popitem(last=False)
+    return known
+
+
+def _change(runs: tuple[KeptRun, KeptRun]) -> Change:
+    before, after = runs[0].results, runs[1].results
+    comparison = compare([before, after], names_of(runs), force=True)
+    head = next(row for row in comparison.differences if row.measure == comparison.headline)
+    pairs = list(_pairs(before, after, head.key))
+    to_judge, sure, expected = _doubt(before, after, comparison, head)
+    return Change(
+        outcome=_outcome(head),
+        head=head,
+        comparison=comparison,
+        queries=_by_loss(pairs, head.key),
+        slices=[*_slices(pairs, head.key)],
+        unjudged=(_unjudged(before), _unjudged(after)),
+        to_judge=to_judge,
+        sure=sure,
+        expected=expected,
+    )
+
+
+def _outcome(head: Difference) -> Outcome:
+    if abs(head.difference) <= TIE:
+        return "same"
+    if head.p_holm <= ALPHA:
+        return "better" if head.difference > 0 else "worse"
+    return "probably_better" if head.difference > 0 else "probably_worse"
+
+
+def _unjudged(results: Results) -> float | None:
+    share = judged_share(results)
+    return None if share is None else 1 - share
+
+
+def _pairs(before: Results, after: Results, key: str) -> Iterator[tuple[Entry, Entry]]:
+    """The queries that both have scored, without variants of others."""
+    known = {entry.query_id for entry in before.per_query}
+    then: dict[str, Entry] = {entry.query_id: entry for entry in before.per_query}
+    for entry in after.per_query:
+        was = then.get(entry.query_id)
+        if was is None or is_variant(entry, known):
+            continue
+        if was.metrics.get(key) is not None and entry.metrics.get(key) is not None:
+            yield was, entry
+
+
+def _value(entry: Entry, key: str) -> float:
+    return float(entry.metrics.get(key) or 0.0)
+
+
+def _by_loss(pairs: Sequence[tuple[Entry, Entry]], key: str) -> list[QueryChange]:
+    changes = [
+        QueryChange(
+            query_id=now.query_id,
+            query_text=now.query_text,
+            before=_value(was, key),
+            after=_value(now, key),
+            change=_value(now, key) - _value(was, key),
+        )
+        for was, now in pairs
+    ]
+    return sorted(changes, key=lambda change: (change.change, change.query_id))
+
+
+def _slices(pairs: Sequence[tuple[Entry, Entry]], key: str) -> Iterator[SliceChange]:
+    yield _slice("", "", pairs, key)
+    for kind in SLICES:
+        groups: dict[str, list[tuple[Entry, Entry]]] = {}
+        for pair in pairs:
+            if name := _part(pair[1], kind):
+                groups.setdefault(name, []).append(pair)
+        if len(groups) > 1:
+            for name, some in sorted(groups.items(), key=lambda named: (-len(named[1]), named[0])):
+                yield _slice(kind, name, some, key)
+
+
+def _part(entry: Entry, kind: str) -> str:
+    if isinstance(entry, GradedEntry):
+        return entry.in_slice(kind)
+    return str(getattr(entry, kind, "") or "")
+
+
+def _slice(kind: str, name: str, pairs: Sequence[tuple[Entry, Entry]], key: str) -> SliceChange:
+    moves = np.array([[_value(now, key) - _value(was, key)] for was, now in pairs], np.float64)
+    (interval,) = statistics.mean_intervals(moves)
+    return SliceChange(
+        kind=kind,
+        name=name,
+        n=len(pairs),
+        change=float(moves.mean()),
+        low=interval.low,
+        high=interval.high,
+        few=len(pairs) < FEW,
+    )
+
+
+def _doubt(
+    before: Results, after: Results, comparison: Comparison, head: Difference
+) -> tuple[int, float | None, float | None]:
+    """(documents to judge, how sure, the change expected) where unjudged documents leave a doubt
+    that judging can remove."""
+    if isinstance(before, GoldenResults) or isinstance(after, GoldenResults):
+        return 0, None, None
+    same_set = before.receipt.gold.fingerprint == after.receipt.gold.fingerprint
+    judged = any(entry.judged for entry in after.per_query)
+    full = judged_share(before) == 1 and judged_share(after) == 1
+    if not same_set or not judged or full:
+        return 0, None, None
+    try:
+        found = next_to_judge(before.per_query, after.per_query, measure=comparison.headline)
+    except InputError:  # a measure that no guess is made for
+        return 0, None, None
+    return found.needed, found.confidence, found.expected

@@ -1,0 +1,228 @@
+"""Today's state at a glance: the sets and where they stand, the engines, what waits for people, the
+latest verdicts, and what was done lately."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from assay.core.errors import AssayError
+from assay.core.results import Status
+from assay.review.identity import name_of
+from assay.review.waiting import Backlog
+from assay.store.records import AuditEntry, RunRecord
+from assay.telemetry.recorder import Counts
+from assay.workbench import corpora
+from assay.workbench.backlog import backlog
+from assay.workbench.decisions import RunLine, decided, run_line
+from assay.workbench.history import kept_run
+from assay.workbench.opening import Service
+from assay.workbench.review import strays
+from assay.workbench.set_standing import SetStanding, set_standing
+
+__all__ = ["EngineLine", "Headline", "Overview", "SetLine", "Waiting", "overview", "set_lines"]
+
+RECENT = 8  # changes and verdicts that are shown
+LOOKED_AT = 2_000  # runs among which the latest of every set and engine are
+CORPORA_SECONDS = 5.0  # how long the list of corpora stands
+
+Headline = Literal[
+    "empty", "no_engines", "no_runs", "failing", "needs_judging", "inconclusive", "ship", "ran"
+]
+
+
+class SetLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A set, and its latest run; `kept` is its name in the history."""
+
+    standing: SetStanding
+    kept: str
+    run: RunLine | None = None
+    runs: int = 0
+
+
+class EngineLine(msgspec.Struct, frozen=True, kw_only=True):
+    """An engine that is configured, or a corpus that is indexed; and its latest run."""
+
+    name: str
+    kind: Literal["configured", "corpus"]
+    documents: int | None = None
+    indexed: bool = True
+    run: RunLine | None = None
+
+
+class Waiting(msgspec.Struct, frozen=True, kw_only=True):
+    """What people have to do. `rows` are to be approved: as many as the files have, or the queue
+    where that has more."""
+
+    total: int
+    judge: int
+    disputes: int
+    rows: int
+    strays: int
+
+
+class Overview(msgspec.Struct, frozen=True, kw_only=True):
+    """`headline` says which sentence comes first; `subject` is the run that it is about."""
+
+    headline: Headline
+    subject: RunLine | None
+    waiting: Waiting
+    backlog: Backlog
+    sets: list[SetLine]
+    engines: list[EngineLine]
+    verdicts: list[RunLine]
+    latest: RunLine | None
+    runs: int
+    lately: list[AuditEntry]
+    telemetry: Counts | None
+    at: datetime
+
+
+def overview(service: Service) -> Overview:
+    records = service.store.runs(limit=LOOKED_AT)
+    sets = set_lines(service, records)
+    figures = backlog(service)
+    engines = _engines(service, records)
+    latest = run_line(service, records[0]) if records else None
+    verdicts = _verdicts(service, records)
+    headline, subject = _headline(sets, engines, verdicts, latest)
+    if headline == "inconclusive" and subject is not None:
+        subject = _settled(service, subject)
+        headline = "needs_judging" if subject.to_judge else headline
+    return Overview(
+        headline=headline,
+        subject=subject,
+        waiting=_waiting(sets, figures, len(strays(service))),
+        backlog=figures,
+        sets=sets,
+        engines=engines,
+        verdicts=verdicts,
+        latest=latest,
+        runs=len(records),
+        lately=service.store.audit(limit=RECENT),
+        telemetry=service.recorder.counts() if service.recorder is not None else None,
+        at=service.clock(),
+    )
+
+
+def set_lines(service: Service, records: Sequence[RunRecord]) -> list[SetLine]:
+    lines = []
+    for name, path in service.gold_sets.items():
+        kept = name_of(service.store, path, claim=False)
+        mine = [record for record in records if record.gold == kept]
+        lines.append(
+            SetLine(
+                standing=set_standing(name, path),
+                kept=kept,
+                run=run_line(service, mine[0]) if mine else None,
+                runs=len(mine),
+            )
+        )
+    return lines
+
+
+def _waiting(sets: Sequence[SetLine], figures: Backlog, lost: int) -> Waiting:
+    judge = sum(line.standing.to_judge for line in sets)
+    disputes = sum(line.standing.disputes for line in sets)
+    rows = max(sum(line.standing.to_approve for line in sets), figures.pending_review)
+    return Waiting(
+        total=judge + disputes + rows, judge=judge, disputes=disputes, rows=rows, strays=lost
+    )
+
+
+# ── engines ───────────────────────────────────────────────────────────────────────────────────────
+
+_corpora: dict[Path | None, tuple[float, list[corpora.CorpusRow]]] = {}
+_lock = threading.Lock()
+
+
+def _engines(service: Service, records: Sequence[RunRecord]) -> list[EngineLine]:
+    latest: dict[str, RunRecord] = {}
+    for record in records:
+        latest.setdefault(record.engine, record)
+
+    def last(name: str) -> RunLine | None:
+        return run_line(service, latest[name]) if name in latest else None
+
+    configured = service.config.engines if service.config else {}
+    lines = [EngineLine(name=name, kind="configured", run=last(name)) for name in configured]
+    return lines + [
+        EngineLine(
+            name=row.name,
+            kind="corpus",
+            documents=row.documents,
+            indexed=row.indexed,
+            run=last(row.name),
+        )
+        for row in known_corpora(service)
+        if row.name not in configured
+    ]
+
+
+def known_corpora(service: Service) -> list[corpora.CorpusRow]:
+    """The corpora of the workspace; the folder is looked at every few seconds."""
+    with _lock:
+        at, rows = _corpora.get(service.home, (-CORPORA_SECONDS, []))
+    now = time.monotonic()
+    if now - at > CORPORA_SECONDS:
+        try:
+            rows = corpora.corpus_rows(service.home)
+        except (AssayError, OSError):  # `assay doctor` says what is wrong with it
+            rows = []
+        with _lock:
+            _corpora[service.home] = now, rows
+    return rows
+
+
+# ── the sentence ──────────────────────────────────────────────────────────────────────────────────
+
+
+def _verdicts(service: Service, records: Sequence[RunRecord]) -> list[RunLine]:
+    """The latest of every engine on every set."""
+    latest: dict[tuple[str, str], RunRecord] = {}
+    for record in records:
+        latest.setdefault((record.gold, record.engine), record)
+    return [run_line(service, record) for record in list(latest.values())[:RECENT]]
+
+
+_needed: dict[tuple[str, str, bytes], int] = {}
+
+
+def _settled(service: Service, line: RunLine) -> RunLine:
+    """With how many judgments are expected to settle its gates; that takes a while, and is found
+    once."""
+    gates = msgspec.json.encode(service.config.gates) if service.config else b""
+    key = (service.store.address, line.id, gates)
+    if key not in _needed:
+        verdict = decided(service, kept_run(service, line.id))
+        _needed[key] = len(verdict.judge_next or ()) if verdict else 0
+    return msgspec.structs.replace(line, to_judge=_needed[key])
+
+
+def _headline(
+    sets: Sequence[SetLine],
+    engines: Sequence[EngineLine],
+    verdicts: Sequence[RunLine],
+    latest: RunLine | None,
+) -> tuple[Headline, RunLine | None]:
+    """What matters most comes first."""
+    if not sets and latest is None:
+        return "empty", None
+    if latest is None:
+        return ("no_runs" if engines else "no_engines"), None
+    sentences: dict[Status, Headline] = {
+        "fail": "failing",
+        "inconclusive": "inconclusive",
+        "pass": "ship",
+    }
+    for status, said in sentences.items():
+        found = next((line for line in verdicts if line.status == status), None)
+        if found is not None:
+            return said, found
+    return "ran", latest

@@ -1,0 +1,295 @@
+"""Runs that are started from a page: one at a time, each in a process of its own, watched while it
+runs and kept in the history when it is done."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from assay import formats
+from assay.core.errors import AssayError, InputError
+from assay.core.results import GoldenResults, Results
+from assay.core.types import Query
+from assay.core.workers import Failure, Job, run_jobs
+from assay.core.workspace import workspace
+from assay.telemetry.recorder import new_id
+from assay.workbench.config import EngineConfig, GoldConfig
+from assay.workbench.decisions import configured_name
+from assay.workbench.history import keep
+from assay.workbench.opening import Service, gold_path, stored_name
+from assay.workbench.overview import known_corpora
+from assay.workbench.run import gates_on
+from assay.workbench.score import configured, score, verdict_on
+
+__all__ = ["Choices", "RunJob", "RunQueue", "choices"]
+
+State = Literal["waiting", "running", "done", "failed"]
+
+MOST = 20  # jobs that may wait
+REMEMBERED = 200  # jobs that are remembered when they are over
+LOOK = 0.2  # seconds between two notes on progress
+
+
+class RunJob(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that was asked for: `done` of `total` queries, and when it is over the run that came of
+    it, or why there is none."""
+
+    id: str
+    gold: str
+    engine: str
+    by: str
+    at: datetime
+    state: State = "waiting"
+    done: int = 0
+    total: int = 0
+    ahead: int = 0  # jobs before it
+    seconds: float | None = None
+    run: str = ""
+    error: str = ""
+
+    @property
+    def is_over(self) -> bool:
+        return self.state in ("done", "failed")
+
+
+class Choices(msgspec.Struct, frozen=True, kw_only=True):
+    """What can be run on what."""
+
+    gold: list[str]
+    engines: list[str]
+    corpora: list[str]
+
+
+def choices(service: Service) -> Choices:
+    """Engines that a person configured, and corpora that are imported: a page names no code."""
+    engines = list(service.config.engines) if service.config else []
+    return Choices(
+        gold=list(service.gold_sets),
+        engines=engines,
+        corpora=[row.name for row in known_corpora(service) if row.name not in engines],
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Order:
+    """What a worker needs to score one engine on one set."""
+
+    gold: GoldConfig
+    engine: EngineConfig
+    home: str
+    folder: str
+    notes: str  # the file in which it says how far it is
+
+
+class RunQueue:
+    """One for a server. What runs when it is closed goes with the server's process."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._jobs: OrderedDict[str, RunJob] = OrderedDict()
+        self._notes: Path | None = None  # a folder for what runs say of how far they are
+        self._lock = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._closed = False
+
+    def start(self, gold: str, engine: str, *, by: str) -> RunJob:
+        """Ask for a run. The same one that waits already is not asked for twice."""
+        path = gold_path(self._service, gold)
+        engine_settings(self._service, engine)
+        total = len(formats.read_gold(path).queries)
+        with self._lock:
+            if self._closed:
+                raise InputError("the server is stopping", hint="Ask again when it is back.")
+            waits = [job for job in self._jobs.values() if not job.is_over]
+            for job in waits:
+                if (job.gold, job.engine, job.state) == (gold, engine, "waiting"):
+                    return self._shown(job)
+            if len(waits) >= MOST:
+                raise InputError(f"{MOST} runs wait already", hint="Wait until some are done.")
+            job = RunJob(
+                id=new_id(), gold=gold, engine=engine, by=by, at=self._service.clock(), total=total
+            )
+            self._jobs[job.id] = job
+            self._forget()
+            if self._thread is None:
+                self._notes = Path(tempfile.mkdtemp(prefix="assay-runs-"))
+                self._thread = threading.Thread(target=self._work, daemon=True, name="runs")
+                self._thread.start()
+            self._lock.notify_all()
+            return self._shown(job)
+
+    def job(self, job_id: str) -> RunJob | None:
+        with self._lock:
+            job = self._jobs.get(job_id)
+            return self._shown(job) if job else None
+
+    def jobs(self) -> list[RunJob]:
+        """The newest first."""
+        with self._lock:
+            return [self._shown(job) for job in reversed(self._jobs.values())]
+
+    def wait(self, job_id: str, seconds: float = 60.0) -> RunJob:
+        """Until it is over; for tests and scripts."""
+        limit = time.monotonic() + seconds
+        with self._lock:
+            while not self._jobs[job_id].is_over and (left := limit - time.monotonic()) > 0:
+                self._lock.wait(left)
+            return self._jobs[job_id]
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            self._lock.notify_all()
+        if self._thread is not None:
+            self._thread.join(1.0)
+        if self._notes is not None:
+            shutil.rmtree(self._notes, ignore_errors=True)
+
+    # ── inside ────────────────────────────────────────────────────────────────────────────────────
+
+    def _shown(self, job: RunJob) -> RunJob:
+        if job.state == "waiting":
+            before = 0
+            for other in self._jobs.values():
+                if other.id == job.id:
+                    break
+                before += not other.is_over
+            return msgspec.structs.replace(job, ahead=before)
+        if job.state == "running":
+            return msgspec.structs.replace(job, done=min(_noted(self._note(job)), job.total))
+        return job
+
+    def _note(self, job: RunJob) -> Path:
+        return (self._notes or Path()) / job.id
+
+    def _forget(self) -> None:
+        for job in [job for job in self._jobs.values() if job.is_over][: -REMEMBERED or None]:
+            del self._jobs[job.id]
+
+    def _work(self) -> None:
+        while (job := self._next()) is not None:
+            started = time.monotonic()
+            try:
+                run = self._run(job)
+                over = {"state": "done", "run": run, "done": job.total}
+            except AssayError as error:
+                over = {"state": "failed", "error": str(error)}
+            except Exception as error:  # a page must not wait for ever
+                over = {"state": "failed", "error": f"{type(error).__name__}: {error}"}
+            with self._lock:
+                took = time.monotonic() - started
+                self._jobs[job.id] = msgspec.structs.replace(job, seconds=took, **over)
+                self._lock.notify_all()
+
+    def _next(self) -> RunJob | None:
+        with self._lock:
+            while not self._closed:
+                for job in self._jobs.values():
+                    if job.state == "waiting":
+                        self._jobs[job.id] = msgspec.structs.replace(job, state="running")
+                        return self._jobs[job.id]
+                self._lock.wait()
+        return None
+
+    def _run(self, job: RunJob) -> str:
+        """The id of the run that was kept."""
+        service = self._service
+        path = gold_path(service, job.gold)
+        name = configured_name(service, stored_name(service, job.gold))
+        gold = (service.config.gold if service.config else {}).get(name)
+        settings = engine_settings(service, job.engine)
+        order = _Order(
+            gold=gold or GoldConfig(path=str(path.resolve())),
+            engine=settings,
+            home=str(workspace(service.home).resolve()),
+            folder=os.getcwd(),
+            notes=str(self._note(job)),
+        )
+        results = self._answer(Job(score_order, (order,), settings.timeout))
+        results = _with_gates(service, results, name, job.engine, order.gold)
+        return keep(service, results, path, job.engine).id
+
+    def _answer(self, job: Job[Results]) -> Results:
+        with contextlib.closing(run_jobs([job], at_once=1, fresh=True)) as answers:
+            for _, answer in answers:
+                if isinstance(answer, Failure):
+                    raise answer.error or AssayError(_in_words(answer))
+                return answer
+        raise AssayError("the run gave no answer")
+
+
+def _in_words(failure: Failure) -> str:
+    if failure.kind == "ended":
+        return "the engine ended its process: it crashed, exited, or ran out of memory"
+    return f"the engine was {failure.message}" if failure.kind == "late" else failure.message
+
+
+def engine_settings(service: Service, name: str) -> EngineConfig:
+    """Of an engine that is configured, or of our own on a corpus of the workspace."""
+    configured_engines = service.config.engines if service.config else {}
+    if name in configured_engines:
+        return configured_engines[name]
+    if any(row.name == name for row in known_corpora(service)):
+        return EngineConfig(engine=name)
+    known = ", ".join([*choices(service).engines, *choices(service).corpora])
+    raise InputError(
+        f"no engine {name!r} is configured",
+        hint=f"Known: {known or 'none: write an assay.toml, or import a corpus'}.",
+    )
+
+
+def _with_gates(
+    service: Service, results: Results, gold: str, engine: str, settings: GoldConfig
+) -> Results:
+    """With what the gates of the configuration say, and what to judge where they cannot tell."""
+    gates = gates_on(service.config, gold, engine, results) if service.config and gold else []
+    if not gates and not isinstance(results, GoldenResults):
+        return results
+    baseline = Path(settings.baseline) if settings.baseline else None
+    verdict = verdict_on(results, gates, baseline)
+    return msgspec.structs.replace(results, verdict=verdict)
+
+
+# ── in the worker ─────────────────────────────────────────────────────────────────────────────────
+
+
+def score_order(order: _Order) -> Results:
+    """In a worker process, from the folder that the server was started in, so that search modules
+    are found."""
+    os.environ["ASSAY_HOME"] = order.home
+    os.chdir(order.folder)
+    request = msgspec.structs.replace(
+        configured(order.engine, Path(order.gold.path)),
+        measures=order.gold.measures,
+        baseline=Path(order.gold.baseline) if order.gold.baseline else None,
+    )
+
+    def noted(queries: Iterable[Query]) -> Iterator[Query]:
+        last = 0.0
+        for place, query in enumerate(queries):
+            if time.monotonic() - last > LOOK:
+                last = time.monotonic()
+                with contextlib.suppress(OSError):
+                    Path(order.notes).write_text(str(place), encoding="ascii")
+            yield query
+
+    return score(request, progress=noted).results
+
+
+def _noted(notes: Path) -> int:
+    try:
+        return int(notes.read_text(encoding="ascii") or 0)
+    except (OSError, ValueError):
+        return 0

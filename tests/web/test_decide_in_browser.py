@@ -1,0 +1,158 @@
+"""Deciding in a real browser: start a run, watch it, compare, and see the gate turn from
+inconclusive to pass when the documents are judged."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.store import Store
+from assay.web.app import create_app
+from assay.workbench.opening import Service
+from decided import WORDS, graded_set, served
+
+playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
+CHROMIUM = shutil.which("chromium")
+if CHROMIUM is None:
+    pytest.skip("needs Debian's package chromium", allow_module_level=True)
+
+QUIET = [
+    "--no-sandbox",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+TOML = """[gold.set]
+path = "set.json"
+[engines.plain]
+engine = "bm25"
+corpus = "c.jsonl"
+[engines."מנוע"]
+engine = "bm25"
+corpus = "c.jsonl"
+[[gates]]
+measure = "nDCG@10"
+minimum = 0.05
+min_judged = 0.9
+"""
+
+
+@pytest.fixture
+def service(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Service:
+    monkeypatch.chdir(tmp_path)
+    rows = [{"id": f"d{n}", "text": f"{' '.join(WORDS)} היטל so {n}"} for n in range(10)]
+    text = "".join(f"{json.dumps(row)}\n" for row in rows)
+    (tmp_path / "c.jsonl").write_text(text)
+    made = served(store, tmp_path, graded_set(tmp_path, judged=4), TOML)
+    return Service(
+        store=made.store,
+        gold_sets=made.gold_sets,
+        config=made.config,
+        home=made.home,
+        clock=lambda: datetime.now(UTC),
+    )
+
+
+@pytest.fixture
+def url(service: Service) -> Iterator[str]:
+    import uvicorn
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = uvicorn.Server(uvicorn.Config(create_app(service), port=port, log_level="error"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    yield f"http://127.0.0.1:{port}"
+    server.should_exit = True
+    thread.join(10)
+
+
+@pytest.fixture
+def page(url: str) -> Iterator[Any]:
+    """A message on the console, or a request to elsewhere, fails the test."""
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        opened = browser.new_context(locale="en").new_page()
+        said: list[str] = []
+        opened.on("console", lambda message: said.append(message.text))
+        opened.on("pageerror", lambda error: said.append(str(error)))
+        opened.on(
+            "request",
+            lambda request: (
+                None if request.url.startswith((url, "data:")) else said.append(request.url)
+            ),
+        )
+        opened.goto(f"{url}/me")
+        opened.fill('input[name="name"]', "Dafna")
+        opened.keyboard.press("Enter")
+        opened.wait_for_url(f"{url}/")
+        yield opened
+        browser.close()
+    assert said == []
+
+
+def start(page: Any, url: str, engine: str) -> None:
+    page.goto(f"{url}/runs")
+    page.select_option('select[name="engine"]', engine)
+    page.click("#start button")
+    page.wait_for_url(re.compile(r"/runs/jobs/"))
+    page.wait_for_selector('[data-state="done"]', timeout=60_000)
+
+
+def test_from_a_run_to_a_verdict(page: Any, url: str, tmp_path: Path) -> None:
+    assert "nothing has run yet" in page.inner_text("h1")
+    start(page, url, "plain")
+    page.click("text=See the result")
+    assert "cannot tell" in page.inner_text("h1")
+    page.goto(url)
+    assert "plain on set cannot be decided yet. Judge" in page.inner_text("h1")
+
+    graded_set(tmp_path, judged=10)  # the judges have judged the rest
+    start(page, url, "מנוע")
+    page.click("text=Compare with plain")
+    page.wait_for_url(re.compile(r"/compare\?"))
+    assert page.inner_text(".next h2") == "B may ship"
+    assert "different gold sets" in page.inner_text(".said")
+    page.goto(f"{url}/compare?{page.url.partition('?')[2]}")
+
+    start(page, url, "plain")
+    page.click("text=Compare with מנוע")
+    page.wait_for_url(re.compile(r"/compare\?"))
+    assert page.inner_text(".next h2") == "B may ship"
+    assert page.locator(".said").count() == 0
+    assert "No difference" in page.inner_text("h1")
+    page.goto(url)
+    assert "may ship" in page.inner_text("h1")
+
+    pair = page.evaluate(
+        "fetch('/api/runs').then((a) => a.json()).then((r) => r.page.items.map((i) => i.id))"
+    )
+    page.goto(f"{url}/compare/query?a={pair[1]}&b={pair[0]}&query=q0")
+    assert page.locator(".hit").count() > 2
+    page.keyboard.press("j")
+    page.wait_for_url(re.compile("query=q1"))
+    page.keyboard.press("k")
+    page.wait_for_url(re.compile("query=q0"))
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+@pytest.mark.parametrize("lang", ["en", "fi", "he"])
+def test_nothing_is_wider_than_the_screen(page: Any, url: str, lang: str, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    for path in ("/", "/runs", "/compare"):
+        page.goto(f"{url}{path}?lang={lang}")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path

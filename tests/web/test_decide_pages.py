@@ -1,0 +1,246 @@
+"""Home, runs and comparisons as pages and as calls: with nothing, with one run and with many, in
+three languages, with texts that want to be markup."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from assay.reports.words import LANGUAGES
+from assay.reports.words import page_table as words_of
+from assay.store import Store
+from assay.web.app import create_app
+from assay.web.decide_pages import DECIDE_ROUTES
+from assay.workbench.opening import Service
+from decided import NOW, golden_set, graded_set, kept, served
+from web_client import local_client
+
+DOCS = [f"d{n}" for n in range(10)]
+EVIL = '<img src=x onerror="alert(1)">'
+SAMPLES = Path(__file__).parents[2] / "samples"
+
+
+@pytest.fixture
+def service(store: Store, tmp_path: Path) -> Service:
+    return served(store, tmp_path, graded_set(tmp_path))
+
+
+@pytest.fixture
+def client(service: Service) -> TestClient:
+    return local_client(service)
+
+
+def gold(service: Service) -> Path:
+    return service.gold_sets["set"]
+
+
+class _Tags(HTMLParser):
+    """What a browser makes of a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scripts: list[str] = []
+        self.handlers: list[str] = []
+        self.styles = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        names = dict(attrs)
+        if tag == "script":
+            self.scripts.append(names.get("src") or "inline")
+        self.handlers += [name for name in names if name.startswith("on")]
+        self.styles += "style" in names or tag == "style"
+
+
+def assert_sound(text: str) -> None:
+    tags = _Tags()
+    tags.feed(text)
+    assert "inline" not in tags.scripts
+    assert not tags.handlers
+    assert not tags.styles
+    assert "<img" not in text
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_with_nothing_at_all(store: Store, tmp_path: Path, lang: str) -> None:
+    client = local_client(Service(store=store, home=tmp_path, clock=lambda: NOW))
+    for path in ("/", "/runs", "/compare"):
+        answer = client.get(f"{path}?lang={lang}")
+        assert answer.status_code == 200
+        assert_sound(answer.text)
+        assert "<code>assay " in answer.text, "it says how to fill the page"
+    assert client.get("/api/overview").json()["headline"] == "empty"
+    assert client.get("/api/runs").json()["page"]["items"] == []
+
+
+def test_a_set_that_waits_is_never_zero(store: Store, tmp_path: Path) -> None:
+    path = SAMPLES / "he" / "gold-set.jsonl"
+    client = local_client(
+        Service(store=store, gold_sets={"gold-set": path}, home=tmp_path, clock=lambda: NOW)
+    )
+    waiting = client.get("/api/overview").json()["waiting"]
+    assert waiting["rows"] > 0
+    assert f'<div class="big">{waiting["total"]}</div>' in client.get("/").text
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("many", [1, 2, 9])
+def test_with_runs(service: Service, client: TestClient, many: int, lang: str) -> None:
+    runs = [
+        kept(service, gold(service), f"{EVIL} מנוע {n % 8}", DOCS[n % 3 :], days=n)
+        for n in range(many)
+    ]
+    for path in ("/", "/runs", f"/runs/{runs[0].id}", "/compare"):
+        answer = client.get(f"{path}?lang={lang}")
+        assert answer.status_code == 200, answer.text
+        assert_sound(answer.text)
+    home = client.get("/").text
+    assert 'role="img"' in home
+    assert "&lt;img" in home
+    board = client.get("/api/runs").json()["boards"][0]
+    assert len(board["leaders"]) == min(many, 8)
+    assert client.get(f"/api/runs/{runs[0].id}").json()["results"]["overall"]["ndcg@10"] > 0
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_two_runs_and_one_query(service: Service, client: TestClient, lang: str) -> None:
+    first = kept(service, gold(service), f"a {EVIL}", DOCS, days=1)
+    second = kept(service, gold(service), "ב", ["x<b>", *DOCS[4:], "d0"])
+    pair = f"a={first.id}&b={second.id}"
+    page = client.get(f"/compare?{pair}&lang={lang}")
+    assert page.status_code == 200
+    assert_sound(page.text)
+    assert "&lt;script&gt;alert(1)" in page.text
+    two = client.get(f"/compare/query?{pair}&query=q5&lang={lang}")
+    assert two.status_code == 200
+    assert_sound(two.text)
+    assert "x&lt;b&gt;" in two.text
+    found = client.get(f"/api/compare?{pair}").json()
+    assert found["change"]["outcome"] in ("worse", "probably_worse")
+    assert found["ship"] == "no_gates"
+    call = client.get(f"/api/compare/query?{pair}&query=q5").json()
+    assert call["b"]["documents"][0]["grade"] is None
+    assert "hit unjudged" in two.text
+
+
+def test_golden_runs(store: Store, tmp_path: Path) -> None:
+    path = golden_set(tmp_path)
+    service = served(store, tmp_path, path)
+    client = local_client(service)
+    ids = ["k1", "k2", "k3"]
+    first = kept(service, path, "a", ["d1", "d2"], ids=ids, days=1)
+    second = kept(service, path, "b", ["d3", "d2", "d1"], ids=ids)
+    for address in (
+        "/",
+        "/runs",
+        f"/runs/{second.id}",
+        f"/compare?a={first.id}&b={second.id}",
+        f"/compare/query?a={first.id}&b={second.id}&query=k2",
+    ):
+        answer = client.get(address)
+        assert answer.status_code == 200, answer.text
+        assert_sound(answer.text)
+    report = client.get(f"/runs/{second.id}/report")
+    assert report.headers["content-disposition"].startswith("attachment")
+
+
+def test_what_is_not_there(service: Service, client: TestClient) -> None:
+    run = kept(service, gold(service), "a", DOCS)
+    assert client.get("/runs/nothing").status_code == 400
+    assert client.get("/runs/jobs/nothing").status_code == 404
+    assert client.get("/api/runs/jobs/nothing").status_code == 404
+    assert client.get(f"/compare?a={run.id}&b={run.id}").status_code == 400
+    assert client.get(f"/compare?a={run.id}&b=nothing").status_code == 400
+    assert client.get(f"/api/compare?a={run.id}").status_code == 400
+    assert client.get("/api/runs?limit=many").status_code == 400
+    assert client.get("/runs?offset=-5&limit=-5").status_code == 200
+    assert client.get(f"/compare/query?a={run.id}&b={run.id}&query=%3Cb%3E").status_code == 400
+
+
+class TestStarting:
+    @pytest.fixture
+    def client(
+        self, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> Iterator[TestClient]:
+        monkeypatch.chdir(tmp_path)
+        path = graded_set(tmp_path)
+        rows = [{"id": doc, "text": f"gift travel {doc} lobbyist"} for doc in DOCS]
+        (tmp_path / "c.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+        toml = (
+            '[gold.set]\npath = "set.json"\n[engines."מנוע"]\nengine = "bm25"\ncorpus = "c.jsonl"\n'
+            '[engines.broken]\nsearch_module = "<b>nowhere"\n'
+        )
+        opened = local_client(served(store, tmp_path, path, toml))
+        yield opened
+        opened.app.state.run_queue.close()  # type: ignore[attr-defined]
+
+    def test_start_watch_and_see(self, client: TestClient) -> None:
+        page = client.get("/runs").text
+        assert "<option>מנוע</option>" in page
+        answer = client.post("/runs/start", data={"gold": "set", "engine": "מנוע"})
+        assert answer.status_code == 303
+        place = answer.headers["location"]
+        job = place.rsplit("/", 1)[1]
+        assert "data-job" in client.get(place).text
+        queue = client.app.state.run_queue  # type: ignore[attr-defined]
+        done = queue.wait(job)
+        assert (done.state, done.by) == ("done", "דפנה")
+        assert client.get(f"/api/runs/jobs/{job}").json()["run"] == done.run
+        assert f'href="/runs/{done.run}"' in client.get(place).text
+        assert client.get(f"/runs/{done.run}").status_code == 200
+
+    def test_failures_are_shown(self, client: TestClient) -> None:
+        answer = client.post("/api/runs/jobs", json={"gold": "set", "engine": "broken"})
+        assert answer.status_code == 202
+        queue = client.app.state.run_queue  # type: ignore[attr-defined]
+        queue.wait(answer.json()["id"])
+        page = client.get(f"/runs/jobs/{answer.json()['id']}").text
+        assert "&lt;b&gt;nowhere" in page
+        assert_sound(page)
+
+    def test_what_cannot_be_started(self, client: TestClient) -> None:
+        client.get("/runs")
+        refused = client.post("/runs/start", data={"gold": "set", "engine": "os:system"})
+        assert refused.status_code == 400
+        assert "no engine" in refused.text
+        assert client.post("/api/runs/jobs", json={"gold": "set"}).status_code == 400
+        bare = TestClient(client.app, follow_redirects=False, headers={"cookie": "a=b"})
+        assert bare.post("/runs/start", data={"gold": "set", "engine": "x"}).status_code in (
+            303,
+            403,
+        )
+
+
+def test_only_a_chair_starts_runs() -> None:
+    changing = [row for row in DECIDE_ROUTES if "POST" in row.methods]
+    assert {row.role for row in changing} == {"chair"}
+    assert {row.role for row in DECIDE_ROUTES if "GET" in row.methods} == {"reader"}
+
+
+def test_the_words_are_complete() -> None:
+    english = words_of("decide", "en")
+    for language in ("fi", "he"):
+        others = words_of("decide", language)
+        assert list(others) == list(english)
+        for key, text in english.items():
+            holes = [set(re.findall(r"{(\w+)}", str(each))) for each in (text, others[key])]
+            assert holes[1] <= holes[0], key
+            assert isinstance(others[key], type(text)), key
+
+
+def test_the_store_is_gone(service: Service) -> None:
+    class Gone:
+        def __getattr__(self, name: str) -> object:
+            from assay.store import StoreUnavailable
+
+            raise StoreUnavailable("connection refused")
+
+    lost = Service(store=Gone(), gold_sets=service.gold_sets)  # type: ignore[arg-type]
+    with TestClient(create_app(lost)) as client:
+        for path in ("/", "/runs", "/api/overview"):
+            assert client.get(path).status_code == 503

@@ -1,0 +1,311 @@
+"""What is decided from runs: where sets stand, which engine leads, which of two is better, and runs
+that are started from a page."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from assay.core.errors import InputError
+from assay.core.results_file import to_json
+from assay.core.types import Vote
+from assay.formats.votes_jsonl import append, votes_path
+from assay.judging.pool import Pool, PooledPair, write_pool
+from assay.store import Store, open_store
+from assay.workbench.agreeing import judges_agreement
+from assay.workbench.corpora import import_corpus, index_corpus
+from assay.workbench.decisions import boards, decided, run_page
+from assay.workbench.facing import duel
+from assay.workbench.history import keep, kept_run
+from assay.workbench.opening import Service
+from assay.workbench.overview import overview
+from assay.workbench.recording import HOW, record_here
+from assay.workbench.run_queue import RunQueue, choices
+from assay.workbench.score import ScoreRequest, score
+from assay.workbench.set_standing import set_standing
+from assay.workbench.side_by_side import two_rankings
+from decided import HOSTILE, NOW, golden_set, graded_set, kept, ranking_file, served
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+DOCS = [f"d{n}" for n in range(10)]
+GATE = '[gold.set]\npath = "set.json"\n[engines.e]\nengine = "random"\ncorpus = "c.jsonl"\n'
+
+
+@pytest.fixture
+def gold(tmp_path: Path) -> Path:
+    return graded_set(tmp_path)
+
+
+class TestOverview:
+    def test_nothing_at_all(self, store: Store, tmp_path: Path) -> None:
+        seen = overview(Service(store=store, home=tmp_path, clock=lambda: NOW))
+        assert (seen.headline, seen.sets, seen.engines, seen.waiting.total) == ("empty", [], [], 0)
+
+    def test_unapproved_rows_of_a_file_wait_without_a_queue(
+        self, store: Store, tmp_path: Path
+    ) -> None:
+        path = SAMPLES / "he" / "gold-set.jsonl"
+        seen = overview(Service(store=store, gold_sets={"g": path}, home=tmp_path))
+        rows = [json.loads(line) for line in path.read_text().splitlines()]
+        unapproved = sum(row.get("source") != "chair" for row in rows if "query" in row)
+        assert seen.waiting.rows == unapproved > 0
+        assert seen.waiting.total == seen.waiting.rows
+        assert seen.sets[0].standing.right_to_left
+
+    def test_what_waits_in_pool_and_votes(self, store: Store, gold: Path, tmp_path: Path) -> None:
+        pairs = [("q0", f"n{n}") for n in range(4)]
+        pool = Pool(pairs=tuple(PooledPair(query_id=q, doc_id=d) for q, d in pairs))
+        write_pool(gold, pool)
+        graded = [(1, 1), (0, 2), (2, 2)]
+        votes = [
+            Vote(
+                id=f"{judge}{n}",
+                query_id="q0",
+                doc_id=f"n{n}",
+                grade=grade,
+                judge=judge,
+                kind="human",
+                at=f"2026-05-0{n + 1}T00:00:00Z",
+            )
+            for n, two in enumerate(graded)
+            for judge, grade in zip("ab", two, strict=True)
+        ]
+        append(votes_path(gold), votes)
+        found = overview(served(store, tmp_path, gold))
+        assert (found.waiting.judge, found.waiting.disputes) == (1, 1)
+        standing = found.sets[0].standing
+        agreed = judges_agreement(gold)
+        assert (standing.shared, standing.judges) == (3, 2)
+        assert standing.kappa == pytest.approx(agreed.weighted_kappa.value)
+
+    def test_a_set_that_cannot_be_read_is_named(self, store: Store, tmp_path: Path) -> None:
+        bad = tmp_path / "bad.json"
+        bad.write_text("{")
+        seen = overview(served(store, tmp_path, bad))
+        assert seen.sets[0].standing.error
+        assert seen.waiting.total == 0
+
+    def test_a_set_is_read_again_when_it_changes(self, gold: Path, tmp_path: Path) -> None:
+        assert set_standing("set", gold).queries == 6
+        time.sleep(0.2)
+        graded_set(tmp_path, queries=5)
+        os.utime(gold, ns=(1, 1))
+        assert set_standing("set", gold).queries == 5
+
+    @pytest.mark.parametrize(
+        ("minimum", "headline"), [(0.1, "ship"), (0.99, "failing"), (0.6, "inconclusive")]
+    )
+    def test_the_first_sentence(
+        self, store: Store, gold: Path, tmp_path: Path, minimum: float, headline: str
+    ) -> None:
+        toml = f'{GATE}[[gates]]\nmeasure = "nDCG@10"\nminimum = {minimum}\nsignificance = 0.05\n'
+        service = served(store, tmp_path, gold, toml)
+        assert overview(service).headline == "no_runs"
+        kept(service, gold, "e", DOCS)
+        seen = overview(service)
+        assert seen.headline == headline
+        assert seen.subject is not None
+        assert seen.subject.engine == "e"
+
+
+class TestRuns:
+    def test_over_time_and_leaders(self, store: Store, gold: Path, tmp_path: Path) -> None:
+        service = served(store, tmp_path, gold)
+        assert boards(service) == []
+        kept(service, gold, "מנוע", DOCS, days=3)
+        kept(service, gold, "b", ["x", *DOCS[:5]], days=2)
+        last = kept(service, gold, "מנוע", DOCS[:8], days=1)
+        (board,) = boards(service)
+        assert [track.engine for track in board.tracks] == ["מנוע", "b"]
+        assert [len(track.runs) for track in board.tracks] == [2, 1]
+        assert board.leaders[0].id == last.id
+        assert all(line.low is not None and line.high is not None for line in board.leaders)
+        assert [line.engine for line in run_page(service, engine="b").items] == ["b"]
+        assert run_page(service, limit=1).next_offset == 1
+
+    def test_an_earlier_state_of_the_set_is_set_apart(
+        self, store: Store, gold: Path, tmp_path: Path
+    ) -> None:
+        service = served(store, tmp_path, gold)
+        old = kept(service, gold, "old", DOCS, days=2)
+        graded_set(tmp_path, judged=9)
+        kept(service, gold, "new", DOCS, days=1)
+        (board,) = boards(service)
+        assert [line.engine for line in board.leaders] == ["new"]
+        assert [line.id for line in board.older] == [old.id]
+
+    def test_gates_of_today_decide_on_runs_of_yesterday(
+        self, store: Store, gold: Path, tmp_path: Path
+    ) -> None:
+        run = kept(served(store, tmp_path, gold), gold, "e", DOCS)
+        toml = GATE + '[[gates]]\nmeasure = "nDCG@10"\nminimum = 0.1\ngold = "set"\n'
+        verdict = decided(served(store, tmp_path, gold, toml), run)
+        assert verdict is not None
+        assert verdict.status == "pass"
+
+    def test_golden_runs(self, store: Store, tmp_path: Path) -> None:
+        path = golden_set(tmp_path)
+        service = served(store, tmp_path, path)
+        ids = ["k1", "k2", "k3"]
+        first = kept(service, path, "a", ["d1", "d2"], ids=ids, days=1)
+        second = kept(service, path, "b", ["d3", "d2", "d1"], ids=ids)
+        found = duel(service, first.id, second.id)
+        assert (found.b.kind, found.a.value, found.b.value) == ("golden", 2 / 3, 1.0)
+        assert [(row.query_id, row.change) for row in found.change.queries][-1] == ("k3", 1.0)
+        two = two_rankings(service, first.id, second.id, "k3")
+        assert (two.a.value, two.b.value) == (0.0, 1.0)
+
+
+class TestComparing:
+    def test_two_runs(self, store: Store, gold: Path, tmp_path: Path) -> None:
+        service = served(store, tmp_path, gold)
+        best = sorted(DOCS, key=lambda doc: doc != "d0")
+        first = kept(service, gold, "a", [*DOCS[5:], *DOCS[:5]], days=1)
+        second = kept(service, gold, "b", ["x1", *best], days=0)
+        found = duel(service, first.id, second.id)
+        change = found.change
+        assert found.names == ("a", "b")
+        assert found.ship == "no_gates"
+        assert change.head.wins + change.head.ties + change.head.losses == 6
+        assert [row.change for row in change.queries] == sorted(
+            row.change for row in change.queries
+        )
+        assert change.slices[0].n == 6
+        assert change.slices[0].change == pytest.approx(change.head.difference)
+        assert {part.name for part in change.slices if part.kind == "type"} == {
+            "keyword",
+            "natural_language",
+        }
+        assert change.unjudged[1] == pytest.approx(1 / 10)
+
+    def test_what_cannot_be_compared(self, store: Store, gold: Path, tmp_path: Path) -> None:
+        service = served(store, tmp_path, gold)
+        run = kept(service, gold, "a", DOCS)
+        with pytest.raises(InputError, match="another one"):
+            duel(service, run.id, run.id)
+        with pytest.raises(InputError, match="no run"):
+            duel(service, run.id, "nothing")
+        golden = golden_set(tmp_path)
+        other = kept(
+            replace(service, gold_sets={"golden": golden}), golden, "g", ["d1"], ids=["k1"]
+        )
+        with pytest.raises(InputError, match="golden"):
+            duel(service, run.id, other.id)
+
+    def test_one_query_side_by_side(self, store: Store, gold: Path, tmp_path: Path) -> None:
+        service = served(store, tmp_path, gold)
+        first = kept(service, gold, "a", ["d0", "d1", "d2", "d3"], days=1)
+        second = kept(service, gold, "b", ["d2", "x", "d0"])
+        two = two_rankings(service, first.id, second.id, "q5")
+        assert two.query_text == HOSTILE
+        assert (two.previous, two.next) == ("q4", "")
+        assert [(hit.doc_id, hit.other_rank, hit.moved) for hit in two.b.documents] == [
+            ("d2", 3, 2),
+            ("x", None, 0),
+            ("d0", 1, -2),
+        ]
+        assert [hit.grade for hit in two.b.documents] == [2, None, 0]
+        with pytest.raises(InputError, match="no query"):
+            two_rankings(service, first.id, second.id, "q99")
+
+    def test_texts_and_signals_of_our_own_engine(
+        self, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("ASSAY_HOME", str(tmp_path))
+        import_corpus("fppc", SAMPLES / "en" / "opinions", name="ours", home=tmp_path)
+        index_corpus("ours", home=tmp_path, dense=False)
+        path = SAMPLES / "en" / "dataset.json"
+        service = served(store, tmp_path, path)
+        results = score(ScoreRequest(dataset=path, engine="ours")).results
+        first = keep(service, results, path, "ours")
+        later = keep(replace(service, clock=lambda: NOW.replace(hour=13)), results, path, "ours")
+        two = two_rankings(service, first.id, later.id, "q001")
+        assert two.b.explained
+        assert all(hit.title and hit.excerpt and hit.corpus == "ours" for hit in two.b.documents)
+        assert two.b.documents[0].why
+        assert all(hit.moved == 0 for hit in two.b.documents)
+
+
+class TestRecording:
+    def test_without_a_store_it_says_how(self, gold: Path, tmp_path: Path) -> None:
+        run = ranking_file(tmp_path, "r", DOCS, ["q0"])
+        results = score(ScoreRequest(dataset=gold, run=run)).results
+        assert record_here([(results, gold, "")], home=tmp_path / "none") == HOW
+        assert not (tmp_path / "none").exists(), "no store is made for it"
+
+    def test_the_same_results_are_kept_once(self, gold: Path, tmp_path: Path) -> None:
+        open_store(tmp_path / "assay.db").close()
+        run = ranking_file(tmp_path, "r", DOCS, ["q0"])
+        results = score(ScoreRequest(dataset=gold, run=run)).results
+        for _ in range(2):
+            said = record_here([(results, gold, "mine")], home=tmp_path)
+            assert said.startswith("recorded as run ")
+        again = open_store(tmp_path / "assay.db")
+        (record,) = again.runs()
+        found = again.run(record.id)
+        again.close()
+        assert found is not None
+        assert (found.engine, found.results) == ("mine", json.loads(json.dumps(to_json(results))))
+
+    def test_a_broken_store_spoils_nothing(self, gold: Path, tmp_path: Path) -> None:
+        (tmp_path / "assay.db").write_text("no database")
+        run = ranking_file(tmp_path, "r", DOCS, ["q0"])
+        results = score(ScoreRequest(dataset=gold, run=run)).results
+        assert record_here([(results, gold, "")], home=tmp_path).startswith("warning: not recorded")
+
+
+class TestQueue:
+    def test_a_run_from_start_to_history(
+        self, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        gold = graded_set(tmp_path)
+        rows = [{"id": f"d{n}", "text": f"gift travel {n} lobbyist"} for n in range(10)]
+        (tmp_path / "c.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+        toml = GATE.replace("random", "bm25") + (
+            '[engines.broken]\nsearch_module = "nowhere"\n'
+            '[[gates]]\nmeasure = "nDCG@10"\nminimum = 0.01\nengine = "e"\n'
+        )
+        service = served(store, tmp_path, gold, toml)
+        assert choices(service).engines == ["e", "broken"]
+        queue = RunQueue(service)
+        try:
+            with pytest.raises(InputError, match="no engine"):
+                queue.start("set", "os.system", by="me")
+            with pytest.raises(InputError, match="no gold set"):
+                queue.start("nothing", "e", by="me")
+            first = queue.start("set", "e", by="דפנה")
+            second = queue.start("set", "broken", by="me")
+            assert queue.start("set", "broken", by="you").id == second.id, "asked for once"
+            done = queue.wait(first.id)
+            assert (done.state, done.error, done.done, done.by) == ("done", "", 6, "דפנה")
+            run = kept_run(service, done.run)
+            assert run.engine == "e"
+            assert run.results.verdict is not None
+            assert run.results.verdict.status == "pass"
+            failed = queue.wait(second.id)
+            assert failed.state == "failed"
+            assert "nowhere" in failed.error
+            assert [job.id for job in queue.jobs()] == [second.id, first.id]
+            assert queue.job("nothing") is None
+        finally:
+            queue.close()
+
+
+def test_ten_thousand_pairs_are_looked_at_fast(store: Store, tmp_path: Path) -> None:
+    gold = graded_set(tmp_path, queries=100, judged=100)
+    service = served(store, tmp_path, gold)
+    ids = [f"q{n}" for n in range(100)]
+    for days in range(4):
+        kept(service, gold, f"e{days % 2}", [f"d{n}" for n in range(50)], days=days, ids=ids)
+    overview(service)
+    started = time.perf_counter()
+    for _ in range(5):
+        overview(service)
+        boards(service)
+    assert (time.perf_counter() - started) / 5 < 0.15
