@@ -14,7 +14,15 @@ from assay.evaluation.golden_figures import FIGURES, SLICES
 from assay.evaluation.measures import MEASURES
 from assay.judging.perturb import FAMILIES, PERTURBATIONS
 from assay.reports.numbers import Numbers
-from assay.reports.words import LANGUAGES, Words, language_of, page_words, table
+from assay.reports.words import (
+    LANGUAGES,
+    PAGES,
+    Words,
+    language_of,
+    page_table,
+    page_words,
+    table,
+)
 
 OTHERS = [language for language in LANGUAGES if language != "en"]
 
@@ -24,6 +32,30 @@ def texts(language: str) -> Iterator[tuple[str, str]]:
         for key, entry in entries.items():
             for text in [entry] if isinstance(entry, str) else entry:
                 yield f"{section}.{key}", text
+    for page in page_names():
+        for key, entry in page_table(page, language).items():
+            for text in [entry] if isinstance(entry, str) else entry:
+                yield f"{page}.{key}", text
+
+
+def page_names() -> list[str]:
+    return sorted({path.name.partition(".")[0] for path in PAGES.glob("*.toml")})
+
+
+@pytest.mark.parametrize("page", page_names())
+def test_a_page_has_its_words_in_every_language(page: str) -> None:
+    english = page_table(page, "en")
+    for language in OTHERS:
+        other = page_table(page, language)
+        assert {key: type(entry) for key, entry in other.items()} == {
+            key: type(entry) for key, entry in english.items()
+        }
+        for key, entry in other.items():
+            assert holes(entry) <= holes(english[key]), key
+
+
+def holes(entry: str | list[str]) -> set[str]:
+    return set(re.findall(r"{(\w+)", str(entry)))
 
 
 @pytest.mark.parametrize("language", OTHERS)
@@ -34,7 +66,7 @@ def test_every_language_has_every_word(language: str) -> None:
     }
     for key, text in texts(language):
         section, _, name = key.partition(".")
-        facts = set(re.findall(r"{(\w+)", str(english[section][name])))
+        facts = holes((english.get(section) or page_table(section, "en"))[name])
         assert set(re.findall(r"{(\w+)", text)) <= facts, key
 
 

@@ -17,6 +17,7 @@ from starlette.testclient import TestClient
 
 from assay.core.errors import InputError
 from assay.formats.votes_jsonl import read_votes, votes_path
+from assay.reports.words import page_words
 from assay.store import Store, StoreUnavailable, open_store
 from assay.store.records import Decision, SearchLog, Shown
 from assay.telemetry.recorder import Recorder, Recording
@@ -35,8 +36,10 @@ from assay.workbench.review import (
     suggest,
     withdraw,
 )
+from web_client import local_client
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
+STATIC = ("pages.css", "pages.js", "theme.js", "review.js")
 SIX = ["pending_review", "approved", "rejected", "published", "total", "oldest_pending_at"]
 
 
@@ -68,7 +71,7 @@ def service(store: Store, store_url: str, tmp_path: Path) -> Iterator[Service]:
 
 @pytest.fixture
 def client(service: Service) -> Iterator[TestClient]:
-    with TestClient(create_app(service), follow_redirects=False) as opened:
+    with local_client(service) as opened:
         yield opened
 
 
@@ -84,7 +87,7 @@ def refs(service: Service) -> dict[str, str]:
 
 
 def decide(client: TestClient, service: Service, ref: str, action: str, **fields: Any) -> Any:
-    form = {"item": refs(service)[ref], "action": action, "by": "דפנה", "doc": ["a", "b"], **fields}
+    form = {"item": refs(service)[ref], "action": action, "doc": ["a", "b"], **fields}
     return client.post("/review", data=form)
 
 
@@ -268,13 +271,12 @@ class TestReview:
         assert "g002" not in rows(service)
         page = client.get(answer.headers["location"]).text
         assert 'value="gold-set/g002"' in page
-        client.post("/review", data={"action": "undo", "item": "gold-set/g002", "by": "דפנה"})
+        client.post("/review", data={"action": "undo", "item": "gold-set/g002"})
         assert rows(service)["g002"]["source"] == "bootstrap"
 
     @pytest.mark.parametrize(
         ("fields", "message"),
         [
-            ({"by": " "}, "Say who decides"),
             ({"action": "reject", "why": " "}, "say why"),
             ({"item": "gone"}, "no longer in the queue"),
             ({"doc": [], "add": ""}, "No document would be left"),
@@ -290,7 +292,6 @@ class TestReview:
         form = {
             "item": refs(service)["g001"],
             "action": "approve",
-            "by": "d",
             "doc": ["b"],
             **typed,
         } | fields
@@ -313,9 +314,8 @@ class TestReview:
             service,
             "g001",
             "approve",
-            by="",
             doc=["b"],
-            seen=["a", "b"],
+            seen=["b", "a"],
             why="w",
             place="2",
         ).text
@@ -330,28 +330,21 @@ class TestReview:
             ("b", ""),
         ], "a is new"
         item = suggest(service, "gold-set", "g003", "z", 3, rationale="on point", by="agent")
-        said = client.post(
-            "/review", data={"item": item.id, "action": "approve", "by": "", "why": "mine"}
-        ).text
+        said = client.post("/review", data={"item": item.id, "action": "", "why": "mine"}).text
         assert 'name="why" value="mine"' in said
         hebrew = {"accept-language": "he"}
-        assert (
-            "חסר שם"
-            in client.post(
-                "/review", data={"item": item.id, "action": "approve"}, headers=hebrew
-            ).text
-        )
+        said = client.post("/review", data={"item": item.id, "action": ""}, headers=hebrew).text
+        assert page_words("he")["refused action"] in said
 
     def test_what_was_typed_outlives_the_store(self, service: Service) -> None:
         class Gone:
             def __getattr__(self, name: str) -> Any:
                 raise StoreUnavailable("connection refused")
 
-        with TestClient(create_app(Service(store=Gone()))) as client:  # type: ignore[arg-type]
+        with local_client(Service(store=Gone())) as client:  # type: ignore[arg-type]
             form = {
                 "item": "i",
                 "action": "reject",
-                "by": "d",
                 "why": "two pages of reasons",
                 "doc": "a",
                 "seen": "a",
@@ -359,8 +352,8 @@ class TestReview:
             answer = client.post("/review", data=form)
         assert (answer.status_code, "connection refused" in answer.text) == (503, True)
         fields = dict(re.findall(r'name="(\w+)" value="([^"]*)"', answer.text))
-        assert {name: fields[name] for name in ("item", "action", "by", "doc", "seen")} == {
-            name: form[name] for name in ("item", "action", "by", "doc", "seen")
+        assert {name: fields[name] for name in ("item", "action", "doc", "seen")} == {
+            name: form[name] for name in ("item", "action", "doc", "seen")
         }
         assert ">two pages of reasons</textarea>" in answer.text
 
@@ -377,30 +370,29 @@ class TestReview:
     ) -> None:
         decide(client, service, "g001", "approve", seen=["a", "b"])
         before = gold_path(service, "gold-set").read_bytes()
-        said = decide(client, service, "g001", "reject", by="Moshe", why="an old page").text
+        said = decide(client, service, "g001", "reject", why="an old page").text
         assert "decided already, by דפנה" in said
         assert ">an old page</textarea>" in said
         assert gold_path(service, "gold-set").read_bytes() == before
         item = suggest(service, "gold-set", "g003", "z", 3, rationale="on point", by="agent")
         for action in ("approve", "reject"):
-            client.post("/review", data={"item": item.id, "action": action, "by": "d", "why": "w"})
+            client.post("/review", data={"item": item.id, "action": action, "why": "w"})
         assert service.store.review_items(ids=[item.id])[0].state == "approved"
 
-    def test_of_experts_who_press_at_once_one_decides(
-        self, client: TestClient, service: Service
-    ) -> None:
+    def test_of_experts_who_press_at_once_one_decides(self, service: Service) -> None:
         item = refs(service)["g001"]
+        clients = [local_client(service, f"e{n}") for n in range(8)]
 
         def press(n: int) -> int:
             form = {
                 "item": item,
                 "action": "approve",
-                "by": f"e{n}",
+                "by": "somebody else",
                 "doc": ["a", "b"],
                 "add": f"d{n}",
                 "why": "w",
             }
-            return client.post("/review", data=form).status_code
+            return clients[n].post("/review", data=form).status_code
 
         with ThreadPoolExecutor(8) as experts:
             codes = sorted(experts.map(press, range(8)))
@@ -408,11 +400,14 @@ class TestReview:
         (entry,) = service.store.audit()
         assert rows(service)["g001"]["relevant_case_law_ids"] == ["a", "b", f"d{entry.by[1:]}"]
 
-    def test_taking_back_needs_a_name(self, client: TestClient, service: Service) -> None:
-        decide(client, service, "g002", "reject", why="not asked")
-        said = client.post("/review", data={"action": "undo", "item": "gold-set/g002", "by": " "})
-        assert "g002" not in rows(service)
-        assert 'value="gold-set/g002"' in said.text, "it can still be taken back"
+    def test_deciding_needs_a_name(self, service: Service) -> None:
+        nobody = local_client(service, "")
+        assert nobody.get("/").status_code == 200
+        asked = nobody.get("/review?at=1")
+        assert asked.headers["location"] == "/me?next=%2Freview%3Fat%3D1"
+        answer = decide(nobody, service, "g002", "reject", why="not asked", by="d")
+        assert (answer.status_code, answer.headers["location"]) == (303, "/me?next=%2Freview")
+        assert "g002" in rows(service)
 
     def test_a_suggestion_on_a_set_that_is_not_here_is_not_half_accepted(
         self, service: Service
@@ -429,16 +424,16 @@ class TestReview:
         other.write_text("query_id,query,doc_id,grade\nq1,one,a,1\n")
         queue_pairs(service, other, [AskedPair(query_id="q1", doc_id="z")])
         (item,) = queue(service, kind="judgment").items
-        here = TestClient(create_app(Service(store=service.store, gold_sets={"graded": other})))
+        here = local_client(Service(store=service.store, gold_sets={"graded": other}))
         assert "keeps the grade as your vote" in here.get("/review?at=3").text
-        away = TestClient(create_app(Service(store=service.store)))
+        away = local_client(Service(store=service.store))
         page = away.get("/review?at=3")
         assert (page.status_code, "the set is not here" in page.text) == (200, True)
-        away.post("/review", data={"item": item.id, "action": "reject", "by": "d"})
+        away.post("/review", data={"item": item.id, "action": "reject"})
         assert service.store.review_items(ids=[item.id])[0].state == "rejected"
 
     def test_the_language_keeps_the_place(self, client: TestClient) -> None:
-        assert 'href="?lang=he&amp;at=1"' in client.get("/review?at=1").text
+        assert 'href="?at=1&amp;lang=he"' in client.get("/review?at=1").text
 
     def test_a_suggestion_waits_and_an_expert_decides(
         self, client: TestClient, service: Service
@@ -451,13 +446,13 @@ class TestReview:
         )
         assert gold_path(service, "gold-set").read_bytes() == before
         assert backlog(service).pending_review == 4
-        client.post("/review", data={"item": item.id, "action": "approve", "by": "d"})
+        client.post("/review", data={"item": item.id, "action": "approve"})
         assert rows(service)["g003"]["relevant_case_law_ids"] == ["a", "b", "z"]
         assert backlog(service).pending_review == 2
         votes = service.store.votes("gold-set", query_id="g003")
         # the person's vote, and none of the agent's words in it
         assert [(v.grade, v.judge, v.rationale, v.source) for v in votes if v.doc_id == "z"] == [
-            (3, "d", "", "suggested by agent")
+            (3, "דפנה", "", "suggested by agent")
         ]
         beside = votes_path(gold_path(service, "gold-set"))
         assert {vote.id for vote in read_votes(beside)} == {vote.id for vote in votes}
@@ -478,16 +473,10 @@ class TestReview:
             None,
         )  # the most useful first, and no grade to lean on
         assert 'name="grade"' in client.get("/review?at=3").text
-        said = client.post(
-            "/review", data={"item": first.id, "action": "approve", "by": "d", "why": "w"}
-        ).text
+        said = client.post("/review", data={"item": first.id, "action": "approve", "why": "w"}).text
         assert "Give the document a grade" in said
-        client.post(
-            "/review", data={"item": first.id, "action": "approve", "by": "d", "grade": "2"}
-        )
-        client.post(
-            "/review", data={"item": second.id, "action": "approve", "by": "d", "grade": "0"}
-        )
+        client.post("/review", data={"item": first.id, "action": "approve", "grade": "2"})
+        client.post("/review", data={"item": second.id, "action": "approve", "grade": "0"})
         assert rows(service)["g003"]["relevant_case_law_ids"] == ["a", "b", "z"]
         votes = [vote for vote in service.store.votes("gold-set") if vote.source == "gold next"]
         assert {(vote.doc_id, vote.grade) for vote in votes} == {("z", 2), ("y", 0)}
@@ -497,9 +486,7 @@ class TestReview:
     ) -> None:
         before = gold_path(service, "gold-set").read_bytes()
         item = suggest(service, "gold-set", "g003", "z", 3, rationale="on point", by="agent")
-        client.post(
-            "/review", data={"item": item.id, "action": "reject", "by": "d", "why": "off point"}
-        )
+        client.post("/review", data={"item": item.id, "action": "reject", "why": "off point"})
         assert gold_path(service, "gold-set").read_bytes() == before
         assert service.store.review_items(ids=[item.id])[0].state == "rejected"
 
@@ -554,7 +541,7 @@ class TestReview:
     def test_the_history_speaks_the_language(self, client: TestClient, service: Service) -> None:
         decide(client, service, "g001", "approve")
         decide(client, service, "g002", "reject", why="overruled")
-        client.post("/review", data={"action": "undo", "item": "gold-set/g002", "by": "דפנה"})
+        client.post("/review", data={"action": "undo", "item": "gold-set/g002"})
         decide(client, service, "g003", "approve", note="n")
         purge(service, older_than_days=1000)
         page = client.get("/?lang=he").text
@@ -569,9 +556,15 @@ class TestReview:
             assert said in page
         assert not re.search("read and approved|taken back|corrected on|review\\.|purged", page)
 
-    def test_the_name_is_remembered(self, client: TestClient, service: Service) -> None:
-        decide(client, service, "g001", "approve")
-        assert 'name="by" value="דפנה"' in client.get("/review").text
+    def test_the_name_is_remembered(self, client: TestClient) -> None:
+        assert "<bdi>דפנה</bdi>" in client.get("/review").text
+        assert client.post("/me", data={"name": "  "}).status_code == 400
+        answer = client.post("/me", data={"name": "a <b>  c", "next": "//evil.example"})
+        assert answer.headers["location"] == "/"
+        assert "<bdi>a &lt;b&gt; c</bdi>" in client.get("/").text
+        client.cookies.clear()
+        client.cookies.set("assay_me", "0" * 64 + "." + b"chair".hex())
+        assert client.get("/review").status_code == 303, "nobody writes the cookie but us"
 
 
 class TestSafety:
@@ -584,7 +577,7 @@ class TestSafety:
             assert client.post("/review", data={}, headers=headers).status_code in (400, 403)
 
     def test_nothing_is_loaded_from_elsewhere(self, client: TestClient) -> None:
-        for path in ("/", "/review", "/static/pages.css", "/static/pages.js"):
+        for path in ("/", "/review", *(f"/static/{name}" for name in STATIC)):
             answer = client.get(path)
             assert answer.status_code == 200
             assert not re.search(
@@ -592,21 +585,18 @@ class TestSafety:
             )
         assert "default-src 'none'" in client.get("/").headers["content-security-policy"]
 
-    def test_a_token(self, service: Service) -> None:
-        with TestClient(create_app(service, token="secret"), follow_redirects=False) as client:
-            assert (
-                client.get("/").status_code
-                == client.post("/api/log", json={"query": "q"}).status_code
-                == 401
-            )
-            assert client.get("/?token=wrong").status_code == 401
-            assert (
-                client.get("/metrics", headers={"authorization": "Bearer secret"}).status_code
-                == 200
-            )
-            assert client.get("/?token=secret").status_code == 303
-            assert client.get("/").status_code == 200
+    def test_a_change_needs_the_token_of_a_page(self, service: Service) -> None:
+        client = local_client(service)
+        form = {"item": refs(service)["g001"], "action": "reject", "why": "w"}
+        token = client.headers.pop("x-csrf-token")
+        assert client.post("/review", data=form).status_code == 403
+        assert client.post("/review", data=form | {"csrf": "0" * 64}).status_code == 403
+        assert client.post("/api/log", json={"query": "q"}).status_code == 403, "as a browser"
+        assert "g001" in rows(service)
+        assert client.post("/review", data=form | {"csrf": token}).status_code == 303
+        program = TestClient(create_app(service))
+        assert program.post("/api/feedback", json=[]).status_code == 202, "not as a browser"
 
-    def test_other_machines_need_a_token(self, service: Service) -> None:
+    def test_other_machines_need_accounts(self, service: Service) -> None:
         with pytest.raises(InputError, match="lets other machines in"):
             serve(service, host="0.0.0.0")

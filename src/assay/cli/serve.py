@@ -15,9 +15,6 @@ def serve(
     host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535, help="The port.")] = 8350,
     gold: Annotated[list[Path] | None, typer.Option(help="A gold set to review; repeat.")] = None,
-    token: Annotated[
-        str, typer.Option(help="Needed to let other machines in.", envvar="ASSAY_TOKEN")
-    ] = "",
     redact: Redact = None,
     retention: Annotated[
         float | None, typer.Option(min=0, help="Forget searches older than this, in days.")
@@ -33,4 +30,4 @@ def serve(
     recording = Recording(redactions=tuple(redact or ()), retention_days=retention)
     with opened(store, create=True, gold=gold or (), recording=recording) as service:
         say(f"serving on http://{host}:{port}/ (Ctrl-C stops it)")
-        app.serve(service, host=host, port=port, token=token)
+        app.serve(service, host=host, port=port)

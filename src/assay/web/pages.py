@@ -5,28 +5,21 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
-from urllib.parse import parse_qs, quote, unquote
+from urllib.parse import quote
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
-from starlette.routing import Mount, Route
-from starlette.staticfiles import StaticFiles
+from starlette.responses import RedirectResponse, Response
 
 from assay.core.errors import AssayError, InputError
-from assay.reports.environment import template_environment
-from assay.reports.words import LANGUAGES, Words, language_of, page_words
-from assay.web.endpoints import body_of, service_of
+from assay.reports.words import page_words
+from assay.web.access import Guarded, user_of
+from assay.web.shell import form, language_for, page, service_of
 from assay.workbench import gold, review
 from assay.workbench.backlog import backlog
 from assay.workbench.dashboard import make_dashboard
 from assay.workbench.gold import Correction
 from assay.workbench.opening import Service, gold_path
 from assay.workbench.review import ReviewItem
-
-HERE = Path(__file__).parent
 
 
 def dashboard(request: Request) -> Response:
@@ -35,7 +28,7 @@ def dashboard(request: Request) -> Response:
         (state, getattr(shown.backlog, state))
         for state in ("pending_review", "approved", "rejected", "published")
     ]
-    return _render(
+    return page(
         request,
         "dashboard.html",
         backlog=shown.backlog,
@@ -86,7 +79,7 @@ def _show_item(
             note = "accept_note" if changes else "vote_note"
         except InputError as error:  # its gold set is not here: it can be skipped or turned down
             complaint = complaint or _in_words(request, _lost(service, item, error))
-    return _render(
+    return page(
         request,
         "review.html",
         status,
@@ -136,47 +129,29 @@ class Refused(InputError):
         return words[f"refused {self.key}"].format(**self.values)
 
 
-async def decide(request: Request) -> Response:
+def decide(request: Request) -> Response:
     """The expert's word. What cannot be done is said beside what the expert had filled in."""
-    given = _given(await body_of(request))
+    given = _given(request)
     try:
-        query = await run_in_threadpool(_decide, service_of(request), given)
-        answer: Response = RedirectResponse(f"/review{query}", status_code=303)
+        query = _decide(service_of(request), given)
     except AssayError as error:
-        answer = await run_in_threadpool(_refused_page, request, given, error)
-    if given.by.strip():
-        answer.set_cookie(
-            "assay_by",
-            _quoted(given.by.strip()),
-            max_age=31536000,
-            httponly=True,
-            samesite="strict",
-        )
-    return answer
+        return _refused_page(request, given, error)
+    return RedirectResponse(f"/review{query}", status_code=303)
 
 
-def _given(body: bytes) -> Given:
-    try:
-        form = parse_qs(
-            body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=10_000
-        )
-    except ValueError as error:
-        raise InputError(f"this form cannot be read: {error}") from error
-
-    def sent(name: str) -> str:
-        return form.get(name, [""])[0]
-
+def _given(request: Request) -> Given:
+    sent = form(request)
     return Given(
-        item=sent("item"),
-        action=sent("action"),
-        by=sent("by"),
-        why=sent("why"),
-        note=sent("note"),
-        add=sent("add"),
-        grade=sent("grade"),
-        place=_whole(sent("place")),
-        kept=tuple(form.get("doc", ())),
-        seen=tuple(form["seen"]) if "seen" in form else None,
+        item=sent.text("item"),
+        action=sent.text("action"),
+        by=user_of(request).name,
+        why=sent.text("why"),
+        note=sent.text("note"),
+        add=sent.text("add"),
+        grade=sent.text("grade"),
+        place=_whole(sent.text("place")),
+        kept=sent.texts("doc"),
+        seen=sent.texts("seen") if "seen" in sent else None,
     )
 
 
@@ -200,17 +175,19 @@ def _refused_page(request: Request, given: Given, error: AssayError) -> Response
         if item is not None and item.state == "pending_review":
             return _show_item(request, item, place, status=status, complaint=complaint, given=given)
     except AssayError:  # the store is away: the page does without it
-        return _render(
+        return page(
             request, "refused.html", 503, complaint=complaint, given=given, query="", again=True
         )
     query = item.query if item is not None else ""
-    return _render(
+    return page(
         request, "refused.html", status, complaint=complaint, given=given, query=query, again=False
     )
 
 
 def _in_words(request: Request, error: AssayError) -> str:
-    return error.in_words_of(_words(request)[1]) if isinstance(error, Refused) else str(error)
+    if isinstance(error, Refused):
+        return error.in_words_of(page_words(language_for(request)))
+    return str(error)
 
 
 def _lost(service: Service, item: ReviewItem, error: InputError) -> InputError:
@@ -233,8 +210,6 @@ def _decided(service: Service, given: Given) -> str:
     """Do what the form asks; answers with where the review goes on."""
     if given.action not in ("approve", "reject", "undo"):
         raise Refused("action")
-    if not given.by.strip():
-        raise Refused("name")
     if given.action == "undo":
         name, _, ref = given.item.rpartition("/")
         path = gold_path(service, name)
@@ -284,39 +259,6 @@ def _decide_row(service: Service, item: ReviewItem, given: Given) -> str:
     return f"?at={given.place}"
 
 
-def error_page(request: Request, message: str, status: int) -> Response:
-    return _render(request, "error.html", status, message=message)
-
-
-def _words(request: Request) -> tuple[str, dict[str, str]]:
-    """The language of the reader, and its words."""
-    asked = request.query_params.get("lang", "") or request.cookies.get("assay_lang", "")
-    language = language_of(asked, request.headers.get("accept-language", ""))
-    return language, page_words(language)
-
-
-def _render(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
-    language, words = _words(request)
-    given = values.get("given")
-    html = (
-        template_environment(HERE / "templates")
-        .get_template(template)
-        .render(
-            t=words,
-            lang=language,
-            dir=Words(language).direction,
-            languages={code: Words(code)("language.name") for code in LANGUAGES},
-            path=request.url.path,
-            by=given.by if given else unquote(request.cookies.get("assay_by", "")),
-            **values,
-        )
-    )
-    answer = HTMLResponse(html, status_code=status)
-    if request.query_params.get("lang"):
-        answer.set_cookie("assay_lang", language, max_age=31536000, samesite="strict")
-    return answer
-
-
 def _whole(text: str) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
 
@@ -326,8 +268,7 @@ def _quoted(text: str) -> str:
 
 
 PAGE_ROUTES = [
-    Route("/", dashboard),
-    Route("/review", review_page),
-    Route("/review", decide, methods=["POST"]),
-    Mount("/static", StaticFiles(directory=HERE / "static")),
+    Guarded("/", dashboard, ("GET",), "reader", "The state of today"),
+    Guarded("/review", review_page, ("GET",), "chair", "The next row to approve"),
+    Guarded("/review", decide, ("POST",), "chair", "Approve, reject or take back"),
 ]

@@ -1,6 +1,7 @@
 """The words of the reports and the web pages: one table of names and sentences a language.
 
-A language is one file here, `CODE.toml`, with the same keys as the others.
+A language is one file here, `CODE.toml`, with the same keys as the others. The words of one web
+page are in `pages/PAGE.CODE.toml`: keys without sections, a text or the two forms of a count.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from pathlib import Path
 from assay.core.errors import UsageError
 
 LANGUAGES = ("en", "fi", "he")
+PAGES = Path(__file__).with_name("pages")
 
 # Around a fact in a sentence of the other direction, so that its parts keep their order.
 ISOLATE, END = "\u2068", "\u2069"
@@ -32,10 +34,34 @@ def language_of(asked: str, accepted: str = "") -> str:
     return next((code for code in codes if code in LANGUAGES), "en")
 
 
-def page_words(language: str) -> dict[str, str]:
-    """The words of the web pages; one that a language lacks is English."""
-    sections = (table(code).get("pages", {}) for code in ("en", language))
-    return {key: str(text) for section in sections for key, text in section.items()}
+def page_words(language: str, *pages: str) -> dict[str, str]:
+    """The words that all web pages share, and those of the pages named; one that a language lacks
+    is English."""
+    entries = _page_entries(language, pages)
+    return {key: entry for key, entry in entries.items() if isinstance(entry, str)}
+
+
+def page_counts(language: str, *pages: str) -> dict[str, list[str]]:
+    """Their counts: the form for one and the form for many."""
+    entries = _page_entries(language, pages)
+    return {key: entry for key, entry in entries.items() if isinstance(entry, list)}
+
+
+@cache
+def _page_entries(language: str, pages: tuple[str, ...]) -> dict[str, Entry]:
+    entries: dict[str, Entry] = {}
+    for code in ("en", language):
+        entries |= table(code)["pages"]
+        for page in pages:
+            entries |= page_table(page, code)
+    return entries
+
+
+@cache
+def page_table(page: str, language: str) -> dict[str, Entry]:
+    """The words of one page, as they stand in its file; none where it has none."""
+    path = PAGES / f"{page}.{language}.toml"
+    return tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
 class Words:

@@ -1,51 +1,35 @@
-// Keys and the theme. Everything also works without this file.
+// What all pages share: keys, the theme, and sending a change. Pages also work without this file.
 "use strict";
 const root = document.documentElement;
-const stored = localStorage.getItem("theme");
-if (stored) root.dataset.theme = stored;
 document.getElementById("theme").addEventListener("click", () => {
-  const dark = getComputedStyle(root).colorScheme === "dark" || (!root.dataset.theme && matchMedia("(prefers-color-scheme: dark)").matches);
+  const dark = root.dataset.theme === "dark" || (!root.dataset.theme && matchMedia("(prefers-color-scheme: dark)").matches);
   root.dataset.theme = dark ? "light" : "dark";
-  localStorage.setItem("theme", root.dataset.theme);
+  try { localStorage.setItem("theme", root.dataset.theme); } catch { /* for this page only */ }
 });
 
-const form = document.getElementById("review");
-// What is being typed is kept in this tab until it is decided: a page that is left, a server that is away or a login that
-// has ended loses nothing. What the server gave back is newer, and wins.
-const draft = (form || document.getElementById("kept"))?.elements.item.value;
-const submitted = sessionStorage.getItem("submitted");
-if (submitted && submitted !== draft) sessionStorage.removeItem(`draft ${submitted}`);
-if (form) {
-  const fields = () => [...form.elements].filter((field) => ["doc", "grade", "add", "note", "why"].includes(field.name));
-  const choice = (field) => ["checkbox", "radio"].includes(field.type);
-  const saved = form.hasAttribute("data-given") ? null : JSON.parse(sessionStorage.getItem(`draft ${draft}`));
-  for (const field of saved ? fields() : []) {
-    const value = saved[choice(field) ? `${field.name} ${field.value}` : field.name];
-    if (value !== undefined) field[choice(field) ? "checked" : "value"] = value;
-  }
-  form.addEventListener("input", () => {
-    const values = fields().map((field) => choice(field) ? [`${field.name} ${field.value}`, field.checked] : [field.name, field.value]);
-    sessionStorage.setItem(`draft ${draft}`, JSON.stringify(Object.fromEntries(values)));
-  });
-  const marked = () => {
-    const changed = [...form.querySelectorAll('input[name="doc"]')].some((box) => !box.checked)
-      || ["add", "note"].some((name) => form.elements[name]?.value.trim());
-    form.querySelector(".plain").hidden = changed;
-    form.querySelector(".changed").hidden = !changed;
-  };
-  form.addEventListener("input", marked);
-  marked();
-  form.addEventListener("submit", (event) => {
-    const needed = form.elements[event.submitter?.dataset.needs];
-    if (needed && !needed.value.trim()) {
-      event.preventDefault();
-      needed.focus();
-      needed.placeholder = "?";
-      return;
-    }
-    sessionStorage.setItem("submitted", draft);
-  });
-}
+window.assay = {
+  // The token that a change needs: forms carry it in a field.
+  csrf: document.querySelector('meta[name="csrf"]').content,
+  // Sends a value as JSON; answers with what came back. What was refused is an Error with `status`.
+  async post(path, value, method = "POST") {
+    const answer = await fetch(path, {
+      method,
+      headers: { "content-type": "application/json", "x-csrf-token": assay.csrf },
+      body: JSON.stringify(value ?? {}),
+    });
+    return assay.read(answer);
+  },
+  async get(path) {
+    return assay.read(await fetch(path, { headers: { accept: "application/json" } }));
+  },
+  async read(answer) {
+    const said = await answer.json().catch(() => ({}));
+    if (answer.ok) return said;
+    throw Object.assign(new Error(said.error || answer.statusText), { status: answer.status, said });
+  },
+  // Told to those who hear the page.
+  say(text) { document.getElementById("live").textContent = text; },
+};
 
 document.addEventListener("keydown", (event) => {
   const typing = event.target.matches("textarea, input:not([type=checkbox], [type=radio])");

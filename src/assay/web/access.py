@@ -1,0 +1,228 @@
+"""Who may call what. Every page and every call is a row of a table (`Guarded`), and `routes` makes
+the routes of a table: each checks the role, and a change also the token of the form.
+
+Nothing in a form or a body says who somebody is: `user_of(request)` does. Without accounts, on this
+machine alone, that is an admin under a name that is chosen once (`/me`); a row for judges and above
+is reached with a name only.
+
+`tests/web/test_roles.py` walks the tables, and `/api/openapi.json` is made of them."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import inspect
+import secrets
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+from urllib.parse import parse_qs
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from assay.core.errors import InputError
+
+Role = Literal["reader", "judge", "chair", "admin"]
+ROLES: tuple[Role, ...] = get_args(Role)  # each may do what those before it may
+KeyKind = Literal["log", "watch"]
+
+MAX_BODY = 4 * 2**20
+MAX_FIELDS = 10_000
+NAME_COOKIE = "assay_me"
+CHANGES = ("POST", "PUT", "PATCH", "DELETE")
+
+Endpoint = Callable[[Request], Response] | Callable[[Request], Awaitable[Response]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Access:
+    """How this server knows people. Without `accounts` everybody is an admin: loopback only."""
+
+    accounts: bool = False
+    secret: bytes = field(default_factory=lambda: secrets.token_bytes(32))
+
+
+@dataclass(frozen=True)
+class User:
+    """Who calls. A logging or watching service is no person: it has the kind of its key."""
+
+    name: str
+    role: Role
+    key: KeyKind | Literal[""] = ""
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """A row of a route table.
+
+    `path` as Starlette writes it; `endpoint(request) -> Response`, plain or async (plain ones run
+    in a thread, so they may call verbs at once); `methods` without HEAD; `role` is the lowest that
+    may call it, or "anyone" who is not signed in too; `summary` is a line for the documentation.
+    `query`, `body` and `answer` are the types (msgspec structs) of the query string, the JSON
+    body and the JSON answer, for the documentation. `key` is the kind of service key that opens it
+    as well."""
+
+    path: str
+    endpoint: Endpoint
+    methods: tuple[str, ...]
+    role: Role | Literal["anyone"]
+    summary: str
+    body: type | None = None
+    answer: type | None = None
+    query: type | None = None
+    key: KeyKind | Literal[""] = ""
+
+    @property
+    def is_api(self) -> bool:
+        return is_api(self.path)
+
+
+class Refusal(Exception):
+    """Why a request goes no further: 401 nobody is signed in, 403 not this one, 409 no name is
+    chosen yet, 429 too often. `word` is its key in the words of the pages."""
+
+    def __init__(self, status: int, word: str) -> None:
+        super().__init__(word)
+        self.status, self.word = status, word
+
+
+def routes(rows: Sequence[Guarded]) -> list[Route]:
+    """The routes of a table, each behind its check."""
+    return [Route(row.path, _guarded(row), methods=list(row.methods)) for row in rows]
+
+
+def user_of(request: Request) -> User:
+    """Who is signed in. On a row for "anyone" there may be nobody: see `visitor_of`."""
+    user = visitor_of(request)
+    if user is None:
+        raise Refusal(401, "sign_in_first")
+    return user
+
+
+def visitor_of(request: Request) -> User | None:
+    user: User | None = getattr(request.state, "user", None)
+    return user
+
+
+def access_of(request: Request) -> Access:
+    access: Access = request.app.state.access
+    return access
+
+
+def may(user: User | None, row: Guarded) -> bool:
+    """Whether somebody may call a row."""
+    if row.role == "anyone":
+        return True
+    if user is None:
+        return False
+    if user.key:
+        return user.key == row.key
+    return ROLES.index(user.role) >= ROLES.index(row.role)
+
+
+def is_api(path: str) -> bool:
+    return path.startswith("/api/") or path == "/metrics"
+
+
+def _guarded(row: Guarded) -> Callable[[Request], Awaitable[Response]]:
+    async def checked(request: Request) -> Response:
+        request.state.user = user = await run_in_threadpool(identify, request)
+        if not may(user, row):
+            raise Refusal(401, "sign_in_first") if user is None else Refusal(403, "not_allowed")
+        if user is not None and _lacks_name(user, row):
+            raise Refusal(409, "name_first")
+        if request.method in CHANGES:
+            request.state.body = await _limited(request)
+            if not _is_meant(request, user):
+                raise Refusal(403, "form_too_old")
+        if inspect.iscoroutinefunction(row.endpoint):
+            answer: Response = await row.endpoint(request)
+            return answer
+        plain: Callable[[Request], Response] = row.endpoint  # type: ignore[assignment]
+        return await run_in_threadpool(plain, request)
+
+    return checked
+
+
+def _lacks_name(user: User, row: Guarded) -> bool:
+    return not user.name and not row.key and row.role in ROLES[ROLES.index("judge") :]
+
+
+async def _limited(request: Request) -> bytes:
+    """The body, read no further than the limit."""
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_BODY:
+            raise InputError(
+                f"the body is larger than {MAX_BODY // 2**20} MiB", hint="Send less at a time."
+            )
+    return bytes(body)
+
+
+# ── who it is ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def identify(request: Request) -> User | None:
+    access = access_of(request)
+    return User(_chosen_name(request, access), "admin")
+
+
+def _chosen_name(request: Request, access: Access) -> str:
+    """The name on this machine: a cookie that this server has signed."""
+    signature, _, name = request.cookies.get(NAME_COOKIE, "").partition(".")
+    name = bytes.fromhex(name).decode("utf-8", "replace") if _is_hex(name) else ""
+    return name if hmac.compare_digest(signature, signed(access, f"name {name}")) else ""
+
+
+def name_cookie(access: Access, name: str) -> str:
+    return f"{signed(access, f'name {name}')}.{name.encode().hex()}"
+
+
+def _is_hex(text: str) -> bool:
+    return len(text) % 2 == 0 and all(letter in "0123456789abcdef" for letter in text)
+
+
+def signed(access: Access, text: str) -> str:
+    return hmac.new(access.secret, text.encode("utf-8", "replace"), hashlib.sha256).hexdigest()
+
+
+# ── whether a change is meant ─────────────────────────────────────────────────────────────────────
+
+
+def csrf_token(request: Request) -> str:
+    """What a form of this visitor carries, as the field `csrf` or the header `x-csrf-token`."""
+    return signed(access_of(request), "form")
+
+
+def _is_meant(request: Request, user: User | None) -> bool:
+    """A page of ours has sent it: other sites know no token. A program that is not a browser has
+    no cookies to be misused: it needs none for calls."""
+    if user is not None and user.key:
+        return True
+    by_browser = {"origin", "sec-fetch-site", "cookie"} & set(request.headers)
+    if is_api(request.url.path) and not by_browser and not access_of(request).accounts:
+        return True
+    offered = request.headers.get("x-csrf-token", "") or _csrf_field(request)
+    return hmac.compare_digest(offered.encode(), csrf_token(request).encode())
+
+
+def _csrf_field(request: Request) -> str:
+    kind = request.headers.get("content-type", "").partition(";")[0].strip()
+    if kind not in ("", "application/x-www-form-urlencoded"):
+        return ""
+    return fields_of(request).get("csrf", [""])[0]
+
+
+def fields_of(request: Request) -> dict[str, list[str]]:
+    """The fields of a form that was sent."""
+    body: bytes = getattr(request.state, "body", b"")
+    try:
+        return parse_qs(
+            body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=MAX_FIELDS
+        )
+    except ValueError as error:
+        raise InputError(f"this form cannot be read: {error}") from error

@@ -1,0 +1,219 @@
+"""The frame of every page, and how a request is read and answered.
+
+A page is `page(request, "room.html", value=…)`; its template extends `base.html` and has
+
+- `t.KEY`: a word. Common ones are in `[pages]` of `reports/words/LANGUAGE.toml`; those of one
+  page are in `reports/words/pages/room.LANGUAGE.toml`, by the name of the template. A page may ask
+  for the words of others: `page(request, "doc.html", words=("search",))`.
+- `say("KEY", name=value)`: a sentence with facts, each in its own direction.
+- `count("KEY", n)`: one of two forms, `KEY = ["{n} document", "{n} documents"]`.
+- `lang`, `dir`, `user` (a `User`, or none), `may(path)` (whether the user may open that path and
+  there is such a page), `csrf` (the token) and `csrf_field` (the hidden field; every
+  `<form method="post">` has it), `path`.
+
+Scripts and styles are files in `static/`, named in the block `head`; scripts send changes with
+`assay.post(path, value)` of `pages.js`, which carries the token of the page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import urlencode
+
+import msgspec
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from assay.core.errors import AssayError, InputError
+from assay.reports.environment import template_environment
+from assay.reports.words import LANGUAGES, Words, language_of, page_counts, page_words
+from assay.web.access import (
+    Guarded,
+    access_of,
+    csrf_token,
+    fields_of,
+    may,
+    visitor_of,
+)
+from assay.workbench.attention import Waiting, waiting
+from assay.workbench.opening import Service
+
+HERE = Path(__file__).parent
+YEAR = 31536000
+T = TypeVar("T")
+
+# path and word of every entry of the header; one that this server has no page for is not shown
+NAVIGATION = (
+    ("/", "home"),
+    ("/search", "search"),
+    ("/judge", "judge"),
+    ("/agreement", "agreement"),
+    ("/review", "review"),
+    ("/runs", "runs"),
+    ("/people", "people"),
+)
+
+
+# ── what came in ──────────────────────────────────────────────────────────────────────────────────
+
+
+def service_of(request: Request) -> Service:
+    service: Service = request.app.state.service
+    return service
+
+
+@dataclass(frozen=True)
+class Form:
+    """What a form sent: texts by the names of its fields."""
+
+    fields: dict[str, list[str]]
+
+    def text(self, name: str) -> str:
+        """A field, "" where it was not sent."""
+        return self.fields.get(name, [""])[0]
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """Every field of a name."""
+        return tuple(self.fields.get(name, ()))
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.fields
+
+
+def form(request: Request) -> Form:
+    """The form of a POST. The guard has read it already, so this is no coroutine."""
+    return Form(fields_of(request))
+
+
+def body(request: Request, shape: type[T]) -> T:
+    """The JSON body of a POST as a value of a type; what is wrong with it is an `InputError`."""
+    sent: bytes = getattr(request.state, "body", b"")
+    try:
+        return msgspec.json.decode(sent, type=shape)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(f"not JSON: {error}" if _is_broken(error) else str(error)) from error
+
+
+def _is_broken(error: Exception) -> bool:
+    return not isinstance(error, msgspec.ValidationError)
+
+
+def query(request: Request, shape: type[T]) -> T:
+    """The query string as a value of a struct: a field that is a list or a tuple takes every
+    value, others the last one."""
+    given = request.query_params
+    hints = msgspec.structs.fields(shape)  # type: ignore[arg-type]
+    values = {
+        field.encode_name: given.getlist(field.encode_name)
+        if _takes_many(field.type)
+        else given[field.encode_name]
+        for field in hints
+        if field.encode_name in given
+    }
+    try:
+        return msgspec.convert(values, shape, strict=False)
+    except msgspec.ValidationError as error:
+        raise InputError(str(error)) from error
+
+
+def _takes_many(kind: object) -> bool:
+    return getattr(kind, "__origin__", kind) in (list, tuple)
+
+
+def is_api(request: Request) -> bool:
+    return request.url.path.startswith("/api/") or request.url.path == "/metrics"
+
+
+# ── what goes out ─────────────────────────────────────────────────────────────────────────────────
+
+
+def json(value: object, status: int = 200) -> Response:
+    """A value (struct, dataclass, list, …) as JSON."""
+    return Response(msgspec.json.encode(value), status_code=status, media_type="application/json")
+
+
+def page(
+    request: Request,
+    template: str,
+    status: int = 200,
+    *,
+    words: tuple[str, ...] = (),
+    **values: object,
+) -> Response:
+    """A template in its frame, in the language of the reader."""
+    language = language_for(request)
+    names = (Path(template).stem, *words)
+    texts = page_words(language, *names)
+    counts = page_counts(language, *names)
+    speaker = Words(language)
+
+    def say(key: str, **facts: object) -> str:
+        return texts[key].format(**speaker.with_directions(**facts))
+
+    def count(key: str, n: int) -> str:
+        number = f"{n:,}".replace(",", speaker("language.thousands"))
+        return counts[key][0 if n == 1 else 1].format(n=number)
+
+    token = csrf_token(request)
+    html = (
+        template_environment(HERE / "templates")
+        .get_template(template)
+        .render(
+            t=texts,
+            say=say,
+            count=count,
+            lang=language,
+            dir=speaker.direction,
+            languages=[
+                (code, Words(code)("language.name"), _in(request, code)) for code in LANGUAGES
+            ],
+            path=request.url.path,
+            user=visitor_of(request),
+            accounts=access_of(request).accounts,
+            navigation=[entry for entry in NAVIGATION if _may_open(request, entry[0])],
+            may=lambda path: _may_open(request, path),
+            waiting=_waiting(request),
+            csrf=token,
+            csrf_field=Markup('<input type="hidden" name="csrf" value="{}">').format(token),
+            **values,
+        )
+    )
+    answer = HTMLResponse(html, status_code=status)
+    if request.query_params.get("lang"):
+        answer.set_cookie("assay_lang", language, max_age=YEAR, samesite="strict")
+    return answer
+
+
+def error_page(request: Request, message: str, status: int) -> Response:
+    return page(request, "error.html", status, message=message)
+
+
+def language_for(request: Request) -> str:
+    """The language asked for, else the one chosen before, else the browser's."""
+    asked = request.query_params.get("lang", "") or request.cookies.get("assay_lang", "")
+    return language_of(asked, request.headers.get("accept-language", ""))
+
+
+def _in(request: Request, language: str) -> str:
+    """The address of this page in another language."""
+    kept = [(name, value) for name, value in request.query_params.multi_items() if name != "lang"]
+    return f"?{urlencode([*kept, ('lang', language)])}"
+
+
+def _may_open(request: Request, path: str) -> bool:
+    table: list[Guarded] = request.app.state.table
+    user = visitor_of(request)
+    return any(row.path == path and "GET" in row.methods and may(user, row) for row in table)
+
+
+def _waiting(request: Request) -> Waiting | None:
+    """What waits for people, where somebody is there to see it and the store can say."""
+    user = visitor_of(request)
+    if user is None:
+        return None
+    try:
+        return waiting(service_of(request), user.name)
+    except AssayError:
+        return None
