@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from assay.core.errors import InputError
-from assay.core.types import Issue, Vote
+from assay.core.types import Vote
 from assay.judging.pool import read_pool
 from assay.judging.votes import append, current, read_votes, votes_path
 from assay.store import Store
@@ -35,7 +35,7 @@ from assay.workbench.grading import (
     sets_to_judge,
 )
 from assay.workbench.grading_views import GivenVote, Saved
-from assay.workbench.making import put_issue
+from assay.workbench.making import edited_issue
 from assay.workbench.opening import Service
 from assay.workbench.packing import write_packet
 from judged_pages import HOSTILE, both, judged_set
@@ -300,9 +300,8 @@ def test_a_document_is_found_and_added(service: Service) -> None:
 def test_an_issue_is_edited_and_all_else_stays(service: Service) -> None:
     path = service.gold_sets["set"]
     before = json.loads(path.read_text())
-    new = Issue(id="limit", name=HOSTILE, description="d", key_statutes=("89503",))
-    put_issue(path, "gifts", new)
-    put_issue(path, "gifts", Issue(id="travel", name="Travel", description="d"))
+    edited_issue(path, "gifts", "limit", name=HOSTILE, description="d", key_statutes=("89503",))
+    edited_issue(path, "gifts", "travel", name="Travel", description="d")
     after = json.loads(path.read_text())
     first, second = after["taxonomy"]["gifts"].pop("issues")
     assert (first["name"], first["odd"], first["key_statutes"]) == (HOSTILE, 1, ["89503"])
@@ -310,9 +309,9 @@ def test_an_issue_is_edited_and_all_else_stays(service: Service) -> None:
     before["taxonomy"]["gifts"].pop("issues")
     assert after == before
     with pytest.raises(InputError, match="no topic"):
-        put_issue(path, "nothing", new)
+        edited_issue(path, "nothing", "x", name="x", description="d")
     with pytest.raises(InputError, match="no name"):
-        put_issue(path, "gifts", Issue(id="x", name=" ", description="d"))
+        edited_issue(path, "gifts", "x", name=" ", description="d")
 
 
 def test_disagreements_are_read_and_ruled_on(service: Service) -> None:

@@ -24,14 +24,22 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from assay.core.errors import AssayError, InputError
 from assay.reports.words import page_words
 from assay.web.access import CHANGES, Access, Guarded, Refusal, routes
+from assay.web.agreement_pages import AGREEMENT_ROUTES
 from assay.web.endpoints import API_ROUTES
+from assay.web.judge_pages import JUDGE_ROUTES
 from assay.web.pages import PAGE_ROUTES
 from assay.web.people_pages import PEOPLE_ROUTES
 from assay.web.shell import HERE, error_page, is_api, json, language_for
 from assay.workbench import logs
 from assay.workbench.opening import Service
 
-TABLES: tuple[list[Guarded], ...] = (API_ROUTES, PAGE_ROUTES, PEOPLE_ROUTES)
+TABLES: tuple[list[Guarded], ...] = (
+    API_ROUTES,
+    PAGE_ROUTES,
+    PEOPLE_ROUTES,
+    JUDGE_ROUTES,
+    AGREEMENT_ROUTES,
+)
 
 LOCAL = ("localhost", "127.0.0.1", "[::1]", "testserver")
 HEADERS = {

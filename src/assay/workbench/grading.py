@@ -44,6 +44,7 @@ __all__ = [
     "QueryDesk",
     "QueryRow",
     "Reading",
+    "Rubric",
     "Saved",
     "SetDesk",
     "SetRow",

@@ -38,10 +38,10 @@ __all__ = [
     "Made",
     "add_document",
     "add_queries",
+    "edited_issue",
     "init_gold",
     "listed",
     "logged_queries",
-    "put_issue",
 ]
 
 NUMBERED = re.compile(r"q(\d+)")
@@ -200,12 +200,20 @@ def _check(query: Query, topics: Mapping[str, Topic], where: str) -> None:
 # ── the taxonomy ──────────────────────────────────────────────────────────────────────────────────
 
 
-def put_issue(dataset: Path, topic_id: str, issue: Issue) -> Issue:
+def edited_issue(
+    dataset: Path,
+    topic_id: str,
+    issue_id: str,
+    *,
+    name: str,
+    description: str,
+    key_statutes: Sequence[str] = (),
+) -> Issue:
     """Edit an issue of a topic, or add one; everything else stays as it is written."""
-    for key, value in (("id", issue.id), ("name", issue.name), ("description", issue.description)):
+    for key, value in (("id", issue_id), ("name", name), ("description", description)):
         if not value.strip():
             raise InputError(f"the issue has no {key}", where=str(dataset))
-    id_of(issue.id, dataset, "issue")
+    id_of(issue_id, dataset, "issue")
     with locked(dataset):
         topics = formats.read_gold(dataset).taxonomy
         if topic_id not in topics:
@@ -214,6 +222,11 @@ def put_issue(dataset: Path, topic_id: str, issue: Issue) -> Issue:
                 where=str(dataset),
                 hint=f"The taxonomy has: {', '.join(topics) or 'none'}.",
             )
+        known = {issue.id: issue for issue in topics[topic_id].issues}
+        before = known.get(issue_id) or Issue(id=issue_id, name=name, description=description)
+        issue = msgspec.structs.replace(
+            before, name=name, description=description, key_statutes=tuple(key_statutes)
+        )
         formats.put_issue(dataset, topic_id, issue)
     return issue
 
