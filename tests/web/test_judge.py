@@ -153,7 +153,7 @@ def test_the_chair_rules_and_labels_follow(client: TestClient, dataset: Path) ->
 
 def test_the_chair_adds_a_query_and_edits_an_issue(client: TestClient, dataset: Path) -> None:
     new = {"set": "set", "text": f"May {HOSTILE} vote?", "type": "keyword", "topic": "gifts"}
-    assert client.post("/api/queries", json=new).json()["added"] == ["q001"]
+    assert client.post("/api/queries", json=new).json()["added"] == ["q004"]
     assert client.post("/api/queries", json=new).status_code == 400  # it is there already
     issue = {"set": "set", "topic": "gifts", "id": "limit", "name": HOSTILE, "description": "d"}
     issue["key_statutes"] = "89503, 89506\n"
@@ -161,7 +161,7 @@ def test_the_chair_adds_a_query_and_edits_an_issue(client: TestClient, dataset: 
     kept = json.loads(dataset.read_text())["taxonomy"]["gifts"]["issues"][0]
     assert (kept["key_statutes"], kept["odd"]) == (["89503", "89506"], 1)
     assert "<img" not in client.get("/judge/set").text
-    page = client.get("/judge/set/q001")
+    page = client.get("/judge/set/q004")
     assert page.status_code == 200
 
 
