@@ -7,7 +7,8 @@ vote counts as given when it is on disk."""
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -34,6 +35,7 @@ from assay.judging.votes import (
 from assay.workbench import voting
 
 Stamp = tuple[int, int, int]
+Seat = tuple[str, str]  # judge and query
 _ENDS = 200  # bytes before the place that was read to, which tell whether the file is the same
 
 
@@ -44,6 +46,7 @@ class Votes:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.reading, self.writing = threading.RLock(), threading.Lock()
+        self.coming: deque[_Coming] = deque()
         self._forget()
 
     def _forget(self) -> None:
@@ -52,6 +55,7 @@ class Votes:
         self.ids: dict[str, Vote] = {}
         self.kinds: dict[str, VoteKind] = {}
         self.said: dict[Pair, dict[str, Vote]] = {}  # what holds now, also what was withdrawn
+        self.voted: dict[Seat, dict[str, None]] = {}  # the documents a judge has voted on
 
     def refresh(self) -> None:
         """Read what has been appended since; all of it where the file is another one."""
@@ -93,6 +97,7 @@ class Votes:
             self.kinds[vote.judge] = vote.kind
         if role_of(vote.source):
             return
+        self.voted.setdefault((vote.judge, vote.query_id), {})[vote.doc_id] = None
         here = self.said.setdefault((vote.query_id, vote.doc_id), {})
         before = here.get(vote.judge)
         if before is None or vote.at >= before.at:
@@ -110,7 +115,8 @@ class Votes:
 @dataclass(kw_only=True)
 class Desk:
     """`first` are the labels that must become votes before anybody votes; `asked` the pairs of
-    each query, in the pool's order."""
+    each query, `dealt` those of a judge on a query, `nobodys` those of a query that are dealt to
+    nobody; all in the pool's order."""
 
     dataset: Path
     gold: GoldSet
@@ -119,6 +125,8 @@ class Desk:
     limits: Bounds
     counts: tuple[VoteKind, ...]
     asked: dict[str, list[PooledPair]]
+    dealt: dict[Seat, list[PooledPair]]
+    nobodys: dict[str, list[PooledPair]]
     labelled: frozenset[Pair]
     first: list[Vote]
     votes: Votes
@@ -134,20 +142,27 @@ class Desk:
                 return query
         raise InputError(f"no query {query_id!r} in the set", where=str(self.dataset))
 
-    def is_mine(self, pair: PooledPair, judge: str) -> bool:
-        """Dealt to this judge; or to nobody, and nobody else has graded it; or voted on already."""
-        said = self.votes.said.get(pair.key, {})
-        if judge in pair.judges or judge in said:
-            return True
-        if pair.judges or (pair.key in self.labelled and not said):
-            return False
+    def mine(self, query_id: str, judge: str) -> list[PooledPair]:
+        """What is dealt to a judge; or to nobody, and nobody else has graded it; or voted on
+        already."""
+        pairs = {pair.doc_id: pair for pair in self.dealt.get((judge, query_id), ())}
+        for pair in self.nobodys.get(query_id, ()):
+            if self._is_open(pair.key):
+                pairs[pair.doc_id] = pair
+        for doc_id in self.votes.voted.get((judge, query_id), ()):
+            if doc_id not in pairs:
+                pairs[doc_id] = PooledPair(query_id=query_id, doc_id=doc_id, judges=(judge,))
+        return list(pairs.values())
+
+    def _is_open(self, pair: Pair) -> bool:
+        """Whether a pair of nobody's still wants a judge."""
+        said = self.votes.said.get(pair)
+        if not said:
+            return pair not in self.labelled
         return all(
             vote.grade is None or vote.source == WITHDRAWN or vote.kind not in self.counts
             for vote in said.values()
         )
-
-    def mine(self, query_id: str, judge: str) -> Iterator[PooledPair]:
-        return (pair for pair in self.asked.get(query_id, ()) if self.is_mine(pair, judge))
 
 
 # ── opening ───────────────────────────────────────────────────────────────────────────────────────
@@ -175,10 +190,13 @@ def _open(dataset: Path, before: Desk | None) -> Desk:
     votes = before.votes if before is not None else Votes(votes_path(dataset))
     votes.refresh()
     asked: dict[str, list[PooledPair]] = {}
+    dealt: dict[Seat, list[PooledPair]] = {}
     known = set(gold.query_ids)
     for pair in pool.pairs if pool is not None else ():
         if pair.query_id in known:
             asked.setdefault(pair.query_id, []).append(pair)
+            for judge in pair.judges:
+                dealt.setdefault((judge, pair.query_id), []).append(pair)
     limits = bounds(gold, ())
     scale = {value for value in rubric.values if not gold.top_grade or value <= gold.top_grade}
     limits = replace(
@@ -195,6 +213,8 @@ def _open(dataset: Path, before: Desk | None) -> Desk:
         limits=limits,
         counts=read_policy(dataset).counts,
         asked=asked,
+        dealt=dealt,
+        nobodys={id: [pair for pair in pairs if not pair.judges] for id, pairs in asked.items()},
         labelled=limits.judged if isinstance(limits.judged, frozenset) else frozenset(),
         first=[] if gold.from_logs else votes_of_labels(gold, votes.ids.values()),
         votes=votes,
@@ -219,24 +239,57 @@ def _stamps(dataset: Path, rubric: str) -> tuple[Stamp | None, ...]:
 # ── voting ────────────────────────────────────────────────────────────────────────────────────────
 
 
+@dataclass
+class _Coming:
+    """A vote on its way to the disk, and what became of it."""
+
+    vote: Vote
+    kept: Vote | None = None
+    already: bool = False
+    refused: Exception | None = None
+
+
 def put(desk: Desk, vote: Vote) -> tuple[Vote, bool]:
     """Take a vote: on disk when this returns. The second value is whether it was there already:
-    the same vote may come any number of times."""
+    the same vote may come any number of times. Votes that come at once are synced at once."""
+    coming = _Coming(vote)
+    desk.votes.coming.append(coming)
     with desk.votes.writing:
+        if coming.kept is None and coming.refused is None:
+            _write(desk, [desk.votes.coming.popleft() for _ in range(len(desk.votes.coming))])
+    if coming.refused is not None:
+        raise coming.refused
+    return coming.kept or vote, coming.already
+
+
+def _write(desk: Desk, batch: Sequence[_Coming]) -> None:
+    try:
         if desk.first:
             voting.give(desk.dataset, ())  # the labels of the set, as votes
             desk.first = []
         with appending(desk.votes.path) as write:
+            new: dict[str, Vote] = {}
             with desk.votes.reading:
                 desk.votes.refresh()
-                known = desk.votes.ids.get(vote.id)
-                if known is None:
-                    vote = _checked(desk, vote)
-            if known is not None:
-                return _same(known, vote), True
-            write([vote])
+                for coming in batch:
+                    _settle(desk, coming, new)
+            write(list(new.values()))
             desk.votes.refresh()
-    return vote, False
+    except Exception as error:
+        for coming in batch:
+            coming.refused = coming.refused or error
+
+
+def _settle(desk: Desk, coming: _Coming, new: dict[str, Vote]) -> None:
+    known = desk.votes.ids.get(coming.vote.id) or new.get(coming.vote.id)
+    try:
+        kept = _same(known, coming.vote) if known is not None else _checked(desk, coming.vote)
+    except InputError as error:
+        coming.refused = error
+        return
+    coming.kept, coming.already = kept, known is not None
+    if known is None:
+        new[kept.id] = kept
 
 
 def _same(known: Vote, vote: Vote) -> Vote:

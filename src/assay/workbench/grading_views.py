@@ -117,7 +117,8 @@ class GivenVote(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Saved(msgspec.Struct, frozen=True, kw_only=True):
-    """On disk. `holds` is false where the judge has given a later vote on the pair since."""
+    """On disk. `holds` is false where the judge has given a later vote on the pair since; the
+    progress does not say whether the query is flagged."""
 
     id: str
     at: str

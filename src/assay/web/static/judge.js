@@ -307,7 +307,7 @@ byId("flagform").addEventListener("submit", (event) => {
 
 votes.listeners.push((vote, saved, refused) => {
   if (saved && saved.progress && vote.query_id === desk.query && vote.set === desk.set) {
-    progress = saved.progress;
+    progress = { ...saved.progress, flag: progress.flag };
     showProgress();
   }
   if (refused || (saved && !saved.holds)) sync();
