@@ -75,6 +75,7 @@ def test_every_page_in_every_language_escapes_what_was_stored(
     assert "<img" not in answer.text
     assert "onerror=alert(1)>" not in answer.text
     assert f'lang="{language}"' in answer.text
+    assert "built-in method" not in answer.text
 
 
 def test_words_are_complete_in_every_language() -> None:

@@ -21,7 +21,7 @@ from assay.reports.words import page_words
 from assay.store import Store, StoreUnavailable, open_store
 from assay.store.records import Decision, SearchLog, Shown
 from assay.telemetry.recorder import Recorder, Recording
-from assay.web.app import create_app, serve
+from assay.web.app import create_app
 from assay.workbench.backlog import Limits, backlog, check_backlog
 from assay.workbench.gold import bootstrap_gold
 from assay.workbench.logs import purge
@@ -596,7 +596,3 @@ class TestSafety:
         assert client.post("/review", data=form | {"csrf": token}).status_code == 303
         program = TestClient(create_app(service))
         assert program.post("/api/feedback", json=[]).status_code == 202, "not as a browser"
-
-    def test_other_machines_need_accounts(self, service: Service) -> None:
-        with pytest.raises(InputError, match="lets other machines in"):
-            serve(service, host="0.0.0.0")

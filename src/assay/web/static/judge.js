@@ -340,6 +340,7 @@ for (const vote of votes.waiting()) {
   const pair = vote.set === desk.set && vote.query_id === desk.query && pairs.find(each => each.doc === vote.doc_id);
   if (pair) Object.assign(pair, vote.withdrawn ? { vote: "", grade: null, rationale: "" } : { vote: vote.id, grade: vote.grade, rationale: vote.rationale });
 }
+document.querySelector(".list [aria-current]")?.scrollIntoView({ block: "nearest" });
 showProgress();
 const asked = pairs.findIndex(pair => pair.doc === desk.open), open = pairs.findIndex(pair => !isJudged(pair));
 if (pairs.length) show(asked >= 0 ? asked : Math.max(open, 0));
