@@ -157,7 +157,8 @@ class Vote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     `rubric` is the version judged by (`name@hash`), `document` the fingerprint of the text that was
     read, `seconds` the time taken, `source` how the vote came: empty from a packet or a page,
-    `adjudication` a ruling, `sample` a spot check, `imported` from a format without rationales."""
+    `adjudication` a ruling, `sample` a spot check, `imported` from a format without rationales,
+    `withdrawn` where the judge took an earlier vote back."""
 
     id: str
     query_id: str

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.core import plugins
 from assay.core.errors import InputError
-from assay.core.types import GoldSet, Query, Run
+from assay.core.types import GoldSet, Issue, Query, Run
 
 if TYPE_CHECKING:
     from assay.formats.exchange import Guide, Task
@@ -97,14 +97,23 @@ def write_tasks(tasks: Sequence[Task], guide: Guide, path: Path, format: str) ->
 
 def add_queries(path: Path, queries: Sequence[Query]) -> None:
     """Write more queries into a gold set, in a format that holds queries without judgments."""
+    _changeable(path, "add_queries", "queries are added to").add_queries(path, queries)
+
+
+def put_issue(path: Path, topic_id: str, issue: Issue) -> None:
+    """Write an issue into the taxonomy of a gold set."""
+    _changeable(path, "put_issue", "issues are kept in").put_issue(path, topic_id, issue)
+
+
+def _changeable(path: Path, needed: str, what: str) -> Any:
     module = gold_format(detect_gold(path))
-    if not hasattr(module, "add_queries"):
+    if not hasattr(module, needed):
         raise InputError(
-            "queries are added to a dataset.json",
+            f"{what} a dataset.json",
             where=str(path),
             hint=f"Make one of it first: assay gold convert {path} dataset.json",
         )
-    module.add_queries(path, queries)
+    return module
 
 
 def read_run(path: Path | str, format: str | None = None) -> Run:

@@ -288,6 +288,21 @@ def add_queries(path: Path, queries: Sequence[Query]) -> None:
     _write_again(path, text, dataset)
 
 
+def put_issue(path: Path, topic_id: str, issue: Issue) -> None:
+    """Write an issue of a topic, in the place of the one with its id or at the end; keys that are
+    not ours, and everything else, stay as they are written."""
+    text, dataset = _as_written(path)
+    issues = dataset["taxonomy"][topic_id].setdefault("issues", [])
+    stated = msgspec.to_builtins(issue)
+    stated.pop("extra")
+    before = next((each for each in issues if each["id"] == issue.id), None)
+    if before is None:
+        issues.append(stated)
+    else:
+        before.update(stated)
+    _write_again(path, text, dataset)
+
+
 def _as_written(path: Path) -> tuple[str, Any]:
     text = decode(read_bytes(path), path)
     return text, json.loads(text)

@@ -5,8 +5,9 @@ left of a last line was never acknowledged, and goes with the next append."""
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -19,6 +20,7 @@ from assay.formats.gold_jsonl import locked
 RULING = "adjudication"
 SAMPLE = "sample"
 IMPORTED = "imported"
+WITHDRAWN = "withdrawn"  # a vote that takes back the judge's earlier one, and puts nothing there
 
 
 def votes_path(dataset: Path) -> Path:
@@ -70,19 +72,52 @@ def append(path: Path, votes: Sequence[Vote]) -> None:
     """Write votes at the end; when this returns they are on disk."""
     if not votes:
         return
-    payload = b"".join(msgspec.json.encode(vote) + b"\n" for vote in votes)
+    with appending(path) as write:
+        write(votes)
+
+
+@contextlib.contextmanager
+def appending(path: Path) -> Iterator[Callable[[Sequence[Vote]], None]]:
+    """Be the only one who appends, to look at the file and write what is missing from it; votes
+    are on disk when the function that this gives returns."""
+
+    def write(votes: Sequence[Vote]) -> None:
+        if not votes:
+            return
+        is_new = not path.exists()
+        _drop_torn_end(path)
+        with path.open("ab") as stream:
+            stream.write(b"".join(msgspec.json.encode(vote) + b"\n" for vote in votes))
+            stream.flush()
+            os.fsync(stream.fileno())
+        if is_new:
+            _sync_folder(path.parent)
+
     try:
         with locked(path):
-            is_new = not path.exists()
-            _drop_torn_end(path)
-            with path.open("ab") as stream:
-                stream.write(payload)
-                stream.flush()
-                os.fsync(stream.fileno())
-            if is_new:
-                _sync_folder(path.parent)
+            yield write
     except OSError as error:
         raise InputError(f"cannot write: {os_message(error)}", where=str(path)) from error
+
+
+def votes_from(path: Path, start: int) -> tuple[list[Vote], int]:
+    """The whole lines from a place in the file on, and where they end: what has been appended
+    since somebody read that far."""
+    if not path.exists():
+        return [], 0
+    with path.open("rb") as stream:
+        stream.seek(start)
+        content = stream.read()
+    whole = content[: content.rfind(b"\n") + 1]
+    lines = [line for line in whole.split(b"\n") if line.strip()]
+    try:
+        votes = [_APPENDED.decode(line) for line in lines]
+    except msgspec.MsgspecError as error:
+        raise InputError(f"not a vote: {error}", where=str(path)) from error
+    return votes, start + len(whole)
+
+
+_APPENDED = msgspec.json.Decoder(Vote)
 
 
 # ── the end of the file ───────────────────────────────────────────────────────────────────────────

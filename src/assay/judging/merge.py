@@ -83,7 +83,7 @@ def cast(files: Iterable[Ballots], limits: Bounds, said: Said) -> Cast:
         seats: dict[Seat, str] = {}
         for ballot in file.rows:
             vote = _vote(ballot, file, limits, said)
-            _check(ballot, vote, limits, file.has_rationales)
+            refuse_unfit(ballot, vote, limits, file.has_rationales)
             _refuse_twice(ballot, vote, seats)
             _refuse_other_kind(ballot, vote, kinds)
             seat = _seat(vote)
@@ -176,7 +176,8 @@ Refusal = tuple[str, str] | None  # what is wrong, what to do
 Check = Callable[[Ballot, Vote, Bounds, bool], Refusal]
 
 
-def _check(ballot: Ballot, vote: Vote, limits: Bounds, has_rationales: bool) -> None:
+def refuse_unfit(ballot: Ballot, vote: Vote, limits: Bounds, has_rationales: bool) -> None:
+    """Refuse a vote that cannot be of this set."""
     for check in CHECKS:
         if refusal := check(ballot, vote, limits, has_rationales):
             problem, hint = refusal

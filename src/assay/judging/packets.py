@@ -23,7 +23,7 @@ from assay.judging import rubrics
 from assay.judging.passages import passages
 from assay.judging.pool import Pool, PooledPair, judged_pairs, waiting
 from assay.judging.rubrics import Rubric
-from assay.judging.votes import document_fingerprint
+from assay.judging.votes import current, document_fingerprint
 
 FORMAT = 1
 # A named part of a document, and its machine-made stand-in where a source has one.
@@ -109,7 +109,7 @@ def left_to_judge(
                 f"nothing is dealt to the judge {judge!r}",
                 hint=f"Dealt to: {', '.join(pool.judges)}. `assay gold pool --judges` deals anew.",
             )
-        done = {(vote.query_id, vote.doc_id) for vote in votes if vote.judge == judge}
+        done = {(vote.query_id, vote.doc_id) for vote in current(votes) if vote.judge == judge}
         open_pairs = waiting(pool, gold, votes, kinds)
         pairs = [pair for pair in open_pairs if not pair.judges or judge in pair.judges]
     else:
@@ -136,13 +136,16 @@ def make_packet(
     rows, marked = list[PacketRow](), list[tuple[str, ...]]()
     for pair in pairs:
         document = documents[pair.doc_id]
-        row, words = _row(queries[pair.query_id], document, prints[pair.doc_id])
+        row, words = packet_row(queries[pair.query_id], document, prints[pair.doc_id])
         rows.append(row)
         marked.append(words)
     return Packet(set=gold.name, judge=judge, rubric=rubric, rows=tuple(rows), marked=tuple(marked))
 
 
-def _row(query: Query, document: Document, fingerprint: str) -> tuple[PacketRow, tuple[str, ...]]:
+def packet_row(
+    query: Query, document: Document, fingerprint: str
+) -> tuple[PacketRow, tuple[str, ...]]:
+    """What a judge reads of one pair, and the words of the query as the document has them."""
     parts = {name: _part(document, name) for name in PARTS}
     found = passages(query.text, document, shown=tuple(filter(None, parts.values())))
     row = PacketRow(

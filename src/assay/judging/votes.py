@@ -15,9 +15,12 @@ from assay.formats.votes_jsonl import (
     IMPORTED,
     RULING,
     SAMPLE,
+    WITHDRAWN,
     append,
+    appending,
     beside,
     read_votes,
+    votes_from,
     votes_path,
 )
 
@@ -26,8 +29,10 @@ __all__ = [
     "RULING",
     "SAMPLE",
     "UNNAMED",
+    "WITHDRAWN",
     "Pair",
     "append",
+    "appending",
     "beside",
     "by_pair",
     "current",
@@ -36,6 +41,7 @@ __all__ = [
     "role_of",
     "stale",
     "stale_in",
+    "votes_from",
     "votes_of_labels",
     "votes_path",
 ]
@@ -47,13 +53,14 @@ UNNAMED = "imported"  # the judge of labels that a set had before anybody voted
 
 def current(votes: Iterable[Vote]) -> list[Vote]:
     """The vote of each judge on each pair that holds now: a later one supersedes the earlier.
-    Rulings and spot checks stand beside the votes that their judge gave otherwise."""
+    Rulings and spot checks stand beside the votes that their judge gave otherwise. One that was
+    taken back is as if it had not been given."""
     holds: dict[tuple[str, str, str, str], Vote] = {}
     for vote in votes:
         key = (vote.query_id, vote.doc_id, vote.judge, role_of(vote.source))
         before = holds.pop(key, None)
         holds[key] = vote if before is None or vote.at >= before.at else before
-    return list(holds.values())
+    return [vote for vote in holds.values() if vote.source != WITHDRAWN]
 
 
 def role_of(source: str) -> str:

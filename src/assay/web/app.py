@@ -27,8 +27,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from assay.core.errors import AssayError, InputError
 from assay.reports.words import page_words
 from assay.web.access import CHANGES, Access, Guarded, Refusal, routes
+from assay.web.agreement_pages import AGREEMENT_ROUTES
 from assay.web.decide_pages import DECIDE_ROUTES
 from assay.web.endpoints import API_ROUTES
+from assay.web.judge_pages import JUDGE_ROUTES
 from assay.web.limits import Limiter
 from assay.web.openapi import OPENAPI_ROUTES
 from assay.web.pages import PAGE_ROUTES
@@ -47,6 +49,8 @@ TABLES: tuple[list[Guarded], ...] = (
     PAGE_ROUTES,
     SEARCH_ROUTES,
     PEOPLE_ROUTES,
+    JUDGE_ROUTES,
+    AGREEMENT_ROUTES,
     PEOPLE_API,
     OPENAPI_ROUTES,
 )

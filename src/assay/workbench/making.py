@@ -14,7 +14,7 @@ import msgspec
 from assay import formats
 from assay.core.errors import InputError, UsageError
 from assay.core.files import refuse_unwritable
-from assay.core.types import GoldSet, Query, Topic
+from assay.core.types import GoldSet, Issue, Query, Topic
 from assay.formats.dataset_json import QUERY_TYPES, read_taxonomy
 from assay.formats.gold_jsonl import locked
 from assay.formats.query_lists import Found, read_queries
@@ -33,7 +33,16 @@ from assay.law.queries import normal_query
 from assay.workbench.opening import Service
 from assay.workbench.pooling import judged_now, known_ids, pooled_corpus
 
-__all__ = ["Found", "Made", "add_document", "add_queries", "init_gold", "listed", "logged_queries"]
+__all__ = [
+    "Found",
+    "Made",
+    "add_document",
+    "add_queries",
+    "edited_issue",
+    "init_gold",
+    "listed",
+    "logged_queries",
+]
 
 NUMBERED = re.compile(r"q(\d+)")
 FIRST_VERSION = "1.0"
@@ -186,6 +195,40 @@ def _check(query: Query, topics: Mapping[str, Topic], where: str) -> None:
             raise InputError(
                 f"unknown {key} {value!r}", where=where, hint=f"Expected: {', '.join(allowed)}."
             )
+
+
+# ── the taxonomy ──────────────────────────────────────────────────────────────────────────────────
+
+
+def edited_issue(
+    dataset: Path,
+    topic_id: str,
+    issue_id: str,
+    *,
+    name: str,
+    description: str,
+    key_statutes: Sequence[str] = (),
+) -> Issue:
+    """Edit an issue of a topic, or add one; everything else stays as it is written."""
+    for key, value in (("id", issue_id), ("name", name), ("description", description)):
+        if not value.strip():
+            raise InputError(f"the issue has no {key}", where=str(dataset))
+    id_of(issue_id, dataset, "issue")
+    with locked(dataset):
+        topics = formats.read_gold(dataset).taxonomy
+        if topic_id not in topics:
+            raise InputError(
+                f"no topic {topic_id!r}",
+                where=str(dataset),
+                hint=f"The taxonomy has: {', '.join(topics) or 'none'}.",
+            )
+        known = {issue.id: issue for issue in topics[topic_id].issues}
+        before = known.get(issue_id) or Issue(id=issue_id, name=name, description=description)
+        issue = msgspec.structs.replace(
+            before, name=name, description=description, key_statutes=tuple(key_statutes)
+        )
+        formats.put_issue(dataset, topic_id, issue)
+    return issue
 
 
 # ── a document to judge ───────────────────────────────────────────────────────────────────────────

@@ -107,8 +107,10 @@ def _with_known_sets(store: Store, named: Mapping[str, Path]) -> dict[str, Path]
 def gold_path(service: Service, name: str) -> Path:
     """By the name it is configured under, or by the name of its file, which is how the store knows
     it."""
-    for known, path in service.gold_sets.items():
-        if name in (known, name_of(service.store, path, claim=False)):
+    if name in service.gold_sets:
+        return service.gold_sets[name]
+    for path in service.gold_sets.values():
+        if name == name_of(service.store, path, claim=False):
             return path
     known_names = ", ".join(service.gold_sets)
     hint = f"Known: {known_names or 'none; name one in assay.toml or with --gold'}."

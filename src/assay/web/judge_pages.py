@@ -1,0 +1,309 @@
+"""Judging: the sets that wait, the queries of one, and one document at a time beside the rubric.
+The pages show; votes, flags and additions go through the calls below them."""
+
+from __future__ import annotations
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from assay.core.types import Issue, Query
+from assay.web.access import ROLES, Guarded, user_of
+from assay.web.shell import body, json, page, query, service_of
+from assay.workbench import adding, flags, grading, making
+from assay.workbench.adding import Added, FoundToAdd
+from assay.workbench.flags import Flag, FlagGiven
+from assay.workbench.grading_views import (
+    GivenVote,
+    QueryDesk,
+    Reading,
+    Saved,
+    SetDesk,
+    SetRow,
+)
+from assay.workbench.making import Made
+from assay.workbench.opening import gold_path
+
+WORDS = ("judge",)
+
+
+class OfSet(msgspec.Struct, frozen=True):
+    set: str
+
+
+class OfQuery(msgspec.Struct, frozen=True):
+    set: str
+    query: str
+
+
+class OfDocument(msgspec.Struct, frozen=True):
+    set: str
+    query: str
+    doc: str
+
+
+class Looked(msgspec.Struct, frozen=True):
+    """What is searched for, to add a document to a query."""
+
+    set: str
+    query: str
+    q: str
+
+
+class ToAdd(msgspec.Struct, frozen=True):
+    set: str
+    query_id: str
+    doc_id: str
+
+
+class NewQuery(msgspec.Struct, frozen=True, kw_only=True):
+    set: str
+    text: str
+    type: str = ""
+    topic: str = ""
+    issue: str = ""
+
+
+class EditedIssue(msgspec.Struct, frozen=True, kw_only=True):
+    set: str
+    topic: str
+    id: str
+    name: str
+    description: str
+    key_statutes: str = ""  # separated by commas or line ends
+
+
+class RubricAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    rubric: grading.Rubric
+    starts: dict[int, list[str]]
+
+
+def is_chair(request: Request) -> bool:
+    return ROLES.index(user_of(request).role) >= ROLES.index("chair")
+
+
+# ── pages ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def sets_page(request: Request) -> Response:
+    rows = grading.sets_to_judge(service_of(request), user_of(request).name)
+    return page(request, "judge_sets.html", words=WORDS, sets=rows)
+
+
+def set_page(request: Request) -> Response:
+    name, judge = request.path_params["set"], user_of(request).name
+    shown = grading.set_desk(service_of(request), name, judge)
+    return page(
+        request,
+        "judge_set.html",
+        words=WORDS,
+        shown=shown,
+        first=_first_open(shown),
+        chair=is_chair(request),
+    )
+
+
+def _first_open(shown: SetDesk) -> str:
+    """The query to go on with."""
+    left = (row.id for row in shown.queries if row.judged < row.asked)
+    return next(left, "")
+
+
+def query_page(request: Request) -> Response:
+    """`?doc=ID` opens at that document, else at the first that waits."""
+    name, query_id = request.path_params["set"], request.path_params["query"]
+    judge, service = user_of(request).name, service_of(request)
+    shown = grading.query_desk(service, name, query_id, judge)
+    rubric, starts = grading.rubric_in_use(service, name)
+    asked = request.query_params.get("doc", "")
+    return page(
+        request,
+        "judge.html",
+        shown=shown,
+        set=grading.set_desk(service, name, judge),
+        rubric=rubric,
+        starts=starts,
+        opened=asked,
+        progress_json=msgspec.json.encode(shown.progress).decode(),
+    )
+
+
+def all_page(request: Request) -> Response:
+    name, query_id = request.path_params["set"], request.path_params["query"]
+    service = service_of(request)
+    shown = grading.query_desk(service, name, query_id, user_of(request).name)
+    rubric, starts = grading.rubric_in_use(service, name)
+    return page(
+        request,
+        "judge_all.html",
+        words=WORDS,
+        shown=grading.with_titles(service, shown),
+        rubric=rubric,
+        starts=starts,
+    )
+
+
+# ── calls ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def list_sets(request: Request) -> Response:
+    return json(grading.sets_to_judge(service_of(request), user_of(request).name))
+
+
+def show_set(request: Request) -> Response:
+    asked = query(request, OfSet)
+    return json(grading.set_desk(service_of(request), asked.set, user_of(request).name))
+
+
+def show_query(request: Request) -> Response:
+    asked = query(request, OfQuery)
+    judge = user_of(request).name
+    return json(grading.query_desk(service_of(request), asked.set, asked.query, judge))
+
+
+def show_document(request: Request) -> Response:
+    asked = query(request, OfDocument)
+    return json(grading.read_pair(service_of(request), asked.set, asked.query, asked.doc))
+
+
+def show_rubric(request: Request) -> Response:
+    rubric, starts = grading.rubric_in_use(service_of(request), query(request, OfSet).set)
+    return json(RubricAnswer(rubric=rubric, starts=starts))
+
+
+def vote(request: Request) -> Response:
+    given = body(request, GivenVote)
+    return json(grading.save_vote(service_of(request), given, user_of(request).name))
+
+
+def flag(request: Request) -> Response:
+    given = body(request, FlagGiven)
+    return json(flags.flag_query(service_of(request), given, user_of(request).name))
+
+
+def look(request: Request) -> Response:
+    asked = query(request, Looked)
+    return json(adding.find_to_add(service_of(request), asked.set, asked.query, asked.q))
+
+
+def add_document(request: Request) -> Response:
+    given, judge = body(request, ToAdd), user_of(request).name
+    service = service_of(request)
+    return json(adding.add_to_pool(service, given.set, given.query_id, given.doc_id, judge))
+
+
+def add_query(request: Request) -> Response:
+    given = body(request, NewQuery)
+    new = Query(id="", text=given.text, type=given.type, topic=given.topic, issue=given.issue)
+    dataset = gold_path(service_of(request), given.set)
+    return json(making.add_queries(dataset, [(given.set, new)]))
+
+
+def edit_issue(request: Request) -> Response:
+    given = body(request, EditedIssue)
+    statutes = given.key_statutes.replace("\n", ",").split(",")
+    dataset = gold_path(service_of(request), given.set)
+    issue = making.edited_issue(
+        dataset,
+        given.topic,
+        given.id.strip(),
+        name=given.name.strip(),
+        description=given.description.strip(),
+        key_statutes=tuple(text.strip() for text in statutes if text.strip()),
+    )
+    return json(issue)
+
+
+JUDGE_ROUTES = [
+    Guarded("/judge", sets_page, ("GET",), "judge", "The sets that wait for you"),
+    Guarded("/judge/{set}", set_page, ("GET",), "judge", "The queries of a set"),
+    Guarded(
+        "/judge/{set}/{query:path}/all", all_page, ("GET",), "judge", "All documents of a query"
+    ),
+    Guarded("/judge/{set}/{query:path}", query_page, ("GET",), "judge", "Judge a query"),
+    Guarded("/api/judge", list_sets, ("GET",), "judge", "The sets to judge", answer=list[SetRow]),
+    Guarded(
+        "/api/judge/set",
+        show_set,
+        ("GET",),
+        "judge",
+        "A set, its queries and your progress",
+        query=OfSet,
+        answer=SetDesk,
+    ),
+    Guarded(
+        "/api/judge/query",
+        show_query,
+        ("GET",),
+        "judge",
+        "The documents of a query that are asked of you, and your votes",
+        query=OfQuery,
+        answer=QueryDesk,
+    ),
+    Guarded(
+        "/api/judge/document",
+        show_document,
+        ("GET",),
+        "judge",
+        "A document as a judge reads it",
+        query=OfDocument,
+        answer=Reading,
+    ),
+    Guarded(
+        "/api/judge/rubric",
+        show_rubric,
+        ("GET",),
+        "judge",
+        "The rubric of a set",
+        query=OfSet,
+        answer=RubricAnswer,
+    ),
+    Guarded(
+        "/api/judge/search",
+        look,
+        ("GET",),
+        "judge",
+        "Documents that could be added to a query",
+        query=Looked,
+        answer=list[FoundToAdd],
+    ),
+    Guarded(
+        "/api/votes",
+        vote,
+        ("POST",),
+        "judge",
+        "Give a vote; the same id may be sent again",
+        body=GivenVote,
+        answer=Saved,
+    ),
+    Guarded(
+        "/api/flags",
+        flag,
+        ("POST",),
+        "judge",
+        "Flag a query, or take the flag off",
+        body=FlagGiven,
+        answer=Flag,
+    ),
+    Guarded(
+        "/api/pool",
+        add_document,
+        ("POST",),
+        "judge",
+        "Add a document to those that are judged for a query",
+        body=ToAdd,
+        answer=Added,
+    ),
+    Guarded(
+        "/api/queries", add_query, ("POST",), "chair", "Add a query", body=NewQuery, answer=Made
+    ),
+    Guarded(
+        "/api/issues",
+        edit_issue,
+        ("POST",),
+        "chair",
+        "Edit an issue of the taxonomy, or add one",
+        body=EditedIssue,
+        answer=Issue,
+    ),
+]

@@ -1,0 +1,53 @@
+// Agreement: the labels computed again, and one disagreement ruled on by a digit, a sentence and Enter.
+"use strict";
+const byId = id => document.getElementById(id);
+const told = byId("told");
+
+if (byId("labels")) byId("labels").addEventListener("click", async (event) => {
+  event.currentTarget.disabled = true;
+  const button = event.currentTarget, said = byId("words").dataset;
+  told.textContent = said.saving;
+  try {
+    const done = await assay.post("/api/labels", { set: button.dataset.set });
+    const facts = { labels: done.labels, votes: done.votes, changed: done.changed.length, open: done.open };
+    told.textContent = said.labelsDone.replace(/\{(\w+)\}/g, (_, name) => facts[name]);
+  } catch (error) { told.textContent = error.message; }
+  button.disabled = false;
+});
+
+if (byId("rule")) {
+  const asked = byId("rule").dataset, why = byId("why"), said = byId("words").dataset;
+  let chosen = null, busy = false;
+  const where = new URLSearchParams({ set: asked.set, query: asked.query, doc: asked.doc });
+  assay.get(`/api/judge/document?${where}`)
+    .then(read => reading.show(byId("document"), read))
+    .catch(error => byId("document").replaceChildren(reading.make("p", error.message, "said")));
+
+  const rule = async () => {
+    if (busy || chosen === null) return;
+    if (!why.value.trim()) { told.textContent = said.needsReason; return why.focus(); }
+    busy = true;
+    told.textContent = said.saving;
+    try {
+      await assay.post("/api/rulings", { set: asked.set, query_id: asked.query, doc_id: asked.doc, grade: chosen, rationale: why.value.trim() });
+      location.assign(asked.next);
+    } catch (error) { told.textContent = error.message; busy = false; }
+  };
+  for (const button of document.querySelectorAll(".grade")) button.addEventListener("click", (event) => {
+    if (event.detail > 1) return;
+    chosen = Number(button.dataset.grade);
+    for (const other of document.querySelectorAll(".grade")) other.setAttribute("aria-pressed", String(other === button));
+    for (const start of document.querySelectorAll(".start")) start.hidden = Number(start.dataset.for) !== chosen;
+    told.textContent = said.needsReason;
+    why.focus();
+  });
+  for (const start of document.querySelectorAll(".start")) start.addEventListener("click", () => {
+    why.setRangeText(start.dataset.text, why.selectionStart, why.selectionEnd, "end");
+    why.focus();
+  });
+  byId("save").addEventListener("click", rule);
+  byId("towhy").addEventListener("click", () => why.focus());
+  why.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) { event.preventDefault(); rule(); }
+  });
+}

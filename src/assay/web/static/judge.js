@@ -1,0 +1,346 @@
+// Judging by keys. A grade that lacks its reason is a draft, kept in this browser; everything else is a
+// vote, given at once (votes.js). Nothing here knows what anybody else said.
+"use strict";
+const byId = id => document.getElementById(id);
+const DRAFT = `assay.draft.${desk.judge}.${desk.set}.${desk.query}.`, HISTORY = `assay.done.${desk.judge}`;
+const IDLE = 300;  // seconds: a judge who does nothing for so long has left
+const why = byId("why"), paper = byId("document");
+const pairs = [...document.querySelectorAll(".strip .doc")].map(button => ({
+  button, doc: button.dataset.doc, vote: button.dataset.vote,
+  grade: button.dataset.grade === "" ? null : Number(button.dataset.grade), rationale: button.dataset.rationale,
+}));
+let progress = JSON.parse(desk.progress);
+let place = -1, chosen = null, shownAt = 0;
+const texts = new Map();
+
+// ── what is kept in this browser ─────────────────────────────────────────────────────────────────
+
+function stored(store, key, fallback) {
+  try { return JSON.parse(store.getItem(key)) ?? fallback; } catch { return fallback; }
+}
+function store(store, key, value) {
+  try { value === null ? store.removeItem(key) : store.setItem(key, JSON.stringify(value)); } catch { /* for this page only */ }
+}
+function keepDraft() {
+  const pair = pairs[place];
+  if (!pair) return;
+  const text = why.value.trim();
+  const same = chosen === (pair.vote ? pair.grade : null) && text === pair.rationale;
+  store(localStorage, DRAFT + pair.doc, same || (chosen === null && !text) ? null : { grade: chosen, rationale: why.value });
+}
+
+// ── showing ──────────────────────────────────────────────────────────────────────────────────────
+
+const isJudged = pair => Boolean(pair.vote);
+const fill = (text, facts) => text.replace(/\{(\w+)\}/g, (_, name) => facts[name]);
+
+function showStrip() {
+  pairs.forEach((pair, at) => {
+    const graded = isJudged(pair) ? (pair.grade === null ? "?" : String(pair.grade)) : "";
+    pair.button.className = `doc ${graded === "" || graded === "?" ? "gq" : `g${Math.min(pair.grade, 2)}`}${at === place ? " cur" : ""}`;
+    pair.button.textContent = graded || at + 1;
+    pair.button.setAttribute("aria-label", `${at + 1}: ${graded === "?" ? words.unsure : graded ? fill(words.gradeGiven, { grade: graded }) : "–"}`);
+    pair.button.toggleAttribute("aria-current", at === place);
+  });
+  byId("done").hidden = !pairs.length || !pairs.every(isJudged);
+}
+
+function showPanel() {
+  const pair = pairs[place];
+  for (const button of document.querySelectorAll(".grade")) {
+    const on = chosen !== null && Number(button.dataset.grade) === chosen;
+    button.setAttribute("aria-pressed", String(on));
+  }
+  for (const button of document.querySelectorAll(".start")) button.hidden = chosen === null || Number(button.dataset.for) !== chosen;
+  document.querySelector('[data-act="unsure"]').setAttribute("aria-pressed", String(Boolean(pair && pair.vote && pair.grade === null)));
+  byId("save").hidden = chosen === null || (pair && pair.vote && pair.grade === chosen && pair.rationale === why.value.trim());
+}
+
+function line(done, text) {
+  const item = document.createElement("li");
+  item.className = done ? "ok" : "open";
+  item.textContent = `${done ? "✓" : "○"} ${text}`;
+  return item;
+}
+
+function showProgress() {
+  const p = progress, list = [];
+  byId("count").textContent = fill(words.judgedOf, { judged: p.judged, asked: p.asked });
+  if (p.min_judged) list.push(line(p.judged_by_anybody >= p.min_judged, p.judged_by_anybody >= p.min_judged
+    ? fill(words.enoughJudged, { n: p.judged_by_anybody }) : fill(words.moreTo, { n: p.min_judged - p.judged_by_anybody, of: p.min_judged })));
+  if (p.min_high) {
+    const facts = { n: p.high, grade: p.high_from, least: p.min_high, span: (p.expected_high || [p.min_high]).join("–") };
+    list.push(line(p.high >= p.min_high, fill(p.high >= p.min_high ? words.highGood : p.high ? words.highFew : words.highNone, facts)));
+  }
+  if (p.judged) list.push(line(!p.without_reason, p.without_reason ? fill(words.reasonsMissing, { n: p.without_reason }) : words.reasonsAll));
+  if (p.again) list.push(line(true, p.again === 1 ? words.againOne : fill(words.againMany, { n: p.again })));
+  byId("checklist").replaceChildren(...list);
+  byId("flag").setAttribute("aria-pressed", String(Boolean(p.flag)));
+  byId("flag").querySelector("span").textContent = p.flag ? words.flagOff : byId("flag").dataset.word;
+}
+byId("flag").dataset.word = byId("flag").querySelector("span").textContent;
+
+function textOf(doc) {
+  if (!texts.has(doc)) {
+    const asked = new URLSearchParams({ set: desk.set, query: desk.query, doc });
+    const coming = assay.get(`/api/judge/document?${asked}`);
+    coming.catch(() => texts.delete(doc));  // asked for again the next time
+    texts.set(doc, coming);
+  }
+  return texts.get(doc);
+}
+
+async function show(at) {
+  if (!pairs[at]) return;
+  if (place >= 0) keepDraft();
+  place = at;
+  const pair = pairs[at], draft = stored(localStorage, DRAFT + pair.doc, null);
+  chosen = draft ? draft.grade : isJudged(pair) ? pair.grade : null;
+  why.value = draft ? draft.rationale : pair.rationale;
+  shownAt = performance.now();
+  reading.whole = false;
+  showStrip();
+  showPanel();
+  history.replaceState(null, "", `${location.pathname}?doc=${encodeURIComponent(pair.doc)}`);
+  paper.setAttribute("aria-busy", "true");
+  try {
+    const read = await textOf(pair.doc);
+    if (pairs[place] !== pair) return;
+    reading.show(paper, read);
+    pair.print = read.row.document;
+    scrollTo({ top: 0 });
+  } catch (error) {
+    if (pairs[place] === pair) paper.replaceChildren(reading.make("p", error.message, "said"));
+  }
+  const after = pairs[at + 1];
+  if (after) textOf(after.doc).catch(() => {});
+}
+
+// ── judging ──────────────────────────────────────────────────────────────────────────────────────
+
+function give(pair, said, isUndo = false) {
+  const before = { doc: pair.doc, query: desk.query, set: desk.set, vote: pair.vote, grade: pair.grade, rationale: pair.rationale };
+  const seconds = Math.min((performance.now() - shownAt) / 1000, IDLE);
+  const vote = votes.give({ doc_id: pair.doc, document: pair.print || "", seconds, ...said });
+  Object.assign(pair, said.withdrawn ? { vote: "", grade: null, rationale: "" } : { vote: vote.id, grade: said.grade, rationale: said.rationale });
+  store(localStorage, DRAFT + pair.doc, null);
+  if (!isUndo) store(sessionStorage, HISTORY, [...stored(sessionStorage, HISTORY, []), before].slice(-200));
+  showStrip();
+}
+
+function save() {
+  const pair = pairs[place], rationale = why.value.trim();
+  if (!pair || chosen === null) return;
+  if (desk.required && !rationale) {
+    byId("state").textContent = words.needsReason;
+    assay.say(words.needsReason);
+    return why.focus();
+  }
+  const grade = chosen;
+  why.blur();
+  give(pair, { grade, rationale });
+  assay.say(fill(words.gradeGiven, { grade }));
+  onward();
+}
+
+function onward() {
+  const order = [...pairs.keys()], next = [...order.slice(place + 1), ...order.slice(0, place)].find(at => !isJudged(pairs[at]));
+  if (next !== undefined) return show(next);
+  chosen = pairs[place].vote ? pairs[place].grade : null;
+  showPanel();
+  if (pairs.every(isJudged)) { assay.say(words.allDone); byId("done").scrollIntoView({ block: "nearest" }); }
+}
+
+const acts = {
+  next() { show(Math.min(place + 1, pairs.length - 1)); },
+  previous() { show(Math.max(place - 1, 0)); },
+  unsure() {
+    if (!pairs[place]) return;
+    give(pairs[place], { grade: null, rationale: why.value.trim() });
+    onward();
+  },
+  skip() {
+    if (!pairs[place]) return;
+    assay.say(words.skipped);
+    const order = [...pairs.keys()], next = [...order.slice(place + 1), ...order.slice(0, place)].find(at => !isJudged(pairs[at]));
+    show(next ?? Math.min(place + 1, pairs.length - 1));
+  },
+  undo() {
+    const done = stored(sessionStorage, HISTORY, []), last = done.pop();
+    if (!last) { byId("state").textContent = words.nothingToUndo; return; }
+    if (last.set !== desk.set || last.query !== desk.query) {  // it was on another query: go there first
+      location.assign(`/judge/${encodeURIComponent(last.set)}/${last.query.split("/").map(encodeURIComponent).join("/")}?doc=${encodeURIComponent(last.doc)}`);
+      return;
+    }
+    store(sessionStorage, HISTORY, done);
+    const at = pairs.findIndex(pair => pair.doc === last.doc);
+    if (at < 0) return;
+    give(pairs[at], last.vote ? { grade: last.grade, rationale: last.rationale } : { grade: null, rationale: "", withdrawn: true }, true);
+    place = -1;
+    show(at);
+    assay.say(last.vote ? words.restored : words.withdrawnSaid);
+  },
+  why() { why.focus(); },
+  guide() { byId("guide").open = !byId("guide").open; },
+  help() { byId("help").showModal(); },
+  add() { byId("add").showModal(); byId("look").focus(); byId("look").select(); },
+};
+for (const button of document.querySelectorAll("[data-act]")) button.addEventListener("click", (event) => {
+  if (event.detail < 2) acts[button.dataset.act]();  // the second click of two is nobody's wish
+});
+for (const button of document.querySelectorAll(".grade")) button.addEventListener("click", (event) => {
+  if (event.detail > 1 || !pairs[place]) return;
+  chosen = Number(button.dataset.grade);
+  keepDraft();
+  showPanel();
+  if (desk.required && isJudged(pairs[place])) { why.focus(); why.select(); }  // another grade, another reason
+  else save();
+});
+for (const pair of pairs) pair.button.addEventListener("click", () => show(pairs.indexOf(pair)));
+byId("save").addEventListener("click", save);
+why.addEventListener("input", () => { keepDraft(); showPanel(); });
+why.addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+    event.preventDefault();
+    if (chosen !== null) save();
+    else { keepDraft(); why.blur(); }
+  }
+});
+function begin(button) {
+  const text = button.dataset.text;
+  why.setRangeText(text, why.selectionStart, why.selectionEnd, "end");
+  why.focus();
+  keepDraft();
+  showPanel();
+}
+for (const button of document.querySelectorAll(".start")) button.addEventListener("click", () => begin(button));
+
+addEventListener("keydown", (event) => {
+  // a key that is held down grades one document, not ten
+  if (event.repeat && !event.target.matches("textarea, input") && !/^Arrow|^Page|^Key[JK]$/.test(event.code)) {
+    event.preventDefault();
+    return event.stopImmediatePropagation();
+  }
+  const start = event.altKey && /^Digit[1-9]$/.test(event.code) && [...document.querySelectorAll(".start:not([hidden])")][event.code.slice(5) - 1];
+  if (start) { event.preventDefault(); return begin(start); }
+  const typing = event.target.matches("textarea, input");
+  const asks = document.querySelector("dialog[open]");
+  if (asks && !typing && event.key !== "Escape" && event.key !== "Enter" && event.key !== "Tab" && !event.key.startsWith("Arrow")) return event.stopImmediatePropagation();
+  if (typing || asks || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === "Enter" && event.target === document.body && chosen !== null && !byId("save").hidden) { event.preventDefault(); save(); }
+  // by its place, for boards on which it writes something else
+  if (event.code === "Slash" && !["/", "?"].includes(event.key)) { event.preventDefault(); event.shiftKey ? acts.help() : acts.add(); }
+}, { capture: true });
+
+// ── a document to add ────────────────────────────────────────────────────────────────────────────
+
+for (const button of document.querySelectorAll("[data-close]")) button.addEventListener("click", () => button.closest("dialog").close());
+byId("lookfor").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const q = byId("look").value.trim();
+  if (!q) return;
+  byId("looked").textContent = words.searching;
+  try {
+    const found = await assay.get(`/api/judge/search?${new URLSearchParams({ set: desk.set, query: desk.query, q })}`);
+    byId("looked").textContent = found.length ? "" : words.nothingFound;
+    byId("found").replaceChildren(...found.map(foundItem));
+    const first = byId("found").querySelector("button");
+    if (first) first.focus();
+  } catch (error) {
+    byId("looked").textContent = error.message;
+  }
+});
+function foundItem(hit) {
+  const item = reading.make("li"), button = reading.make("button", "", "quiet hit");
+  button.type = "button";
+  const title = reading.make("b", hit.title || hit.doc_id), text = reading.make("span", hit.text, "small");
+  title.dir = text.dir = "auto";
+  const here = pairs.findIndex(pair => pair.doc === hit.doc_id);
+  button.append(title, text);
+  if (here >= 0) button.append(reading.make("span", words.inPool, "chip"));
+  button.onclick = async () => {
+    if (here >= 0) { byId("add").close(); return show(here); }
+    button.disabled = true;
+    try {
+      await assay.post("/api/pool", { set: desk.set, query_id: desk.query, doc_id: hit.doc_id });
+      byId("looked").textContent = words.added;
+      location.assign(`${location.pathname}?doc=${encodeURIComponent(hit.doc_id)}`);
+    } catch (error) {
+      byId("looked").textContent = error.message;
+      button.disabled = false;
+    }
+  };
+  item.append(button);
+  return item;
+}
+byId("found").addEventListener("keydown", (event) => {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (!step) return;
+  event.preventDefault();
+  const buttons = [...byId("found").querySelectorAll("button")];
+  (buttons[buttons.indexOf(document.activeElement) + step] || byId("look")).focus();
+});
+
+// ── a flag ───────────────────────────────────────────────────────────────────────────────────────
+
+async function flag(flagged, reason) {
+  try {
+    const stands = await assay.post("/api/flags", { set: desk.set, query_id: desk.query, flagged, reason });
+    progress = { ...progress, flag: stands };
+    byId("state").textContent = words.saved;
+    showProgress();
+  } catch (error) { byId("state").textContent = error.message; }
+}
+byId("flag").addEventListener("click", () => {
+  if (progress.flag) return flag(false, "");
+  byId("flagform").hidden = !byId("flagform").hidden;
+  byId("flag").setAttribute("aria-expanded", String(!byId("flagform").hidden));
+  if (!byId("flagform").hidden) byId("flagwhy").focus();
+});
+byId("flagform").addEventListener("submit", (event) => {
+  event.preventDefault();
+  byId("flagform").hidden = true;
+  flag(true, byId("flagwhy").value);
+});
+
+// ── what the server says ─────────────────────────────────────────────────────────────────────────
+
+votes.listeners.push((vote, saved, refused) => {
+  if (saved && saved.progress && vote.query_id === desk.query && vote.set === desk.set) {
+    progress = { ...saved.progress, flag: progress.flag };
+    showProgress();
+  }
+  if (refused || (saved && !saved.holds)) sync();
+});
+
+async function sync() {
+  try {
+    const now = await assay.get(`/api/judge/query?${new URLSearchParams({ set: desk.set, query: desk.query })}`);
+    const waiting = new Set(votes.waiting().map(vote => vote.doc_id));
+    for (const known of now.pairs) {
+      const pair = pairs.find(each => each.doc === known.doc_id);
+      if (pair && !waiting.has(pair.doc)) Object.assign(pair, { vote: known.vote, grade: known.grade, rationale: known.rationale });
+    }
+    progress = now.progress;
+    showProgress();
+    showStrip();
+    const pair = pairs[place];
+    if (pair && document.activeElement !== why && !stored(localStorage, DRAFT + pair.doc, null)) {
+      chosen = pair.vote ? pair.grade : null;
+      why.value = pair.rationale;
+      showPanel();
+    }
+  } catch { /* the next time */ }
+}
+addEventListener("focus", sync);
+addEventListener("pageshow", (event) => { if (event.persisted) sync(); });
+
+// what this browser has not been able to send yet is what the judge said last
+for (const vote of votes.waiting()) {
+  const pair = vote.set === desk.set && vote.query_id === desk.query && pairs.find(each => each.doc === vote.doc_id);
+  if (pair) Object.assign(pair, vote.withdrawn ? { vote: "", grade: null, rationale: "" } : { vote: vote.id, grade: vote.grade, rationale: vote.rationale });
+}
+document.querySelector(".list [aria-current]")?.scrollIntoView({ block: "nearest" });
+showProgress();
+const asked = pairs.findIndex(pair => pair.doc === desk.open), open = pairs.findIndex(pair => !isJudged(pair));
+if (pairs.length) show(asked >= 0 ? asked : Math.max(open, 0));

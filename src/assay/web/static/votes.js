@@ -1,0 +1,104 @@
+// Votes on their way: each is kept in this browser until the server says that it is on disk, and sent
+// again until then. Its id is made here, so that sending it twice is harmless; every vote has a key of
+// its own, so that two tabs never overwrite each other's.
+"use strict";
+const desk = document.getElementById("desk").dataset;
+const words = document.getElementById("words").dataset;
+const WAITING = `assay.vote.${desk.judge}.`;
+
+const votes = {
+  listeners: [],
+  busy: false,
+  trouble: "",  // why the last attempt did not arrive
+  wait: 500,
+  timer: 0,
+
+  waiting() {
+    const found = [];
+    try {
+      for (let place = 0; place < localStorage.length; place++) {
+        const key = localStorage.key(place);
+        if (key.startsWith(WAITING)) found.push(JSON.parse(localStorage.getItem(key)));
+      }
+    } catch { /* what cannot be read is not there */ }
+    return [...found, ...votes.unkept].sort((one, other) => one.given - other.given);
+  },
+  unkept: [],  // where the browser keeps nothing
+
+  give(vote) {
+    const whole = { ...vote, id: crypto.randomUUID ? crypto.randomUUID() : fallbackId(), set: desk.set, query_id: desk.query, given: Date.now() };
+    try { localStorage.setItem(WAITING + whole.id, JSON.stringify(whole)); } catch { votes.unkept.push(whole); }
+    votes.tell();
+    votes.send();
+    return whole;
+  },
+
+  drop(vote) {
+    try { localStorage.removeItem(WAITING + vote.id); } catch { /* nothing was kept */ }
+    votes.unkept = votes.unkept.filter(other => other.id !== vote.id);
+  },
+
+  async send() {
+    if (votes.busy) return;
+    votes.busy = true;
+    clearTimeout(votes.timer);
+    try {
+      for (let next; (next = votes.waiting()[0]);) {
+        const { given, ...vote } = next;
+        vote.ago = Math.max(0, (Date.now() - given) / 1000);
+        const saved = await votes.posted(vote);
+        votes.drop(next);
+        votes.trouble = "";
+        votes.wait = 500;
+        votes.tell(next, saved);
+      }
+    } catch (error) {
+      if (error.status === 400) {  // it will never be taken: say so, and go on with the others
+        const refused = votes.waiting()[0];
+        if (refused) votes.drop(refused);
+        votes.tell(refused, null, error.message);
+        votes.timer = setTimeout(votes.send, 10);
+      } else {
+        votes.trouble = [401, 403, 409].includes(error.status) ? "signed" : "lost";
+        votes.tell();
+        votes.wait = Math.min(votes.wait * 2, 15000);
+        votes.timer = setTimeout(votes.send, votes.wait);
+      }
+    }
+    votes.busy = false;
+  },
+
+  async posted(vote) {
+    try {
+      return await assay.post("/api/votes", vote);
+    } catch (error) {
+      if (error.status !== 403) throw error;
+      // the server was started anew: this page's token is an old one
+      const page = await fetch(location.href);
+      const fresh = new DOMParser().parseFromString(await page.text(), "text/html").querySelector('meta[name="csrf"]');
+      if (!fresh || page.redirected) throw error;
+      assay.csrf = fresh.content;
+      return assay.post("/api/votes", vote);
+    }
+  },
+
+  // listener(vote, saved, refused): about one vote, or about how things stand
+  tell(vote, saved, refused) {
+    const count = votes.waiting().length;
+    const state = document.getElementById("state"), banner = document.getElementById("banner");
+    state.textContent = refused ? "" : count ? words.saving : saved ? words.saved : state.textContent;
+    banner.hidden = !(refused || (count && votes.trouble));
+    if (refused) banner.textContent = words.refusedVote.replace("{why}", refused);
+    else if (votes.trouble === "signed") banner.textContent = words.signedOut;
+    else if (count && votes.trouble) banner.textContent = count === 1 ? words.kept : words.keptMany.replace("{n}", count);
+    for (const listener of votes.listeners) listener(vote, saved, refused);
+  },
+};
+
+function fallbackId() {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), byte => byte.toString(16).padStart(2, "0")).join("");
+}
+
+addEventListener("online", () => { votes.wait = 500; votes.send(); });
+addEventListener("focus", () => votes.send());
+setTimeout(() => votes.send(), 0);

@@ -1,0 +1,185 @@
+"""Agreement and adjudication on a page: the figures in a few facts first, the disagreements with
+the texts, the ruling, and the labels that follow. What takes long is kept until a file changes."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from assay.core.errors import AssayError, InputError
+from assay.judging.disputes import Dispute
+from assay.judging.policy import policy_path
+from assay.judging.pool import pool_path
+from assay.judging.votes import votes_path
+from assay.workbench import adjudicating, voting
+from assay.workbench.adjudicating import Ruled
+from assay.workbench.agreeing import Agreement, judges_agreement
+from assay.workbench.desk import Stamp, desk_of, stamp_of
+from assay.workbench.grading import read_pair
+from assay.workbench.grading_views import Reading
+from assay.workbench.opening import Service, gold_path
+from assay.workbench.voting import Merged
+
+__all__ = [
+    "Agreement",
+    "AgreementRow",
+    "Dispute",
+    "Fact",
+    "Merged",
+    "Ruled",
+    "RulingGiven",
+    "agreement_list",
+    "agreement_of",
+    "compute_labels",
+    "dispute_text",
+    "facts_of",
+    "give_ruling",
+    "open_disputes",
+]
+
+Strength = Literal["none", "minimal", "weak", "moderate", "strong", "almost perfect"]
+# McHugh (2012), Interrater reliability: the kappa statistic
+STRENGTHS: tuple[tuple[float, Strength], ...] = (
+    (0.20, "none"),
+    (0.39, "minimal"),
+    (0.59, "weak"),
+    (0.79, "moderate"),
+    (0.90, "strong"),
+    (1.00, "almost perfect"),
+)
+_Stamps = tuple[Stamp | None, ...]
+
+
+class AgreementRow(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    title: str
+    votes: int = 0
+    judges: int = 0
+    error: str = ""
+
+
+class Fact(msgspec.Struct, frozen=True, kw_only=True):
+    """Two judges in a sentence. `lenient` is the one who gives higher grades, where that is
+    certain."""
+
+    judges: tuple[str, str]
+    pairs: int
+    exact: float | None
+    kappa: float | None
+    strength: Strength | None
+    lenient: str = ""
+
+
+class RulingGiven(msgspec.Struct, frozen=True, kw_only=True):
+    set: str
+    query_id: str
+    doc_id: str
+    grade: int
+    rationale: str
+
+
+# ── figures ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def agreement_list(service: Service) -> list[AgreementRow]:
+    return [_row(service, name) for name in service.gold_sets]
+
+
+def _row(service: Service, name: str) -> AgreementRow:
+    try:
+        desk = desk_of(gold_path(service, name))
+    except AssayError as error:
+        return AgreementRow(name=name, title=name, error=str(error))
+    with desk.votes.reading:
+        votes, judges = len(desk.votes.ids), len(desk.votes.kinds)
+    return AgreementRow(name=name, title=desk.gold.name, votes=votes, judges=judges)
+
+
+def agreement_of(service: Service, name: str) -> Agreement:
+    dataset = gold_path(service, name)
+    return _agreement(dataset, _stamps(dataset))
+
+
+@lru_cache(maxsize=16)
+def _agreement(dataset: Path, stamps: _Stamps) -> Agreement:
+    return judges_agreement(dataset)
+
+
+def _stamps(dataset: Path) -> _Stamps:
+    beside = (votes_path(dataset), policy_path(dataset), pool_path(dataset))
+    return tuple(map(stamp_of, (dataset, *beside)))
+
+
+def facts_of(agreed: Agreement) -> list[Fact]:
+    """Every two judges who share documents, those with most first."""
+    found = []
+    for two in agreed.by_pair:
+        kappa = two.agreement.weighted_kappa.value
+        found.append(
+            Fact(
+                judges=two.judges,
+                pairs=two.agreement.pairs,
+                exact=two.agreement.exact.value,
+                kappa=kappa,
+                strength=strength_of(kappa),
+                lenient=_lenient(agreed, two.judges),
+            )
+        )
+    return sorted(found, key=lambda fact: -fact.pairs)
+
+
+def strength_of(kappa: float | None) -> Strength | None:
+    if kappa is None:
+        return None
+    return next(name for limit, name in STRENGTHS if round(kappa, 2) <= limit)
+
+
+def _lenient(agreed: Agreement, judges: tuple[str, str]) -> str:
+    one, other = (
+        agreed.consensus[judge].leaning if judge in agreed.consensus else "" for judge in judges
+    )
+    if "lenient" == one != other or "strict" == other != one:
+        return judges[0]
+    return judges[1] if other == "lenient" or one == "strict" else ""
+
+
+# ── disagreements ─────────────────────────────────────────────────────────────────────────────────
+
+
+def open_disputes(service: Service, name: str) -> list[Dispute]:
+    dataset = gold_path(service, name)
+    return list(_disputes(dataset, _stamps(dataset)))
+
+
+@lru_cache(maxsize=16)
+def _disputes(dataset: Path, stamps: _Stamps) -> tuple[Dispute, ...]:
+    return tuple(adjudicating.disputes(dataset))
+
+
+def dispute_text(service: Service, name: str, query_id: str, doc_id: str) -> Reading | None:
+    """The document, where its corpus is here."""
+    try:
+        return read_pair(service, name, query_id, doc_id)
+    except InputError:
+        return None
+
+
+def give_ruling(service: Service, given: RulingGiven, by: str) -> Ruled:
+    """A ruling, and the set with the label that follows."""
+    return adjudicating.rule(
+        gold_path(service, given.set),
+        given.query_id,
+        given.doc_id,
+        given.grade,
+        rationale=given.rationale,
+        by=by,
+        kind="human",
+    )
+
+
+def compute_labels(service: Service, name: str) -> Merged:
+    """The labels of the set, computed again from the votes."""
+    return voting.merge_store(service, gold_path(service, name))

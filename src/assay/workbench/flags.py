@@ -1,0 +1,67 @@
+"""Flags on queries: what a judge finds too narrow, too broad or without an answer here. They are
+kept in the audit trail, for the chair; the last word on a query counts."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from assay.review.identity import name_of
+from assay.store.records import AuditEntry
+from assay.telemetry.recorder import new_id
+from assay.workbench.desk import desk_of
+from assay.workbench.opening import Service, gold_path
+
+FLAG, UNFLAG = "flag query", "unflag query"
+LONGEST_REASON = 4_000
+
+
+class Flag(msgspec.Struct, frozen=True, kw_only=True):
+    by: str
+    reason: str
+
+
+class FlagGiven(msgspec.Struct, frozen=True, kw_only=True):
+    set: str
+    query_id: str
+    reason: str = ""
+    flagged: bool = True
+
+
+def flag_query(service: Service, given: FlagGiven, judge: str) -> Flag | None:
+    """The flag that stands now."""
+    desk = desk_of(gold_path(service, given.set))
+    query = desk.query(given.query_id)
+    entry = AuditEntry(
+        id=new_id(),
+        at=service.clock(),
+        by=judge,
+        action=FLAG if given.flagged else UNFLAG,
+        subject=f"{name_of(service.store, desk.dataset)}/{query.id}",
+        reason=given.reason.strip()[:LONGEST_REASON],
+    )
+    service.store.append_audit([entry])
+    return flags_of(service, desk.dataset).get(query.id)
+
+
+def flags_of(service: Service, dataset: Path) -> dict[str, Flag]:
+    """The flags that stand, by query."""
+    start = f"{name_of(service.store, dataset, claim=False)}/"
+    entries = [
+        entry
+        for action in (FLAG, UNFLAG)
+        for entry in service.store.audit(action=action, limit=10_000)
+        if entry.subject.startswith(start)
+    ]
+    last = {entry.subject.removeprefix(start): entry for entry in sorted(entries, key=_moment)}
+    return {
+        query_id: Flag(by=entry.by, reason=entry.reason)
+        for query_id, entry in last.items()
+        if entry.action == FLAG
+    }
+
+
+def _moment(entry: AuditEntry) -> tuple[datetime, str]:
+    return entry.at, entry.id

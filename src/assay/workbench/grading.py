@@ -1,0 +1,338 @@
+"""Judging on a page: the sets that wait, what is asked of a judge, one document at a time, votes.
+
+Blind: the order is drawn for each judge, and nothing says which engine found a document, at which
+rank, or what anybody else said of it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable
+from datetime import UTC, timedelta
+from functools import lru_cache
+
+import msgspec
+
+from assay.core.errors import AssayError, InputError
+from assay.core.types import Document, Query, Vote
+from assay.formats.gold_jsonl import locked
+from assay.judging.packets import PacketRow, packet_row
+from assay.judging.pool import PooledPair, read_pool, with_second_judges, write_pool
+from assay.judging.rubrics import Rubric
+from assay.judging.votes import WITHDRAWN, document_fingerprint
+from assay.workbench.desk import Desk, desk_of, put
+from assay.workbench.flags import Flag, flags_of
+from assay.workbench.grading_views import (
+    GivenVote,
+    JudgedPair,
+    Progress,
+    QueryDesk,
+    QueryRow,
+    Reading,
+    Saved,
+    SetDesk,
+    SetRow,
+)
+from assay.workbench.opening import Service, gold_path
+from assay.workbench.shelf import shelf_of
+
+__all__ = [
+    "GivenVote",
+    "JudgedPair",
+    "Progress",
+    "QueryDesk",
+    "QueryRow",
+    "Reading",
+    "Rubric",
+    "Saved",
+    "SetDesk",
+    "SetRow",
+    "progress_of",
+    "query_desk",
+    "read_pair",
+    "rubric_in_use",
+    "save_vote",
+    "set_desk",
+    "sets_to_judge",
+    "with_titles",
+]
+
+LONGEST_RATIONALE = 4_000
+LATEST = timedelta(days=30)  # how long a page may keep a vote before it reaches us
+VOTE_ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
+STARTS = 90  # characters of a start of a sentence
+
+
+# ── sets and queries ──────────────────────────────────────────────────────────────────────────────
+
+
+def sets_to_judge(service: Service, judge: str) -> list[SetRow]:
+    return [_set_row(service, name, judge) for name in service.gold_sets]
+
+
+def _set_row(service: Service, name: str, judge: str) -> SetRow:
+    try:
+        desk = desk_of(gold_path(service, name))
+        asked = judged = 0
+        with desk.votes.reading:
+            for query_id in desk.gold.query_ids:
+                for pair in desk.mine(query_id, judge):
+                    asked += 1
+                    judged += desk.votes.of(judge, pair.key) is not None
+    except AssayError as error:
+        return SetRow(name=name, title=name, error=str(error))
+    return SetRow(
+        name=name,
+        title=desk.gold.name,
+        queries=len(desk.gold.queries),
+        asked=asked,
+        judged=judged,
+        pooled=desk.pool is not None,
+        dealt_to=desk.pool.judges if desk.pool is not None else (),
+    )
+
+
+def set_desk(service: Service, name: str, judge: str) -> SetDesk:
+    desk = desk_of(gold_path(service, name))
+    flags = flags_of(service, desk.dataset)
+    rows = [_query_row(desk, query, judge, flags) for query in desk.gold.queries]
+    places = {query_id: place for place, query_id in enumerate(desk.asked)}
+    rows.sort(key=lambda row: (not row.asked, places.get(row.id, len(places))))
+    return SetDesk(
+        name=name,
+        title=desk.gold.name,
+        rubric=desk.version,
+        pooled=desk.pool is not None,
+        dealt_to=desk.pool.judges if desk.pool is not None else (),
+        asked=sum(row.asked for row in rows),
+        judged=sum(row.judged for row in rows),
+        queries=rows,
+        topics=dict(desk.gold.taxonomy),
+    )
+
+
+def _query_row(desk: Desk, query: Query, judge: str, flags: dict[str, Flag]) -> QueryRow:
+    with desk.votes.reading:
+        mine = [desk.votes.of(judge, pair.key) for pair in desk.mine(query.id, judge)]
+    return QueryRow(
+        id=query.id,
+        text=query.text,
+        type=query.type,
+        topic=query.topic,
+        issue=query.issue,
+        asked=len(mine),
+        judged=sum(vote is not None for vote in mine),
+        flag=flags.get(query.id),
+    )
+
+
+def query_desk(service: Service, name: str, query_id: str, judge: str) -> QueryDesk:
+    """The documents of a query that are asked of a judge, in an order of the judge's own."""
+    desk = desk_of(gold_path(service, name))
+    query = desk.query(query_id)
+    flags = flags_of(service, desk.dataset)
+    with desk.votes.reading:
+        mine = _drawn(desk.mine(query_id, judge), judge)
+        pairs = [_judged(desk, pair, judge) for pair in mine]
+        queries = [each for each in desk.asked if any(desk.mine(each, judge))]
+    at = queries.index(query_id) if query_id in queries else -1
+    topic = desk.gold.taxonomy.get(query.topic)
+    issues = {issue.id: issue.name for issue in topic.issues} if topic is not None else {}
+    return QueryDesk(
+        set=name,
+        query=_query_row(desk, query, judge, flags),
+        topic=topic.name if topic is not None else query.topic,
+        issue=issues.get(query.issue, query.issue),
+        pairs=pairs,
+        progress=progress_of(desk, query_id, judge, flags),
+        before=queries[at - 1] if at > 0 else "",
+        after=queries[at + 1] if at + 1 < len(queries) and queries else "",
+    )
+
+
+def _drawn(pairs: Iterable[PooledPair], judge: str) -> list[PooledPair]:
+    """Every judge reads in an order of their own, always the same."""
+
+    def lot(pair: PooledPair) -> str:
+        return hashlib.sha256("\n".join((judge, *pair.key)).encode()).hexdigest()
+
+    return sorted(pairs, key=lot)
+
+
+def _judged(desk: Desk, pair: PooledPair, judge: str) -> JudgedPair:
+    vote = desk.votes.of(judge, pair.key)
+    if vote is None:
+        return JudgedPair(doc_id=pair.doc_id)
+    return JudgedPair(
+        doc_id=pair.doc_id,
+        vote=vote.id,
+        grade=vote.grade,
+        rationale=vote.rationale,
+        at=vote.at,
+    )
+
+
+def with_titles(service: Service, shown: QueryDesk) -> QueryDesk:
+    """For the list of all documents of a query."""
+    shelf = shelf_of(desk_of(gold_path(service, shown.set)), service.home)
+    titled = []
+    for pair in shown.pairs:
+        document = shelf.get(pair.doc_id)
+        title = document.title if document is not None else ""
+        titled.append(msgspec.structs.replace(pair, title=title))
+    return msgspec.structs.replace(shown, pairs=titled)
+
+
+def progress_of(desk: Desk, query_id: str, judge: str, flags: dict[str, Flag]) -> Progress:
+    rubric = desk.rubric
+    targets = desk.gold.targets
+    expected = (targets.expected_per_query if targets else None) or rubric.expected_per_query
+    with desk.votes.reading:
+        pairs = list(desk.mine(query_id, judge))
+        votes = [vote for pair in pairs if (vote := desk.votes.of(judge, pair.key))]
+        anybody = sum(
+            bool(desk.votes.holding(pair.key)) or pair.key in desk.labelled
+            for pair in desk.asked.get(query_id, ())
+        )
+    grades = Counter(vote.grade for vote in votes if vote.grade is not None)
+    return Progress(
+        asked=len(pairs),
+        judged=len(votes),
+        unsure=sum(vote.grade is None for vote in votes),
+        grades={str(value): grades[value] for value in rubric.values},
+        judged_by_anybody=anybody,
+        without_reason=sum(vote.grade is not None and not vote.rationale for vote in votes),
+        again=sum(len(pair.judges) > 1 for pair in pairs),
+        min_judged=rubric.checklist.min_judged,
+        min_high=rubric.checklist.min_highly_relevant,
+        high=sum(count for grade, count in grades.items() if grade >= rubric.highly_relevant_from),
+        high_from=rubric.highly_relevant_from,
+        expected_high=expected.highly_relevant,
+        flag=flags.get(query_id),
+    )
+
+
+def rubric_in_use(service: Service, name: str) -> tuple[Rubric, dict[int, list[str]]]:
+    """The rubric of a set, and for each grade some starts of sentences for a rationale."""
+    rubric = desk_of(gold_path(service, name)).rubric
+    return rubric, {
+        grade.value: [_start(text) for text in grade.criteria][:4] for grade in rubric.grades
+    }
+
+
+def _start(criterion: str) -> str:
+    """The first clause of a criterion, to go on from."""
+    clause = re.split(r"[.;:](?:\s|$)", criterion.strip(), maxsplit=1)[0]
+    while len(clause) > STARTS and "," in clause:
+        clause = clause.rpartition(",")[0]
+    return f"{clause}: "
+
+
+# ── one document ──────────────────────────────────────────────────────────────────────────────────
+
+
+def read_pair(service: Service, name: str, query_id: str, doc_id: str) -> Reading:
+    desk = desk_of(gold_path(service, name))
+    query = desk.query(query_id)
+    shelf = shelf_of(desk, service.home)
+    document = shelf.get(doc_id)
+    if document is None:
+        raise InputError(f"the corpus has no document {doc_id!r}", where=shelf.corpus)
+    row, words = _row(query.id, query.text, query.type, _Kept(document))
+    return Reading(
+        row=row,
+        words=words,
+        language=document.language,
+        facts=_facts(document),
+        corpus=shelf.corpus,
+    )
+
+
+class _Kept:
+    """A document as a key: by its id and what is read of it."""
+
+    def __init__(self, document: Document) -> None:
+        self.document, self.print = document, document_fingerprint(document)
+
+    def __hash__(self) -> int:
+        return hash((self.document.id, self.print))
+
+    def __eq__(self, other: object) -> bool:
+        mine = (self.document.id, self.print)
+        return isinstance(other, _Kept) and (other.document.id, other.print) == mine
+
+
+@lru_cache(maxsize=2048)
+def _row(query_id: str, text: str, type: str, kept: _Kept) -> tuple[PacketRow, tuple[str, ...]]:
+    return packet_row(Query(id=query_id, text=text, type=type), kept.document, kept.print)
+
+
+def _facts(document: Document) -> tuple[str, ...]:
+    """When it was written, and the places of the law that it cites first."""
+    said = document.metadata.get("date") or document.metadata.get("year") or document.valid_from
+    return (str(said), *document.citations[:5]) if said else document.citations[:5]
+
+
+# ── votes ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def save_vote(service: Service, given: GivenVote, judge: str) -> Saved:
+    """A vote, on disk when this returns; the same one may be sent any number of times."""
+    desk = desk_of(gold_path(service, given.set))
+    vote = _vote(service, desk, given, judge)
+    kept, already = put(desk, vote)
+    if kept.grade is None and kept.source != WITHDRAWN and not already:
+        _ask_another(desk, kept)
+        desk = desk_of(desk.dataset)
+    held = desk.votes.said.get((kept.query_id, kept.doc_id), {}).get(judge)
+    return Saved(
+        id=kept.id,
+        at=kept.at,
+        already=already,
+        holds=held is not None and held.id == kept.id,
+        progress=progress_of(desk, kept.query_id, judge, {}),
+    )
+
+
+def _vote(service: Service, desk: Desk, given: GivenVote, judge: str) -> Vote:
+    if not VOTE_ID.fullmatch(given.id):
+        raise InputError(f"{given.id[:80]!r} is no id of a vote")
+    if len(given.rationale) > LONGEST_RATIONALE:
+        raise InputError(f"a rationale has at most {LONGEST_RATIONALE:,} characters")
+    if given.withdrawn and given.grade is not None:
+        raise InputError("a vote that is taken back has no grade")
+    ago = min(max(given.ago, 0.0), LATEST.total_seconds())
+    at = (service.clock() - timedelta(seconds=ago)).astimezone(UTC)
+    before = desk.votes.said.get((given.query_id, given.doc_id), {}).get(judge)
+    return Vote(
+        id=given.id,
+        query_id=given.query_id,
+        doc_id=given.doc_id,
+        grade=given.grade,
+        judge=judge,
+        kind="human",
+        at=at.isoformat(timespec="milliseconds"),
+        rationale=given.rationale.strip(),
+        rubric=desk.version,
+        document=given.document[:64],
+        seconds=_seconds(given.seconds),
+        supersedes=before.id if before is not None else "",
+        source=WITHDRAWN if given.withdrawn else "",
+    )
+
+
+def _seconds(given: float | None) -> float | None:
+    return round(min(given, 86_400.0), 1) if given is not None and given >= 0 else None
+
+
+def _ask_another(desk: Desk, vote: Vote) -> None:
+    """Where everybody who was asked is unsure, one more judge is."""
+    if desk.pool is None or not desk.pool.judges:
+        return
+    with desk.votes.reading:
+        here = desk.votes.holding((vote.query_id, vote.doc_id))
+    with locked(desk.dataset):
+        pool = read_pool(desk.dataset)
+        if pool is not None and (asked := with_second_judges(pool, here)) != pool:
+            write_pool(desk.dataset, asked)

@@ -1,0 +1,364 @@
+"""Judging in a real browser by keys alone: nothing is lost, nothing runs that a document says."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.core.types import Vote
+from assay.judging.votes import current, read_votes, votes_path
+from assay.store import Store
+from assay.web.app import create_app
+from assay.workbench.opening import Service
+from judged_pages import both, judged_set
+from stores import migrated_file, postgres_server, postgres_url, store, url_for
+from voted_sets import labels
+
+playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
+CHROMIUM = shutil.which("chromium")
+if CHROMIUM is None:
+    pytest.skip("needs Debian's package chromium", allow_module_level=True)
+
+__all__ = ["migrated_file", "postgres_server", "postgres_url", "store"]
+
+QUIET = [
+    "--no-sandbox",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+ASKED = [("q1", "d1"), ("q1", "d2"), ("q1", "d3"), ("q2", "d4")]
+
+
+@pytest.fixture
+def store_url(request: pytest.FixtureRequest, tmp_path: Path, migrated_file: Path) -> str:
+    return url_for("sqlite", request, tmp_path, migrated_file)
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Path:
+    return judged_set(tmp_path, both(*ASKED), judges=("Ada", "Ben"))
+
+
+@pytest.fixture
+def url(store: Store, dataset: Path) -> Iterator[str]:
+    import uvicorn
+
+    service = Service(store=store, gold_sets={"set": dataset}, home=dataset.parent)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = uvicorn.Server(uvicorn.Config(create_app(service), port=port, log_level="error"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    yield f"http://127.0.0.1:{port}"
+    server.should_exit = True
+    thread.join(5)
+
+
+@pytest.fixture
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        yield opened
+        opened.close()
+
+
+def opened(browser: Any, url: str, name: str, said: list[str], **options: Any) -> Any:
+    """A page of somebody with this name. An alert or an error of a script is said."""
+    page = browser.new_context(viewport={"width": 1400, "height": 900}, **options).new_page()
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("dialog", lambda dialog: said.append(dialog.message))
+    page.goto(f"{url}/me")
+    page.fill("input[name=name]", name)
+    page.keyboard.press("Enter")
+    page.wait_for_url(lambda address: not address.endswith("/me"))
+    return page
+
+
+def ready(page: Any) -> None:
+    page.wait_for_selector("#document[aria-busy=false]")
+
+
+def sent(page: Any) -> None:
+    until(page, "votes.waiting().length === 0")
+
+
+def until(page: Any, holds: str) -> None:
+    """The page allows no code from texts, and so no waiting for them in it."""
+    for _ in range(200):
+        if page.evaluate(holds):
+            return
+        page.wait_for_timeout(25)
+    raise AssertionError(holds)
+
+
+def now(dataset: Path, judge: str) -> dict[str, int | None]:
+    votes = current(read_votes(votes_path(dataset)))
+    return {vote.doc_id: vote.grade for vote in votes if vote.judge == judge}
+
+
+def given(dataset: Path) -> list[Vote]:
+    return read_votes(votes_path(dataset))
+
+
+def shown(page: Any) -> str:
+    return str(page.locator(".doc.cur").get_attribute("data-doc"))
+
+
+def grade_all(page: Any, grades: dict[str, int]) -> None:
+    """By keys alone: a digit, a sentence, Enter; the next document follows by itself."""
+    for _ in grades:
+        ready(page)
+        page.keyboard.press(str(grades[shown(page)]))
+        page.keyboard.type(f"It decides the point of {shown(page)}.")
+        page.keyboard.press("Enter")
+    sent(page)
+
+
+def test_two_judges_by_keyboard_alone_and_the_chair_rules(
+    browser: Any, url: str, dataset: Path
+) -> None:
+    said: list[str] = []
+    for name, grades in (
+        ("Ada", {"d1": 2, "d2": 0, "d3": 1}),
+        ("Ben", {"d1": 2, "d2": 1, "d3": 1}),
+    ):
+        page = opened(browser, url, name, said)
+        page.goto(f"{url}/judge/set")
+        page.keyboard.press("j")
+        page.wait_for_url("**/judge/set/q*")
+        if page.url.partition("?")[0].endswith("q2"):
+            page.goto(f"{url}/judge/set/q1")
+        grade_all(page, grades)
+        assert now(dataset, name) == grades
+        assert page.locator("#done").is_visible()
+        assert "3 of 3" in page.locator("#count").inner_text()
+    assert all(vote.seconds is not None and vote.document for vote in given(dataset))
+    chair = opened(browser, url, "Dora", said)
+    chair.goto(f"{url}/agreement/set")
+    assert "Ada and Ben agree on 67% of 3" in chair.locator(".facts-first").first.inner_text()
+    chair.keyboard.press("j")
+    ready(chair)
+    chair.keyboard.press("1")
+    chair.keyboard.type("A loan is a neighbouring rule.")
+    chair.keyboard.press("Enter")
+    chair.wait_for_url("**/agreement/set")
+    assert labels(dataset) == {("q1", "d1"): 2, ("q1", "d2"): 1, ("q1", "d3"): 1}
+    assert said == []
+
+
+def test_a_required_reason_is_asked_for_and_a_draft_is_kept(
+    browser: Any, url: str, dataset: Path
+) -> None:
+    page = opened(browser, url, "Ada", [])
+    page.goto(f"{url}/judge/set/q1?doc=d1")
+    ready(page)
+    page.keyboard.press("2")
+    assert page.evaluate("document.activeElement.id") == "why"
+    page.keyboard.press("Enter")
+    assert "Say why" in page.locator("#state").inner_text()
+    page.keyboard.type("half a sen")
+    page.reload()
+    ready(page)
+    assert not votes_path(dataset).exists()
+    assert page.locator("#why").input_value() == "half a sen"
+    assert page.locator(".grade[aria-pressed=true] em").inner_text() == "2"
+    page.keyboard.press("r")
+    page.keyboard.press("End")
+    page.keyboard.type("tence")
+    page.keyboard.press("Enter")
+    sent(page)
+    assert [vote.rationale for vote in given(dataset)] == ["half a sentence"]
+
+
+def test_a_lost_connection_keeps_votes_and_sends_them_again(
+    browser: Any, url: str, dataset: Path
+) -> None:
+    page = opened(browser, url, "Ada", [])
+    page.goto(f"{url}/judge/set/q1?doc=d1")
+    ready(page)
+    page.route("**/api/votes", lambda route: route.abort())
+    page.keyboard.press("r")
+    page.keyboard.type("kept")
+    page.keyboard.press("Enter")
+    page.keyboard.press("2")
+    page.wait_for_selector("#banner:not([hidden])")
+    assert "1 vote is kept" in page.locator("#banner").inner_text()
+    page.keyboard.press("u")
+    page.reload()  # still there, and shown as given
+    ready(page)
+    assert page.locator('.doc[data-doc="d1"]').inner_text() == "2"
+    assert not votes_path(dataset).exists()
+    page.unroute("**/api/votes")
+    page.evaluate("votes.send()")
+    sent(page)
+    assert len(now(dataset, "Ada")) == 2
+    assert now(dataset, "Ada")["d1"] == 2
+
+
+def test_an_answer_that_is_lost_makes_no_second_vote(browser: Any, url: str, dataset: Path) -> None:
+    """The vote arrived, and nobody heard that it did."""
+    page = opened(browser, url, "Ada", [])
+    page.goto(f"{url}/judge/set/q1?doc=d1")
+    ready(page)
+
+    def taken_then_lost(route: Any) -> None:
+        route.fetch()
+        route.abort()
+
+    page.route("**/api/votes", taken_then_lost)
+    page.keyboard.press("u")
+    page.wait_for_selector("#banner:not([hidden])")
+    assert len(given(dataset)) == 1
+    page.unroute("**/api/votes")
+    page.evaluate("votes.send()")
+    sent(page)
+    assert len(given(dataset)) == 1
+
+
+def test_undo_gives_a_vote_that_restores(browser: Any, url: str, dataset: Path) -> None:
+    page = opened(browser, url, "Ada", [])
+    page.goto(f"{url}/judge/set/q1?doc=d1")
+    ready(page)
+    page.keyboard.press("2")
+    page.keyboard.type("first")
+    page.keyboard.press("Enter")
+    sent(page)
+    page.goto(f"{url}/judge/set/q1?doc=d1")
+    ready(page)
+    page.keyboard.press("0")  # another grade asks for another reason
+    page.keyboard.type("second")
+    page.keyboard.press("Enter")
+    sent(page)
+    assert now(dataset, "Ada") == {"d1": 0}
+    page.keyboard.press("z")
+    sent(page)
+    assert now(dataset, "Ada") == {"d1": 2}
+    assert shown(page) == "d1"
+    page.keyboard.press("z")
+    sent(page)
+    assert now(dataset, "Ada") == {}
+    page.keyboard.press("z")
+    assert "nothing to undo" in page.locator("#state").inner_text()
+    assert len(given(dataset)) == 4  # nothing was deleted
+    assert [vote.rationale for vote in given(dataset)] == ["first", "second", "first", ""]
+
+
+def test_two_tabs_agree_in_the_end(browser: Any, url: str, dataset: Path) -> None:
+    one = opened(browser, url, "Ada", [])
+    two = one.context.new_page()
+    for tab in (one, two):
+        tab.goto(f"{url}/judge/set/q1?doc=d1")
+        ready(tab)
+    one.keyboard.press("u")
+    sent(one)
+    two.keyboard.press("1")
+    two.keyboard.type("on reflection")
+    two.keyboard.press("Enter")
+    sent(two)
+    assert now(dataset, "Ada") == {"d1": 1}
+    one.evaluate("sync()")
+    until(one, "document.querySelector('.doc[data-doc=d1]').textContent === '1'")
+
+
+def test_double_clicks_held_keys_and_back_are_harmless(
+    browser: Any, url: str, dataset: Path
+) -> None:
+    page = opened(browser, url, "Ada", [])
+    page.goto(f"{url}/judge/set/q1?doc=d1")
+    ready(page)
+    page.dblclick('[data-act="unsure"]')
+    sent(page)
+    assert len(given(dataset)) == 1
+    ready(page)
+    page.keyboard.down("u")
+    page.keyboard.down("u")
+    page.keyboard.down("u")
+    page.keyboard.up("u")
+    sent(page)
+    assert len(given(dataset)) == 2
+    page.goto(f"{url}/judge")
+    page.go_back()
+    ready(page)
+    sent(page)
+    assert len(given(dataset)) == 2
+
+
+def test_skip_move_read_flag_and_help(browser: Any, url: str, dataset: Path) -> None:
+    said: list[str] = []
+    page = opened(browser, url, "Ada", said)
+    page.goto(f"{url}/judge/set/q1?doc=d2")
+    ready(page)
+    assert "onerror" in page.locator("#document").inner_text()
+    assert page.locator("#document img").count() == 0
+    first = shown(page)
+    page.keyboard.press("s")
+    assert shown(page) != first
+    page.goto(f"{url}/judge/set/q1")
+    ready(page)
+    at = shown(page)
+    page.keyboard.press("j")
+    assert shown(page) != at
+    page.keyboard.press("k")
+    assert shown(page) == at
+    page.keyboard.press("f")
+    assert page.locator('.tabs [aria-pressed="true"]').inner_text().startswith("Whole text")
+    page.keyboard.press("?")
+    assert page.locator("#help").is_visible()
+    page.keyboard.press("u")  # a key that does nothing here
+    page.keyboard.press("Escape")
+    page.keyboard.press("x")
+    page.keyboard.type("too broad")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#flag[aria-pressed=true]")
+    page.goto(f"{url}/judge/set")
+    assert "too broad" in page.locator(".queries").inner_text()
+    assert not votes_path(dataset).exists()
+    assert said == []
+
+
+def test_a_document_is_searched_for_and_added_by_keys(
+    browser: Any, url: str, dataset: Path
+) -> None:
+    page = opened(browser, url, "Ada", [])
+    page.goto(f"{url}/judge/set/q1")
+    ready(page)
+    page.keyboard.press("/")
+    page.keyboard.type("behested payments")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#found button")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**doc=d5")
+    ready(page)
+    assert shown(page) == "d5"
+
+
+def test_past_grades_are_changed_in_the_list(browser: Any, url: str, dataset: Path) -> None:
+    page = opened(browser, url, "Ada", [])
+    page.goto(f"{url}/judge/set/q1?doc=d1")
+    ready(page)
+    page.keyboard.press("2")
+    page.keyboard.type("first")
+    page.keyboard.press("Enter")
+    sent(page)
+    page.keyboard.press("a")
+    page.wait_for_url("**/all")
+    page.click('li[data-doc="d1"] .pick[data-grade="1"]')
+    sent(page)
+    assert now(dataset, "Ada") == {"d1": 1}
+    page.click('li[data-doc="d2"] .pick[data-grade="0"]')  # asks for the reason
+    page.keyboard.type("a loan")
+    page.keyboard.press("Enter")
+    sent(page)
+    assert now(dataset, "Ada") == {"d1": 1, "d2": 0}

@@ -1,0 +1,193 @@
+"""Judging and agreement over HTTP: three languages, roles, hostile text, votes sent twice."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from assay.judging.votes import read_votes, votes_path
+from assay.reports.words import LANGUAGES, page_table
+from assay.store import Store
+from assay.web import access
+from assay.web.access import Role, User
+from assay.web.agreement_pages import AGREEMENT_ROUTES
+from assay.web.app import create_app
+from assay.web.judge_pages import JUDGE_ROUTES
+from assay.workbench.opening import Service
+from judged_pages import HOSTILE, both, judged_set
+from voted_sets import labels
+
+PAGES = ["/judge", "/judge/set", "/judge/set/q1", "/judge/set/q3", "/judge/set/q1/all"]
+PAGES += ["/agreement", "/agreement/set", "/agreement/set/q1?doc=d1"]
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Path:
+    pairs = both(("q1", "d1"), ("q1", "d2"), ("q3", "d2"))
+    return judged_set(tmp_path, pairs, judges=("Ada", "Ben"))
+
+
+@pytest.fixture
+def client(store: Store, dataset: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
+    monkeypatch.setattr(access, "identify", lambda request: _user(request.headers))
+    service = Service(store=store, gold_sets={"set": dataset}, home=dataset.parent)
+    with TestClient(create_app(service), follow_redirects=False) as opened:
+        yield opened
+
+
+def _user(headers: Any) -> User | None:
+    name, _, role = headers.get("x-test-user", "Ada admin").partition(" ")
+    kept: Role = role
+    return User(name, kept) if name else None
+
+
+def as_user(name: str, role: str = "judge") -> dict[str, str]:
+    return {"x-test-user": f"{name} {role}"}
+
+
+def vote(client: TestClient, user: str, doc: str, grade: int | None, **keys: Any) -> Any:
+    sent: dict[str, Any] = {
+        "id": f"{user}-{doc}-{grade}-vote",
+        "set": "set",
+        "query_id": "q1",
+        "doc_id": doc,
+    }
+    sent |= {"grade": grade, "rationale": f"{user} says {HOSTILE}", **keys}
+    return client.post("/api/votes", json=sent, headers=as_user(user))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("path", PAGES)
+def test_every_page_in_every_language_escapes_what_was_stored(
+    client: TestClient, path: str, language: str
+) -> None:
+    for judge, grade in (("Ada", 2), ("Ben", 0)):
+        assert vote(client, judge, "d1", grade).status_code == 200
+    client.post("/api/flags", json={"set": "set", "query_id": "q1", "reason": HOSTILE})
+    joined = f"{path}{'&' if '?' in path else '?'}lang={language}"
+    answer = client.get(joined)
+    assert answer.status_code == 200, answer.text[-600:]
+    assert "<img" not in answer.text
+    assert "onerror=alert(1)>" not in answer.text
+    assert f'lang="{language}"' in answer.text
+    assert "built-in method" not in answer.text
+
+
+def test_words_are_complete_in_every_language() -> None:
+    for page in ("judge", "agreement"):
+        keys = {language: page_table(page, language).keys() for language in LANGUAGES}
+        assert keys["fi"] == keys["he"] == keys["en"]
+        for key, text in page_table(page, "en").items():
+            fields = {part.partition("}")[0] for part in str(text).split("{")[1:]}
+            for language in ("fi", "he"):
+                other = str(page_table(page, language)[key])
+                said = {part.partition("}")[0] for part in other.split("{")[1:]}
+                assert said == fields, (page, language, key)
+
+
+def test_a_vote_may_come_twice_and_needs_what_the_rubric_asks(
+    client: TestClient, dataset: Path
+) -> None:
+    first, again = (vote(client, "Ada", "d1", 2).json() for _ in range(2))
+    assert (first["already"], again["already"]) == (False, True)
+    assert len(read_votes(votes_path(dataset))) == 1
+    refused = vote(client, "Ada", "d2", 1, rationale="")
+    assert refused.status_code == 400
+    assert "rationale" in refused.json()["error"]
+    assert vote(client, "Ada", "d2", 9).status_code == 400
+    assert client.post("/api/votes", content=b"{", headers=as_user("Ada")).status_code == 400
+    assert client.post("/api/votes", json={"judge": "Ben"}).status_code == 400
+
+
+def test_nobody_votes_for_another(client: TestClient, dataset: Path) -> None:
+    """A field never says who decides."""
+    assert vote(client, "Ada", "d1", 2, judge="Ben", by="Ben").status_code == 200
+    assert [given.judge for given in read_votes(votes_path(dataset))] == ["Ada"]
+
+
+def test_a_judge_never_sees_what_another_said(client: TestClient) -> None:
+    vote(client, "Ben", "d1", 2)
+    for path in (*PAGES[:5], "/api/judge/query?set=set&query=q1", "/api/judge/set?set=set"):
+        text = client.get(path, headers=as_user("Ada")).text
+        assert "Ben says" not in text
+        assert "Ben-d1-2-vote" not in text
+
+
+@pytest.mark.parametrize("row", [*JUDGE_ROUTES, *AGREEMENT_ROUTES], ids=lambda row: row.path)
+@pytest.mark.parametrize("role", ["", "reader", "judge", "chair", "admin"])
+def test_roles_hold(client: TestClient, row: access.Guarded, role: str) -> None:
+    path = row.path.replace("{set}", "set").replace("{query:path}", "q1")
+    headers = as_user("Ada" if role else "", role)
+    answer = client.request(row.methods[0], path, headers=headers, json={})
+    order = ["", "reader", "judge", "chair", "admin"]
+    allowed = order.index(role) >= order.index(row.role)
+    refused = (401, 303) if not role else (403,)
+    assert (answer.status_code in refused) != allowed
+
+
+def test_a_browser_needs_the_token_of_the_page(client: TestClient) -> None:
+    headers = {**as_user("Ada"), "cookie": "x=y"}
+    assert client.post("/api/votes", json={}, headers=headers).status_code == 403
+
+
+def test_the_chair_rules_and_labels_follow(client: TestClient, dataset: Path) -> None:
+    for judge, grade in (("Ada", 2), ("Ben", 0)):
+        vote(client, judge, "d1", grade)
+        vote(client, judge, "d2", 1)
+    (dispute,) = client.get("/api/disputes?set=set").json()
+    assert dispute["doc_id"] == "d1"
+    ruling = {"set": "set", "query_id": "q1", "doc_id": "d1", "grade": 2}
+    assert client.post("/api/rulings", json=ruling).status_code == 400
+    done = client.post("/api/rulings", json={**ruling, "rationale": "the same rule"})
+    assert done.json()["ruled"] == 1
+    assert labels(dataset) == {("q1", "d1"): 2, ("q1", "d2"): 1}
+    assert client.get("/agreement/set/q1?doc=d1").status_code == 200
+    merged = client.post("/api/labels", json={"set": "set"}).json()
+    assert (merged["labels"], merged["open"]) == (2, 0)
+    assert client.get("/api/agreement?set=set").json()["pairs"] == 2
+
+
+def test_the_chair_adds_a_query_and_edits_an_issue(client: TestClient, dataset: Path) -> None:
+    new = {"set": "set", "text": f"May {HOSTILE} vote?", "type": "keyword", "topic": "gifts"}
+    assert client.post("/api/queries", json=new).json()["added"] == ["q004"]
+    assert client.post("/api/queries", json=new).status_code == 400  # it is there already
+    issue = {"set": "set", "topic": "gifts", "id": "limit", "name": HOSTILE, "description": "d"}
+    issue["key_statutes"] = "89503, 89506\n"
+    assert client.post("/api/issues", json=issue).status_code == 200
+    kept = json.loads(dataset.read_text())["taxonomy"]["gifts"]["issues"][0]
+    assert (kept["key_statutes"], kept["odd"]) == (["89503", "89506"], 1)
+    assert "<img" not in client.get("/judge/set").text
+    page = client.get("/judge/set/q004")
+    assert page.status_code == 200
+
+
+def test_a_document_is_searched_for_and_added(client: TestClient) -> None:
+    found = client.get("/api/judge/search?set=set&query=q1&q=behested").json()
+    assert [hit["doc_id"] for hit in found] == ["d5"]
+    added = {"set": "set", "query_id": "q1", "doc_id": "d5"}
+    assert client.post("/api/pool", json=added).json()["already"] is False
+    shown = client.get("/api/judge/query?set=set&query=q1").json()
+    assert "d5" in [pair["doc_id"] for pair in shown["pairs"]]
+
+
+def test_what_is_not_there_is_said(client: TestClient, tmp_path: Path) -> None:
+    assert client.get("/judge/nothing").status_code == 400
+    assert client.get("/judge/set/nothing").status_code == 400
+    assert client.get("/api/judge/document?set=set&query=q1&doc=x").status_code == 400
+    (tmp_path / "set.pool.json").unlink()
+    assert client.get("/judge").status_code == 200
+    assert client.get("/judge/set").status_code == 200
+    assert client.get("/judge/set/q1").status_code == 200
+
+
+def test_no_page_names_an_engine(client: TestClient, tmp_path: Path) -> None:
+    path = tmp_path / "set.pool.json"
+    pool = json.loads(path.read_text())
+    path.write_text(json.dumps({**pool, "systems": ["secret-engine"]}))
+    for page in (*PAGES, "/api/judge/query?set=set&query=q1"):
+        assert "secret-engine" not in client.get(page).text
