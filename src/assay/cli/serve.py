@@ -24,10 +24,14 @@ def serve(
     """The dashboard, the review page and the HTTP endpoints."""
     from assay.web import app
     from assay.workbench.opening import Recording
+    from assay.workbench.review_queue import fill_queue
 
     check_gold(gold)
     check_port(host, port)
     recording = Recording(redactions=tuple(redact or ()), retention_days=retention)
     with opened(store, create=True, gold=gold or (), recording=recording) as service:
+        for filled in fill_queue(service):
+            if filled.waiting:
+                say(f"{filled.waiting} of {filled.gold} wait for review")
         say(f"serving on http://{host}:{port}/ (Ctrl-C stops it)")
         app.serve(service, host=host, port=port)

@@ -187,9 +187,7 @@ _ORDER = (review_items.c.created_at, review_items.c.ref, review_items.c.id)
 
 def _passing(wanted: ReviewFilter) -> list[ColumnElement[bool]]:
     names = ("gold", "kind", "state", "corpus", "practice_area")
-    passing = [
-        review_items.c[name] == value for name in names if (value := getattr(wanted, name))
-    ]
+    passing = [review_items.c[name] == value for name in names if (value := getattr(wanted, name))]
     if wanted.since is not None:
         passing.append(review_items.c.created_at >= wanted.since)
     if wanted.before is not None:
@@ -197,9 +195,7 @@ def _passing(wanted: ReviewFilter) -> list[ColumnElement[bool]]:
     return passing
 
 
-def find(
-    connection: Connection, wanted: ReviewFilter, limit: int, offset: int
-) -> list[ReviewItem]:
+def find(connection: Connection, wanted: ReviewFilter, limit: int, offset: int) -> list[ReviewItem]:
     query = select(review_items).where(*_passing(wanted)).order_by(*_ORDER)
     return [_item(row) for row in connection.execute(query.limit(limit).offset(offset)).mappings()]
 

@@ -27,11 +27,19 @@ from assay.web.access import CHANGES, Access, Guarded, Refusal, routes
 from assay.web.endpoints import API_ROUTES
 from assay.web.pages import PAGE_ROUTES
 from assay.web.people_pages import PEOPLE_ROUTES
+from assay.web.review_api import REVIEW_API_ROUTES
+from assay.web.review_pages import REVIEW_ROUTES
 from assay.web.shell import HERE, error_page, is_api, json, language_for
 from assay.workbench import logs
 from assay.workbench.opening import Service
 
-TABLES: tuple[list[Guarded], ...] = (API_ROUTES, PAGE_ROUTES, PEOPLE_ROUTES)
+TABLES: tuple[list[Guarded], ...] = (
+    API_ROUTES,
+    PAGE_ROUTES,
+    PEOPLE_ROUTES,
+    REVIEW_API_ROUTES,
+    REVIEW_ROUTES,
+)
 
 LOCAL = ("localhost", "127.0.0.1", "[::1]", "testserver")
 HEADERS = {

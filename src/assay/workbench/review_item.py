@@ -3,7 +3,7 @@ for it, what else the searches showed, and a search for more."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -23,7 +23,7 @@ from assay.workbench import corpora
 from assay.workbench.opening import Service, gold_path, read_gold
 from assay.workbench.paging import MAX_PAGE
 from assay.workbench.review import SHOWN_DECISIONS, TOP_GRADE, strays
-from assay.workbench.review_queue import Asked, around
+from assay.workbench.review_queue import Asked, around, filter_of
 
 __all__ = [
     "Candidate",
@@ -33,6 +33,7 @@ __all__ = [
     "Piece",
     "Reading",
     "Whole",
+    "candidate_of",
     "candidates",
     "item_view",
     "known_item",
@@ -93,7 +94,6 @@ class Whole(msgspec.Struct, frozen=True, kw_only=True):
 class Grade(msgspec.Struct, frozen=True, kw_only=True):
     value: int
     label: str  # of the set's rubric; empty where it names none
-    criteria: str
 
 
 class ItemView(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,8 +118,8 @@ def known_item(service: Service, item_id: str) -> ReviewItem | None:
     return items[0] if items else None
 
 
-def item_view(service: Service, item: ReviewItem, asked: Asked, total: int) -> ItemView:
-    """All of one item. `total` is how many were asked for."""
+def item_view(service: Service, item: ReviewItem, asked: Asked) -> ItemView:
+    """All of one item, and where it stands in what was asked for."""
     documents = [reading(service, item, doc_id) for doc_id in item.doc_ids]
     lost, note, grades, changes = False, "", list[Grade](), True
     try:
@@ -136,7 +136,7 @@ def item_view(service: Service, item: ReviewItem, asked: Asked, total: int) -> I
     return ItemView(
         item=item,
         around=around(service, asked, item),
-        total=total,
+        total=service.store.count_items(filter_of(service, asked)),
         documents=documents,
         candidates=candidates(service, item) if item.kind == "gold_row" else [],
         corpus=corpus_to_search(service, item),
@@ -148,15 +148,9 @@ def item_view(service: Service, item: ReviewItem, asked: Asked, total: int) -> I
 
 
 def _grades(top: int, rubric: str, path: Path) -> list[Grade]:
-    named = {grade.value: grade for grade in rubrics.find(rubric, beside=path).grades} if rubric else {}
-    return [
-        Grade(
-            value=value,
-            label=named[value].label if value in named else "",
-            criteria=named[value].criteria if value in named else "",
-        )
-        for value in range(top, -1, -1)
-    ]
+    rules = rubrics.find(rubric, beside=path).grades if rubric else ()
+    labels = {grade.value: grade.label for grade in rules}
+    return [Grade(value=value, label=labels.get(value, "")) for value in range(top, -1, -1)]
 
 
 # ── documents ─────────────────────────────────────────────────────────────────────────────────────
@@ -284,7 +278,7 @@ def candidates(service: Service, item: ReviewItem) -> list[Candidate]:
                 kinds.setdefault(sign.doc_id, set()).add(sign.kind)
     best = sorted(shown, key=lambda doc: (-len(kinds.get(doc, ())), -shown[doc], doc))
     return [
-        _candidate(service, item, doc_id, searches=shown[doc_id], kinds=sorted(kinds.get(doc_id, ())))
+        candidate_of(service, item, doc_id, searches=shown[doc_id], kinds=kinds.get(doc_id, ()))
         for doc_id in best[:MOST_CANDIDATES]
     ]
 
@@ -302,13 +296,13 @@ def _spellings(service: Service, item: ReviewItem) -> list[str]:
     return sorted({item.query, *typed})
 
 
-def _candidate(
+def candidate_of(
     service: Service,
     item: ReviewItem,
     doc_id: str,
     *,
     searches: int = 0,
-    kinds: Sequence[str] = (),
+    kinds: Collection[str] = (),
 ) -> Candidate:
     read = _read(item.query, item.corpus, doc_id, service)
     own = [part.pieces for part in read.parts]
@@ -319,7 +313,7 @@ def _candidate(
         snippet=first,
         corpus=read.corpus,
         searches=searches,
-        kinds=list(kinds),
+        kinds=sorted(kinds),
     )
 
 
@@ -347,4 +341,4 @@ def search_more(service: Service, item: ReviewItem, words: str) -> list[Candidat
         return []
     hits = corpora.search_page(service, corpus, words, limit=MOST_FOUND + len(item.doc_ids)).items
     new = [hit.doc_id for hit in hits if hit.doc_id not in item.doc_ids]
-    return [_candidate(service, item, doc_id) for doc_id in new[:MOST_FOUND]]
+    return [candidate_of(service, item, doc_id) for doc_id in new[:MOST_FOUND]]

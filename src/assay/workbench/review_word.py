@@ -57,7 +57,7 @@ class Refused(InputError):
 
     def __init__(self, key: str, **values: str) -> None:
         self.key, self.values = key, values
-        super().__init__(self.in_words_of(page_words("en", "review_item")))
+        super().__init__(self.in_words_of(page_words("en", "review")))
 
     def in_words_of(self, words: dict[str, str]) -> str:
         return words[f"refused_{self.key}"].format(**self.values)
@@ -123,9 +123,7 @@ def reject(service: Service, item_id: str, said: Said, *, by: str) -> Decided:
     return Decided(item=_now(service, item), outcome="rejected")
 
 
-def _open_item(
-    service: Service, item_id: str, wanted: Outcome, by: str
-) -> ReviewItem | Decided:
+def _open_item(service: Service, item_id: str, wanted: Outcome, by: str) -> ReviewItem | Decided:
     """The item while it waits; what has been done where it is done."""
     if not by.strip():
         raise Refused("name")
@@ -164,6 +162,11 @@ class _in_words:
             raise Refused("lost", ref=self._item.ref) from error
 
 
+def _items(service: Service, ids: Sequence[str]) -> dict[str, ReviewItem]:
+    found = service.store.review_items(ids=list(ids), limit=MAX_PAGE) if ids else []
+    return {item.id: item for item in found}
+
+
 def _now(service: Service, item: ReviewItem) -> ReviewItem:
     return known_item(service, item.id) or item
 
@@ -171,9 +174,7 @@ def _now(service: Service, item: ReviewItem) -> ReviewItem:
 def _settle(service: Service, item: ReviewItem, said: Said, by: str) -> None:
     if item.grade is None and said.grade is None:
         raise Refused("grade")
-    review.rule_suggestion(
-        service, item.id, accept=True, by=by, why=said.reason, grade=said.grade
-    )
+    review.rule_suggestion(service, item.id, accept=True, by=by, why=said.reason, grade=said.grade)
 
 
 def _approve_row(service: Service, item: ReviewItem, said: Said, by: str) -> None:
@@ -298,7 +299,7 @@ def approve_many(service: Service, picks: Iterable[Pick], *, by: str, reason: st
         raise InputError(f"{len(wanted)} rows are more than {MAX_PAGE} in one step")
     word = Word(by=by, why=reason.strip(), at=service.clock())
     with _one_at_a_time:
-        known = {item.id: item for item in service.store.review_items(ids=list(wanted), limit=MAX_PAGE)}
+        known = _items(service, list(wanted))
         already, refused = list[str](), dict[str, str]()
         by_set: dict[str, list[ReviewItem]] = {}
         for id, seen in wanted.items():
@@ -346,7 +347,7 @@ def take_back(service: Service, ids: Sequence[str], *, by: str) -> Bulk:
         raise Refused("name")
     at = service.clock()
     with _one_at_a_time:
-        known = {item.id: item for item in service.store.review_items(ids=list(ids), limit=MAX_PAGE)}
+        known = _items(service, ids)
         done, already, refused = list[str](), list[str](), dict[str, str]()
         approved: dict[str, list[ReviewItem]] = {}
         for id in dict.fromkeys(ids):
