@@ -32,7 +32,7 @@ from assay.formats.votes_jsonl import RULING, append, votes_path
 from assay.review.bootstrap import item_of
 from assay.review.identity import name_of
 from assay.store import Store
-from assay.store.records import EVERYTHING, ReviewItem, ReviewState, Ruling
+from assay.store.records import EVERYTHING, ReviewFilter, ReviewItem, ReviewState, Ruling
 from assay.telemetry.recorder import new_id
 
 
@@ -227,8 +227,8 @@ def _rule(
         new = [changed.get(place, line) for place, line in enumerate(lines)]
         kept = [line for line in new if line is not None]
         gold = name_of(store, path)
-        queued = _queued(store, gold)
-        waiting = _waiting_for_others(queued, lines)
+        queued = _queued(store, gold, [lines[place].row for place in places.values()])
+        waiting = _waiting_for_others(queued, lines) if already else set()
         rulings = []
         for id, place in places.items():
             item = _item(queued, lines[place], gold, word.at)
@@ -293,8 +293,12 @@ def place_of(lines: Sequence[Line], path: Path, id: str) -> int:
     )
 
 
-def _queued(store: Store, gold: str) -> dict[str, ReviewItem]:
-    items = store.review_items(gold=gold, kind="gold_row", limit=EVERYTHING)
+def _queued(store: Store, gold: str, rows: Sequence[GoldRow | None]) -> dict[str, ReviewItem]:
+    """What the queue has of these rows, by key and, but for what was rejected, by id."""
+    named = tuple(name for row in rows if row is not None for name in (row.id, row.key))
+    items = store.find_items(
+        ReviewFilter(gold=gold, kind="gold_row", named=named), limit=EVERYTHING
+    )
     return {item.key: item for item in items} | {
         item.ref: item for item in items if item.state != "rejected"
     }

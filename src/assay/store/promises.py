@@ -365,6 +365,8 @@ def the_queue_is_found_by_what_items_have_in_common(store: Store) -> None:
     even = ReviewFilter(corpus="a", state="pending_review")
     _same([item.key for item in store.find_items(even)], ["k0", "k2"])
     _same([item.key for item in store.find_items(even, limit=1, offset=1)], ["k2"])
+    named = ReviewFilter(named=("g-k3", "k0"))
+    _same([item.key for item in store.find_items(named)], ["k0", "k3"])
     aged = ReviewFilter(since=NOW + DAY, before=NOW + 3 * DAY)
     _same((store.count_items(aged), store.count_items(ReviewFilter(gold="none"))), (2, 0))
     _same(store.item_neighbours(even, items[2]), Neighbours(1, "i-k0", "i-k2"))

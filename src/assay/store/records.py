@@ -116,7 +116,7 @@ class ReviewItem(msgspec.Struct, frozen=True, kw_only=True):
 
 class ReviewFilter(msgspec.Struct, frozen=True, kw_only=True):
     """Which items of the queue: what is empty holds for every item. `since` and `before` are about
-    when an item was queued."""
+    when an item was queued; `named` are ids of rows, or keys."""
 
     gold: str = ""
     kind: str = ""
@@ -125,6 +125,7 @@ class ReviewFilter(msgspec.Struct, frozen=True, kw_only=True):
     practice_area: str = ""
     since: datetime | None = None
     before: datetime | None = None
+    named: tuple[str, ...] = ()
 
 
 class QueueCount(msgspec.Struct, frozen=True):

@@ -13,6 +13,7 @@ import msgspec
 from assay.core.errors import InputError
 from assay.core.types import Document
 from assay.corpus.disk import Corpus, list_corpora, open_corpus
+from assay.formats import gold_jsonl
 from assay.judging import rubrics
 from assay.judging.packets import PARTS
 from assay.judging.passages import WORD, passages
@@ -22,7 +23,7 @@ from assay.telemetry.feedback import signs_for
 from assay.workbench import corpora
 from assay.workbench.opening import Service, gold_path, read_gold
 from assay.workbench.paging import MAX_PAGE
-from assay.workbench.review import SHOWN_DECISIONS, TOP_GRADE, strays
+from assay.workbench.review import SHOWN_DECISIONS, TOP_GRADE
 from assay.workbench.review_queue import Asked, around, filter_of
 
 __all__ = [
@@ -121,18 +122,7 @@ def known_item(service: Service, item_id: str) -> ReviewItem | None:
 def item_view(service: Service, item: ReviewItem, asked: Asked) -> ItemView:
     """All of one item, and where it stands in what was asked for."""
     documents = [reading(service, item, doc_id) for doc_id in item.doc_ids]
-    lost, note, grades, changes = False, "", list[Grade](), True
-    try:
-        path = gold_path(service, item.gold)
-        changes = path.suffix == ".jsonl"
-        gold = read_gold(service, item.gold)
-        query = next((query for query in gold.queries if query.id == item.ref), None)
-        lost = query is None and item.state == "pending_review"
-        note = query.notes if query is not None else ""
-        if item.kind == "judgment":
-            grades = _grades(gold.top_grade or TOP_GRADE, gold.rubric, path)
-    except (InputError, OSError):
-        lost = item in strays(service, item.gold) or item.state == "pending_review"
+    place = _place(service, item)
     return ItemView(
         item=item,
         around=around(service, asked, item),
@@ -140,11 +130,36 @@ def item_view(service: Service, item: ReviewItem, asked: Asked) -> ItemView:
         documents=documents,
         candidates=candidates(service, item) if item.kind == "gold_row" else [],
         corpus=corpus_to_search(service, item),
-        note=note,
-        grades=grades,
-        changes=changes,
-        lost=lost,
+        note=place.note,
+        grades=place.grades,
+        changes=place.changes,
+        lost=place.lost and item.state == "pending_review",
     )
+
+
+class _Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """What the file of the set says of an item."""
+
+    note: str = ""
+    grades: list[Grade] = []
+    changes: bool = True
+    lost: bool = False
+
+
+def _place(service: Service, item: ReviewItem) -> _Standing:
+    try:
+        path = gold_path(service, item.gold)
+        changes = path.suffix == ".jsonl"
+        if item.kind == "judgment":
+            gold = read_gold(service, item.gold)
+            query = next((query for query in gold.queries if query.id == item.ref), None)
+            grades = _grades(gold.top_grade or TOP_GRADE, gold.rubric, path)
+            note = query.notes if query is not None else ""
+            return _Standing(note=note, grades=grades, changes=changes, lost=query is None)
+        row = gold_jsonl.find_row(path, item.ref)
+        return _Standing(note=row.note if row else "", changes=changes, lost=row is None)
+    except (InputError, OSError):  # it can be skipped, or turned down
+        return _Standing(lost=True)
 
 
 def _grades(top: int, rubric: str, path: Path) -> list[Grade]:

@@ -48,6 +48,7 @@ __all__ = [
 ]
 
 Outcome = Literal["approved", "rejected", "taken_back"]
+AT_ONCE = 50  # rows that a person can look over before one press
 CORRECTED = "corrected on the review page"
 
 
@@ -253,7 +254,7 @@ def preview(service: Service, asked: Asked, ids: Sequence[str] = ()) -> Preview:
         more = len(ids) - len(found)
     else:
         wanted = filter_of(service, asked)
-        found = service.store.find_items(wanted, limit=MAX_PAGE)
+        found = service.store.find_items(wanted, limit=AT_ONCE)
         more = service.store.count_items(wanted) - len(found)
     waiting = [item for item in found if item.state == "pending_review"]
     lost = {item.id for item in review.strays(service) if waiting}
