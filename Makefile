@@ -27,11 +27,12 @@ bench: $(VENV)/.bench  ## Measure speed and memory against peers in the same run
 leaderboard: $(VENV)/.base  ## Rank the systems of benchmarks/systems.py on eval/dataset.json (needs the corpus)
 	$(BIN)/python benchmarks/leaderboard.py $(if $(ALSO),--also $(ALSO)) $(if $(JUDGMENTS),--judgments $(JUDGMENTS))
 
-serve: $(VENV)/.serve  ## The dashboard and the review page on http://127.0.0.1:8350/
+serve: $(VENV)/.serve  ## The workbench on http://127.0.0.1:8350/
 	@$(BIN)/assay serve --gold samples/he/gold-set.jsonl
 
-schema: $(VENV)/.base  ## Write docs/results.schema.json after a change of the types
+schema: $(VENV)/.serve  ## Write docs/results.schema.json and docs/workbench/roles.md after a change of types or routes
 	$(BIN)/python -m assay.core.results_file docs/results.schema.json
+	$(BIN)/python -m assay.web.role_table docs/workbench/roles.md
 
 clean:  ## Remove the environment and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist demo-results.json

@@ -24,6 +24,7 @@ from assay.corpus.importers.kinds import IMPORTERS, Importer, Options, Problem, 
 from assay.engines.asking import ask_all
 from assay.engines.module import engine_name
 from assay.store.contract import Store
+from assay.store.people_promises import PEOPLE_PROMISES
 from assay.store.promises import PROMISES
 
 __all__ = ["check_engine", "check_format", "check_importer", "check_store"]
@@ -152,8 +153,8 @@ def _check_import(
 
 def check_store(open_empty: Callable[[], Store]) -> None:
     """A store keeps every promise of `assay.store.Store`. `open_empty` opens one that is empty,
-    another each time. `assay.store.promises.PROMISES` are the checks one by one."""
-    for keeps in PROMISES:
+    another each time. `PROMISES` and `PEOPLE_PROMISES` are the checks one by one."""
+    for keeps in (*PROMISES, *PEOPLE_PROMISES):
         store = open_empty()
         try:
             keeps(store)

@@ -11,13 +11,14 @@ from sqlalchemy import text
 
 from assay.core.types import Vote
 from assay.store import Store, StoreError
+from assay.store.people_promises import PEOPLE_PROMISES
 from assay.store.promises import PROMISES
 from assay.store.records import AuditEntry, SearchLog
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
 
 
-@pytest.mark.parametrize("keeps", PROMISES, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("keeps", [*PROMISES, *PEOPLE_PROMISES], ids=lambda check: check.__name__)
 def test_every_promise_is_kept(store: Store, keeps: Callable[[Store], None]) -> None:
     keeps(store)
 

@@ -13,11 +13,10 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from assay.core.errors import InputError
 from assay.store import Store, StoreUnavailable, open_store
 from assay.store.records import Decision, SearchLog, Shown
 from assay.telemetry.recorder import Recorder, Recording
-from assay.web.app import create_app, serve
+from assay.web.app import create_app
 from assay.workbench.backlog import Limits, backlog, check_backlog
 from assay.workbench.gold import bootstrap_gold
 from assay.workbench.logs import purge
@@ -305,7 +304,3 @@ class TestSafety:
         assert client.post(place, data=form | {"csrf": token}).status_code == 303
         program = TestClient(create_app(service))
         assert program.post("/api/feedback", json=[]).status_code == 202, "not as a browser"
-
-    def test_other_machines_need_accounts(self, service: Service) -> None:
-        with pytest.raises(InputError, match="lets other machines in"):
-            serve(service, host="0.0.0.0")

@@ -26,6 +26,7 @@ COMMANDS = {
     "cite": "corpus:cite",
     "backlog": "backlog:backlog",
     "serve": "serve:serve",
+    "people": "people:app",
     "mcp": "mcp:mcp",
     "doctor": "doctor:doctor",
     "plugins": "doctor:plugins",

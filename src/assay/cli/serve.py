@@ -15,13 +15,43 @@ def serve(
     host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535, help="The port.")] = 8350,
     gold: Annotated[list[Path] | None, typer.Option(help="A gold set to review; repeat.")] = None,
+    accounts: Annotated[
+        bool,
+        typer.Option(
+            "--accounts",
+            help="People sign in. Needed to let other machines in; on by itself once "
+            "somebody has an account.",
+        ),
+    ] = False,
+    address: Annotated[
+        str,
+        typer.Option(help="The address people use, where a reverse proxy stands in front."),
+    ] = "",
+    allowed_host: Annotated[
+        list[str] | None, typer.Option(help="Another name that it is reached by; repeat.")
+    ] = None,
+    proxy_secret: Annotated[
+        str,
+        typer.Option(
+            help="Shared with a reverse proxy that signs people in by a signed header.",
+            envvar="ASSAY_PROXY_SECRET",
+        ),
+    ] = "",
+    token: Annotated[
+        str,
+        typer.Option(
+            help="A key for services that log, beside those of `assay people key`.",
+            envvar="ASSAY_TOKEN",
+        ),
+    ] = "",
     redact: Redact = None,
     retention: Annotated[
         float | None, typer.Option(min=0, help="Forget searches older than this, in days.")
     ] = None,
     store: StoreUrl = "",
 ) -> None:
-    """The dashboard, the review page and the HTTP endpoints."""
+    """The workbench in the browser, and the HTTP calls for programs (/api/docs). On this machine
+    alone there is nothing to sign in to; for a team, see --accounts and `assay people`."""
     from assay.web import app
     from assay.workbench.opening import Recording
     from assay.workbench.review_queue import fill_queue
@@ -29,9 +59,17 @@ def serve(
     check_gold(gold)
     check_port(host, port)
     recording = Recording(redactions=tuple(redact or ()), retention_days=retention)
+    serving = app.Serving(
+        host=host,
+        port=port,
+        accounts=accounts,
+        address=address,
+        allowed_hosts=tuple(allowed_host or ()),
+        token=token,
+        proxy_secret=proxy_secret,
+    )
     with opened(store, create=True, gold=gold or (), recording=recording) as service:
         for filled in fill_queue(service):
             if filled.waiting:
                 say(f"{filled.waiting} of {filled.gold} wait for review")
-        say(f"serving on http://{host}:{port}/ (Ctrl-C stops it)")
-        app.serve(service, host=host, port=port)
+        app.serve(service, serving, say=say)

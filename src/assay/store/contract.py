@@ -10,9 +10,11 @@ from typing import Protocol
 from assay.core.errors import AssayError, InputError
 from assay.core.types import Vote
 from assay.store.records import (
+    Account,
     AuditEntry,
     Decision,
     Feedback,
+    Invitation,
     Neighbours,
     Purged,
     QueueCount,
@@ -22,6 +24,8 @@ from assay.store.records import (
     Ruling,
     RunRecord,
     SearchLog,
+    ServiceKey,
+    Session,
     StoreFacts,
     Support,
 )
@@ -43,7 +47,61 @@ class NoStore(InputError):
     """The address names no store."""
 
 
-class Store(Protocol):
+class People(Protocol):
+    """What a store promises about people. Names are compared without case; what opens a door (a
+    session, a link, a key) is known by its digest alone. An `entry` goes into the audit trail with
+    the change or not at all."""
+
+    def accounts(self) -> list[Account]:
+        """Everybody, who has left too, by name."""
+
+    def account(self, name: str) -> Account | None: ...
+
+    def put_account(self, account: Account, entry: AuditEntry) -> None:
+        """Add somebody, or change who is there under this name."""
+
+    def add_session(self, session: Session) -> None:
+        """Keep a session, and forget those whose time is over."""
+
+    def signed_in(self, id: str, at: datetime) -> Account | None:
+        """Whose session it is, while it lasts and its owner is active."""
+
+    def sessions(self, at: datetime) -> list[Session]:
+        """Those that last, the oldest first."""
+
+    def end_sessions(self, *, name: str = "", ids: Sequence[str] = ()) -> int:
+        """End all sessions of somebody, or those with these ids; returns how many."""
+
+    def add_invitation(self, invitation: Invitation, entry: AuditEntry) -> None:
+        """Keep an invitation; an earlier one of the same name and kind ends."""
+
+    def invitations(self, at: datetime) -> list[Invitation]:
+        """Those that can be used, the oldest first."""
+
+    def accept_invitation(self, id: str, account: Account, entry: AuditEntry) -> None:
+        """Use an invitation: the account is as given, and its sessions end. `StoreConflict` where
+        it was used before or its time is over."""
+
+    def end_invitation(self, id: str, entry: AuditEntry) -> None:
+        """Take one back; `StoreConflict` as above."""
+
+    def add_service_key(self, key: ServiceKey, entry: AuditEntry) -> None:
+        """`StoreConflict` where a key in use has this name."""
+
+    def service_keys(self) -> list[ServiceKey]:
+        """Those in use, the oldest first."""
+
+    def service_key(self, id: str) -> ServiceKey | None:
+        """One in use."""
+
+    def end_service_key(self, name: str, entry: AuditEntry) -> None:
+        """`StoreConflict` where none in use has this name."""
+
+    def server_secret(self, name: str) -> str:
+        """A random text that is made once and is always the same for this store."""
+
+
+class Store(People, Protocol):
     """What every backend promises; `assay.store.promises` holds every backend to it.
 
     - Every method is one transaction: all of it happens or none.
@@ -179,6 +237,9 @@ class Store(Protocol):
     def review_times(self, gold: str = "") -> list[tuple[ReviewState, datetime, datetime | None]]:
         """(state, created, decided) of every item: all that the backlog is computed from, seen at
         one moment."""
+
+    def waiting(self) -> tuple[int, datetime | None]:
+        """How many items wait for review, and since when the oldest does."""
 
     def put_run(self, run: RunRecord) -> None: ...
 

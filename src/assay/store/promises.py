@@ -30,13 +30,13 @@ NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
 
 
-def _same(got: object, expected: object) -> None:
+def same(got: object, expected: object) -> None:
     if got != expected:
         raise AssertionError(f"got {got!r}, expected {expected!r}")
 
 
 @contextmanager
-def _refused(error: type[Exception], message: str) -> Iterator[None]:
+def refused(error: type[Exception], message: str) -> Iterator[None]:
     try:
         yield
     except error as raised:
@@ -90,21 +90,21 @@ def searches_come_back_as_given(store: Store) -> None:
         millis=1.5,
         error="no",
     )
-    _same(store.add_searches([whole, _search("l0", at=NOW - DAY)]), 2)
-    _same(store.searches(["l1", "l0", "nope"]), [_search("l0", at=NOW - DAY), whole])
+    same(store.add_searches([whole, _search("l0", at=NOW - DAY)]), 2)
+    same(store.searches(["l1", "l0", "nope"]), [_search("l0", at=NOW - DAY), whole])
 
 
 def a_search_sent_twice_is_kept_once(store: Store) -> None:
-    _same(store.add_searches([_search("l1", "a"), _search("l1", "x", "y")]), 1)
-    _same(store.add_searches([_search("l1", "x", "y", "z"), _search("l2")]), 1)
-    _same(store.searches(["l1"]), [_search("l1", "a")])
+    same(store.add_searches([_search("l1", "a"), _search("l1", "x", "y")]), 1)
+    same(store.add_searches([_search("l1", "x", "y", "z"), _search("l2")]), 1)
+    same(store.searches(["l1"]), [_search("l1", "a")])
 
 
 def every_time_zone_is_one_moment(store: Store) -> None:
     east = NOW.astimezone(timezone(timedelta(hours=3)))
     store.add_searches([_search("l1", at=east)])
-    _same(store.searches(["l1"])[0].at, NOW)
-    _same(store.searches(["l1"])[0].at.tzinfo, UTC)
+    same(store.searches(["l1"])[0].at, NOW)
+    same(store.searches(["l1"])[0].at.tzinfo, UTC)
 
 
 def text_that_no_database_could_hold_is_mended(store: Store) -> None:
@@ -112,15 +112,15 @@ def text_that_no_database_could_hold_is_mended(store: Store) -> None:
         [_search("l1", query="שָׁלוֹם\x00 \ud800 ä", results=(Shown("d", 1, float("nan")),))]
     )
     kept = store.searches(["l1"])[0]
-    _same(kept.query, "שָׁלוֹם ? ä")
-    _same(kept.results, (Shown("d", 1, None),))
+    same(kept.query, "שָׁלוֹם ? ä")
+    same(kept.results, (Shown("d", 1, None),))
 
 
 def nothing_is_fine(store: Store) -> None:
-    _same(store.add_searches([]), 0)
-    _same(store.add_decisions([]), 0)
-    _same(store.add_feedback([]), 0)
-    _same(store.searches([]), [])
+    same(store.add_searches([]), 0)
+    same(store.add_decisions([]), 0)
+    same(store.add_feedback([]), 0)
+    same(store.searches([]), [])
 
 
 # ── citations ─────────────────────────────────────────────────────────────────────────────────────
@@ -128,9 +128,9 @@ def nothing_is_fine(store: Store) -> None:
 
 def a_citation_scores_3_once_with_provenance(store: Store) -> None:
     store.add_searches([_search("l1", "x", "a"), _search("l2", "a", "y", "a"), _search("l3", "y")])
-    _same(store.add_decisions([_decision("D1", "a", "unseen")]), 2)
-    _same(store.add_decisions([_decision("D1", "a", "unseen")]), 0)
-    _same(store.add_decisions([_decision("D2", "a", at=NOW + 2 * DAY)]), 0)
+    same(store.add_decisions([_decision("D1", "a", "unseen")]), 2)
+    same(store.add_decisions([_decision("D1", "a", "unseen")]), 0)
+    same(store.add_decisions([_decision("D2", "a", at=NOW + 2 * DAY)]), 0)
     cited = Feedback(
         log_id="l1",
         doc_id="a",
@@ -140,7 +140,7 @@ def a_citation_scores_3_once_with_provenance(store: Store) -> None:
         rank=2,
         decision_id="D1",
     )
-    _same(store.feedback(), [cited, replace(cited, log_id="l2", rank=1)])
+    same(store.feedback(), [cited, replace(cited, log_id="l2", rank=1)])
 
 
 def only_earlier_searches_get_feedback(store: Store) -> None:
@@ -152,13 +152,13 @@ def only_earlier_searches_get_feedback(store: Store) -> None:
         ]
     )
     store.add_decisions([_decision("D", "a")])
-    _same([row.log_id for row in store.feedback()], ["before"])
+    same([row.log_id for row in store.feedback()], ["before"])
 
 
 def a_search_that_arrives_late_gets_its_feedback(store: Store) -> None:
     store.add_decisions([_decision("D2", "a", at=NOW + 2 * DAY), _decision("D1", "a")])
     store.add_searches([_search("late", "a"), _search("new", "a", at=NOW + 3 * DAY)])
-    _same([(row.log_id, row.decision_id) for row in store.feedback()], [("late", "D1")])
+    same([(row.log_id, row.decision_id) for row in store.feedback()], [("late", "D1")])
 
 
 def feedback_may_keep_to_its_own_case(store: Store) -> None:
@@ -172,19 +172,19 @@ def feedback_may_keep_to_its_own_case(store: Store) -> None:
     store.add_decisions(
         [_decision("D", "a", case_id="m1"), _decision("no-case", "a")], same_case=True
     )
-    _same([row.log_id for row in store.feedback()], ["own"])
+    same([row.log_id for row in store.feedback()], ["own"])
 
 
 def a_decision_does_not_cite_itself(store: Store) -> None:
     store.add_searches([_search("l1", "D", "a")])
     store.add_decisions([_decision("D", "D", "a")])
-    _same([row.doc_id for row in store.feedback()], ["a"])
+    same([row.doc_id for row in store.feedback()], ["a"])
 
 
 def an_amended_decision_adds_its_new_citations(store: Store) -> None:
     store.add_searches([_search("l1", "a", "b")])
-    _same(store.add_decisions([_decision("D", "a")]), 1)
-    _same(store.add_decisions([_decision("D", "a", "b")]), 1)
+    same(store.add_decisions([_decision("D", "a")]), 1)
+    same(store.add_decisions([_decision("D", "a", "b")]), 1)
 
 
 # ── clicks and votes ──────────────────────────────────────────────────────────────────────────────
@@ -193,8 +193,8 @@ def an_amended_decision_adds_its_new_citations(store: Store) -> None:
 def a_click_counts_once_and_finds_its_rank(store: Store) -> None:
     store.add_searches([_search("l1", "x", "a")])
     click = Feedback(log_id="l1", doc_id="a", kind="click", relevance_score=1, at=NOW, by="u")
-    _same(store.add_feedback([click, click]), 1)
-    _same(store.feedback()[0].rank, 2)
+    same(store.add_feedback([click, click]), 1)
+    same(store.feedback()[0].rank, 2)
 
 
 def the_last_vote_of_a_person_holds(store: Store) -> None:
@@ -202,7 +202,7 @@ def the_last_vote_of_a_person_holds(store: Store) -> None:
     store.add_feedback([vote])
     store.add_feedback([replace(vote, relevance_score=0, at=NOW + DAY)])
     store.add_feedback([replace(vote, at=NOW - DAY)])
-    _same([row.relevance_score for row in store.feedback(log_id="l1")], [0])
+    same([row.relevance_score for row in store.feedback(log_id="l1")], [0])
 
 
 def support_counts_by_spelling_document_and_rank(store: Store) -> None:
@@ -224,7 +224,7 @@ def support_counts_by_spelling_document_and_rank(store: Store) -> None:
         (row.corpus, row.doc_id, row.kind, row.relevance_score, row.rank): row.searches
         for row in store.support(min_score=1)
     }
-    _same(
+    same(
         counted,
         {
             ("c", "a", "citation", 3, None): 4,
@@ -233,10 +233,10 @@ def support_counts_by_spelling_document_and_rank(store: Store) -> None:
             ("c", "b", "vote", 0, 2): 1,
         },
     )
-    _same({row.kind for row in store.support()}, {"citation"})
-    _same([row.searches for row in store.support(since=NOW - DAY, corpora=["c"])], [3])
-    _same(store.showings(["Q"])["Q", "c", "b"], 3)
-    _same(store.query_counts(), {("Q", "c"): 4, ("Q", ""): 1})
+    same({row.kind for row in store.support()}, {"citation"})
+    same([row.searches for row in store.support(since=NOW - DAY, corpora=["c"])], [3])
+    same(store.showings(["Q"])["Q", "c", "b"], 3)
+    same(store.query_counts(), {("Q", "c"): 4, ("Q", ""): 1})
 
 
 # ── forgetting ────────────────────────────────────────────────────────────────────────────────────
@@ -249,33 +249,33 @@ def searches_are_purged_by_age(store: Store) -> None:
         [Feedback(log_id="lost", doc_id="a", kind="click", relevance_score=1, at=NOW - DAY)]
     )
     gone = store.purge(NOW)
-    _same((gone.searches, gone.results, gone.feedback), (1, 1, 2))
-    _same([row.log_id for row in store.feedback()], ["new"])
+    same((gone.searches, gone.results, gone.feedback), (1, 1, 2))
+    same([row.log_id for row in store.feedback()], ["new"])
 
 
 def what_a_decision_cites_can_stay(store: Store) -> None:
     store.add_searches([_search("cited", "a", at=NOW - DAY), _search("plain", "b", at=NOW - DAY)])
     store.add_decisions([_decision("D", "a")])
-    _same(store.purge(NOW, keep_cited=True).searches, 1)
-    _same([row.id for row in store.searches(["cited", "plain"])], ["cited"])
+    same(store.purge(NOW, keep_cited=True).searches, 1)
+    same([row.id for row in store.searches(["cited", "plain"])], ["cited"])
 
 
 # ── review ────────────────────────────────────────────────────────────────────────────────────────
 
 
 def waiting_rows_are_exactly_those_given(store: Store) -> None:
-    _same(store.sync_gold_rows([_item("k1"), _item("k2")], gold="gold-set", at=NOW), 2)
-    _same(
+    same(store.sync_gold_rows([_item("k1"), _item("k2")], gold="gold-set", at=NOW), 2)
+    same(
         store.sync_gold_rows(
             [_item("k2", id="other", doc_ids=("z",)), _item("k3")], gold="gold-set", at=NOW
         ),
         1,
     )
-    _same(
+    same(
         [(item.key, item.id, item.doc_ids) for item in store.review_items()],
         [("k2", "i-k2", ("z",)), ("k3", "i-k3", ("a", "b"))],
     )
-    _same(store.issued_ids("gold-set"), {"k1": "g-k1", "k2": "g-k2", "k3": "g-k3"})
+    same(store.issued_ids("gold-set"), {"k1": "g-k1", "k2": "g-k2", "k3": "g-k3"})
 
 
 def what_is_withdrawn_is_in_the_audit_trail(store: Store) -> None:
@@ -284,16 +284,16 @@ def what_is_withdrawn_is_in_the_audit_trail(store: Store) -> None:
     store.rule([_ruling(_item("k2"))])
     waiting = _item("k3", kind="judgment")
     store.add_review_items([waiting])
-    _same(
+    same(
         store.withdraw([_item("k2"), waiting, _item("nowhere")], by="d", at=NOW, reason="moved"), 1
     )
-    _same([(item.key, item.state) for item in store.review_items()], [("k2", "approved")])
+    same([(item.key, item.state) for item in store.review_items()], [("k2", "approved")])
     gone = store.audit(action="review.withdrawn")
-    _same(
+    same(
         {(entry.by, entry.subject) for entry in gone},
         {("bootstrap", "gold-set/g-k1"), ("d", "gold-set/g-k3")},
     )
-    _same([bool(entry.before and entry.before["query"]) for entry in gone], [True, True])
+    same([bool(entry.before and entry.before["query"]) for entry in gone], [True, True])
 
 
 def decided_rows_stay_and_other_sets_too(store: Store) -> None:
@@ -301,7 +301,7 @@ def decided_rows_stay_and_other_sets_too(store: Store) -> None:
     store.sync_gold_rows([_item("k1", id="x", gold="other")], gold="other", at=NOW)
     store.rule([_ruling(_item("k1"), "rejected")])
     store.sync_gold_rows([], gold="gold-set", at=NOW)
-    _same(
+    same(
         [(item.gold, item.state) for item in store.review_items()],
         [("gold-set", "rejected"), ("other", "pending_review")],
     )
@@ -310,7 +310,7 @@ def decided_rows_stay_and_other_sets_too(store: Store) -> None:
 def an_approved_row_that_is_asked_for_again_waits_again(store: Store) -> None:
     store.rule([_ruling(_item("k1"))])
     store.sync_gold_rows([_item("k1")], gold="gold-set", at=NOW)
-    _same([item.state for item in store.review_items()], ["pending_review"])
+    same([item.state for item in store.review_items()], ["pending_review"])
 
 
 def a_ruling_records_who_when_why_and_the_vote(store: Store) -> None:
@@ -321,10 +321,10 @@ def a_ruling_records_who_when_why_and_the_vote(store: Store) -> None:
     seen = store.review_items(state="pending_review")[0]
     store.rule([_ruling(seen, votes=(vote,), before={"x": 1}, after={"x": "ä\x00"})])
     done = store.review_items(state="approved")[0]
-    _same((done.decided_by, done.decided_at, done.reason), ("dafna", NOW + DAY, "read it"))
-    _same(store.votes("gold-set", query_id="g1"), [vote])
+    same((done.decided_by, done.decided_at, done.reason), ("dafna", NOW + DAY, "read it"))
+    same(store.votes("gold-set", query_id="g1"), [vote])
     entry = store.audit(subject="gold-set/g-k1")[0]
-    _same(
+    same(
         (entry.action, entry.by, entry.before, entry.after),
         ("review.approved", "dafna", {"x": 1}, {"x": "ä\x00"}),
     )
@@ -333,7 +333,7 @@ def a_ruling_records_who_when_why_and_the_vote(store: Store) -> None:
 def the_second_of_two_reviewers_is_told(store: Store) -> None:
     store.add_review_items([_item("k1")])
     store.rule([_ruling(_item("k1"))])
-    with _refused(StoreConflict, "g-k1 is approved already, by dafna"):
+    with refused(StoreConflict, "g-k1 is approved already, by dafna"):
         store.rule([_ruling(_item("k1"), "rejected", by="noa")])
 
 
@@ -343,17 +343,17 @@ def nothing_is_recorded_when_the_file_cannot_be_written(store: Store) -> None:
     def full_disk() -> None:
         raise OSError("no space left")
 
-    with _refused(OSError, "no space"):
+    with refused(OSError, "no space"):
         store.rule([_ruling(_item("k1"))], then=full_disk)
-    _same(store.review_times(), [("pending_review", NOW, None)])
-    _same(store.audit(), [])
+    same(store.review_times(), [("pending_review", NOW, None)])
+    same(store.audit(), [])
 
 
 def the_queue_has_pages(store: Store) -> None:
     store.add_review_items([_item(f"k{n}", created_at=NOW + n * DAY) for n in (2, 0, 1)])
-    _same([item.key for item in store.review_items(limit=2)], ["k0", "k1"])
-    _same([item.key for item in store.review_items(limit=2, offset=2)], ["k2"])
-    _same([item.key for item in store.review_items(ids=["i-k1"])], ["k1"])
+    same([item.key for item in store.review_items(limit=2)], ["k0", "k1"])
+    same([item.key for item in store.review_items(limit=2, offset=2)], ["k2"])
+    same([item.key for item in store.review_items(ids=["i-k1"])], ["k1"])
 
 
 def the_queue_is_found_by_what_items_have_in_common(store: Store) -> None:
@@ -363,30 +363,37 @@ def the_queue_is_found_by_what_items_have_in_common(store: Store) -> None:
     ]
     store.add_review_items(items)
     even = ReviewFilter(corpus="a", state="pending_review")
-    _same([item.key for item in store.find_items(even)], ["k0", "k2"])
-    _same([item.key for item in store.find_items(even, limit=1, offset=1)], ["k2"])
+    same([item.key for item in store.find_items(even)], ["k0", "k2"])
+    same([item.key for item in store.find_items(even, limit=1, offset=1)], ["k2"])
     named = ReviewFilter(named=("g-k3", "k0"))
-    _same([item.key for item in store.find_items(named)], ["k0", "k3"])
+    same([item.key for item in store.find_items(named)], ["k0", "k3"])
     aged = ReviewFilter(since=NOW + DAY, before=NOW + 3 * DAY)
-    _same((store.count_items(aged), store.count_items(ReviewFilter(gold="none"))), (2, 0))
-    _same(store.item_neighbours(even, items[2]), Neighbours(1, "i-k0", "i-k2"))
-    _same(store.item_neighbours(even, items[1]), Neighbours(0, "", "i-k2"))
-    _same([(row.corpus, row.items) for row in store.queue_counts()], [("a", 2), ("b", 2)])
+    same((store.count_items(aged), store.count_items(ReviewFilter(gold="none"))), (2, 0))
+    same(store.item_neighbours(even, items[2]), Neighbours(1, "i-k0", "i-k2"))
+    same(store.item_neighbours(even, items[1]), Neighbours(0, "", "i-k2"))
+    same([(row.corpus, row.items) for row in store.queue_counts()], [("a", 2), ("b", 2)])
 
 
 def what_somebody_decided_last_is_one_step(store: Store) -> None:
     store.add_review_items([_item(f"k{n}") for n in range(4)])
-    _same(store.last_decided("dafna"), [])
+    same(store.last_decided("dafna"), [])
     store.rule([_ruling(_item("k0"), at=NOW)])
     store.rule([_ruling(_item("k1")), _ruling(_item("k2"), "rejected")])
     store.rule([_ruling(_item("k3"), by="noa", at=NOW + 5 * DAY)])
     last = store.last_decided("dafna")
-    _same([item.key for item in last], ["k1", "k2"])
+    same([item.key for item in last], ["k1", "k2"])
     store.rule([_ruling(item, "pending_review", at=NOW + 2 * DAY) for item in last])
-    _same([item.key for item in store.last_decided("dafna")], ["k0"])
+    same([item.key for item in store.last_decided("dafna")], ["k0"])
 
 
 # ── history ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def what_waits_is_counted(store: Store) -> None:
+    same(store.waiting(), (0, None))
+    store.add_review_items([_item("a", created_at=NOW + DAY), _item("b"), _item("c")])
+    store.rule([_ruling(_item("c"))])
+    same(store.waiting(), (2, NOW))
 
 
 def runs_are_kept_once_and_listed_newest_first(store: Store) -> None:
@@ -396,22 +403,22 @@ def runs_are_kept_once_and_listed_newest_first(store: Store) -> None:
     ]
     for run in [*runs, runs[0]]:
         store.put_run(run)
-    _same(store.run("r1"), runs[1])
-    _same(store.run("none"), None)
-    _same([run.id for run in store.runs(gold="g", limit=2)], ["r2", "r1"])
-    _same(store.runs(gold="other"), [])
+    same(store.run("r1"), runs[1])
+    same(store.run("none"), None)
+    same([run.id for run in store.runs(gold="g", limit=2)], ["r2", "r1"])
+    same(store.runs(gold="other"), [])
 
 
 def votes_are_kept_once_for_each_set(store: Store) -> None:
     vote = _vote("v", document="0af1", seconds=4.5, supersedes="u", rubric="r@1", source="sample")
-    _same((store.append_votes("g", [vote]), store.append_votes("g", [vote])), (1, 0))
-    _same((store.append_votes("h", [vote]), store.votes("h")), (1, [vote]))
+    same((store.append_votes("g", [vote]), store.append_votes("g", [vote])), (1, 0))
+    same((store.append_votes("h", [vote]), store.votes("h")), (1, [vote]))
 
 
 def an_unsure_vote_is_one_without_a_grade(store: Store) -> None:
     vote = _vote("v", grade=None, kind="machine")
     store.append_votes("g", [vote])
-    _same(store.votes("g"), [vote])
+    same(store.votes("g"), [vote])
 
 
 def _vote(id: str, **fields: Any) -> Vote:
@@ -422,8 +429,8 @@ def _vote(id: str, **fields: Any) -> Vote:
 def health_counts_rows(store: Store) -> None:
     store.add_searches([_search("l1", "a", "b")])
     health = store.health()
-    _same((bool(health.backend), bool(health.version)), (True, True))
-    _same((health.rows["search_logs"], health.rows["shown_results"]), (1, 2))
+    same((bool(health.backend), bool(health.version)), (True, True))
+    same((health.rows["search_logs"], health.rows["shown_results"]), (1, 2))
 
 
 PROMISES: tuple[Callable[[Store], None], ...] = (
@@ -453,6 +460,7 @@ PROMISES: tuple[Callable[[Store], None], ...] = (
     the_queue_has_pages,
     the_queue_is_found_by_what_items_have_in_common,
     what_somebody_decided_last_is_one_step,
+    what_waits_is_counted,
     runs_are_kept_once_and_listed_newest_first,
     votes_are_kept_once_for_each_set,
     an_unsure_vote_is_one_without_a_grade,

@@ -3,6 +3,7 @@ UTC."""
 
 from __future__ import annotations
 
+import unicodedata
 from datetime import datetime
 from typing import Any, Literal
 
@@ -200,3 +201,61 @@ class Purged(msgspec.Struct, frozen=True, kw_only=True):
     searches: int
     results: int
     feedback: int
+
+
+# ── people ────────────────────────────────────────────────────────────────────────────────────────
+
+Role = Literal["reader", "judge", "chair", "admin"]
+KeyKind = Literal["log", "watch"]
+
+
+def folded(name: str) -> str:
+    """A name as it is compared: nobody is two people by a capital letter."""
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+
+
+class Account(msgspec.Struct, frozen=True, kw_only=True):
+    """Somebody who may sign in; `password` is its hash, and "" where there is none. Who has left
+    is not active: the name stays with what was decided under it."""
+
+    name: str
+    role: Role
+    password: str = ""
+    active: bool = True
+    created_at: datetime
+    created_by: str = ""
+
+
+class Session(msgspec.Struct, frozen=True, kw_only=True):
+    """A browser that is signed in; `id` is a digest of what its cookie holds."""
+
+    id: str
+    name: str
+    created_at: datetime
+    expires_at: datetime
+    agent: str = ""
+
+
+class Invitation(msgspec.Struct, frozen=True, kw_only=True):
+    """A link that works once: to join, or to set a new password. Without a name, whoever opens it
+    chooses one. It has ended when it was used or taken back."""
+
+    id: str
+    kind: Literal["join", "password"]
+    name: str
+    role: Role
+    by: str
+    created_at: datetime
+    expires_at: datetime
+    ended_at: datetime | None = None
+
+
+class ServiceKey(msgspec.Struct, frozen=True, kw_only=True):
+    """A key of a program: one that logs, or one that watches."""
+
+    id: str
+    name: str
+    kind: KeyKind
+    by: str
+    created_at: datetime
+    ended_at: datetime | None = None

@@ -339,5 +339,13 @@ def audit(connection: Connection, subject: str, action: str, limit: int) -> list
     return [AuditEntry(**row) for row in connection.execute(query).mappings()]
 
 
+def waiting(connection: Connection) -> tuple[int, datetime | None]:
+    asked = select(func.count(), func.min(review_items.c.created_at)).where(
+        review_items.c.state == "pending_review"
+    )
+    number, oldest = connection.execute(asked).one()
+    return int(number), oldest
+
+
 def count(connection: Connection, table: Any) -> int:
     return int(connection.execute(select(func.count()).select_from(table)).scalar_one())

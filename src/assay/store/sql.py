@@ -11,6 +11,7 @@ from sqlalchemy import Connection, text
 
 from assay.core.types import Vote
 from assay.store import log_rows, migrate, reviews
+from assay.store.accounts import Accounts
 from assay.store.database import address, connect, read, write
 from assay.store.records import (
     AuditEntry,
@@ -31,7 +32,7 @@ from assay.store.records import (
 from assay.store.tables import metadata
 
 
-class SqlStore:
+class SqlStore(Accounts):
     def __init__(self, target: str | Path, *, create: bool = True) -> None:
         self._engine = connect(target, create=create)
         self.address = address(self._engine)
@@ -183,6 +184,9 @@ class SqlStore:
 
     def review_times(self, gold: str = "") -> list[tuple[ReviewState, datetime, datetime | None]]:
         return read(self._engine, lambda connection: reviews.times(connection, gold))
+
+    def waiting(self) -> tuple[int, datetime | None]:
+        return read(self._engine, reviews.waiting)
 
     # ── history ───────────────────────────────────────────────────────────────────────────────────
 

@@ -2,7 +2,8 @@
 
 A change of a table is four things: the table here; a new file in `store/migrations/versions`, with
 the next number and a `downgrade`, as `0002_gold_sets.py` has; the record in `store/records.py`; and
-the statements that write and read it, in `store/log_rows.py` or `store/reviews.py`. A migration
+the statements that write and read it, in `store/log_rows.py`, `store/reviews.py` or
+`store/accounts.py`. A migration
 that was released is never edited: stores have run it. What a store gives back is promised in
 `store/contract.py` and checked in `store/promises.py`."""
 
@@ -253,3 +254,53 @@ audit_trail = Table(
     Column("after", Record),
     Index("audit_trail_subject", "subject"),
 )
+
+# People. `key` is the name as it is compared; of sessions, invitations and keys a digest is kept.
+users = Table(
+    "users",
+    metadata,
+    _text("key", primary_key=True),
+    _text("name"),
+    _text("role"),
+    _text("password"),
+    Column("active", Integer, nullable=False),
+    Column("created_at", Moment, nullable=False),
+    _text("created_by"),
+)
+
+sessions = Table(
+    "sessions",
+    metadata,
+    _text("id", primary_key=True),
+    _text("user_key"),
+    Column("created_at", Moment, nullable=False),
+    Column("expires_at", Moment, nullable=False),
+    _text("agent"),
+    Index("sessions_user", "user_key"),
+)
+
+invitations = Table(
+    "invitations",
+    metadata,
+    _text("id", primary_key=True),
+    _text("kind"),
+    _text("name"),
+    _text("role"),
+    _text("by"),
+    Column("created_at", Moment, nullable=False),
+    Column("expires_at", Moment, nullable=False),
+    Column("ended_at", Moment),
+)
+
+service_keys = Table(
+    "service_keys",
+    metadata,
+    _text("id", primary_key=True),
+    _text("name"),
+    _text("kind"),
+    _text("by"),
+    Column("created_at", Moment, nullable=False),
+    Column("ended_at", Moment),
+)
+
+server_secrets = Table("server_secrets", metadata, _text("name", primary_key=True), _text("value"))

@@ -16,7 +16,7 @@ from assay.telemetry.feedback import decision_from, moment
 from assay.telemetry.recorder import new_id, shown
 
 
-class _Search(msgspec.Struct, kw_only=True):
+class SentSearch(msgspec.Struct, kw_only=True):
     query: str
     at: str = ""
     id: str = ""
@@ -30,7 +30,7 @@ class _Search(msgspec.Struct, kw_only=True):
     error: str = ""
 
 
-class _Decision(msgspec.Struct, kw_only=True):
+class SentDecision(msgspec.Struct, kw_only=True):
     id: str
     at: str
     cites: list[str] = []
@@ -38,7 +38,7 @@ class _Decision(msgspec.Struct, kw_only=True):
     case_id: str = ""
 
 
-class _Feedback(msgspec.Struct, kw_only=True):
+class SentFeedback(msgspec.Struct, kw_only=True):
     log_id: Annotated[str, msgspec.Meta(min_length=1)]
     doc_id: Annotated[str, msgspec.Meta(min_length=1)]
     kind: Literal["click", "vote"]
@@ -57,7 +57,7 @@ def _read(row: Any, kind: Any, where: str) -> Any:
 
 def search_from(row: Any, where: str = "") -> SearchLog:
     """A search as another program sends it. An id makes sending it twice harmless."""
-    sent: _Search = _read(row, _Search, where)
+    sent: SentSearch = _read(row, SentSearch, where)
     text = {
         name: getattr(sent, name)
         for name in ("corpus", "practice_area", "engine", "case_id", "by", "error")
@@ -80,7 +80,7 @@ def search_from(row: Any, where: str = "") -> SearchLog:
 def logged_search(row: Any, where: str) -> SearchLog:
     """A search from a file of old ones: it says when it was made, and without an id its content is
     its id."""
-    sent: _Search = _read(row, _Search, where)
+    sent: SentSearch = _read(row, SentSearch, where)
     if not sent.at:
         raise InputError(
             "a logged search says when it was made",
@@ -92,7 +92,7 @@ def logged_search(row: Any, where: str) -> SearchLog:
 
 
 def feedback_from(row: Any, where: str, now: datetime) -> Feedback:
-    sent: _Feedback = _read(row, _Feedback, where)
+    sent: SentFeedback = _read(row, SentFeedback, where)
     score = CLICK_SCORE if sent.kind == "click" else VOTE_SCORE if sent.relevant else 0
     try:
         at = moment(sent.at) if sent.at else now
@@ -110,7 +110,7 @@ def feedback_from(row: Any, where: str, now: datetime) -> Feedback:
 
 
 def decision_row(row: Any, where: str, resolve: Callable[[str], list[str]] | None) -> Decision:
-    sent: _Decision = _read(row, _Decision, where)
+    sent: SentDecision = _read(row, SentDecision, where)
     try:
         return decision_from(
             sent.id,

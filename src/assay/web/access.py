@@ -9,13 +9,11 @@ is reached with a name only.
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import inspect
-import secrets
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Literal, get_args
+from dataclasses import dataclass
+from typing import Any, Literal
 from urllib.parse import parse_qs
 
 from starlette.concurrency import run_in_threadpool
@@ -24,34 +22,37 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from assay.core.errors import InputError
+from assay.web.limits import check_call
+from assay.web.visitors import (
+    Access,
+    Refusal,
+    User,
+    access_of,
+    csrf_token,
+    identify,
+    visitor_of,
+)
+from assay.workbench.people import ROLES, KeyKind, Role
 
-Role = Literal["reader", "judge", "chair", "admin"]
-ROLES: tuple[Role, ...] = get_args(Role)  # each may do what those before it may
-KeyKind = Literal["log", "watch"]
+__all__ = [
+    "ROLES",
+    "Access",
+    "Guarded",
+    "Refusal",
+    "Role",
+    "User",
+    "access_of",
+    "csrf_token",
+    "routes",
+    "user_of",
+    "visitor_of",
+]
 
 MAX_BODY = 4 * 2**20
 MAX_FIELDS = 10_000
-NAME_COOKIE = "assay_me"
 CHANGES = ("POST", "PUT", "PATCH", "DELETE")
 
 Endpoint = Callable[[Request], Response] | Callable[[Request], Awaitable[Response]]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Access:
-    """How this server knows people. Without `accounts` everybody is an admin: loopback only."""
-
-    accounts: bool = False
-    secret: bytes = field(default_factory=lambda: secrets.token_bytes(32))
-
-
-@dataclass(frozen=True)
-class User:
-    """Who calls. A logging or watching service is no person: it has the kind of its key."""
-
-    name: str
-    role: Role
-    key: KeyKind | Literal[""] = ""
 
 
 @dataclass(frozen=True)
@@ -70,23 +71,14 @@ class Guarded:
     methods: tuple[str, ...]
     role: Role | Literal["anyone"]
     summary: str
-    body: type | None = None
-    answer: type | None = None
+    body: Any = None
+    answer: Any = None
     query: type | None = None
     key: KeyKind | Literal[""] = ""
 
     @property
     def is_api(self) -> bool:
         return is_api(self.path)
-
-
-class Refusal(Exception):
-    """Why a request goes no further: 401 nobody is signed in, 403 not this one, 409 no name is
-    chosen yet, 429 too often. `word` is its key in the words of the pages."""
-
-    def __init__(self, status: int, word: str) -> None:
-        super().__init__(word)
-        self.status, self.word = status, word
 
 
 def routes(rows: Sequence[Guarded]) -> list[Route]:
@@ -100,16 +92,6 @@ def user_of(request: Request) -> User:
     if user is None:
         raise Refusal(401, "sign_in_first")
     return user
-
-
-def visitor_of(request: Request) -> User | None:
-    user: User | None = getattr(request.state, "user", None)
-    return user
-
-
-def access_of(request: Request) -> Access:
-    access: Access = request.app.state.access
-    return access
 
 
 def may(user: User | None, row: Guarded) -> bool:
@@ -132,6 +114,8 @@ def _guarded(row: Guarded) -> Callable[[Request], Awaitable[Response]]:
         request.state.user = user = await run_in_threadpool(identify, request)
         if not may(user, row):
             raise Refusal(401, "sign_in_first") if user is None else Refusal(403, "not_allowed")
+        if user is not None and access_of(request).accounts and row.is_api:
+            check_call(request, user)
         if user is not None and _lacks_name(user, row):
             raise Refusal(409, "name_first")
         if request.method in CHANGES:
@@ -163,39 +147,7 @@ async def _limited(request: Request) -> bytes:
     return bytes(body)
 
 
-# ── who it is ─────────────────────────────────────────────────────────────────────────────────────
-
-
-def identify(request: Request) -> User | None:
-    access = access_of(request)
-    return User(_chosen_name(request, access), "admin")
-
-
-def _chosen_name(request: Request, access: Access) -> str:
-    """The name on this machine: a cookie that this server has signed."""
-    signature, _, name = request.cookies.get(NAME_COOKIE, "").partition(".")
-    name = bytes.fromhex(name).decode("utf-8", "replace") if _is_hex(name) else ""
-    return name if hmac.compare_digest(signature, signed(access, f"name {name}")) else ""
-
-
-def name_cookie(access: Access, name: str) -> str:
-    return f"{signed(access, f'name {name}')}.{name.encode().hex()}"
-
-
-def _is_hex(text: str) -> bool:
-    return len(text) % 2 == 0 and all(letter in "0123456789abcdef" for letter in text)
-
-
-def signed(access: Access, text: str) -> str:
-    return hmac.new(access.secret, text.encode("utf-8", "replace"), hashlib.sha256).hexdigest()
-
-
 # ── whether a change is meant ─────────────────────────────────────────────────────────────────────
-
-
-def csrf_token(request: Request) -> str:
-    """What a form of this visitor carries, as the field `csrf` or the header `x-csrf-token`."""
-    return signed(access_of(request), "form")
 
 
 def _is_meant(request: Request, user: User | None) -> bool:

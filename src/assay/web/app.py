@@ -7,9 +7,11 @@ is all that it takes to be served, guarded, documented and tested by role."""
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Sequence
+import ipaddress
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -25,13 +27,18 @@ from assay.core.errors import AssayError, InputError
 from assay.reports.words import page_words
 from assay.web.access import CHANGES, Access, Guarded, Refusal, routes
 from assay.web.endpoints import API_ROUTES
+from assay.web.limits import Limiter
+from assay.web.openapi import OPENAPI_ROUTES
 from assay.web.pages import PAGE_ROUTES
+from assay.web.people_api import PEOPLE_API
 from assay.web.people_pages import PEOPLE_ROUTES
 from assay.web.review_api import REVIEW_API_ROUTES
 from assay.web.review_pages import REVIEW_ROUTES
 from assay.web.shell import HERE, error_page, is_api, json, language_for
-from assay.workbench import logs
+from assay.web.visitors import identify
+from assay.workbench import logs, people
 from assay.workbench.opening import Service
+from assay.workbench.passwords import Declined
 
 TABLES: tuple[list[Guarded], ...] = (
     API_ROUTES,
@@ -39,6 +46,8 @@ TABLES: tuple[list[Guarded], ...] = (
     PEOPLE_ROUTES,
     REVIEW_API_ROUTES,
     REVIEW_ROUTES,
+    PEOPLE_API,
+    OPENAPI_ROUTES,
 )
 
 LOCAL = ("localhost", "127.0.0.1", "[::1]", "testserver")
@@ -78,11 +87,14 @@ def create_app(
     app.state.service = service
     app.state.access = access or Access()
     app.state.table = table
+    app.state.limiter = Limiter()
     return app
 
 
 def _failed(request: Request, error: Exception) -> Response:
     status = 400 if isinstance(error, InputError) else 503
+    if isinstance(error, Declined) and error.word == "not_yours":
+        status = 403
     if is_api(request):
         return json({"error": str(error)}, status)
     return error_page(request, str(error), status)
@@ -96,6 +108,8 @@ def _refused(request: Request, error: Exception) -> Response:
         answer = json({"error": message}, error.status)
         if error.status == 401:
             answer.headers["WWW-Authenticate"] = "Bearer"
+        if error.status == 429:
+            answer.headers["Retry-After"] = "1"
         return answer
     way = {401: "/sign-in", 409: "/me"}.get(error.status)
     if way is None:
@@ -111,6 +125,8 @@ def _missed(request: Request, error: Exception) -> Response:
     message = known["not_found"] if error.status_code == 404 else str(error.detail)
     if is_api(request):
         return json({"error": message}, error.status_code)
+    with contextlib.suppress(Refusal, AssayError):
+        request.state.user = identify(request)
     return error_page(request, message, error.status_code)
 
 
@@ -148,13 +164,67 @@ def _from_another_site(request: Request) -> bool:
     return bool(origin) and origin.partition("://")[2] != request.headers.get("host", "")
 
 
-def serve(service: Service, *, host: str = "127.0.0.1", port: int = 8350) -> None:
-    """Run the server until it is interrupted, on this machine only."""
+@dataclass(frozen=True, kw_only=True)
+class Serving:
+    """Where and how to serve. `address` is the one people use, where a reverse proxy stands in
+    front; `allowed_hosts` are other names; see `Access` for the rest."""
+
+    host: str = "127.0.0.1"
+    port: int = 8350
+    accounts: bool = False
+    address: str = ""
+    allowed_hosts: tuple[str, ...] = ()
+    token: str = field(default="", repr=False)
+    proxy_secret: str = field(default="", repr=False)
+
+    @property
+    def own_address(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}"
+
+
+def prepare(service: Service, serving: Serving) -> tuple[Starlette, str]:
+    """The application, and the link for the first admin where there is none yet. Other machines
+    are let in with accounts only; once somebody has an account, everybody needs one."""
+    accounts = serving.accounts or bool(serving.proxy_secret) or people.has_accounts(service)
+    if not _is_loopback(serving.host) and not accounts:
+        raise InputError(
+            f"serving on {serving.host} lets other machines in",
+            hint="Give --accounts: the link for the first admin is printed. Or serve on 127.0.0.1.",
+        )
+    named = urlsplit(serving.address).hostname or ""
+    hosts = [*serving.allowed_hosts, *([named] if named else [])]
+    if serving.host in ("0.0.0.0", "::") and not hosts:
+        raise InputError(
+            f"serving on {serving.host}: under which name do people reach it?",
+            hint="Give --address https://NAME, or --allowed-host NAME.",
+        )
+    access = Access(
+        accounts=accounts,
+        secret=people.server_secret(service),
+        token=serving.token,
+        proxy_secret=serving.proxy_secret,
+        address=serving.address.rstrip("/"),
+    )
+    link = people.first_link(service) if accounts else None
+    way_in = f"{access.address or serving.own_address}/invite/{link.token}" if link else ""
+    names = [*hosts, *([] if serving.host in ("0.0.0.0", "::") else [serving.host])]
+    return create_app(service, hosts=names, access=access), way_in
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def serve(service: Service, serving: Serving, *, say: Callable[[str], None]) -> None:
+    """Run the server until it is interrupted."""
     import uvicorn
 
-    if host not in ("127.0.0.1", "localhost", "::1"):
-        raise InputError(
-            f"serving on {host} lets other machines in",
-            hint="Serve on 127.0.0.1.",
-        )
-    uvicorn.run(create_app(service), host=host, port=port, log_level="warning")
+    app, way_in = prepare(service, serving)
+    say(f"serving on {serving.address or serving.own_address}/ (Ctrl-C stops it)")
+    if way_in:
+        say(f"the first admin joins here, once, within a day: {way_in}")
+    uvicorn.run(app, host=serving.host, port=serving.port, log_level="warning")

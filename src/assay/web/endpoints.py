@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
@@ -12,6 +13,13 @@ from assay.workbench import health, logs
 from assay.workbench.backlog import BacklogFigures, backlog_figures
 
 MAX_RECORDS = 1000
+
+
+class DecisionsQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """`corpus` resolves citations in the texts; `same_case=1` keeps to their own case."""
+
+    corpus: str = ""
+    same_case: str = ""
 
 
 def log(request: Request) -> Response:
@@ -77,9 +85,36 @@ def _placed(rows: list[object]) -> list[tuple[str, object]]:
 
 
 API_ROUTES = [
-    Guarded("/api/log", log, ("POST",), "admin", "Log searches: one, or a list", key="log"),
-    Guarded("/api/feedback", feedback, ("POST",), "admin", "Log clicks and votes", key="log"),
-    Guarded("/api/decisions", decisions, ("POST",), "admin", "Log finalised decisions", key="log"),
+    Guarded(
+        "/api/log",
+        log,
+        ("POST",),
+        "admin",
+        "Log searches: one, or a list",
+        logs.SentSearch | list[logs.SentSearch],
+        logs.Logged,
+        key="log",
+    ),
+    Guarded(
+        "/api/feedback",
+        feedback,
+        ("POST",),
+        "admin",
+        "Log clicks and votes: one, or a list",
+        logs.SentFeedback | list[logs.SentFeedback],
+        key="log",
+    ),
+    Guarded(
+        "/api/decisions",
+        decisions,
+        ("POST",),
+        "admin",
+        "Log finalised decisions: one, or a list",
+        logs.SentDecision | list[logs.SentDecision],
+        logs.Inferred,
+        query=DecisionsQuery,
+        key="log",
+    ),
     Guarded(
         "/api/backlog",
         backlog,
@@ -95,6 +130,7 @@ API_ROUTES = [
         ("GET",),
         "reader",
         "What works and what does not; probe=1 tries the engines",
+        answer=health.Diagnostics,
         key="watch",
     ),
     Guarded("/metrics", metrics, ("GET",), "reader", "Figures for Prometheus", key="watch"),

@@ -29,19 +29,12 @@ from starlette.responses import HTMLResponse, Response
 from assay.core.errors import AssayError, InputError
 from assay.reports.environment import template_environment
 from assay.reports.words import LANGUAGES, Words, language_of, page_counts, page_words
-from assay.web.access import (
-    Guarded,
-    access_of,
-    csrf_token,
-    fields_of,
-    may,
-    visitor_of,
-)
+from assay.web.access import Guarded, access_of, csrf_token, fields_of, may, visitor_of
+from assay.web.visitors import VISIT_COOKIE, YEAR, keep
 from assay.workbench.attention import Waiting, waiting
 from assay.workbench.opening import Service
 
 HERE = Path(__file__).parent
-YEAR = 31536000
 T = TypeVar("T")
 
 # path and word of every entry of the header; one that this server has no page for is not shown
@@ -126,6 +119,25 @@ def is_api(request: Request) -> bool:
     return request.url.path.startswith("/api/") or request.url.path == "/metrics"
 
 
+class Texts:
+    """Words of a page, as `t.KEY` or `t["KEY"]`; `t.get("KEY", else)` where there may be none."""
+
+    def __init__(self, words: dict[str, str]) -> None:
+        self._words = words
+
+    def __getattr__(self, key: str) -> str:
+        try:
+            return self._words[key]
+        except KeyError:
+            raise AttributeError(key) from None
+
+    def __getitem__(self, key: str) -> str:
+        return self._words[key]
+
+    def get(self, key: str, otherwise: str) -> str:
+        return self._words.get(key, otherwise)
+
+
 # ── what goes out ─────────────────────────────────────────────────────────────────────────────────
 
 
@@ -144,7 +156,7 @@ def page(
 ) -> Response:
     """A template in its frame, in the language of the reader."""
     language = language_for(request)
-    names = (Path(template).stem, *words)
+    names = (*words, Path(template).stem)
     texts = page_words(language, *names)
     counts = page_counts(language, *names)
     speaker = Words(language)
@@ -161,7 +173,7 @@ def page(
         template_environment(HERE / "templates")
         .get_template(template)
         .render(
-            t=texts,
+            t=Texts(texts),
             say=say,
             count=count,
             lang=language,
@@ -183,6 +195,8 @@ def page(
     answer = HTMLResponse(html, status_code=status)
     if request.query_params.get("lang"):
         answer.set_cookie("assay_lang", language, max_age=YEAR, samesite="strict")
+    if visit := getattr(request.state, "visit", ""):
+        keep(request, answer, VISIT_COOKIE, visit, 86400)
     return answer
 
 

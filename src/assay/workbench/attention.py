@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assay.workbench.backlog import backlog
 from assay.workbench.opening import Service
 
 
@@ -17,8 +16,7 @@ class Waiting:
 
 def waiting(service: Service, name: str = "") -> Waiting | None:
     """What waits for review; nothing when nothing does."""
-    found = backlog(service)
-    if not found.pending_review or found.oldest_pending_at is None:
+    count, oldest = service.store.waiting()
+    if not count or oldest is None:
         return None
-    age = service.clock() - found.oldest_pending_at
-    return Waiting(count=found.pending_review, oldest_days=age.days, place="/review")
+    return Waiting(count=count, oldest_days=(service.clock() - oldest).days, place="/review")

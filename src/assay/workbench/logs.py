@@ -15,8 +15,32 @@ from assay.store.records import AuditEntry, Purged, SearchLog
 from assay.telemetry.feedback import days_before, infer_relevance_from_citations
 from assay.telemetry.recorder import new_id
 from assay.telemetry.redact import Redaction, redacted, redactor
-from assay.telemetry.wire import decision_row, feedback_from, logged_search, search_from
+from assay.telemetry.wire import (
+    SentDecision,
+    SentFeedback,
+    SentSearch,
+    decision_row,
+    feedback_from,
+    logged_search,
+    search_from,
+)
 from assay.workbench.opening import Service
+
+__all__ = [
+    "Imported",
+    "Inferred",
+    "Logged",
+    "SentDecision",
+    "SentFeedback",
+    "SentSearch",
+    "flush",
+    "import_decisions",
+    "import_searches",
+    "log_searches",
+    "purge",
+    "record_decisions",
+    "record_feedback",
+]
 
 BATCH = 2000  # searches written in one transaction
 

@@ -1,0 +1,110 @@
+"""`assay people`: accounts of the workbench, from the terminal of the machine it runs on. What is
+done here is in the audit trail as done at the terminal."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from assay.cli.options import StoreUrl, Why, is_named, opened
+from assay.cli.output import Json, emit, say
+
+app = typer.Typer(
+    help="Accounts of the workbench: list, invite, remove, reset a password, keys of services.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+Name = Annotated[str, typer.Argument(help="The name that stands beside what is decided.")]
+Address = Annotated[
+    str, typer.Option(help="The address of the workbench, for the link.", envvar="ASSAY_ADDRESS")
+]
+LOCAL = "http://127.0.0.1:8350"
+
+
+@app.command("list")
+def list_(store: StoreUrl = "", json: Json = False) -> None:
+    """Everybody with an account, open links and keys."""
+    from rich.table import Table
+
+    from assay.workbench.people import everybody
+
+    with opened(store, create=False) as service:
+        found = everybody(service)
+
+    def table() -> Table:
+        made = Table("name", "role", "since", "state", box=None, pad_edge=False)
+        for one in found.people:
+            state = f"{one.sessions} signed in" if one.active else "has left"
+            made.add_row(one.name, one.role, f"{one.since:%Y-%m-%d}", state)
+        for link in found.links:
+            state = "invited" if link.kind == "join" else "may set a new password"
+            until = f"{state} by {link.by}, until {link.expires_at:%Y-%m-%d %H:%M} UTC"
+            made.add_row(link.name or "(the first admin)", link.role, "", until)
+        for key in found.keys:
+            made.add_row(key.name, f"key: {key.kind}", f"{key.since:%Y-%m-%d}", f"by {key.by}")
+        return made
+
+    emit(found, table, json=json)
+
+
+@app.command()
+def invite(
+    name: Name,
+    role: Annotated[str, typer.Argument(help="reader, judge, chair or admin.")],
+    address: Address = LOCAL,
+    store: StoreUrl = "",
+) -> None:
+    """Print a link with which somebody joins; it works once, for a week."""
+    from assay.core.errors import UsageError
+    from assay.workbench import people
+
+    known = next((one for one in people.ROLES if one == role), None)
+    if known is None:
+        raise UsageError(f"no role {role!r}", hint=f"Known: {', '.join(people.ROLES)}.")
+    with opened(store, create=not is_named(store)) as service:
+        link = people.invite(service, name, known, by=people.AT_THE_TERMINAL)
+    typer.echo(f"{address.rstrip('/')}/invite/{link.token}")
+
+
+@app.command()
+def reset(name: Name, address: Address = LOCAL, store: StoreUrl = "") -> None:
+    """Print a link with which somebody sets a new password; it works once, for a day."""
+    from assay.workbench import people
+
+    with opened(store, create=False) as service:
+        link = people.new_password_link(service, name, by=people.AT_THE_TERMINAL)
+    typer.echo(f"{address.rstrip('/')}/invite/{link.token}")
+
+
+@app.command()
+def remove(name: Name, why: Why = "", store: StoreUrl = "") -> None:
+    """Take somebody's access away; votes and decisions stay."""
+    from assay.workbench import people
+
+    with opened(store, create=False) as service:
+        people.remove(service, name, by=people.AT_THE_TERMINAL, why=why)
+    say(f"{name} has no access any more; votes and decisions stay")
+
+
+@app.command()
+def key(
+    name: Annotated[str, typer.Argument(help="The name of the service.")],
+    kind: Annotated[str, typer.Option(help="log: it can log. watch: it reads figures.")] = "log",
+    end: Annotated[bool, typer.Option("--end", help="End the key instead.")] = False,
+    store: StoreUrl = "",
+) -> None:
+    """Print a key for a service: one that can log, or read figures, and nothing else."""
+    from assay.core.errors import UsageError
+    from assay.workbench import people
+
+    known = next((one for one in people.KEY_KINDS if one == kind), None)
+    if known is None:
+        raise UsageError(f"no kind of key {kind!r}", hint=f"Known: {', '.join(people.KEY_KINDS)}.")
+    with opened(store, create=not is_named(store)) as service:
+        if end:
+            people.end_key(service, name, by=people.AT_THE_TERMINAL)
+            say(f"the key of {name} opens nothing any more")
+        else:
+            typer.echo(people.make_key(service, name, known, by=people.AT_THE_TERMINAL))

@@ -1,0 +1,74 @@
+"""How often: a bucket for each visitor, which fills again with time. What is in memory is forgotten
+with the server: that is enough against guessing."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from starlette.requests import Request
+
+from assay.web.visitors import Refusal, User
+
+MOST_BUCKETS = 20_000
+
+
+@dataclass(frozen=True)
+class Rate:
+    """So many at once, and so many a second after that."""
+
+    burst: float
+    per_second: float
+
+
+# signing in: by name and address together, by address, by name from anywhere
+AT_THE_DOOR = (Rate(6, 1 / 60), Rate(30, 1 / 5), Rate(60, 1 / 20))
+OF_A_PERSON = Rate(200, 40)
+OF_A_SERVICE = Rate(2000, 500)
+
+
+class Limiter:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._lock = clock, threading.Lock()
+        self._buckets: dict[str, tuple[float, float]] = {}  # key -> (left, when)
+
+    def take(self, key: str, rate: Rate) -> None:
+        """One more; `Refusal` where there were too many."""
+        with self._lock:
+            now = self._clock()
+            left, when = self._buckets.pop(key, (rate.burst, now))
+            left = min(rate.burst, left + (now - when) * rate.per_second)
+            if len(self._buckets) >= MOST_BUCKETS:  # the one that was quiet for longest
+                del self._buckets[next(iter(self._buckets))]
+            self._buckets[key] = (max(left - 1, 0) if left >= 1 else left, now)
+            if left < 1:
+                raise Refusal(429, "too_often")
+
+    def forget(self, key: str) -> None:
+        with self._lock:
+            self._buckets.pop(key, None)
+
+
+def limiter_of(request: Request) -> Limiter:
+    limiter: Limiter = request.app.state.limiter
+    return limiter
+
+
+def check_call(request: Request, user: User) -> None:
+    """Of the calls of programs and pages."""
+    limiter = limiter_of(request)
+    if user.key:
+        limiter.take(f"key {user.name}", OF_A_SERVICE)
+    else:
+        limiter.take(f"user {user.name}", OF_A_PERSON)
+
+
+def check_door(request: Request, name: str) -> str:
+    """Of attempts to sign in; answers with what to forget when one succeeds."""
+    address = request.client.host if request.client else ""
+    keys = (f"door {name} {address}", f"door from {address}", f"door of {name}")
+    for key, rate in zip(keys, AT_THE_DOOR, strict=True):
+        limiter_of(request).take(key, rate)
+    return keys[0]

@@ -1,0 +1,202 @@
+"""The documentation of the calls, made of the route tables: `/api/openapi.json` for programs,
+`/api/docs` for people."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+from starlette.requests import Request
+from starlette.responses import Response
+
+from assay.web.access import Guarded
+from assay.web.shell import json, page
+
+REFERENCE = "#/components/schemas/{name}"
+DOORS = {
+    "session": {"type": "apiKey", "in": "cookie", "name": "assay_session"},
+    "key": {"type": "http", "scheme": "bearer"},
+}
+
+
+class Said(msgspec.Struct, frozen=True):
+    """What a call says that was refused."""
+
+    error: str
+
+
+class Media(msgspec.Struct, frozen=True):
+    schema: object
+
+
+Content = dict[Literal["application/json"], Media]
+
+
+class Parameter(msgspec.Struct, frozen=True, kw_only=True, rename={"place": "in"}):
+    name: str
+    place: Literal["path", "query"]
+    required: bool
+    schema: object
+
+
+class Reply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    description: str
+    content: Content | UnsetType = UNSET
+
+
+class Sends(msgspec.Struct, frozen=True, kw_only=True):
+    required: bool
+    content: Content
+
+
+class Call(
+    msgspec.Struct, frozen=True, kw_only=True, rename={"role": "x-role", "sends": "requestBody"}
+):
+    summary: str
+    description: str
+    role: str
+    parameters: list[Parameter]
+    responses: dict[str, Reply]
+    security: list[dict[str, list[str]]]
+    sends: Sends | UnsetType = UNSET
+
+
+class Info(msgspec.Struct, frozen=True):
+    title: str
+    version: str
+
+
+class Components(msgspec.Struct, frozen=True, rename="camel"):
+    schemas: dict[str, object]
+    security_schemes: dict[str, dict[str, str]]
+
+
+class Document(msgspec.Struct, frozen=True, kw_only=True):
+    openapi: str = "3.1.0"
+    info: Info
+    paths: dict[str, dict[str, Call]]
+    components: Components
+
+
+def document(table: Iterable[Guarded], version: str) -> Document:
+    """OpenAPI 3.1 of every call in a table; pages are left out."""
+    calls = [row for row in table if row.is_api]
+    used = [kind for row in calls for kind in (row.body, row.answer, row.query)]
+    shapes, components = msgspec.json.schema_components(
+        [*filter(_has_schema, used), Said], ref_template=REFERENCE
+    )
+    told = iter(shapes)  # in the order of `used`
+    paths: dict[str, dict[str, Call]] = {}
+    for row in calls:
+        sent, answered, asked = (
+            next(told) if _has_schema(kind) else None for kind in (row.body, row.answer, row.query)
+        )
+        call = _call(row, sent, answered, _asked(asked, components))
+        for method in row.methods:
+            paths.setdefault(row.path, {})[method.lower()] = call
+    return Document(
+        info=Info("Assay", version), paths=paths, components=Components({**components}, DOORS)
+    )
+
+
+def _has_schema(kind: Any) -> bool:
+    """A type may be one that JSON Schema cannot tell: it is documented by its summary alone."""
+    try:
+        msgspec.json.schema_components([kind])
+    except TypeError:
+        return False
+    return kind is not None
+
+
+def _call(row: Guarded, sent: object, answered: object, asked: list[Parameter]) -> Call:
+    in_path = [
+        Parameter(name=name, place="path", required=True, schema={"type": "string"})
+        for name in re.findall(r"{(\w+)(?::\w+)?}", row.path)
+    ]
+    doors = [] if row.role == "anyone" else ["session", *(["key"] if row.key else [])]
+    return Call(
+        summary=row.summary,
+        description=f"Role: {row.role}.{f' Or a key of kind {row.key}.' if row.key else ''}",
+        role=row.role,
+        parameters=in_path + asked,
+        responses={
+            "2XX": Reply(description="Done", content=_content(answered) if answered else UNSET),
+            "4XX": Reply(description="Why not", content=_content({"$ref": _reference(Said)})),
+        },
+        security=[{door: []} for door in doors],
+        sends=Sends(required=True, content=_content(sent)) if sent else UNSET,
+    )
+
+
+def _asked(reference: Any, components: Any) -> list[Parameter]:
+    """The fields of a query string."""
+    if reference is None:
+        return []
+    shape = components[reference["$ref"].rsplit("/", 1)[1]]
+    return [
+        Parameter(name=name, place="query", required=name in shape["required"], schema=kind)
+        for name, kind in shape["properties"].items()
+    ]
+
+
+def _content(shape: object) -> Content:
+    return {"application/json": Media(shape)}
+
+
+def _reference(kind: type) -> str:
+    return REFERENCE.format(name=kind.__name__)
+
+
+def _document(request: Request) -> Document:
+    from assay import __version__
+
+    return document(request.app.state.table, __version__)
+
+
+def openapi(request: Request) -> Response:
+    return json(_document(request))
+
+
+def docs(request: Request) -> Response:
+    """The same, to be read."""
+    told = _document(request)
+    calls = [
+        (path, method, call, _shape_of(call.sends), _shape_of(call.responses["2XX"]))
+        for path, methods in told.paths.items()
+        for method, call in methods.items()
+    ]
+    shapes = {
+        name: msgspec.json.format(msgspec.json.encode(shape), indent=2).decode()
+        for name, shape in told.components.schemas.items()
+    }
+    return page(request, "openapi.html", calls=calls, shapes=shapes, named=named)
+
+
+def _shape_of(part: Sends | Reply | UnsetType) -> str:
+    if isinstance(part, UnsetType) or isinstance(part.content, UnsetType):
+        return ""
+    return named(part.content["application/json"].schema)
+
+
+def named(shape: object) -> str:
+    """A type in a few letters: the name of a shape, or what JSON calls it."""
+    if not isinstance(shape, dict):
+        return "…"
+    if "$ref" in shape:
+        return str(shape["$ref"]).rsplit("/", 1)[1]
+    if shape.get("type") == "array":
+        return f"[{named(shape.get('items'))}]"
+    if "enum" in shape:
+        return " | ".join(map(str, shape["enum"]))
+    if "anyOf" in shape:
+        return " | ".join(named(one) for one in shape["anyOf"])
+    return str(shape.get("type", "…"))
+
+
+OPENAPI_ROUTES = [
+    Guarded("/api/openapi.json", openapi, ("GET",), "reader", "This documentation, for programs"),
+    Guarded("/api/docs", docs, ("GET",), "reader", "This documentation, for people"),
+]

@@ -1,0 +1,12 @@
+// Copying a link. Everything also works without this file.
+"use strict";
+for (const button of document.querySelectorAll("[data-copy]")) {
+  if (!navigator.clipboard) continue;
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).value);
+    button.textContent = button.dataset.done;
+    assay.say(button.dataset.done);
+  });
+}
+for (const made of document.querySelectorAll(".made input")) made.select();

@@ -1,0 +1,180 @@
+"""Who calls: by a session, by a key, by a proxy that signs in people itself, or, without accounts,
+whoever sits at this machine."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import time
+from dataclasses import dataclass, field
+from typing import Literal
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from assay.workbench import people
+from assay.workbench.opening import Service
+from assay.workbench.people import KeyKind, Role
+
+NAME_COOKIE = "assay_me"
+VISIT_COOKIE = "assay_visit"
+YEAR = 31536000
+# headers of a proxy that signs people in, and how old its word may be, in seconds
+PROXY_USER, PROXY_TIME, PROXY_SIGNATURE = "x-assay-user", "x-assay-time", "x-assay-signature"
+PROXY_SECONDS = 60
+FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Access:
+    """How this server knows people. Without `accounts` everybody is an admin: loopback only.
+
+    `token` is a logging key that is given from outside; `proxy_secret` is shared with a reverse
+    proxy that signs people in; `address` is the one people use, where that is not this server's
+    own."""
+
+    accounts: bool = False
+    secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
+    token: str = field(default="", repr=False)
+    proxy_secret: str = field(default="", repr=False)
+    address: str = ""
+
+
+@dataclass(frozen=True)
+class User:
+    """Who calls. A logging or watching service is no person: it has the kind of its key."""
+
+    name: str
+    role: Role
+    key: KeyKind | Literal[""] = ""
+
+    @property
+    def actor(self) -> people.Actor:
+        return people.Actor(self.name, self.role)
+
+
+class Refusal(Exception):
+    """Why a request goes no further: 401 nobody is signed in, 403 not this one, 409 no name is
+    chosen yet, 429 too often. `word` is its key in the words of the pages."""
+
+    def __init__(self, status: int, word: str) -> None:
+        super().__init__(word)
+        self.status, self.word = status, word
+
+
+def access_of(request: Request) -> Access:
+    access: Access = request.app.state.access
+    return access
+
+
+def visitor_of(request: Request) -> User | None:
+    """Who is signed in, if anybody."""
+    user: User | None = getattr(request.state, "user", None)
+    return user
+
+
+def identify(request: Request) -> User | None:
+    access = access_of(request)
+    if not access.accounts:
+        if any(header in request.headers for header in FORWARDED):
+            raise Refusal(403, "behind_proxy")  # somebody has opened this machine to others
+        return User(_chosen_name(request, access), "admin")
+    service: Service = request.app.state.service
+    bearer = request.headers.get("authorization", "")
+    if bearer:
+        return _service_user(service, access, bearer.removeprefix("Bearer ").strip())
+    if access.proxy_secret and PROXY_USER in request.headers:
+        account = people.account_of(service, _proxy_name(request, access))
+    else:
+        account = people.signed_in(service, request.cookies.get(session_cookie(request), ""))
+    return User(account.name, account.role) if account else None
+
+
+def _service_user(service: Service, access: Access, offered: str) -> User | None:
+    if access.token and hmac.compare_digest(offered.encode(), access.token.encode()):
+        return User("token", "reader", "log")
+    key = people.key_of(service, offered)
+    return User(key.name, "reader", key.kind) if key else None
+
+
+def _proxy_name(request: Request, access: Access) -> str:
+    """Whom the proxy has signed in; "" where its word does not hold."""
+    name, at = request.headers[PROXY_USER], request.headers.get(PROXY_TIME, "")
+    told = proxy_signature(access.proxy_secret, name, at, request.method, request.url.path)
+    offered = request.headers.get(PROXY_SIGNATURE, "")
+    fresh = at.isascii() and at.isdigit() and abs(time.time() - int(at[:12])) <= PROXY_SECONDS
+    if not fresh or not hmac.compare_digest(offered.encode(), told.encode()):
+        return ""
+    return name.encode("latin-1", "replace").decode("utf-8", "replace")
+
+
+def proxy_signature(secret: str, name: str, at: str, method: str, path: str) -> str:
+    """What a proxy sends: HMAC-SHA256, in hexadecimal, of four lines: name, seconds since 1970,
+    method and path. The name is as it stands in the header."""
+    said = "\n".join((name, at, method, path)).encode("latin-1", "replace")
+    return hmac.new(secret.encode(), said, hashlib.sha256).hexdigest()
+
+
+# ── cookies ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def is_secure(request: Request) -> bool:
+    address = access_of(request).address
+    return request.url.scheme == "https" or address.startswith("https:")
+
+
+def session_cookie(request: Request) -> str:
+    return "__Host-assay_session" if is_secure(request) else "assay_session"
+
+
+def keep(request: Request, answer: Response, name: str, value: str, seconds: int) -> None:
+    """A cookie that no script reads and no other site sends."""
+    answer.set_cookie(
+        name,
+        value,
+        max_age=seconds,
+        httponly=True,
+        samesite="lax" if name == session_cookie(request) else "strict",
+        secure=is_secure(request),
+    )
+
+
+def _chosen_name(request: Request, access: Access) -> str:
+    """The name on this machine: a cookie that this server has signed."""
+    signature, _, name = request.cookies.get(NAME_COOKIE, "").partition(".")
+    name = bytes.fromhex(name).decode("utf-8", "replace") if _is_hex(name) else ""
+    told = signed(access, f"name {name}")
+    return name if hmac.compare_digest(signature.encode(), told.encode()) else ""
+
+
+def name_cookie(access: Access, name: str) -> str:
+    return f"{signed(access, f'name {name}')}.{name.encode().hex()}"
+
+
+def _is_hex(text: str) -> bool:
+    return len(text) % 2 == 0 and all(letter in "0123456789abcdef" for letter in text)
+
+
+def signed(access: Access, text: str) -> str:
+    return hmac.new(access.secret, text.encode("utf-8", "replace"), hashlib.sha256).hexdigest()
+
+
+def csrf_token(request: Request) -> str:
+    """What a form of this visitor carries, as the field `csrf` or the header `x-csrf-token`: it
+    belongs to the session, or to the visit of somebody who is not signed in yet."""
+    access, user = access_of(request), visitor_of(request)
+    if not access.accounts:
+        return signed(access, "form")
+    session = request.cookies.get(session_cookie(request), "")
+    if user is None:
+        return signed(access, f"form of visit {visit_of(request)}")
+    return signed(access, f"form of {user.name} {session}")
+
+
+def visit_of(request: Request) -> str:
+    """Somebody who is not signed in, told apart by a cookie; a new one is set with the page."""
+    known = request.cookies.get(VISIT_COOKIE, "") or getattr(request.state, "visit", "")
+    if not known:
+        known = request.state.visit = secrets.token_urlsafe(16)
+    return str(known)

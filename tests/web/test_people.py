@@ -1,0 +1,455 @@
+"""People: the first admin, invitations, passwords, sessions, leaving, keys, a proxy that signs in,
+and who is let in from where."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from assay.core.errors import InputError
+from assay.store import Store
+from assay.telemetry.recorder import Recorder, Recording
+from assay.web.access import Access
+from assay.web.app import Serving, create_app, prepare
+from assay.web.limits import Limiter, Rate
+from assay.web.visitors import Refusal, proxy_signature
+from assay.workbench import people
+from assay.workbench.opening import Service
+from web_client import local_client, take_token
+
+NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
+SECRET = "correct horse battery"
+ROOT = people.AT_THE_TERMINAL
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = NOW
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def service(store: Store, tmp_path: Path, clock: Clock) -> Service:
+    return Service(store=store, home=tmp_path, clock=clock)
+
+
+@pytest.fixture
+def app(service: Service) -> Any:
+    return create_app(service, access=Access(accounts=True))
+
+
+def visitor(app: Any, path: str = "/sign-in", **options: Any) -> TestClient:
+    client = TestClient(app, follow_redirects=False, **options)
+    take_token(client, path)
+    return client
+
+
+def join(app: Any, link: str, name: str = "") -> TestClient:
+    """Open a link that works once, and go on signed in."""
+    path = link.removeprefix("http://testserver")
+    client = visitor(app, path)
+    form = {"name": name, "password": SECRET, "again": SECRET}
+    answer = client.post(path, data=form)
+    assert answer.status_code == 303, answer.text
+    take_token(client, "/me")
+    return client
+
+
+def enter(app: Any, name: str, password: str = SECRET) -> TestClient:
+    client = visitor(app)
+    answer = client.post("/sign-in", data={"name": name, "password": password})
+    if answer.status_code == 303:
+        take_token(client, "/me")
+    return client
+
+
+@pytest.fixture
+def admin(app: Any, service: Service) -> TestClient:
+    link = people.first_link(service)
+    assert link is not None
+    return join(app, f"/invite/{link.token}", "Ada")
+
+
+def invited(client: TestClient, name: str, role: str) -> str:
+    answer = client.post("/people/invite", data={"name": name, "role": role})
+    found = re.search(r'value="(http://testserver/invite/[^"]+)"', answer.text)
+    assert found, answer.text
+    return found[1]
+
+
+def who(client: TestClient) -> Any:
+    answer = client.get("/api/me")
+    return answer.json()["name"] if answer.status_code == 200 else answer.status_code
+
+
+class TestJoining:
+    def test_the_first_admin_and_a_judge(self, app: Any, admin: TestClient) -> None:
+        assert admin.get("/api/me").json() == {"name": "Ada", "role": "admin", "accounts": True}
+        link = invited(admin, "<b>דנה", "judge")
+        judge = join(app, link, "somebody else")
+        assert who(judge) == "<b>דנה", "the name is the one that was invited"
+        page = admin.get("/people").text
+        assert "&lt;b&gt;דנה" in page
+        assert "<b>דנה" not in page
+        assert judge.get("/people").status_code == 403
+        assert TestClient(app).get(link).status_code == 404, "it works once"
+
+    def test_the_first_link_is_one_until_there_is_an_admin(self, service: Service) -> None:
+        first, second = people.first_link(service), people.first_link(service)
+        assert first is not None
+        assert second is not None
+        with pytest.raises(InputError, match="was used"):
+            people.accept(service, first.token, name="x", password=SECRET)
+        people.accept(service, second.token, name="Ada", password=SECRET)
+        assert people.first_link(service) is None
+
+    def test_a_link_has_its_time(self, app: Any, admin: TestClient, clock: Clock) -> None:
+        link = invited(admin, "late", "reader")
+        clock.now = NOW + timedelta(days=8)
+        assert "its time is over" in TestClient(app).get(link).text
+
+    @pytest.mark.parametrize(
+        ("form", "message"),
+        [
+            ({"password": "short", "again": "short"}, "at least 10"),
+            ({"password": SECRET, "again": "other"}, "differ"),
+            ({"password": "aaaaaaaaaaaa", "again": "aaaaaaaaaaaa"}, "too easy"),
+            ({"password": "x" * 1001, "again": "x" * 1001}, "at most 1000"),
+        ],
+    )
+    def test_a_password_that_will_not_do(
+        self, app: Any, admin: TestClient, form: dict[str, str], message: str
+    ) -> None:
+        link = invited(admin, "p", "reader").removeprefix("http://testserver")
+        client = visitor(app, link)
+        answer = client.post(link, data=form)
+        assert (answer.status_code, message in answer.text) == (400, True)
+        assert client.post(link, data={"password": SECRET, "again": SECRET}).status_code == 303
+
+    def test_a_chair_invites_judges_and_nobody_above(
+        self, app: Any, service: Service, admin: TestClient
+    ) -> None:
+        chair = join(app, invited(admin, "Chair", "chair"))
+        invited(chair, "J", "judge")
+        for role in ("chair", "admin"):
+            refused = chair.post("/api/people/invite", json={"name": "K", "role": role})
+            assert refused.status_code == 403
+            page = chair.post("/people/invite", data={"name": "K", "role": role})
+            assert (page.status_code, "Ask an admin" in page.text) == (400, True)
+        assert {one.name for one in people.everybody(service).links} == {"J"}
+
+    def test_a_name_is_one_person(self, app: Any, service: Service, admin: TestClient) -> None:
+        answer = admin.post("/people/invite", data={"name": "ADA", "role": "judge"})
+        assert "Ada has an account already" in answer.text
+        for name in ("", " ", "a\u202eb", "x" * 81):
+            assert admin.post("/people/invite", data={"name": name, "role": "judge"}).status_code
+
+
+class TestSigningIn:
+    def test_in_and_out(self, app: Any, admin: TestClient) -> None:
+        client = enter(app, "aDa")
+        assert who(client) == "Ada"
+        assert who(enter(app, "Ada", "wrong password")) == 401
+        assert who(enter(app, "nobody")) == 401
+        assert client.post("/sign-out").headers["location"] == "/sign-in"
+        assert who(client) == 401
+        assert who(admin) == "Ada", "signed out there, not here"
+        other = enter(app, "Ada")
+        assert admin.post("/sign-out/everywhere").status_code == 303
+        assert (who(admin), who(other)) == (401, 401)
+
+    def test_the_way_back(self, app: Any, admin: TestClient) -> None:
+        client = visitor(app)
+        asked = client.get("/review?at=1")
+        assert asked.headers["location"] == "/sign-in?next=%2Freview%3Fat%3D1"
+        page = client.get(asked.headers["location"]).text
+        assert 'name="next" value="/review?at=1"' in page
+        form = {"name": "Ada", "password": SECRET, "next": "https://evil.example/"}
+        assert client.post("/sign-in", data=form).headers["location"] == "/"
+
+    def test_a_cookie_that_scripts_and_other_sites_do_not_get(
+        self, app: Any, admin: TestClient
+    ) -> None:
+        client = visitor(app)
+        answer = client.post("/sign-in", data={"name": "Ada", "password": SECRET})
+        cookie = answer.headers["set-cookie"]
+        assert re.search("HttpOnly; Max-Age=1209600; Path=/; SameSite=lax$", cookie)
+        secure = visitor(app, base_url="https://testserver")
+        answer = secure.post("/sign-in", data={"name": "Ada", "password": SECRET})
+        assert re.match("__Host-assay_session=.*Secure", answer.headers["set-cookie"])
+
+    def test_a_session_ends(self, admin: TestClient, clock: Clock) -> None:
+        clock.now = NOW + timedelta(days=13)
+        assert who(admin) == "Ada"
+        clock.now = NOW + timedelta(days=15)
+        assert who(admin) == 401
+
+    def test_the_store_holds_nothing_that_opens_a_door(
+        self, app: Any, service: Any, admin: TestClient, store_url: str
+    ) -> None:
+        link = invited(admin, "J", "judge")
+        key = admin.post("/api/keys", json={"name": "bot"}).json()["key"]
+        service.store.close()
+        path = Path(store_url.removeprefix("sqlite:///"))
+        kept = b"".join(
+            one.read_bytes() for one in path.parent.glob(f"{path.name}*") if one.is_file()
+        )
+        session = admin.cookies["assay_session"]
+        for secret in (session, key, link.rsplit("/", 1)[1], SECRET):
+            assert secret.encode() not in kept
+        assert b"$argon2id$" in kept
+
+    def test_guessing_is_slowed_down(self, app: Any, admin: TestClient) -> None:
+        client = visitor(app)
+        form = {"name": "Ada", "password": "wrong password"}
+        codes = [client.post("/sign-in", data=form).status_code for _ in range(8)]
+        assert codes == [400] * 6 + [429] * 2
+        form = {"name": "Ada", "password": SECRET}
+        assert client.post("/sign-in", data=form).status_code == 429, "the right one waits too"
+
+    def test_a_form_of_another_visit(self, app: Any, admin: TestClient) -> None:
+        client = visitor(app)
+        client.headers["x-csrf-token"] = take_token(visitor(app), "/sign-in")
+        form = {"name": "Ada", "password": SECRET}
+        assert client.post("/sign-in", data=form).status_code == 403
+
+    def test_a_new_password(self, app: Any, admin: TestClient) -> None:
+        other = enter(app, "Ada")
+        new = "a new one, longer"
+        form = {"old": "wrong", "password": new, "again": new}
+        assert "another one" in admin.post("/me/password", data=form).text
+        answer = admin.post("/me/password", data=form | {"old": SECRET})
+        assert answer.headers["location"] == "/me"
+        assert (who(admin), who(other)) == ("Ada", 401)
+        assert who(enter(app, "Ada", new)) == "Ada"
+        assert who(enter(app, "Ada")) == 401
+
+
+class TestLeaving:
+    def test_a_lost_password(self, app: Any, admin: TestClient) -> None:
+        judge = join(app, invited(admin, "J", "judge"))
+        page = admin.post("/people/password", data={"name": "J"}).text
+        found = re.search(r'value="(http://testserver/invite/[^"]+)"', page)
+        assert found
+        assert who(judge) == "J", "until it is used"
+        again = join(app, found[1])
+        assert (who(again), who(judge)) == ("J", 401)
+        assert again.get("/api/me").json()["role"] == "judge"
+
+    def test_a_judge_leaves_and_comes_back(
+        self, app: Any, service: Service, admin: TestClient
+    ) -> None:
+        judge = join(app, invited(admin, "J", "judge"))
+        answer = admin.post("/people/remove", data={"name": "J", "why": "moved <on>"})
+        assert answer.status_code == 303
+        assert who(judge) == 401
+        assert who(enter(app, "J")) == 401
+        trail = admin.get("/people/history").text
+        assert "moved &lt;on&gt;" in trail
+        assert "has left" in admin.get("/people").text
+        back = join(app, invited(admin, "j", "reader"))
+        assert back.get("/api/me").json() == {"name": "J", "role": "reader", "accounts": True}
+
+    def test_a_role_changes_at_once(self, app: Any, admin: TestClient) -> None:
+        judge = join(app, invited(admin, "J", "judge"))
+        assert judge.get("/people").status_code == 403
+        admin.post("/people/role", data={"name": "J", "role": "chair"})
+        assert judge.get("/people").status_code == 200
+        (entry,) = admin.get("/api/audit?action=people.role").json()
+        assert (entry["before"], entry["after"]) == ({"role": "judge"}, {"role": "chair"})
+
+    def test_the_last_admin_stays(self, app: Any, admin: TestClient) -> None:
+        for path, form in (
+            ("/people/remove", {"name": "Ada"}),
+            ("/people/role", {"name": "Ada", "role": "judge"}),
+        ):
+            assert "only admin" in admin.post(path, data=form).text
+        join(app, invited(admin, "Bo", "admin"))
+        assert admin.post("/people/remove", data={"name": "Ada"}).status_code == 303
+        assert who(admin) == 401
+
+    def test_a_link_taken_back(self, app: Any, service: Service, admin: TestClient) -> None:
+        link = invited(admin, "J", "judge")
+        (known,) = people.everybody(service).links
+        assert admin.post("/people/take-back", data={"id": known.id}).status_code == 303
+        assert TestClient(app).get(link).status_code == 404
+        assert admin.post("/people/take-back", data={"id": known.id}).status_code == 400
+
+
+class TestKeys:
+    @pytest.fixture
+    def recording(self, service: Service, store_url: str) -> Iterator[Service]:
+        from assay.store import open_store
+
+        recorder = Recorder(lambda: open_store(store_url), Recording(interval=0.01))
+        yield Service(store=service.store, home=service.home, recorder=recorder)
+        recorder.close()
+
+    def test_a_key_that_logs_and_nothing_else(self, recording: Service) -> None:
+        key = people.make_key(recording, "bot", "log", by=ROOT)
+        access = Access(accounts=True, token="from outside")
+        with TestClient(create_app(recording, access=access)) as client:
+            for offered in (key, "from outside"):
+                client.headers["authorization"] = f"Bearer {offered}"
+                assert client.post("/api/log", json={"query": "q"}).status_code == 202
+                assert client.get("/api/backlog").status_code == 403
+                assert client.get("/metrics").status_code == 403
+                assert client.get("/").status_code == 403
+            people.end_key(recording, "bot", by=ROOT)
+            client.headers["authorization"] = f"Bearer {key}"
+            assert client.post("/api/log", json={"query": "q"}).status_code == 401
+            del client.headers["authorization"]
+            assert client.post("/api/log", json={"query": "q"}).status_code == 401
+
+    def test_a_key_that_watches(self, service: Service, app: Any) -> None:
+        key = people.make_key(service, "prometheus", "watch", by=ROOT)
+        client = TestClient(app, headers={"authorization": f"Bearer {key}"})
+        assert client.get("/metrics").status_code == 200
+        assert client.get("/api/backlog").status_code == 200
+        assert client.post("/api/log", json={"query": "q"}).status_code == 403
+
+    def test_a_cookie_beside_a_key_does_not_count(
+        self, service: Service, admin: TestClient
+    ) -> None:
+        admin.headers["authorization"] = "Bearer nothing"
+        assert admin.get("/api/people").status_code == 401
+
+    def test_too_many_calls(self) -> None:
+        at = [0.0]
+        limiter, rate = Limiter(lambda: at[0]), Rate(2, 0.5)
+        for _ in range(2):
+            limiter.take("a", rate)
+        with pytest.raises(Refusal):
+            limiter.take("a", rate)
+        limiter.take("b", rate)
+        at[0] = 2.0
+        limiter.take("a", rate)
+        with pytest.raises(Refusal):
+            limiter.take("a", rate)
+
+    def test_calls_of_one_person_are_limited(self, app: Any, admin: TestClient) -> None:
+        app.state.limiter = Limiter(lambda: 0.0)
+        codes = [admin.get("/api/me").status_code for _ in range(201)]
+        assert codes == [200] * 200 + [429]
+        refused = admin.get("/api/me")
+        assert (refused.headers["retry-after"], "Too many" in refused.text) == ("1", True)
+        assert admin.get("/people").status_code == 200, "pages are not calls"
+
+
+class TestAProxyThatSignsIn:
+    def test_its_word_holds_for_a_minute_and_one_call(self, service: Service) -> None:
+        link = people.invite(service, "דנה", "judge", by=ROOT)
+        people.accept(service, link.token, name="", password=SECRET)
+        app = create_app(service, access=Access(accounts=True, proxy_secret="shared"))
+        name = "דנה".encode().decode("latin-1")
+        now = int(time.time())
+
+        def asked(at: int, path: str = "/api/me", secret: str = "shared", who: str = name) -> int:
+            headers = {
+                "x-assay-user": who.encode("latin-1"),
+                "x-assay-time": str(at).encode(),
+                "x-assay-signature": proxy_signature(secret, name, str(at), "GET", path).encode(),
+            }
+            answer = TestClient(app, headers=headers).get("/api/me")
+            return answer.status_code
+
+        assert asked(now) == 200
+        assert asked(now - 120) == 401
+        assert asked(now, path="/api/people") == 401
+        assert asked(now, secret="guessed") == 401
+        assert asked(now, who="Ada") == 401
+        plain = create_app(service, access=Access(accounts=True))
+        headers = {"x-assay-user": "Ada", "x-assay-time": str(now), "x-assay-signature": ""}
+        assert TestClient(plain, headers=headers).get("/api/me").status_code == 401
+
+
+class TestFromWhere:
+    def test_other_machines_need_accounts(self, service: Service) -> None:
+        with pytest.raises(InputError, match="lets other machines in"):
+            prepare(service, Serving(host="192.0.2.1", token="a token is no account"))
+        with pytest.raises(InputError, match="under which name"):
+            prepare(service, Serving(host="0.0.0.0", accounts=True))
+        serving = Serving(host="0.0.0.0", accounts=True, address="https://assay.example")
+        app, way_in = prepare(service, serving)
+        assert way_in.startswith("https://assay.example/invite/")
+        here = TestClient(app, base_url="https://assay.example", follow_redirects=False)
+        assert here.get("/").headers["location"] == "/sign-in?next=%2F"
+        assert TestClient(app, base_url="https://other.example").get("/").status_code == 400
+
+    def test_with_an_account_there_is_no_open_door_any_more(
+        self, service: Service, admin: TestClient
+    ) -> None:
+        app, way_in = prepare(service, Serving())
+        assert way_in == ""
+        assert TestClient(app).get("/api/people").status_code == 401
+
+    def test_alone_on_this_machine(self, service: Service) -> None:
+        app, way_in = prepare(service, Serving())
+        assert way_in == ""
+        client = TestClient(app, follow_redirects=False)
+        assert client.get("/").status_code == 200
+        for header in ("x-forwarded-for", "forwarded"):
+            refused = client.get("/", headers={header: "192.0.2.7"})
+            assert (refused.status_code, "assay serve --accounts" in refused.text) == (403, True)
+
+    def test_the_name_outlives_the_server(self, service: Service) -> None:
+        first = local_client(service, "Päivi", access=prepare(service, Serving())[0].state.access)
+        again, _ = prepare(service, Serving())
+        client = TestClient(again, cookies=dict(first.cookies))
+        assert client.get("/api/me").json()["name"] == "Päivi"
+
+    def test_without_accounts_nobody_is_invited(self, service: Service) -> None:
+        client = local_client(service)
+        assert "assay serve --accounts" in client.get("/people").text
+        answer = client.post("/people/invite", data={"name": "J", "role": "judge"})
+        assert (answer.status_code, "no accounts" in answer.text) == (400, True)
+        assert client.post("/api/keys", json={"name": "k"}).status_code == 400
+
+
+class TestPages:
+    @pytest.mark.parametrize("language", ["en", "fi", "he"])
+    def test_every_page_in_every_language(self, app: Any, admin: TestClient, language: str) -> None:
+        link = invited(admin, "J", "judge")
+        for path in ("/people", "/people/history", "/me", "/api/docs"):
+            page = admin.get(f"{path}?lang={language}")
+            assert (page.status_code, f'lang="{language}"' in page.text) == (200, True)
+        stranger = TestClient(app)
+        for path in ("/sign-in", link.removeprefix("http://testserver"), "/nowhere"):
+            assert f'lang="{language}"' in stranger.get(f"{path}?lang={language}").text
+
+    def test_openapi(self, admin: TestClient) -> None:
+        told = admin.get("/api/openapi.json").json()
+        assert told["openapi"] == "3.1.0"
+        invite = told["paths"]["/api/people/invite"]["post"]
+        assert (invite["x-role"], invite["security"]) == ("chair", [{"session": []}])
+        shape = invite["requestBody"]["content"]["application/json"]["schema"]["$ref"]
+        assert told["components"]["schemas"][shape.rsplit("/", 1)[1]]["required"] == [
+            "name",
+            "role",
+        ]
+        assert told["paths"]["/api/log"]["post"]["security"] == [{"session": []}, {"key": []}]
+        asked = told["paths"]["/api/audit"]["get"]["parameters"]
+        assert [one["name"] for one in asked] == ["subject", "action", "limit"]
+        assert not [path for path in told["paths"] if not path.startswith(("/api/", "/metrics"))]
+
+    def test_what_is_wrong_with_a_call(self, admin: TestClient) -> None:
+        for body in (b"{", b"[]", b'{"name": "x", "role": "king"}', b'{"name": "x", "z": 1}'):
+            answer = admin.post("/api/people/invite", content=body)
+            assert answer.status_code == 400
+            assert answer.json()["error"]
+        assert admin.get("/api/audit?limit=0").status_code == 400
+        assert admin.get("/api/nothing").json() == {"error": "There is no such page."}

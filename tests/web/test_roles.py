@@ -1,0 +1,138 @@
+"""Who may call what: every row of the route tables, by everybody there is."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from starlette.applications import Starlette
+from starlette.routing import Route
+from starlette.testclient import TestClient
+
+from assay.store import Store
+from assay.store.records import Account, AuditEntry
+from assay.web.access import ROLES, Access, Guarded
+from assay.web.app import TABLES, create_app
+from assay.web.role_table import role_table
+from assay.workbench import people
+from assay.workbench.opening import Service
+from web_client import local_client, take_token
+
+NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
+DOCS = Path(__file__).parents[2] / "docs" / "workbench" / "roles.md"
+ROWS = [row for rows in TABLES for row in rows]
+CALLS = [(row, method) for row in ROWS for method in row.methods]
+CALLERS = ("anyone", "log", "watch", *ROLES)
+SIGNED_IN = "/me"  # a page that everybody has who is signed in
+
+Visit = Callable[[str], TestClient]
+
+
+@pytest.fixture(scope="module")
+def people_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    from assay.store import open_store
+
+    folder = tmp_path_factory.mktemp("roles")
+    store = open_store(folder / "store.db")
+    yield Service(store=store, home=folder, clock=lambda: NOW)
+    store.close()
+
+
+@pytest.fixture(scope="module")
+def app(people_service: Service) -> Starlette:
+    return create_app(people_service, access=Access(accounts=True))
+
+
+@pytest.fixture
+def visit(app: Starlette, people_service: Service) -> Visit:
+    """Somebody of a role, newly arrived."""
+
+    def arrive(caller: str) -> TestClient:
+        client = TestClient(app, follow_redirects=False)
+        if caller in people.KEY_KINDS:
+            name = f"{caller} {len(people_service.store.service_keys())}"
+            key = people.make_key(people_service, name, caller, by=people.AT_THE_TERMINAL)  # type: ignore[arg-type]
+            client.headers["authorization"] = f"Bearer {key}"
+        elif caller in ROLES:
+            sign_in(client, people_service, caller)
+            take_token(client, SIGNED_IN)
+        else:
+            take_token(client, "/sign-in")
+        return client
+
+    return arrive
+
+
+def sign_in(client: TestClient, service: Service, role: str) -> None:
+    """Without a password, which takes long on purpose."""
+    account = Account(name=f"a {role}", role=role, created_at=NOW)  # type: ignore[arg-type]
+    entry = AuditEntry(id=secrets.token_hex(8), at=NOW, by="test", action="test", subject=role)
+    service.store.put_account(account, entry)
+    client.cookies.set("assay_session", people.start_session(service, account.name))
+
+
+def call(client: TestClient, row: Guarded, method: str) -> str:
+    """allowed, or how it was refused."""
+    path = re.sub(r"{\w+(:\w+)?}", "x", row.path)
+    answer = client.request(method, path, json={} if row.is_api and method != "GET" else None)
+    if answer.status_code in (401, 403):
+        return "refused"
+    if answer.headers.get("location", "").startswith("/sign-in?next="):
+        return "refused"
+    assert answer.status_code < 500, answer.text
+    return "allowed"
+
+
+@pytest.mark.parametrize("caller", CALLERS)
+@pytest.mark.parametrize(
+    ("row", "method"), CALLS, ids=[f"{method} {row.path}" for row, method in CALLS]
+)
+def test_every_cell(visit: Visit, row: Guarded, method: str, caller: str) -> None:
+    least = -1 if row.role == "anyone" else ROLES.index(row.role)
+    rank = ROLES.index(caller) if caller in ROLES else -1
+    expected = rank >= least or caller == row.key
+    assert call(visit(caller), row, method) == ("allowed" if expected else "refused")
+
+
+@pytest.mark.parametrize(
+    "row",
+    [row for row in ROWS if "POST" in row.methods],
+    ids=lambda row: row.path,
+)
+def test_every_change_needs_the_token(visit: Visit, row: Guarded) -> None:
+    client = visit("admin")
+    del client.headers["x-csrf-token"]
+    assert call(client, row, "POST") == "refused"
+    client.headers["x-csrf-token"] = take_token(visit("admin"), SIGNED_IN)
+    assert call(client, row, "POST") == "refused", "the token of another session"
+
+
+def test_every_route_is_in_the_tables(app: Starlette) -> None:
+    served = {
+        (route.path, method)
+        for route in app.routes
+        if isinstance(route, Route)
+        for method in (route.methods or ()) - {"HEAD"}
+    }
+    assert served == {(row.path, method) for row, method in CALLS}
+    assert len(CALLS) == len(served), "a call is in two rows"
+    assert [route.path for route in app.routes if not isinstance(route, Route)] == ["/static"]
+
+
+def test_the_documented_table_is_this_one() -> None:
+    _, bar, table = DOCS.read_text(encoding="utf-8").partition("| call |")
+    assert bar + table == role_table(ROWS), "run `make schema`"
+
+
+def test_without_accounts_everybody_is_an_admin(store: Store, tmp_path: Path) -> None:
+    client = local_client(Service(store=store, home=tmp_path))
+    refused = {
+        f"{method} {row.path}"
+        for row, method in CALLS
+        if call(local_client(client.app.state.service), row, method) == "refused"  # type: ignore[attr-defined]
+    }
+    assert refused == set()
