@@ -17,6 +17,8 @@ from assay.corpus.importers import annual_report
 from assay.evaluation.expectations import check_expectations
 from assay.evaluation.gates import DEFAULT_POLICY
 from assay.formats import read_gold
+from assay.judging.policy import labels, read_policy
+from assay.judging.votes import SAMPLE, read_votes, votes_path
 from assay.law.matching import Known, known_document, place_of
 from assay.workbench.config import read_config
 
@@ -24,7 +26,7 @@ EVAL = Path(__file__).parents[2] / "eval"
 KUNTALAKI = EVAL / "questions_kuntalaki_golden.json"
 MUNICIPAL = EVAL / "questions_municipal_golden.json"
 SIX_ACTS = EVAL / "questions_six_acts_golden.json"
-OPINIONS = EVAL / "queries_fppc_own.json"
+OPINIONS = EVAL / "dataset.json"
 
 
 @pytest.fixture
@@ -81,11 +83,36 @@ def test_the_set_on_six_acts() -> None:
     assert check_expectations(gold) == []
 
 
-def test_the_own_queries_on_opinions() -> None:
+def test_the_dataset_of_opinions_is_what_its_votes_say() -> None:
+    """Five topics in their ranges, types about even, two votes and a rationale on every pair, and
+    labels that follow from the votes."""
     gold = read_gold(OPINIONS)
-    assert len(gold.queries) == 72
-    assert len(gold.judgments) == 1660
-    assert set(gold.judgments["grade"].unique()) == {0, 1, 2}
+    ranges = {
+        "conflicts_of_interest": (25, 30),
+        "campaign_finance": (10, 15),
+        "gifts_honoraria": (5, 8),
+        "lobbying": (3, 5),
+        "other": (5, 10),
+    }
+    topics = Counter(query.topic for query in gold.queries)
+    assert topics.keys() == gold.taxonomy.keys() == ranges.keys()
+    assert all(low <= topics[topic] <= high for topic, (low, high) in ranges.items())
+    for topic in ranges:
+        types = Counter(query.type for query in gold.queries if query.topic == topic)
+        assert max(types.values()) - min(types.values()) <= 1
+    assert sum(len(topic.issues) for topic in gold.taxonomy.values()) >= 30
+    votes = read_votes(votes_path(OPINIONS))
+    readers = Counter((vote.query_id, vote.doc_id) for vote in votes if not vote.source)
+    assert set(readers.values()) == {2}
+    assert {vote.kind for vote in votes} == {"machine"}
+    assert all(len(vote.rationale.split()) >= 4 for vote in votes if vote.source != SAMPLE)
+    computed = labels(votes, read_policy(OPINIONS))
+    held = {(row.query_id, row.doc_id): row.grade for row in gold.iter_judgments()}
+    assert held == {pair: label.grade for pair, label in computed.items()}
+    assert gold.status == "provisional"
+    twos = Counter(query_id for (query_id, _), grade in held.items() if grade == 2)
+    assert min(twos.values()) >= 3
+    assert sum(3 <= count <= 8 for count in twos.values()) >= len(gold.queries) / 2
 
 
 def test_every_expected_section_is_in_the_six_acts(data: Path, tmp_path: Path) -> None:

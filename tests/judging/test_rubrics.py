@@ -274,6 +274,11 @@ ANSWER = "\n\nRe: Your Request for Advice\nOur File No. A-90-001\nDear Mr. Doe: 
 LETTERS = {
     "a request": ({"request": True}, ASKS, True),
     "a request with its answer": ({"request": True}, ASKS + ANSWER, False),
+    "a request that staff confirms by telephone": (
+        {"request": True},
+        "MEMO TO FILE\nThe attached letter correctly summarizes my advice.\n" + ASKS,
+        False,
+    ),
     "a request with a file number of its sender": (
         {"request": True},
         ASKS.replace("Dear", "Our File No. 1410.500\nYour File No. A-90-001\nDear"),

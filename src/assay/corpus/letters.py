@@ -49,10 +49,12 @@ SAME_BEGINNING = 0.5
 ANY_BEGINNING = 0.66
 
 Number = tuple[str, str]  # year, number
-# The heading of an answer, which names the file in the Commission's own series.
+# The heading of an answer, which names the file in the Commission's own series; or that of a note
+# in which staff writes down what was told by telephone.
 _ANSWER = re.compile(
     r"(?i)\bour\s+(?:file|advice)\s+n[o0]s?\b[.:\s]*[A-Z]?\s?-?\s?\d\d\s?-\s?\d{2,3}"
     r"|\bre\s?:?\s+your\s+(?:letter|request)"
+    r"|\bmemo(?:randum)?\s+to\s+(?:the\s+)?file\b"
 )
 
 
