@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import shutil
 import socket
 import threading
@@ -13,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from assay.corpus.build import import_corpus
 from assay.store import Store
 from assay.store.records import Decision, SearchLog, Shown
 from assay.web.app import create_app
@@ -20,12 +23,14 @@ from assay.workbench.backlog import backlog
 from assay.workbench.gold import bootstrap_gold, promote_rows
 from assay.workbench.opening import Service, gold_path
 from assay.workbench.review import queue
+from assay.workbench.review_queue import fill_queue
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
 CHROMIUM = shutil.which("chromium")
 if CHROMIUM is None:
     pytest.skip("needs Debian's package chromium", allow_module_level=True)
 
+SAMPLE = Path(__file__).parents[2] / "samples" / "he"
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
 QUIET = [
     "--no-sandbox",
@@ -48,8 +53,8 @@ def service(store: Store, tmp_path: Path) -> Service:
     return made
 
 
-@pytest.fixture
-def url(service: Service) -> Iterator[str]:
+@contextlib.contextmanager
+def served(service: Service) -> Iterator[str]:
     import uvicorn
 
     with socket.socket() as free:
@@ -65,10 +70,10 @@ def url(service: Service) -> Iterator[str]:
     thread.join(5)
 
 
-@pytest.fixture
-def page(url: str) -> Iterator[Any]:
-    """A Hebrew browser in the dark. A message on its console, or a request to elsewhere, fails the
-    test."""
+@contextlib.contextmanager
+def visiting(url: str) -> Iterator[Any]:
+    """A Hebrew browser in the dark, on the list. A message on its console, or a request to
+    elsewhere, fails the test."""
     with playwright.sync_playwright() as started:
         browser = started.chromium.launch(executable_path=CHROMIUM, args=QUIET)
         opened = browser.new_context(
@@ -80,6 +85,7 @@ def page(url: str) -> Iterator[Any]:
             "console",
             lambda message: said.append(message.text) if " 400 " not in message.text else None,
         )
+        opened.on("pageerror", lambda error: said.append(str(error)))
         opened.on(
             "request",
             lambda request: (
@@ -95,13 +101,26 @@ def page(url: str) -> Iterator[Any]:
     assert said == []
 
 
+@pytest.fixture
+def url(service: Service) -> Iterator[str]:
+    with served(service) as address:
+        yield address
+
+
+@pytest.fixture
+def page(url: str) -> Iterator[Any]:
+    with visiting(url) as opened:
+        yield opened
+
+
 @pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("language", ["he", "en", "fi"])
 def test_the_pages_fit_and_speak_the_language(
-    page: Any, url: str, width: int, language: str
+    page: Any, url: str, service: Service, width: int, language: str
 ) -> None:
     page.set_viewport_size({"width": width, "height": 844})
-    for path in ("/", "/review"):
+    first = queue(service).items[0].id
+    for path in ("/", "/review", "/review/bulk", f"/review/{first}"):
         page.goto(f"{url}{path}?lang={language}")
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") == 0
         assert page.evaluate("document.dir") == ("rtl" if language == "he" else "ltr")
@@ -117,55 +136,76 @@ def test_the_pages_fit_and_speak_the_language(
     )
 
 
-def test_enter_after_a_reason_decides_nothing(page: Any, service: Service) -> None:
+def item_page(page: Any, url: str, service: Service, place: int = 0) -> Any:
+    item = queue(service).items[place]
+    page.goto(f"{url}/review/{item.id}")
+    return item
+
+
+def settled(page: Any) -> None:
+    page.wait_for_load_state()  # keys are heard once the page's scripts have run
+
+
+def test_enter_after_a_reason_decides_nothing(page: Any, url: str, service: Service) -> None:
+    item_page(page, url, service)
     page.fill("input[name=why]", "not relevant")
     page.press("input[name=why]", "Enter")
     page.wait_for_timeout(200)
-    assert page.locator("main button:visible").count() == 2
     assert backlog(service).pending_review == 3
     page.click("button.reject")
     playwright.expect(page.locator(".undo")).to_be_visible()
     assert backlog(service).rejected == 1
 
 
-def test_an_expert_at_the_keyboard(page: Any, service: Service) -> None:
+def test_a_chair_at_the_keyboard(page: Any, url: str, service: Service) -> None:
     expect = playwright.expect
     assert page.evaluate("document.dir") == "rtl"
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 27)"
+    page.keyboard.press("j")
+    page.wait_for_url("**/review/*")
+    settled(page)
     page.keyboard.press("2")
     expect(page.locator(".changed")).to_be_visible()
+    expect(page.locator(".changes")).to_contain_text("b")
     page.keyboard.press("2")
     expect(page.locator(".plain")).to_be_visible()
     page.keyboard.press("a")
+    expect(page.locator(".told")).to_be_visible()
     expect(page.locator(".place")).to_contain_text("1 מתוך 2")
-    page.wait_for_load_state()  # keys are heard once the page's script has run
+    settled(page)
     assert [(entry.action, entry.by) for entry in service.store.audit()] == [
         ("review.approved", "דפנה")
     ]
-    page.keyboard.press("r")
+    page.keyboard.press("z")
+    expect(page.locator(".place")).to_contain_text("1 מתוך 3")
+    settled(page)
+    assert backlog(service).approved == 0
+    page.keyboard.press("x")
     assert page.evaluate("document.activeElement.name") == "why", "a rejection needs a reason"
     page.keyboard.type("no")
     page.keyboard.press("Escape")
-    page.keyboard.press("r")
+    page.keyboard.press("x")
     expect(page.locator(".undo")).to_be_visible()
-    page.wait_for_load_state()
+    settled(page)
     assert backlog(service).rejected == 1
-    page.keyboard.press("u")
+    page.keyboard.press("z")
     expect(page.locator(".undo")).to_have_count(0)
-    page.wait_for_load_state()
+    settled(page)
     assert backlog(service).rejected == 0
+    here = page.url.partition("?")[0]
     page.keyboard.press("j")
-    page.wait_for_url("**/review?at=1")
-    page.wait_for_load_state()
+    page.wait_for_url(lambda url: url.partition("?")[0] != here)
+    settled(page)
     page.keyboard.press("k")
-    page.wait_for_url("**/review?at=0")
+    page.wait_for_url(lambda url: url.partition("?")[0] == here)
 
 
 def test_what_is_typed_is_there_again(page: Any, url: str, service: Service) -> None:
-    """After another page, after a refusal, after another expert was first; and not on the next
+    """After another page, after a refusal, after another chair was first; and not on the next
     item."""
-    expect, why = playwright.expect, page.locator("[name=why]")
-    page.fill("input[name=why]", "שני עמודים של נימוקים")
+    expect, why = playwright.expect, page.locator("#review [name=why]")
+    item = item_page(page, url, service)
+    page.fill("#review [name=why]", "שני עמודים של נימוקים")
     page.uncheck("input[name=doc][value=a]")
     page.click("a[lang=fi]")
     expect(why).to_have_value("שני עמודים של נימוקים")
@@ -174,12 +214,102 @@ def test_what_is_typed_is_there_again(page: Any, url: str, service: Service) -> 
     page.click("button.approve")
     expect(page.locator(".said")).to_contain_text("Yhtään asiakirjaa ei jäisi")
     expect(why).to_have_value("שני עמודים של נימוקים")
-    item = queue(service).items[0]
     promote_rows(service, gold_path(service, "gold-set"), [item.ref], by="משה")
+    page.check("input[name=doc][value=b]")
     page.click("button.approve")
     expect(page.locator(".said")).to_contain_text("jo ratkaistu (משה)")
-    expect(why).to_have_value("שני עמודים של נימוקים")
-    page.click("text=Jatka")
+    expect(page.locator("textarea[name=why]")).to_have_value("שני עמודים של נימוקים")
+    item_page(page, url, service)
     expect(why).to_have_value("")
     expect(page.locator("input[name=doc][value=a]")).to_be_checked()
     assert page.evaluate("Object.keys(sessionStorage)") == ["submitted"]
+
+
+def test_two_presses_are_one_decision(page: Any, url: str, service: Service) -> None:
+    item = item_page(page, url, service)
+    settled(page)
+    page.evaluate("for (let n = 0; n < 3; n++) document.querySelector('button.approve').click()")
+    playwright.expect(page.locator(".told")).to_be_visible()
+    page.goto(f"{url}/review/{item.id}")
+    playwright.expect(page.locator(".decided")).to_contain_text("דפנה")
+    assert len(service.store.audit()) == 1
+
+
+@pytest.fixture
+def sample(store: Store, tmp_path: Path) -> Service:
+    """The Hebrew sample, with its corpus, as `assay serve --gold` opens it; somebody searched."""
+    gold = tmp_path / "gold-set.jsonl"
+    shutil.copy(SAMPLE / "gold-set.jsonl", gold)
+    import_corpus("jsonl", SAMPLE / "precedents.jsonl", name="precedents", home=tmp_path)
+    made = Service(store=store, gold_sets={"gold-set": gold}, home=tmp_path)
+    fill_queue(made)
+    item, other = queue(made).items[:2]
+    shown = tuple(Shown(id, n) for n, id in enumerate((*item.doc_ids, *other.doc_ids), start=1))
+    log = SearchLog(id="l", at=NOW, query=item.query, corpus=item.corpus, results=shown)
+    store.add_searches([log])
+    return made
+
+
+def test_the_hebrew_sample_by_keyboard_alone(sample: Service, tmp_path: Path) -> None:
+    """Read, open, take one out, add one that searches showed, find one more, approve; then many at
+    once, and back."""
+    expect, gold = playwright.expect, gold_path(sample, "gold-set")
+    before = gold.read_bytes()
+    item, other = queue(sample).items[:2]
+    with served(sample) as url, visiting(url) as page:
+        page.keyboard.press("j")
+        page.wait_for_url(f"**/review/{item.id}")
+        settled(page)
+        heading = page.locator("h1.query")
+        assert heading.evaluate("node => getComputedStyle(node).direction") == "rtl"
+        first = page.locator(".doc").first
+        expect(first.locator("mark").first).to_be_visible()
+        expect(first.locator(".whole")).to_be_hidden()
+        page.keyboard.press("f")
+        expect(first.locator(".whole p").first).to_be_visible()
+        page.keyboard.press("f")
+        expect(first.locator(".whole")).to_be_hidden()
+        page.keyboard.press("n")
+        expect(page.locator(".doc.current")).to_have_attribute("data-doc", item.doc_ids[1])
+        page.keyboard.press("1")
+        page.keyboard.press("3")
+        page.keyboard.press("/")
+        page.keyboard.type("ריבית פיגורים")
+        page.keyboard.press("Enter")
+        found = page.locator(".doc.current input[name=doc]")
+        expect(found).to_be_focused()
+        added = found.get_attribute("value")
+        page.keyboard.press("Space")
+        expect(page.locator(".changes")).to_contain_text("מוסיף")
+        page.reload()
+        settled(page)
+        expect(page.locator(f'input[name=doc][value="{added}"]')).to_be_checked()
+        page.keyboard.press("w")
+        page.keyboard.type("נקרא")
+        page.keyboard.press("Escape")
+        page.keyboard.press("a")
+        expect(page.locator(".told")).to_be_visible()
+        settled(page)
+        row = next(
+            row for row in map(json.loads, gold.read_text().splitlines()) if row["id"] == item.ref
+        )
+        assert row["relevant_case_law_ids"] == [item.doc_ids[1], other.doc_ids[0], added]
+        assert row["source"] == "chair"
+        page.keyboard.press("z")
+        expect(page.locator(".undo")).to_have_count(0)
+        settled(page)
+        assert [json.loads(line) for line in gold.read_text().splitlines()] == [
+            json.loads(line) for line in before.decode().splitlines()
+        ]
+        page.goto(f"{url}/review")
+        settled(page)
+        page.keyboard.press("b")
+        page.wait_for_url("**/review/bulk*")
+        settled(page)
+        page.keyboard.press("a")
+        expect(page.locator(".told")).to_be_visible()
+        settled(page)
+        assert backlog(sample).pending_review == 0
+        page.keyboard.press("z")
+        expect(page.locator(".queue > li")).to_have_count(8)
+        assert backlog(sample).approved == 0

@@ -3,11 +3,9 @@ function."""
 
 from __future__ import annotations
 
-import html
 import json
 import re
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,9 +13,6 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from assay.core.errors import InputError
-from assay.formats.votes_jsonl import read_votes, votes_path
-from assay.reports.words import page_words
 from assay.store import Store, StoreUnavailable, open_store
 from assay.store.records import Decision, SearchLog, Shown
 from assay.telemetry.recorder import Recorder, Recording
@@ -26,20 +21,11 @@ from assay.workbench.backlog import Limits, backlog, check_backlog
 from assay.workbench.gold import bootstrap_gold
 from assay.workbench.logs import purge
 from assay.workbench.opening import Service, gold_path
-from assay.workbench.review import (
-    AskedPair,
-    publish,
-    queue,
-    queue_pairs,
-    rule_suggestion,
-    strays,
-    suggest,
-    withdraw,
-)
+from assay.workbench.review import publish, queue
 from web_client import local_client
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
-STATIC = ("pages.css", "pages.js", "theme.js", "review.js")
+STATIC = ("pages.css", "pages.js", "theme.js", "review.js", "review.css")
 SIX = ["pending_review", "approved", "rejected", "published", "total", "oldest_pending_at"]
 
 
@@ -87,8 +73,8 @@ def refs(service: Service) -> dict[str, str]:
 
 
 def decide(client: TestClient, service: Service, ref: str, action: str, **fields: Any) -> Any:
-    form = {"item": refs(service)[ref], "action": action, "doc": ["a", "b"], **fields}
-    return client.post("/review", data=form)
+    form = {"action": action, "doc": ["a", "b"], **fields}
+    return client.post(f"/review/{refs(service)[ref]}", data=form)
 
 
 class TestLogging:
@@ -247,301 +233,18 @@ class TestNumbers:
         assert check_backlog(service, Limits(max_pending=3))[1] == []
 
 
-class TestReview:
-    def test_approve(self, client: TestClient, service: Service) -> None:
-        page = client.get("/review")
-        assert "1 of 3" in page.text
-        answer = decide(client, service, "g001", "approve", why="right")
-        assert (answer.status_code, answer.headers["location"]) == (303, "/review?at=0")
-        assert rows(service)["g001"]["source"] == "chair"
-        assert [(entry.by, entry.reason) for entry in service.store.audit()] == [("דפנה", "right")]
-        assert "1 of 2" in client.get("/review").text
-
-    def test_approve_with_changes(self, client: TestClient, service: Service) -> None:
-        decide(client, service, "g001", "approve", doc=["b"], add="c\n d \n", note="see c")
-        row = rows(service)["g001"]
-        assert (row["relevant_case_law_ids"], row["note"], row["source"]) == (
-            ["b", "c", "d"],
-            "see c",
-            "chair",
-        )
-
-    def test_reject_and_take_back(self, client: TestClient, service: Service) -> None:
-        answer = decide(client, service, "g002", "reject", why="not asked")
-        assert "g002" not in rows(service)
-        page = client.get(answer.headers["location"]).text
-        assert 'value="gold-set/g002"' in page
-        client.post("/review", data={"action": "undo", "item": "gold-set/g002"})
-        assert rows(service)["g002"]["source"] == "bootstrap"
-
-    @pytest.mark.parametrize(
-        ("fields", "message"),
-        [
-            ({"action": "reject", "why": " "}, "say why"),
-            ({"item": "gone"}, "no longer in the queue"),
-            ({"doc": [], "add": ""}, "No document would be left"),
-            ({"action": ""}, "approve or reject"),
-            ({"seen": ["a"]}, "have changed since this page was opened"),
-        ],
-    )
-    def test_what_cannot_be_done_is_said_beside_what_was_typed(
-        self, client: TestClient, service: Service, fields: Any, message: str
-    ) -> None:
-        before = gold_path(service, "gold-set").read_bytes()
-        typed = {"why": "overruled <in> 2024", "note": "see ע״א 1/20", "add": "c\nd"}
-        form = {
-            "item": refs(service)["g001"],
-            "action": "approve",
-            "doc": ["b"],
-            **typed,
-        } | fields
-        answer = client.post("/review", data=form)
-        assert answer.status_code == 400
-        assert message in answer.text
-        for value in (
-            typed.values()
-            if "item" in fields
-            else {"note": typed["note"], "why": form["why"]}.values()
-        ):
-            assert html.escape(value) in answer.text
-        assert gold_path(service, "gold-set").read_bytes() == before
-
-    def test_a_refused_form_comes_back_as_it_was_filled_in(
-        self, client: TestClient, service: Service
-    ) -> None:
-        said = decide(
-            client,
-            service,
-            "g001",
-            "approve",
-            doc=["b"],
-            seen=["b", "a"],
-            why="w",
-            place="2",
-        ).text
-        assert re.findall(r'name="doc" value="(\w)"( checked)?', said) == [
-            ("a", ""),
-            ("b", " checked"),
-        ]
-        assert 'name="place" value="2"' in said
-        said = decide(client, service, "g001", "approve", doc=["z"], seen=["z", "b"], note="n").text
-        assert re.findall(r'name="doc" value="(\w)"( checked)?', said) == [
-            ("a", " checked"),
-            ("b", ""),
-        ], "a is new"
-        item = suggest(service, "gold-set", "g003", "z", 3, rationale="on point", by="agent")
-        said = client.post("/review", data={"item": item.id, "action": "", "why": "mine"}).text
-        assert 'name="why" value="mine"' in said
-        hebrew = {"accept-language": "he"}
-        said = client.post("/review", data={"item": item.id, "action": ""}, headers=hebrew).text
-        assert page_words("he")["refused action"] in said
-
-    def test_what_was_typed_outlives_the_store(self, service: Service) -> None:
-        class Gone:
-            def __getattr__(self, name: str) -> Any:
-                raise StoreUnavailable("connection refused")
-
-        with local_client(Service(store=Gone())) as client:  # type: ignore[arg-type]
-            form = {
-                "item": "i",
-                "action": "reject",
-                "why": "two pages of reasons",
-                "doc": "a",
-                "seen": "a",
-            }
-            answer = client.post("/review", data=form)
-        assert (answer.status_code, "connection refused" in answer.text) == (503, True)
-        fields = dict(re.findall(r'name="(\w+)" value="([^"]*)"', answer.text))
-        assert {name: fields[name] for name in ("item", "action", "doc", "seen")} == {
-            name: form[name] for name in ("item", "action", "doc", "seen")
-        }
-        assert ">two pages of reasons</textarea>" in answer.text
-
-    def test_a_form_that_is_no_form(self, client: TestClient) -> None:
-        for body, message in (
-            (b"a=1&" * 20_000, "cannot be read"),
-            (b"x" * (5 * 2**20), "larger than 4 MiB"),
-        ):
-            answer = client.post("/review", content=body)
-            assert (answer.status_code, message in answer.text) == (400, True)
-
-    def test_an_old_page_does_not_undo_what_another_expert_decided(
-        self, client: TestClient, service: Service
-    ) -> None:
-        decide(client, service, "g001", "approve", seen=["a", "b"])
-        before = gold_path(service, "gold-set").read_bytes()
-        said = decide(client, service, "g001", "reject", why="an old page").text
-        assert "decided already, by דפנה" in said
-        assert ">an old page</textarea>" in said
-        assert gold_path(service, "gold-set").read_bytes() == before
-        item = suggest(service, "gold-set", "g003", "z", 3, rationale="on point", by="agent")
-        for action in ("approve", "reject"):
-            client.post("/review", data={"item": item.id, "action": action, "why": "w"})
-        assert service.store.review_items(ids=[item.id])[0].state == "approved"
-
-    def test_of_experts_who_press_at_once_one_decides(self, service: Service) -> None:
-        item = refs(service)["g001"]
-        clients = [local_client(service, f"e{n}") for n in range(8)]
-
-        def press(n: int) -> int:
-            form = {
-                "item": item,
-                "action": "approve",
-                "by": "somebody else",
-                "doc": ["a", "b"],
-                "add": f"d{n}",
-                "why": "w",
-            }
-            return clients[n].post("/review", data=form).status_code
-
-        with ThreadPoolExecutor(8) as experts:
-            codes = sorted(experts.map(press, range(8)))
-        assert codes == [303] + [400] * 7
-        (entry,) = service.store.audit()
-        assert rows(service)["g001"]["relevant_case_law_ids"] == ["a", "b", f"d{entry.by[1:]}"]
-
-    def test_deciding_needs_a_name(self, service: Service) -> None:
-        nobody = local_client(service, "")
-        assert nobody.get("/").status_code == 200
-        asked = nobody.get("/review?at=1")
-        assert asked.headers["location"] == "/me?next=%2Freview%3Fat%3D1"
-        answer = decide(nobody, service, "g002", "reject", why="not asked", by="d")
-        assert (answer.status_code, answer.headers["location"]) == (303, "/me?next=%2Freview")
-        assert "g002" in rows(service)
-
-    def test_a_suggestion_on_a_set_that_is_not_here_is_not_half_accepted(
-        self, service: Service
-    ) -> None:
-        item = suggest(service, "gold-set", "g003", "z", 3, rationale="on point", by="agent")
-        with pytest.raises(InputError, match="no gold set 'gold-set'"):
-            rule_suggestion(Service(store=service.store), item.id, accept=True, by="d")
-        assert service.store.review_items(ids=[item.id])[0].state == "pending_review"
-
-    def test_a_pair_of_a_set_that_is_not_here_can_be_skipped_or_turned_down(
-        self, service: Service, tmp_path: Path
-    ) -> None:
-        other = tmp_path / "graded.csv"
-        other.write_text("query_id,query,doc_id,grade\nq1,one,a,1\n")
-        queue_pairs(service, other, [AskedPair(query_id="q1", doc_id="z")])
-        (item,) = queue(service, kind="judgment").items
-        here = local_client(Service(store=service.store, gold_sets={"graded": other}))
-        assert "keeps the grade as your vote" in here.get("/review?at=3").text
-        away = local_client(Service(store=service.store))
-        page = away.get("/review?at=3")
-        assert (page.status_code, "the set is not here" in page.text) == (200, True)
-        away.post("/review", data={"item": item.id, "action": "reject"})
-        assert service.store.review_items(ids=[item.id])[0].state == "rejected"
-
-    def test_the_language_keeps_the_place(self, client: TestClient) -> None:
-        assert 'href="?at=1&amp;lang=he"' in client.get("/review?at=1").text
-
-    def test_a_suggestion_waits_and_an_expert_decides(
-        self, client: TestClient, service: Service
-    ) -> None:
-        before = gold_path(service, "gold-set").read_bytes()
-        item = suggest(service, "gold-set", "g003", "z", 3, rationale="on point", by="agent")
-        assert (
-            suggest(service, "gold-set", "g003", "z", 3, rationale="again", by="agent").id
-            == item.id
-        )
-        assert gold_path(service, "gold-set").read_bytes() == before
-        assert backlog(service).pending_review == 4
-        client.post("/review", data={"item": item.id, "action": "approve"})
-        assert rows(service)["g003"]["relevant_case_law_ids"] == ["a", "b", "z"]
-        assert backlog(service).pending_review == 2
-        votes = service.store.votes("gold-set", query_id="g003")
-        # the person's vote, and none of the agent's words in it
-        assert [(v.grade, v.judge, v.rationale, v.source) for v in votes if v.doc_id == "z"] == [
-            (3, "דפנה", "", "suggested by agent")
-        ]
-        beside = votes_path(gold_path(service, "gold-set"))
-        assert {vote.id for vote in read_votes(beside)} == {vote.id for vote in votes}
-        with pytest.raises(InputError, match="no query 'g9'"):
-            suggest(service, "gold-set", "g9", "z", 3, rationale="", by="agent")
-
-    def test_a_pair_that_gold_next_asks_for_gets_its_grade_from_the_expert(
-        self, client: TestClient, service: Service
-    ) -> None:
-        pairs = [AskedPair(query_id="g003", doc_id=doc, narrowing=0.1) for doc in ("z", "y")]
-        assert [queue_pairs(service, gold_path(service, "gold-set"), pairs) for _ in range(2)] == [
-            2,
-            0,
-        ]
-        first, second = queue(service, kind="judgment").items
-        assert (first.doc_ids, first.grade) == (
-            ("z",),
-            None,
-        )  # the most useful first, and no grade to lean on
-        assert 'name="grade"' in client.get("/review?at=3").text
-        said = client.post("/review", data={"item": first.id, "action": "approve", "why": "w"}).text
-        assert "Give the document a grade" in said
-        client.post("/review", data={"item": first.id, "action": "approve", "grade": "2"})
-        client.post("/review", data={"item": second.id, "action": "approve", "grade": "0"})
-        assert rows(service)["g003"]["relevant_case_law_ids"] == ["a", "b", "z"]
-        votes = [vote for vote in service.store.votes("gold-set") if vote.source == "gold next"]
-        assert {(vote.doc_id, vote.grade) for vote in votes} == {("z", 2), ("y", 0)}
-
-    def test_a_declined_suggestion_changes_nothing(
-        self, client: TestClient, service: Service
-    ) -> None:
-        before = gold_path(service, "gold-set").read_bytes()
-        item = suggest(service, "gold-set", "g003", "z", 3, rationale="on point", by="agent")
-        client.post("/review", data={"item": item.id, "action": "reject", "why": "off point"})
-        assert gold_path(service, "gold-set").read_bytes() == before
-        assert service.store.review_items(ids=[item.id])[0].state == "rejected"
-
-    def test_published(self, client: TestClient, service: Service) -> None:
-        decide(client, service, "g001", "approve")
-        assert publish(service, gold_path(service, "gold-set"), by="ci") == 1
-        assert backlog(service).published == 1
-
-    def test_what_waits_for_a_row_that_is_gone(self, client: TestClient, service: Service) -> None:
-        """It is said, and can be turned down; nothing waits for ever and nothing goes unsaid."""
-        gold = gold_path(service, "gold-set")
-        suggest(service, "gold-set", "g002", "z", 3, rationale="on point", by="agent")
-        gold.write_text(
-            "".join(line for line in gold.read_text().splitlines(True) if '"g001"' not in line)
-        )
-        assert client.get("/api/system/diagnostics").json()["gold"]["without_a_row"] == {
-            "gold-set": 1
-        }
-        assert "1 of the pending have no row" in client.get("/").text
-        said = decide(client, service, "g001", "approve", why="typed").text
-        assert "no longer in its gold set" in said
-        assert 'value="typed"' in said
-        assert decide(client, service, "g001", "reject", why="not asked").status_code == 303
-        assert (backlog(service).rejected, strays(service)) == (1, [])
-        gold.unlink()
-        assert len(strays(service)) == backlog(service).pending_review == 3
-        with pytest.raises(InputError, match="cannot be found from here"):
-            withdraw(service, "gold-set", by="d")
-        assert withdraw(service, "gold-set", by="d", why="the set was given up", gone=True) == 3
-        assert (backlog(service).pending_review, backlog(service).total) == (0, 1)
-        gone = service.store.audit(action="review.withdrawn")
-        assert {(entry.by, entry.reason) for entry in gone} == {("d", "the set was given up")}
-        bootstrap_gold(service, gold)
-        assert backlog(service).pending_review == 2, (
-            "rows come back with the file, the rejected one does not"
-        )
-
-    def test_content_is_text(self, client: TestClient, service: Service) -> None:
-        pages = [client.get(f"/review?at={n}").text for n in range(3)]
-        assert sum("materiality &lt;b&gt;" in page for page in pages) == 1
-        assert all("<b>materiality" not in page for page in pages)
-        assert client.get("/review?at=99").status_code == 303
-        assert client.get("/review?at=-1%27").status_code == 200
-
+class TestPages:
     def test_hebrew_is_right_to_left(self, client: TestClient) -> None:
         page = client.get("/review", headers={"accept-language": "he-IL,en;q=0.5"}).text
         assert '<html lang="he" dir="rtl">' in page
-        assert "אישור" in page
+        assert "ממתינים לך" in page
         assert '<html lang="fi" dir="ltr">' in client.get("/?lang=fi").text
         assert '<html lang="fi" dir="ltr">' in client.get("/").text, "the choice is remembered"
 
     def test_the_history_speaks_the_language(self, client: TestClient, service: Service) -> None:
         decide(client, service, "g001", "approve")
         decide(client, service, "g002", "reject", why="overruled")
-        client.post("/review", data={"action": "undo", "item": "gold-set/g002"})
+        client.post("/review/undo", data={"id": refs(service)["g002"]})
         decide(client, service, "g003", "approve", note="n")
         purge(service, older_than_days=1000)
         page = client.get("/?lang=he").text
@@ -566,6 +269,11 @@ class TestReview:
         client.cookies.set("assay_me", "0" * 64 + "." + b"chair".hex())
         assert client.get("/review").status_code == 303, "nobody writes the cookie but us"
 
+    def test_published(self, client: TestClient, service: Service) -> None:
+        decide(client, service, "g001", "approve")
+        assert publish(service, gold_path(service, "gold-set"), by="ci") == 1
+        assert backlog(service).published == 1
+
 
 class TestSafety:
     def test_a_form_on_another_site_is_refused(self, client: TestClient, service: Service) -> None:
@@ -574,7 +282,7 @@ class TestSafety:
             {"origin": "http://evil.example"},
             {"host": "evil.example"},
         ):
-            assert client.post("/review", data={}, headers=headers).status_code in (400, 403)
+            assert client.post("/review/undo", data={}, headers=headers).status_code in (400, 403)
 
     def test_nothing_is_loaded_from_elsewhere(self, client: TestClient) -> None:
         for path in ("/", "/review", *(f"/static/{name}" for name in STATIC)):
@@ -587,12 +295,12 @@ class TestSafety:
 
     def test_a_change_needs_the_token_of_a_page(self, service: Service) -> None:
         client = local_client(service)
-        form = {"item": refs(service)["g001"], "action": "reject", "why": "w"}
+        form, place = {"action": "reject", "why": "w"}, f"/review/{refs(service)['g001']}"
         token = client.headers.pop("x-csrf-token")
-        assert client.post("/review", data=form).status_code == 403
-        assert client.post("/review", data=form | {"csrf": "0" * 64}).status_code == 403
+        assert client.post(place, data=form).status_code == 403
+        assert client.post(place, data=form | {"csrf": "0" * 64}).status_code == 403
         assert client.post("/api/log", json={"query": "q"}).status_code == 403, "as a browser"
         assert "g001" in rows(service)
-        assert client.post("/review", data=form | {"csrf": token}).status_code == 303
+        assert client.post(place, data=form | {"csrf": token}).status_code == 303
         program = TestClient(create_app(service))
         assert program.post("/api/feedback", json=[]).status_code == 202, "not as a browser"

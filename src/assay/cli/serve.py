@@ -54,6 +54,7 @@ def serve(
     alone there is nothing to sign in to; for a team, see --accounts and `assay people`."""
     from assay.web import app
     from assay.workbench.opening import Recording
+    from assay.workbench.review_queue import fill_queue
 
     check_gold(gold)
     check_port(host, port)
@@ -68,4 +69,7 @@ def serve(
         proxy_secret=proxy_secret,
     )
     with opened(store, create=True, gold=gold or (), recording=recording) as service:
+        for filled in fill_queue(service):
+            if filled.waiting:
+                say(f"{filled.waiting} of {filled.gold} wait for review")
         app.serve(service, serving, say=say)

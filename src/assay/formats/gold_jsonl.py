@@ -83,12 +83,13 @@ def _object(raw: bytes, path: Path, number: int) -> JsonObject | None:
     text = raw.removeprefix(_BOM).strip()
     if not text or text.startswith((b"#", b"//")):
         return None
-    where = Path(f"{path}:{number}")
     try:
-        values: JsonObject = expect(msgspec.json.decode(text), dict, where, "$", "an object")
+        values: JsonObject = msgspec.json.decode(text)
     except (msgspec.MsgspecError, RecursionError) as error:
         message = f"not a gold row: not valid JSON: {error}"
-        raise InputError(message, where=str(where), hint=_TO_MEND) from error
+        raise InputError(message, where=f"{path}:{number}", hint=_TO_MEND) from error
+    if not isinstance(values, dict):
+        expect(values, dict, Path(f"{path}:{number}"), "$", "an object")
     # rewriting the line would lose one of the two
     refuse_repeated_keys(text.decode(), values, path, number)
     return values
@@ -183,6 +184,19 @@ def read_lines(path: Path) -> list[Line]:
         Line(raw, _row(values, where) if values is not None else None)
         for where, raw, values in _parsed(path)
     ]
+
+
+def find_row(path: Path, id: str) -> GoldRow | None:
+    """The row with an id, without reading the others where its line can be told by its bytes; None
+    where there is no such row, or no file."""
+    if not path.exists():
+        return None
+    written = msgspec.json.encode(id)
+    for number, raw in enumerate(_split(path.read_bytes()), start=1):
+        values = _object(raw, path, number) if written in raw else None
+        if values is not None and values.get("id") == id:
+            return _row(values, path)
+    return next((row for row in rows(read_lines(path)) if row.id == id), None)
 
 
 def _row(values: JsonObject, where: Path) -> GoldRow:

@@ -25,8 +25,10 @@ from pathlib import Path
 import msgspec
 
 from assay.core.errors import InputError
+from assay.core.types import Vote
 from assay.formats import gold_jsonl
 from assay.formats.gold_jsonl import Approval, GoldRow, Line
+from assay.formats.votes_jsonl import RULING
 from assay.law.queries import row_key
 from assay.review.identity import name_of
 from assay.store import Store
@@ -118,7 +120,8 @@ def _plan(store: Store, path: Path, options: Options, gold: str) -> tuple[Bootst
     items = store.review_items(gold=gold, kind="gold_row", limit=EVERYTHING)
     rejected = {item.key for item in items if item.state == "rejected"}
     queued = {item.key: item.ref for item in items if item.state != "rejected"}
-    groups = groups_of(store, options)
+    ids = store.issued_ids(gold) | {row.key: row.id for row in gold_jsonl.rows(old)}
+    groups = with_settled(groups_of(store, options), ids, store.votes(gold))
     lines = merge(old, groups, store.issued_ids(gold), rejected, options.corpora, queued=queued)
     before = {row.id: row for row in gold_jsonl.rows(old) if row.source == "bootstrap"}
     after = {row.id: row for row in gold_jsonl.rows(lines) if row.source == "bootstrap"}
@@ -214,6 +217,29 @@ def _is_right(
 
 def _weight(row: Support, options: Options) -> float:
     return position_weight(row.rank, options.eta) * row.searches
+
+
+def with_settled(
+    groups: Sequence[Group], ids: Mapping[str, str], votes: Iterable[Vote]
+) -> list[Group]:
+    """The groups with what experts have said of single documents: one that they found right is in,
+    one that they found wrong is out. `ids` are those of the rows, by key; a ruling on a whole row
+    is not about one document."""
+    said: dict[str, dict[str, Vote]] = {}
+    for vote in votes:
+        if vote.kind == "human" and vote.source != RULING:
+            of_row = said.setdefault(vote.query_id, {})
+            before = of_row.get(vote.doc_id)
+            if before is None or vote.at >= before.at:
+                of_row[vote.doc_id] = vote
+    settled = []
+    for group in groups:
+        grades = {doc: vote.grade for doc, vote in said.get(ids.get(group.key, ""), {}).items()}
+        right = [doc for doc in group.doc_ids if grades.get(doc) != 0]
+        right += [doc for doc, grade in grades.items() if grade and doc not in right]
+        if right:
+            settled.append(msgspec.structs.replace(group, doc_ids=tuple(right)))
+    return settled
 
 
 # ── from groups to lines ──────────────────────────────────────────────────────────────────────────

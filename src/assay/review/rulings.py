@@ -1,4 +1,5 @@
-"""The expert's gate: promote, correct, reject, take back.
+"""The expert's gate: promote, correct, reject, reopen. What was approved is taken back, and one
+document alone is decided on, in `second_thoughts` and `pairs`.
 
 The idea: the gold set is a file in git and the record of who, when and why is in the store, and
 neither may say what the other does not. So a ruling is one step over both. The file is locked, the
@@ -31,7 +32,7 @@ from assay.formats.votes_jsonl import RULING, append, votes_path
 from assay.review.bootstrap import item_of
 from assay.review.identity import name_of
 from assay.store import Store
-from assay.store.records import EVERYTHING, ReviewItem, ReviewState, Ruling
+from assay.store.records import EVERYTHING, ReviewFilter, ReviewItem, ReviewState, Ruling
 from assay.telemetry.recorder import new_id
 
 
@@ -84,17 +85,14 @@ def correct(
     id: str,
     correction: Correction,
     word: Word,
-    *,
-    also: Sequence[Ruling] = (),
 ) -> Ruled:
-    """Change a row and make it the chair's own. A chair's row can be corrected again. `also` are
-    rulings that led to the correction: they are recorded with it or not at all."""
+    """Change a row and make it the chair's own. A chair's row can be corrected again."""
     _say_why(word, "correct")
 
     def change(line: Line) -> Line:
         return _corrected(line, correction)
 
-    return _rule(store, path, [id], change, "approved", word, also)
+    return _rule(store, path, [id], change, "approved", word)
 
 
 def reject(store: Store, path: Path, ids: Sequence[str], word: Word) -> Ruled:
@@ -106,8 +104,8 @@ def reject(store: Store, path: Path, ids: Sequence[str], word: Word) -> Ruled:
 def reopen(store: Store, path: Path, id: str, word: Word) -> Ruled:
     """Take a rejection back: the row is in the file again and waits; one that was the chair's is
     the chair's again."""
-    _say_who(word)
-    with _locked(path):
+    say_who(word)
+    with locked_set(path):
         lines = gold_jsonl.read_lines(path)
         gold = name_of(store, path, claim=False)
         items = store.review_items(gold=gold, kind="gold_row", state="rejected", limit=EVERYTHING)
@@ -123,10 +121,10 @@ def reopen(store: Store, path: Path, id: str, word: Word) -> Ruled:
             by=word.by,
             at=word.at,
             reason=word.why or "rejection taken back",
-            votes=_votes(row.id, _again(row), word),
+            votes=votes_on(row.id, _again(row), word),
             after=msgspec.to_builtins(row),
         )
-        _record(store, path, [ruling], lines)
+        record(store, path, [ruling], lines)
     return Ruled(state=state, ids=(id,), already=(), approval=_approval(lines))
 
 
@@ -150,7 +148,7 @@ def _before_rejection(store: Store, item: ReviewItem) -> GoldRow:
 
 
 @contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def locked_set(path: Path) -> Iterator[None]:
     """Only a file that is there has rows to decide on; a mistyped one leaves nothing behind."""
     if not path.exists():
         raise InputError(
@@ -160,7 +158,7 @@ def _locked(path: Path) -> Iterator[None]:
         yield
 
 
-def _say_who(word: Word) -> None:
+def say_who(word: Word) -> None:
     if not word.by.strip():
         raise InputError("say who decides", hint="Give the name with --by.")
 
@@ -216,30 +214,29 @@ def _rule(
     change: Change,
     state: ReviewState,
     word: Word,
-    also: Sequence[Ruling] = (),
 ) -> Ruled:
     """Change the rows with these ids, and record it. A row that would stay the same keeps its bytes
     and is named as `already` so."""
-    _say_who(word)
-    with _locked(path):
+    say_who(word)
+    with locked_set(path):
         lines = gold_jsonl.read_lines(path)
-        places = {id: _place(lines, path, id) for id in dict.fromkeys(ids)}
+        places = {id: place_of(lines, path, id) for id in dict.fromkeys(ids)}
         changed = {place: change(lines[place]) for place in places.values()}
         already = tuple(id for id, place in places.items() if _same(lines[place], changed[place]))
         changed |= {places[id]: lines[places[id]] for id in already}  # byte for byte
         new = [changed.get(place, line) for place, line in enumerate(lines)]
         kept = [line for line in new if line is not None]
         gold = name_of(store, path)
-        queued = _queued(store, gold)
-        waiting = _waiting_for_others(queued, lines)
+        queued = _queued(store, gold, [lines[place].row for place in places.values()])
+        waiting = _waiting_for_others(queued, lines) if already else set()
         rulings = []
         for id, place in places.items():
             item = _item(queued, lines[place], gold, word.at)
             # a row that was made the chair's by hand may still wait in the queue
             if id not in already or item.id in waiting:
-                rulings.append(_ruling(item, lines[place], changed[place], state, word, also))
-        if rulings or also:
-            _record(store, path, [*rulings, *also], kept)
+                rulings.append(_ruling(item, lines[place], changed[place], state, word))
+        if rulings:
+            record(store, path, rulings, kept)
     done = tuple(id for id in places if id not in already)
     return Ruled(state=state, ids=done, already=already, approval=_approval(kept))
 
@@ -259,7 +256,7 @@ def _same(before: Line, after: Line | None) -> bool:
     return after is not None and after.row == before.row
 
 
-def _record(store: Store, path: Path, rulings: Sequence[Ruling], lines: Sequence[Line]) -> None:
+def record(store: Store, path: Path, rulings: Sequence[Ruling], lines: Sequence[Line]) -> None:
     """File and record together: the file is replaced just before the record is committed, and put
     back on failure."""
     before = path.read_bytes()
@@ -276,7 +273,7 @@ def _save(path: Path, lines: Sequence[Line]) -> None:
     write_atomic(path.resolve(), gold_jsonl.assemble(lines))
 
 
-def _place(lines: Sequence[Line], path: Path, id: str) -> int:
+def place_of(lines: Sequence[Line], path: Path, id: str) -> int:
     places = [
         place for place, line in enumerate(lines) if line.row is not None and line.row.id == id
     ]
@@ -296,8 +293,12 @@ def _place(lines: Sequence[Line], path: Path, id: str) -> int:
     )
 
 
-def _queued(store: Store, gold: str) -> dict[str, ReviewItem]:
-    items = store.review_items(gold=gold, kind="gold_row", limit=EVERYTHING)
+def _queued(store: Store, gold: str, rows: Sequence[GoldRow | None]) -> dict[str, ReviewItem]:
+    """What the queue has of these rows, by key and, but for what was rejected, by id."""
+    named = tuple(name for row in rows if row is not None for name in (row.id, row.key))
+    items = store.find_items(
+        ReviewFilter(gold=gold, kind="gold_row", named=named), limit=EVERYTHING
+    )
     return {item.key: item for item in items} | {
         item.ref: item for item in items if item.state != "rejected"
     }
@@ -314,22 +315,17 @@ def _ruling(
     after: Line | None,
     state: ReviewState,
     word: Word,
-    also: Sequence[Ruling],
 ) -> Ruling:
     assert before.row is not None
     new_row = after.row if after is not None else None
     grades = _grades(before.row, new_row)
-    if also:  # what was written is of the document that it led to, and its vote is there already
-        voted = {vote.doc_id for ruling in also for vote in ruling.votes}
-        grades = {doc_id: grade for doc_id, grade in grades.items() if doc_id not in voted}
-        word = msgspec.structs.replace(word, rationale="")
     return Ruling(
         item=item,
         state=state,
         by=word.by,
         at=word.at,
         reason=word.why,
-        votes=_votes(before.row.id, grades, word),
+        votes=votes_on(before.row.id, grades, word),
         before=msgspec.to_builtins(before.row),
         after=msgspec.to_builtins(new_row) if new_row is not None else None,
     )
@@ -351,7 +347,7 @@ def _again(row: GoldRow) -> dict[str, int | None]:
     return dict.fromkeys(row.relevant_case_law_ids, grade)
 
 
-def _votes(query_id: str, grades: Mapping[str, int | None], word: Word) -> tuple[Vote, ...]:
+def votes_on(query_id: str, grades: Mapping[str, int | None], word: Word) -> tuple[Vote, ...]:
     wrote = word.why if word.rationale is None else word.rationale
     return tuple(
         Vote(

@@ -15,7 +15,10 @@ from assay.store.records import (
     Decision,
     Feedback,
     Invitation,
+    Neighbours,
     Purged,
+    QueueCount,
+    ReviewFilter,
     ReviewItem,
     ReviewState,
     Ruling,
@@ -208,6 +211,22 @@ class Store(People, Protocol):
         offset: int = 0,
     ) -> list[ReviewItem]:
         """Items, the oldest first."""
+
+    def find_items(
+        self, wanted: ReviewFilter, *, limit: int = 100, offset: int = 0
+    ) -> list[ReviewItem]:
+        """Items that pass a filter, the oldest first."""
+
+    def count_items(self, wanted: ReviewFilter) -> int: ...
+
+    def item_neighbours(self, wanted: ReviewFilter, item: ReviewItem) -> Neighbours:
+        """Where an item stands, or would stand, among those that pass a filter."""
+
+    def queue_counts(self) -> list[QueueCount]:
+        """What waits, counted, in a fixed order."""
+
+    def last_decided(self, by: str) -> list[ReviewItem]:
+        """What a person approved or rejected last: all that was decided in that one step."""
 
     def rule(self, rulings: Sequence[Ruling], *, then: Callable[[], None] = lambda: None) -> None:
         """Record an expert's rulings, with votes and audit; an item that is not queued is added.

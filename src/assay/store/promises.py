@@ -16,6 +16,8 @@ from assay.store.contract import Store, StoreConflict
 from assay.store.records import (
     Decision,
     Feedback,
+    Neighbours,
+    ReviewFilter,
     ReviewItem,
     ReviewState,
     Ruling,
@@ -354,6 +356,36 @@ def the_queue_has_pages(store: Store) -> None:
     same([item.key for item in store.review_items(ids=["i-k1"])], ["k1"])
 
 
+def the_queue_is_found_by_what_items_have_in_common(store: Store) -> None:
+    items = [
+        _item(f"k{n}", created_at=NOW + n * DAY, corpus="ab"[n % 2], practice_area="p")
+        for n in (2, 0, 1, 3)
+    ]
+    store.add_review_items(items)
+    even = ReviewFilter(corpus="a", state="pending_review")
+    same([item.key for item in store.find_items(even)], ["k0", "k2"])
+    same([item.key for item in store.find_items(even, limit=1, offset=1)], ["k2"])
+    named = ReviewFilter(named=("g-k3", "k0"))
+    same([item.key for item in store.find_items(named)], ["k0", "k3"])
+    aged = ReviewFilter(since=NOW + DAY, before=NOW + 3 * DAY)
+    same((store.count_items(aged), store.count_items(ReviewFilter(gold="none"))), (2, 0))
+    same(store.item_neighbours(even, items[2]), Neighbours(1, "i-k0", "i-k2"))
+    same(store.item_neighbours(even, items[1]), Neighbours(0, "", "i-k2"))
+    same([(row.corpus, row.items) for row in store.queue_counts()], [("a", 2), ("b", 2)])
+
+
+def what_somebody_decided_last_is_one_step(store: Store) -> None:
+    store.add_review_items([_item(f"k{n}") for n in range(4)])
+    same(store.last_decided("dafna"), [])
+    store.rule([_ruling(_item("k0"), at=NOW)])
+    store.rule([_ruling(_item("k1")), _ruling(_item("k2"), "rejected")])
+    store.rule([_ruling(_item("k3"), by="noa", at=NOW + 5 * DAY)])
+    last = store.last_decided("dafna")
+    same([item.key for item in last], ["k1", "k2"])
+    store.rule([_ruling(item, "pending_review", at=NOW + 2 * DAY) for item in last])
+    same([item.key for item in store.last_decided("dafna")], ["k0"])
+
+
 # ── history ───────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -426,6 +458,8 @@ PROMISES: tuple[Callable[[Store], None], ...] = (
     the_second_of_two_reviewers_is_told,
     nothing_is_recorded_when_the_file_cannot_be_written,
     the_queue_has_pages,
+    the_queue_is_found_by_what_items_have_in_common,
+    what_somebody_decided_last_is_one_step,
     what_waits_is_counted,
     runs_are_kept_once_and_listed_newest_first,
     votes_are_kept_once_for_each_set,

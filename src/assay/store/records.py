@@ -115,6 +115,39 @@ class ReviewItem(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
 
 
+class ReviewFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Which items of the queue: what is empty holds for every item. `since` and `before` are about
+    when an item was queued; `named` are ids of rows, or keys."""
+
+    gold: str = ""
+    kind: str = ""
+    state: str = ""
+    corpus: str = ""
+    practice_area: str = ""
+    since: datetime | None = None
+    before: datetime | None = None
+    named: tuple[str, ...] = ()
+
+
+class QueueCount(msgspec.Struct, frozen=True):
+    """How many items that wait have these in common."""
+
+    gold: str
+    kind: str
+    corpus: str
+    practice_area: str
+    items: int
+
+
+class Neighbours(msgspec.Struct, frozen=True):
+    """Where an item stands among those of a filter: how many come before it, and the ids beside
+    it."""
+
+    place: int
+    previous: str
+    next: str
+
+
 class Ruling(msgspec.Struct, frozen=True, kw_only=True):
     """An expert's word on a review item. `item.state` is the state the expert saw: if it has
     changed since, the ruling is refused. Its votes are on the item's gold set."""

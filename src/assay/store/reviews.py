@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, or_, select, update
 
 from assay.core.types import Vote
 from assay.store import tables
@@ -20,6 +20,9 @@ from assay.store.records import (
     LOST,
     AuditEntry,
     Kept,
+    Neighbours,
+    QueueCount,
+    ReviewFilter,
     ReviewItem,
     ReviewState,
     Ruling,
@@ -175,8 +178,71 @@ def items(
     )
     if ids:
         query = query.where(review_items.c.id.in_(ids))
-    query = query.order_by(review_items.c.created_at, review_items.c.ref, review_items.c.id)
+    query = query.order_by(*_ORDER)
     return [_item(row) for row in connection.execute(query.limit(limit).offset(offset)).mappings()]
+
+
+MOST_NAMED = 2000  # more than these are told apart by the caller: a statement takes so many
+_ORDER = (review_items.c.created_at, review_items.c.ref, review_items.c.id)
+
+
+def _passing(wanted: ReviewFilter) -> list[ColumnElement[bool]]:
+    names = ("gold", "kind", "state", "corpus", "practice_area")
+    passing = [review_items.c[name] == value for name in names if (value := getattr(wanted, name))]
+    if wanted.since is not None:
+        passing.append(review_items.c.created_at >= wanted.since)
+    if wanted.before is not None:
+        passing.append(review_items.c.created_at < wanted.before)
+    if 0 < len(wanted.named) <= MOST_NAMED:
+        named = wanted.named
+        passing.append(or_(review_items.c.ref.in_(named), review_items.c.key.in_(named)))
+    return passing
+
+
+def find(connection: Connection, wanted: ReviewFilter, limit: int, offset: int) -> list[ReviewItem]:
+    query = select(review_items).where(*_passing(wanted)).order_by(*_ORDER)
+    return [_item(row) for row in connection.execute(query.limit(limit).offset(offset)).mappings()]
+
+
+def how_many(connection: Connection, wanted: ReviewFilter) -> int:
+    query = select(func.count()).select_from(review_items).where(*_passing(wanted))
+    return int(connection.execute(query).scalar_one())
+
+
+def neighbours(connection: Connection, wanted: ReviewFilter, item: ReviewItem) -> Neighbours:
+    table = review_items.c
+    later = or_(
+        table.created_at > item.created_at,
+        and_(
+            table.created_at == item.created_at,
+            or_(table.ref > item.ref, and_(table.ref == item.ref, table.id > item.id)),
+        ),
+    )
+    others = [*_passing(wanted), table.id != item.id]
+    after = select(table.id).where(*others, later).order_by(*_ORDER).limit(1)
+    newest_first = [column.desc() for column in _ORDER]
+    before = select(table.id).where(*others, ~later).order_by(*newest_first).limit(1)
+    counted = select(func.count()).select_from(review_items).where(*others, ~later)
+    return Neighbours(
+        place=int(connection.execute(counted).scalar_one()),
+        previous=connection.execute(before).scalar() or "",
+        next=connection.execute(after).scalar() or "",
+    )
+
+
+def queue_counts(connection: Connection) -> list[QueueCount]:
+    table = review_items.c
+    keys = (table.gold, table.kind, table.corpus, table.practice_area)
+    counted = select(*keys, func.count()).where(table.state == "pending_review")
+    return [QueueCount(*row) for row in connection.execute(counted.group_by(*keys).order_by(*keys))]
+
+
+def last_decided(connection: Connection, by: str) -> list[ReviewItem]:
+    table = review_items.c
+    theirs = (table.decided_by == by, table.state.in_(("approved", "rejected")))
+    newest = select(func.max(table.decided_at)).where(*theirs).scalar_subquery()
+    query = select(review_items).where(*theirs, table.decided_at == newest).order_by(*_ORDER)
+    return [_item(row) for row in connection.execute(query).mappings()]
 
 
 def times(connection: Connection, gold: str) -> list[tuple[ReviewState, datetime, datetime | None]]:

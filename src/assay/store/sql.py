@@ -17,7 +17,10 @@ from assay.store.records import (
     AuditEntry,
     Decision,
     Feedback,
+    Neighbours,
     Purged,
+    QueueCount,
+    ReviewFilter,
     ReviewItem,
     ReviewState,
     Ruling,
@@ -152,6 +155,25 @@ class SqlStore(Accounts):
         return read(
             self._engine, lambda connection: reviews.items(connection, filters, ids, limit, offset)
         )
+
+    def find_items(
+        self, wanted: ReviewFilter, *, limit: int = 100, offset: int = 0
+    ) -> list[ReviewItem]:
+        return read(
+            self._engine, lambda connection: reviews.find(connection, wanted, limit, offset)
+        )
+
+    def count_items(self, wanted: ReviewFilter) -> int:
+        return read(self._engine, lambda connection: reviews.how_many(connection, wanted))
+
+    def item_neighbours(self, wanted: ReviewFilter, item: ReviewItem) -> Neighbours:
+        return read(self._engine, lambda connection: reviews.neighbours(connection, wanted, item))
+
+    def queue_counts(self) -> list[QueueCount]:
+        return read(self._engine, reviews.queue_counts)
+
+    def last_decided(self, by: str) -> list[ReviewItem]:
+        return read(self._engine, lambda connection: reviews.last_decided(connection, by))
 
     def rule(self, rulings: Sequence[Ruling], *, then: Callable[[], None] = lambda: None) -> None:
         def work(connection: Connection) -> None:

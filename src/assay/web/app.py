@@ -33,9 +33,10 @@ from assay.web.endpoints import API_ROUTES
 from assay.web.judge_pages import JUDGE_ROUTES
 from assay.web.limits import Limiter
 from assay.web.openapi import OPENAPI_ROUTES
-from assay.web.pages import PAGE_ROUTES
 from assay.web.people_api import PEOPLE_API
 from assay.web.people_pages import PEOPLE_ROUTES
+from assay.web.review_api import REVIEW_API_ROUTES
+from assay.web.review_pages import REVIEW_ROUTES
 from assay.web.search_pages import SEARCH_ROUTES
 from assay.web.shell import HERE, error_page, is_api, json, language_for
 from assay.web.visitors import identify
@@ -46,11 +47,12 @@ from assay.workbench.passwords import Declined
 TABLES: tuple[list[Guarded], ...] = (
     API_ROUTES,
     DECIDE_ROUTES,
-    PAGE_ROUTES,
     SEARCH_ROUTES,
     PEOPLE_ROUTES,
     JUDGE_ROUTES,
     AGREEMENT_ROUTES,
+    REVIEW_API_ROUTES,
+    REVIEW_ROUTES,
     PEOPLE_API,
     OPENAPI_ROUTES,
 )

@@ -19,8 +19,9 @@ from assay.judging.next import next_to_judge
 from assay.judging.votes import document_fingerprint
 from assay.review import rulings
 from assay.review.identity import name_of
+from assay.review.pairs import settle_pair
 from assay.review.queue import judgment_item, stray_items, stray_items_of
-from assay.review.rulings import Correction, Word
+from assay.review.rulings import Word
 from assay.store.records import (
     EVERYTHING,
     LOST,
@@ -106,13 +107,13 @@ def _evidence(service: Service, item: ReviewItem, doc_id: str) -> Evidence:
     decisions = {sign.decision_id: sign for sign in signs if sign.decision_id}
     return Evidence(
         doc_id=doc_id,
-        document=_document(service, item.corpus, doc_id),
+        document=document_of(service, item.corpus, doc_id),
         decisions=list(decisions.values())[:SHOWN_DECISIONS],
         kinds=sorted({sign.kind for sign in signs}),
     )
 
 
-def _document(service: Service, corpus: str, doc_id: str) -> Document | None:
+def document_of(service: Service, corpus: str, doc_id: str) -> Document | None:
     """The document from the corpus of that name, else from any that has it."""
     known = list_corpora(service.home)
     for name in [corpus] if corpus in known else known:
@@ -175,30 +176,26 @@ def rule_suggestion(
     why: str = "",
     grade: int | None = None,
 ) -> ReviewItem:
-    """An expert's word on a suggestion; `grade` where the suggestion has none. Accepted, it is a
-    vote; in a gold-set.jsonl the document joins the row (or leaves it, at grade 0), and the row is
-    then the chair's."""
+    """An expert's word on a suggestion; `grade` where the suggestion has none, or another one.
+    Accepted, it is a vote; in a gold-set.jsonl the document joins the row, or leaves it at grade 0.
+    Nothing is said of the other documents: a row that waits goes on waiting."""
     item = item_of(service, item_id)
     if item is None or item.kind != "judgment":
         raise InputError(f"no suggestion {item_id!r}")
     if not by.strip():
         raise InputError("say who decides")
-    final = item.grade if item.grade is not None else grade
-    if accept and (final is None or not 0 <= final <= top_grade(service, item)):
-        raise InputError(f"give the document a grade from 0 to {top_grade(service, item)}")
-    wrote = why.strip()
-    said = wrote or f"accepts what {item.suggested_by or 'was asked'} put forward"
-    word = Word(by=by, why=said, rationale=wrote, at=service.clock())
+    final = grade if grade is not None else item.grade
+    top = top_grade(service, item) if accept else 0
+    if accept and (final is None or not 0 <= final <= top):
+        raise InputError(f"give the document a grade from 0 to {top}")
+    word = Word(by=by, why=why.strip(), rationale=why.strip(), at=service.clock())
     # without a file a vote alone would leave the row as it was, unsaid
     path = gold_path(service, item.gold) if accept else None
     votes = (_vote(service, item, word, final),) if accept else ()
     state: ReviewState = "approved" if accept else "rejected"
-    ruling = Ruling(item=item, state=state, by=by, at=word.at, reason=wrote, votes=votes)
-    # an unjudged document that is not relevant is in no row
-    in_row = final or item.grade is not None
-    if path is not None and in_row and path.suffix == ".jsonl":
-        change = Correction(add=item.doc_ids) if final else Correction(remove=item.doc_ids)
-        rulings.correct(service.store, path, item.ref, change, word, also=(ruling,))
+    ruling = Ruling(item=item, state=state, by=by, at=word.at, reason=word.why, votes=votes)
+    if path is not None and final is not None and path.suffix == ".jsonl":
+        settle_pair(service.store, path, ruling, final)
     else:
         service.store.rule([ruling])
         if path is not None:
@@ -209,7 +206,7 @@ def rule_suggestion(
 def _vote(service: Service, item: ReviewItem, word: Word, grade: int | None) -> Vote:
     """The person's vote, in the person's own words or without any."""
     doc_id = item.doc_ids[0]
-    document = _document(service, item.corpus, doc_id)
+    document = document_of(service, item.corpus, doc_id)
     return Vote(
         id=new_id(),
         query_id=item.ref,
