@@ -20,7 +20,7 @@ from assay.judging.passages import WORD, passages
 from assay.law.queries import row_key
 from assay.store.records import Feedback, Neighbours, ReviewItem
 from assay.telemetry.feedback import signs_for
-from assay.workbench import corpora
+from assay.workbench import searching
 from assay.workbench.opening import Service, gold_path, read_gold
 from assay.workbench.paging import MAX_PAGE
 from assay.workbench.review import SHOWN_DECISIONS, TOP_GRADE
@@ -354,6 +354,6 @@ def search_more(service: Service, item: ReviewItem, words: str) -> list[Candidat
         )
     if not words.strip():
         return []
-    hits = corpora.search_page(service, corpus, words, limit=MOST_FOUND + len(item.doc_ids)).items
+    hits = searching.found_page(service, corpus, words, limit=MOST_FOUND + len(item.doc_ids)).items
     new = [hit.doc_id for hit in hits if hit.doc_id not in item.doc_ids]
     return [candidate_of(service, item, doc_id) for doc_id in new[:MOST_FOUND]]
