@@ -373,6 +373,15 @@ def test_more_room_for_an_answer_is_another_question(judge: Assay, server: Judge
     assert judge("--send", "--limit", 1).code == 0
 
 
+@pytest.mark.parametrize("tokens", [5.5, -5, "many"])
+def test_a_count_of_tokens_that_cannot_be_spoils_no_answer(
+    tokens: Any, judge: Assay, server: JudgeServer
+) -> None:
+    server.reply = lambda n, seen: Reply(verdict(1).content, usage=(tokens, 1))
+    assert judge("--send", "--limit", 1).code == 0
+    assert receipts()[-1]["spent"]["guessed"] == 1
+
+
 def test_without_prices_the_cost_is_not_known(judge: Assay, server: JudgeServer) -> None:
     done = judge("--send", "--limit", 1)
     assert "cost not known" in done.out

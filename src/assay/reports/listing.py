@@ -194,8 +194,10 @@ def stats_table(picture: GoldPicture) -> RenderableType:
         share = count / max(picture.judgments, 1)
         bar = Text("█" * round(share * 40), style="cyan")
         grades.add_row(f"grade {grade}", str(count), bar, f"{share:.0%}")
+    note = [Text(f"Gold set {picture.note}.", style="yellow")] if picture.note else []
     return Group(
         Text.assemble((picture.name, "bold"), about),
+        *note,
         Text(),
         _topics_by_type(picture),
         Text(),

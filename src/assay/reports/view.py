@@ -11,6 +11,7 @@ from assay.core.results import (
     GoldenEntry,
     GoldenResults,
     GradedEntry,
+    GradedReceipt,
     GradedResults,
     MeasureLine,
     Results,
@@ -18,6 +19,7 @@ from assay.core.results import (
     Verdict,
     is_variant,
 )
+from assay.evaluation.measures import BINARY_SUITE, GRADED_SUITE, parse_measure, suite_of
 from assay.reports.sentences import Sentences
 from assay.reports.shapes import (
     NO_BOUNDS,
@@ -112,7 +114,32 @@ def _graded(results: GradedResults, comparison: Comparison | None, tell: Sentenc
         findings=(),
         robustness=None,
         machine_estimate=results.machine_estimate,
+        thresholds=_thresholds(receipt, tell.words),
+        proviso=_proviso(results, tell),
     )
+
+
+def _thresholds(receipt: GradedReceipt, words: Words) -> str:
+    """Said where the suite has the thresholds of the set's rubric, and they are not the usual
+    ones."""
+    names = tuple(line.measure for line in receipt.measures)
+    counted = {
+        parse_measure(line.measure).name: line.params.get("rel") for line in receipt.measures
+    }
+    relevant, high = counted.get("P"), counted.get("RR")
+    if not receipt.gold.rubric or not isinstance(relevant, int) or not isinstance(high, int):
+        return ""
+    suites = (suite_of(relevant, high, graded=graded) for graded in (True, False))
+    if names in (GRADED_SUITE, BINARY_SUITE) or names not in suites:
+        return ""
+    return words("thresholds", rubric=receipt.gold.rubric, relevant=relevant, high=high)
+
+
+def _proviso(results: GradedResults, tell: Sentences) -> str:
+    card = results.receipt.gold
+    if results.verdict is None or not card.by_machine:
+        return ""
+    return tell.words("verdict_proviso", standing=tell.standing(card))
 
 
 def heading(key: str, measure: str) -> str:
