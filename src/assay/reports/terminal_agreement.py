@@ -11,7 +11,7 @@ from assay.judging.agreement_figures import Agreement
 from assay.reports.agreement_tables import agreement_tables, notes
 from assay.reports.grids import headed
 
-WIDE = 100  # columns in which the widest table has room for whole cells
+WIDE = 118  # columns in which the widest table has room for whole cells
 
 
 @dataclass(frozen=True)

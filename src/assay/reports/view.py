@@ -19,7 +19,6 @@ from assay.core.results import (
     Verdict,
     is_variant,
 )
-from assay.evaluation.measures import BINARY_SUITE, GRADED_SUITE, parse_measure, suite_of
 from assay.reports.sentences import Sentences
 from assay.reports.shapes import (
     NO_BOUNDS,
@@ -122,16 +121,20 @@ def _graded(results: GradedResults, comparison: Comparison | None, tell: Sentenc
 def _thresholds(receipt: GradedReceipt, words: Words) -> str:
     """Said where the suite has the thresholds of the set's rubric, and they are not the usual
     ones."""
-    names = tuple(line.measure for line in receipt.measures)
     counted = {
-        parse_measure(line.measure).name: line.params.get("rel") for line in receipt.measures
+        line.measure.partition("@")[0].partition("(")[0]: line.params.get("rel")
+        for line in receipt.measures
     }
     relevant, high = counted.get("P"), counted.get("RR")
-    if not receipt.gold.rubric or not isinstance(relevant, int) or not isinstance(high, int):
+    unusual = isinstance(relevant, int) and isinstance(high, int) and (relevant, high) != (1, 2)
+    if not unusual or not receipt.gold.rubric:
         return ""
-    suites = (suite_of(relevant, high, graded=graded) for graded in (True, False))
-    if names in (GRADED_SUITE, BINARY_SUITE) or names not in suites:
-        return ""
+    from assay.evaluation.measures import BINARY_SUITE, suite_of
+
+    names = tuple(line.measure for line in receipt.measures)
+    suites = (suite_of(int(relevant or 0), int(high or 0), graded=each) for each in (True, False))
+    if names == BINARY_SUITE or names not in suites:
+        return ""  # others were asked for
     return words("thresholds", rubric=receipt.gold.rubric, relevant=relevant, high=high)
 
 

@@ -64,6 +64,10 @@ class Item:
     request: Request
     kept: Kept | None
 
+    @property
+    def in_vain(self) -> bool:
+        return self.kept is not None and self.kept.verdict is None
+
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
@@ -180,28 +184,21 @@ def plan_judging(
     ]
     queries = {query.id: query for query in gold.queries}
     folder = machine.cache_folder()
-    items: list[Item] = []
-    asked = 0  # what was asked in vain before takes no place of the others
-    for query_id, doc_id in waiting:
-        if asked == limit:
-            break
-        request = machine_prompt.request(
-            rubric, queries[query_id], found[doc_id], most=settings.max_characters
-        )
+
+    def item(pair: Pair) -> Item:
+        query, document = queries[pair[0]], found[pair[1]]
+        request = machine_prompt.request(rubric, query, document, most=settings.max_characters)
         kept = machine.kept(folder, settings, request)
-        in_vain = kept is not None and kept.verdict is None
-        asked += again or not in_vain
-        before = own.get((query_id, doc_id))
-        items.append(
-            Item(
-                query_id=query_id,
-                doc_id=doc_id,
-                document=prints[doc_id],
-                supersedes=before.id if before else "",
-                request=request,
-                kept=None if again and in_vain else kept,
-            )
+        return Item(
+            query_id=query.id,
+            doc_id=document.id,
+            document=prints[document.id],
+            supersedes=own[pair].id if pair in own else "",
+            request=request,
+            kept=None if again and kept is not None and kept.verdict is None else kept,
         )
+
+    items = _limited(map(item, waiting), limit)
     return Plan(
         dataset=dataset,
         judge=judge,
@@ -214,6 +211,16 @@ def plan_judging(
         people=any(vote.kind == "human" for vote in said),
         folder=folder,
     )
+
+
+def _limited(items: Iterable[Item], limit: int | None) -> list[Item]:
+    """What was asked in vain before takes no place of the others."""
+    taken: list[Item] = []
+    for item in items:
+        if limit is not None and sum(not each.in_vain for each in taken) >= limit:
+            break
+        taken.append(item)
+    return taken
 
 
 def _machine(config: Path, judge: str) -> Machine:
