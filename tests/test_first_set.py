@@ -45,20 +45,46 @@ def rule(path: Path) -> int:
     return len(rows)
 
 
-@pytest.mark.slow
-def test_ten_commands_from_nothing_to_an_agreed_set(assay_cli: Assay) -> None:
-    assert len(COMMANDS) == 10
-    Path("samples").symlink_to(ROOT / "samples")
+def write_queries() -> None:
     queries = re.search(r"```\n(.*?)```", PAGE, flags=re.DOTALL)
     assert queries
     Path("queries.txt").write_text(queries[1], encoding="utf-8")
+
+
+def judge_both(assay_cli: Assay) -> None:
+    for name in ("ada", "ben"):
+        assay_cli("gold", "packet", "set.json", "--judge", name, "-o", f"{name}.jsonl")
+        saved = Path(f"packet-{name}.votes.jsonl")
+        judge(Path(f"{name}.jsonl"), saved, strict=name == "ben")
+
+
+@pytest.mark.slow
+def test_the_readme_makes_the_gold_as_printed(assay_cli: Assay) -> None:
+    """With the corpus that an earlier section of the README has imported."""
+    Path("samples").symlink_to(ROOT / "samples")
+    write_queries()
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    imported, made = (
+        re.findall(r"^    assay (.+?)(?:\s+#.*)?$", section.split("\n## ")[0], flags=re.MULTILINE)
+        for section in (readme.split(f"## {name}")[1] for name in ("A search engine", "Make the"))
+    )
+    assert (len(imported), len(made)) == (4, 7)
+    for command in [imported[0], *made]:
+        if command.startswith("gold merge"):
+            judge_both(assay_cli)
+        done = assay_cli(*shlex.split(command))
+        assert done.code == 0, (command, done.err)
+
+
+@pytest.mark.slow
+def test_ten_commands_from_nothing_to_an_agreed_set(assay_cli: Assay) -> None:
+    assert len(COMMANDS) == 10
+    assert not list(Path.cwd().iterdir())  # an empty folder
+    write_queries()
     open_pairs = 0
     for command in COMMANDS:
         if command.startswith("gold merge"):
-            for name in ("ada", "ben"):
-                assay_cli("gold", "packet", "set.json", "--judge", name, "-o", f"{name}.jsonl")
-                saved = Path(f"packet-{name}.votes.jsonl")
-                judge(Path(f"{name}.jsonl"), saved, strict=name == "ben")
+            judge_both(assay_cli)
         if "--from open.csv" in command:
             open_pairs = rule(Path("open.csv"))
         done = assay_cli(*shlex.split(command))

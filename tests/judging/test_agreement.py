@@ -276,3 +276,29 @@ def test_ten_thousand_votes_take_seconds(assay_cli: Assay, tmp_path: Path) -> No
     started = time.perf_counter()
     assert assay_cli("gold", "agreement", path, "--json").json["pairs"] == 5_000
     assert time.perf_counter() - started < 15
+
+
+def test_a_row_says_over_what_it_was_resampled(assay_cli: Assay, tmp_path: Path) -> None:
+    """Six queries are resampled; the three of a topic are too few, and say so."""
+    path = voted(tmp_path, Ballot(judge="ada", grades=[*ADA]), Ballot(judge="ben", grades=[*BEN]))
+    page = assay_cli("gold", "agreement", path).out
+    assert "bootstrap over queries" in page
+    assert "travel\u00a0*" in page
+    assert "* fewer than 5 queries: resampled over pairs instead" in page
+    path = voted(tmp_path, Ballot(judge="ada", grades=[1, 0] * 12), queries=24)
+    assert "fewer than 5 queries" not in assay_cli("gold", "agreement", path).out
+
+
+def test_a_cell_of_a_table_is_not_broken(assay_cli: Assay, tmp_path: Path) -> None:
+    names = ("ada of Helsinki", "ben of Helsinki", "cyd of Helsinki")
+    path = voted(
+        tmp_path,
+        *(
+            Ballot(judge=name, grades=[(n * k) % 3 for n in range(12)])
+            for k, name in enumerate(names)
+        ),
+    )
+    lines = assay_cli("gold", "agreement", path).out.splitlines()
+    assert not [line for line in lines if line.count("(") != line.count(")")]
+    assert not [line for line in lines if "-0.00" in line]
+    assert any("linear kappa" in line for line in lines)

@@ -116,7 +116,6 @@ def test_the_votes_are_a_machines_and_say_by_what(judge: Assay, server: JudgeSer
     assert first.seconds > 0
     assert first.rationale == RATIONALE
     assert (done.json["votes"], done.json["unsure"], done.json["left"]) == (4, 1, 0)
-    assert "assay gold agreement set.json" in done.err
     assert {seen.key for seen in server.seen} == {f"Bearer {KEY}"}
     assert nothing_leaked(done)
 
@@ -198,6 +197,11 @@ def test_people_s_labels_stay_when_a_machine_votes_first(judge: Assay) -> None:
     assert labels(votes(), Policy())["q1", "beta"].grade == 2
 
 
+def test_who_agrees_with_people_is_said_where_there_are_some(judge: Assay) -> None:
+    write_set([{"opinion_id": "beta", "score": 2, "rationale": "It is on point."}])
+    assert "assay gold agreement set.json" in judge("--send").err
+
+
 def test_a_name_that_a_person_votes_under_is_refused(judge: Assay) -> None:
     vote = {"id": "1", "query_id": "q1", "doc_id": "beta", "grade": 2, "judge": "robot"}
     Path("set.votes.jsonl").write_text(json.dumps(vote | {"kind": "human", "at": "2025"}) + "\n")
@@ -233,8 +237,6 @@ def test_retry_after_is_respected(judge: Assay, server: JudgeServer) -> None:
     [
         (Reply(status=500, headers={"Retry-After": "0"}, body="broken"), "500: broken (3 tries)"),
         (Reply(status=429, headers={"Retry-After": "9999"}, body=""), "wait 9,999 seconds"),
-        (Reply(status=401, body=f"bad key {KEY}"), "does not accept the key"),
-        (Reply(status=404, body=f"no {KEY} here"), "no *** here"),
         (Reply(body="<html>login</html>"), "not as a chat-completions endpoint"),
         (Reply(content="{}", cut=True), "(3 tries)"),
         (Reply(status=200, body="x" * 5_000_000), "bytes"),
@@ -253,6 +255,25 @@ def test_an_outage_is_an_error_and_never_a_grade(
     server.reply = lambda n, seen: verdict()
     assert judge("--send").code == 0
     assert len(votes()) == 4
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (Reply(status=401, body=f"bad key {KEY}"), "does not accept the key"),
+        (Reply(status=403, body="no"), "does not accept the key"),
+        (Reply(status=404, body=f"no {KEY} here"), "no *** here"),
+    ],
+)
+def test_what_somebody_must_mend_is_no_outage(
+    reply: Reply, said: str, judge: Assay, server: JudgeServer
+) -> None:
+    server.reply = lambda n, seen: reply if n else verdict()
+    done = judge("--send")
+    assert (done.code, said in done.err) == (2, True), done.err
+    assert "mend the key or the table [judges.robot]" in done.err
+    assert (len(votes()), receipts()[-1]["stopped"]) == (1, "refused")
+    assert nothing_leaked(done)
 
 
 def test_an_endpoint_that_hangs_is_left(judge: Assay, server: JudgeServer) -> None:
@@ -278,7 +299,7 @@ def test_a_redirect_is_not_followed(judge: Assay, server: JudgeServer) -> None:
             reply = Reply(status=status, headers={"Location": target}, body="")
             server.reply = lambda n, seen, reply=reply: reply
             done = judge("--send")
-            assert (done.code, f"redirects to {other.host}" in done.err) == (4, True), done.err
+            assert (done.code, f"redirects to {other.host}" in done.err) == (2, True), done.err
         assert not other.seen
     assert not votes()
 
@@ -325,6 +346,49 @@ def test_an_endpoint_that_answers_nothing_but_nonsense_is_left(
     assert len(server.seen) == 4
 
 
+def test_what_was_asked_in_vain_is_not_paid_for_again(
+    judge: Assay, server: JudgeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rest gets its turn on the next run, also under a limit."""
+    monkeypatch.setattr("assay.workbench.machines.BAD_IN_A_ROW", 2)
+    good = ("gamma", "delta")
+    server.reply = lambda n, seen: verdict() if server.about()[n] in good else Reply("Hello!")
+    assert judge("--send").code == 4
+    assert server.about() == ["alpha", "alpha", "beta", "beta"]
+    done = judge("--send", "--limit", 1)
+    assert (done.code, server.about()[4:]) == (4, ["gamma"]), done.err
+    assert "2 pairs got no usable answer before" in done.err
+    done = judge("--send", "--json")
+    assert (server.about()[5:], done.json["left"], len(done.json["unusable"])) == (["delta"], 2, 2)
+    assert (judge().code, len(server.seen)) == (4, 6)  # nothing is to be sent
+    server.reply = lambda n, seen: verdict()
+    assert judge("--send", "--again").code == 0
+    assert len(votes()) == 4
+
+
+def test_more_room_for_an_answer_is_another_question(judge: Assay, server: JudgeServer) -> None:
+    server.reply = lambda n, seen: Reply("Hm") if seen.body["max_tokens"] < 2000 else verdict()
+    assert judge("--send", "--limit", 1).code == 4
+    write_config(server, max_tokens=2000)
+    assert judge("--send", "--limit", 1).code == 0
+
+
+@pytest.mark.parametrize("tokens", [5.5, -5, "many"])
+def test_a_count_of_tokens_that_cannot_be_spoils_no_answer(
+    tokens: Any, judge: Assay, server: JudgeServer
+) -> None:
+    server.reply = lambda n, seen: Reply(verdict(1).content, usage=(tokens, 1))
+    assert judge("--send", "--limit", 1).code == 0
+    assert receipts()[-1]["spent"]["guessed"] == 1
+
+
+def test_without_prices_the_cost_is_not_known(judge: Assay, server: JudgeServer) -> None:
+    done = judge("--send", "--limit", 1)
+    assert "cost not known" in done.out
+    assert receipts()[-1]["spent"]["cost"] is None
+    assert "people" not in done.err  # nobody has judged
+
+
 def test_an_endpoint_without_response_format_is_asked_without(
     judge: Assay, server: JudgeServer
 ) -> None:
@@ -368,7 +432,7 @@ def test_the_ceiling_is_not_passed(judge: Assay, server: JudgeServer) -> None:
     server.reply = lambda n, seen: Reply(verdict().content, usage=(20_000, 1_000))
     write_config(server, price_in=100.0, price_out=100.0, max_cost=8.0, max_characters=500)
     done = judge("--send")
-    assert (done.code, "could cost more than is left of 8" in done.err) == (3, True), done.err
+    assert (done.code, "the next pair could cost up to" in done.err) == (3, True), done.err
     end = receipts()[-1]
     assert 0 < end["spent"]["cost"] <= 8
     assert end["votes"] == len(votes()) == len(server.seen) < 4
@@ -464,6 +528,7 @@ def test_a_kind_of_another_package(
         ({"max_cost": 1.0}, "a ceiling needs price_in and price_out"),
         ({"concurrency": 0}, "concurrency: expected 1 to 64"),
         ({"temprature": 1}, "Did you mean temperature?"),
+        ({"retries": "many"}, "See docs/judging/machine.md for the keys."),
         ({"kind": "oracle"}, "unknown kind of judge"),
         ({"timeout": float("nan")}, "timeout"),
     ],

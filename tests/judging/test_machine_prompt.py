@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from assay.core.types import Document, Query
 from assay.judging import rubrics
-from assay.judging.machine_prompt import read_verdict, request
+from assay.judging.machine_prompt import Nonsense, read_verdict, request
 
 RUBRIC = rubrics.load()
 LONG = " ".join(f"Sentence {n} is about parking." for n in range(400))
@@ -50,6 +52,15 @@ def test_a_thought_before_the_answer_is_no_answer() -> None:
     said = '<think>{"grade": 0}</think>\n{"rationale": "It is on  point.", "grade": 2}'
     assert read_verdict(said, (0, 1, 2)).grade == 2
     assert read_verdict(said, (0, 1, 2)).rationale == "It is on point."
+
+
+def test_a_fence_and_keys_that_nobody_asked_for_are_overlooked() -> None:
+    answer = '{"rationale": "On point.", "grade": 1, "reason": "It is.", "notes": {"grade": 2}}'
+    for said in (answer, f"Sure!\n```json\n{answer}\n```\nBye.", f"```{answer}```"):
+        assert read_verdict(said, (0, 1, 2)).grade == 1
+    for said in (f"```\n{answer}\n```\n```\n{answer}\n```", '{"reason": "On point.", "grade": 1}'):
+        with pytest.raises(Nonsense):
+            read_verdict(said, (0, 1, 2))
 
 
 def test_unsure_with_a_grade_is_unsure() -> None:

@@ -15,7 +15,10 @@ from assay.formats.ballots import read_ballots
 from assay.formats.spreadsheet import guarded, unguarded
 from assay.judging.passages import LONGEST, MOST, passages
 from assay.judging.pool import Pool, PooledPair, write_pool
+from assay.judging.rubrics import Grade, Rubric
 from assay.judging.votes import append, votes_path
+from assay.reports.environment import HERE
+from assay.reports.packet_page import level
 from command_line import Assay
 
 LETTERHEAD = "COMMISSION\n428 J Street\n\nDear Ms. Vane:\n\n"
@@ -273,3 +276,21 @@ def test_a_text_without_the_words_gives_its_beginning() -> None:
     found = passages("zebra", Document(id="d", text="Nothing here. " * 100))
     assert [len(passage.split()) for passage in found.texts] == [LONGEST]
     assert passages("zebra", Document(id="d", text="")).texts == ()
+
+
+@pytest.mark.parametrize("count", range(2, 11))
+def test_every_grade_of_a_scale_has_a_colour_of_its_own(count: int) -> None:
+    grades = tuple(Grade(value=n, label=f"L{n}", definition="D") for n in reversed(range(count)))
+    for relevant in range(1, count):
+        rubric = Rubric(
+            id="r", title="R", grades=grades, relevant_from=relevant, highly_relevant_from=count - 1
+        )
+        levels = [level(rubric, grade.value) for grade in grades]
+        assert len(set(levels)) == count
+        styles = (HERE / "packet.css").read_text()
+        assert all(f".{name} {{" in styles for name in levels)
+
+
+def test_a_reason_that_is_wanted_is_asked_for_as_wanted() -> None:
+    script = (HERE / "packet.js").read_text()
+    assert all(f'{kind}: "Why' in script for kind in ("required", "wanted", "optional"))

@@ -310,3 +310,10 @@ def test_a_request_graded_as_an_answer_is_flagged(
     (found,) = outcome.json["findings"]
     assert found["code"] == "request-as-answer"
     assert found["message"].endswith(": a")
+
+
+def test_a_rubric_without_a_checklist_has_no_empty_heading(
+    assay_cli: Assay, tmp_path: Path
+) -> None:
+    written(tmp_path)
+    assert "Before you hand in" not in assay_cli("gold", "rubric", tmp_path / "five.toml").out

@@ -168,6 +168,10 @@ FIRES = {
     ),
     "unknown-issue": (first_query(issue="nowhere"), ("error", "unknown-issue", FIRST)),
     "issue-topic": (first_query(issue="lobbying-i"), ("flag", "issue-topic", FIRST)),
+    "no-queries": (
+        sound(queries=[], targets=None, taxonomy={}),
+        ("flag", "no-queries", "sound"),
+    ),
     "no-text": (first_query(text=""), ("flag", "no-text", FIRST)),
     "no-topic": (first_query(topic="", issue=""), ("flag", "no-topic", FIRST)),
     "no-type": (first_query(type=""), ("flag", "no-type", FIRST)),

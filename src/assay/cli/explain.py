@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.output import Json, emit
+from assay.cli.output import Json, emit, say
 
 
 def explain(
@@ -25,3 +25,5 @@ def explain(
 
     told = explain(results, query, dataset)
     emit(entry_to_json(told.entry), lambda: explanation(told.entry, told.measures), json=json)
+    if told.standing:
+        say(f"Gold set {told.standing}.", style="yellow")

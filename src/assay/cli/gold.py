@@ -54,18 +54,22 @@ def validate(
     from assay.reports import listing
     from assay.workbench import gold
 
+    corpus = corpus or gold.pooled_corpus(dataset)
     checked_set, findings = gold.validate_gold(dataset, corpus=corpus)
+    note = gold.machine_note_of(checked_set)
     errors = sum(finding.level == "error" for finding in findings)
     summary = {
         "name": checked_set.name,
         "errors": errors,
         "flags": len(findings) - errors,
         "findings": msgspec.to_builtins(findings),
-    }
+    } | ({"note": note} if note else {})
     emit(summary, lambda: listing.findings_table(findings), json=json)
     unchecked = "" if corpus else " (references not checked: give --corpus)"
     counts = f"{counted(errors, 'error')}, {counted(len(findings) - errors, 'flag')}"
     say(f"{checked_set.name}: {counts}{unchecked}")
+    if note:
+        say(f"note: the set is {note}", style="yellow")
     if errors:
         sys.exit(2)
     if strict and findings:
@@ -80,6 +84,8 @@ def stats(dataset: GoldFile, json: Json = False) -> None:
 
     stats = gold.gold_stats(dataset)
     emit(stats, lambda: listing.stats_table(stats), json=json)
+    if stale := gold.stale_count(dataset):
+        say(stale, style="yellow")
 
 
 @app.command()

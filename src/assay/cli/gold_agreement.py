@@ -37,7 +37,7 @@ def agreement(
     """How far judges agree who judged apart: exact, kappas, Krippendorff's alpha, with intervals;
     by judge, topic, type and grade; who is strict, and who drifts."""
     from assay.reports.terminal_agreement import agreement_page
-    from assay.workbench.agreeing import judges_agreement, write_agreement
+    from assay.workbench.agreeing import judges_agreement, stale_count, write_agreement
     from assay.workbench.outputs import refuse_output
 
     refuse_output(output, dataset)
@@ -47,6 +47,8 @@ def agreement(
         write_agreement(agreed, output)
         say(f"written to {output}")
     emit(agreed, lambda: agreement_page(agreed), json=json)
+    if stale := stale_count(dataset):
+        say(stale, style="yellow")
 
 
 def export(

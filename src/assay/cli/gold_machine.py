@@ -16,7 +16,7 @@ from assay.core.errors import UsageError
 if TYPE_CHECKING:
     from assay.workbench.machines import Judged, Plan
 
-EXIT = {"": 0, "ceiling": 3, "outage": 4, "nonsense": 4, "interrupted": 130}
+EXIT = {"": 0, "refused": 2, "ceiling": 3, "outage": 4, "unusable": 4, "interrupted": 130}
 
 
 def judge(
@@ -24,6 +24,9 @@ def judge(
     by: Annotated[str, typer.Option("--by", help="The judge, by its name in assay.toml.")],
     judged: Annotated[
         bool, typer.Option(help="Judge what people have judged, to see how far they agree.")
+    ] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Ask once more where no answer was usable before.")
     ] = False,
     limit: Annotated[int | None, typer.Option(min=1, help="At most so many pairs.")] = None,
     corpus: Annotated[
@@ -43,7 +46,7 @@ def judge(
     from assay.workbench import baseline, machines
 
     plan = machines.plan_judging(
-        dataset, by, config=config, corpus=corpus, judged=judged, limit=limit
+        dataset, by, config=config, corpus=corpus, judged=judged, again=again, limit=limit
     )
     _announce(plan)
     if dry_run:
@@ -54,8 +57,14 @@ def judge(
         done = machines.judge_pairs(
             plan, by=baseline.who_records(""), tick=lambda n, of: _progress(bar, n, of)
         )
-    emit(done, lambda: listing.key_values(done, unusable=len(done.unusable)), json=json)
-    _say_end(done, dataset)
+    emit(
+        done,
+        lambda: listing.key_values(
+            done, unusable=len(done.unusable), spent=listing.spending(done.spent)
+        ),
+        json=json,
+    )
+    _say_end(done, plan)
     sys.exit(4 if done.unusable and not done.stopped else EXIT[done.stopped])
 
 
@@ -65,8 +74,14 @@ def _announce(plan: Plan) -> None:
 
     if plan.gone:
         say(f"{counted(plan.gone, 'pair')} left out: the set has their queries no more")
-    if known := len(plan.items) - len(plan.to_send):
+    in_vain = len(plan.unusable_before)
+    if known := len(plan.items) - len(plan.to_send) - in_vain:
         say(f"{counted(known, 'answer')} known from before: nothing is sent for them")
+    if in_vain:
+        say(
+            f"{counted(in_vain, 'pair')} got no usable answer before: nothing is sent for them; "
+            "--again asks once more"
+        )
     if plan.again:
         say(f"{plan.again} judged before, with another document, rubric or model: judged again")
     if not plan.to_send:
@@ -116,22 +131,25 @@ def _progress(bar: Callable[[str, int, int], None], done: int, of: int) -> None:
         say(f"{done} of {of} pairs")
 
 
-def _say_end(done: Judged, dataset: Path) -> None:
+def _say_end(done: Judged, plan: Plan) -> None:
     from assay.core.types import counted
 
     for pair in done.unusable:
         say(f"no vote on {pair.doc_id} for {pair.query_id}: {pair.why}", style="yellow")
     kept = f"{counted(done.votes, 'vote')} kept, {counted(done.left, 'pair')} left"
     if done.stopped:
-        worst = done.stopped in ("outage", "nonsense")
+        worst = done.stopped in ("outage", "refused", "unusable")
         say(f"{'error: ' if worst else ''}stopped: {done.why}", style="red" if worst else "yellow")
-        say(f"{kept}; the same command goes on from there")
+        first = ""
+        if done.stopped == "refused":
+            first = f"mend the key or the table [judges.{done.judge}] in assay.toml; then "
+        say(f"{kept}; {first}the same command goes on from there")
     else:
         say(kept)
     if done.changed_labels is not None:
         say(f"the policy counts machines: {counted(done.changed_labels, 'label')} changed")
-    if done.votes:
-        say(f"assay gold agreement {dataset} shows how far they agree with people's, by topic")
+    if done.votes and plan.people:
+        say(f"assay gold agreement {plan.dataset} shows how far they agree with people's, by topic")
 
 
 GOLD_COMMANDS = (judge,)

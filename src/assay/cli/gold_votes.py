@@ -87,6 +87,13 @@ def _say_merged(merged: Merged) -> None:
             f"{counted(merged.stale, 'vote')} on documents that have changed since they were read",
             style="yellow",
         )
+    if merged.second:
+        verb = "waits" if merged.second == 1 else "wait"
+        say(
+            f"{counted(merged.second, 'pair')} {verb} for a second judge: the only one was unsure; "
+            "pooling again deals them",
+            style="yellow",
+        )
     _say_standing(merged.gold, merged.not_counted, merged.by_machine, merged.open)
 
 

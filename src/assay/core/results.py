@@ -13,7 +13,7 @@ from typing import Literal, TypeGuard, TypeVar
 import msgspec
 
 from assay.core.estimates import MachineEstimate
-from assay.core.types import Finding, JsonObject, standing
+from assay.core.types import Finding, GoldSet, JsonObject, standing
 
 Metrics = dict[str, int | float | None]
 Bounds = tuple[float | None, float | None]
@@ -123,12 +123,14 @@ class Pair(msgspec.Struct, frozen=True, kw_only=True):
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the gates say together. `judge_next` is the shortest list of judgments expected to
-    settle what is open: None where judging cannot help, empty where only more queries can."""
+    settle what is open: None where judging cannot help, empty where only more queries can. `note`
+    says that the gold set is provisional, where machines made labels."""
 
     status: Status
     checks: list[Check]
     fingerprints: dict[str, str | None]
     judge_next: list[Pair] | None = None
+    note: str = ""
 
 
 def worst(checks: Sequence[Check]) -> Status:
@@ -211,6 +213,11 @@ def machine_note(by_machine: int, judgments: int) -> str:
     if by_machine >= judgments:
         return "provisional: labelled by machines, no person has judged"
     return f"provisional: {by_machine:,} of {judgments:,} labels rest on machines alone"
+
+
+def machine_note_of(gold: GoldSet) -> str:
+    by_machine = gold.labelling.by_machine if gold.labelling is not None else 0
+    return machine_note(by_machine, gold.judgments.height)
 
 
 class Latency(msgspec.Struct, frozen=True, kw_only=True):

@@ -102,7 +102,8 @@ def decide(
     checks += _failed_calls(results)
     receipt = results.receipt
     prints = {"gold": receipt.gold.fingerprint, "corpus": receipt.corpus_fingerprint}
-    return Verdict(status=worst(checks), checks=checks, fingerprints=prints)
+    note = receipt.gold.note  # a gate that holds is no better than the labels
+    return Verdict(status=worst(checks), checks=checks, fingerprints=prints, note=note)
 
 
 @dataclass(frozen=True, kw_only=True)

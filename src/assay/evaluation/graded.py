@@ -26,7 +26,14 @@ from assay.core.results import (
 from assay.core.types import ASKED, GoldSet, Query, Run, ScoreSheet, Slice
 from assay.evaluation import statistics
 from assay.evaluation.judged import Prepared, Qrels, Scored, pack, prepare
-from assay.evaluation.measures import BINARY_SUITE, GRADED_SUITE, MEASURES, Measure, parse_measures
+from assay.evaluation.measures import (
+    BINARY_SUITE,
+    GRADED_SUITE,
+    MEASURES,
+    Measure,
+    parse_measures,
+    suite_of,
+)
 from assay.evaluation.receipts import (
     MISSING_POLICY,
     TIE_POLICY,
@@ -65,9 +72,12 @@ def evaluate(
     )
 
 
-def default_measures(gold: GoldSet) -> tuple[str, ...]:
-    """The graded suite where grades reach 2, the binary one where a document is right or not."""
-    return GRADED_SUITE if gold.max_grade >= 2 else BINARY_SUITE
+def default_measures(gold: GoldSet, relevant: int = 1, high: int = 2) -> tuple[str, ...]:
+    """The graded suite where grades reach 2, the binary one where a document is right or not. A
+    rubric may say from which grade on a document is `relevant`, and from which an answer."""
+    if (relevant, high) == (1, 2):
+        return GRADED_SUITE if gold.max_grade >= 2 else BINARY_SUITE
+    return suite_of(relevant, high, graded=max(gold.max_grade, high) >= 2)
 
 
 def _judged_at_10(prepared: Prepared) -> Floats:

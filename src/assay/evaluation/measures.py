@@ -376,6 +376,23 @@ def _param_value(text: str, key: str, value: str) -> float | int | str:
 GRADED_SUITE = ("RR(rel=2)", "nDCG@10", "nDCG@5", "P@5", "P@10", "R@10", "R@20")
 BINARY_SUITE = ("RR", "nDCG@10", "nDCG@5", "P@5", "P@10", "R@5", "R@10")
 
+
+def suite_of(relevant: int, high: int, *, graded: bool = True) -> tuple[str, ...]:
+    """A suite with other thresholds: P and R count from `relevant` on, RR from `high` on."""
+    suite = [parse_measure(name) for name in (GRADED_SUITE if graded else BINARY_SUITE)]
+    counted = {"P": relevant, "R": relevant, "RR": high}
+    return tuple(
+        str(parse_measure(f"{measure.name}(rel={counted[measure.name]}){_at(measure)}"))
+        if measure.name in counted
+        else str(measure)
+        for measure in suite
+    )
+
+
+def _at(measure: Measure) -> str:
+    return f"@{measure.cutoff}" if measure.cutoff else ""
+
+
 _RESULT_NAMES = {"nDCG": "ndcg", "P": "precision", "R": "recall"}
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from assay.core.fingerprints import gold_fingerprint
-from assay.core.results import GoldCard, Latency, MeasureLine, machine_note
+from assay.core.results import GoldCard, Latency, MeasureLine, machine_note_of
 from assay.core.types import GoldSet, Run, standing
 from assay.evaluation.measures import MEASURES, parse_measure, result_key
 
@@ -68,7 +68,7 @@ def gold_card(gold: GoldSet) -> GoldCard:
         judgments=gold.judgments.height,
         fingerprint=gold_fingerprint(gold),
         by_machine=by_machine,
-        note=machine_note(by_machine, gold.judgments.height),
+        note=machine_note_of(gold),
     )
 
 

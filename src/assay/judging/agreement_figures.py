@@ -20,7 +20,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WeightedKappa(msgspec.Struct, frozen=True, kw_only=True):
-    """Both weightings; `value` and `interval` are those of the linear one, the stricter."""
+    """Both weightings; `value` and `interval` are those of the linear one."""
 
     value: float | None
     interval: tuple[float, float] | None

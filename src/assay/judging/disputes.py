@@ -27,8 +27,8 @@ class Opinion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Dispute(msgspec.Struct, frozen=True, kw_only=True):
-    """A pair without agreement: a tie, nobody but unsure judges, or a label that a spot check found
-    otherwise. `apart` is how many grades lie between the judges."""
+    """A pair without agreement: a tie, several judges who are all unsure, or a label that a spot
+    check found otherwise. `apart` is how many grades lie between the judges."""
 
     query_id: str
     query: str

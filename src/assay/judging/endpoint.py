@@ -52,7 +52,7 @@ class _Usage(msgspec.Struct):
 
 class _Completion(msgspec.Struct):
     choices: Annotated[list[_Choice], msgspec.Meta(min_length=1)]
-    usage: _Usage | None = None
+    usage: object = None
 
 
 class _Manner(msgspec.Struct, frozen=True):
@@ -123,13 +123,21 @@ def _reply(machine: Machine, body: bytes) -> Reply:
         raise _away(
             f"{machine.host} answers, but not as a chat-completions endpoint does", sent=True
         ) from None
-    choice, usage = completion.choices[0], completion.usage or _Usage()
+    choice, usage = completion.choices[0], _usage(completion.usage)
     return Reply(
         text=choice.message.content or choice.message.refusal or "",
         cut=choice.finish_reason == "length",
         tokens_in=usage.prompt_tokens,
         tokens_out=usage.completion_tokens,
     )
+
+
+def _usage(said: object) -> _Usage:
+    """Counts that cannot be are none: the answer is good all the same, and counts at the most."""
+    try:
+        return msgspec.convert(said or {}, _Usage)
+    except msgspec.ValidationError:
+        return _Usage()
 
 
 # ── the wire ──────────────────────────────────────────────────────────────────────────────────────

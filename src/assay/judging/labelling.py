@@ -22,14 +22,16 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Labelled(msgspec.Struct, frozen=True, kw_only=True):
-    """The labels of a set by its votes. `open` are the pairs without agreement; `not_counted` the
-    number of pairs on which only judges have voted whose votes the policy does not count."""
+    """The labels of a set by its votes. `open` are the pairs without agreement, `second` those
+    whose only judge was unsure, which ask for another; `not_counted` the number of pairs on which
+    only judges have voted whose votes the policy does not count."""
 
     judgments: list[Judgment]
     labelling: Labelling
     status: str
     changes: list[Change]
     open: list[Label]
+    second: list[Label]
     not_counted: int
 
 
@@ -43,7 +45,8 @@ def relabel(
         label for label in labels(votes, policy).values() if label.query_id in ids and _makes(label)
     ]
     _refuse_off_scale(made, grades)
-    waiting = [label for label in made if label.why in ("tie", "unsure")]
+    second = [label for label in made if _asks_another(label)]
+    waiting = [label for label in made if label.why in ("tie", "unsure") and label not in second]
     labelling = Labelling(
         policy=policy.name,
         counts=policy.counts,
@@ -57,8 +60,15 @@ def relabel(
         status=_status(gold, labelling),
         changes=_changes(gold, judgments),
         open=in_order(gold, waiting),
+        second=in_order(gold, second),
         not_counted=sum(label.why == "not counted" for label in made),
     )
+
+
+def _asks_another(label: Label) -> bool:
+    """Nobody disagrees with a judge who was unsure alone."""
+    judges = {vote.judge for vote in label.votes if vote.source != SAMPLE}
+    return label.why == "unsure" and len(judges) == 1
 
 
 def _makes(label: Label) -> bool:

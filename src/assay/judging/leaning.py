@@ -17,7 +17,7 @@ from assay.evaluation.concordance import (
     estimates,
 )
 from assay.judging.agreement_figures import Against, Drift, Figure
-from assay.judging.comparisons import ONE_GRADE, Scale, stated
+from assay.judging.comparisons import ONE_GRADE, OVER_PAIRS, Scale, stated
 from assay.judging.votes import by_pair
 
 ALONE = "undefined: no pair with another judge"
@@ -119,7 +119,11 @@ def _over_queries(
     """Figures of the sum of the rows, resampled by query, or by pair where queries are few."""
     queries = [place.query_id for place in places]
     if len(set(queries)) < MIN_CLUSTERS:
-        return estimates(rows if len(rows) else np.zeros((1, rows.shape[1])), statistic)
+        found = estimates(rows if len(rows) else np.zeros((1, rows.shape[1])), statistic)
+        return [
+            each._replace(note=OVER_PAIRS) if each.interval and not each.note else each
+            for each in found
+        ]
     names, row = np.unique(queries, return_inverse=True)
     parts = np.zeros((len(names), rows.shape[1]))
     np.add.at(parts, row, rows)

@@ -1,9 +1,9 @@
 """Machines that judge: what one is, asking it about one pair, and keeping what it said.
 
 An answer is kept by its content (who was asked, and exactly what), so that an interrupted run goes
-on without asking again. Only a whole verdict is kept: what cannot be read as a grade and a reason
-is asked for once more with the complaint, and is then no vote. An endpoint that is away is an
-outage, never a grade.
+on without asking again. What cannot be read as a grade and a reason is asked for once more with the
+complaint, and is then no vote; that is kept too, so that it is not paid for again. An endpoint that
+is away is an outage, never a grade.
 
 A kind of judge is one function, `chat(machine, messages, grades) -> Reply`, that raises `Away`,
 `Refused` or `Unusable`. Packages add kinds in the entry-point group `assay.judges`; asking again,
@@ -77,17 +77,22 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 class Spent(msgspec.Struct, frozen=True, kw_only=True):
     """What was used. Where the endpoint does not say, `guessed` requests count at the most they can
-    have cost."""
+    have cost. Without prices the cost is None: not known."""
 
     requests: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
     guessed: int = 0
-    cost: float = 0.0
+    cost: float | None = 0.0
 
     def __add__(self, other: Spent) -> Spent:
+        known = self.cost is not None and other.cost is not None
         return Spent(
-            **{key: getattr(self, key) + getattr(other, key) for key in self.__struct_fields__}
+            requests=self.requests + other.requests,
+            tokens_in=self.tokens_in + other.tokens_in,
+            tokens_out=self.tokens_out + other.tokens_out,
+            guessed=self.guessed + other.guessed,
+            cost=(self.cost or 0.0) + (other.cost or 0.0) if known else None,
         )
 
 
@@ -103,9 +108,10 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """What became of one pair: a verdict, or why there is none. `unusable` concerns the pair alone,
-    an `outage` everything that is left, and at the `ceiling` nothing more may be sent."""
+    an `outage` everything that is left; `refused` is what somebody has to mend first, and at the
+    `ceiling` nothing more may be sent."""
 
-    state: Literal["answered", "unusable", "outage", "ceiling"]
+    state: Literal["answered", "unusable", "outage", "refused", "ceiling"]
     verdict: Verdict | None = None
     why: str = ""
     spent: Spent = Spent()
@@ -113,12 +119,15 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Kept(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer in the cache."""
+    """An answer in the cache, or why there was no usable one. That holds for the same room for an
+    answer: with more tokens a model may get to its end."""
 
     model: str
-    verdict: Verdict
+    verdict: Verdict | None
     seconds: float
     at: str
+    why: str = ""
+    max_tokens: int = 0
 
 
 class Away(AssayError):
@@ -229,6 +238,8 @@ def ask(machine: Machine, request: Request, folder: Path, allowance: float | Non
         reply, used = _patiently(machine, chat, messages, request.grades, _less(allowance, spent))
         spent += used
         if isinstance(reply, Asked):
+            if reply.state == "unusable":
+                keep(folder, machine, request, why=reply.why)
             return msgspec.structs.replace(reply, spent=spent)
         try:
             verdict = read_verdict(reply.text, request.grades)
@@ -239,7 +250,9 @@ def ask(machine: Machine, request: Request, folder: Path, allowance: float | Non
         seconds = round(time.monotonic() - began, 3)
         keep(folder, machine, request, verdict, seconds)
         return Asked(state="answered", verdict=verdict, spent=spent, seconds=seconds)
-    return Asked(state="unusable", why=f"{why} (asked twice)", spent=spent)
+    why = f"{why} (asked twice)"
+    keep(folder, machine, request, why=why)
+    return Asked(state="unusable", why=why, spent=spent)
 
 
 def most_cost(machine: Machine, request: Request) -> float:
@@ -247,11 +260,12 @@ def most_cost(machine: Machine, request: Request) -> float:
     answer of the longest kind. No token is shorter than a byte."""
     longest = complaint("\U0010ffff" * ECHOED, "\U0010ffff" * LONGEST_WHY)  # four bytes each
     again = (*request.messages, *longest)
-    return _bound(machine, request.messages).cost + _bound(machine, again).cost
+    both = _bound(machine, request.messages) + _bound(machine, again)
+    return both.cost or 0.0
 
 
 def _less(allowance: float | None, spent: Spent) -> float | None:
-    return None if allowance is None else allowance - spent.cost
+    return None if allowance is None else allowance - (spent.cost or 0.0)
 
 
 def _patiently(
@@ -264,14 +278,14 @@ def _patiently(
     """A reply, trying again as often as the judge's table says; else why there is none."""
     spent, bound = Spent(), _bound(machine, messages)
     for tried in range(machine.retries + 1):
-        if allowance is not None and spent.cost + bound.cost > allowance:
+        if allowance is not None and ((spent + bound).cost or 0.0) > allowance:
             return Asked(state="ceiling"), spent
         try:
             reply = chat(machine, messages, grades)
         except Unusable as error:
             return Asked(state="unusable", why=str(error)), spent + Spent(requests=1)
         except Refused as error:
-            return Asked(state="outage", why=str(error)), spent + Spent(requests=1)
+            return Asked(state="refused", why=str(error)), spent + Spent(requests=1)
         except Away as error:
             spent += bound if error.sent else Spent(requests=1)
             last = tried == machine.retries
@@ -308,10 +322,11 @@ def _used(machine: Machine, reply: Reply, bound: Spent) -> Spent:
     return Spent(requests=1, tokens_in=reply.tokens_in, tokens_out=reply.tokens_out, cost=price)
 
 
-def cost(machine: Machine, tokens_in: float, tokens_out: float) -> float:
-    """In the currency of the prices; 0 without prices."""
-    prices = (machine.price_in or 0.0, machine.price_out or 0.0)
-    return (tokens_in * prices[0] + tokens_out * prices[1]) / MILLION
+def cost(machine: Machine, tokens_in: float, tokens_out: float) -> float | None:
+    """In the currency of the prices; None without them."""
+    if machine.price_in is None or machine.price_out is None:
+        return None
+    return (tokens_in * machine.price_in + tokens_out * machine.price_out) / MILLION
 
 
 # ── what was said before ──────────────────────────────────────────────────────────────────────────
@@ -327,15 +342,29 @@ def kept(folder: Path, machine: Machine, request: Request) -> Kept | None:
         found = msgspec.json.decode(_place(folder, machine, request).read_bytes(), type=Kept)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return None
+    if found.verdict is None:
+        return found if found.max_tokens == machine.max_tokens else None
     on_scale = found.verdict.grade is None or found.verdict.grade in request.grades
     return found if on_scale else None
 
 
 def keep(
-    folder: Path, machine: Machine, request: Request, verdict: Verdict, seconds: float
+    folder: Path,
+    machine: Machine,
+    request: Request,
+    verdict: Verdict | None = None,
+    seconds: float = 0.0,
+    *,
+    why: str = "",
 ) -> None:
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    value = Kept(model=machine.model, verdict=verdict, seconds=seconds, at=now)
+    value = Kept(
+        model=machine.model,
+        verdict=verdict,
+        seconds=seconds,
+        at=datetime.now(UTC).isoformat(timespec="seconds"),
+        why=why,
+        max_tokens=machine.max_tokens,
+    )
     write_atomic(_place(folder, machine, request), msgspec.json.encode(value) + b"\n")
 
 

@@ -52,7 +52,7 @@ SHOWN_FIELDS = ("question", "conclusion", "summary")
 LONGEST_WHY = 300  # characters of a complaint
 ECHOED = 2_000  # characters of a bad answer that are sent back with the complaint
 _TAG = re.compile(r"<(?=\s*/?\s*(?:query|document)\b)", re.IGNORECASE)
-_FENCE = re.compile(r"```(?:json)?\s*\n(.*)\n\s*```", re.DOTALL)
+_FENCE = re.compile(r"```\w*\s*(\{.*?\})\s*```", re.DOTALL)
 _THOUGHT = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
 
 
@@ -83,7 +83,9 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     rationale: str
 
 
-class _Answer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """What is read of an answer; keys beyond these are a model's own affair."""
+
     rationale: str
     grade: int | None
     unsure: bool = False
@@ -167,11 +169,11 @@ def schema(grades: tuple[int, ...]) -> dict[str, object]:
 
 
 def read_verdict(text: str, grades: tuple[int, ...]) -> Verdict:
-    """The verdict, whole and on the scale. A thought before it and a fence around it are how some
-    models write, and no more than that is overlooked."""
+    """The verdict, whole and on the scale. A thought before it, a fence around it with some words
+    outside, and keys that nobody asked for are how some models write; no more is overlooked."""
     text = _THOUGHT.sub("", text, count=1).strip()
-    if fenced := _FENCE.fullmatch(text):
-        text = fenced[1]
+    if len(fenced := _FENCE.findall(text)) == 1 and not text.startswith("{"):
+        text = fenced[0]
     if not text:
         raise Nonsense("the answer is empty")
     try:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import msgspec
 
 from assay.core.fingerprints import gold_fingerprint
+from assay.core.results import machine_note_of
 from assay.core.types import GoldSet, Vote
 from assay.judging.standing import versions_used
 
@@ -21,10 +22,10 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True):
     max: int
 
 
-class GoldPicture(msgspec.Struct, frozen=True, kw_only=True):
+class GoldPicture(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """`topics` are counts of queries by topic and type; `rationales` is the share of judgments that
     have one, `rubric_versions` how many votes, or judgments where nobody voted, were given under
-    each version of a rubric."""
+    each version of a rubric. `note` says that labels rest on machines alone."""
 
     name: str
     queries: int
@@ -37,6 +38,7 @@ class GoldPicture(msgspec.Struct, frozen=True, kw_only=True):
     grades: dict[str, int]
     judged_per_query: Spread
     fingerprint: str
+    note: str = ""
 
 
 def picture_of(gold: GoldSet, votes: Sequence[Vote] = ()) -> GoldPicture:
@@ -63,4 +65,5 @@ def picture_of(gold: GoldSet, votes: Sequence[Vote] = ()) -> GoldPicture:
         grades={str(grade): grades[grade] for grade in sorted(grades, reverse=True)},
         judged_per_query=Spread(min=counts[0], median=counts[len(counts) // 2], max=counts[-1]),
         fingerprint=gold_fingerprint(gold),
+        note=machine_note_of(gold),
     )

@@ -77,6 +77,9 @@ def _flag(code: str, where: str, message: str) -> Finding:
 
 def _unjudged(gold: GoldSet, judged: Mapping[str, list[Judgment]]) -> Iterator[Finding]:
     """Queries that say neither what is relevant nor what must be found."""
+    if not gold.queries:
+        message = "there are no queries: assay gold add puts them in"
+        yield _flag("no-queries", gold.name, message)
     bare = [query for query in gold.queries if not judged.get(query.id) and not query.checks]
     if bare and len(bare) == len(gold.queries):
         message = f"none of {len(bare)} queries has a judgment: assay gold pool says what to judge"

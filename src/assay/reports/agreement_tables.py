@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
+from assay.evaluation.concordance import MIN_CLUSTERS
 from assay.judging.agreement_figures import (
     Agreement,
     Confusion,
@@ -13,6 +14,7 @@ from assay.judging.agreement_figures import (
     Figures,
     WeightedKappa,
 )
+from assay.judging.comparisons import OVER_PAIRS
 from assay.reports.numbers import signed
 
 KINDS = {
@@ -20,6 +22,8 @@ KINDS = {
     "machine": "machines among themselves",
     "across": "people against machines",
 }
+NO_BREAK = "\N{NO-BREAK SPACE}"
+FEW = f"{NO_BREAK}*"
 LEANINGS = {"strict": "stricter than the others", "lenient": "more lenient than the others"}
 
 
@@ -78,10 +82,18 @@ def notes(agreement: Agreement) -> Iterator[str]:
         if agreement.resampled == "queries"
         else "queries are too few to resample, so they may be too narrow"
     )
+    few = agreement.resampled == "queries" and any(
+        row[0].endswith(FEW) for part in agreement_tables(agreement) for row in part.rows
+    )
     yield (
         f"Intervals: {agreement.level:.0%}, bootstrap over {agreement.resampled} "
         f"({agreement.samples:,} resamples, seed {agreement.seed}); {why}."
     )
+    if few:
+        yield (
+            f"{FEW.strip()} fewer than {MIN_CLUSTERS} queries: resampled over pairs instead, so "
+            "the intervals of this row may be too narrow."
+        )
     if len(agreement.by_pair) > 1:
         yield (
             "With more than two judges, agreement and kappas are over every two votes on a pair, "
@@ -122,10 +134,10 @@ def _confusion(confusion: Confusion) -> TitledTable:
 def _slices(title: str, parts: Mapping[str, Figures]) -> TitledTable:
     return TitledTable(
         title=title,
-        names=("", "pairs", "exact", "weighted kappa", "alpha", "relevant or not", "far apart"),
+        names=("", "pairs", "exact", "linear kappa", "alpha", "relevant or not", "far apart"),
         rows=[
             (
-                name,
+                _row_name(name, *_shown(figures)),
                 f"{figures.pairs:,}",
                 _brief(figures.exact),
                 _brief(figures.weighted_kappa),
@@ -157,7 +169,8 @@ def _judges(agreement: Agreement) -> TitledTable:
         counts = (f"{judge.grades[grade]:,}" for grade in grades)
         leaning = LEANINGS.get(against.leaning, "")
         said = (f"{against.pairs:,}", _brief(against.difference, sign=True), leaning)
-        rows.append((name, judge.kind, f"{judge.votes:,}", *counts, f"{judge.unsure:,}", *said))
+        row = _row_name(name, against.difference)
+        rows.append((row, judge.kind, f"{judge.votes:,}", *counts, f"{judge.unsure:,}", *said))
     names = ("votes", *(f"grade {grade}" for grade in grades), "unsure", "shared")
     return TitledTable(
         title="Judges, and how far from the mean of the others",
@@ -171,10 +184,10 @@ def _drift(agreement: Agreement) -> Iterator[TitledTable]:
     if twice:
         yield TitledTable(
             title="Pairs that a judge judged twice, first against last",
-            names=("", "pairs", "exact", "weighted kappa", "change"),
+            names=("", "pairs", "exact", "linear kappa", "change"),
             rows=[
                 (
-                    name,
+                    _row_name(name, drift.exact, drift.repeated_change),
                     f"{drift.repeated:,}",
                     _brief(drift.exact),
                     _brief(drift.weighted_kappa),
@@ -191,7 +204,11 @@ def _drift(agreement: Agreement) -> Iterator[TitledTable]:
             title="Over time: the difference from the others, earlier half and later half",
             names=("", "pairs", "earlier", "later", "change"),
             rows=[
-                (name, f"{drift.pairs:,}", *_signed((drift.earlier, drift.later, drift.change)))
+                (
+                    _row_name(name, drift.change),
+                    f"{drift.pairs:,}",
+                    *_signed((drift.earlier, drift.later, drift.change)),
+                )
                 for name, drift in dated.items()
             ],
         )
@@ -201,19 +218,37 @@ def _signed(figures: Iterable[Figure]) -> tuple[str, ...]:
     return tuple(_brief(figure, sign=True) for figure in figures)
 
 
+def _shown(figures: Figures) -> tuple[Figure, ...]:
+    two = figures.relevant.exact
+    return figures.exact, figures.weighted_kappa.linear, figures.krippendorff_alpha, two
+
+
+def _row_name(name: str, *figures: Figure) -> str:
+    """Marked where the row is resampled otherwise than the rest of the page."""
+    return name + FEW if any(figure.note == OVER_PAIRS for figure in figures) else name
+
+
 def _value(figure: Figure) -> str:
-    return "–" if figure.value is None else f"{figure.value:.3f}"
+    return "–" if figure.value is None else _plain(figure.value, 3)
 
 
 def _span(figure: Figure) -> str:
     if figure.interval is None:
         return "–"
-    return f"{figure.interval[0]:.3f} to {figure.interval[1]:.3f}"
+    return f"{_plain(figure.interval[0], 3)} to {_plain(figure.interval[1], 3)}"
+
+
+def _plain(value: float, digits: int) -> str:
+    """What rounds to nothing has no sign."""
+    return f"{round(value, digits) + 0.0:.{digits}f}"
 
 
 def _brief(figure: Figure | WeightedKappa, *, sign: bool = False) -> str:
-    """A figure with its interval, for a narrow column."""
+    """A figure with its interval, for a narrow column, which must not break it."""
     if figure.value is None:
         return "–"
-    shown = [signed(n, 2) if sign else f"{n:.2f}" for n in (figure.value, *(figure.interval or ()))]
-    return f"{shown[0]} ({shown[1]} to {shown[2]})" if figure.interval else shown[0]
+    shown = [
+        signed(n, 2) if sign else _plain(n, 2) for n in (figure.value, *(figure.interval or ()))
+    ]
+    low_high = f",{NO_BREAK}".join(text.replace("0.", ".") for text in shown[1:])
+    return f"{shown[0]}{NO_BREAK}({low_high})" if figure.interval else shown[0]

@@ -37,6 +37,8 @@ def _add_gate(suite: ElementTree.Element, check: CheckLine, report: ReportView) 
     case = ElementTree.SubElement(suite, "testcase", classname="gates", name=_text(name))
     if check.status in GATES:
         ElementTree.SubElement(case, GATES[check.status], message=_text(check.message))
+    if report.proviso:
+        ElementTree.SubElement(case, "system-out").text = _text(report.proviso)
 
 
 def _add_query(suite: ElementTree.Element, line: QueryLine) -> None:

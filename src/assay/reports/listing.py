@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from assay.corpus.build import ImportReport
     from assay.corpus.disk import LinkedDocument
     from assay.corpus.resolve import Resolved
+    from assay.judging.machine import Spent
     from assay.judging.next import Decision
     from assay.judging.picture import GoldPicture
     from assay.review.waiting import Backlog
@@ -39,11 +40,11 @@ def plain_table(rows: Sequence[msgspec.Struct], columns: Sequence[str]) -> Rende
     return table
 
 
-def key_values(page: msgspec.Struct | Backlog, **counts: int) -> RenderableType:
-    """Names and values, with inner tables one level deep; `counts` stand in for lists of the same
-    names."""
+def key_values(page: msgspec.Struct | Backlog, **instead: int | str) -> RenderableType:
+    """Names and values, with inner tables one level deep; what is given `instead` stands in for the
+    values of the same names."""
     table = plain()
-    for name, value in (msgspec.to_builtins(page) | counts).items():
+    for name, value in (msgspec.to_builtins(page) | instead).items():
         if isinstance(value, dict):
             shown = list(value.items())[:SHOWN_NAMES]
             inner = ", ".join(f"{key} {_figure(figure)}" for key, figure in shown)
@@ -59,6 +60,14 @@ def _figure(value: object) -> str:
     if isinstance(value, float):
         return f"{value:,.3f}"
     return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def spending(spent: Spent) -> str:
+    """What a machine judge used. Without prices the cost is not known, which is not 0."""
+    cost = "not known" if spent.cost is None else f"{spent.cost:,.4f}"
+    guessed = f", guessed {spent.guessed:,}" if spent.guessed else ""
+    tokens = f"tokens in {spent.tokens_in:,}, out {spent.tokens_out:,}"
+    return f"requests {spent.requests:,}, {tokens}{guessed}, cost {cost}"
 
 
 def checkup(page: msgspec.Struct) -> RenderableType:
@@ -185,8 +194,10 @@ def stats_table(picture: GoldPicture) -> RenderableType:
         share = count / max(picture.judgments, 1)
         bar = Text("█" * round(share * 40), style="cyan")
         grades.add_row(f"grade {grade}", str(count), bar, f"{share:.0%}")
+    note = [Text(f"Gold set {picture.note}.", style="yellow")] if picture.note else []
     return Group(
         Text.assemble((picture.name, "bold"), about),
+        *note,
         Text(),
         _topics_by_type(picture),
         Text(),

@@ -71,6 +71,8 @@ class _Graded:
         if report.stale:
             yield from (say("stale_brief", why=report.stale), "")
         yield from self._figures()
+        if report.thresholds:
+            yield from ("", marked(report.thresholds))
         yield from self._machine("####")
         yield from self._comparison()
 
@@ -84,6 +86,8 @@ class _Graded:
         for check in self.report.checks:
             yield f"- **{self.say(f'statuses.{check.status}')}** {marked(check.message)}"
         yield ""
+        if self.report.proviso:
+            yield from (f"**{self.report.proviso}**", "")
         yield from self._settling()
 
     def _settling(self) -> Lines:
@@ -155,6 +159,8 @@ class _Graded:
         for part in report.slices:
             yield from ("", f"## {part.title}", "")
             yield from self._by_measure([(row.name, row.n, row.figures) for row in part.rows])
+        if report.thresholds:
+            yield from ("", marked(report.thresholds))
         if report.baseline:
             yield from ("", say("in_brackets"))
         yield from self._machine("##")

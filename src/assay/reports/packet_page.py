@@ -78,6 +78,7 @@ def _data(
             "id": packet.rubric.id,
             "version": packet.version,
             "required": packet.rubric.rationale == "required",
+            "rationale": packet.rubric.rationale,
             "unit": packet.rubric.unit,
             "grades": _scale(packet.rubric),
         },
@@ -117,8 +118,20 @@ def _scale(rubric: Rubric) -> list[dict[str, object]]:
     ]
 
 
+STEPS = 9  # colours of a long scale, beside that of its lowest grade
+
+
 def level(rubric: Rubric, grade: int) -> str:
-    """Three quiet colours: an answer, a help, neither."""
+    """Three quiet colours: an answer, a help, neither. Where two grades would share one, every
+    grade has its own step from the lowest to the highest."""
+    named = [_level(rubric, value) for value in rubric.values]
+    if len(set(named)) == len(named):
+        return _level(rubric, grade)
+    place = len(named) - 1 - rubric.values.index(grade)
+    return f"step-{round(STEPS * place / (len(named) - 1))}"
+
+
+def _level(rubric: Rubric, grade: int) -> str:
     if grade >= rubric.highly_relevant_from:
         return "high"
     return "some" if grade >= rubric.relevant_from else "none"

@@ -204,6 +204,8 @@ class ReportView:
     findings: tuple[FindingLine, ...]
     robustness: Robustness | None
     machine_estimate: MachineEstimate | None = None
+    thresholds: str = ""  # the rubric's, as a sentence, where they are not the usual ones
+    proviso: str = ""  # of the verdict, where it rests on labels by machines
 
     def figure(self, key: str) -> Figure | None:
         return next((figure for figure in self.figures if figure.key == key), None)

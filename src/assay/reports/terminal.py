@@ -112,6 +112,8 @@ def _footnotes(report: ReportView, say: Words, numbers: Numbers) -> Iterator[Tex
     if mrr is not None and mrr.measure != "RR":
         text = say("terminal.mrr", measure=mrr.measure, grade=mrr.params.get("rel"))
         yield Text(text, style="dim")
+    if report.thresholds:
+        yield Text(report.thresholds, style="dim")
     yield from (Text(line, style="dim") for line in _unjudged_notes(report, say, numbers))
     if report.standing:
         style = "dim" if report.gold.approved_share == 1 else "yellow"

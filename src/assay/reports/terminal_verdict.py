@@ -109,7 +109,8 @@ def verdict_lines(verdict: Verdict) -> RenderableType:
         table.add_row(Text(check.status.upper(), style=STYLES[check.status]), check.message)
     status = Text(verdict.status.upper(), style=STYLES[verdict.status])
     settling = (Text(line, style="yellow") for line in _settling(verdict))
-    return Group(status, table, *settling)
+    proviso = (Text(f"The gold set is {note}.", style="yellow") for note in [verdict.note] if note)
+    return Group(status, table, *proviso, *settling)
 
 
 def _worst_first(check: Check) -> int:

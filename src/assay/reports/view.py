@@ -11,6 +11,7 @@ from assay.core.results import (
     GoldenEntry,
     GoldenResults,
     GradedEntry,
+    GradedReceipt,
     GradedResults,
     MeasureLine,
     Results,
@@ -112,7 +113,36 @@ def _graded(results: GradedResults, comparison: Comparison | None, tell: Sentenc
         findings=(),
         robustness=None,
         machine_estimate=results.machine_estimate,
+        thresholds=_thresholds(receipt, tell.words),
+        proviso=_proviso(results, tell),
     )
+
+
+def _thresholds(receipt: GradedReceipt, words: Words) -> str:
+    """Said where the suite has the thresholds of the set's rubric, and they are not the usual
+    ones."""
+    counted = {
+        line.measure.partition("@")[0].partition("(")[0]: line.params.get("rel")
+        for line in receipt.measures
+    }
+    relevant, high = counted.get("P"), counted.get("RR")
+    unusual = isinstance(relevant, int) and isinstance(high, int) and (relevant, high) != (1, 2)
+    if not unusual or not receipt.gold.rubric:
+        return ""
+    from assay.evaluation.measures import BINARY_SUITE, suite_of
+
+    names = tuple(line.measure for line in receipt.measures)
+    suites = (suite_of(int(relevant or 0), int(high or 0), graded=each) for each in (True, False))
+    if names == BINARY_SUITE or names not in suites:
+        return ""  # others were asked for
+    return words("thresholds", rubric=receipt.gold.rubric, relevant=relevant, high=high)
+
+
+def _proviso(results: GradedResults, tell: Sentences) -> str:
+    card = results.receipt.gold
+    if results.verdict is None or not card.by_machine:
+        return ""
+    return tell.words("verdict_proviso", standing=tell.standing(card))
 
 
 def heading(key: str, measure: str) -> str:

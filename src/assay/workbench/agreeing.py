@@ -13,8 +13,9 @@ from assay.judging import rubrics
 from assay.judging.agreement import agreement
 from assay.judging.agreement_figures import Agreement, Kind
 from assay.judging.votes import read_votes, votes_path
+from assay.workbench.suite import stale_count
 
-__all__ = ["Agreement", "Kind", "judges_agreement", "write_agreement"]
+__all__ = ["Agreement", "Kind", "judges_agreement", "stale_count", "write_agreement"]
 
 
 def judges_agreement(

@@ -95,10 +95,11 @@ def _in_words(error: str) -> tuple[str, str]:
     """msgspec's complaint with the key as the file has it, and the key that was probably meant."""
     message, _, place = error.rstrip("`").partition(" - at `$.")
     at = f"{place}: " if place else ""
+    hint = JUDGE_KEYS if place.startswith("judges") else KEYS
     if (unknown := re.fullmatch(r"Object contains unknown field `(.*)`?", message)) is None:
         return (
             f"{at}{message.replace('`', '').replace('Object', 'table').replace('field', 'key')}",
-            KEYS,
+            hint,
         )
     name = unknown[1].rstrip("`")
     keys = next(
@@ -106,10 +107,11 @@ def _in_words(error: str) -> tuple[str, str]:
         Config.__struct_fields__,
     )
     near = difflib.get_close_matches(name, keys, n=1)
-    return f"{at}there is no key {name}", f"Did you mean {near[0]}?" if near else KEYS
+    return f"{at}there is no key {name}", f"Did you mean {near[0]}?" if near else hint
 
 
 KEYS = "See docs/configuration.md for the keys."
+JUDGE_KEYS = "See docs/judging/machine.md for the keys."
 TABLES = (
     ("gates", GateConfig),
     ("gold", GoldConfig),
@@ -182,7 +184,7 @@ def _check_judges(config: Config, path: Path) -> None:
     for name, judge in config.judges.items():
         key, wrong = machine.mistake(judge)
         if wrong:
-            raise InputError(wrong, where=f"{path}: judges.{name}.{key}", hint=KEYS)
+            raise InputError(wrong, where=f"{path}: judges.{name}.{key}", hint=JUDGE_KEYS)
 
 
 Table = TypeVar("Table", GoldConfig, EngineConfig)

@@ -13,6 +13,7 @@ import msgspec
 from assay import formats
 from assay.core.errors import AssayError, InputError, UsageError
 from assay.core.files import move_into_place, scratch_beside
+from assay.core.results import machine_note_of
 from assay.core.types import (
     JUDGMENT_TEXT_COLUMNS,
     Document,
@@ -40,6 +41,8 @@ from assay.review.bootstrap import Bootstrapped, Options, bootstrap
 from assay.review.rulings import Correction, Ruled, Word
 from assay.telemetry.feedback import days_before
 from assay.workbench.opening import Service
+from assay.workbench.suite import stale_count
+from assay.workbench.texts import pooled_corpus
 
 __all__ = [
     "Approval",
@@ -55,13 +58,16 @@ __all__ = [
     "describe",
     "gold_list",
     "gold_stats",
+    "machine_note_of",
     "perturb_gold",
+    "pooled_corpus",
     "promote_rows",
     "reject_rows",
     "reopen_row",
     "rubric_list",
     "rubric_object",
     "rubric_page",
+    "stale_count",
     "validate_gold",
 ]
 
@@ -258,7 +264,8 @@ def convert_gold(
         draft = scratch / target.name
         try:
             written = formats.write_gold(gold, draft, name)
-            lost = list(_lost(gold, formats.read_gold(draft, name)))
+            kept = formats.read_gold(draft, name)
+            lost = [*_lost_note(gold, kept), *_lost(gold, kept)]
         except InputError as error:
             raise InputError(
                 f"{name} cannot hold this set: {error.message}", where=str(source), hint=error.hint
@@ -279,6 +286,13 @@ def _readable(source: Path, format: str | None = None) -> GoldSet:
     if any(query.checks for query in gold.queries):
         check_expectations(gold, file=str(source))
     return gold
+
+
+def _lost_note(before: GoldSet, after: GoldSet) -> Iterable[str]:
+    """Figures on the file would not say whose labels they rest on: that comes first."""
+    note = machine_note_of(before)
+    if note and machine_note_of(after) != note:
+        yield f"that the set is {note}"
 
 
 def _lost(before: GoldSet, after: GoldSet) -> Iterable[str]:

@@ -48,7 +48,7 @@ CHARACTERS_A_TOKEN = 4  # about, of English; other languages have fewer
 TOKENS_AN_ANSWER = 150  # about
 BAD_IN_A_ROW = 5  # unusable answers after which more of them are not paid for
 
-Stopped = Literal["", "outage", "nonsense", "ceiling", "interrupted"]
+Stopped = Literal["", "outage", "refused", "unusable", "ceiling", "interrupted"]
 Tick = Callable[[int, int], None]  # (pairs done, of so many)
 
 
@@ -64,6 +64,10 @@ class Item:
     request: Request
     kept: Kept | None
 
+    @property
+    def in_vain(self) -> bool:
+        return self.kept is not None and self.kept.verdict is None
+
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
@@ -77,6 +81,7 @@ class Plan:
     items: tuple[Item, ...]
     left: int  # beyond the limit
     gone: int  # pairs whose query the set does not have any more
+    people: bool  # whether a person has judged a pair of the set
     folder: Path  # of the cache
 
     @property
@@ -87,6 +92,15 @@ class Plan:
     @cached_property
     def to_send(self) -> list[Item]:
         return [item for item in self.items if item.kept is None]
+
+    @property
+    def unusable_before(self) -> list[Unjudged]:
+        """What was asked in vain before, and is not asked again."""
+        return [
+            Unjudged(query_id=item.query_id, doc_id=item.doc_id, why=item.kept.why)
+            for item in self.items
+            if item.kept is not None and item.kept.verdict is None
+        ]
 
     @property
     def documents(self) -> int:
@@ -104,8 +118,6 @@ class Plan:
     @property
     def cost(self) -> float | None:
         """About what it costs; None without prices."""
-        if self.machine.price_in is None or self.machine.price_out is None:
-            return None
         answers = TOKENS_AN_ANSWER * len(self.to_send)
         return machine.cost(self.machine, self.characters / CHARACTERS_A_TOKEN, answers)
 
@@ -119,7 +131,8 @@ class Unjudged(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Judged(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run came to. `left` counts the pairs that are still to judge, `unusable` among them;
+    """What a run came to. `left` counts the pairs that are still to judge, `unusable` among them
+    (also those that were so before, and were not asked again);
     `cut_off` the requests whose answers were not waited for."""
 
     judge: str
@@ -147,18 +160,18 @@ def plan_judging(
     config: Path | None = None,
     corpus: str = "",
     judged: bool = False,
+    again: bool = False,
     limit: int | None = None,
-    home: Path | None = None,
 ) -> Plan:
     """The pairs of the pool on which the judge has not voted, or with `judged` those that people
-    have judged, and what is asked about each."""
+    have judged, and what is asked about each; with `again` also where no answer was usable."""
     settings = _machine(config or Path(CONFIG_NAME), judge)
     gold = formats.read_gold(dataset)
     rubric = rubrics.find(gold.rubric or rubrics.DEFAULT, beside=dataset)
     votes = read_votes(votes_path(dataset))
     _refuse_person(judge, votes)
-    said = [*votes_of_labels(gold, votes), *votes] if judged else None
-    pairs, searched = _asked_pairs(dataset, said)
+    said = [*votes_of_labels(gold, votes), *votes]
+    pairs, searched = _asked_pairs(dataset, said if judged else None)
     known = [pair for pair in pairs if pair[0] in set(gold.query_ids)]
     found = texts_of(known, dataset, corpus or searched) if known else {}
     prints = {doc_id: document_fingerprint(document) for doc_id, document in found.items()}
@@ -170,22 +183,22 @@ def plan_judging(
         if pair not in own or _circumstances(own[pair]) != (*now, prints[pair[1]])
     ]
     queries = {query.id: query for query in gold.queries}
-    items = []
-    for query_id, doc_id in waiting[:limit]:
-        request = machine_prompt.request(
-            rubric, queries[query_id], found[doc_id], most=settings.max_characters
+    folder = machine.cache_folder()
+
+    def item(pair: Pair) -> Item:
+        query, document = queries[pair[0]], found[pair[1]]
+        request = machine_prompt.request(rubric, query, document, most=settings.max_characters)
+        kept = machine.kept(folder, settings, request)
+        return Item(
+            query_id=query.id,
+            doc_id=document.id,
+            document=prints[document.id],
+            supersedes=own[pair].id if pair in own else "",
+            request=request,
+            kept=None if again and kept is not None and kept.verdict is None else kept,
         )
-        before = own.get((query_id, doc_id))
-        items.append(
-            Item(
-                query_id=query_id,
-                doc_id=doc_id,
-                document=prints[doc_id],
-                supersedes=before.id if before else "",
-                request=request,
-                kept=machine.kept(machine.cache_folder(home), settings, request),
-            )
-        )
+
+    items = _limited(map(item, waiting), limit)
     return Plan(
         dataset=dataset,
         judge=judge,
@@ -195,8 +208,19 @@ def plan_judging(
         items=tuple(items),
         left=len(waiting) - len(items),
         gone=len(pairs) - len(known),
-        folder=machine.cache_folder(home),
+        people=any(vote.kind == "human" for vote in said),
+        folder=folder,
     )
+
+
+def _limited(items: Iterable[Item], limit: int | None) -> list[Item]:
+    """What was asked in vain before takes no place of the others."""
+    taken: list[Item] = []
+    for item in items:
+        if limit is not None and sum(not each.in_vain for each in taken) >= limit:
+            break
+        taken.append(item)
+    return taken
 
 
 def _machine(config: Path, judge: str) -> Machine:
@@ -285,7 +309,7 @@ class _Run:
         self.plan = plan
         self.tick = tick
         self.votes = self.unsure = self.from_cache = 0
-        self.unusable: list[Unjudged] = []
+        self.unusable: list[Unjudged] = plan.unusable_before
         self.spent = Spent()
         self.sent: list[Item] = []
         self.cut_off = self.bad_in_a_row = 0
@@ -295,8 +319,11 @@ class _Run:
 
     def take_kept(self) -> None:
         """What was answered before is voted without asking."""
-        known = [(item, item.kept) for item in self.plan.items if item.kept is not None]
-        votes = [self._vote(item, kept.verdict, kept.seconds) for item, kept in known]
+        votes = [
+            self._vote(item, item.kept.verdict, item.kept.seconds)
+            for item in self.plan.items
+            if item.kept is not None and item.kept.verdict is not None
+        ]
         if self.plan.items:
             voting.give(self.plan.dataset, votes)  # after the labels that the set has
         self._count(votes)
@@ -307,13 +334,19 @@ class _Run:
         cost less than the most it could leaves room for the next."""
         left = self.plan.to_send
         while left and not self.stopped:
-            room = affordable(self.plan.machine, left, self.spent.cost)
+            room = affordable(self.plan.machine, left, self.spent.cost or 0.0)
             if not room:
-                ceiling = self.plan.machine.max_cost
-                self.stop("ceiling", f"another pair could cost more than is left of {ceiling:g}")
+                self.stop("ceiling", self._at_the_ceiling(left[0]))
                 return
             self._ask(left[:room])
             left = left[room:]
+
+    def _at_the_ceiling(self, item: Item) -> str:
+        most = machine.most_cost(self.plan.machine, item.request)
+        return (
+            f"the next pair could cost up to {most:.4f}, and {self.spent.cost or 0.0:.4f} of "
+            f"{self.plan.machine.max_cost:g} (max_cost) is spent"
+        )
 
     def _ask(self, items: Sequence[Item]) -> None:
         settings = self.plan.machine
@@ -348,9 +381,9 @@ class _Run:
             )
             self.bad_in_a_row += 1
             if self.bad_in_a_row == BAD_IN_A_ROW:
-                self.stop("nonsense", f"{BAD_IN_A_ROW} pairs in a row got no usable answer")
-        elif answer.state == "outage":
-            self.stop("outage", answer.why)
+                self.stop("unusable", f"{BAD_IN_A_ROW} pairs in a row got no usable answer")
+        elif answer.state in ("outage", "refused"):
+            self.stop(answer.state, answer.why)
         self.tick(self.votes + len(self.unusable), len(self.plan.items))
 
     def stop(self, how: Stopped, why: str) -> None:

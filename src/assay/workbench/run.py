@@ -28,6 +28,7 @@ from assay.formats.results_json import read_results
 from assay.workbench import report
 from assay.workbench.config import Config, EngineConfig, GateConfig, GoldConfig, require_pairs
 from assay.workbench.score import configured, score, verdict_on
+from assay.workbench.suite import rubric_of
 
 WORKERS = 2  # engines may be heavy
 WORST_FIRST = (4, 2, EXIT["fail"], EXIT["inconclusive"])
@@ -288,7 +289,10 @@ def _cache_key(gold: GoldConfig, engine: EngineConfig, folder: Path) -> str:
     """Everything the results depend on: the gold set, the engine's settings, its corpus and its
     source. Modules and frozen corpora are found from `folder`, that of the configuration."""
     parts: list[object] = [__version__, msgspec.to_builtins(engine), gold.measures, gold.baseline]
-    parts.append(gold_fingerprint(formats.read_gold(Path(gold.path))))
+    judged = formats.read_gold(Path(gold.path))
+    parts.append(gold_fingerprint(judged))
+    if rubric := rubric_of(judged, Path(gold.path)):  # it may say what counts as relevant
+        parts += [rubric.relevant_from, rubric.highly_relevant_from]
     parts.append(sha256_of(Path(gold.path)))  # topics and types shape the slices
     parts += [
         sha256_of(folder / path)

@@ -34,7 +34,7 @@ from assay.evaluation.expectations import check_expectations
 from assay.evaluation.gates import decide
 from assay.evaluation.golden import evaluate_golden
 from assay.evaluation.golden_checks import DEFAULT_K, checks_of, results_of
-from assay.evaluation.graded import default_measures, graded_results
+from assay.evaluation.graded import graded_results
 from assay.evaluation.judged import UNJUDGED_QUERY
 from assay.evaluation.measures import parse_measures
 from assay.formats.results_json import read_answers
@@ -44,6 +44,7 @@ from assay.workbench.baseline import against, read_baseline, stale_reason
 from assay.workbench.config import EngineConfig
 from assay.workbench.machine_estimate import with_machine_estimate
 from assay.workbench.outputs import refuse_output
+from assay.workbench.suite import doubts, suite
 
 DEFAULT_TOP_K = 20
 
@@ -169,7 +170,7 @@ def _score_graded(gold: GoldSet, request: ScoreRequest, progress: Progress, say:
             "--k and --min-score are for golden sets; this one is graded",
             where=str(request.dataset),
         )
-    measures = tuple(map(str, parse_measures(request.measures))) or default_measures(gold)
+    measures = tuple(map(str, parse_measures(request.measures))) or suite(gold, request.dataset)
     run = _graded_run(gold, request, measures, progress, say)
     if not any(query_id in run.rows_by_query for query_id in gold.query_ids):
         raise InputError(
@@ -183,7 +184,11 @@ def _score_graded(gold: GoldSet, request: ScoreRequest, progress: Progress, say:
         graded = with_machine_estimate(graded, run, gold, request.dataset)
     results = _signed(graded, request)
     counts = results.receipt.counts
-    warnings = (*_graded_warnings(counts), *_unjudged_warnings(results, request))
+    warnings = (
+        *_graded_warnings(counts),
+        *_unjudged_warnings(results, request),
+        *doubts(gold, request.dataset),
+    )
     return Scored(results=results, warnings=warnings, failed=counts["n_failed"])
 
 

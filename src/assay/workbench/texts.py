@@ -24,11 +24,9 @@ class Texts:
 
 def known_texts(dataset: Path, corpus: Path | None) -> Texts | None:
     """Of the corpus that is named, else of the pool's where it is here; None where neither is."""
+    corpus = corpus or pooled_corpus(dataset)
     if corpus is None:
-        pool = read_pool(dataset)
-        if pool is None or not pool.corpus or not is_corpus(pool.corpus):
-            return None
-        corpus = Path(pool.corpus)
+        return None
     require_corpus(corpus)
     if is_corpus(str(corpus)):
         return _imported(corpus_named(str(corpus)))
@@ -37,6 +35,14 @@ def known_texts(dataset: Path, corpus: Path | None) -> Texts | None:
         ids={document.id for document in every},
         some=lambda ids: [document for document in every if document.id in ids],
     )
+
+
+def pooled_corpus(dataset: Path) -> Path | None:
+    """The corpus that the pool of the set is from, where it is here."""
+    pool = read_pool(dataset)
+    if pool is None or not pool.corpus or not is_corpus(pool.corpus):
+        return None
+    return Path(pool.corpus)
 
 
 def texts_of(

@@ -65,6 +65,7 @@ class Merged(msgspec.Struct, frozen=True, kw_only=True):
     labels: int
     changed: list[Change]
     open: int
+    second: int = 0  # pairs whose only judge was unsure
     without_grade: int = 0
     outdated: int = 0
     stale: int | None = None  # None where the corpus is not known
@@ -219,6 +220,7 @@ def _merged(
         labels=len(labelled.judgments),
         changed=labelled.changes,
         open=len(labelled.open),
+        second=len(labelled.second),
         without_grade=sum(file.blank for file in ballots),
         outdated=done.outdated,
         stale=None if texts is None else len(stale_votes(votes, texts)),

@@ -24,10 +24,13 @@ def _lines(rubric: Rubric) -> Iterator[str]:
     for case in rubric.edge_cases:
         yield from ("", f"### {case.title}", "", case.rule)
         yield from _listed(case.examples)
-    yield from ("", "## Before you hand in a query", "")
-    checks = enumerate(_checks(rubric), start=1)
-    yield from (f"{number}. {check}" for number, check in checks)
-    if usual := _usual(rubric):
+    checks, usual = list(_checks(rubric)), _usual(rubric)
+    if checks or usual:
+        yield from ("", "## Before you hand in a query")
+    if checks:
+        yield ""
+    yield from (f"{number}. {check}" for number, check in enumerate(checks, start=1))
+    if usual:
         yield from ("", usual)
 
 

@@ -429,7 +429,8 @@ byId("grades").append(
     grade.key === String(grade.value) ? grade.key : String(grade.value), grade.value, grade.level, grade.label, grade.definition)),
   gradeButton("u", "unsure", "unsure", "Unsure", "No grade: somebody else is asked too."));
 byId("queries").append(...queries.map(queryButton));
-byId("why-label").append(rubric.required ? "Why? " : "Why, if you like? ", make("kbd", "r"), " one sentence that names the point");
+const whys = { required: "Why? ", wanted: "Why? Wanted, not required: ", optional: "Why, if you like? " };
+byId("why-label").append(whys[rubric.rationale], make("kbd", "r"), " one sentence that names the point");
 const digits = rubric.grades.map(grade => grade.key === String(grade.value) ? grade.key : `${grade.key} (grade ${grade.value})`);
 for (const [key, what] of [[digits.join(" "), "the grades of the rubric"], ...Object.entries(KEYS).map(([key, [what]]) => [key, what])])
   byId("help-keys").append(make("dt"), make("dd", what)), byId("help-keys").lastChild.previousSibling.append(...key.split(" ").map(one => make("kbd", one)));
