@@ -3,6 +3,8 @@ how much narrower are they than people's alone? For docs/experiments/14-machine-
 
     python benchmarks/simulate_machine_judges.py                   # simulated judges, a minute
     python benchmarks/simulate_machine_judges.py --methods         # other methods on the same draws
+    python benchmarks/simulate_machine_judges.py --hard            # skewed values, rare errors
+    python benchmarks/simulate_machine_judges.py --empty           # queries with nothing relevant
     python benchmarks/simulate_machine_judges.py --real FOLDER     # dataset-dev.json and the others
 
 A simulated query has 30 documents graded 0, 1 or 2, which an engine (weak, middling or strong) has
@@ -28,6 +30,7 @@ from assay.evaluation.statistics import mean_intervals, t_quantile
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Grades = np.ndarray[Any, np.dtype[np.int64]]
+Flags = np.ndarray[Any, np.dtype[np.bool_]]
 Judge = Callable[[Grades, Grades, np.random.Generator], Grades]
 Method = Callable[..., Estimates]
 
@@ -124,7 +127,7 @@ class Cell(NamedTuple):
     width: float
 
 
-def cell(found: Estimates, truth: float, where: tuple[str, str, int, int]) -> Cell:
+def cell(found: Estimates, truth: float | Floats, where: tuple[str, str, int, int]) -> Cell:
     held = (found.low <= truth + 1e-9) & (truth - 1e-9 <= found.high)
     alone = (found.people_low <= truth + 1e-9) & (truth - 1e-9 <= found.people_high)
     width = (found.high - found.low).mean() / (found.people_high - found.people_low).mean()
@@ -144,7 +147,7 @@ def simulated(method: Method, repeats: int) -> Iterator[Cell]:
                     found = machine[measure][drawn]
                     judged = values[drawn[:, : max(JUDGED)]]
                     for n in (n for n in JUDGED if n < total):
-                        result = method(judged[:, :n], found[:, :n], found.mean(axis=1), total)
+                        result = method(judged[:, :n], found)
                         truth = float(values.mean())
                         yield cell(result, truth, (name, f"{engine} {measure}", total, n))
 
@@ -191,8 +194,81 @@ def unlike(method: Method, repeats: int) -> Iterator[Cell]:
                 drawn = rng.integers(0, POPULATION, (repeats, total))
                 found = machine[drawn]
                 for n in (n for n in JUDGED if n < total):
-                    given = (values[drawn[:, :n]], found[:, :n], found.mean(axis=1), total)
-                    yield cell(method(*given), float(values.mean()), (name, shape, total, n))
+                    result = method(values[drawn[:, :n]], found)
+                    yield cell(result, float(values.mean()), (name, shape, total, n))
+
+
+# Made to break the interval: skewed values, and machines that are right but for a few queries, on
+# which they are wholly wrong.
+TOPICS = np.array([0.02, 0.1, 0.5, 0.9, 1.0])
+HARD_SHAPES: dict[str, Callable[[tuple[int, int], np.random.Generator], Floats]] = {
+    "Beta(.3, .3)": lambda size, rng: rng.beta(0.3, 0.3, size),
+    "Beta(.2, 2)": lambda size, rng: rng.beta(0.2, 2, size),
+    "Beta(5, 2)": lambda size, rng: rng.beta(5, 2, size),
+    "8 in 10 are 0": lambda size, rng: np.where(rng.random(size) < 0.8, 0, rng.random(size)),
+    "9 in 10 are 1": lambda size, rng: np.where(rng.random(size) < 0.9, 1, rng.random(size) / 2),
+    "rate of .05": lambda size, rng: (rng.random(size) < 0.05) * 1.0,
+    "rate of .15": lambda size, rng: (rng.random(size) < 0.15) * 1.0,
+    "rate of .5": lambda size, rng: (rng.random(size) < 0.5) * 1.0,
+    "by topic": lambda size, rng: np.where(
+        rng.random(size) < 0.8, TOPICS[rng.integers(0, 5, size)], rng.random(size)
+    ),
+}
+HARD_MACHINES: dict[str, Callable[[Floats, np.random.Generator], Floats]] = {
+    "perfect": lambda y, rng: y,
+    "wrong on 3%": lambda y, rng: np.where(rng.random(y.shape) < 0.03, 1 - y, y),
+    "wrong on 10%": lambda y, rng: np.where(rng.random(y.shape) < 0.1, 1 - y, y),
+    "lenient": lambda y, rng: np.clip(y / 2 + 0.4 + 0.05 * rng.normal(size=y.shape), 0, 1),
+    "noisy": lambda y, rng: np.clip(y + 0.3 * rng.normal(size=y.shape), 0, 1),
+    "0 or 1": lambda y, rng: (y > 0.5) * 1.0,
+    "misses": lambda y, rng: np.where((y > 0.6) & (rng.random(y.shape) < 0.5), 0, y),
+    "generous": lambda y, rng: np.where((y < 0.4) & (rng.random(y.shape) < 0.3), 1, y),
+    "inverted": lambda y, rng: 1 - y,
+    "useless": lambda y, rng: rng.random(y.shape),
+}
+
+
+def hard(method: Method, repeats: int, finite: bool) -> Iterator[Cell]:
+    rng = np.random.default_rng(12345)
+    for shape, draw in HARD_SHAPES.items():
+        truth = float(draw((1, 2_000_000), rng).mean())
+        for total in (60, 300):
+            values = draw((repeats, total), rng)
+            for name, couple in HARD_MACHINES.items():
+                machine = couple(values, rng)
+                for n in (10, 15, 20, 30, 40):
+                    found = method(values[:, :n], machine, finite=finite)
+                    told = values.mean(axis=1) if finite else truth
+                    yield cell(found, told, (name, shape, total, n))
+
+
+# Queries on which people find nothing relevant have no value; how the machine knows them.
+FINDS: dict[str, Callable[[Flags, np.random.Generator], Flags]] = {
+    "knows them": lambda has, rng: has,
+    "wrong on 10%": lambda has, rng: has ^ (rng.random(has.shape) < 0.1),
+    "finds something in 4 of 10": lambda has, rng: has | (rng.random(has.shape) < 0.4),
+    "always finds something": lambda has, rng: np.ones_like(has),
+    "at random": lambda has, rng: rng.random(has.shape) < 0.7,
+}
+EMPTY_SHAPES = {"Beta(2, 2)": (2.0, 2.0), "Beta(.3, .6)": (0.3, 0.6)}
+
+
+def empty(method: Method, repeats: int) -> Iterator[Cell]:
+    rng = np.random.default_rng(3)
+    sizes = [(total, n) for total in (60, 200) for n in (20, 40)]
+    for shape, (a, b) in EMPTY_SHAPES.items():
+        for share in (0.05, 0.15, 0.25, 0.5):
+            for name, finds in FINDS.items():
+                for total, n in sizes:
+                    values = rng.beta(a, b, (repeats, total))
+                    has = rng.random(values.shape) >= share
+                    near = np.clip(values + 0.05 * rng.normal(size=values.shape), 0, 1)
+                    said = np.where(has, near, 0.4 * rng.random(values.shape))
+                    people = np.where(has, values, np.nan)
+                    kept = has[:, :n].sum(axis=1) >= 10  # fewer are refused
+                    machine = np.where(finds(has, rng), said, np.nan)
+                    found = method(people[kept, :n], machine[kept])
+                    yield cell(found, a / (a + b), (name, f"{shape}, {share:.0%}", total, n))
 
 
 def table(title: str, cells: Sequence[Cell], groups: Sequence[str], key: str) -> None:
@@ -231,11 +307,10 @@ def summary(name: str, cells: Sequence[Cell], repeats: int) -> None:
 # ── other methods ─────────────────────────────────────────────────────────────────────────────────
 
 
-def textbook(
-    people: Floats, machine: Floats, everywhere: Floats, queries: int, student: bool = False
-) -> Estimates:
+def textbook(people: Floats, said: Floats, student: bool = False) -> Estimates:
     """PPI++ as published: the tuned weight within [0, 1], a normal interval; or Student's."""
-    n = people.shape[-1]
+    n, queries = people.shape[-1], said.shape[-1]
+    machine, everywhere = said[:, :n], said.mean(axis=1)
     off = machine - machine.mean(axis=-1, keepdims=True)
     across = ((people - people.mean(axis=-1, keepdims=True)) * off).sum(axis=-1)
     inside = (off**2).sum(axis=-1)
@@ -339,20 +414,12 @@ def real(folder: Path, repeats: int) -> None:
             total = len(people)
             order = rng.random((repeats, total)).argsort(axis=1)
             for n in (n for n in (10, 15, 20, 25) if n < total):
-                rows = order[:, :n]
-                found = estimate(
-                    people[rows],
-                    machine[rows],
-                    np.full(repeats, machine.mean()),
-                    total,
-                    finite=True,
-                )
+                found = estimate(people[order[:, :n]], machine[order], finite=True)
                 these.append(cell(found, float(people.mean()), (name, measure, total, n)))
             for drawn_total in (33, 66, 200):
                 drawn = rng.integers(0, total, (repeats, drawn_total))
                 for n in (n for n in (10, 15, 20, 33) if n < drawn_total):
-                    there, everywhere = machine[drawn[:, :n]], machine[drawn].mean(axis=1)
-                    found = estimate(people[drawn[:, :n]], there, everywhere, drawn_total)
+                    found = estimate(people[drawn[:, :n]], machine[drawn])
                     new.append(cell(found, float(people.mean()), (name, measure, drawn_total, n)))
         said = ", ".join(f"{measure} {np.mean(values):.2f}" for measure, values in fits.items())
         say(f"\n## {title}: {total} queries; mean correlation of people and machine: {said}\n")
@@ -364,11 +431,23 @@ def real(folder: Path, repeats: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--real", type=Path)
-    parser.add_argument("--methods", action="store_true")
+    for name in ("--methods", "--hard", "--empty"):
+        parser.add_argument(name, action="store_true")
     parser.add_argument("--repeats", type=int, default=4_000)
     given = parser.parse_args()
     if given.real:
         real(given.real, given.repeats)
+        return
+    if given.hard:
+        for title, finite in (("queries like these", False), ("these queries", True)):
+            cells = list(hard(estimate, given.repeats, finite))
+            summary(title, cells, given.repeats)
+            table("by judge", cells, list(HARD_MACHINES), "source")
+        return
+    if given.empty:
+        cells = list(empty(estimate, given.repeats))
+        summary("queries with nothing relevant", cells, given.repeats)
+        table("by judge", cells, list(FINDS), "source")
         return
     if given.methods:
         for name, method in METHODS.items():

@@ -192,7 +192,34 @@ def test_queries_with_nothing_relevant_are_told(bench: Bench, score: Score) -> N
     bench.vote("ann", "human", range(15))
     outcome = score()
     assert "people found nothing relevant" in outcome.out
-    assert "14 of 39" in outcome.out
+    assert "15 of 40" in outcome.out
+
+
+def test_queries_with_nothing_relevant_are_left_out_of_both_sides(
+    bench: Bench, score: Score
+) -> None:
+    """Half of the queries have nothing relevant, and the machine knows: their zeros must not pull
+    the estimate down, nor make the judged queries look like no random part."""
+    bench.people[::2] = 0
+    bench.machine[:] = bench.people
+    bench.vote("model", "machine", range(QUERIES))
+    bench.vote("ann", "human", range(30))
+    estimated = score("--json").json["machine_estimate"]
+    figure = estimated["figures"]["precision@5"]
+    truth = float((bench.people[1::2, :5] > 0).mean())
+    assert (figure["judged"], figure["nothing_relevant"], figure["queries"]) == (30, 15, 40)
+    assert figure["machine"] == pytest.approx(truth)
+    assert abs(figure["value"] - truth) <= abs(figure["people"] - truth)
+    assert not estimated.get("doubts")
+
+
+def test_ten_queries_must_have_something_relevant(bench: Bench, score: Score) -> None:
+    bench.people[::2] = 0
+    bench.vote("model", "machine", range(QUERIES))
+    bench.vote("ann", "human", range(18))
+    outcome = score()
+    assert outcome.code == 2
+    assert "10 are needed that have something relevant: 9 have nothing" in outcome.err
 
 
 def test_people_who_judged_one_topic_only_are_doubted(bench: Bench, score: Score) -> None:
@@ -213,6 +240,7 @@ def test_all_judged_by_people_is_people_alone(bench: Bench, score: Score) -> Non
     figure = score("--json").json["machine_estimate"]["figures"]["precision@5"]
     assert figure["value"] == figure["people"]
     assert figure["interval"] == figure["people_interval"]
+    assert "tells too little" not in score().out, "there was nothing to tell"
 
 
 def test_golden_sets_have_none(assay_cli: Assay) -> None:

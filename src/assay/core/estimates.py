@@ -19,13 +19,13 @@ class MachineFigure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     interval: Bounds | None = None  # of all queries that could be asked
     these_queries: Bounds | None = None  # of what people would find had they judged all of these
     weight: float = 0.0
-    people: float | None = None  # people's mean, over the queries that they judged in full
+    people: float | None = None  # people's mean, over the judged queries that have a value
     people_interval: Bounds | None = None
-    machine: float | None = None  # the machine's own mean over all queries, not corrected
+    machine: float | None = None  # the machine's own mean over all, not corrected
     judged: int = 0  # queries that people judged in full, and the machine too
     queries: int = 0  # queries with machine votes on all that the measure looks at
     left_out: int = 0  # queries without them
-    nothing_relevant: int = 0  # judged in full, and without a value: people found nothing relevant
+    nothing_relevant: int = 0  # of the judged: without a value, people found nothing relevant
     why: str = ""
 
 

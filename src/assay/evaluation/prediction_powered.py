@@ -9,6 +9,12 @@ are a random part of all. The weight is the slope of people on machine (which is
 it to, with the judged queries among all), drawn towards 0 and kept within [0, 1]: with little
 evidence for the machine the estimate is people's mean.
 
+A query on which people find nothing relevant has no value (NaN), and nobody knows how many of the
+others are such. The mean is then a ratio: of the sum of the values to the number of queries that
+have one. Both are estimated, by their linear part (the delta method): what a query adds to people's
+mean is predicted by the machine's value there, less the mean where the machine tells which queries
+have a value. Where people find something on every query this is the formula above.
+
 The interval is made for 10 to 60 judged queries and values in [0, 1], many of them 0 or 1, where
 Student's t and the bootstrap miss too often (docs/experiments/14-machine-judgments.md):
 
@@ -18,6 +24,8 @@ Student's t and the bootstrap miss too often (docs/experiments/14-machine-judgme
   be: that people and machine agreed everywhere they were compared does not mean that they always
   do. How wrong that is depends on how many of people's values are the same, because lumpy values
   disagree seldom and then wholly;
+- what the machine says beyond all that it said on the judged queries has not been compared with
+  people at all. As far as the estimate rests on it, it counts as doubt;
 - Student's quantile has the freedom that the residuals leave (Satterthwaite 1946): where two
   queries make the variance, it is not known well;
 - where it comes out wider than people alone, people alone stand.
@@ -25,7 +33,7 @@ Student's t and the bootstrap miss too often (docs/experiments/14-machine-judgme
 Queries count as a sample of all queries that could be asked, as everywhere else in Assay; with
 `finite` the interval is for these queries only: what people would find had they judged all.
 
-Arrays have the judged queries along the last axis; leading axes are repetitions."""
+Arrays have the queries along the last axis, the judged ones first; leading axes are repetitions."""
 
 from __future__ import annotations
 
@@ -38,10 +46,13 @@ import numpy as np
 from assay.evaluation.statistics import NORMAL, t_quantile
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
+Flags = np.ndarray[Any, np.dtype[np.bool_]]
 
 PRIOR = 1.0  # queries that are assumed beside those seen
 CAUTION = 3.0  # weight is times n/(n + CAUTION): a slope from few queries is too bold
 DOUBT = 2.0  # the square of Student's t that a slope has by chance, or nearly
+FAR = 0.75  # how near the query not seen is to the furthest seen (1), where all values differ
+BEYOND = 4.0  # how much the square of what rests on machine values beyond those compared counts
 TINY = 1e-12
 
 
@@ -66,35 +77,45 @@ class _Spread:
     freedom: Floats
 
 
+@dataclass(frozen=True, kw_only=True)
+class _People:
+    """People's values; `off` is how far each is from the mean, 0 where there is none."""
+
+    values: Floats
+    known: Flags
+    count: Floats
+    mean: Floats
+    off: Floats
+    variance: Floats
+
+
 def estimate(
-    people: Floats,
-    machine: Floats,
-    everywhere: Floats,
-    queries: int,
-    *,
-    finite: bool = False,
-    level: float = 0.95,
+    people: Floats, machine: Floats, *, finite: bool = False, level: float = 0.95
 ) -> Estimates:
-    """`people` and `machine` on the judged queries, the machine's mean over all `queries`."""
-    n = people.shape[-1]
-    weight = power_tuned(people, machine) if queries > n else np.zeros(people.shape[:-1])
-    mean = people.mean(axis=-1)
-    apart = machine.mean(axis=-1) - everywhere
-    value = mean - weight * apart
-    variance = _variance(people)
-    in_range = bool(people.size) and float(people.min()) >= 0 and float(people.max()) <= 1
-    hidden, drawn = 1 / n - 1 / queries, variance * (0.0 if finite else 1 / queries)
-    alone = _Spread(variance=variance * hidden + drawn, freedom=np.full_like(mean, n - 1))
-    people_low, people_high = _bounds(mean, alone, n, level, in_range)
-    spread = _corrected(people, machine, weight, apart, (hidden, drawn))
-    low, high = _bounds(value, spread, n, level, in_range)
+    """`people` on the judged queries; `machine` on all, the judged ones first. NaN is nothing
+    relevant."""
+    n, queries = people.shape[-1], machine.shape[-1]
+    judged = _people(people)
+    values = people[judged.known]
+    in_range = bool(values.size) and float(values.min()) >= 0 and float(values.max()) <= 1
+    share = judged.count / n  # of queries that have a value
+    hidden, asked = 1 / n - 1 / queries, 0.0 if finite else 1 / queries
+    drawn = judged.variance * asked / share
+    alone = _Spread(variance=judged.variance * hidden / share + drawn, freedom=judged.count - 1)
+    people_low, people_high = _bounds(judged.mean, alone, judged.count, level, in_range)
+    predicted = _predictions(judged, machine)
+    adds = judged.off / share[..., None]
+    weight = power_tuned(adds, predicted[..., :n]) * (queries > n)
+    value = judged.mean - weight * _apart(predicted, n)
+    spread = _corrected(judged, predicted, weight, (hidden, drawn))
+    low, high = _bounds(value, spread, judged.count, level, in_range)
     helps = (weight > 0) & (high - low < people_high - people_low)
     return Estimates(
-        value=np.where(helps, np.clip(value, 0, 1) if in_range else value, mean),
+        value=np.where(helps, np.clip(value, 0, 1) if in_range else value, judged.mean),
         low=np.where(helps, low, people_low),
         high=np.where(helps, high, people_high),
         weight=np.where(helps, weight, 0.0),
-        people=mean,
+        people=judged.mean,
         people_low=people_low,
         people_high=people_high,
     )
@@ -104,8 +125,7 @@ def power_tuned(people: Floats, machine: Floats) -> Floats:
     """The weight of the machine's values: the slope of people on machine, less what chance gives,
     within [0, 1]."""
     n = people.shape[-1]
-    off_people = people - people.mean(axis=-1, keepdims=True)
-    off_machine = machine - machine.mean(axis=-1, keepdims=True)
+    off_people, off_machine = _centred(people), _centred(machine)
     across = (off_people * off_machine).sum(axis=-1)
     in_people, in_machine = (off_people**2).sum(axis=-1), (off_machine**2).sum(axis=-1)
     slope = _ratio(across, in_machine)
@@ -115,64 +135,91 @@ def power_tuned(people: Floats, machine: Floats) -> Floats:
     return np.asarray(np.clip(slope * kept, 0, 1) * n / (n + CAUTION))
 
 
-def _variance(people: Floats) -> Floats:
-    """Of people's values, with one more as uncertain as a coin of their mean: ten times 1 does not
-    mean that nothing else can come."""
-    n = people.shape[-1]
-    mean = people.mean(axis=-1)
-    likely = np.clip((mean * n + PRIOR / 2) / (n + PRIOR), 0, 1)
-    seen = ((people - mean[..., None]) ** 2).sum(axis=-1)
-    return np.asarray((seen + PRIOR * likely * (1 - likely)) / (n - 1 + PRIOR))
+def _people(given: Floats) -> _People:
+    """The variance counts one more value, as uncertain as a coin of their mean: ten times 1 does
+    not mean that nothing else can come."""
+    known = ~np.isnan(given)
+    count = np.maximum(known.sum(axis=-1), 1).astype(np.float64)
+    mean = np.where(known, given, 0).sum(axis=-1) / count
+    off = np.where(known, given - mean[..., None], 0)
+    likely = np.clip((mean * count + PRIOR / 2) / (count + PRIOR), 0, 1)
+    squares = (off**2).sum(axis=-1) + PRIOR * likely * (1 - likely)
+    variance = squares / (count - 1 + PRIOR)
+    return _People(values=given, known=known, count=count, mean=mean, off=off, variance=variance)
+
+
+def _predictions(judged: _People, machine: Floats) -> Floats:
+    """What the machine's values say that a query adds to people's mean: its value, 0 where it finds
+    nothing; less the mean, as far as its finding something tells that people do."""
+    n = judged.values.shape[-1]
+    found = ~np.isnan(machine)
+    has, says = _centred(judged.known.astype(np.float64)), _centred(found[..., :n] * 1.0)
+    tells = np.clip(_ratio((has * says).sum(axis=-1), (says**2).sum(axis=-1)), 0, 1)
+    value = np.where(found, machine - (tells * judged.mean)[..., None], 0)
+    return np.asarray(value / (judged.count / n)[..., None])
 
 
 def _corrected(
-    people: Floats, machine: Floats, weight: Floats, apart: Floats, parts: tuple[float, Floats]
+    judged: _People, predicted: Floats, weight: Floats, parts: tuple[float, Floats]
 ) -> _Spread:
     """The variance of the corrected mean: `parts` are the share of the residuals' variance, and
     what people's own variance adds."""
-    n = people.shape[-1]
-    share, of_people = parts
-    off_people = people - people.mean(axis=-1, keepdims=True)
-    off_machine = machine - machine.mean(axis=-1, keepdims=True)
-    residuals = off_people - weight[..., None] * off_machine
-    surprise = _surprise(people, off_people)
+    n = judged.values.shape[-1]
+    hidden, of_people = parts
+    share = judged.count / n
+    there = predicted[..., :n]
+    off_machine = _centred(there)
+    residuals = judged.off / share[..., None] - weight[..., None] * off_machine
+    surprise = _surprise(judged) / share**2
     squares = (residuals**2).sum(axis=-1) + PRIOR * surprise
     fourths = (residuals**4).sum(axis=-1) + PRIOR * surprise**2
     peaked = np.maximum((n + PRIOR) * _ratio(fourths, squares**2), 1 + 1e-6)
-    freedom = np.minimum(n - 2, 2 * (n + PRIOR) / (peaked - 1))
+    most = np.maximum(judged.count - 2, 1)
+    freedom = np.minimum(most, 2 * (n + PRIOR) / (peaked - 1))
     # the slope is itself estimated: the further the judged queries lie from all, the more it shows
-    tilted = _ratio(apart**2, (off_machine**2).sum(axis=-1))
-    of_residuals = (share + tilted) * squares / (n - 2 + PRIOR)
-    whole = of_residuals + of_people
-    pooled = _ratio(whole**2, of_residuals**2 / freedom + of_people**2 / (n - 1))
-    return _Spread(variance=whole, freedom=np.clip(pooled, 1, n - 2))
+    tilted = _ratio(_apart(predicted, n) ** 2, (off_machine**2).sum(axis=-1))
+    least, furthest = there.min(axis=-1, keepdims=True), there.max(axis=-1, keepdims=True)
+    beyond = np.abs(predicted - np.clip(predicted, least, furthest)).mean(axis=-1)
+    of_machine = (hidden + tilted) * squares / (n - 2 + PRIOR) + BEYOND * (weight * beyond) ** 2
+    whole = of_machine + of_people
+    pooled = _ratio(whole**2, of_machine**2 / freedom + of_people**2 / np.maximum(most, 1))
+    return _Spread(variance=whole, freedom=np.clip(pooled, 1, most))
 
 
-def _surprise(people: Floats, off_people: Floats) -> Floats:
+def _surprise(judged: _People) -> Floats:
     """How wrong the machine is, squared, on the query that was not seen: as far as people's values
-    go where half of them are the same, halfway to their variance where all differ."""
-    n = people.shape[-1]
-    furthest = (off_people**2).max(axis=-1)
-    lumps = np.clip(0.5 + _longest_run(people) / n, 0, 1)
-    return np.asarray(_variance(people) ** (1 - lumps) * furthest**lumps)
+    go where many of them are the same, nearer to their variance where all differ."""
+    furthest = (judged.off**2).max(axis=-1)
+    lumps = np.clip(FAR + _longest_run(judged) / judged.count, 0, 1)
+    return np.asarray(judged.variance ** (1 - lumps) * furthest**lumps)
 
 
-def _longest_run(people: Floats) -> Floats:
+def _longest_run(judged: _People) -> Floats:
     """How many queries have the value that most have."""
-    ordered = np.sort(people, axis=-1)
-    places = np.broadcast_to(np.arange(people.shape[-1]), people.shape)
+    shape = judged.values.shape
+    places = np.broadcast_to(np.arange(shape[-1]), shape)
+    apart = 1e6 * (1 + places)  # queries without a value are like no other
+    ordered = np.sort(np.where(judged.known, judged.values, apart), axis=-1)
     new = np.concatenate(
-        [np.ones((*people.shape[:-1], 1), bool), np.diff(ordered, axis=-1) > 1e-9], axis=-1
+        [np.ones((*shape[:-1], 1), bool), np.diff(ordered, axis=-1) > 1e-9], axis=-1
     )
     starts = np.maximum.accumulate(np.where(new, places, 0), axis=-1)
     return np.asarray((places - starts + 1).max(axis=-1), np.float64)
 
 
+def _apart(predicted: Floats, n: int) -> Floats:
+    return np.asarray(predicted[..., :n].mean(axis=-1) - predicted.mean(axis=-1))
+
+
+def _centred(values: Floats) -> Floats:
+    return np.asarray(values - values.mean(axis=-1, keepdims=True))
+
+
 def _bounds(
-    value: Floats, spread: _Spread, n: int, level: float, in_range: bool
+    value: Floats, spread: _Spread, n: Floats, level: float, in_range: bool
 ) -> tuple[Floats, Floats]:
     """Wilson's interval for a mean of values in [0, 1]; Student's for any other."""
-    quantile = _quantiles(spread.freedom, level)
+    quantile = _quantiles(np.maximum(spread.freedom, 1), level)
     if not in_range:
         half = quantile * np.sqrt(spread.variance)
         return value - half, value + half

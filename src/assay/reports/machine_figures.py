@@ -60,7 +60,8 @@ def _row(title: str, figure: MachineFigure, say: Words) -> tuple[str, ...]:
 def _notes(estimate: MachineEstimate, say: Words) -> Iterator[str]:
     figures = estimate.figures.values()
     yield say("machine.random")
-    if any(figure.value is not None and not figure.weight for figure in figures):
+    asked = [figure for figure in figures if figure.judged < figure.queries]
+    if any(figure.value is not None and not figure.weight for figure in asked):
         yield say("machine.no_weight")
     if few := [figure.measure for figure in figures if figure.value is None]:
         yield say("machine.too_few", measures=", ".join(few), fewest=FEWEST)

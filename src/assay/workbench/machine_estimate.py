@@ -166,11 +166,10 @@ def _figure(
     gold: GoldSet,
     said: tuple[_Side, _Side, Mapping[str, set[str]]],
 ) -> _Figure:
-    """The estimate of one measure. A query on which the machine finds nothing relevant has 0: the
-    value is a prediction, and people's says whether it is right. One on which people find nothing
-    relevant has no value, here as anywhere."""
+    """The estimate of one measure. A query on which people find nothing relevant has no value, here
+    as anywhere, but it stays among the judged: it tells how many of the others have none."""
     people, machine, seen = said
-    judged, others, left_out, nothing = list[int](), list[int](), 0, 0
+    judged, others, left_out = list[int](), list[int](), 0
     for row, query in enumerate(gold.queries):
         hits = run.doc_ids(query.id)
         by_machine = machine.grades.get(query.id, {})
@@ -180,11 +179,12 @@ def _figure(
         if not by_machine or not _covers(by_machine, hits, measure):
             left_out += 1
         elif _in_full(by_people, hits, measure, seen.get(query.id, set())):
-            has_value = not np.isnan(people.values[row, column])
-            judged += [row] if has_value else []
-            nothing += not has_value
+            judged.append(row)
         else:
             others.append(row)
+    said_there = people.values[judged, column]
+    said_everywhere = machine.values[judged + others, column]
+    nothing = int(np.isnan(said_there).sum())
     figure = MachineFigure(
         measure=str(measure),
         judged=len(judged),
@@ -192,12 +192,18 @@ def _figure(
         left_out=left_out,
         nothing_relevant=nothing,
     )
-    if len(judged) < FEWEST:
-        why = f"people judged {counted(len(judged), 'query')} in full, and {FEWEST} are needed"
-        return _Figure(msgspec.structs.replace(figure, why=why), judged, others, 1.0)
-    values = np.nan_to_num(machine.values[:, column])
-    figure = _estimated(figure, people.values[judged, column], values[judged], values[others])
-    return _Figure(figure, judged, others, shift(values[judged], values[others]))
+    if len(judged) - nothing < FEWEST:
+        return _Figure(msgspec.structs.replace(figure, why=_why(figure)), judged, others, 1.0)
+    there, elsewhere = np.split(np.nan_to_num(said_everywhere), [len(judged)])
+    figure = _estimated(figure, said_there, said_everywhere)
+    return _Figure(figure, judged, others, shift(there, elsewhere))
+
+
+def _why(figure: MachineFigure) -> str:
+    told = f"people judged {counted(figure.judged, 'query')} in full, and {FEWEST} are needed"
+    if figure.nothing_relevant:
+        told += f" that have something relevant: {figure.nothing_relevant} have nothing"
+    return told
 
 
 def _covers(grades: Mapping[str, int], hits: Sequence[str], measure: Measure) -> bool:
@@ -219,12 +225,11 @@ def _in_full(
     return measure.name in WITHOUT_IDEAL or seen <= grades.keys()
 
 
-def _estimated(
-    figure: MachineFigure, people: Floats, there: Floats, elsewhere: Floats
-) -> MachineFigure:
-    everywhere = float(np.concatenate([there, elsewhere]).mean())
-    given = (people[None], there[None], np.array([everywhere]), figure.queries)
+def _estimated(figure: MachineFigure, people: Floats, machine: Floats) -> MachineFigure:
+    """`machine` is on all queries, the judged ones first."""
+    given = people[None], machine[None]
     found = estimate(*given)
+    says = machine[~np.isnan(machine)]
     return msgspec.structs.replace(
         figure,
         value=float(found.value[0]),
@@ -233,7 +238,7 @@ def _estimated(
         weight=float(found.weight[0]),
         people=float(found.people[0]),
         people_interval=(float(found.people_low[0]), float(found.people_high[0])),
-        machine=everywhere,
+        machine=float(says.mean()) if len(says) else 0.0,
     )
 
 
