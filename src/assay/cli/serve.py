@@ -10,6 +10,21 @@ import typer
 from assay.cli.options import Redact, StoreUrl, check_gold, check_port, opened
 from assay.cli.output import say
 
+ProxySecret = Annotated[
+    str,
+    typer.Option(
+        help="Shared with a reverse proxy that signs people in by a signed header.",
+        envvar="ASSAY_PROXY_SECRET",
+    ),
+]
+Token = Annotated[
+    str,
+    typer.Option(
+        help="A key for services that log, beside those of `assay people key`.",
+        envvar="ASSAY_TOKEN",
+    ),
+]
+
 
 def serve(
     host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
@@ -30,20 +45,8 @@ def serve(
     allowed_host: Annotated[
         list[str] | None, typer.Option(help="Another name that it is reached by; repeat.")
     ] = None,
-    proxy_secret: Annotated[
-        str,
-        typer.Option(
-            help="Shared with a reverse proxy that signs people in by a signed header.",
-            envvar="ASSAY_PROXY_SECRET",
-        ),
-    ] = "",
-    token: Annotated[
-        str,
-        typer.Option(
-            help="A key for services that log, beside those of `assay people key`.",
-            envvar="ASSAY_TOKEN",
-        ),
-    ] = "",
+    proxy_secret: ProxySecret = "",
+    token: Token = "",
     redact: Redact = None,
     retention: Annotated[
         float | None, typer.Option(min=0, help="Forget searches older than this, in days.")
