@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from assay.cli.options import Redact, StoreUrl, check_gold, check_port, opened
 from assay.cli.output import say
+
+if TYPE_CHECKING:
+    from assay.workbench.opening import Service
 
 
 def serve(
@@ -54,7 +57,6 @@ def serve(
     alone there is nothing to sign in to; for a team, see --accounts and `assay people`."""
     from assay.web import app
     from assay.workbench.opening import Recording
-    from assay.workbench.review_queue import fill_queue
 
     check_gold(gold)
     check_port(host, port)
@@ -69,7 +71,14 @@ def serve(
         proxy_secret=proxy_secret,
     )
     with opened(store, create=True, gold=gold or (), recording=recording) as service:
-        for filled in fill_queue(service):
-            if filled.waiting:
-                say(f"{filled.waiting} of {filled.gold} wait for review")
+        _fill_queue(service)
         app.serve(service, serving, say=say)
+
+
+def _fill_queue(service: Service) -> None:
+    """Rows of the sets that nobody has approved wait on the review page."""
+    from assay.workbench.review_queue import fill_queue
+
+    for filled in fill_queue(service):
+        if filled.waiting:
+            say(f"{filled.waiting} of {filled.gold} wait for review")
