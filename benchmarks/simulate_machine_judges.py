@@ -224,6 +224,9 @@ HARD_MACHINES: dict[str, Callable[[Floats, np.random.Generator], Floats]] = {
     "misses": lambda y, rng: np.where((y > 0.6) & (rng.random(y.shape) < 0.5), 0, y),
     "generous": lambda y, rng: np.where((y < 0.4) & (rng.random(y.shape) < 0.3), 1, y),
     "inverted": lambda y, rng: 1 - y,
+    "nearly constant": lambda y, rng: np.where(
+        rng.random(y.shape) < 0.02, 1, 0.02 * rng.random(y.shape) + 0.02 * y
+    ),
     "useless": lambda y, rng: rng.random(y.shape),
 }
 
