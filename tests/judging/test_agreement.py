@@ -55,7 +55,7 @@ def voted(folder: Path, *ballots: Ballot, queries: int = 6) -> Path:
                     grade=grade,
                     judge=ballot.judge,
                     kind=ballot.kind,
-                    at=f"{ballot.at}T{n // 60:02d}:{n % 60:02d}:00",
+                    at=f"{ballot.at}T{n // 3600:02d}:{n // 60 % 60:02d}:{n % 60:02d}",
                     source=ballot.source,
                 )
                 stream.write(msgspec.json.encode(vote) + b"\n")

@@ -3,6 +3,7 @@ behind. The verbs are in `workbench/voting.py`, `adjudicating.py` and `sampling.
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,6 +21,10 @@ Corpus = Annotated[
     Path | None,
     typer.Option(help="The corpus that was judged, to check ids and texts; else the pool's."),
 ]
+Partial = Annotated[
+    bool, typer.Option("--partial", help="Take the rows that can be taken; exit 1 where not all.")
+]
+LEFT_OUT = 10  # rows that are named
 Kind = Annotated[
     str, typer.Option(help="human or machine, where a file does not say.", show_default="human")
 ]
@@ -33,9 +38,7 @@ def merge(
     ] = None,
     judge: Annotated[
         str,
-        typer.Option(
-            "--judge", "--by", help="Who judged, where a file does not say.", show_default="you"
-        ),
+        typer.Option("--judge", "--by", help="Who judged; needed where a file does not say."),
     ] = "",
     kind: Kind = "",
     corpus: Corpus = None,
@@ -43,6 +46,7 @@ def merge(
     sample: Annotated[
         bool, typer.Option(help="These votes are a spot check: they measure labels.")
     ] = False,
+    partial: Partial = False,
     store: StoreUrl = "",
     json: Json = False,
 ) -> None:
@@ -54,7 +58,14 @@ def merge(
     if files:
         pairs = sampling.sampled_pairs(dataset) if sample else None
         merged = voting.merge_files(
-            dataset, files, judge=judge, kind=kind, corpus=corpus, unasked=unasked, sample=pairs
+            dataset,
+            files,
+            judge=judge,
+            kind=kind,
+            corpus=corpus,
+            unasked=unasked,
+            sample=pairs,
+            partial=partial,
         )
     else:
         try:
@@ -67,13 +78,17 @@ def merge(
     counts = {"changed": len(merged.changed), "left_out": len(merged.left_out)}
     emit(merged, lambda: listing.key_values(merged, **counts), json=json)
     _say_merged(merged)
+    if files and merged.left_out:
+        sys.exit(1)
 
 
 def _say_merged(merged: Merged) -> None:
     from assay.core.types import counted
 
-    for sentence in merged.left_out:
-        say(f"left out: {sentence}", style="yellow")
+    _say_left_out(merged.left_out)
+    if merged.spot_checks:
+        votes = counted(merged.spot_checks, "vote")
+        say(f"{votes} of a spot check: they measure labels, and make none")
     if merged.without_grade:
         say(f"{counted(merged.without_grade, 'row')} without a grade")
     if merged.outdated:
@@ -88,6 +103,13 @@ def _say_merged(merged: Merged) -> None:
             style="yellow",
         )
     _say_standing(merged.gold, merged.not_counted, merged.by_machine, merged.open)
+
+
+def _say_left_out(sentences: list[str]) -> None:
+    for sentence in sentences[:LEFT_OUT]:
+        say(f"left out: {sentence}", style="yellow")
+    if len(sentences) > LEFT_OUT:
+        say(f"left out: {len(sentences) - LEFT_OUT} more; --json has them all", style="yellow")
 
 
 def _say_standing(gold: str, not_counted: int, by_machine: int, waiting: int) -> None:
@@ -137,6 +159,14 @@ def policy(
         lambda: votes_pages.policy_page(view.policy, view.labelling, view.labels, view.status),
         json=json,
     )
+    if view.overruled:
+        rulings = counted(view.overruled, "ruling")
+        verb = "does" if view.overruled == 1 else "do"
+        say(
+            f"{rulings} {verb} not decide by this policy: the label is another, or there is none; "
+            f"`assay gold policy {view.gold} adjudicated` has rulings decide",
+            style="yellow",
+        )
     _say_standing(view.gold, view.not_counted, view.labelling.by_machine, view.labelling.open)
 
 
@@ -156,6 +186,7 @@ def adjudicate(
         typer.Option("--output", "-o", help="Write the disagreements as .csv or .jsonl."),
     ] = None,
     blind: Annotated[bool, typer.Option(help="Do not say who said what.")] = False,
+    partial: Partial = False,
     corpus: Corpus = None,
     json: Json = False,
 ) -> None:
@@ -169,7 +200,7 @@ def adjudicate(
         if rulings is not None:
             if query or grade is not None:
                 raise UsageError("rule on one pair, or on those of a file, not both")
-            done = adjudicating.rule_from(dataset, rulings, by=by, kind=kind)
+            done = adjudicating.rule_from(dataset, rulings, by=by, kind=kind, partial=partial)
         elif not document or grade is None or not by.strip():
             raise UsageError(
                 "a ruling needs a query, a document, --grade, --rationale and --by",
@@ -179,8 +210,18 @@ def adjudicate(
             done = adjudicating.rule(
                 dataset, query, document, grade, rationale=rationale, by=by, kind=kind
             )
-        emit(done, lambda: listing.key_values(done), json=json)
+        emit(done, lambda: listing.key_values(done, left_out=len(done.left_out)), json=json)
+        _say_left_out(done.left_out)
+        if done.overruled:
+            say(
+                f"{counted(done.overruled, 'ruling')} without effect: by the policy {done.policy} "
+                f"the label is another; `assay gold policy {done.gold} adjudicated` has rulings "
+                "decide",
+                style="yellow",
+            )
         _say_standing(done.gold, 0, 0, done.open)
+        if done.left_out:
+            sys.exit(1)
         return
     refuse_outputs(output)
     found = adjudicating.disputes(dataset, blind=blind, corpus=corpus)

@@ -24,7 +24,7 @@ RULING = "adjudication"
 SAMPLE = "sample"
 IMPORTED = "imported"
 
-_NORMAL = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d+)?\+00:00)?")
+_NORMAL = re.compile(r"\d{4}(-\d\d){0,2}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?\+00:00")
 _CONTROL = re.compile(rb"[\x01-\x1f]")
 
 

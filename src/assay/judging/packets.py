@@ -49,6 +49,7 @@ CSV_COLUMNS = (
     "judge",
     "document",
     "rubric",
+    "pairs",
     "guide",
 )
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
@@ -200,7 +201,7 @@ def as_csv(packet: Packet) -> bytes:
         values: dict[str, Any] = msgspec.structs.asdict(row)
         values |= {"passages": BETWEEN.join(row.passages), "grade": "", "seconds": ""}
         values |= {"unsure": "", "judge": packet.judge, "rubric": packet.version}
-        values["guide"] = "" if place else guide
+        values |= {"pairs": str(len(packet.rows)), "guide": "" if place else guide}
         writer.writerow({name: guarded(_cell(values[name])) for name in CSV_COLUMNS})
     return stream.getvalue().encode("utf-8")
 
