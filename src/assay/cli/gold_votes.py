@@ -194,7 +194,7 @@ def adjudicate(
     from assay.core.types import counted
     from assay.reports import listing, votes_pages
     from assay.workbench import adjudicating
-    from assay.workbench.outputs import refuse_outputs
+    from assay.workbench.outputs import refuse_outputs, spare_judgments
 
     if query or rulings is not None:
         if rulings is not None:
@@ -224,6 +224,7 @@ def adjudicate(
             sys.exit(1)
         return
     refuse_outputs(output)
+    spare_judgments(output)
     found = adjudicating.disputes(dataset, blind=blind, corpus=corpus)
     if output is not None:
         adjudicating.write_disputes(dataset, found, output)
@@ -253,7 +254,7 @@ def sample(
     """Draw labelled pairs to judge again, or report how many labels they show to be wrong."""
     from assay.reports import votes_pages
     from assay.workbench import sampling
-    from assay.workbench.outputs import refuse_outputs
+    from assay.workbench.outputs import refuse_outputs, spare_judgments
 
     if report:
         checked = sampling.spot_check(dataset)
@@ -268,6 +269,7 @@ def sample(
             )
         return
     refuse_outputs(output)
+    spare_judgments(output)
     drawn = sampling.draw_sample(dataset, size, seed=seed, output=output, corpus=corpus)
     emit(drawn, lambda: votes_pages.draw_page(drawn), json=json)
     if output is not None:

@@ -21,7 +21,7 @@ from assay.core.types import Document, GoldSet, Query, Vote, VoteKind
 from assay.formats.spreadsheet import guarded
 from assay.judging import rubrics
 from assay.judging.passages import passages
-from assay.judging.pool import Pool, PooledPair, judged_pairs, waiting
+from assay.judging.pool import PEOPLE, Pool, PooledPair, judged_pairs, waiting
 from assay.judging.rubrics import Rubric
 from assay.judging.votes import document_fingerprint
 
@@ -111,7 +111,8 @@ def left_to_judge(
                 hint=f"Dealt to: {', '.join(pool.judges)}. `assay gold pool --judges` deals anew.",
             )
         done = {(vote.query_id, vote.doc_id) for vote in votes if vote.judge == judge}
-        open_pairs = waiting(pool, gold, votes, kinds)
+        # a judge by name has what no person has judged, also where machines count
+        open_pairs = waiting(pool, gold, votes, PEOPLE)
         pairs = [pair for pair in open_pairs if not pair.judges or judge in pair.judges]
     else:
         done = judged_pairs(gold, votes, kinds)

@@ -25,7 +25,7 @@ from assay.judging.votes import (
     read_votes,
     votes_path,
 )
-from assay.workbench.outputs import refuse_output
+from assay.workbench.outputs import refuse_output, spare_judgments
 from assay.workbench.texts import known_texts
 
 __all__ = ["Exported", "export_pairs"]
@@ -59,6 +59,7 @@ def export_pairs(
     refuse_output(output, dataset, votes_path(dataset))
     gold = formats.read_gold(dataset)
     votes = read_votes(votes_path(dataset))
+    spare_judgments(output, gold, votes)
     known = known_texts(dataset, corpus)
     if known is None and to in WITH_TEXTS:
         raise UsageError(
