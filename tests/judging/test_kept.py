@@ -56,9 +56,7 @@ def test_a_file_that_was_filled_in_is_not_written_over(
         assert assay_cli("gold", *command).code == 0
 
 
-def test_convert_writes_over_judgments_where_that_is_said(
-    assay_cli: Assay, tmp_path: Path
-) -> None:
+def test_convert_writes_over_judgments_where_that_is_said(assay_cli: Assay, tmp_path: Path) -> None:
     _voted(assay_cli, tmp_path)
     (tmp_path / "out.csv").write_text(FILLED)
     assert assay_cli("gold", "convert", "set.json", "out.csv", "--replace").code == 0

@@ -217,3 +217,10 @@ def test_an_unjudged_pool_goes_to_quepid_with_its_pairs(assay_cli: Assay, tmp_pa
     assert "3 pairs for quepid" in done.err
     rows = list(csv.reader((tmp_path / "case.csv").read_text().splitlines()))
     assert rows[1:] == [["question 0", "a", ""], ["question 0", "b", ""], ["question 1", "a", ""]]
+
+
+def test_labels_whose_votes_are_gone_become_nobodys_votes(assay_cli: Assay, tmp_path: Path) -> None:
+    _voted(assay_cli, tmp_path)
+    (tmp_path / "set.votes.jsonl").unlink()
+    refused = assay_cli("gold", "merge", "set.json", "ada.jsonl")
+    assert (refused.code, "the votes are gone" in refused.err) == (2, True)

@@ -144,7 +144,8 @@ def next_(
     from assay.reports import listing
     from assay.workbench import judge, review
     from assay.workbench.opening import open_service
-    from assay.workbench.outputs import refuse_outputs, spare_judgments
+    from assay.workbench.outputs import refuse_outputs
+    from assay.workbench.sparing import spare_judgments
 
     refuse_outputs(output)
     if output is not None and output.suffix == ".csv":

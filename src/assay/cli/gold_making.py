@@ -141,8 +141,8 @@ def add(
         about = {"id": id, "type": type, "topic": topic, "issue": issue, "notes": notes}
         _refuse_foreign(about, "--query")
     if not document:
-        about = {"for": for_query, "why": why, "corpus": corpus, "remove": remove}
-        _refuse_foreign(about, "--document")
+        pair_of = {"for": for_query, "why": why, "corpus": corpus, "remove": remove}
+        _refuse_foreign(pair_of, "--document")
         one = Query(id=id, text=query, type=type, topic=topic, issue=issue, notes=notes)
         found = making.listed(source) if source is not None else [("--query", one)]
         _tell(making.add_queries(dataset, found), json=json)

@@ -14,6 +14,7 @@ from assay.cli.output import Json, emit, say
 from assay.core.errors import UsageError
 
 if TYPE_CHECKING:
+    from assay.workbench.adjudicating import Ruled
     from assay.workbench.voting import Merged
 
 GoldFile = Annotated[Path, typer.Argument(help="The gold set.")]
@@ -63,9 +64,8 @@ def merge(
             judge=judge,
             kind=kind,
             corpus=corpus,
-            unasked=unasked,
             sample=pairs,
-            partial=partial,
+            allow=voting.Allowed(unasked=unasked, partial=partial),
         )
     else:
         try:
@@ -192,9 +192,10 @@ def adjudicate(
 ) -> None:
     """List the pairs on which judges do not agree, or rule on them."""
     from assay.core.types import counted
-    from assay.reports import listing, votes_pages
+    from assay.reports import votes_pages
     from assay.workbench import adjudicating
-    from assay.workbench.outputs import refuse_outputs, spare_judgments
+    from assay.workbench.outputs import refuse_outputs
+    from assay.workbench.sparing import spare_judgments
 
     if query or rulings is not None:
         if rulings is not None:
@@ -210,18 +211,7 @@ def adjudicate(
             done = adjudicating.rule(
                 dataset, query, document, grade, rationale=rationale, by=by, kind=kind
             )
-        emit(done, lambda: listing.key_values(done, left_out=len(done.left_out)), json=json)
-        _say_left_out(done.left_out)
-        if done.overruled:
-            say(
-                f"{counted(done.overruled, 'ruling')} without effect: by the policy {done.policy} "
-                f"the label is another; `assay gold policy {done.gold} adjudicated` has rulings "
-                "decide",
-                style="yellow",
-            )
-        _say_standing(done.gold, 0, 0, done.open)
-        if done.left_out:
-            sys.exit(1)
+        _ruled(done, json=json)
         return
     refuse_outputs(output)
     spare_judgments(output)
@@ -235,6 +225,24 @@ def adjudicate(
             f"{counted(len(found), 'disagreement')}; rule with "
             f'assay gold adjudicate {dataset} QUERY DOC --grade G --rationale "…" --by NAME'
         )
+
+
+def _ruled(done: Ruled, *, json: bool) -> None:
+    from assay.core.types import counted
+    from assay.reports import listing
+
+    emit(done, lambda: listing.key_values(done, left_out=len(done.left_out)), json=json)
+    _say_left_out(done.left_out)
+    if done.overruled:
+        say(
+            f"{counted(done.overruled, 'ruling')} without effect: by the policy {done.policy} "
+            f"the label is another; `assay gold policy {done.gold} adjudicated` has rulings "
+            "decide",
+            style="yellow",
+        )
+    _say_standing(done.gold, 0, 0, done.open)
+    if done.left_out:
+        sys.exit(1)
 
 
 def sample(
@@ -254,7 +262,8 @@ def sample(
     """Draw labelled pairs to judge again, or report how many labels they show to be wrong."""
     from assay.reports import votes_pages
     from assay.workbench import sampling
-    from assay.workbench.outputs import refuse_outputs, spare_judgments
+    from assay.workbench.outputs import refuse_outputs
+    from assay.workbench.sparing import spare_judgments
 
     if report:
         checked = sampling.spot_check(dataset)

@@ -25,7 +25,8 @@ from assay.judging.votes import (
     read_votes,
     votes_path,
 )
-from assay.workbench.outputs import refuse_output, spare_judgments
+from assay.workbench.outputs import refuse_output
+from assay.workbench.sparing import spare_judgments
 from assay.workbench.texts import known_texts
 
 __all__ = ["Exported", "export_pairs"]

@@ -41,7 +41,7 @@ from assay.review.rulings import Correction, Ruled, Word
 from assay.telemetry.feedback import days_before
 from assay.workbench.making import now_in_utc, rubric_found_again
 from assay.workbench.opening import Service
-from assay.workbench.outputs import spare_judgments
+from assay.workbench.sparing import spare_judgments
 
 __all__ = [
     "Approval",

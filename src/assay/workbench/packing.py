@@ -17,7 +17,8 @@ from assay.judging.packets import Packet, as_csv, as_jsonl, left_to_judge, make_
 from assay.judging.policy import policy_path, read_policy
 from assay.judging.pool import PEOPLE, Pool, PooledPair, pool_path, read_pool
 from assay.judging.votes import read_votes, votes_path
-from assay.workbench.outputs import refuse_output, spare_judgments
+from assay.workbench.outputs import refuse_output
+from assay.workbench.sparing import spare_judgments
 from assay.workbench.texts import texts_of
 
 __all__ = ["Packed", "write_packet", "writer_of"]

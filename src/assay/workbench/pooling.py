@@ -41,9 +41,10 @@ from assay.judging.pool import (
 from assay.judging.votes import Pair, read_votes, votes_path
 from assay.workbench.config import CONFIG_NAME, EngineConfig, read_config
 from assay.workbench.opening import Service
-from assay.workbench.outputs import refuse_output, refuse_outputs, spare_judgments
+from assay.workbench.outputs import refuse_output, refuse_outputs
 from assay.workbench.review import AskedPair, queue_pairs
 from assay.workbench.score import Progress, Say, in_silence, unwatched
+from assay.workbench.sparing import spare_judgments
 
 __all__ = ["PoolRequest", "Pooled", "pool_gold", "queue_pool", "refuse_results"]
 

@@ -39,6 +39,7 @@ from assay.workbench.opening import Service
 from assay.workbench.texts import Texts, known_texts, stale_votes
 
 __all__ = [
+    "Allowed",
     "Merged",
     "PolicyView",
     "Voted",
@@ -105,12 +106,14 @@ def read_voted(dataset: Path) -> Voted:
     gold = formats.read_gold(dataset)
     votes = read_votes(votes_path(dataset))
     first = [] if gold.from_logs else votes_of_labels(gold, votes)
-    if not votes and gold.labelling is not None and gold.labelling.by_machine:
+    if not votes and gold.labelling is not None and gold.judgments.height:
+        made = gold.labelling.by_machine
         raise InputError(
-            f"machines made {gold.labelling.by_machine} labels of this set, and their votes are "
-            "gone",
+            f"machines made {made} labels of this set, and their votes are gone"
+            if made
+            else "the labels of this set were made of votes, and the votes are gone",
             where=str(votes_path(dataset)),
-            hint="Put the file back: without it their labels would pass for a person's.",
+            hint="Put the file back: without it the labels would pass for votes of somebody.",
         )
     limits = bounds(gold, [*votes, *first])
     if gold.rubric:
@@ -156,6 +159,18 @@ def save(voted: Voted, new: Sequence[Vote] = (), policy: Policy | None = None) -
 # ── merging ───────────────────────────────────────────────────────────────────────────────────────
 
 
+@dataclass(frozen=True, kw_only=True)
+class Allowed:
+    """What is taken that is refused else: pairs nobody was asked for; a file of which some rows
+    cannot be taken, without these."""
+
+    unasked: bool = False
+    partial: bool = False
+
+
+NOTHING_MORE = Allowed()
+
+
 def merge_files(
     dataset: Path,
     files: Sequence[Path],
@@ -163,13 +178,12 @@ def merge_files(
     judge: str = "",
     kind: str = "",
     corpus: Path | None = None,
-    unasked: bool = False,
     sample: Set[Pair] | None = None,
-    partial: bool = False,
+    allow: Allowed = NOTHING_MORE,
 ) -> Merged:
-    """Take in what judges sent back. A row that cannot be of this set stops everything; with
-    `partial` the rest is taken. `sample` are the pairs of a spot check, whose votes measure labels
-    and make none; a file with the pairs of a draw is taken for one also where nobody says so."""
+    """Take in what judges sent back. A row that cannot be of this set stops everything, unless
+    `allow` says that the rest is taken. `sample` are the pairs of a spot check, whose votes measure
+    labels and make none; a file with the pairs of a draw is one also where nobody says so."""
     draws, pool = read_samples(dataset).draws, read_pool(dataset)
     ballots = [_as_drawn(read_ballots(path), draws, pool) for path in files]
     for path, file in zip(files, ballots, strict=True):
@@ -186,12 +200,12 @@ def merge_files(
         judged = frozenset[Pair]() if sample is not None else voted.limits.judged
         limits = replace(
             voted.limits,
-            asked=None if unasked else asked,
+            asked=None if allow.unasked else asked,
             judged=judged,
             documents=None if texts is None else texts.ids,
         )
         with_ids = [identified(file, voted.gold.queries) for file in ballots]
-        done = cast(with_ids, limits, said, partial=partial)
+        done = cast(with_ids, limits, said, partial=allow.partial)
         labelled = save(voted, done.new)
     return _merged(voted, ballots, done, labelled, texts)
 
