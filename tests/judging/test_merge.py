@@ -170,7 +170,7 @@ def test_a_row_that_cannot_be_stops_everything(
 ) -> None:
     gold = _dataset(tmp_path)
     before = gold.read_bytes()
-    found = _merge(assay_cli, tmp_path, rows)
+    found = _merge(assay_cli, tmp_path, rows, "--judge", "ada")
     assert (found.code, said in found.err) == (2, True), found.err
     assert gold.read_bytes() == before
     assert not (tmp_path / "dataset.votes.jsonl").exists()

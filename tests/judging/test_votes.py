@@ -119,3 +119,64 @@ def test_the_votes_lie_beside_the_set_also_through_a_link(tmp_path: Path) -> Non
     real.write_text(json.dumps({"queries": []}))
     (tmp_path / "link.json").symlink_to(real)
     assert votes_path(tmp_path / "link.json") == tmp_path / "real" / "dataset.votes.jsonl"
+
+
+@pytest.mark.parametrize(
+    "fields", [{"kind": "expert"}, {"grade": 1.5}, {"at": None}, {"at": "yesterday"}, {"id": "a"}]
+)
+def test_a_last_line_that_is_no_vote_is_refused_also_without_its_end(
+    tmp_path: Path, fields: dict[str, object]
+) -> None:
+    path = tmp_path / "s.votes.jsonl"
+    append(path, [_vote("a")])
+    wrong = msgspec.to_builtins(_vote("b")) | fields
+    path.write_bytes(path.read_bytes() + json.dumps(wrong).encode())
+    before = path.read_bytes()
+    with pytest.raises(InputError, match=r"s\.votes\.jsonl:2: "):
+        read_votes(path)
+    if "id" not in fields:  # what is there already is for the reader to see
+        with pytest.raises(InputError, match=r"s\.votes\.jsonl:2: "):
+            append(path, [_vote("c")])
+        assert path.read_bytes() == before
+
+
+def test_line_ends_of_another_system_wipe_no_votes(tmp_path: Path) -> None:
+    path = tmp_path / "s.votes.jsonl"
+    append(path, [_vote("a"), _vote("b")])
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r"))
+    before = path.read_bytes()
+    with pytest.raises(InputError, match=r"s\.votes\.jsonl:1: "):
+        read_votes(path)
+    with pytest.raises(InputError, match="Nothing was changed"):
+        append(path, [_vote("c")])
+    assert path.read_bytes() == before
+
+
+def test_a_disk_that_is_full_takes_all_votes_or_none(tmp_path: Path) -> None:
+    path = tmp_path / "s.votes.jsonl"
+    append(path, [_vote("a")])
+    before = path.read_bytes()
+    limited = (
+        "import resource, sys\n"
+        "from pathlib import Path\n"
+        "from assay.core.types import Vote\n"
+        "from assay.formats.votes_jsonl import append\n"
+        "path = Path(sys.argv[1])\n"
+        "most = path.stat().st_size + 300\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))\n"
+        "append(path, [Vote(id=f'n{n}', query_id='q', doc_id=f'd{n}', grade=1, judge='b',"
+        " kind='human', at='2026-01-02') for n in range(99)])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", limited, str(path)], capture_output=True, text=True, check=False
+    )
+    assert "cannot write" in done.stderr
+    assert "Nothing was changed." in done.stderr
+    assert path.read_bytes() == before
+
+
+def test_times_with_another_offset_are_compared_as_times(tmp_path: Path) -> None:
+    path = tmp_path / "s.votes.jsonl"
+    early = _vote("early", at="2026-01-02T09:00:00+09:00", grade=0)  # midnight in UTC
+    append(path, [_vote("late", at="2026-01-02T08:00:00+00:00", grade=2), early])
+    assert [vote.id for vote in current(read_votes(path))] == ["late"]

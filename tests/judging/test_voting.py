@@ -126,7 +126,7 @@ def test_a_packet_cut_in_half_says_how_much_came(assay_cli: Assay, tmp_path: Pat
     whole = write_packet(tmp_path / "p.jsonl", "ada", PAIRS).read_text()
     lines = whole.splitlines(keepends=True)
     for content, said in (
-        ("".join(lines[:3]), "p.jsonl:3: the packet is cut: 2 of 3 pairs came, up to line 3"),
+        ("".join(lines[:3]), "p.jsonl:3: 2 of 3 pairs came: the file is cut, or rows"),
         (whole[:-20], "p.jsonl:4: the packet is cut: 2 of 3 pairs came, up to line 4, which is"),
     ):
         (tmp_path / "p.jsonl").write_text(content)
@@ -159,7 +159,7 @@ def test_a_machine_cannot_pass_for_a_person(assay_cli: Assay, tmp_path: Path) ->
     assert (done.json["labels"], done.json["not_counted"]) == (0, 3)
     assert "assay gold policy set.json --counts human,machine" in done.err
     assert labels(gold) == {}
-    write_packet(tmp_path / "h.jsonl", "bot", PAIRS)
+    write_packet(tmp_path / "h.jsonl", "bot", {("q0", "a"): 0})
     refused = assay_cli("gold", "merge", "set.json", "h.jsonl")
     assert (refused.code, "bot has voted as machine before" in refused.err) == (2, True)
 

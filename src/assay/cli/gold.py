@@ -98,12 +98,23 @@ def convert(
     target_format: Annotated[
         str | None, typer.Option("--to", help="json, golden, jsonl, csv, trec, beir or quepid.")
     ] = None,
+    rubric: Annotated[
+        str, typer.Option(help="By which it was judged, where the set does not say: name or file.")
+    ] = "",
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Write over judgments that the set does not have.")
+    ] = False,
 ) -> None:
     """Convert a gold set to another format, and say what that format cannot hold."""
     from assay.workbench import gold
 
     written, lost = gold.convert_gold(
-        source, target, source_format=source_format, target_format=target_format
+        source,
+        target,
+        source_format=source_format,
+        target_format=target_format,
+        rubric=rubric,
+        replace_judgments=replace,
     )
     for path in written:
         typer.echo(str(path))
@@ -140,8 +151,11 @@ def next_(
     from assay.workbench import judge, review
     from assay.workbench.opening import open_service
     from assay.workbench.outputs import refuse_outputs
+    from assay.workbench.sparing import spare_judgments
 
     refuse_outputs(output)
+    if output is not None and output.suffix == ".csv":
+        spare_judgments(output)
     decision = judge.next_pairs(first, second, measure=measure, threshold=threshold)
     if output is not None:
         judge.write_pairs(decision, output)

@@ -124,6 +124,9 @@ def add(
         str, typer.Option("--for", help="With --document: the id of the query.")
     ] = "",
     why: Annotated[str, typer.Option(help="With --document: why; judges do not see it.")] = "",
+    remove: Annotated[
+        bool, typer.Option("--remove", help="With --document: take the pair out again.")
+    ] = False,
     corpus: Corpus = None,
     json: Json = False,
 ) -> None:
@@ -138,14 +141,20 @@ def add(
         about = {"id": id, "type": type, "topic": topic, "issue": issue, "notes": notes}
         _refuse_foreign(about, "--query")
     if not document:
-        _refuse_foreign({"for": for_query, "why": why, "corpus": corpus}, "--document")
+        pair_of = {"for": for_query, "why": why, "corpus": corpus, "remove": remove}
+        _refuse_foreign(pair_of, "--document")
         one = Query(id=id, text=query, type=type, topic=topic, issue=issue, notes=notes)
         found = making.listed(source) if source is not None else [("--query", one)]
         _tell(making.add_queries(dataset, found), json=json)
         return
     if not for_query:
         raise UsageError("say for which query: --for QUERY_ID")
-    pair = making.add_document(dataset, for_query, document, why=why, corpus=corpus)
+    if remove:
+        gone = making.remove_document(dataset, for_query, document)
+        emit(gone, lambda: f"{document} on {for_query}", json=json)
+        say("no longer asked for")
+        return
+    pair = making.add_document(dataset, for_query, document, why=why, corpus=corpus, say=say)
     emit(pair, lambda: f"{document} on {for_query}", json=json)
     asked = f", of {', '.join(pair.judges)}" if pair.judges else ""
     say(f"asked for{asked}; judges see it among the others")

@@ -3,6 +3,7 @@ behind. The verbs are in `workbench/voting.py`, `adjudicating.py` and `sampling.
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +14,7 @@ from assay.cli.output import Json, emit, say
 from assay.core.errors import UsageError
 
 if TYPE_CHECKING:
+    from assay.workbench.adjudicating import Ruled
     from assay.workbench.voting import Merged
 
 GoldFile = Annotated[Path, typer.Argument(help="The gold set.")]
@@ -20,6 +22,10 @@ Corpus = Annotated[
     Path | None,
     typer.Option(help="The corpus that was judged, to check ids and texts; else the pool's."),
 ]
+Partial = Annotated[
+    bool, typer.Option("--partial", help="Take the rows that can be taken; exit 1 where not all.")
+]
+LEFT_OUT = 10  # rows that are named
 Kind = Annotated[
     str, typer.Option(help="human or machine, where a file does not say.", show_default="human")
 ]
@@ -33,9 +39,7 @@ def merge(
     ] = None,
     judge: Annotated[
         str,
-        typer.Option(
-            "--judge", "--by", help="Who judged, where a file does not say.", show_default="you"
-        ),
+        typer.Option("--judge", "--by", help="Who judged; needed where a file does not say."),
     ] = "",
     kind: Kind = "",
     corpus: Corpus = None,
@@ -43,6 +47,7 @@ def merge(
     sample: Annotated[
         bool, typer.Option(help="These votes are a spot check: they measure labels.")
     ] = False,
+    partial: Partial = False,
     store: StoreUrl = "",
     json: Json = False,
 ) -> None:
@@ -54,7 +59,13 @@ def merge(
     if files:
         pairs = sampling.sampled_pairs(dataset) if sample else None
         merged = voting.merge_files(
-            dataset, files, judge=judge, kind=kind, corpus=corpus, unasked=unasked, sample=pairs
+            dataset,
+            files,
+            judge=judge,
+            kind=kind,
+            corpus=corpus,
+            sample=pairs,
+            allow=voting.Allowed(unasked=unasked, partial=partial),
         )
     else:
         try:
@@ -67,13 +78,17 @@ def merge(
     counts = {"changed": len(merged.changed), "left_out": len(merged.left_out)}
     emit(merged, lambda: listing.key_values(merged, **counts), json=json)
     _say_merged(merged)
+    if files and merged.left_out:
+        sys.exit(1)
 
 
 def _say_merged(merged: Merged) -> None:
     from assay.core.types import counted
 
-    for sentence in merged.left_out:
-        say(f"left out: {sentence}", style="yellow")
+    _say_left_out(merged.left_out)
+    if merged.spot_checks:
+        votes = counted(merged.spot_checks, "vote")
+        say(f"{votes} of a spot check: they measure labels, and make none")
     if merged.without_grade:
         say(f"{counted(merged.without_grade, 'row')} without a grade")
     if merged.outdated:
@@ -95,6 +110,13 @@ def _say_merged(merged: Merged) -> None:
             style="yellow",
         )
     _say_standing(merged.gold, merged.not_counted, merged.by_machine, merged.open)
+
+
+def _say_left_out(sentences: list[str]) -> None:
+    for sentence in sentences[:LEFT_OUT]:
+        say(f"left out: {sentence}", style="yellow")
+    if len(sentences) > LEFT_OUT:
+        say(f"left out: {len(sentences) - LEFT_OUT} more; --json has them all", style="yellow")
 
 
 def _say_standing(gold: str, not_counted: int, by_machine: int, waiting: int) -> None:
@@ -144,6 +166,14 @@ def policy(
         lambda: votes_pages.policy_page(view.policy, view.labelling, view.labels, view.status),
         json=json,
     )
+    if view.overruled:
+        rulings = counted(view.overruled, "ruling")
+        verb = "does" if view.overruled == 1 else "do"
+        say(
+            f"{rulings} {verb} not decide by this policy: the label is another, or there is none; "
+            f"`assay gold policy {view.gold} adjudicated` has rulings decide",
+            style="yellow",
+        )
     _say_standing(view.gold, view.not_counted, view.labelling.by_machine, view.labelling.open)
 
 
@@ -163,20 +193,22 @@ def adjudicate(
         typer.Option("--output", "-o", help="Write the disagreements as .csv or .jsonl."),
     ] = None,
     blind: Annotated[bool, typer.Option(help="Do not say who said what.")] = False,
+    partial: Partial = False,
     corpus: Corpus = None,
     json: Json = False,
 ) -> None:
     """List the pairs on which judges do not agree, or rule on them."""
     from assay.core.types import counted
-    from assay.reports import listing, votes_pages
+    from assay.reports import votes_pages
     from assay.workbench import adjudicating
     from assay.workbench.outputs import refuse_outputs
+    from assay.workbench.sparing import spare_judgments
 
     if query or rulings is not None:
         if rulings is not None:
             if query or grade is not None:
                 raise UsageError("rule on one pair, or on those of a file, not both")
-            done = adjudicating.rule_from(dataset, rulings, by=by, kind=kind)
+            done = adjudicating.rule_from(dataset, rulings, by=by, kind=kind, partial=partial)
         elif not document or grade is None or not by.strip():
             raise UsageError(
                 "a ruling needs a query, a document, --grade, --rationale and --by",
@@ -186,10 +218,10 @@ def adjudicate(
             done = adjudicating.rule(
                 dataset, query, document, grade, rationale=rationale, by=by, kind=kind
             )
-        emit(done, lambda: listing.key_values(done), json=json)
-        _say_standing(done.gold, 0, 0, done.open)
+        _ruled(done, json=json)
         return
     refuse_outputs(output)
+    spare_judgments(output)
     found = adjudicating.disputes(dataset, blind=blind, corpus=corpus)
     if output is not None:
         adjudicating.write_disputes(dataset, found, output)
@@ -200,6 +232,24 @@ def adjudicate(
             f"{counted(len(found), 'disagreement')}; rule with "
             f'assay gold adjudicate {dataset} QUERY DOC --grade G --rationale "…" --by NAME'
         )
+
+
+def _ruled(done: Ruled, *, json: bool) -> None:
+    from assay.core.types import counted
+    from assay.reports import listing
+
+    emit(done, lambda: listing.key_values(done, left_out=len(done.left_out)), json=json)
+    _say_left_out(done.left_out)
+    if done.overruled:
+        say(
+            f"{counted(done.overruled, 'ruling')} without effect: by the policy {done.policy} "
+            f"the label is another; `assay gold policy {done.gold} adjudicated` has rulings "
+            "decide",
+            style="yellow",
+        )
+    _say_standing(done.gold, 0, 0, done.open)
+    if done.left_out:
+        sys.exit(1)
 
 
 def sample(
@@ -220,6 +270,7 @@ def sample(
     from assay.reports import votes_pages
     from assay.workbench import sampling
     from assay.workbench.outputs import refuse_outputs
+    from assay.workbench.sparing import spare_judgments
 
     if report:
         checked = sampling.spot_check(dataset)
@@ -234,6 +285,7 @@ def sample(
             )
         return
     refuse_outputs(output)
+    spare_judgments(output)
     drawn = sampling.draw_sample(dataset, size, seed=seed, output=output, corpus=corpus)
     emit(drawn, lambda: votes_pages.draw_page(drawn), json=json)
     if output is not None:

@@ -183,7 +183,11 @@ def _ballots(read: _Read, about: _Metadata, where: str) -> list[Ballot]:
         where = f"{where}.{FLAT}"
         grades = _zipped(read.grades, read.grade_users, read.grade_status)
         rationales = _zipped(read.wrote, read.wrote_users, read.wrote_status)
-    wrote = {answer.user_id: str(answer.value or "") for answer in rationales}
+    wrote = {
+        answer.user_id: str(answer.value or "")
+        for answer in rationales
+        if answer.status in (None, SUBMITTED)
+    }
     return [
         Ballot(
             where=f"{where}[{place}]",

@@ -6,13 +6,13 @@
 - STEM.votes.jsonl of another copy of the set: votes keep their ids.
 
 Other formats are modules with `looks_like(path)` and `read_ballots(path)`, named in OTHERS. A row
-that nobody has filled in is counted as blank. Everything that is wrong is refused with its line,
-before anything is merged."""
+that nobody has filled in is counted as blank. A row that is wrong is kept apart with its line, so
+that all of them can be named at once; a file that is wrong as a whole is refused."""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -55,16 +55,36 @@ class Ballot(msgspec.Struct, frozen=True, kw_only=True):
     source: str = ""
     id: str = ""  # where the row is a vote already
     supersedes: str = ""
+    echo: str = ""  # the id of the vote that was sent out with the pair; it may have been changed
     query: str = ""  # its text, where the file has no ids: `exchange.identified` finds the id
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a row, or what a file lacks, cannot be taken."""
+
+    where: str
+    message: str
+    hint: str = ""
 
 
 class Ballots(msgspec.Struct, frozen=True, kw_only=True):
     """What a file has. `has_rationales`: its format has a place for them; `blank` counts the rows
-    that nobody has filled in."""
+    that nobody has filled in; `bad` are those that cannot be read, and `missing` says that fewer
+    came than the packet had."""
 
     rows: list[Ballot]
     has_rationales: bool = True
     blank: int = 0
+    bad: list[Problem] = []
+    missing: Problem | None = None
+
+    @property
+    def size(self) -> int:
+        return len(self.rows) + self.blank + len(self.bad)
+
+
+def problem_of(error: InputError) -> Problem:
+    return Problem(where=error.where, message=error.message, hint=error.hint)
 
 
 def read_ballots(path: Path) -> Ballots:
@@ -75,16 +95,37 @@ def read_ballots(path: Path) -> Ballots:
         if module.looks_like(path):
             read: Ballots = module.read_ballots(path)
             return read
-    if path.suffix in (".csv", ".tsv"):
+    ending = path.suffix.lower()
+    if ending in (".csv", ".tsv"):
         return _read_table(path)
-    if path.suffix == ".jsonl":
+    if ending == ".jsonl":
         return _read_lines(path)
-    raise InputError(
-        "this is none of the kinds of file that votes are read from",
-        where=str(path),
-        hint="Give a packet that was filled in (.jsonl or .csv), or an export of Quepid, Label "
-        "Studio or Argilla.",
-    )
+    message, hint = _NOT_VOTES.get(ending, _STRANGE)
+    raise InputError(message, where=str(path), hint=f"{hint} {_NOTHING}")
+
+
+_PAGE = (
+    "this is the page, and the votes are in the browser of the judge",
+    "The judge opens the page, presses s, and sends the file that it saves: "
+    "packet-NAME.votes.jsonl.",
+)
+_WORKBOOK = (
+    "this is a workbook, and votes are read from tables as plain text",
+    "Save it as CSV UTF-8.",
+)
+_STRANGE = (
+    "this is none of the kinds of file that votes are read from",
+    "Give a packet that was filled in (.jsonl or .csv), or an export of Quepid, Label Studio or "
+    "Argilla.",
+)
+_NOT_VOTES = {
+    ".html": _PAGE,
+    ".htm": _PAGE,
+    ".xlsx": _WORKBOOK,
+    ".xls": _WORKBOOK,
+    ".ods": _WORKBOOK,
+    ".numbers": _WORKBOOK,
+}
 
 
 # ── JSON lines ────────────────────────────────────────────────────────────────────────────────────
@@ -123,24 +164,59 @@ class _Row(msgspec.Struct, frozen=True):
 
 def _read_lines(path: Path) -> Ballots:
     header = _Header(packet=0)
-    rows, blank, with_rationales, count = list[Ballot](), 0, False, 0
+    rows, bad, blank, with_rationales = list[Ballot](), list[Problem](), 0, False
     for number, value in _whole_lines(path):
         where = Path(f"{path}:{number}")
         fields: JsonObject = expect(value, dict, where, "$", "an object")
         if "packet" in fields and "query_id" not in fields:
             header = record(fields, _Header, where, "$", _NOTHING)
             continue
-        count += 1
-        row = record(fields, _Row, where, "$", _NOTHING)
         with_rationales |= "rationale" in fields
-        ballot = _ballot(row, header, str(where))
+        try:
+            row = record(fields, _Row, where, "$", _NOTHING)
+            ballot = _ballot(_as_vote(row, header, fields), header, str(where))
+        except InputError as error:
+            bad.append(problem_of(error))
+            continue
         if ballot is None:
             blank += 1
         else:
             rows.append(ballot)
-    if header.pairs is not None and count != header.pairs:
-        raise _cut(path, f"line {_last_line(path)}", count, header.pairs)
-    return Ballots(rows=rows, has_rationales=with_rationales or not rows, blank=blank)
+    came = len(rows) + blank + len(bad)
+    return Ballots(
+        rows=rows,
+        has_rationales=with_rationales or not rows,
+        blank=blank,
+        bad=bad,
+        missing=_missing(came, header.pairs, f"{path}:{_last_line(path)}"),
+    )
+
+
+def _as_vote(row: _Row, header: _Header, fields: JsonObject) -> _Row:
+    """An id is one of a vote where the row is a line of a votes file. Packets have none, and
+    programs number rows as they like."""
+    if not header.packet and fields.keys() >= _A_VOTE:
+        return row
+    return msgspec.structs.replace(row, id=None, supersedes="")
+
+
+_A_VOTE = {"id", "judge", "kind", "at"}
+
+
+def _missing(came: int, pairs: int | None, where: str) -> Problem | None:
+    if pairs is None or came == pairs:
+        return None
+    if came > pairs:
+        raise InputError(
+            f"the packet has more than it says: {came} rows for {pairs} pairs",
+            where=where,
+            hint=f"Were two packets put together? {_NOTHING}",
+        )
+    return Problem(
+        where=where,
+        message=f"{came} of {pairs} pairs came: the file is cut, or rows were taken out",
+        hint=f"Ask the judge for the whole file. {_NOTHING}",
+    )
 
 
 def _whole_lines(path: Path) -> Iterator[tuple[int, Any]]:
@@ -167,9 +243,8 @@ def _whole_lines(path: Path) -> Iterator[tuple[int, Any]]:
 
 def _cut(path: Path, last: str, came: int, pairs: int) -> InputError:
     number = last.split(",")[0].removeprefix("line ")
-    said = "is cut" if came < pairs else "has more than it says"
     return InputError(
-        f"the packet {said}: {came} of {pairs} pairs came, up to {last}",
+        f"the packet is cut: {came} of {pairs} pairs came, up to {last}",
         where=f"{path}:{number}",
         hint=f"{_NOTHING} Ask the judge for the whole file, or save it again.",
     )
@@ -205,7 +280,7 @@ def _ballot(row: _Row, header: _Header, where: str) -> Ballot | None:
 
 
 def _grade(given: int | float | str | None, unsure: bool, where: str) -> tuple[bool, int | None]:
-    """(unsure, the grade); 2.0 is 2."""
+    """(unsure, the grade); 2.0 is 2, and 2,0 too."""
     text = "" if given is None else str(given).strip()
     if text.lower() in UNSURE or (unsure and not text):
         return True, None
@@ -215,8 +290,7 @@ def _grade(given: int | float | str | None, unsure: bool, where: str) -> tuple[b
         raise InputError(
             f"grade {text}, and unsure too", where=where, hint=f"Keep one of them. {_NOTHING}"
         )
-    whole, point, rest = text.partition(".")
-    return False, grade_of(whole if point and not rest.strip("0") else text, where)
+    return False, grade_of(text, where, hint=f"Write the number, or unsure. {_NOTHING}")
 
 
 def _named(value: str, name: str, where: str) -> str:
@@ -238,24 +312,43 @@ def _refuse_half_done(rationale: str, where: str) -> None:
 
 
 def _read_table(path: Path) -> Ballots:
-    rows, blank, names = list[Ballot](), 0, frozenset[str]()
+    rows, bad, blank, names, pairs = list[Ballot](), list[Problem](), 0, frozenset[str](), ""
+    where = f"{path}:1"
     for where, row in table_rows(path):
-        if None in row:
-            raise InputError("the row has more fields than the header", where=where, hint=_NOTHING)
-        if None in row.values():
-            came = sum(value is not None for value in row.values())
-            raise InputError(
-                f"the row has {came} of {len(row)} fields; was the file cut?",
-                where=where,
-                hint=_NOTHING,
-            )
-        names = frozenset(row)
-        ballot = _table_ballot({key: unguarded(value).strip() for key, value in row.items()}, where)
+        try:
+            values = _cells(row, where)
+            pairs = pairs or values.get("pairs", "")
+            ballot = _table_ballot(values, where)
+        except InputError as error:
+            bad.append(problem_of(error))
+            continue
+        finally:
+            names = frozenset(row)
         if ballot is None:
             blank += 1
         else:
             rows.append(ballot)
-    return Ballots(rows=rows, has_rationales="rationale" in names or not rows, blank=blank)
+    came = len(rows) + blank + len(bad)
+    return Ballots(
+        rows=rows,
+        has_rationales="rationale" in names or not rows,
+        blank=blank,
+        bad=bad,
+        missing=_missing(came, int(pairs) if pairs.isdecimal() else None, where),
+    )
+
+
+def _cells(row: Mapping[str, str], where: str) -> dict[str, str]:
+    if None in row:
+        raise InputError("the row has more fields than the header", where=where, hint=_NOTHING)
+    if None in row.values():
+        came = sum(value is not None for value in row.values())
+        raise InputError(
+            f"the row has {came} of {len(row)} fields; was the file cut?",
+            where=where,
+            hint=_NOTHING,
+        )
+    return {key: unguarded(value).strip() for key, value in row.items()}
 
 
 def _table_ballot(values: dict[str, str], where: str) -> Ballot | None:

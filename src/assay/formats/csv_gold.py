@@ -21,6 +21,7 @@ from assay.core.types import (
     judgments_to_frame,
 )
 from assay.formats.schema import grade_of, text_of
+from assay.formats.spreadsheet import place, separated
 
 REQUIRED = ("query_id", "doc_id", "grade")
 KNOWN = (
@@ -37,6 +38,7 @@ KNOWN = (
     "notes",
     *JUDGMENT_TEXT_COLUMNS,
 )
+JUDGED = ("unsure", "seconds", "document", "kind", "pairs")  # in what judges send back
 QUERY_COLUMNS = ("type", "topic", "issue", "category", "language", "corpus", "notes")
 
 
@@ -58,12 +60,11 @@ def table_rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
     """Each row with where it stands. Spreadsheets separate by commas, semicolons or tabs, as their
     language has it."""
     refuse_long_lines(path)
-    text = decode(read_bytes(path), path)
+    text, mark, skipped = separated(decode(read_bytes(path), path))
     csv.field_size_limit(MAX_LINE_BYTES)  # a packet has whole letters in its fields
-    mark = max(",;\t", key=text.partition("\n")[0].count)
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True, delimiter=mark)
     try:
-        names = list(reader.fieldnames or ())
+        names = reader.fieldnames = [_name(name) for name in reader.fieldnames or ()]
     except csv.Error as error:
         raise InputError(f"not valid CSV: {error}", where=f"{path}:1") from error
     missing = [name for name in REQUIRED if name not in names]
@@ -77,10 +78,18 @@ def table_rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
             hint=f"Expected a header with {', '.join(REQUIRED)} and optionally query.",
         )
     try:
-        for row in reader:
-            yield f"{path}:{reader.line_num}", row
+        for number, row in enumerate(reader, start=2):
+            yield place(path, reader.line_num + skipped, number), row
     except csv.Error as error:
-        raise InputError(f"not valid CSV: {error}", where=f"{path}:{reader.line_num}") from error
+        raise InputError(
+            f"not valid CSV: {error}", where=f"{path}:{reader.line_num + skipped}"
+        ) from error
+
+
+def _name(column: str) -> str:
+    """Columns that are known are known in any case."""
+    name = column.strip().lower()
+    return name if name in KNOWN or name in JUDGED else column
 
 
 def _read_row(

@@ -18,6 +18,7 @@ from assay.core.files import decode, read_bytes, refuse_long_lines
 from assay.core.types import Query, Vote
 from assay.formats.ballots import UNSURE, Ballot, Ballots
 from assay.formats.schema import grade_of
+from assay.formats.spreadsheet import place, separated
 
 NOTHING = "Nothing was changed."
 
@@ -60,7 +61,7 @@ def choice_grade(text: str, where: str) -> int | None:
     """The grade of `2`, `2.0` or `2: Highly relevant`; None is unsure."""
     if text.strip().lower() in UNSURE:
         return None
-    return grade_of(re.sub(r":.*", "", text, flags=re.DOTALL), where)
+    return grade_of(re.sub(r":.*", "", text, flags=re.DOTALL), where, NOTHING)
 
 
 # ── queries by their text ─────────────────────────────────────────────────────────────────────────
@@ -107,9 +108,11 @@ def head_of(path: Path) -> list[str]:
     if path.suffix not in (".csv", ".tsv") or not path.is_file():
         return []
     with path.open("rb") as stream:
-        line = stream.readline(2**20).decode("utf-8", "replace").removeprefix("\ufeff")
+        lines = stream.readline(2**20) + stream.readline(2**20)
+    text, mark, _ = separated(lines.decode("utf-8", "replace").removeprefix("\ufeff"))
+    line = text.partition("\n")[0].strip("\r")
     try:
-        return _names(next(csv.reader([line.strip("\r\n")], delimiter=_mark(line)), []))
+        return _names(next(csv.reader([line], delimiter=mark), []))
     except csv.Error:
         return []
 
@@ -117,15 +120,15 @@ def head_of(path: Path) -> list[str]:
 def rows_of(path: Path) -> Iterator[tuple[str, list[str]]]:
     """Each row below the head, with where it stands; missing fields are empty."""
     refuse_long_lines(path)
-    text = decode(read_bytes(path), path)
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=_mark(text))
+    text, mark, skipped = separated(decode(read_bytes(path), path))
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=mark)
     try:
         head = _names(next(reader))
         for name in head:
             if head.count(name) > 1:
                 raise InputError(f"the column {name} comes twice", where=f"{path}:1", hint=NOTHING)
-        for row in reader:
-            where = f"{path}:{reader.line_num}"
+        for number, row in enumerate(reader, start=2):
+            where = place(path, reader.line_num + skipped, number)
             if not any(cell.strip() for cell in row):
                 continue
             if len(row) > len(head):
@@ -137,11 +140,6 @@ def rows_of(path: Path) -> Iterator[tuple[str, list[str]]]:
         raise InputError(
             f"not valid CSV: {error}", where=f"{path}:{reader.line_num}", hint=NOTHING
         ) from error
-
-
-def _mark(text: str) -> str:
-    """Spreadsheets separate by commas, semicolons or tabs, as their language has it."""
-    return max(",;\t", key=text.partition("\n")[0].count)
 
 
 def _names(head: list[str]) -> list[str]:

@@ -44,6 +44,7 @@ class _Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     from_name: str
     to_name: str = msgspec.field(default_factory=lambda: TEXT)  # written where it is the usual too
     type: str = ""
+    id: str | None = None
     value: JsonObject = {}
 
 
@@ -89,7 +90,8 @@ def _task(task: Task, guide: Guide, choices: dict[int, str]) -> _OutTask:
 
 def _annotation(vote: Vote, choices: dict[int, str]) -> _Annotation:
     chosen = UNSURE if vote.grade is None else choices.get(vote.grade, str(vote.grade))
-    result = [_Result(from_name=GRADE, type="choices", value={"choices": [chosen]})]
+    # the id of a result comes back as it went out: it says which vote this was
+    result = [_Result(from_name=GRADE, type="choices", id=vote.id, value={"choices": [chosen]})]
     if vote.rationale:
         wrote = {"text": [vote.rationale]}
         result.append(_Result(from_name=RATIONALE, type="textarea", value=wrote))
@@ -178,6 +180,7 @@ def _ballot(data: _Data, annotation: _Annotation, where: str) -> Ballot:
         seconds=annotation.lead_time,
         document=data.document,
         rubric=data.rubric,
+        echo=next((part.id or "" for part in annotation.result if part.from_name == GRADE), ""),
     )
 
 

@@ -64,14 +64,13 @@ def write_gold(gold: GoldSet, path: Path) -> list[Path]:
 
 
 def write_tasks(tasks: Sequence[Task], guide: Guide, path: Path) -> list[Path]:
-    """The labels; a query without any has a row of its own, as Quepid writes it."""
+    """Every pair with its label, or with room for a rating where it has none."""
     texts = texts_of({task.query.id: task.query for task in tasks}.values())
     rows = [
-        (texts[task.query.id], task.doc_id, task.label) for task in tasks if task.label is not None
+        (texts[task.query.id], task.doc_id, "" if task.label is None else task.label)
+        for task in tasks
     ]
-    rated = {task.query.id for task in tasks if task.label is not None}
-    open_queries = dict.fromkeys(task.query.id for task in tasks if task.query.id not in rated)
-    write_table(path, HEAD, [*rows, *((texts[query_id], "", "") for query_id in open_queries)])
+    write_table(path, HEAD, rows)
     return [path]
 
 
@@ -81,7 +80,7 @@ def read_ballots(path: Path) -> Ballots:
         if not doc_id or not rating:
             blank += 1
             continue
-        grade = grade_of(rating, where)
+        grade = grade_of(rating, where, NOTHING)
         rows.append(Ballot(where=where, query_id="", query=text, doc_id=doc_id, grade=grade))
     return Ballots(rows=rows, has_rationales=False, blank=blank)
 

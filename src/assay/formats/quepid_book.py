@@ -81,7 +81,7 @@ def _read_table(path: Path) -> Ballots:
                 query_id="",
                 query=row[query],
                 doc_id=row[document],
-                grade=grade_of(row[place], where),
+                grade=grade_of(row[place], where, NOTHING),
                 judge=head[place],
             )
             for place in given
@@ -154,7 +154,7 @@ def _ballot(pair: _Pair, judgement: _Judgement, where: str) -> Ballot:
         query_id="",
         query=pair.query_text,
         doc_id=pair.doc_id,
-        grade=None if judgement.unrateable else grade_of(str(judgement.rating), where),
+        grade=None if judgement.unrateable else grade_of(str(judgement.rating), where, NOTHING),
         rationale=(judgement.explanation or "").strip(),
         judge=judgement.user_email or "",
     )

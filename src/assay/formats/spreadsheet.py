@@ -1,4 +1,4 @@
-"""Cells that a spreadsheet must not take for a formula.
+"""Tables as spreadsheets read and write them, and cells that they must not take for a formula.
 
 A cell that begins with = + - @, a tab or a return is computed when the file is opened, and what a
 document or a query says may be anything. Such a cell gets an apostrophe in front, as people type it
@@ -8,6 +8,7 @@ taking one away always gives the text back."""
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _GUARDED = re.compile(r"'+[=+\-@\t\r]")
@@ -19,3 +20,21 @@ def guarded(cell: str) -> str:
 
 def unguarded(cell: str) -> str:
     return cell[1:] if _GUARDED.match(cell) else cell
+
+
+_SEPARATOR = re.compile(r'"?sep=([,;\t|])"?\r?\n', re.IGNORECASE)
+
+
+def separated(text: str) -> tuple[str, str, int]:
+    """The table, what separates its cells, and how many lines stand before it. Spreadsheets
+    separate by commas, semicolons or tabs, as their language has it, and may say so in a first
+    line."""
+    if said := _SEPARATOR.match(text):
+        return text[said.end() :], said[1], 1
+    return text, max(",;\t", key=text.partition("\n")[0].count), 0
+
+
+def place(path: Path, line: int, row: int) -> str:
+    """Where a row stands: its line, and what a spreadsheet calls it where a cell above has line
+    breaks."""
+    return f"{path}:{line}" if line == row else f"{path}:{line} (row {row})"

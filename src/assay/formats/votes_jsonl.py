@@ -1,13 +1,16 @@
 """STEM.votes.jsonl, the votes beside a set: append-only, one vote a line.
 
 A vote counts as given when it is on disk: `append` returns after the file is synced. What a crash
-left of a last line was never acknowledged, and goes with the next append."""
+left of a last line was never acknowledged, and goes with the next append. Only what a torn write
+can leave is taken for one: a last line that is whole JSON and no vote is refused like any other."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
@@ -21,6 +24,9 @@ RULING = "adjudication"
 SAMPLE = "sample"
 IMPORTED = "imported"
 WITHDRAWN = "withdrawn"  # a vote that takes back the judge's earlier one, and puts nothing there
+
+_NORMAL = re.compile(r"\d{4}(-\d\d){0,2}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?\+00:00")
+_CONTROL = re.compile(rb"[\x01-\x1f]")
 
 
 def votes_path(dataset: Path) -> Path:
@@ -38,7 +44,7 @@ def read_votes(path: Path) -> list[Vote]:
     if not path.exists() or not path.stat().st_size:
         return []
     votes, seen = list[Vote](), dict[str, int]()
-    torn = None if _ends_whole(path) else _lines(path)
+    torn = _lines(path) if _is_torn(_tail(path)) else None
     try:
         for number, value in iter_json_lines(path, strict=True):
             vote = _vote(value, f"{path}:{number}")
@@ -59,8 +65,9 @@ def read_votes(path: Path) -> list[Vote]:
 
 def _vote(value: object, where: str) -> Vote:
     try:
-        return msgspec.convert(value, Vote)
-    except msgspec.ValidationError as error:
+        vote = msgspec.convert(value, Vote)
+        return msgspec.structs.replace(vote, at=_moment(vote.at)) if vote.at else vote
+    except (msgspec.ValidationError, ValueError, OverflowError) as error:
         raise InputError(
             f"not a vote: {error}",
             where=where,
@@ -68,8 +75,17 @@ def _vote(value: object, where: str) -> Vote:
         ) from error
 
 
+def _moment(at: str) -> str:
+    """In UTC, so that times compare as text; a day stays a day."""
+    if _NORMAL.fullmatch(at):
+        return at
+    given = datetime.fromisoformat(at)
+    moment = given.replace(tzinfo=UTC) if given.tzinfo is None else given.astimezone(UTC)
+    return moment.isoformat()
+
+
 def append(path: Path, votes: Sequence[Vote]) -> None:
-    """Write votes at the end; when this returns they are on disk."""
+    """Write votes at the end, all of them or none; when this returns they are on disk."""
     if not votes:
         return
     with appending(path) as write:
@@ -85,11 +101,13 @@ def appending(path: Path) -> Iterator[Callable[[Sequence[Vote]], None]]:
         if not votes:
             return
         is_new = not path.exists()
-        _drop_torn_end(path)
-        with path.open("ab") as stream:
-            stream.write(b"".join(msgspec.json.encode(vote) + b"\n" for vote in votes))
-            stream.flush()
-            os.fsync(stream.fileno())
+        _mend_end(path)
+        size = 0 if is_new else path.stat().st_size
+        try:
+            _write(path, b"".join(msgspec.json.encode(vote) + b"\n" for vote in votes))
+        except OSError:
+            _take_back(path, size)
+            raise
         if is_new:
             _sync_folder(path.parent)
 
@@ -97,7 +115,23 @@ def appending(path: Path) -> Iterator[Callable[[Sequence[Vote]], None]]:
         with locked(path):
             yield write
     except OSError as error:
-        raise InputError(f"cannot write: {os_message(error)}", where=str(path)) from error
+        raise InputError(
+            f"cannot write: {os_message(error)}", where=str(path), hint="Nothing was changed."
+        ) from error
+
+
+def _write(path: Path, payload: bytes) -> None:
+    with path.open("ab", buffering=0) as stream:
+        rest = memoryview(payload)
+        while rest:
+            rest = rest[stream.write(rest) or 0 :]
+        os.fsync(stream.fileno())
+
+
+def _take_back(path: Path, size: int) -> None:
+    """What a full disk took of votes that are not acknowledged goes again."""
+    with contextlib.suppress(OSError):
+        os.truncate(path, size)
 
 
 def votes_from(path: Path, start: int) -> tuple[list[Vote], int]:
@@ -123,29 +157,54 @@ _APPENDED = msgspec.json.Decoder(Vote)
 # ── the end of the file ───────────────────────────────────────────────────────────────────────────
 
 
-def _ends_whole(path: Path) -> bool:
+def _tail(path: Path) -> bytes:
+    """What stands after the last end of a line; nothing in a file that was written whole."""
     with path.open("rb") as stream:
         stream.seek(-1, os.SEEK_END)
-        return stream.read(1) == b"\n"
+        if stream.read(1) == b"\n":
+            return b""
+    return path.read_bytes().rpartition(b"\n")[2]
+
+
+def _is_torn(tail: bytes) -> bool:
+    """The beginning of one vote, and no more: what a write leaves that was cut."""
+    left = tail.rstrip(b"\0")  # a file system may have made room for the rest
+    if not left:
+        return bool(tail)
+    if not left.startswith(b"{") or _CONTROL.search(left):
+        return False  # as with the line ends of another system: a file that somebody has edited
+    try:
+        msgspec.json.decode(left)
+        return False
+    except msgspec.DecodeError:
+        return True
 
 
 def _lines(path: Path) -> int:
     return path.read_bytes().count(b"\n") + 1
 
 
-def _drop_torn_end(path: Path) -> None:
+def _mend_end(path: Path) -> None:
     """A last line without its end: kept where it is a whole vote, dropped where a crash cut it."""
-    if not path.exists() or not path.stat().st_size or _ends_whole(path):
+    if not path.exists() or not path.stat().st_size or not (tail := _tail(path)):
         return
-    content = path.read_bytes()
-    start = content.rfind(b"\n") + 1
-    with path.open("r+b") as stream:
-        try:
-            msgspec.json.decode(content[start:], type=Vote)
-            stream.seek(0, os.SEEK_END)
-            stream.write(b"\n")
-        except msgspec.DecodeError:
-            stream.truncate(start)
+    if _is_torn(tail):
+        os.truncate(path, path.stat().st_size - len(tail))
+        return
+    _vote(_decoded(tail, path), f"{path}:{_lines(path)}")
+    with path.open("ab") as stream:
+        stream.write(b"\n")
+
+
+def _decoded(tail: bytes, path: Path) -> object:
+    try:
+        return msgspec.json.decode(tail)
+    except msgspec.DecodeError as error:
+        raise InputError(
+            f"the last line is no vote: {error}",
+            where=f"{path}:{_lines(path)}",
+            hint="Every vote has a line of its own. Nothing was changed.",
+        ) from error
 
 
 def _sync_folder(folder: Path) -> None:

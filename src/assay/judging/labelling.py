@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence, Set
 import msgspec
 
 from assay.core.errors import InputError
-from assay.core.types import GoldSet, Judgment, Labelling, Vote
+from assay.core.types import GoldSet, Judgment, Labelling, Vote, counted
 from assay.judging.policy import Label, Policy, judgment_of, labels
 from assay.judging.votes import RULING, SAMPLE
 
@@ -33,6 +33,7 @@ class Labelled(msgspec.Struct, frozen=True, kw_only=True):
     open: list[Label]
     second: list[Label]
     not_counted: int
+    overruled: list[Label]  # somebody has ruled otherwise than the label is
 
 
 def relabel(
@@ -44,7 +45,7 @@ def relabel(
     made = [
         label for label in labels(votes, policy).values() if label.query_id in ids and _makes(label)
     ]
-    _refuse_off_scale(made, grades)
+    _refuse_off_scale([vote for label in made for vote in label.votes], grades)
     second = [label for label in made if _asks_another(label)]
     waiting = [label for label in made if label.why in ("tie", "unsure") and label not in second]
     labelling = Labelling(
@@ -62,6 +63,7 @@ def relabel(
         open=in_order(gold, waiting),
         second=in_order(gold, second),
         not_counted=sum(label.why == "not counted" for label in made),
+        overruled=[label for label in made if _overruled(label)],
     )
 
 
@@ -71,23 +73,30 @@ def _asks_another(label: Label) -> bool:
     return label.why == "unsure" and len(judges) == 1
 
 
+def _overruled(label: Label) -> bool:
+    rulings = [v for v in label.votes if v.source == RULING and v.grade is not None]
+    return bool(rulings) and max(rulings, key=lambda vote: vote.at).grade != label.grade
+
+
 def _makes(label: Label) -> bool:
     """A pair that has only been spot-checked has lost its votes elsewhere, and asks nobody."""
     return any(vote.source != SAMPLE for vote in label.votes)
 
 
-def _refuse_off_scale(made: Sequence[Label], grades: Set[int] | None) -> None:
-    """A rubric that lost a grade would leave labels that nobody could read."""
+def _refuse_off_scale(votes: Sequence[Vote], grades: Set[int] | None) -> None:
+    """A rubric that lost a grade would leave votes that nobody could read, whether they make a
+    label or stand against one."""
     off = [
-        label
-        for label in made
-        if grades is not None and label.grade is not None and label.grade not in grades
+        vote
+        for vote in votes
+        if grades is not None and vote.grade is not None and vote.grade not in grades
     ]
     if off:
         shown = ", ".join(map(str, sorted(grades or ())))
         raise InputError(
-            f"the scale is {shown}, and {len(off)} labels have another grade, first "
-            f"{off[0].grade} of {off[0].doc_id!r} on query {off[0].query_id!r}",
+            f"the scale is {shown}, and {counted(len(off), 'vote')} have another grade, first "
+            f"{off[0].grade} of {off[0].judge} on {off[0].doc_id!r} for query "
+            f"{off[0].query_id!r}",
             hint="Has the rubric lost a grade? Nothing was changed.",
         )
 

@@ -1,12 +1,14 @@
 """From ballots to votes: what judges sent back is held against the set, and what cannot be of it is
 refused with its line, before anything is written.
 
-The same ballot gives the same vote: merging a file twice adds nothing. A judge's later vote on a
-pair supersedes the earlier one; two on one pair in one file are a slip, and refused."""
+The same ballot gives the same vote: merging a file twice adds nothing, nor does a vote that comes
+back from another tool and says nothing new. A judge's later vote on a pair supersedes the earlier
+one; two on one pair in one file are a slip, and refused."""
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -14,12 +16,14 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 
 from assay.core.errors import InputError
-from assay.core.types import GoldSet, Vote, VoteKind
-from assay.formats.ballots import Ballot, Ballots
+from assay.core.types import GoldSet, Vote, VoteKind, counted
+from assay.formats.ballots import Ballot, Ballots, Problem, problem_of
 from assay.judging.votes import IMPORTED, RULING, UNNAMED, Pair, current, role_of
 
 NOTHING = "Nothing was changed."
+SHOWN = 10  # rows that are named where many cannot be taken
 _AHEAD = timedelta(days=1)  # how far a judge's clock may be ahead
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 Seat = tuple[str, str, str, str]  # query, document, judge, role
 
@@ -66,40 +70,155 @@ class Said:
 
 class Cast(msgspec.Struct, frozen=True, kw_only=True):
     """The votes to add; how many were there already, and how many of those their judge has changed
-    since."""
+    since; what was left out, where the rest is taken all the same."""
 
     new: list[Vote]
     already: int
     outdated: int
+    left_out: list[Problem] = []
 
 
-def cast(files: Iterable[Ballots], limits: Bounds, said: Said) -> Cast:
-    """The ballots of all files as votes, in their order."""
-    known = {vote.id: vote for vote in limits.votes}
-    holds: dict[Seat, Vote] = {_seat(vote): vote for vote in current(limits.votes)}
-    kinds = {vote.judge: vote.kind for vote in limits.votes if vote.judge != UNNAMED}
-    new, already, outdated = list[Vote](), 0, 0
+@dataclass(frozen=True, kw_only=True)
+class _Given:
+    """A ballot as a vote; `there` is the vote that it repeats, where it says nothing new."""
+
+    ballot: Ballot
+    vote: Vote
+    there: Vote | None
+
+
+def cast(files: Iterable[Ballots], limits: Bounds, said: Said, *, partial: bool = False) -> Cast:
+    """The ballots of all files as votes, in their order. What cannot be taken stops all of it;
+    with `partial` only itself."""
+    box = _Box(limits.votes)
+    problems, good = list[Problem](), 0
     for file in files:
-        seats: dict[Seat, str] = {}
-        for ballot in file.rows:
+        given, wrong = _read(file, limits, said, box)
+        problems += [*file.bad, *wrong, *([file.missing] if file.missing else [])]
+        good += len(given)
+        for each in given:
+            box.take(each)
+    if problems and not partial:
+        raise _refusal(problems, good)
+    return Cast(new=box.new, already=box.already, outdated=box.outdated, left_out=problems)
+
+
+def _read(
+    file: Ballots, limits: Bounds, said: Said, box: _Box
+) -> tuple[list[_Given], list[Problem]]:
+    """What of a file can be taken, and what cannot. Of two rows on one pair neither is taken: only
+    the judge knows which one is meant."""
+    given, problems = list[_Given](), list[Problem]()
+    seats, contested = dict[Seat, str](), set[Seat]()
+    for ballot in file.rows:
+        try:
             vote = _vote(ballot, file, limits, said)
-            refuse_unfit(ballot, vote, limits, file.has_rationales)
-            _refuse_twice(ballot, vote, seats)
-            _refuse_other_kind(ballot, vote, kinds)
+            there = box.repeated(ballot, vote)
+            if there is None:
+                refuse_unfit(ballot, vote, limits, file.has_rationales)
+                _refuse_other_kind(ballot, vote, box.kinds)
             seat = _seat(vote)
-            if vote.id in known:
-                already += 1
-                outdated += seat not in holds or holds[seat].id != vote.id
-                continue
-            before = holds.get(seat)
-            if before is not None and not ballot.id:
-                vote = msgspec.structs.replace(vote, supersedes=before.id)
-            if before is None or vote.at >= before.at:
-                holds[seat] = vote
-            known[vote.id] = vote
-            kinds[vote.judge] = vote.kind
-            new.append(vote)
-    return Cast(new=new, already=already, outdated=outdated)
+            if not ballot.id and seats.setdefault(seat, ballot.where) != ballot.where:
+                contested.add(seat)
+                raise _twice(ballot, vote, seats[seat])
+        except InputError as error:
+            problems.append(problem_of(error))
+            continue
+        given.append(_Given(ballot=ballot, vote=vote, there=there))
+    return [each for each in given if _seat(each.vote) not in contested], problems
+
+
+def _refusal(problems: Sequence[Problem], good: int) -> InputError:
+    """All of them at once, so that nobody mends a file row by row."""
+    first, *others = problems
+    lines = [f"  {each.where}: {each.message}" for each in others[: SHOWN - 1]]
+    if len(problems) > SHOWN:
+        lines.append(f"  and {len(problems) - SHOWN} more")
+    rest = f"--partial takes the other {counted(good, 'row')}." if good else ""
+    return InputError(
+        "\n".join([first.message, *lines]),
+        where=first.where,
+        hint=f"{first.hint} {rest}".strip(),
+    )
+
+
+class _Box:
+    """The votes that there are, and those that come."""
+
+    def __init__(self, votes: Sequence[Vote]) -> None:
+        self.known = {vote.id: vote for vote in votes}
+        self.holds = {_seat(vote): vote for vote in current(votes)}
+        self.kinds = {vote.judge: vote.kind for vote in votes if vote.judge != UNNAMED}
+        self.new: list[Vote] = []
+        self.already = self.outdated = 0
+        self._past: dict[Seat, list[Vote]] = {}
+        for vote in votes:
+            self._past.setdefault(_seat(vote), []).append(vote)
+
+    def repeated(self, ballot: Ballot, vote: Vote) -> Vote | None:
+        """The vote that this one says again. Tools send back what was sent to them, without ids,
+        times or reasons; a judge who judges again has a later time, or other words."""
+        if there := self.known.get(vote.id):
+            _refuse_rewritten(ballot, vote, there)
+            return there
+        if ballot.id:
+            return None
+        for there in reversed(self._past.get(_seat(vote), [])):
+            if there.grade == vote.grade and _nothing_new(ballot, vote, there):
+                return there
+        return None
+
+    def take(self, given: _Given) -> None:
+        vote, seat = given.vote, _seat(given.vote)
+        if given.there is not None:
+            self.already += 1
+            self.outdated += seat not in self.holds or self.holds[seat].id != given.there.id
+            return
+        if vote.id in self.known:  # twice in these files
+            self.already += 1
+            return
+        before = self.holds.get(seat)
+        if before is not None and not given.ballot.id and vote.at >= before.at:
+            vote = msgspec.structs.replace(vote, supersedes=before.id)
+        if before is None or vote.at >= before.at:
+            self.holds[seat] = vote
+        self.known[vote.id] = vote
+        self.kinds[vote.judge] = vote.kind
+        self._past.setdefault(seat, []).append(vote)
+        self.new.append(vote)
+
+
+def _nothing_new(ballot: Ballot, vote: Vote, there: Vote) -> bool:
+    """Of the same judge, pair and grade. A vote without a reason never displaces one with."""
+    if ballot.rationale not in ("", there.rationale.strip()):
+        return False
+    if ballot.echo == there.id or (there.rationale and not ballot.rationale):
+        return True
+    return (
+        (not ballot.at or vote.at == there.at)
+        and _same(ballot.document, there.document)
+        and _same(ballot.rubric, there.rubric)
+    )
+
+
+def _same(now: str, then: str) -> bool:
+    """As far as both are known."""
+    return not now or not then or now == then
+
+
+def _refuse_rewritten(ballot: Ballot, vote: Vote, there: Vote) -> None:
+    """Votes never change: an id that comes back with something else is another vote, or a file
+    that was edited."""
+    if ballot.id and any(getattr(vote, name) != getattr(there, name) for name in _FIXED):
+        raise InputError(
+            f"the vote {vote.id!r} is known, of {there.judge} on {there.doc_id!r} for query "
+            f"{there.query_id!r}, and says something else",
+            where=ballot.where,
+            hint=f"Votes never change; a new one has an id of its own, or none. {NOTHING}",
+        )
+
+
+_FIXED = ("query_id", "doc_id", "judge", "grade", "rationale", "kind")
 
 
 def _seat(vote: Vote) -> Seat:
@@ -115,6 +234,12 @@ def _vote(ballot: Ballot, file: Ballots, limits: Bounds, said: Said) -> Vote:
             f"the file says that {judge} is {ballot.kind}, and --kind says {said.kind}",
             where=ballot.where,
             hint=NOTHING,
+        )
+    if ballot.source == RULING and not said.source and not ballot.id:
+        raise InputError(
+            "the row is a ruling, and rulings are not merged",
+            where=ballot.where,
+            hint=f"Bring them in with `assay gold adjudicate SET --from FILE --by NAME`. {NOTHING}",
         )
     kind = ballot.kind or said.kind or "human"
     source = said.source or ballot.source or ("" if file.has_rationales else IMPORTED)
@@ -154,20 +279,20 @@ def _moment(ballot: Ballot, now: datetime) -> str:
         return "" if ballot.id else now.astimezone(UTC).isoformat(timespec="seconds")
     try:
         given = datetime.fromisoformat(ballot.at)
-    except ValueError:
+        moment = given.replace(tzinfo=UTC) if given.tzinfo is None else given.astimezone(UTC)
+    except (ValueError, OverflowError):
         raise InputError(
             f"{ballot.at[:40]!r} is no date or time",
             where=ballot.where,
             hint=f"Write it as 2026-01-31 or 2026-01-31T14:00:00Z. {NOTHING}",
         ) from None
-    moment = given.replace(tzinfo=UTC) if given.tzinfo is None else given.astimezone(UTC)
     if moment > now + _AHEAD:
         raise InputError(
             f"the vote is dated {ballot.at}, which is still to come",
             where=ballot.where,
             hint=f"Is the judge's clock right? {NOTHING}",
         )
-    return ballot.at if len(ballot.at) == len("2026-01-31") else moment.isoformat()
+    return ballot.at if _DAY.fullmatch(ballot.at) else moment.isoformat()
 
 
 # ── what is refused ───────────────────────────────────────────────────────────────────────────────
@@ -245,17 +370,13 @@ CHECKS: tuple[Check, ...] = (
 )
 
 
-def _refuse_twice(ballot: Ballot, vote: Vote, seats: dict[Seat, str]) -> None:
-    if ballot.id:
-        return  # a file of votes has what a judge said before and after
-    before = seats.setdefault(_seat(vote), ballot.where)
-    if before != ballot.where:
-        raise InputError(
-            f"{vote.judge} has voted on {vote.doc_id!r} for query {vote.query_id!r} already, in "
-            f"line {before.rpartition(':')[2]}",
-            where=ballot.where,
-            hint=f"Keep one of the two. {NOTHING}",
-        )
+def _twice(ballot: Ballot, vote: Vote, before: str) -> InputError:
+    return InputError(
+        f"{vote.judge} has voted on {vote.doc_id!r} for query {vote.query_id!r} already, in "
+        f"line {before.rpartition(':')[2]}",
+        where=ballot.where,
+        hint=f"Keep one of the two. {NOTHING}",
+    )
 
 
 def _refuse_other_kind(ballot: Ballot, vote: Vote, kinds: Mapping[str, VoteKind]) -> None:

@@ -21,7 +21,7 @@ from assay.core.types import Document, GoldSet, Query, Vote, VoteKind
 from assay.formats.spreadsheet import guarded
 from assay.judging import rubrics
 from assay.judging.passages import passages
-from assay.judging.pool import Pool, PooledPair, judged_pairs, waiting
+from assay.judging.pool import PEOPLE, Pool, PooledPair, judged_pairs, waiting
 from assay.judging.rubrics import Rubric
 from assay.judging.votes import current, document_fingerprint
 
@@ -49,6 +49,7 @@ CSV_COLUMNS = (
     "judge",
     "document",
     "rubric",
+    "pairs",
     "guide",
 )
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
@@ -110,7 +111,8 @@ def left_to_judge(
                 hint=f"Dealt to: {', '.join(pool.judges)}. `assay gold pool --judges` deals anew.",
             )
         done = {(vote.query_id, vote.doc_id) for vote in current(votes) if vote.judge == judge}
-        open_pairs = waiting(pool, gold, votes, kinds)
+        # a judge by name has what no person has judged, also where machines count
+        open_pairs = waiting(pool, gold, votes, PEOPLE)
         pairs = [pair for pair in open_pairs if not pair.judges or judge in pair.judges]
     else:
         done = judged_pairs(gold, votes, kinds)
@@ -203,7 +205,7 @@ def as_csv(packet: Packet) -> bytes:
         values: dict[str, Any] = msgspec.structs.asdict(row)
         values |= {"passages": BETWEEN.join(row.passages), "grade": "", "seconds": ""}
         values |= {"unsure": "", "judge": packet.judge, "rubric": packet.version}
-        values["guide"] = "" if place else guide
+        values |= {"pairs": str(len(packet.rows)), "guide": "" if place else guide}
         writer.writerow({name: guarded(_cell(values[name])) for name in CSV_COLUMNS})
     return stream.getvalue().encode("utf-8")
 

@@ -1,7 +1,8 @@
 """From votes to labels: a named policy says whose votes count and which of them stands.
 
 - `adjudicated`: the latest ruling; where there is none, the majority.
-- `majority`: the grade that more judges gave than any other; rulings are votes like the others.
+- `majority`: the grade that more judges gave than any other; rulings are votes like the others, and
+  where votes are tied the latest ruling decides.
 - `senior`: the vote of the first of `seniors` who has voted; where none has, the majority.
 - `latest`: the vote given last.
 
@@ -121,12 +122,13 @@ def _label(pair: Pair, said: Sequence[Vote], policy: Policy) -> Label:
 
 
 def _majority(graded: Sequence[Vote], policy: Policy) -> list[Vote]:
-    """The votes for the grade that most judges gave; none where two grades are level. Who ruled
-    after voting is one judge, and the ruling is what they say now."""
+    """The votes for the grade that most judges gave. Where two grades are level it is for a ruling
+    to decide. Who ruled after voting is one judge, and the ruling is what they say now."""
     by_judge = {vote.judge: vote for vote in sorted(graded, key=_when)}
     counts = Counter(vote.grade for vote in by_judge.values()).most_common()
     if len(counts) > 1 and counts[0][1] == counts[1][1]:
-        return []
+        rulings = [vote for vote in graded if vote.source == RULING]
+        return _latest(rulings, policy) if rulings else []
     return [vote for vote in by_judge.values() if vote.grade == counts[0][0]]
 
 
@@ -143,9 +145,11 @@ def _senior(graded: Sequence[Vote], policy: Policy) -> list[Vote]:
 
 
 def _latest(graded: Sequence[Vote], policy: Policy) -> list[Vote]:
-    """Two grades given at the same moment are a tie: the order of lines decides nothing."""
+    """Two grades given at the same moment are a tie, unless one is a ruling: the order of lines
+    decides nothing."""
     last = max(vote.at for vote in graded)
     given = [vote for vote in graded if vote.at == last]
+    given = [vote for vote in given if vote.source == RULING] or given
     return given if len({vote.grade for vote in given}) == 1 else []
 
 

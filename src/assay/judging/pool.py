@@ -181,27 +181,36 @@ def _asked(pool: Pool, given: Mapping[Pair, tuple[str, ...]]) -> Pool:
 def judged_pairs(
     gold: GoldSet, votes: Iterable[Vote], counts: Collection[VoteKind] = PEOPLE
 ) -> set[Pair]:
-    """The pairs that have a label or a grade. A machine's vote takes nothing from people unless
-    the policy counts it, and who was unsure has not judged."""
+    """The pairs that have a label or a grade of those who count; who was unsure has not judged. A
+    label that rests on machines alone is judged where machines count."""
     labels = zip(gold.judgments["query_id"], gold.judgments["doc_id"], strict=True)
+    said = by_pair(current(votes))
+    by_others = {pair for pair, here in said.items() if not any(v.kind in counts for v in here)}
     graded = {
-        (vote.query_id, vote.doc_id)
-        for vote in current(votes)
-        if vote.kind in counts and vote.grade is not None
+        pair
+        for pair, here in said.items()
+        if any(vote.kind in counts and vote.grade is not None for vote in here)
     }
-    return {*labels, *graded}
+    return ({*labels} - by_others) | graded
 
 
 def waiting(
     pool: Pool, gold: GoldSet, votes: Iterable[Vote], counts: Collection[VoteKind] = PEOPLE
 ) -> list[PooledPair]:
     """The pairs that still want a judge, with those of their judges who have not voted. A pair of
-    nobody's waits until anybody has judged it; one that two were asked for waits for both."""
-    judged = judged_pairs(gold, (), counts)
-    said = by_pair(vote for vote in current(votes) if vote.kind in counts)
+    nobody's waits until anybody who counts has judged it; one that two were asked for waits for
+    both, whatever machines say that nobody asked."""
+    given = list(votes)
+    judged = judged_pairs(gold, given, PEOPLE)
+    said = by_pair(current(given))
     open_pairs = []
     for pair in pool.pairs:
-        votes_here = said.get(pair.key, [])
+        kinds = PEOPLE if pair.judges else counts
+        votes_here = [
+            vote
+            for vote in said.get(pair.key, [])
+            if vote.kind in kinds or (vote.kind in counts and vote.judge in pair.judges)
+        ]
         if pair.key in judged and not votes_here:
             continue  # a label from elsewhere
         voters = {vote.judge for vote in votes_here}

@@ -40,9 +40,9 @@ def validate(
     judged: dict[str, list[Judgment]] = defaultdict(list)
     for judgment in gold.iter_judgments():
         judged[judgment.query_id].append(judgment)
+    unknown = not gold.rubric and gold.top_grade > rubric.top  # another scale than the usual one
     findings = [
-        *_scale(judged, rubric),
-        *votes_off_scale(rubric, votes),
+        *([] if unknown else (*_scale(judged, rubric), *votes_off_scale(rubric, votes))),
         *_texts(gold),
         *_taxonomy(gold),
         *_unjudged(gold, judged),
@@ -51,19 +51,27 @@ def validate(
         findings += _references(gold, judged, known)
         findings += _requests(judged, rubric, known)
         findings += stale_votes(votes, known.fingerprints)
-    graded = gold.judgments.height > 0 and gold.max_grade >= rubric.highly_relevant_from
+    graded = (
+        not unknown and gold.judgments.height > 0 and gold.max_grade >= rubric.highly_relevant_from
+    )
     if graded:
         for query in gold.queries:
             findings += _checklist(query, judged[query.id], rubric, gold.targets)
     if gold.targets is not None:
         findings += _distribution(gold, gold.targets)
+    if unknown:
+        message = (
+            f"the set does not name its rubric, and has grades up to {gold.max_grade}: what they "
+            "mean is not checked (the key `rubric`, or gold convert --rubric)"
+        )
+        findings.append(_flag("no-rubric", gold.name, message))
     if graded and not gold.rubric:
         message = f"the set does not name its rubric; assuming {rubric.id}"
         findings.append(_flag("no-rubric", gold.name, message))
     if gold.rubric and gold.top_grade and gold.top_grade != rubric.top:
         message = f"top_score is {gold.top_grade}, the highest grade of {rubric.id} {rubric.top}"
         findings.append(_flag("top-score", gold.name, message))
-    findings += older_rubrics(gold, rubric, votes)
+    findings += [] if unknown else older_rubrics(gold, rubric, votes)
     return sorted(findings, key=lambda finding: finding.level != "error")
 
 

@@ -15,7 +15,6 @@ from assay.formats.blank_ballots import BlankBallot, write_blank
 from assay.judging.disputes import Dispute, Opinion, find_disputes, one_line
 from assay.judging.merge import Bounds, Said, cast
 from assay.judging.votes import RULING
-from assay.workbench.baseline import who_records
 from assay.workbench.texts import known_texts, stale_votes
 from assay.workbench.voting import (
     Voted,
@@ -23,6 +22,7 @@ from assay.workbench.voting import (
     kind_of,
     opened_set,
     read_voted,
+    require_signed,
     save,
 )
 
@@ -30,13 +30,17 @@ __all__ = ["Dispute", "Opinion", "Ruled", "disputes", "rule", "rule_from", "writ
 
 
 class Ruled(msgspec.Struct, frozen=True, kw_only=True):
-    """What rulings did: how many are new, labels now, and how many pairs still wait."""
+    """What rulings did: how many are new, labels now, and how many pairs still wait. `overruled`
+    are those that make no label by the policy; `left_out` says what was not taken."""
 
     gold: str
     ruled: int
     already: int
     labels: int
     open: int
+    overruled: int = 0
+    policy: str = ""
+    left_out: list[str] = []
 
 
 # ── looking ───────────────────────────────────────────────────────────────────────────────────────
@@ -90,24 +94,30 @@ def rule(
     return _rule(dataset, Ballots(rows=[ballot]), by=by, kind=kind)
 
 
-def rule_from(dataset: Path, file: Path, *, by: str = "", kind: str = "") -> Ruled:
+def rule_from(
+    dataset: Path, file: Path, *, by: str = "", kind: str = "", partial: bool = False
+) -> Ruled:
     """Many rulings from a file of disagreements that was filled in."""
     ballots = read_ballots(file)
-    signed = all(row.judge for row in ballots.rows)
-    return _rule(dataset, ballots, by=by if by or signed else who_records(""), kind=kind)
+    require_signed(file, ballots, by, "--by")
+    return _rule(dataset, ballots, by=by, kind=kind, partial=partial)
 
 
-def _rule(dataset: Path, ballots: Ballots, *, by: str, kind: str) -> Ruled:
+def _rule(dataset: Path, ballots: Ballots, *, by: str, kind: str, partial: bool = False) -> Ruled:
     said = Said(judge=by, kind=kind_of(kind), source=RULING, at=datetime.now(UTC))
     with opened_set(dataset) as voted:
-        done = cast([ballots], _limits(voted), said)
+        done = cast([ballots], _limits(voted), said, partial=partial)
         labelled = save(voted, done.new)
+    ruled = {(vote.query_id, vote.doc_id) for vote in done.new}
     return Ruled(
         gold=str(dataset),
         ruled=len(done.new),
         already=done.already,
         labels=len(labelled.judgments),
         open=len(labelled.open),
+        overruled=len(ruled & {(each.query_id, each.doc_id) for each in labelled.overruled}),
+        policy=voted.policy.name,
+        left_out=[f"{each.where}: {each.message}" for each in done.left_out],
     )
 
 

@@ -26,6 +26,7 @@ from assay.judging.votes import (
     votes_path,
 )
 from assay.workbench.outputs import refuse_output
+from assay.workbench.sparing import spare_judgments
 from assay.workbench.texts import known_texts
 
 __all__ = ["Exported", "export_pairs"]
@@ -59,6 +60,7 @@ def export_pairs(
     refuse_output(output, dataset, votes_path(dataset))
     gold = formats.read_gold(dataset)
     votes = read_votes(votes_path(dataset))
+    spare_judgments(output, gold, votes)
     known = known_texts(dataset, corpus)
     if known is None and to in WITH_TEXTS:
         raise UsageError(

@@ -40,7 +40,9 @@ from assay.review import rulings
 from assay.review.bootstrap import Bootstrapped, Options, bootstrap
 from assay.review.rulings import Correction, Ruled, Word
 from assay.telemetry.feedback import days_before
+from assay.workbench.making import now_in_utc, rubric_found_again
 from assay.workbench.opening import Service
+from assay.workbench.sparing import spare_judgments
 from assay.workbench.suite import stale_count
 from assay.workbench.texts import pooled_corpus
 
@@ -250,15 +252,24 @@ def convert_gold(
     *,
     source_format: str | None = None,
     target_format: str | None = None,
+    rubric: str = "",
+    replace_judgments: bool = False,
 ) -> tuple[list[Path], list[str]]:
     """Write `source` in another format; return the files written and, honestly, what that format
-    could not hold."""
+    could not hold. A set that comes without a rubric can be given one, and its day."""
     gold = _readable(source, source_format)
+    if rubric:
+        rules = rubric_found_again(rubric, target)
+        gold = replace(gold, rubric=rules.id, top_grade=rules.top)
+    if not replace_judgments:
+        _spare_target(target, gold, read_votes(votes_path(source)))
     if target_format is not None:
         formats.gold_format(target_format)  # an unknown name is refused before the work begins
     name = target_format or formats.format_of_name(target)
     if target_format is None and name == "json" and _is_golden(gold):
         name = "golden"  # expectations without grades: the other JSON
+    if name == "json" and not gold.created_at:
+        gold = replace(gold, created_at=now_in_utc())
     # written aside and read back first: what the format refuses must not replace a good file
     with scratch_beside(target) as scratch:
         draft = scratch / target.name
@@ -273,6 +284,14 @@ def convert_gold(
         return [
             move_into_place(path, target.parent / path.relative_to(scratch)) for path in written
         ], lost
+
+
+def _spare_target(target: Path, gold: GoldSet, votes: Sequence[Vote]) -> None:
+    try:
+        spare_judgments(target, gold, votes)
+    except UsageError as error:
+        hint = f"{error.hint} --replace writes over it."
+        raise UsageError(error.message, where=error.where, hint=hint) from error
 
 
 def _is_golden(gold: GoldSet) -> bool:

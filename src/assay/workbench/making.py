@@ -28,10 +28,11 @@ from assay.judging.pool import (
     with_judges,
     write_pool,
 )
-from assay.judging.votes import Pair
+from assay.judging.votes import Pair, read_votes, votes_path
 from assay.law.queries import normal_query
 from assay.workbench.opening import Service
 from assay.workbench.pooling import judged_now, known_ids, pooled_corpus
+from assay.workbench.score import Say, in_silence
 
 __all__ = [
     "Found",
@@ -42,6 +43,7 @@ __all__ = [
     "init_gold",
     "listed",
     "logged_queries",
+    "remove_document",
 ]
 
 NUMBERED = re.compile(r"q(\d+)")
@@ -82,11 +84,11 @@ def init_gold(
     refuse_unwritable(file)
     topics = read_taxonomy(taxonomy) if taxonomy is not None else {}
     new = _numbered(queries, [], topics)
-    rules = _found_again(rubric, file)
+    rules = rubric_found_again(rubric, file)
     gold = GoldSet(
         name=name or file.stem,
         version=FIRST_VERSION,
-        created_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        created_at=now_in_utc(),
         description=description,
         rubric=rules.id,
         top_grade=max(grade.value for grade in rules.grades),
@@ -97,7 +99,11 @@ def init_gold(
     return Made(gold=str(file), queries=len(new), added=[query.id for query in new])
 
 
-def _found_again(rubric: str, file: Path) -> rubrics.Rubric:
+def now_in_utc() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def rubric_found_again(rubric: str, file: Path) -> rubrics.Rubric:
     """A rubric that the set will find by its id, whether it was given as a name or as a file."""
     rules = rubrics.find(rubric, beside=file)
     if rules != rubrics.find(rules.id, beside=file):
@@ -235,10 +241,16 @@ def edited_issue(
 
 
 def add_document(
-    dataset: Path, query_id: str, doc_id: str, *, why: str = "", corpus: Path | None = None
+    dataset: Path,
+    query_id: str,
+    doc_id: str,
+    *,
+    why: str = "",
+    corpus: Path | None = None,
+    say: Say = in_silence,
 ) -> PooledPair:
     """Put a pair into the pool, to be judged as the others are: that it was put in by hand is not
-    shown to a judge."""
+    shown to a judge. Where no corpus is known the id is taken as it is, and `say` tells."""
     gold = formats.read_gold(dataset)
     if query_id not in gold.query_ids:
         near = ", ".join(gold.query_ids[:3])
@@ -252,10 +264,37 @@ def add_document(
         searched = corpus if corpus is not None else pooled_corpus(pool)
         if searched is not None and doc_id not in known_ids(searched):
             raise InputError(f"document {doc_id!r} is not in the corpus {searched}")
+        if searched is None:
+            say(f"it is not checked that {doc_id} exists: name the corpus with --corpus")
         _refuse_known(pair, pool, judged_now(dataset, gold))
         new = with_judges(grown(pool, [pair]), {pair.key})
         write_pool(dataset, new)
     return next(each for each in new.pairs if each.key == pair.key)
+
+
+def remove_document(dataset: Path, query_id: str, doc_id: str) -> PooledPair:
+    """Take a pair out of the pool on which nobody has voted."""
+    with locked(dataset):
+        pool = read_pool(dataset) or Pool()
+        pair = next((each for each in pool.pairs if each.key == (query_id, doc_id)), None)
+        if pair is None:
+            raise InputError(
+                f"nobody was asked for {doc_id!r} on query {query_id!r}", where=str(dataset)
+            )
+        voters = {
+            vote.judge
+            for vote in read_votes(votes_path(dataset))
+            if (vote.query_id, vote.doc_id) == pair.key
+        }
+        if voters:
+            raise InputError(
+                f"{', '.join(sorted(voters))} voted on {doc_id!r} for query {query_id!r}",
+                where=str(dataset),
+                hint="Votes are kept, and so is what was asked. Nothing was changed.",
+            )
+        rest = tuple(each for each in pool.pairs if each is not pair)
+        write_pool(dataset, msgspec.structs.replace(pool, pairs=rest))
+    return pair
 
 
 def _refuse_known(pair: PooledPair, pool: Pool, judged: Container[Pair]) -> None:

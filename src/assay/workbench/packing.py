@@ -12,13 +12,13 @@ from assay.core.errors import InputError, UsageError
 from assay.core.files import write_atomic
 from assay.core.types import GoldSet, counted
 from assay.corpus.named import corpus_named, is_corpus
-from assay.formats.ballots import read_ballots
 from assay.judging import rubrics
 from assay.judging.packets import Packet, as_csv, as_jsonl, left_to_judge, make_packet
 from assay.judging.policy import policy_path, read_policy
-from assay.judging.pool import Pool, PooledPair, pool_path, read_pool
+from assay.judging.pool import PEOPLE, Pool, PooledPair, pool_path, read_pool
 from assay.judging.votes import read_votes, votes_path
 from assay.workbench.outputs import refuse_output
+from assay.workbench.sparing import spare_judgments
 from assay.workbench.texts import texts_of
 
 __all__ = ["Packed", "write_packet", "writer_of"]
@@ -52,7 +52,7 @@ def write_packet(
     beside = (votes_path(dataset), pool_path(dataset), policy_path(dataset))
     render = writer_of(output)
     refuse_output(output, dataset, *beside)
-    _spare_judgments(output)
+    spare_judgments(output)
     gold = formats.read_gold(dataset)
     pool = _pool(dataset)
     rubric = rubrics.find(gold.rubric or rubrics.DEFAULT, beside=dataset)
@@ -71,6 +71,9 @@ def write_packet(
     )
     if chosen:
         notes += _changed(pool, name)
+    elif not judge and (rest := left_to_judge(pool, gold, votes, PEOPLE)):
+        judged = f"{counted(len(rest), 'pair')} judged by machines alone"
+        notes.append(f"{judged}: --judge NAME gives them to a person")
     content = render(packet) if chosen else b""
     if chosen:
         write_atomic(output, content)
@@ -111,26 +114,6 @@ def writer_of(output: Path) -> Callable[[Packet], bytes]:
         f"a packet is .html, .jsonl or .csv, not {output.suffix or 'without an ending'}",
         where=str(output),
     )
-
-
-def _spare_judgments(output: Path) -> None:
-    """A packet that somebody has filled in is not overwritten."""
-    if output.suffix not in (".jsonl", ".csv") or not output.exists() or not output.stat().st_size:
-        return
-    try:
-        judged = len(read_ballots(output).rows)
-    except InputError:  # something else, or torn: not ours to lose either
-        raise UsageError(
-            "the file is there already, and is not an empty packet",
-            where=str(output),
-            hint="Give another file name.",
-        ) from None
-    if judged:
-        raise UsageError(
-            f"the file has {counted(judged, 'judgment')} already",
-            where=str(output),
-            hint="Bring them in with `assay gold merge`, or give another file name.",
-        )
 
 
 def _pool(dataset: Path) -> Pool:

@@ -26,6 +26,7 @@ from assay.engines.registry import BASELINES, EngineChoice, open_engine
 from assay.formats.gold_jsonl import locked
 from assay.judging.policy import read_policy
 from assay.judging.pool import (
+    PEOPLE,
     Pool,
     PooledPair,
     grown,
@@ -43,6 +44,7 @@ from assay.workbench.opening import Service
 from assay.workbench.outputs import refuse_output, refuse_outputs
 from assay.workbench.review import AskedPair, queue_pairs
 from assay.workbench.score import Progress, Say, in_silence, unwatched
+from assay.workbench.sparing import spare_judgments
 
 __all__ = ["PoolRequest", "Pooled", "pool_gold", "queue_pool", "refuse_results"]
 
@@ -114,7 +116,10 @@ def pool_gold(
         tops.append((CITATIONS, _linked([top for _, top in tops], corpus, request.depth)))
     found = _found(tops, known, say)
     with locked(request.dataset):
-        return _kept(request, gold, found, _described(request, tops, corpus, say))
+        described = _described(request, tops, corpus, say)
+        if known is not None:
+            described = _readable(described, known, request.dataset, say)
+        return _kept(request, gold, found, described)
 
 
 # ── what is asked for ─────────────────────────────────────────────────────────────────────────────
@@ -163,6 +168,8 @@ def _refuse(request: PoolRequest) -> None:
             f"pairs are written as .csv or .json, not {ending}", where=str(request.output)
         )
     refuse_output(request.output, request.dataset, request.corpus, *request.runs)
+    if request.output is not None and request.output.suffix == ".csv":
+        spare_judgments(request.output)
     refuse_outputs(pool_path(request.dataset))
     if request.corpus is not None:
         require_corpus(request.corpus)
@@ -348,13 +355,33 @@ def _described(
     )
 
 
+def _readable(pool: Pool, known: Container[str], dataset: Path, say: Say) -> Pool:
+    """Without what was put in by hand, or from runs, before the corpus was known, and is not in it.
+    What has been voted on stays, and so does what was pooled from another corpus."""
+    strange = [pair for pair in pool.pairs if pair.doc_id not in known]
+    if not strange:
+        return pool
+    names = ", ".join(sorted({pair.doc_id for pair in strange})[:3])
+    pairs = f"{counted(len(strange), 'pair')} asked for before ({names})"
+    before = read_pool(dataset)
+    if before is not None and before.corpus not in ("", pool.corpus):
+        say(f"warning: {pairs} not in this corpus; `assay gold add --remove` takes a pair out")
+        return pool
+    voted = {(vote.query_id, vote.doc_id) for vote in read_votes(votes_path(dataset))}
+    gone = {pair.key for pair in strange} - voted
+    say(f"warning: {pairs} not in the corpus: nobody can judge them, {len(gone)} left out")
+    kept = tuple(pair for pair in pool.pairs if pair.key not in gone)
+    return msgspec.structs.replace(pool, pairs=kept)
+
+
 def _kept(
     request: PoolRequest, gold: GoldSet, found: Mapping[Pair, PooledPair], described: Pool
 ) -> Pooled:
     """Add what is new and unjudged, deal what is nobody's, write, and say what waits."""
     votes = read_votes(votes_path(request.dataset))
     counts = read_policy(request.dataset).counts
-    judged = judged_now(request.dataset, gold)
+    # people who are named judge what no person has, also where machines count
+    judged = judged_pairs(gold, votes, PEOPLE if described.judges else counts)
     before = read_pool(request.dataset)
     fresh = [pair for key, pair in found.items() if key not in judged]
     pool = grown(described, fresh)
@@ -376,7 +403,7 @@ def _kept(
         depth=pool.depth,
         found=len(found),
         judged=len(judged & found.keys()),
-        new=len(pool.pairs) - (len(before.pairs) if before else 0),
+        new=len(pool.keys - (before.keys if before else set())),
         waiting=len(left),
         by_judge={judge: by_judge[judge] for judge in sorted(by_judge)},
         by_two=sum(len(pair.judges) > 1 for pair in pool.pairs),

@@ -65,7 +65,8 @@ def texts_of(
         raise InputError(
             f"the corpus has no document {first}{more}",
             where=str(corpus or pool_path(dataset)),
-            hint="Were they pooled from another corpus? Name it with --corpus.",
+            hint="Were they pooled from another corpus? Name it with --corpus. "
+            f"Else `assay gold add {dataset} --remove --document ID --for QUERY` takes one out.",
         )
     return {doc_id: found[doc_id] for doc_id in wanted}
 

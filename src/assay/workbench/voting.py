@@ -5,6 +5,7 @@ said can be lost; whatever stops in between is made good by the next merge."""
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -23,7 +24,7 @@ from assay.judging import rubrics
 from assay.judging.labelling import Change, Labelled, relabel
 from assay.judging.merge import Bounds, Cast, Said, bounds, cast
 from assay.judging.policy import Policy, PolicyName, checked, read_policy, write_policy
-from assay.judging.pool import read_pool
+from assay.judging.pool import Pool, read_pool
 from assay.judging.sample import Draw, read_samples
 from assay.judging.votes import (
     SAMPLE,
@@ -34,11 +35,11 @@ from assay.judging.votes import (
     votes_path,
 )
 from assay.review.identity import name_of
-from assay.workbench.baseline import who_records
 from assay.workbench.opening import Service
 from assay.workbench.texts import Texts, known_texts, stale_votes
 
 __all__ = [
+    "Allowed",
     "Merged",
     "PolicyView",
     "Voted",
@@ -47,6 +48,7 @@ __all__ = [
     "merge_files",
     "merge_store",
     "opened_set",
+    "require_signed",
     "rubric_version",
     "set_policy",
     "show_policy",
@@ -55,17 +57,20 @@ __all__ = [
 
 class Merged(msgspec.Struct, frozen=True, kw_only=True):
     """What merging did. `added` and `already` count votes, `without_grade` rows that nobody has
-    filled in, `outdated` rows that repeat what their judge has changed since; `left_out` are
-    sentences about votes of the store that cannot be of this set any more."""
+    filled in, `outdated` rows that repeat what their judge has changed since, `spot_checks` votes
+    that measure labels; `judges` says whose votes were added, and how many of each. `left_out` are
+    sentences about what was not taken."""
 
     gold: str
     votes: int
     added: int
+    judges: dict[str, int]
     already: int
     labels: int
     changed: list[Change]
     open: int
     second: int = 0  # pairs whose only judge was unsure
+    spot_checks: int = 0
     without_grade: int = 0
     outdated: int = 0
     stale: int | None = None  # None where the corpus is not known
@@ -102,12 +107,14 @@ def read_voted(dataset: Path) -> Voted:
     gold = formats.read_gold(dataset)
     votes = read_votes(votes_path(dataset))
     first = [] if gold.from_logs else votes_of_labels(gold, votes)
-    if not votes and gold.labelling is not None and gold.labelling.by_machine:
+    if not votes and gold.labelling is not None and gold.judgments.height:
+        made = gold.labelling.by_machine
         raise InputError(
-            f"machines made {gold.labelling.by_machine} labels of this set, and their votes are "
-            "gone",
+            f"machines made {made} labels of this set, and their votes are gone"
+            if made
+            else "the labels of this set were made of votes, and the votes are gone",
             where=str(votes_path(dataset)),
-            hint="Put the file back: without it their labels would pass for a person's.",
+            hint="Put the file back: without it the labels would pass for votes of somebody.",
         )
     limits = bounds(gold, [*votes, *first])
     if gold.rubric:
@@ -153,6 +160,18 @@ def save(voted: Voted, new: Sequence[Vote] = (), policy: Policy | None = None) -
 # ── merging ───────────────────────────────────────────────────────────────────────────────────────
 
 
+@dataclass(frozen=True, kw_only=True)
+class Allowed:
+    """What is taken that is refused else: pairs nobody was asked for; a file of which some rows
+    cannot be taken, without these."""
+
+    unasked: bool = False
+    partial: bool = False
+
+
+NOTHING_MORE = Allowed()
+
+
 def merge_files(
     dataset: Path,
     files: Sequence[Path],
@@ -160,17 +179,18 @@ def merge_files(
     judge: str = "",
     kind: str = "",
     corpus: Path | None = None,
-    unasked: bool = False,
     sample: Set[Pair] | None = None,
+    allow: Allowed = NOTHING_MORE,
 ) -> Merged:
-    """Take in what judges sent back. A row that cannot be of this set stops everything. `sample`
-    are the pairs of a spot check, whose votes measure labels and make none; a file with the pairs
-    of a draw is taken for one also where nobody says so."""
-    draws = read_samples(dataset).draws
-    ballots = [_as_drawn(read_ballots(path), draws) for path in files]
-    signed = all(row.judge for file in ballots for row in file.rows)
+    """Take in what judges sent back. A row that cannot be of this set stops everything, unless
+    `allow` says that the rest is taken. `sample` are the pairs of a spot check, whose votes measure
+    labels and make none; a file with the pairs of a draw is one also where nobody says so."""
+    draws, pool = read_samples(dataset).draws, read_pool(dataset)
+    ballots = [_as_drawn(read_ballots(path), draws, pool) for path in files]
+    for path, file in zip(files, ballots, strict=True):
+        require_signed(path, file, judge, "--judge")
     said = Said(
-        judge=judge if judge or signed else who_records(""),
+        judge=judge,
         kind=kind_of(kind),
         source=SAMPLE if sample is not None else "",
         at=datetime.now(UTC),
@@ -181,24 +201,37 @@ def merge_files(
         judged = frozenset[Pair]() if sample is not None else voted.limits.judged
         limits = replace(
             voted.limits,
-            asked=None if unasked else asked,
+            asked=None if allow.unasked else asked,
             judged=judged,
             documents=None if texts is None else texts.ids,
         )
         with_ids = [identified(file, voted.gold.queries) for file in ballots]
-        done = cast(with_ids, limits, said)
+        done = cast(with_ids, limits, said, partial=allow.partial)
         labelled = save(voted, done.new)
     return _merged(voted, ballots, done, labelled, texts)
 
 
-def _as_drawn(file: Ballots, draws: Sequence[Draw]) -> Ballots:
+def require_signed(path: Path, file: Ballots, judge: str, option: str) -> None:
+    """Votes never change, so that nobody's are booked on who happens to bring them in."""
+    if unsigned := next((row for row in file.rows if not (row.judge or judge).strip()), None):
+        raise UsageError(
+            "the file does not say who judged",
+            where=unsigned.where or str(path),
+            hint=f"Say it with {option} NAME. Nothing was changed.",
+        )
+
+
+def _as_drawn(file: Ballots, draws: Sequence[Draw], pool: Pool | None) -> Ballots:
     """A file that has the pairs of a draw, and as many, is the spot check: as votes they would
-    change the labels that they are to measure."""
+    change the labels that they are to measure. What was dealt to its judge is no spot check."""
     pairs = {(row.query_id, row.doc_id) for row in file.rows}
-    size = len(file.rows) + file.blank
     if not pairs or not any(
-        size == len(draw.pairs) and pairs <= {pair.key for pair in draw.pairs} for draw in draws
+        file.size == len(draw.pairs) and pairs <= {pair.key for pair in draw.pairs}
+        for draw in draws
     ):
+        return file
+    dealt = {(pair.key, judge) for pair in (pool.pairs if pool else ()) for judge in pair.judges}
+    if all(((row.query_id, row.doc_id), row.judge) in dealt for row in file.rows):
         return file
     rows = [msgspec.structs.replace(row, source=SAMPLE) for row in file.rows]
     return msgspec.structs.replace(file, rows=rows)
@@ -216,6 +249,8 @@ def _merged(
         gold=str(voted.dataset),
         votes=len(votes),
         added=len(done.new),
+        judges=dict(sorted(Counter(vote.judge for vote in done.new).items())),
+        spot_checks=sum(vote.source == SAMPLE for vote in done.new),
         already=done.already,
         labels=len(labelled.judgments),
         changed=labelled.changes,
@@ -226,6 +261,7 @@ def _merged(
         stale=None if texts is None else len(stale_votes(votes, texts)),
         not_counted=labelled.not_counted,
         by_machine=labelled.labelling.by_machine,
+        left_out=[f"{each.where}: {each.message}" for each in done.left_out],
     )
 
 
@@ -308,6 +344,7 @@ class PolicyView(msgspec.Struct, frozen=True, kw_only=True):
     labelling: Labelling
     status: str
     not_counted: int
+    overruled: int  # pairs whose label is another grade than somebody has ruled
     changed: list[Change]
 
 
@@ -332,8 +369,9 @@ def set_policy(
                 seniors=tuple(seniors) or kept,
             )
         except msgspec.ValidationError:
+            counting = f" counting {', '.join(counts)}" if counts else ""
             raise UsageError(
-                f"no such policy: {chosen} of the votes of {', '.join(counts) or 'people'}",
+                f"no such policy: {chosen}{counting}",
                 hint="It is adjudicated, majority, senior or latest; human and machine count.",
             ) from None
         checked(policy)
@@ -350,5 +388,6 @@ def _view(voted: Voted, policy: Policy, labelled: Labelled) -> PolicyView:
         labelling=labelled.labelling,
         status=labelled.status,
         not_counted=labelled.not_counted,
+        overruled=len(labelled.overruled),
         changed=labelled.changes,
     )

@@ -1,0 +1,82 @@
+"""Before a file is written: has somebody filled in what is there?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from assay import formats
+from assay.core.errors import InputError, UsageError
+from assay.core.types import GoldSet, Vote, counted
+from assay.formats.ballots import Ballot, Ballots, read_ballots
+from assay.formats.exchange import same_text
+
+
+def spare_judgments(
+    output: Path | None, gold: GoldSet | None = None, votes: Sequence[Vote] = ()
+) -> None:
+    """A file that somebody has filled in is not written over. What the set has already, as a label
+    or as a vote, is not lost with the file."""
+    if output is None or not output.is_file() or not output.stat().st_size:
+        return
+    if output.suffix.lower() in (".html", ".htm", ".xml", ".md"):
+        return  # the page of a packet keeps its votes in the browser
+    judged = _judgments(output)
+    if judged is None:
+        raise UsageError(
+            "the file is there already, and is not an empty packet",
+            where=str(output),
+            hint="Give another file name.",
+        )
+    known = _known(gold, votes)
+    ids = {same_text(query.text): query.id for query in gold.queries} if gold else {}
+    lost = len(judged.bad) + sum(_said(row, ids) not in known for row in judged.rows)
+    if lost:
+        raise UsageError(
+            f"the file has {counted(lost, 'judgment')} already"
+            + (" that the set does not have" if known else ""),
+            where=str(output),
+            hint="Bring them in with `assay gold merge`, or give another file name.",
+        )
+
+
+_Said = tuple[str, str, int | None, str]
+
+
+def _known(gold: GoldSet | None, votes: Sequence[Vote]) -> set[_Said]:
+    """With what was written, and without: a format may have no place for it."""
+    rows = [*(gold.iter_judgments() if gold else ()), *votes]
+    return {
+        (row.query_id, row.doc_id, row.grade, wrote)
+        for row in rows
+        for wrote in ("", row.rationale.strip())
+    }
+
+
+def _said(row: Ballot, ids: dict[str, str]) -> _Said:
+    query_id = ids.get(same_text(row.query), "") if row.query else row.query_id
+    return query_id, row.doc_id, row.grade, row.rationale
+
+
+def _judgments(path: Path) -> Ballots | None:
+    """What a file has of judgments, be it filled in or a gold set; None where it is neither."""
+    try:
+        return read_ballots(path)
+    except InputError:
+        pass
+    try:
+        rows = formats.read_gold(path).iter_judgments()
+    except InputError:
+        return None
+    return Ballots(
+        rows=[
+            Ballot(
+                where=str(path),
+                query_id=row.query_id,
+                doc_id=row.doc_id,
+                grade=row.grade,
+                rationale=row.rationale.strip(),
+            )
+            for row in rows
+        ]
+    )
