@@ -23,9 +23,10 @@ def test_two_packets_make_labels_and_the_rest_waits(assay_cli: Assay, tmp_path: 
     write_packet(tmp_path / "b.jsonl", "ben", {**PAIRS, ("q0", "b"): 1, ("q1", "c"): "?"})
     done = assay_cli("gold", "merge", "set.json", "a.jsonl", "b.jsonl", "--json")
     assert done.code == 0, done.err
-    assert (done.json["added"], done.json["labels"], done.json["open"]) == (7, 2, 2)
+    assert (done.json["added"], done.json["labels"], done.json["open"]) == (7, 2, 1)
+    assert done.json["second"] == 1
     assert labels(gold) == {("q0", "a"): 2, ("q1", "a"): 1}
-    assert "2 pairs wait for a ruling: assay gold adjudicate set.json" in done.err
+    assert "1 pair waits for a ruling: assay gold adjudicate set.json" in done.err
     row = json.loads(gold.read_text())["queries"][0]["relevance_judgments"][0]
     assert (row["judge"], row["rationale"]) == ("ada, ben", "ada on a · ben on a")
     assert row["rubric"].startswith("fppc-relevance-2@")

@@ -25,5 +25,5 @@ def explain(
 
     told = explain(results, query, dataset)
     emit(entry_to_json(told.entry), lambda: explanation(told.entry, told.measures), json=json)
-    if told.standing:
-        say(f"Gold set {told.standing}.", style="yellow")
+    if told.note:
+        say(f"Gold set {told.note}.", style="yellow")

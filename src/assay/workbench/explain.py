@@ -7,16 +7,16 @@ from pathlib import Path
 import msgspec
 
 from assay.core.errors import InputError
-from assay.core.results import Entry, GoldenResults, MeasureLine, standing_line
+from assay.core.results import Entry, GoldenResults, MeasureLine
 from assay.formats.results_json import read_results
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    """One query, how each of its values is computed, and where the gold set stands."""
+    """One query, how each of its values is computed, and that machines made labels."""
 
     entry: Entry
     measures: list[MeasureLine]
-    standing: str = ""
+    note: str = ""
 
 
 def explain(results_file: Path, query_id: str, dataset: Path | None = None) -> Explanation:
@@ -34,5 +34,5 @@ def explain(results_file: Path, query_id: str, dataset: Path | None = None) -> E
         hint = f"It has {some}, …" if some else "It has no queries."
         raise InputError(f"no query {query_id!r}", where=str(results_file), hint=hint)
     measures = [] if isinstance(results, GoldenResults) else results.receipt.measures
-    standing = standing_line(results.receipt.gold)
-    return Explanation(entry=entries[query_id], measures=measures, standing=standing)
+    note = results.receipt.gold.note
+    return Explanation(entry=entries[query_id], measures=measures, note=note)
