@@ -96,11 +96,10 @@ def _row(before: Written, judgment: Judgment) -> Written:
 
 
 def _with_standing(dataset: Written, labelling: Labelling, status: str) -> Written:
-    """`labels` where there is something to say, and the status, before the long parts."""
-    plain = labelling == Labelling(policy="adjudicated", counts=("human",))
-    said: Written = {"status": status} if status else {}
-    if not plain or LABELS in dataset:
-        said[LABELS] = msgspec.to_builtins(labelling)
+    """`labels`, which tells that there are votes beside, and the status, before the long parts."""
+    said: Written = {LABELS: msgspec.to_builtins(labelling)}
+    if status:
+        said["status"] = status
     kept = {key: value for key, value in dataset.items() if key != "status" or status}
     new = {key: value for key, value in said.items() if key not in kept}
     place = next((at for at, key in enumerate(kept) if key in ("taxonomy", "queries")), len(kept))

@@ -10,7 +10,7 @@ import contextlib
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import msgspec
@@ -25,7 +25,8 @@ SAMPLE = "sample"
 IMPORTED = "imported"
 WITHDRAWN = "withdrawn"  # a vote that takes back the judge's earlier one, and puts nothing there
 
-_NORMAL = re.compile(r"\d{4}(-\d\d){0,2}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?\+00:00")
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_NORMAL = re.compile(r"\d{4}(-\d\d)?|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?\+00:00")
 _CONTROL = re.compile(rb"[\x01-\x1f]")
 
 
@@ -79,6 +80,8 @@ def _moment(at: str) -> str:
     """In UTC, so that times compare as text; a day stays a day."""
     if _NORMAL.fullmatch(at):
         return at
+    if _DAY.fullmatch(at):
+        return date.fromisoformat(at).isoformat()
     given = datetime.fromisoformat(at)
     moment = given.replace(tzinfo=UTC) if given.tzinfo is None else given.astimezone(UTC)
     return moment.isoformat()
@@ -191,20 +194,9 @@ def _mend_end(path: Path) -> None:
     if _is_torn(tail):
         os.truncate(path, path.stat().st_size - len(tail))
         return
-    _vote(_decoded(tail, path), f"{path}:{_lines(path)}")
+    read_votes(path)  # a file that cannot be read is not written to
     with path.open("ab") as stream:
         stream.write(b"\n")
-
-
-def _decoded(tail: bytes, path: Path) -> object:
-    try:
-        return msgspec.json.decode(tail)
-    except msgspec.DecodeError as error:
-        raise InputError(
-            f"the last line is no vote: {error}",
-            where=f"{path}:{_lines(path)}",
-            hint="Every vote has a line of its own. Nothing was changed.",
-        ) from error
 
 
 def _sync_folder(folder: Path) -> None:
