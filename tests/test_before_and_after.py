@@ -72,6 +72,7 @@ ONE_REPORT = "one report: every format in every language"
 ONE_READER = "one reader of sections: corpora are imported and their citations read anew"
 
 SAMPLE = "three rationales of the sample say more, and it states its own targets"
+RECORDED = "whether a run was recorded, or how to have it recorded, is said"
 WHO_JUDGED = "the receipt says how many labels rest on machines alone"
 
 ALLOWED = [
@@ -109,6 +110,8 @@ ALLOWED = [
     Allowed("report-en-fi-md", "terminal", ONE_REPORT, r"^exit code 2$", "exit code 0"),
     Allowed("report-en-fi-md", "terminal", ONE_REPORT, before=r"^(error: |  The Markdown )"),
     Allowed("report-en-fi-md", "terminal", ONE_REPORT, after=r"^report written to refused.md$"),
+    Allowed("score-*", "terminal", RECORDED, after=r"^(not )?recorded"),
+    Allowed("run-*", "terminal", RECORDED, after=r"^(not )?recorded"),
     Allowed(
         "score-en-*",
         "en-*.json",

@@ -5,9 +5,15 @@ import assay
 gold = assay.read_gold("dataset.json")
 sheet = assay.evaluate(assay.read_run("run.trec"), gold, ["nDCG@10", "R@20"])
 sheet.overall.means
+
+The verbs that make gold (`init_gold`, `pool_gold`, `write_packet`, `merge_files`, `rule` …) are
+those of the commands, and load what they need when they are first asked for.
 """
 
 from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from assay.core.errors import AssayError, EngineError, InputError
 from assay.core.types import (
@@ -22,6 +28,15 @@ from assay.core.types import (
 )
 from assay.workbench.evaluate import evaluate, parse_measure, read_gold, read_run
 
+if TYPE_CHECKING:
+    from assay.workbench.adjudicating import disputes, rule
+    from assay.workbench.agreeing import judges_agreement
+    from assay.workbench.making import add_document, add_queries, init_gold, listed
+    from assay.workbench.packing import write_packet
+    from assay.workbench.pooling import PoolRequest, pool_gold
+    from assay.workbench.sampling import draw_sample, spot_check
+    from assay.workbench.voting import merge_files, set_policy
+
 __all__ = [
     "AssayError",
     "Document",
@@ -30,12 +45,49 @@ __all__ = [
     "Hit",
     "InputError",
     "Judgment",
+    "PoolRequest",
     "Query",
     "Run",
     "ScoreSheet",
     "SearchEngine",
+    "add_document",
+    "add_queries",
+    "disputes",
+    "draw_sample",
     "evaluate",
+    "init_gold",
+    "judges_agreement",
+    "listed",
+    "merge_files",
     "parse_measure",
+    "pool_gold",
     "read_gold",
     "read_run",
+    "rule",
+    "set_policy",
+    "spot_check",
+    "write_packet",
 ]
+
+MAKING = {
+    "PoolRequest": "assay.workbench.pooling",
+    "add_document": "assay.workbench.making",
+    "add_queries": "assay.workbench.making",
+    "disputes": "assay.workbench.adjudicating",
+    "draw_sample": "assay.workbench.sampling",
+    "init_gold": "assay.workbench.making",
+    "judges_agreement": "assay.workbench.agreeing",
+    "listed": "assay.workbench.making",
+    "merge_files": "assay.workbench.voting",
+    "pool_gold": "assay.workbench.pooling",
+    "rule": "assay.workbench.adjudicating",
+    "set_policy": "assay.workbench.voting",
+    "spot_check": "assay.workbench.sampling",
+    "write_packet": "assay.workbench.packing",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in MAKING:
+        raise AttributeError(f"module 'assay.api' has no attribute {name!r}")
+    return getattr(importlib.import_module(MAKING[name]), name)
