@@ -806,7 +806,8 @@ def test_a_conversion_that_cannot_be_done_writes_nothing(
     name: str, content: str, target: str, assay_cli: Assay, tmp_path: Path
 ) -> None:
     write(tmp_path, name, content)
-    assert name in refused(assay_cli, tmp_path, "gold", "convert", name, target).err
+    done = refused(assay_cli, tmp_path, "gold", "convert", name, target, "--replace")
+    assert name in done.err
 
 
 # ── the real process ──────────────────────────────────────────────────────────────────────────────

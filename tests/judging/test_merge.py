@@ -97,7 +97,9 @@ def test_only_what_was_judged_changes_in_the_file(assay_cli: Assay, tmp_path: Pa
     (tmp_path / "p.csv").write_text(CSV + "q1,d9,1,,Ben,2026-01-02\nq2,d9,,,,\n")
     done = assay_cli("gold", "merge", "dataset.json", "p.csv", "--json").json
     assert (done["added"], done["without_grade"]) == (1, 1)
-    after = gold.read_text().splitlines()
+    written = json.loads(gold.read_text())
+    assert list(written.pop("labels")) == ["policy", "counts", "by_machine", "open"]
+    after = json.dumps(written, indent=3, ensure_ascii=False).splitlines()
     assert [line for line in after if line not in before] == [
         "            },",
         '               "opinion_id": "d9",',

@@ -42,6 +42,7 @@ def test_only_judgments_change_in_the_file(assay_cli: Assay, tmp_path: Path) -> 
     write_packet(tmp_path / "a.jsonl", "ada", PAIRS)
     assert assay_cli("gold", "merge", "set.json", "a.jsonl").code == 0
     after = json.loads(gold.read_text())
+    assert after.pop("labels")["policy"] == "adjudicated"  # it says that there are votes beside
     assert list(after) == list(before)
     for query in after["queries"]:
         del query["relevance_judgments"]
