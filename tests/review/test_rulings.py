@@ -18,6 +18,7 @@ from assay.review.bootstrap import Options, bootstrap
 from assay.review.rulings import Correction, Word
 from assay.store import Store
 from assay.store.records import Decision, SearchLog, Shown
+from command_line import Assay
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
 
@@ -287,3 +288,23 @@ def test_what_is_refused_is_no_vote(store: Store, gold: Path) -> None:
     with pytest.raises(InputError):
         rulings.promote(store, gold, ["g001", "g999"], Word(by="Dafna"))
     assert read_votes(votes_path(gold)) == []
+
+
+def test_a_ruling_whose_votes_cannot_be_written_is_no_ruling(
+    assay_cli: Assay, tmp_path: Path
+) -> None:
+    """Set, store and votes change together: said again once there is room, it is done whole."""
+    gold = tmp_path / "gold-set.jsonl"
+    row = {"id": "g001", "query": "q", "practice_area": "a", "corpus": "c"}
+    row |= {"relevant_case_law_ids": ["A-1", "A-2"], "source": "bootstrap"}
+    gold.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    before = gold.read_bytes()
+    votes = tmp_path / "gold-set.votes.jsonl"
+    votes.mkdir()
+    said = ("gold", "correct", "g001", "--by", "eve", "--why", "no", "--remove", "A-2")
+    refused = assay_cli(*said, "--gold", gold)
+    assert (refused.code, gold.read_bytes()) == (2, before), refused.err
+    votes.rmdir()
+    assert assay_cli(*said, "--gold", gold).code == 0
+    assert "A-2" not in json.loads(gold.read_text())["relevant_case_law_ids"]
+    assert len(votes.read_text().splitlines()) == 2

@@ -107,7 +107,7 @@ def appending(path: Path) -> Iterator[Callable[[Sequence[Vote]], None]]:
         _mend_end(path)
         size = 0 if is_new else path.stat().st_size
         try:
-            _write(path, b"".join(msgspec.json.encode(vote) + b"\n" for vote in votes))
+            _write(path, _encoded(votes))
         except OSError:
             _take_back(path, size)
             raise
@@ -121,6 +121,18 @@ def appending(path: Path) -> Iterator[Callable[[Sequence[Vote]], None]]:
         raise InputError(
             f"cannot write: {os_message(error)}", where=str(path), hint="Nothing was changed."
         ) from error
+
+
+def take_back(path: Path, votes: Sequence[Vote]) -> None:
+    """Undo an append whose other half failed, where these votes are still the last."""
+    payload = _encoded(votes)
+    with contextlib.suppress(OSError), locked(path):
+        if payload and path.is_file() and path.read_bytes().endswith(payload):
+            os.truncate(path, path.stat().st_size - len(payload))
+
+
+def _encoded(votes: Sequence[Vote]) -> bytes:
+    return b"".join(msgspec.json.encode(vote) + b"\n" for vote in votes)
 
 
 def _write(path: Path, payload: bytes) -> None:

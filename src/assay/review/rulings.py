@@ -28,7 +28,7 @@ from assay.core.files import write_atomic
 from assay.core.types import Vote
 from assay.formats import gold_jsonl
 from assay.formats.gold_jsonl import Approval, GoldRow, Line
-from assay.formats.votes_jsonl import RULING, append, votes_path
+from assay.formats.votes_jsonl import RULING, append, take_back, votes_path
 from assay.review.bootstrap import item_of
 from assay.review.identity import name_of
 from assay.store import Store
@@ -257,16 +257,22 @@ def _same(before: Line, after: Line | None) -> bool:
 
 
 def record(store: Store, path: Path, rulings: Sequence[Ruling], lines: Sequence[Line]) -> None:
-    """File and record together: the file is replaced just before the record is committed, and put
-    back on failure."""
+    """Votes, file and record together: the files are written just before the record is committed,
+    and put back on failure, so that nobody is told of a ruling whose votes are nowhere."""
     before = path.read_bytes()
+    votes = [vote for ruling in rulings for vote in ruling.votes]
+
+    def save() -> None:
+        append(votes_path(path), votes)
+        _save(path, lines)
+
     try:
-        store.rule(rulings, then=lambda: _save(path, lines))
+        store.rule(rulings, then=save)
     except BaseException:
+        take_back(votes_path(path), votes)
         if path.read_bytes() != before:
             write_atomic(path.resolve(), before)
         raise
-    append(votes_path(path), [vote for ruling in rulings for vote in ruling.votes])
 
 
 def _save(path: Path, lines: Sequence[Line]) -> None:
