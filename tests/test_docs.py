@@ -182,7 +182,7 @@ def test_the_golden_example_in_python_runs(tmp_path: Path, monkeypatch: pytest.M
     assert 0 < names["results"].overall["pass_rate_must"] <= 1  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda page: page.stem)
 def test_what_a_page_imports_is_there(page: Path) -> None:
     for block in re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL):
         for line in re.findall(r"^(?:from|import) assay.*$", block, flags=re.MULTILINE):

@@ -97,3 +97,22 @@ def test_ten_commands_from_nothing_to_an_agreed_set(assay_cli: Assay) -> None:
     assert {vote["judge"] for vote in votes} == {"ada", "ben", "Dora"}
     assert len(votes) == 2 * gold.judgments.height + open_pairs
     assert all(judgment.rationale for judgment in gold.iter_judgments())
+
+
+@pytest.mark.slow
+def test_the_same_in_python(assay_cli: Assay) -> None:
+    """The block of the page runs as printed; between its halves the packet is filled in."""
+    queries = re.search(r"```\n(.*?)```", PAGE, flags=re.DOTALL)
+    block = re.search(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
+    assert queries
+    assert block
+    Path("queries.txt").write_text(queries[1], encoding="utf-8")
+    assert assay_cli("demo").code == 0
+    before, mark, after = block[1].partition("assay.merge_files(")
+    names: dict[str, object] = {}
+    exec(before, names)
+    judge(Path("ada.jsonl"), Path("ada.jsonl"), strict=False)
+    exec(mark + after, names)
+    votes = [json.loads(line) for line in Path("set.votes.jsonl").read_text().splitlines()]
+    assert {vote["judge"] for vote in votes} == {"ada", "Dora"}
+    assert votes[-1]["source"] == "adjudication"

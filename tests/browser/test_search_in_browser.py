@@ -121,7 +121,8 @@ def test_sections_of_an_act_follow_by_keys(page: Any) -> None:
     page.keyboard.press("n")
     page.wait_for_function("address => location.href !== address", arg=here)
     page.keyboard.press("p")
-    page.wait_for_selector("article .part")
+    page.wait_for_function("address => location.href === address", arg=here)
+    assert page.locator("article .part").count() > 0
 
 
 def test_without_scripts_it_works_as_well(url: str, browser: Any) -> None:

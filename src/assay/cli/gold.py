@@ -54,7 +54,7 @@ def validate(
     from assay.reports import listing
     from assay.workbench import gold
 
-    corpus = corpus or gold.pooled_corpus(dataset)
+    corpus = corpus or gold.corpus_pooled_from(dataset)
     checked_set, findings = gold.validate_gold(dataset, corpus=corpus)
     note = gold.machine_note_of(checked_set)
     errors = sum(finding.level == "error" for finding in findings)

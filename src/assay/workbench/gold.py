@@ -33,6 +33,7 @@ from assay.formats.gold_jsonl import Approval
 from assay.judging import rubrics
 from assay.judging.perturb import perturb
 from assay.judging.picture import GoldPicture, picture_of
+from assay.judging.pool import read_pool
 from assay.judging.validate import Known, validate
 from assay.judging.votes import document_fingerprint, read_votes, votes_path
 from assay.law.matching import known_document
@@ -56,13 +57,13 @@ __all__ = [
     "approval",
     "bootstrap_gold",
     "convert_gold",
+    "corpus_pooled_from",
     "correct_row",
     "describe",
     "gold_list",
     "gold_stats",
     "machine_note_of",
     "perturb_gold",
-    "pooled_corpus",
     "promote_rows",
     "reject_rows",
     "reopen_row",
@@ -106,6 +107,11 @@ def _told(corpus: Path, known: Sequence[Document], votes: Sequence[Vote]) -> Kno
             if document.id in voted
         },
     )
+
+
+def corpus_pooled_from(dataset: Path) -> Path | None:
+    """The corpus of the set's pool, where it is here."""
+    return pooled_corpus(read_pool(dataset))
 
 
 def gold_stats(dataset: Path) -> GoldPicture:

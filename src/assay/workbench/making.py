@@ -31,8 +31,9 @@ from assay.judging.pool import (
 from assay.judging.votes import Pair, read_votes, votes_path
 from assay.law.queries import normal_query
 from assay.workbench.opening import Service
-from assay.workbench.pooling import judged_now, known_ids, pooled_corpus
+from assay.workbench.pooling import judged_now, known_ids
 from assay.workbench.score import Say, in_silence
+from assay.workbench.texts import pooled_corpus
 
 __all__ = [
     "Found",

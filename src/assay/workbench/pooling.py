@@ -296,12 +296,6 @@ def known_ids(corpus: Path) -> Container[str]:
     return {document.id for document in documents(corpus)}
 
 
-def pooled_corpus(pool: Pool) -> Path | None:
-    """The corpus that was pooled from, where it is here."""
-    path = Path(pool.corpus)
-    return path if pool.corpus and (path.exists() or is_corpus(pool.corpus)) else None
-
-
 def _fingerprint(corpus: Path | None) -> str:
     if corpus is None:
         return ""

@@ -4,7 +4,6 @@ and kept: a page that shows a document waits for nothing else."""
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -14,9 +13,9 @@ import msgspec
 from assay.core.errors import InputError
 from assay.core.types import Document
 from assay.corpus.named import corpus_named, documents, is_corpus, require_corpus
-from assay.engines.indexed import is_indexed, open_indexed
-from assay.search.engine import Engine
+from assay.engines.indexed import is_indexed
 from assay.workbench.desk import Desk, Stamp, stamp_of
+from assay.workbench.shelves import kept_shelf
 
 MOST_FOUND = 12
 _WORDS = re.compile(r"\w+")
@@ -48,22 +47,18 @@ def shelf_of(desk: Desk, home: Path | None) -> Shelf:
 @lru_cache(maxsize=8)
 def _imported(name: str, home: Path | None, fingerprint: str) -> Shelf:
     corpus = corpus_named(name, home)
-    opening = threading.Lock()
-    opened: list[Engine] = []
 
     @lru_cache(maxsize=4096)
     def get(doc_id: str) -> Document | None:
         return corpus.get(doc_id) if doc_id in corpus else None
 
     def search(words: str) -> list[str]:
-        with opening:
-            if not opened and not is_indexed(corpus, home):
-                raise InputError(
-                    f"the corpus {name} has no index yet", hint=f"Build it: assay index {name}"
-                )
-            if not opened:
-                opened.append(open_indexed(name, home=home))
-        found = [hit.doc_id for hit in opened[0].search(words, MOST_FOUND)]
+        if not is_indexed(corpus, home):
+            raise InputError(
+                f"the corpus {name} has no index yet", hint=f"Build it: assay index {name}"
+            )
+        engine = kept_shelf(name, home=home).engine  # the one that the search page keeps
+        found = [hit.doc_id for hit in engine.search(words, MOST_FOUND)]
         return list(dict.fromkeys([*([words.strip()] if words.strip() in corpus else []), *found]))
 
     return Shelf(corpus=name, get=get, search=search)

@@ -12,7 +12,7 @@ from assay.core.errors import InputError, UsageError
 from assay.core.types import Document, Vote
 from assay.corpus.disk import Corpus, documents_of
 from assay.corpus.named import corpus_named, documents, is_corpus, require_corpus
-from assay.judging.pool import pool_path, read_pool
+from assay.judging.pool import Pool, pool_path, read_pool
 from assay.judging.votes import Pair, stale_in
 
 
@@ -24,7 +24,7 @@ class Texts:
 
 def known_texts(dataset: Path, corpus: Path | None) -> Texts | None:
     """Of the corpus that is named, else of the pool's where it is here; None where neither is."""
-    corpus = corpus or pooled_corpus(dataset)
+    corpus = corpus or pooled_corpus(read_pool(dataset))
     if corpus is None:
         return None
     require_corpus(corpus)
@@ -37,12 +37,12 @@ def known_texts(dataset: Path, corpus: Path | None) -> Texts | None:
     )
 
 
-def pooled_corpus(dataset: Path) -> Path | None:
-    """The corpus that the pool of the set is from, where it is here."""
-    pool = read_pool(dataset)
-    if pool is None or not pool.corpus or not is_corpus(pool.corpus):
+def pooled_corpus(pool: Pool | None) -> Path | None:
+    """The corpus that was pooled from, where it is here."""
+    if pool is None or not pool.corpus:
         return None
-    return Path(pool.corpus)
+    path = Path(pool.corpus)
+    return path if path.exists() or is_corpus(pool.corpus) else None
 
 
 def texts_of(
