@@ -1,5 +1,5 @@
-"""From a name to an engine: a module of the user's, a baseline, a corpus of the workspace, or an
-engine that another package adds.
+"""From a name to an engine: a module of the user's, a baseline, a corpus of the workspace, an
+engine that a table of the configuration describes, or one that another package adds.
 
 An engine that a package adds is a class, or a function that makes one. Where it has a parameter
 called `documents`, it gets those of `--corpus`; otherwise it is called without anything, as a class
@@ -12,12 +12,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from assay.core import plugins
 from assay.core.errors import EngineError, UsageError
 from assay.corpus.disk import list_corpora
 from assay.corpus.named import documents, is_corpus
+from assay.engines.connecting import kind_of
+from assay.engines.described import EngineConfig, settings_of
 from assay.engines.indexed import Say, open_indexed
 from assay.engines.module import load_engine
 
@@ -28,20 +28,12 @@ BASELINES = {
 ENGINES = plugins.Kind(name="engine", group="assay.engines", built_in=BASELINES)
 
 
-class EngineChoice(msgspec.Struct, frozen=True, kw_only=True):
-    """Which engine: a module of the user's, or a name; and the corpus that a baseline searches."""
-
-    search_module: str | None = None
-    engine: str | None = None
-    corpus: Path | None = None
-
-    @property
-    def searched(self) -> Path | None:
-        """What is searched, where it is known: the corpus given, or the one the engine is named
-        after."""
-        if self.corpus is None and self.engine is not None and is_indexed_name(self.engine):
-            return Path(self.engine)
-        return self.corpus
+def searched(config: EngineConfig) -> Path | None:
+    """What is searched, where it is known: the corpus given, or the one the engine is named
+    after."""
+    if config.corpus is None and config.engine is not None and is_indexed_name(config.engine):
+        return Path(config.engine)
+    return Path(config.corpus) if config.corpus else None
 
 
 def is_indexed_name(name: str) -> bool:
@@ -49,20 +41,25 @@ def is_indexed_name(name: str) -> bool:
     return name not in BASELINES and is_corpus(name)
 
 
-def open_engine(choice: EngineChoice, say: Say = lambda text: None) -> Any:
-    """The engine that was chosen, ready to be asked."""
-    if choice.search_module is not None:
-        return load_engine(choice.search_module)
-    name = choice.engine or ""
+def open_engine(config: EngineConfig, say: Say = lambda text: None) -> Any:
+    """The engine that is described, ready to be asked."""
+    if config.kind:
+        kind = kind_of(config.kind)
+        return kind.make(config.name, settings_of(config, kind))
+    if config.search_module is not None:
+        return load_engine(config.search_module)
+    name = config.engine or ""
     if is_indexed_name(name):
         return open_indexed(name, say=say)
     if not plugins.is_known(ENGINES, name):
         known = ", ".join([*plugins.names(ENGINES), *list_corpora()])
         raise UsageError(
-            f"unknown engine {choice.engine!r}",
-            hint=f"Known: {known}. `assay corpus import` adds one.",
+            f"unknown engine {config.engine!r}",
+            hint=f"Known: {known}. `assay corpus import` adds one, and so does a table "
+            "[engines.NAME] of assay.toml.",
         )
-    return _make_engine(name, plugins.load(ENGINES, name), choice.corpus)
+    corpus = Path(config.corpus) if config.corpus else None
+    return _make_engine(name, plugins.load(ENGINES, name), corpus)
 
 
 def _make_engine(name: str, factory: Callable[..., Any], corpus: Path | None) -> Any:

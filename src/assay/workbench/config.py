@@ -7,13 +7,13 @@ import difflib
 import re
 import tomllib
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 
 from assay.core.errors import InputError
 from assay.core.files import decode, read_bytes
 from assay.core.results import Gate
+from assay.engines.described import EngineConfig, read_tables
 from assay.evaluation.gates import mistake
 from assay.judging import machine
 from assay.judging.machine import Machine
@@ -31,18 +31,6 @@ class GoldConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     engines: tuple[str, ...] = ()  # empty: every engine
 
 
-class EngineConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Exactly one of `search_module`, `engine` (a built-in, with `corpus`) or `run` (saved
-    results)."""
-
-    search_module: str | None = None
-    engine: str | None = None
-    corpus: str | None = None
-    run: str | None = None
-    top_k: int = 20
-    timeout: float | None = None  # seconds for all its queries
-
-
 class GateConfig(Gate, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A gate with the gold set and engine it holds for; empty means all."""
 
@@ -50,11 +38,21 @@ class GateConfig(Gate, frozen=True, kw_only=True, forbid_unknown_fields=True):
     engine: str = ""
 
 
-class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Sets are judged before they are scored: a file with judges need not have more."""
+class Config(msgspec.Struct, frozen=True, kw_only=True):
+    """Sets are judged before they are scored: a file with judges, or with engines to try, need not
+    have more."""
 
     gold: dict[str, GoldConfig] = {}
     engines: dict[str, EngineConfig] = {}
+    gates: tuple[GateConfig, ...] = ()
+    judges: dict[str, Machine] = {}
+
+
+class _File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The tables as the file has them; those of engines have keys of their own kinds."""
+
+    gold: dict[str, GoldConfig] = {}
+    engines: object = {}
     gates: tuple[GateConfig, ...] = ()
     judges: dict[str, Machine] = {}
 
@@ -63,32 +61,24 @@ def read_config(path: Path) -> Config:
     """The configuration, with every path made absolute."""
     text = decode(read_bytes(path), path)
     try:
-        config = msgspec.convert(tomllib.loads(text), Config)
+        file = msgspec.convert(tomllib.loads(text), _File)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"not valid TOML: {error}", where=str(path)) from error
     except msgspec.ValidationError as error:
         message, hint = _in_words(str(error))
         raise InputError(message, where=str(path), hint=hint) from error
-    if not config.judges:
+    folder = path.resolve().parent
+    config = Config(
+        gold={name: _absolute(gold, folder) for name, gold in file.gold.items()},
+        engines=read_tables(file.engines, path),
+        gates=file.gates,
+        judges=file.judges,
+    )
+    if not config.judges and not config.engines:
         require_pairs(config, path)
     _check_names(config, path)
     _check_judges(config, path)
-    folder = path.resolve().parent
-    return msgspec.structs.replace(
-        config,
-        gold={
-            name: _absolute(gold, folder, "path", "baseline") for name, gold in config.gold.items()
-        },
-        engines={
-            name: _absolute(engine, folder, *_files(engine, folder))
-            for name, engine in config.engines.items()
-        },
-    )
-
-
-def _files(engine: EngineConfig, folder: Path) -> tuple[str, ...]:
-    """The keys that name files: a corpus that is none is one of the workspace, by its name."""
-    return ("corpus", "run") if (folder / (engine.corpus or "")).exists() else ("run",)
+    return config
 
 
 def _in_words(error: str) -> tuple[str, str]:
@@ -115,7 +105,6 @@ JUDGE_KEYS = "See docs/judging/machine.md for the keys."
 TABLES = (
     ("gates", GateConfig),
     ("gold", GoldConfig),
-    ("engines", EngineConfig),
     ("judges", Machine),
 )
 
@@ -151,16 +140,6 @@ def _check_names(config: Config, path: Path) -> None:
                     where=f"{path}: gold.{name}.engines",
                     hint=f"The file has: {', '.join(config.engines)}.",
                 )
-    for name, engine_config in config.engines.items():
-        given = [key for key in ("search_module", "engine", "run") if getattr(engine_config, key)]
-        if len(given) != 1:
-            raise InputError(
-                "give exactly one of search_module, engine or run", where=f"{path}: engines.{name}"
-            )
-        if engine_config.timeout is not None and not engine_config.timeout > 0:
-            raise InputError(
-                "the timeout is a number of seconds above 0", where=f"{path}: engines.{name}"
-            )
     _check_gates(config, path)
 
 
@@ -187,10 +166,9 @@ def _check_judges(config: Config, path: Path) -> None:
             raise InputError(wrong, where=f"{path}: judges.{name}.{key}", hint=JUDGE_KEYS)
 
 
-Table = TypeVar("Table", GoldConfig, EngineConfig)
-
-
-def _absolute(table: Table, folder: Path, *keys: str) -> Table:
-    """With the paths under these keys made absolute."""
-    paths = {key: str(folder / getattr(table, key)) for key in keys if getattr(table, key)}
-    return msgspec.structs.replace(table, **paths)
+def _absolute(gold: GoldConfig, folder: Path) -> GoldConfig:
+    return msgspec.structs.replace(
+        gold,
+        path=str(folder / gold.path),
+        baseline=str(folder / gold.baseline) if gold.baseline else gold.baseline,
+    )

@@ -15,6 +15,7 @@ from msgspec import UNSET, UnsetType
 from assay import __version__
 from assay.core.errors import AssayError
 from assay.corpus.disk import list_corpora, open_corpus
+from assay.engines.described import EngineConfig
 from assay.engines.indexed import index_state
 from assay.engines.module import load_engine
 from assay.review.queue import stray_items
@@ -22,7 +23,7 @@ from assay.review.waiting import Backlog, HalachaBacklog, backlog_metrics, metri
 from assay.store import Store, StoreError
 from assay.telemetry.recorder import Counts
 from assay.workbench.backlog import backlog, backlog_figures
-from assay.workbench.config import Config, EngineConfig
+from assay.workbench.config import Config
 from assay.workbench.opening import Service
 
 S = TypeVar("S", bound=msgspec.Struct)

@@ -11,9 +11,10 @@ import msgspec
 from assay.core.errors import InputError
 from assay.core.results import Results
 from assay.core.results_file import from_json
+from assay.engines.described import EngineConfig
 from assay.evaluation.comparison import Comparison, Difference, Moved, compare
 from assay.store.records import RunRecord
-from assay.workbench.config import Config, EngineConfig
+from assay.workbench.config import Config
 from assay.workbench.explain import Explanation
 from assay.workbench.opening import Service, gold_path, stored_name
 from assay.workbench.paging import Page, page_of, page_size

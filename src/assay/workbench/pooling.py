@@ -22,7 +22,8 @@ from assay.core.types import GoldSet, Run, counted
 from assay.corpus.disk import Corpus
 from assay.corpus.named import corpus_named, documents, is_corpus, require_corpus
 from assay.engines.asking import run_engine, stdout_to_stderr
-from assay.engines.registry import BASELINES, EngineChoice, open_engine
+from assay.engines.described import EngineConfig
+from assay.engines.registry import BASELINES, open_engine, searched
 from assay.formats.gold_jsonl import locked
 from assay.judging.policy import read_policy
 from assay.judging.pool import (
@@ -39,7 +40,7 @@ from assay.judging.pool import (
     write_pool,
 )
 from assay.judging.votes import Pair, read_votes, votes_path
-from assay.workbench.config import CONFIG_NAME, EngineConfig, read_config
+from assay.workbench.config import CONFIG_NAME, read_config
 from assay.workbench.opening import Service
 from assay.workbench.outputs import refuse_output, refuse_outputs
 from assay.workbench.review import AskedPair, queue_pairs
@@ -91,7 +92,7 @@ class _System:
     """Who is asked, under the name that the pool keeps: an engine, or a saved run."""
 
     name: str
-    choice: EngineChoice | None = None
+    choice: EngineConfig | None = None
     run: Path | None = None
 
 
@@ -184,10 +185,13 @@ def _systems(request: PoolRequest) -> Iterator[_System]:
         is_baseline = name in BASELINES and request.corpus is not None
         settings = config.engines.get(name) if config and not is_baseline else None
         named[name] = _configured(name, settings) or _System(
-            name=name, choice=EngineChoice(engine=name, corpus=request.corpus)
+            name=name,
+            choice=EngineConfig(
+                engine=name, corpus=str(request.corpus) if request.corpus is not None else None
+            ),
         )
     for module in dict.fromkeys(request.search_modules):
-        named[module] = _System(name=module, choice=EngineChoice(search_module=module))
+        named[module] = _System(name=module, choice=EngineConfig(search_module=module))
     for path in dict.fromkeys(request.runs):
         name = path.stem if path.stem not in named else str(path)
         named[name] = _System(name=name, run=path)
@@ -199,12 +203,7 @@ def _configured(name: str, settings: EngineConfig | None) -> _System | None:
         return None
     if settings.run:
         return _System(name=name, run=Path(settings.run))
-    choice = EngineChoice(
-        search_module=settings.search_module,
-        engine=settings.engine,
-        corpus=Path(settings.corpus) if settings.corpus else None,
-    )
-    return _System(name=name, choice=choice)
+    return _System(name=name, choice=settings)
 
 
 # ── asking ────────────────────────────────────────────────────────────────────────────────────────
@@ -221,7 +220,7 @@ def _top(system: _System, gold: GoldSet, request: PoolRequest, progress: Progres
             raise InputError(f"query {untold!r} has no text to search for")
         say(f"asking {system.name}")
         with stdout_to_stderr():
-            engine = open_engine(system.choice or EngineChoice(), say)
+            engine = open_engine(system.choice or EngineConfig(), say)
             run = run_engine(engine, gold.queries, top_k=request.depth, progress=progress)
     for query_id, error in _errors(run):
         if error and query_id in gold.query_ids:
@@ -285,8 +284,8 @@ def _searched(request: PoolRequest, systems: Sequence[_System]) -> Path | None:
     """The corpus given, or the one that all engines search."""
     if request.corpus is not None:
         return request.corpus
-    searched = {each.choice.searched for each in systems if each.choice is not None} - {None}
-    return searched.pop() if len(searched) == 1 else None
+    every = {searched(each.choice) for each in systems if each.choice is not None} - {None}
+    return every.pop() if len(every) == 1 else None
 
 
 def known_ids(corpus: Path) -> Container[str]:

@@ -22,11 +22,12 @@ from assay.core.results_file import encode, to_json
 from assay.core.workers import Failure, Job, run_jobs
 from assay.core.workspace import workspace
 from assay.corpus.named import corpus_named, is_corpus
+from assay.engines.described import EngineConfig
 from assay.evaluation.gate_values import ALIASES
 from assay.evaluation.gates import is_golden_measure
 from assay.formats.results_json import read_results
 from assay.workbench import report
-from assay.workbench.config import Config, EngineConfig, GateConfig, GoldConfig, require_pairs
+from assay.workbench.config import Config, GateConfig, GoldConfig, require_pairs
 from assay.workbench.score import configured, score, verdict_on
 from assay.workbench.suite import rubric_of
 
@@ -122,13 +123,13 @@ def _scored(config: Config, folder: Path, pairs: Sequence[PairName]) -> Generato
     leaves something behind is named, and the others have their results."""
     home = workspace().resolve()
     jobs = [
-        Job(score_pair, (config, folder, home, *pair), config.engines[pair[1]].timeout)
+        Job(score_pair, (config, folder, home, *pair), config.engines[pair[1]].run_timeout)
         for pair in pairs
     ]
     with closing(run_jobs(jobs, at_once=WORKERS, fresh=True)) as answers:
         for number, answer in answers:
             if isinstance(answer, Failure):
-                timeout = config.engines[pairs[number][1]].timeout
+                timeout = config.engines[pairs[number][1]].run_timeout
                 answer = _failed(*pairs[number], _in_words(answer, timeout), _exit_of(answer))
             yield answer
 

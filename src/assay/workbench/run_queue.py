@@ -24,8 +24,9 @@ from assay.core.results import GoldenResults, Results
 from assay.core.types import Query
 from assay.core.workers import Failure, Job, run_jobs
 from assay.core.workspace import workspace
+from assay.engines.described import EngineConfig
 from assay.telemetry.recorder import new_id
-from assay.workbench.config import EngineConfig, GoldConfig
+from assay.workbench.config import GoldConfig
 from assay.workbench.decisions import configured_name
 from assay.workbench.history import keep
 from assay.workbench.opening import Service, gold_path, stored_name
@@ -217,7 +218,7 @@ class RunQueue:
             folder=os.getcwd(),
             notes=str(self._note(job)),
         )
-        results = self._answer(Job(score_order, (order,), settings.timeout))
+        results = self._answer(Job(score_order, (order,), settings.run_timeout))
         results = _with_gates(service, results, name, job.engine, order.gold)
         return keep(service, results, path, job.engine).id
 

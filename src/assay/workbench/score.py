@@ -29,7 +29,8 @@ from assay.core.results_file import encode, to_json
 from assay.core.types import GoldSet, Query, QueryResult, Run
 from assay.corpus.named import corpus_named, documents, is_corpus, require_corpus
 from assay.engines.asking import ask_all, run_engine, stdout_to_stderr
-from assay.engines.registry import EngineChoice, open_engine
+from assay.engines.described import EngineConfig
+from assay.engines.registry import open_engine, searched
 from assay.evaluation.expectations import check_expectations
 from assay.evaluation.gates import decide
 from assay.evaluation.golden import evaluate_golden
@@ -41,7 +42,6 @@ from assay.formats.results_json import read_answers
 from assay.judging.settle import with_judgments
 from assay.law.matching import Known, close_versions, known_document, one_language
 from assay.workbench.baseline import against, read_baseline, stale_reason
-from assay.workbench.config import EngineConfig
 from assay.workbench.machine_estimate import with_machine_estimate
 from assay.workbench.outputs import refuse_output
 from assay.workbench.suite import doubts, suite
@@ -69,6 +69,7 @@ class ScoreRequest(msgspec.Struct, frozen=True, kw_only=True):
     dataset: Path
     search_module: str | None = None
     engine: str | None = None
+    configured: EngineConfig | None = None
     run: Path | None = None
     corpus: Path | None = None
     measures: tuple[str, ...] = ()
@@ -81,10 +82,14 @@ class ScoreRequest(msgspec.Struct, frozen=True, kw_only=True):
     with_machine_judgments: bool = False
 
     @property
-    def choice(self) -> EngineChoice:
+    def choice(self) -> EngineConfig:
         """The engine that is asked, where there are no saved results."""
-        return EngineChoice(
-            search_module=self.search_module, engine=self.engine, corpus=self.corpus
+        if self.configured is not None:
+            return self.configured
+        return EngineConfig(
+            search_module=self.search_module,
+            engine=self.engine,
+            corpus=str(self.corpus) if self.corpus is not None else None,
         )
 
 
@@ -92,8 +97,8 @@ def configured(engine: EngineConfig, dataset: Path) -> ScoreRequest:
     """An engine of the configuration on a gold set."""
     return ScoreRequest(
         dataset=dataset,
-        search_module=engine.search_module,
-        engine=engine.engine,
+        engine=(engine.name or engine.engine or "") if engine.run is None else None,
+        configured=engine if engine.run is None else None,
         run=Path(engine.run) if engine.run else None,
         corpus=Path(engine.corpus) if engine.corpus else None,
         top_k=engine.top_k,
@@ -325,7 +330,7 @@ def _unseen_evidence(gold: GoldSet) -> Iterable[str]:
 
 def _known_places(request: ScoreRequest) -> Mapping[str, Known]:
     """What every document of the corpus is, so that a hit with only an id can be placed."""
-    source = request.choice.searched
+    source = searched(request.choice)
     every = documents(source) if source else ()
     return close_versions({document.id: known_document(document) for document in every})
 
@@ -350,7 +355,7 @@ def _signed(results: Results, request: ScoreRequest) -> Results:
 
 def _inputs(request: ScoreRequest) -> dict[str, InputFile]:
     """Every input with its hash; a corpus of the workspace with its fingerprint."""
-    paths = {"dataset": request.dataset, "run": request.run, "corpus": request.choice.searched}
+    paths = {"dataset": request.dataset, "run": request.run, "corpus": searched(request.choice)}
     inputs = {}
     for name, path in paths.items():
         if path is None:

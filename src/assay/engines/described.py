@@ -1,0 +1,291 @@
+"""A table `[engines.NAME]` of assay.toml: which kind of engine it is, its own keys, and how it is
+called.
+
+One key says the kind: `search_module` (or `module`), `engine`, `run`, `corpora`, or a key of
+`connecting.KINDS`, such as `http`. The other keys are those of every engine (`Common`) and those of
+the kind."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from assay.core.errors import InputError
+from assay.core.types import JsonObject
+from assay.engines.connecting import EngineKind, kind_names, kind_of
+
+KEYS = "See docs/engines.md for the keys."
+PLAIN = ("search_module", "module", "engine", "run")
+DEFAULT_TIMEOUT = 60.0  # seconds for one query, where nobody says
+MOST_AT_ONCE = 256
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)")
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+Table = TypeVar("Table", bound=msgspec.Struct)
+
+
+class Calls(msgspec.Struct, frozen=True, kw_only=True):
+    """How an engine is called. `timeout` is in seconds, for one call of one query; `rate` in calls
+    a second; `warm_up` is how many queries are asked before, and not counted."""
+
+    timeout: float = DEFAULT_TIMEOUT
+    retries: int = 0
+    concurrency: int = 1
+    rate: float | None = None
+    warm_up: int = 0
+
+
+class Common(msgspec.Struct, frozen=True, kw_only=True):
+    """The keys that every table may have."""
+
+    corpus: str | None = None  # what it searches: a file, or a corpus of the workspace
+    top_k: int = 20
+    timeout: float | str | None = None
+    query_timeout: float | str | None = None
+    run_timeout: float | str | None = None
+    retries: int = 0
+    concurrency: int = 1
+    rate: float | None = None
+    warm_up: int = 0
+
+
+class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """An engine of the configuration: exactly one of `search_module`, `engine` (a built-in, with
+    `corpus`), `run` (saved results), `routes` (each corpus of a set on an engine of its own) or
+    `kind`, whose keys `own` holds as the file has them: what is secret is named there, not said.
+
+    `run_timeout` is in seconds, for all its queries."""
+
+    name: str = ""
+    search_module: str | None = None
+    engine: str | None = None
+    corpus: str | None = None
+    run: str | None = None
+    kind: str = ""
+    own: JsonObject = {}
+    routes: dict[str, EngineConfig] = {}
+    top_k: int = 20
+    run_timeout: float | None = None
+    calls: Calls = Calls()
+
+
+# ── reading ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def read_tables(tables: object, file: Path) -> dict[str, EngineConfig]:
+    """Every `[engines.NAME]` of a file, with its paths made absolute and its routes followed."""
+    if not isinstance(tables, dict):
+        raise InputError("expected tables [engines.NAME]", where=f"{file}: engines", hint=KEYS)
+    read = {}
+    routed: dict[str, dict[str, str]] = {}
+    for name, table in tables.items():
+        where = f"{file}: engines.{name}"
+        if not isinstance(table, dict):
+            raise InputError("expected a table", where=where, hint=KEYS)
+        if "corpora" in table:
+            routed[name] = _routes(table, where)
+            table = {key: value for key, value in table.items() if key != "corpora"}
+            read[name] = _common_alone(name, table, where)
+        else:
+            read[name] = _read_table(name, table, where, file.resolve().parent)
+    for name, routes in routed.items():
+        read[name] = _routed(read, name, routes, f"{file}: engines.{name}.corpora")
+    return read
+
+
+def seconds_of(value: float | str | None, where: str) -> float | None:
+    """`5`, `"5s"`, `"300ms"`, `"2m"`: seconds above 0."""
+    if value is None:
+        return None
+    seconds: float | None = None
+    if isinstance(value, str):
+        match = _DURATION.fullmatch(value.strip())
+        seconds = float(match[1]) * _SECONDS[match[2]] if match else None
+    elif not isinstance(value, bool):
+        seconds = float(value)
+    if seconds is None or not 0 < seconds < 10**7:
+        raise InputError(
+            f"{value!r} is not a time",
+            where=where,
+            hint='Say it as "5s", "300ms" or "2m", or as a number of seconds above 0.',
+        )
+    return seconds
+
+
+def settings_of(config: EngineConfig, kind: EngineKind) -> Any:
+    """The kind's own keys, as its struct."""
+    return converted(config.own, kind.settings, f"engines.{config.name}")
+
+
+def converted(values: object, shape: type[Table], where: str, more: Iterable[str] = ()) -> Table:
+    """The values as a struct. A key that is not known is refused with the one that was probably
+    meant; `more` are keys that are known elsewhere."""
+    keys = (*shape.__struct_fields__, *more)
+    for key in values if isinstance(values, dict) else ():
+        if key not in keys:
+            near = difflib.get_close_matches(key, keys, n=1)
+            hint = f"Did you mean {near[0]}?" if near else KEYS
+            raise InputError(f"there is no key {key}", where=where, hint=hint)
+    try:
+        return msgspec.convert(values, shape)
+    except msgspec.ValidationError as error:
+        message, _, place = str(error).rstrip("`").partition(" - at `$.")
+        message = message.replace("`", "").replace("Object", "table").replace("field", "key")
+        raise InputError(message, where=f"{where}.{place}".rstrip("."), hint=KEYS) from error
+
+
+def _read_table(name: str, table: Mapping[str, object], where: str, folder: Path) -> EngineConfig:
+    kinds = {key: kind_of(key) for key in kind_names() if key in table}
+    given = [key for key in PLAIN if key in table]
+    if len(given) + len({id(kind) for kind in kinds.values()}) != 1:
+        others = ", ".join(("corpora", *kind_names()))
+        raise InputError(
+            "give exactly one of search_module, engine or run, or of what connects another engine",
+            where=where,
+            hint=f"One key says what the engine is. Others: {others}.",
+        )
+    kind = next(iter(kinds.values()), None)
+    common_keys = Common.__struct_fields__
+    own = {key: value for key, value in table.items() if key not in common_keys}
+    if kind is None:
+        plain = converted(own, _Plain, where, common_keys)
+        return _plain(name, _common(table, where), plain, where, folder)
+    settings = converted(own, kind.settings, where, common_keys)
+    common = _common(table, where)
+    if kind.check is not None and any(wrong := kind.check(settings)):
+        raise InputError(wrong[1], where=f"{where}.{wrong[0]}".rstrip("."), hint=KEYS)
+    paths = {key: str(folder / str(own[key])) for key in kind.files if own.get(key)}
+    return _with_common(
+        EngineConfig(name=name, kind=next(iter(kinds)), own={**own, **paths}),
+        common,
+        where,
+        folder,
+    )
+
+
+class _Plain(msgspec.Struct, frozen=True, kw_only=True):
+    search_module: str | None = None
+    module: str | None = None
+    engine: str | None = None
+    run: str | None = None
+
+
+def _plain(name: str, common: Common, settings: _Plain, where: str, folder: Path) -> EngineConfig:
+    config = EngineConfig(
+        name=name,
+        search_module=settings.search_module or settings.module,
+        engine=settings.engine,
+        run=str(folder / settings.run) if settings.run else None,
+    )
+    if not (config.search_module or config.engine or config.run):
+        raise InputError("give exactly one of search_module, engine or run", where=where)
+    # in these tables `timeout` is for all queries, as it always was
+    run_timeout = common.run_timeout if common.run_timeout is not None else common.timeout
+    common = msgspec.structs.replace(
+        common, timeout=common.query_timeout, query_timeout=None, run_timeout=run_timeout
+    )
+    return _with_common(config, common, where, folder)
+
+
+def _common_alone(name: str, table: Mapping[str, object], where: str) -> EngineConfig:
+    """A table of routes has no more than what is said of the whole run."""
+    for key in table:
+        if key not in ("top_k", "run_timeout"):
+            raise InputError(
+                f"a table with corpora has no {key}",
+                where=where,
+                hint="Say how an engine is called in its own table.",
+            )
+    common = _common(table, where)
+    return _with_common(EngineConfig(name=name), common, where, Path())
+
+
+def _common(table: Mapping[str, object], where: str) -> Common:
+    known = {key: value for key, value in table.items() if key in Common.__struct_fields__}
+    common = converted(known, Common, where)
+    for key, least, most in (
+        ("top_k", 1, 10_000),
+        ("retries", 0, 20),
+        ("concurrency", 1, MOST_AT_ONCE),
+        ("warm_up", 0, 1000),
+    ):
+        if not least <= getattr(common, key) <= most:
+            raise InputError(
+                f"{key} is from {least} to {most:,}, not {getattr(common, key)}",
+                where=f"{where}.{key}",
+            )
+    if common.rate is not None and not 0 < common.rate <= 10**6:
+        raise InputError("the rate is a number of calls a second above 0", where=f"{where}.rate")
+    return common
+
+
+def _with_common(config: EngineConfig, common: Common, where: str, folder: Path) -> EngineConfig:
+    if common.timeout is not None and common.query_timeout is not None:
+        raise InputError("timeout and query_timeout are the same here: give one", where=where)
+    key = "timeout" if common.timeout is not None else "query_timeout"
+    timeout = seconds_of(getattr(common, key), f"{where}.{key}")
+    corpus = common.corpus
+    if corpus and (folder / corpus).exists():
+        corpus = str(folder / corpus)
+    return msgspec.structs.replace(
+        config,
+        corpus=corpus or None,
+        top_k=common.top_k,
+        run_timeout=seconds_of(common.run_timeout, f"{where}.timeout"),
+        calls=Calls(
+            timeout=timeout if timeout is not None else DEFAULT_TIMEOUT,
+            retries=common.retries,
+            concurrency=common.concurrency,
+            rate=common.rate,
+            warm_up=common.warm_up,
+        ),
+    )
+
+
+# ── routes ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _routes(table: Mapping[str, object], where: str) -> dict[str, str]:
+    try:
+        routes = msgspec.convert(table["corpora"], dict[str, str])
+    except msgspec.ValidationError:
+        routes = {}
+    if not routes:
+        raise InputError(
+            'expected rows such as precedent_library = "ENGINE"', where=f"{where}.corpora"
+        )
+    kinds = [key for key in (*PLAIN, *kind_names()) if key in table]
+    if kinds:
+        raise InputError(
+            f"a table has corpora or {kinds[0]}, not both",
+            where=where,
+            hint="Give each engine a table of its own, and name it under corpora.",
+        )
+    return routes
+
+
+def _routed(
+    read: Mapping[str, EngineConfig], name: str, routes: Mapping[str, str], where: str
+) -> EngineConfig:
+    for corpus, target in routes.items():
+        engine = read.get(target)
+        if engine is None:
+            known = ", ".join(other for other in read if other != name) or "no other engine"
+            raise InputError(
+                f"unknown engine {target!r}",
+                where=f"{where}.{corpus}",
+                hint=f"The file has: {known}.",
+            )
+        if engine.run or not (engine.kind or engine.search_module or engine.engine):
+            what = "a saved run" if engine.run else "a table of corpora itself"
+            raise InputError(
+                f"{target!r} is {what}, and cannot be asked", where=f"{where}.{corpus}"
+            )
+    return msgspec.structs.replace(
+        read[name], routes={corpus: read[target] for corpus, target in routes.items()}
+    )

@@ -1,0 +1,72 @@
+"""Keys from the environment: a table names them (`env:NAME`), and nothing shows them.
+
+A file, an error, a receipt and what `engines test` prints have the name alone. What a server says
+may repeat a key, or a part of it: `hidden` takes it out before anything is shown or kept."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+
+from assay.core.errors import InputError
+
+NAMED = re.compile(r"\benv:([A-Za-z_][A-Za-z0-9_]*)")
+SHORTEST = 6  # a part of a key that is this long is one
+MASK = "***"
+
+
+def names_in(text: str) -> list[str]:
+    """The variables that a text names."""
+    return NAMED.findall(text)
+
+
+def filled(text: str, where: str) -> str:
+    """The text with every `env:NAME` replaced by what the environment has. One that is not set is
+    an error that says its name."""
+
+    def value(match: re.Match[str]) -> str:
+        found = os.environ.get(match[1], "").strip()
+        if not found:
+            raise InputError(
+                f"the environment has no {match[1]}",
+                where=where,
+                hint=f"Set it first: export {match[1]}=…",
+            )
+        return found
+
+    return NAMED.sub(value, text)
+
+
+def values_of(texts: Iterable[str]) -> tuple[str, ...]:
+    """What the environment has for all that is named in the texts."""
+    names = {name for text in texts for name in names_in(text)}
+    values = (os.environ.get(name, "").strip() for name in sorted(names))
+    return tuple(value for value in values if value)
+
+
+def hidden(text: str, secrets: Iterable[str]) -> str:
+    """The text without the secrets, and without any part of one that is six characters or
+    longer."""
+    for secret in sorted(secrets, key=len, reverse=True):
+        if len(secret) <= SHORTEST:
+            text = text.replace(secret, MASK)
+            continue
+        parts = {secret[at : at + SHORTEST] for at in range(len(secret) - SHORTEST + 1)}
+        covered = [False] * len(text)
+        for at in range(len(text) - SHORTEST + 1):
+            if text[at : at + SHORTEST] in parts:
+                covered[at : at + SHORTEST] = [True] * SHORTEST
+        if any(covered):
+            text = _masked(text, covered)
+    return text
+
+
+def _masked(text: str, covered: list[bool]) -> str:
+    shown = []
+    for at, character in enumerate(text):
+        if not covered[at]:
+            shown.append(character)
+        elif at == 0 or not covered[at - 1]:
+            shown.append(MASK)
+    return "".join(shown)
