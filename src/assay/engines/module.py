@@ -1,5 +1,5 @@
 """An engine from a Python module, by shape: a class with `search(query, top_k)`, wherever its ABC
-comes from."""
+comes from, or anything else that retrievers.py knows how to ask."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from assay.core.errors import EngineError, InputError
+from assay.engines.retrievers import EXPECTED, as_engine, is_engine
 
 
 def load_engine(spec: str) -> Any:
@@ -25,11 +26,12 @@ def load_engine(spec: str) -> Any:
             f"module {name!r} has no {wanted!r}", hint=f"It has: {_names(_engine_classes(module))}."
         )
     if not inspect.isclass(target):
-        return target
+        return as_engine(target)
     try:
-        return target()
+        made = target()
     except (Exception, SystemExit) as error:
         raise EngineError(f"{target.__name__}() failed: {_say(error)}") from error
+    return as_engine(made)
 
 
 def engine_name(engine: Any) -> str:
@@ -106,11 +108,10 @@ def _only_engine(module: ModuleType, name: str) -> Any:
         return own[0]
     if not own and callable(getattr(module, "search", None)):
         return module
+    if not own and len(made := _made_engines(module)) == 1:
+        return made[0]
     if not own:
-        raise InputError(
-            f"module {name!r} has no search engine",
-            hint="Expected a class with a method search(query, top_k).",
-        )
+        raise InputError(f"module {name!r} has no search engine", hint=EXPECTED)
     raise InputError(
         f"module {name!r} has {len(own)} engines: {_names(own)}",
         hint=f"Say which: {name}:{own[0].__name__}.",
@@ -124,6 +125,18 @@ def _engine_classes(module: ModuleType) -> list[type]:
         if inspect.isclass(value)
         and callable(getattr(value, "search", None))
         and not inspect.isabstract(value)
+    ]
+
+
+def _made_engines(module: ModuleType) -> list[Any]:
+    """Objects of the module that can be asked, such as a retriever; functions are not guessed."""
+    return [
+        value
+        for name, value in vars(module).items()
+        if not name.startswith("_")
+        and not inspect.isroutine(value)
+        and not isinstance(value, type | ModuleType)
+        and is_engine(value)
     ]
 
 

@@ -1,0 +1,381 @@
+"""What can be asked, by its shape: nothing is imported and no class is looked up.
+
+| shape | how it is asked |
+|---|---|
+| an object or module with `search(query, top_k)`, plain or async | as it is |
+| a function `f(query, top_k)` or `f(query)`, plain or async | called |
+| a LangChain retriever: `invoke` and `ainvoke` | `invoke(query)`, with `k` where it has one |
+| a LlamaIndex retriever: `retrieve` and `aretrieve` | `retrieve(query)`, with `similarity_top_k` |
+| a vector store or index of these two: `as_retriever` | its retriever |
+| a Haystack retriever, or a pipeline with one: `run` | `run(query=…, top_k=…)` |
+| a PyTerrier transformer: `transform` | `transform` of a table with qid and query |
+
+A retriever gives passages, and a gold set judges documents. So the id of a hit is what its metadata
+calls `doc_id` or `document_id`, else the document the passage is from, else its own id. A document
+that comes twice keeps its first place."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache, wraps
+from types import ModuleType
+from typing import Any
+
+from assay.core.errors import EngineError, InputError
+from assay.core.types import Hit
+
+Search = Callable[..., Any]
+DEPTHS = ("top_k", "k", "limit", "size", "n", "num_results")  # what a function may call it
+ROW = ("corpus", "practice_area", "language", "as_of", "filters")  # what a row may pass, by name
+IDS = ("doc_id", "document_id")
+EXPECTED = (
+    "Expected an object with search(query, top_k), a function of (query, top_k), either of them "
+    "async, a LangChain, LlamaIndex or Haystack retriever, or a PyTerrier transformer."
+)
+
+
+@dataclass(frozen=True)
+class Shaped:
+    """An engine made of something else. Its `search` has the signature of what it is made of."""
+
+    name: str
+    search: Search
+
+
+def is_engine(target: Any) -> bool:
+    """Whether it has a shape that can be asked."""
+    return _reader(target) is not None
+
+
+def as_engine(target: Any) -> Any:
+    """Something with a plain `search(query, top_k)`; anything without a known shape is refused."""
+    made = _reader(target)
+    if made is None:
+        raise InputError(f"{_described(target)} cannot be asked", hint=EXPECTED)
+    return made(target)
+
+
+def _reader(target: Any) -> Callable[[Any], Any] | None:
+    if target is None or inspect.isclass(target):
+        return None
+    has = {name for name in METHODS if callable(getattr(target, name, None))}
+    if {"transform", "search"} <= has and "qid" in _parameters(target.search):
+        return _pyterrier
+    if "as_retriever" in has:
+        return lambda store: as_engine(store.as_retriever())
+    if "search" in has:
+        return _searching
+    if {"invoke", "ainvoke"} <= has:
+        return _langchain
+    if {"retrieve", "aretrieve"} <= has:
+        return _llama_index
+    if {"run", "inputs"} <= has:
+        return _haystack_pipeline
+    if "run" in has and "query" in _parameters(target.run):
+        return _haystack
+    if inspect.isroutine(target) or callable(target):
+        return _function if _takes_a_query(target) else None
+    return None
+
+
+METHODS = (
+    "as_retriever",
+    "search",
+    "invoke",
+    "ainvoke",
+    "retrieve",
+    "aretrieve",
+    "run",
+    "inputs",
+    "transform",
+)
+
+
+# ── objects and functions ─────────────────────────────────────────────────────────────────────────
+
+
+def _searching(target: Any) -> Any:
+    if not inspect.iscoroutinefunction(target.search):
+        return target
+    name = getattr(target, "name", None)
+    named = name() if callable(name) else name
+    plain = target.__name__ if isinstance(target, ModuleType) else type(target).__name__
+    return Shaped(str(named or plain), _waited_for(target.search))
+
+
+def _function(target: Any) -> Shaped:
+    plain = target if inspect.isroutine(target) else type(target).__call__
+    is_async = inspect.iscoroutinefunction(plain)
+    called = _waited_for(target) if is_async else target
+    by_name = next((name for name in DEPTHS if name in _parameters(target)), "")
+    by_place = not by_name and len(_positional(target)) > 1
+
+    @wraps(target, updated=())
+    def search(query: str, top_k: int = 20, **more: Any) -> Any:
+        if by_name:
+            return called(query, **{by_name: top_k}, **more)
+        return called(query, top_k, **more) if by_place else called(query, **more)
+
+    return Shaped(str(getattr(target, "__name__", type(target).__name__)), search)
+
+
+def _takes_a_query(target: Any) -> bool:
+    """Whether `f(query)` or `f(query, top_k)` can be called."""
+    try:
+        signature = inspect.signature(target)
+    except (TypeError, ValueError):
+        return False  # `dict` and other things of C that are no engines
+    depth = {name: 20 for name in DEPTHS if name in signature.parameters}
+    for given in (("query",), ("query", 20)):
+        for named in ({}, dict(list(depth.items())[:1])):
+            try:
+                signature.bind(*given, **named)
+            except TypeError:
+                continue
+            return True
+    return False
+
+
+def _positional(target: Any) -> list[str]:
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    parameters = inspect.signature(target).parameters.values()
+    return [each.name for each in parameters if each.kind in kinds and each.name not in ROW]
+
+
+def _parameters(target: Any) -> Mapping[str, inspect.Parameter]:
+    try:
+        return inspect.signature(target).parameters
+    except (TypeError, ValueError):
+        return {}
+
+
+# ── async ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _waited_for(function: Callable[..., Coroutine[Any, Any, Any]]) -> Search:
+    """The same, plain: it runs on one loop that goes on, so that its connections can be kept."""
+
+    @wraps(function, updated=())
+    def search(*given: Any, **named: Any) -> Any:
+        return asyncio.run_coroutine_threadsafe(function(*given, **named), _loop()).result()
+
+    return search
+
+
+@cache
+def _loop() -> asyncio.AbstractEventLoop:
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, daemon=True, name="assay-async-engines").start()
+    return loop
+
+
+# ── retrievers ────────────────────────────────────────────────────────────────────────────────────
+
+
+def _langchain(target: Any) -> Shaped:
+    def search(query: str, top_k: int = 20) -> list[Hit]:
+        found = _deep_enough(target, top_k).invoke(query)
+        return _hits(found, _langchain_hit, target)[:top_k]
+
+    return Shaped(type(target).__name__, search)
+
+
+def _deep_enough(retriever: Any, top_k: int) -> Any:
+    """A copy that gives as many as are asked for, where the retriever says how many it gives."""
+    copied = getattr(retriever, "model_copy", None)
+    if not callable(copied):
+        return retriever
+    arguments = getattr(retriever, "search_kwargs", None)
+    if isinstance(arguments, dict):
+        return copied(update={"search_kwargs": {**arguments, "k": top_k}})
+    if isinstance(getattr(retriever, "k", None), int):
+        return copied(update={"k": top_k})
+    return retriever
+
+
+def _langchain_hit(found: Any) -> Hit | None:
+    if not isinstance(getattr(found, "page_content", None), str):
+        return None
+    metadata = dict(found.metadata or {})
+    score = metadata.get("relevance_score", metadata.get("score"))
+    return _hit(metadata, getattr(found, "id", None), found.page_content, score)
+
+
+def _llama_index(target: Any) -> Shaped:
+    def search(query: str, top_k: int = 20) -> list[Hit]:
+        before = getattr(target, "similarity_top_k", None)
+        if not isinstance(before, int) or before == top_k:
+            return _hits(target.retrieve(query), _llama_index_hit, target)[:top_k]
+        with _one_at_a_time(id(target)):  # it has one depth for all its callers
+            target.similarity_top_k = top_k
+            try:
+                found = target.retrieve(query)
+            finally:
+                target.similarity_top_k = before
+        return _hits(found, _llama_index_hit, target)[:top_k]
+
+    return Shaped(type(target).__name__, search)
+
+
+@cache
+def _one_at_a_time(target: int) -> threading.Lock:
+    return threading.Lock()
+
+
+def _llama_index_hit(found: Any) -> Hit | None:
+    node = getattr(found, "node", None)
+    if node is None:
+        return None
+    metadata = dict(getattr(node, "metadata", None) or {})
+    own = getattr(node, "ref_doc_id", None) or getattr(node, "node_id", None)
+    return _hit(metadata, own, str(getattr(node, "text", "") or ""), getattr(found, "score", None))
+
+
+def _haystack(target: Any) -> Shaped:
+    takes = _parameters(target.run)
+
+    def search(query: str, top_k: int = 20, filters: Any = None) -> list[Hit]:
+        more = {"top_k": top_k} if "top_k" in takes else {}
+        if filters is not None and "filters" in takes:
+            more["filters"] = filters
+        return _hits(_documents(target.run(query=query, **more)), _haystack_hit, target)[:top_k]
+
+    return Shaped(type(target).__name__, search)
+
+
+def _haystack_pipeline(target: Any) -> Shaped:
+    """Every open input called `query` or `text` gets the question, every `top_k` the depth."""
+    inputs = target.inputs()
+    asked = {
+        component: [name for name in sockets if name in ("query", "text")]
+        for component, sockets in inputs.items()
+    }
+    if not any(asked.values()):
+        raise InputError(
+            f"{_described(target)} has no input called query or text",
+            hint=f"Its inputs: {', '.join(inputs) or 'none'}. Put it into a function of (query, "
+            "top_k).",
+        )
+
+    def search(query: str, top_k: int = 20) -> list[Hit]:
+        data = {
+            component: dict.fromkeys(asked[component], query)
+            | ({"top_k": top_k} if "top_k" in sockets else {})
+            for component, sockets in inputs.items()
+        }
+        answer = target.run({component: given for component, given in data.items() if given})
+        found = [part for part in answer.values() if isinstance(part, Mapping) and part]
+        with_documents = [part for part in found if "documents" in part]
+        if len(with_documents) != 1:
+            raise EngineError(
+                f"{_described(target)} gave documents from {len(with_documents)} components, "
+                "expected one"
+            )
+        return _hits(with_documents[0]["documents"], _haystack_hit, target)[:top_k]
+
+    return Shaped(type(target).__name__, search)
+
+
+def _documents(answer: Any) -> Any:
+    if not isinstance(answer, Mapping) or "documents" not in answer:
+        raise EngineError(f"run() gave {type(answer).__name__}, expected a key documents in it")
+    return answer["documents"]
+
+
+def _haystack_hit(found: Any) -> Hit | None:
+    if not hasattr(found, "meta") or not hasattr(found, "content"):
+        return None
+    return _hit(dict(found.meta or {}), found.id, found.content or "", found.score)
+
+
+def _pyterrier(target: Any) -> Shaped:
+    def search(query: str, top_k: int = 20) -> list[Hit]:
+        import pandas
+
+        # its own engines read characters like ? and ' as operators
+        asked = pandas.DataFrame([{"qid": "1", "query": _plain(query)}])
+        found = target.transform(asked)
+        if "docno" not in getattr(found, "columns", ()):
+            raise EngineError(f"{_described(target)} gave no column docno")
+        order = ["rank"] if "rank" in found.columns else ["score"]
+        found = found.sort_values(order, ascending=order == ["rank"], kind="stable")
+        scores = found["score"] if "score" in found.columns else [None] * len(found)
+        pairs = zip(found["docno"].astype(str), scores, strict=True)
+        return [Hit(doc_id=id, score=_number(score)) for id, score in pairs][:top_k]
+
+    return Shaped(type(target).__name__, search)
+
+
+def _plain(query: str) -> str:
+    """Letters, digits and spaces: what every query parser reads as words."""
+    return " ".join("".join(c if c.isalnum() else " " for c in query).split())
+
+
+# ── hits ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _hits(found: Any, read: Callable[[Any], Hit | None], target: Any) -> list[Hit]:
+    if not isinstance(found, Iterable) or isinstance(found, str | bytes | Mapping):
+        raise EngineError(
+            f"{_described(target)} gave {type(found).__name__}, expected a list of documents"
+        )
+    hits: dict[str, Hit] = {}
+    for each in found:
+        hit = read(each)
+        if hit is None:
+            raise EngineError(
+                f"{_described(target)} gave {type(each).__name__} in its list, expected documents"
+            )
+        hits.setdefault(hit.doc_id, hit)
+    return list(hits.values())
+
+
+def _hit(metadata: Mapping[str, Any], own: Any, text: str, score: Any) -> Hit:
+    named = next((metadata[key] for key in IDS if metadata.get(key) not in (None, "")), own)
+    if named in (None, ""):
+        known = ", ".join(metadata) or "none"
+        raise InputError(
+            "a document has no id",
+            hint=f"Give it metadata called doc_id, or an id of its own. Its metadata: {known}.",
+        )
+    title = metadata.get("title")
+    return Hit(
+        doc_id=str(named),
+        score=_number(score),
+        title=title if isinstance(title, str) else "",
+        text=text,
+        metadata={str(key): value for key, value in metadata.items() if _is_plain(value)},
+    )
+
+
+def _number(score: Any) -> float | None:
+    try:
+        return None if score is None else float(score)
+    except (TypeError, ValueError):
+        return None
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, str | int | float | bool)
+
+
+def _described(target: Any) -> str:
+    if inspect.isroutine(target):
+        return f"{target.__name__}{_signature(target)}"
+    return f"{type(target).__name__} {target!r:.60}" if _is_plain(target) else _kind(target)
+
+
+def _kind(target: Any) -> str:
+    kind = target if inspect.isclass(target) else type(target)
+    return f"{'the class ' if inspect.isclass(target) else ''}{kind.__module__}.{kind.__qualname__}"
+
+
+def _signature(target: Any) -> str:
+    try:
+        return str(inspect.signature(target))
+    except (TypeError, ValueError):
+        return "()"
