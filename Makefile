@@ -27,8 +27,9 @@ bench: $(VENV)/.bench  ## Measure speed and memory against peers in the same run
 leaderboard: $(VENV)/.base  ## Rank the systems of benchmarks/systems.py on eval/dataset.json (needs the corpus)
 	$(BIN)/python benchmarks/leaderboard.py $(if $(ALSO),--also $(ALSO)) $(if $(JUDGMENTS),--judgments $(JUDGMENTS))
 
-serve: $(VENV)/.serve  ## The workbench on http://127.0.0.1:8350/
-	@$(BIN)/assay serve --gold samples/he/gold-set.jsonl
+# ARGS=--fresh begins anew, ARGS="--port 9000" takes another port
+serve: $(VENV)/.serve  ## The workbench on a sample project (assay-demo/), http://127.0.0.1:8350/
+	@$(BIN)/assay demo --serve $(ARGS)
 
 schema: $(VENV)/.serve  ## Write docs/results.schema.json and docs/workbench/roles.md after a change of types or routes
 	$(BIN)/python -m assay.core.results_file docs/results.schema.json

@@ -296,3 +296,20 @@ def test_marking_keeps_every_letter() -> None:
 )
 def test_only_addresses_of_the_web_are_links(value: object, kept: bool) -> None:
     assert bool(reading._web_address(value)) is kept
+
+
+@pytest.mark.parametrize(
+    ("query", "reader", "corpus"),
+    [
+        ("may a council member accept a gift", "fi", "opinions"),
+        ("Missä ajassa alijäämä on katettava", "en", "act"),
+        ("פטור מהיטל השבחה", "en", "precedents"),
+        ("", "he", "precedents"),
+        ("87103", "en", "opinions"),
+        ("87103", "", "act"),  # the largest
+    ],
+)
+def test_without_a_corpus_the_language_chooses(
+    service: Service, query: str, reader: str, corpus: str
+) -> None:
+    assert find(service, Asked(query=query), reader=reader).asked.corpus == corpus

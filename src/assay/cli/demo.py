@@ -8,20 +8,51 @@ from typing import Annotated
 import typer
 
 from assay.cli.output import say, searching, show
+from assay.core.errors import UsageError
+
+TRY = (
+    "1. Search: {}search?q=may+a+council+member+accept+concert+tickets",
+    "2. Judge, one key per document: {}judge/opinions",
+    "3. Decide: rule where judges disagree, {}agreement/opinions; approve rows, {}review; "
+    "and say which engine may ship, {}runs",
+)
 
 
 def demo(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Where the results of the last engine go.")
     ] = Path("demo-results.json"),
+    serve: Annotated[
+        bool,
+        typer.Option("--serve", help="Open the workbench on a sample project that is judged."),
+    ] = False,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="With --serve: throw the sample project away first.")
+    ] = False,
+    folder: Annotated[
+        Path, typer.Option(help="With --serve: the folder of the sample project.")
+    ] = Path("assay-demo"),
+    port: Annotated[
+        int, typer.Option(min=1, max=65535, help="With --serve: the port on this machine.")
+    ] = 8350,
+    accounts: Annotated[
+        bool, typer.Option("--accounts", help="With --serve: people sign in, as in a team.")
+    ] = False,
 ) -> None:
-    """Score four engines on the bundled sample of advisory opinions, and say what to try next."""
+    """Score four engines on the bundled sample of advisory opinions, and say what to try next. With
+    --serve, open the workbench on a sample project: three corpora, two made-up judges, runs on
+    four days."""
+    if serve:
+        _serve(folder, port, fresh=fresh, accounts=accounts)
+        return
+    if fresh or accounts:
+        raise UsageError("--fresh and --accounts go with --serve")
     from assay.reports import terminal, view
     from assay.workbench.demo import demo, samples
     from assay.workbench.gold import validate_gold
 
-    folder = samples() / "en"
-    gold, findings = validate_gold(folder / "dataset.json", corpus=folder / "opinions")
+    english = samples() / "en"
+    gold, findings = validate_gold(english / "dataset.json", corpus=english / "opinions")
     errors = sum(finding.level == "error" for finding in findings)
     say(
         f"1. The gold set: {len(gold.queries)} queries, {gold.judgments.height} judgments, "
@@ -37,4 +68,25 @@ def demo(
     show(terminal.comparison({name: view(each.results) for name, each in scored.items()}))
     say("3. The scorecard of Assay's engine", style="bold")
     show(terminal.scorecard(view(scored["assay"].results)))
-    show(terminal.next_steps(output, folder))
+    show(terminal.next_steps(output, english))
+
+
+def _serve(folder: Path, port: int, *, fresh: bool, accounts: bool) -> None:
+    """The project is made before the port is taken, and served from its own folder: what the user
+    has of their own is not touched."""
+    from assay.cli.options import check_port
+    from assay.cli.serve import serve
+    from assay.web import app  # says at once which extra is missing
+    from assay.workbench.demo_project import inside, prepare
+
+    serving = app.Serving(port=port, accounts=accounts)
+    check_port(serving.host, port)
+    if prepare(folder, fresh=fresh, say=say):
+        say(f"the sample project is made, in {folder}/; everything in it is invented")
+    else:
+        say(f"the sample project in {folder}/ is as you left it; --fresh begins anew")
+    say("three things to try:")
+    for line in TRY:
+        say(line.replace("{}", f"{serving.own_address}/"))
+    with inside(folder):
+        serve(port=port, accounts=accounts)

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from assay.core.errors import InputError
 from assay.web.access import Guarded
 from assay.web.addresses import doc_address, search_address
-from assay.web.shell import is_api, json, page, query, service_of
+from assay.web.shell import is_api, json, language_for, page, query, service_of
 from assay.workbench import reading, searching
 from assay.workbench.filtering import Choice
 from assay.workbench.reading import DocumentPage
@@ -121,7 +121,7 @@ def search(request: Request) -> Response:
         misread = error
         given = msgspec.structs.replace(given, since="", until="", as_of="")
         asked = _asked(given)
-    found = searching.find(service, asked)
+    found = searching.find(service, asked, reader=language_for(request))
     given = msgspec.structs.replace(given, corpus=found.asked.corpus, q=found.asked.query, page="")
     return page(
         request,

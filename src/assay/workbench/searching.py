@@ -17,7 +17,7 @@ from assay.core.types import Document, Hit
 from assay.corpus.disk import list_corpora
 from assay.language.detect import detect
 from assay.search.answers import FoundDocument, found_documents
-from assay.workbench.corpora import CorpusRow, corpus_rows
+from assay.workbench.corpora import CorpusRow, corpus_named, corpus_rows
 from assay.workbench.filtering import (
     NO_FILTERS,
     Choices,
@@ -26,6 +26,7 @@ from assay.workbench.filtering import (
     NonePasses,
     Numbers,
     choices,
+    columns_of,
 )
 from assay.workbench.opening import Service
 from assay.workbench.paging import Page, page_of, page_size
@@ -161,12 +162,12 @@ def warm(service: Service) -> None:
 # ── results ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def find(service: Service, asked: Asked) -> ResultPage:
+def find(service: Service, asked: Asked, *, reader: str = "") -> ResultPage:
     """One page of results with all that is shown beside it. Without a corpus, the largest that
-    is indexed."""
+    is indexed, of those in the language of the question, or else of the reader."""
     begun = time.perf_counter()
     rows = known_corpora(service)
-    chosen = _chosen(rows, asked.corpus)
+    chosen = _chosen(service, rows, asked, reader)
     if chosen is None:
         return ResultPage(asked=asked, state="bare")
     query = asked.query.strip()[:MOST_QUERY]
@@ -184,13 +185,27 @@ def find(service: Service, asked: Asked) -> ResultPage:
     return msgspec.structs.replace(page, millis=round(millis, 1))
 
 
-def _chosen(rows: Sequence[CorpusRow], name: str) -> CorpusRow | None:
-    if name:
-        found = next((row for row in rows if row.name == name), None)
+def _chosen(
+    service: Service, rows: Sequence[CorpusRow], asked: Asked, reader: str
+) -> CorpusRow | None:
+    if asked.corpus:
+        found = next((row for row in rows if row.name == asked.corpus), None)
         if found is None:
-            raise NotHere(f"no corpus {name!r}")
+            raise NotHere(f"no corpus {asked.corpus!r}")
         return found
-    return max(rows, key=lambda row: (row.indexed, row.documents), default=None)
+    language = asked.filters.language or detect(asked.query) or reader
+    indexed = [row for row in rows if row.indexed]
+    if len(indexed) > 1 and language:
+        spoken = [row for row in indexed if _speaks(service, row.name) == language]
+        indexed = spoken or indexed
+    return max(indexed or rows, key=lambda row: row.documents, default=None)
+
+
+def _speaks(service: Service, corpus: str) -> str:
+    """The language of most of its documents."""
+    languages = columns_of(corpus_named(corpus, service.home)).languages
+    counts = languages.counts(np.arange(len(languages.numbers)))
+    return counts[0][0] if counts else ""
 
 
 def _searched(shelf: Shelf, asked: Asked) -> ResultPage:
