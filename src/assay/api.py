@@ -26,7 +26,7 @@ from assay.core.types import (
     ScoreSheet,
     SearchEngine,
 )
-from assay.workbench.evaluate import evaluate, parse_measure, read_gold, read_run
+from assay.workbench.evaluate import ask, evaluate, parse_measure, read_gold, read_run
 
 if TYPE_CHECKING:
     from assay.workbench.adjudicating import disputes, rule
@@ -52,6 +52,7 @@ __all__ = [
     "SearchEngine",
     "add_document",
     "add_queries",
+    "ask",
     "disputes",
     "draw_sample",
     "evaluate",

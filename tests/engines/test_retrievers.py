@@ -320,3 +320,11 @@ def test_a_name_in_a_module_that_is_no_engine_is_refused(tmp_path: Path) -> None
     with pytest.raises(InputError, match="cannot be asked") as refused:
         load_engine(f"{module(tmp_path, MODULE)}:NUMBER")
     assert "search(query, top_k)" in refused.value.hint
+
+
+def test_in_python_a_function_becomes_a_run() -> None:
+    import assay
+
+    run = assay.ask(waited, ASKED, top_k=3)
+    assert [run.doc_ids(query.id) for query in ASKED] == EXPECTED
+    assert run.engine == "waited"

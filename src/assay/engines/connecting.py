@@ -18,7 +18,13 @@ from assay.core import plugins
 from assay.core.plugins import PluginError
 
 # the key of the table: where its kind is
-BUILT_IN: dict[str, str] = {}
+BUILT_IN: dict[str, str] = {
+    "postgres": "assay.engines.postgres:POSTGRES",
+    "qdrant": "assay.engines.qdrant:QDRANT",
+    "milvus": "assay.engines.milvus:MILVUS",
+    "chroma": "assay.engines.chroma:CHROMA",
+    "lancedb": "assay.engines.lance:LANCE",
+}
 KINDS = plugins.Kind(name="kind of engine", group="assay.engine_kinds", built_in=BUILT_IN)
 
 

@@ -159,13 +159,18 @@ def _read_table(name: str, table: Mapping[str, object], where: str, folder: Path
     common = _common(table, where)
     if kind.check is not None and any(wrong := kind.check(settings)):
         raise InputError(wrong[1], where=f"{where}.{wrong[0]}".rstrip("."), hint=KEYS)
-    paths = {key: str(folder / str(own[key])) for key in kind.files if own.get(key)}
+    paths = {key: str(folder / str(own[key])) for key in kind.files if _is_path(own.get(key))}
     return _with_common(
         EngineConfig(name=name, kind=next(iter(kinds)), own={**own, **paths}),
         common,
         where,
         folder,
     )
+
+
+def _is_path(value: object) -> bool:
+    """A place on this machine: neither an address nor one that the environment has."""
+    return isinstance(value, str) and bool(value) and "://" not in value and "env:" not in value
 
 
 class _Plain(msgspec.Struct, frozen=True, kw_only=True):

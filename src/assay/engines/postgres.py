@@ -13,19 +13,23 @@ from __future__ import annotations
 import logging
 import weakref
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
 
 from assay.core.errors import EngineError, InputError
 from assay.core.types import Hit, SearchEngine
+from assay.engines.connecting import EngineKind
+from assay.engines.secrets import filled
+from assay.engines.vector_store import ENCODER, check_encoded, query_vector
 
 _log = logging.getLogger("assay.engines")
 T = TypeVar("T")
 Embed = Callable[[str], Sequence[float]]
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Places(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where the documents are. `config` is a text-search configuration of the database ("simple",
     "english", …); `tsvector` a stored column of words, where there is one; `vector` a pgvector
     column, used when there is an embedder; `trigram` the column that trigrams look at, by default
@@ -34,7 +38,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     `query` replaces all of it: one SELECT with %(query)s and %(top_k)s that returns id and,
     optionally, score, the best first."""
 
-    url: str
     table: str = ""
     id: str = "id"
     text: str = "text"
@@ -53,8 +56,21 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     timeout_s: float = 30.0
 
 
+class Settings(Places, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The same, with the address of the database."""
+
+    url: str
+
+
+class PostgresTable(Places, frozen=True, kw_only=True):
+    """The same in assay.toml. `encoder` reads the question where there is a `vector`."""
+
+    postgres: str
+    encoder: str = ENCODER
+
+
 class PostgresEngine(SearchEngine):
-    def __init__(self, settings: Settings, *, embed: Embed | None = None) -> None:
+    def __init__(self, settings: Settings, *, embed: Embed | None = None, name: str = "") -> None:
         try:
             import psycopg
         except ImportError as error:
@@ -62,6 +78,7 @@ class PostgresEngine(SearchEngine):
         if not settings.table and not settings.query:
             raise InputError("the PostgreSQL engine needs a table or a query")
         self._psycopg, self._settings, self._embed = psycopg, settings, embed
+        self._name = name or f"postgres:{settings.table or 'query'}"
         self._open: list[Any] = []  # the connection, once there is one; closed with the engine
         weakref.finalize(self, _close, self._open)
         self._extensions: dict[str, str] = {}
@@ -69,7 +86,7 @@ class PostgresEngine(SearchEngine):
         self.missing: dict[str, str] = {}
 
     def name(self) -> str:
-        return f"postgres:{self._settings.table or 'query'}"
+        return self._name
 
     def search(self, query: str, top_k: int = 20) -> list[Hit]:
         return self._asked(lambda: self._search(query, top_k))
@@ -282,3 +299,22 @@ def _close(connections: list[Any]) -> None:
 
 def _first_line(error: Exception) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+# ── in assay.toml ─────────────────────────────────────────────────────────────────────────────────
+
+
+def _made(name: str, table: PostgresTable) -> PostgresEngine:
+    places = {key: getattr(table, key) for key in Places.__struct_fields__}
+    settings = Settings(url=filled(table.postgres, f"engines.{name}.postgres"), **places)
+    embed = partial(query_vector, table.encoder) if table.vector else None
+    return PostgresEngine(settings, embed=embed, name=name)
+
+
+def _check(table: PostgresTable) -> tuple[str, str]:
+    if not table.table and not table.query:
+        return "table", "name a table, or give a query of your own"
+    return check_encoded(table.encoder) if table.vector else ("", "")
+
+
+POSTGRES = EngineKind(settings=PostgresTable, make=_made, check=_check)

@@ -20,6 +20,7 @@ from assay.engines.connecting import kind_of
 from assay.engines.described import EngineConfig, settings_of
 from assay.engines.indexed import Say, open_indexed
 from assay.engines.module import load_engine
+from assay.engines.retrievers import as_engine
 
 BASELINES = {
     "random": "assay.engines.baselines:RandomEngine",
@@ -63,18 +64,19 @@ def open_engine(config: EngineConfig, say: Say = lambda text: None) -> Any:
 
 
 def _make_engine(name: str, factory: Callable[..., Any], corpus: Path | None) -> Any:
-    if not callable(factory):
-        return factory  # an engine that is made already
+    if not inspect.isclass(factory) and not inspect.isroutine(factory):
+        return as_engine(factory)  # one that is made already
     given: list[object] = []
     if "documents" in _parameters(factory):
         if corpus is None:
             raise UsageError(f"engine {name!r} needs --corpus FILE.jsonl")
         given = [documents(corpus)]
     try:
-        return factory(*given)
+        made = factory(*given)
     except Exception as error:
         said = f"{type(error).__name__}: {error}"
         raise EngineError(f"the engine {name!r} could not be made: {said}") from error
+    return as_engine(made)
 
 
 def _parameters(factory: Callable[..., Any]) -> tuple[str, ...]:

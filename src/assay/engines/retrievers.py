@@ -334,7 +334,7 @@ def _hits(found: Any, read: Callable[[Any], Hit | None], target: Any) -> list[Hi
     return list(hits.values())
 
 
-def _hit(metadata: Mapping[str, Any], own: Any, text: str, score: Any) -> Hit:
+def _hit(metadata: Mapping[str, object], own: Any, text: str, score: Any) -> Hit:
     named = next((metadata[key] for key in IDS if metadata.get(key) not in (None, "")), own)
     if named in (None, ""):
         known = ", ".join(metadata) or "none"

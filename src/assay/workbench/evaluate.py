@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
-from assay.core.types import GoldSet, Run, ScoreSheet
+from assay.core.types import GoldSet, Query, Run, ScoreSheet
+from assay.engines.asking import run_engine
+from assay.engines.retrievers import as_engine
 from assay.evaluation import graded
 from assay.evaluation.judged import Qrels, Scored
 from assay.evaluation.measures import Measure, parse_measure
 from assay.formats import read_gold, read_run
 from assay.reports.notebook import shown
 
-__all__ = ["evaluate", "parse_measure", "read_gold", "read_run"]
+__all__ = ["ask", "evaluate", "parse_measure", "read_gold", "read_run"]
 
 
 def evaluate(
@@ -24,3 +27,11 @@ def evaluate(
     failed or has no relevant document has no value and says why. `counts` holds n_expected, n_run,
     n_scored and what else was met."""
     return shown(graded.evaluate(run, gold, measures))
+
+
+def ask(engine: Any, gold: GoldSet | Iterable[Query], *, top_k: int = 20) -> Run:
+    """Ask an engine every query of a gold set. `engine` is anything with `search(query, top_k)`, a
+    function, either of them async, or a retriever of LangChain, LlamaIndex, Haystack or PyTerrier.
+    A call that raises is a failed query of the run, and never an empty answer."""
+    queries = gold.queries if isinstance(gold, GoldSet) else tuple(gold)
+    return run_engine(as_engine(engine), queries, top_k=top_k)

@@ -1,0 +1,83 @@
+"""Qdrant: a collection on a server, or in a folder of this machine.
+
+[engines.mine]
+qdrant = "http://127.0.0.1:6333"     # or a folder
+collection = "opinions"
+encoder = "minilm-l6"
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from assay.core.errors import InputError
+from assay.core.types import Hit, JsonObject
+from assay.engines.connecting import EngineKind
+from assay.engines.vector_store import (
+    Filters,
+    StoreTable,
+    VectorStore,
+    any_of,
+    check_encoder,
+    imported,
+    is_address,
+)
+
+
+class QdrantTable(StoreTable, frozen=True, kw_only=True):
+    """`vector` is the name of the vector, where the collection has several; `filter` is one of
+    Qdrant's own, as its JSON has it."""
+
+    qdrant: str
+    filter: JsonObject = {}
+
+
+class QdrantEngine(VectorStore):
+    _table: QdrantTable
+
+    def _open(self) -> Any:
+        client = open_client(self._filled(self._table.qdrant), self._filled(self._table.key))
+        if not client.collection_exists(self._table.collection):
+            known = ", ".join(each.name for each in client.get_collections().collections)
+            raise InputError(
+                f"there is no collection {self._table.collection!r}",
+                where=f"engines.{self._name}.collection",
+                hint=f"There is: {known or 'none'}.",
+            )
+        return client
+
+    def _nearest(self, vector: list[float], top_k: int, filters: Filters) -> list[Hit]:
+        models = imported("qdrant_client.models", "Qdrant", "qdrant")
+        with self._lock:  # a collection in a folder is for one thread at a time
+            found = self._opened.query_points(
+                self._table.collection,
+                query=vector,
+                using=self._table.vector or None,
+                query_filter=_filter(models, self._table.filter, filters),
+                limit=top_k,
+                with_payload=True,
+            ).points
+        return [self._hit(point.payload or {}, point.id, float(point.score)) for point in found]
+
+
+def open_client(place: str, key: str = "") -> Any:
+    module = imported("qdrant_client", "Qdrant", "qdrant")
+    if is_address(place):
+        return module.QdrantClient(url=place, api_key=key or None)
+    return module.QdrantClient(path=place)
+
+
+def _filter(models: Any, own: Mapping[str, object], filters: Filters) -> Any:
+    if not own and not filters:
+        return None
+    must = [
+        models.FieldCondition(key=field, match=models.MatchAny(any=any_of(value)))
+        for field, value in filters.items()
+    ]
+    if own:
+        must.append(models.Filter.model_validate(dict(own)))
+    return models.Filter(must=must)
+
+
+QDRANT = EngineKind(settings=QdrantTable, make=QdrantEngine, check=check_encoder, files=("qdrant",))
