@@ -365,6 +365,7 @@ def _put_in_place(building: _Building, manifest: Manifest) -> Corpus:
         if is_leftover_part or file.suffix in (".mentions", ".json", ""):
             file.unlink()
     building.folder.rename(path / manifest.data_folder)
+    Corpus(path, manifest).complete()
     write_atomic(path / MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=1))
     for old in path.glob("data-*"):
         if old.name != manifest.data_folder:

@@ -12,9 +12,11 @@ arrays.
         citations.arrow        every citation of every document once, with its target or reason
         sources.arrow          the files read: path, size, time, hash
         problems.jsonl         records that could not be read
+        documents.*            the documents once more, so that one is one read (positioned.py)
       building/                an import under way; a later import takes up what is finished
 
-Opening reads the manifest and maps the arrays; a document is read when it is asked for.
+Opening reads the manifest and maps the arrays; a document is read when it is asked for. A corpus
+of an earlier version has no documents.*, and reads one from the Arrow files: much slower.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -35,6 +38,7 @@ from assay.core.errors import InputError
 from assay.core.files import read_json
 from assay.core.types import Document, Locator, counted
 from assay.core.workspace import workspace
+from assay.corpus import positioned
 from assay.corpus.importers.kinds import Options, Problem
 from assay.law.citation import Scheme
 
@@ -141,18 +145,23 @@ class Corpus:
         return self.at(self._known_row(doc_id))
 
     def at(self, row: int) -> Document:
+        if self._lines is not None:
+            return self._lines.at(row)
         part, offset = self._place(row)
         return next(documents_of(pl.scan_ipc(self._file(part)).slice(offset, 1).collect()))
 
-    def part_of(self, row: int) -> tuple[Path, int]:
-        """The file that holds a row, and where in it."""
-        part, offset = self._place(row)
-        return self._file(part), offset
+    @property
+    def is_complete(self) -> bool:
+        """Whether it has all that this version writes."""
+        return self._lines is not None
 
-    @cached_property
-    def size(self) -> int:
-        """Bytes of the documents on disk."""
-        return sum(self._file(part).stat().st_size for part in range(len(self.manifest.parts)))
+    def complete(self) -> None:
+        """Write what a corpus of an earlier version lacks. One that nobody may write to stays as it
+        is: it can be read all the same."""
+        if self._lines is None:
+            with suppress(OSError):
+                positioned.write_lines(self.data_folder, self.iter())
+                del self.__dict__["_lines"]
 
     def iter(self) -> Iterator[Document]:
         """Every document in row order, with one part in memory at a time."""
@@ -167,7 +176,8 @@ class Corpus:
         at = int(np.searchsorted(hashes, wanted))
         while at < len(hashes) and hashes[at] == wanted:
             row = int(rows[at])
-            if self._id_at(row) == doc_id:
+            is_it = self._lines.has_id(row, doc_id) if self._lines else self._id_at(row) == doc_id
+            if is_it:
                 return row
             at += 1
         return None
@@ -209,7 +219,12 @@ class Corpus:
 
     @cached_property
     def _index(self) -> tuple[np.ndarray[Any, np.dtype[np.uint64]], Rows]:
-        return np.load(self.data_folder / "ids.hash.npy", mmap_mode="r"), self._array("ids.row.npy")
+        hashes = np.load(self.data_folder / "ids.hash.npy", mmap_mode="r")
+        return np.asarray(hashes), np.asarray(self._array("ids.row.npy"))
+
+    @cached_property
+    def _lines(self) -> positioned.Lines | None:
+        return positioned.open_lines(self.data_folder, len(self))
 
     @cached_property
     def _starts(self) -> Rows:
@@ -237,6 +252,8 @@ class Corpus:
         return part, row - int(self._starts[part])
 
     def _id_at(self, row: int) -> str:
+        if self._lines is not None:
+            return self._lines.id_at(row)
         part, offset = self._place(row)
         if part not in self._part_ids:
             self._part_ids[part] = read_arrow(self._file(part), ["id"])["id"]

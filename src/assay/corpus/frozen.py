@@ -18,6 +18,7 @@ import msgspec
 from assay.core.errors import InputError
 from assay.core.files import os_message, sha256_of, write_atomic
 from assay.core.workspace import workspace
+from assay.corpus import positioned
 from assay.corpus.disk import MANIFEST, Corpus, Manifest, fingerprint_of, open_path
 
 SUMS = "SHA256SUMS.json"
@@ -28,7 +29,11 @@ _NO_ARCHIVE = (zipfile.BadZipFile, KeyError, msgspec.MsgspecError, EOFError, zli
 
 def freeze(corpus: Corpus, path: Path) -> Path:
     """Write the corpus to `path`, in one step."""
-    files = sorted(file for file in corpus.data_folder.iterdir() if file.is_file())
+    files = sorted(
+        file
+        for file in corpus.data_folder.iterdir()
+        if file.is_file() and file.name not in positioned.FILES
+    )
     manifest = msgspec.structs.replace(
         corpus.manifest, data_folder="data", seconds=0.0, created_at="", source=""
     )
@@ -85,6 +90,7 @@ def _unpack(
         columns = corpus.frame.select("id", "digest").collect()
         if fingerprint_of(list(columns["id"]), list(columns["digest"])) != manifest.fingerprint:
             raise InputError("its content does not have the fingerprint it states", where=str(path))
+        corpus.complete()
         if not folder.exists():
             inside.rename(folder)
     return open_path(folder)

@@ -18,7 +18,7 @@ from assay.law.versions import holds_on, normal_date, validity
 from assay.search import index_files
 from assay.search.dense import SHIPPED, named_encoder
 from assay.search.engine import Engine
-from assay.search.index import Index, Tick, build
+from assay.search.index import Index, Tick, build, read_alike
 from assay.search.index_files import IndexProblem
 
 Say = Callable[[str], None]
@@ -68,6 +68,7 @@ def index_corpus(
 ) -> Indexed:
     """Build the index of a corpus, or bring it up to date; says what it did."""
     corpus = corpus_named(name, home)
+    corpus.complete()
     if encoder:
         named_encoder(encoder)  # an unknown name is refused before the work begins
     recipe = Recipe(dense=dense, encoder=encoder, fresh=fresh)
@@ -94,6 +95,9 @@ def open_indexed(
     `say` tells why."""
     corpus = corpus_named(name, home)
     folder = index_folder(corpus, home)
+    if not corpus.is_complete:
+        say(f"{corpus.name}: imported by an earlier version; preparing its documents, once")
+        corpus.complete()
     try:
         index = index_files.load(folder, corpus.fingerprint)
     except IndexProblem as problem:
@@ -120,7 +124,7 @@ def _build(corpus: Corpus, home: Path | None, recipe: Recipe, tick: Tick) -> tup
         tick=tick,
     )
     index_files.save(built, folder, corpus.fingerprint)
-    same = previous is not None and previous.profile == built.profile
+    same = previous is not None and read_alike(previous.profile, built.profile)
     known = set(previous.digests) if previous is not None and same else set()
     return built, sum(digest in known for digest in digests)
 

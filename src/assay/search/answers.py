@@ -41,29 +41,27 @@ def found_documents(
     hits: Sequence[Hit], engine: Engine, query: str, get: Get, *, first: int = 1
 ) -> list[FoundDocument]:
     """`get` reads a document; `first` is the rank of the first of these hits."""
-    return [
-        _found(rank, hit, engine, query, get(hit.doc_id))
-        for rank, hit in enumerate(hits, start=first)
-    ]
-
-
-def _found(rank: int, hit: Hit, engine: Engine, query: str, document: Document) -> FoundDocument:
-    snippet, words = engine.snippet(query, document)
-    return FoundDocument(
-        rank=rank,
-        doc_id=hit.doc_id,
-        score=hit.score,
-        title=document.title,
-        snippet=snippet,
-        words=words,
-        signals=hit.explanation,
-        locator=document.locator,
-        citations=_cited_by_both(query, document),
-    )
-
-
-def _cited_by_both(query: str, document: Document) -> list[str]:
     asked = {citation.normal for citation in parse(query)}
+    found = []
+    for rank, hit in enumerate(hits, start=first):
+        document = get(hit.doc_id)
+        snippet, words = engine.snippet(query, document)
+        each = FoundDocument(
+            rank=rank,
+            doc_id=hit.doc_id,
+            score=hit.score,
+            title=document.title,
+            snippet=snippet,
+            words=words,
+            signals=hit.explanation,
+            locator=document.locator,
+            citations=_cited_by_both(asked, document),
+        )
+        found.append(each)
+    return found
+
+
+def _cited_by_both(asked: set[str], document: Document) -> list[str]:
     if not asked:
         return []
     cited = {citation.normal for text in document.citations for citation in parse(text)}

@@ -19,6 +19,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
@@ -36,6 +38,7 @@ from assay.search.dense import named_encoder
 from assay.search.learned import LEARNED, document_vectors, word_vectors
 from assay.search.lexical import Bm25, Counts, bm25, count_terms, no_counts
 from assay.search.profile import Profile, choose, with_encoder
+from assay.search.shown import Passages, joined, passages_of, taken
 from assay.search.soft import Lookalikes, SoftView, lookalikes
 from assay.search.views import View, section_texts, view_of
 
@@ -44,6 +47,7 @@ GRAM_K1 = 1.2  # BM25 over the n-grams of a view
 GRAM_B = 0.6
 TOLD_EVERY = 200  # texts between two reports of progress
 Tick = Callable[[str, int, int], None]  # (what, done, of)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +67,11 @@ class Index:
     sections: list[str] = field(default_factory=list)  # of each document, as views.py writes it
     transitional: Array = field(default_factory=lambda: np.empty(0, np.bool_))
     word_vectors: Floats | None = None  # of index words, where they were learned from the corpus
+    passages: Passages | None = None  # of longer texts
+
+    @cached_property
+    def row_of(self) -> dict[str, int]:
+        return {doc_id: row for row, doc_id in enumerate(self.ids)}
 
     @property
     def analyzer(self) -> Analyzer:
@@ -128,7 +137,7 @@ def build(
     profile = choose(language, [len(view.body) for view in views], opinions=asked > len(views) / 2)
     if encoder or not dense:
         profile = with_encoder(profile, encoder if dense else "")
-    is_usable = previous is not None and previous.profile == profile
+    is_usable = previous is not None and read_alike(previous.profile, profile)
     sources = _Sources(
         profile=profile,
         views=views,
@@ -137,6 +146,12 @@ def build(
         tick=tick,
     )
     return _build_soft(sources) if profile.kind == "soft" else _build_stems(sources)
+
+
+def read_alike(one: Profile, other: Profile) -> bool:
+    """Whether documents are read the same way for both, so that what was counted can be taken
+    over; vectors can where the encoder is the same too."""
+    return (one.kind, one.language) == (other.kind, other.language)
 
 
 def _language(stated: Sequence[str], views: Sequence[View]) -> str:
@@ -179,7 +194,24 @@ def _build_stems(sources: _Sources) -> Index:
         fields=fields,
         counts=counts,
         vectors=_vectors(sources, reuse) if profile.encoder else None,
+        passages=_passages(sources, reuse),
     )
+
+
+def _passages(sources: _Sources, reuse: Sequence[int]) -> Passages:
+    """Those of the index before for documents it has, and the rest read now."""
+    before = sources.previous.passages if sources.previous is not None else None
+    if before is None:
+        told = _reporting_progress(
+            [view.shown for view in sources.views], "reading sentences", sources.tick
+        )
+        return passages_of(told, sources.language)
+    old = np.array(reuse, np.int64)
+    fresh = np.flatnonzero(old < 0)
+    kept = np.flatnonzero(old >= 0)
+    read = passages_of((sources.views[row].shown for row in fresh), sources.language)
+    both = joined([taken(before, old[kept]), read])
+    return taken(both, np.argsort(np.concatenate([kept, fresh]), kind="stable"))
 
 
 def _reuse(digests: Sequence[str], previous: Index | None) -> list[int]:
@@ -188,7 +220,7 @@ def _reuse(digests: Sequence[str], previous: Index | None) -> list[int]:
     return [rows.get(digest, -1) for digest in digests]
 
 
-def _reporting_progress(texts: Sequence[str], step: str, tick: Tick) -> Iterable[str]:
+def _reporting_progress(texts: Sequence[T], step: str, tick: Tick) -> Iterable[T]:
     for done, text in enumerate(texts, start=1):
         yield text
         if done % TOLD_EVERY == 0 or done == len(texts):
@@ -262,7 +294,9 @@ def _counted_views(sources: _Sources) -> tuple[dict[str, Counts], dict[str, Bm25
 def _vectors(sources: _Sources, reuse: Sequence[int]) -> Floats:
     """Those of the index before for documents it has, and the rest encoded now."""
     encoder = sources.profile.encoder
-    kept = sources.previous.vectors if sources.previous is not None else None
+    before = sources.previous
+    is_same = before is not None and before.profile.encoder == encoder
+    kept = before.vectors if before is not None and is_same else None
     fresh = [row for row, old in enumerate(reuse) if kept is None or old < 0]
     done = 0
 

@@ -28,9 +28,11 @@ from assay.search.arrays import Array
 from assay.search.index import Index
 from assay.search.lexical import Bm25, Counts
 from assay.search.profile import Profile
+from assay.search.shown import Passages
 from assay.search.soft import Lookalikes, SoftView, unseen
 
-FORMAT = 6
+FORMAT = 7
+READABLE = (6, FORMAT)  # 6 has no passages: the sentence to show is then found by reading
 MANIFEST = "index.json"
 WRITTEN = "written.txt"  # the end mark of a data folder
 STALE = 3_600.0  # seconds after which a folder without the end mark is given up
@@ -135,6 +137,13 @@ def _arrays_of(index: Index) -> Arrays:
         arrays["word_vectors"] = index.word_vectors
     if len(index.transitional):
         arrays["transitional"] = index.transitional
+    if index.passages is not None:
+        arrays |= {
+            "passage.documents": index.passages.offsets,
+            "passage.starts": index.passages.starts,
+            "passage.words": index.passages.words,
+            "passage.spans": index.passages.spans,
+        }
     return arrays
 
 
@@ -151,6 +160,8 @@ def _lists_of(index: Index) -> Lists:
         lists["words"] = index.words.words
         lists["lemmas"] = index.words.lemmas
         lists["grams"] = index.words.grams
+    if index.passages is not None:
+        lists["passage.lemmas"] = index.passages.lemmas
     return lists
 
 
@@ -179,7 +190,7 @@ def read_manifest(folder: Path) -> IndexManifest:
         raise IndexProblem("there is no index yet")
     try:
         manifest = read_json(path)
-        if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        if not isinstance(manifest, dict) or manifest.get("format") not in READABLE:
             raise IndexProblem("the index was built by another version")
         return msgspec.convert(manifest, IndexManifest)
     except (InputError, msgspec.ValidationError) as error:
@@ -188,7 +199,10 @@ def read_manifest(folder: Path) -> IndexManifest:
 
 def _opened(data_folder: Path, manifest: IndexManifest) -> Index:
     arrays: Arrays = {
-        name.removesuffix(".npy"): np.load(data_folder / name, mmap_mode="r", allow_pickle=False)
+        # a plain array over the mapped file: numpy's own class for it is slow to slice
+        name.removesuffix(".npy"): np.asarray(
+            np.load(data_folder / name, mmap_mode="r", allow_pickle=False)
+        )
         for name in manifest.files
         if name.endswith(".npy")
     }
@@ -232,6 +246,7 @@ def _assembled(profile: Profile, arrays: Arrays, lists: Lists) -> Index:
         sections=lists["sections"],
         transitional=arrays.get("transitional", np.empty(0, np.bool_)),
         word_vectors=arrays.get("word_vectors"),
+        passages=_passages(arrays, lists) if "passage.words" in arrays else None,
     )
 
 
@@ -244,6 +259,16 @@ def _field(name: str, profile: Profile, arrays: Arrays, lists: Lists) -> Bm25:
         idf=arrays[f"{name}.idf"],
         documents=len(lists["ids"]),
         k1=profile.k1,
+    )
+
+
+def _passages(arrays: Arrays, lists: Lists) -> Passages:
+    return Passages(
+        lemmas=lists["passage.lemmas"],
+        offsets=arrays["passage.documents"],
+        starts=arrays["passage.starts"],
+        words=arrays["passage.words"],
+        spans=arrays["passage.spans"],
     )
 
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -90,6 +91,11 @@ class Bm25:
     idf: Floats
     documents: int
     k1: float
+
+    @cached_property
+    def letters(self) -> str:
+        """All that terms are written with."""
+        return "".join(sorted(set("".join(self.numbers))))
 
     def query(self, terms: Iterable[str]) -> dict[int, float]:
         """{term number: how often it is asked for}; unknown terms are left out."""

@@ -24,14 +24,14 @@ add up over words, as in naive Bayes, and a word of the act's own name counts on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from assay.language.analysis import grams
-from assay.search.arrays import TINY, Array, Doubles, Floats
+from assay.search.arrays import TINY, Array, Doubles, Floats, cosines
 from assay.search.dense import named_encoder
 from assay.search.index import VIEWS, Index, is_citation, letters_of
 from assay.search.learned import query_vector
@@ -82,7 +82,7 @@ def stem_signals(index: Index, text: str, words: list[str], vector: Floats | Non
             by_words = by_words + np.float32(weight) * signals[name]
     if index.vectors is not None and (text or vector is not None):
         query = vector if vector is not None else named_encoder(profile.encoder).queries([text])[0]
-        signals["dense"] = index.vectors @ query
+        signals["dense"] = cosines(index.vectors, query)
         if profile.feedback:
             first = to_best(by_words) + np.float32(FIRST_DENSE) * signals["dense"]
             signals["feedback"] = _feedback(index.vectors, first)
@@ -125,7 +125,7 @@ def _feedback(vectors: Floats, first: Floats) -> Array:
     weights = np.exp((first[top] - first[top].max()) / np.float32(TEMPERATURE))
     centroid = (weights / weights.sum()) @ vectors[top]
     unit = (centroid / (float(np.linalg.norm(centroid)) + TINY)).astype(np.float32)
-    return np.asarray(vectors @ unit)
+    return cosines(vectors, unit)
 
 
 def to_best(scores: Any) -> Any:
@@ -161,29 +161,30 @@ def _nearest(word: str, field: Bm25) -> str:
     if len(word) < 4:
         return word
     best = word
-    best_frequency = 0
-    for other, number in field.numbers.items():
-        if other[0] != word[0] or abs(len(other) - len(word)) > 1:
+    best_frequency = 1  # of a word that may itself be a slip
+    for other in _one_edit_away(word, field.letters):
+        number = field.numbers.get(other)
+        if number is None:
             continue
         frequency = int(field.starts[number + 1] - field.starts[number])
-        is_tie = frequency == best_frequency and other < best
-        is_better = frequency > best_frequency or is_tie
-        if frequency > 1 and is_better and _one_edit_apart(word, other):
+        is_tie = frequency == best_frequency and best_frequency > 1 and other < best
+        if frequency > best_frequency or is_tie:
             best = other
             best_frequency = frequency
     return best
 
 
-def _one_edit_apart(first: str, second: str) -> bool:
-    """One letter added, dropped, changed, or two neighbours swapped."""
-    short, long = sorted((first, second), key=len)
-    at = _common_beginning(short, long)
-    if len(short) < len(long):
-        return len(long) - len(short) == 1 and short[at:] == long[at + 1 :]
-    if short[at + 1 :] == long[at + 1 :]:
-        return True
-    swapped = short[at : at + 2] == long[at : at + 2][::-1]
-    return swapped and short[at + 2 :] == long[at + 2 :]
+def _one_edit_away(word: str, letters: str) -> Iterator[str]:
+    """One letter added, dropped, changed, or two neighbours swapped; the first letter is taken to
+    be right."""
+    for at in range(1, len(word) + 1):
+        before, after = word[:at], word[at:]
+        yield from (before + letter + after for letter in letters)
+        if after:
+            yield before + after[1:]
+            yield from (before + letter + after[1:] for letter in letters)
+        if len(after) > 1:
+            yield before + after[1] + after[0] + after[2:]
 
 
 def alike(first: str, second: str) -> float:
@@ -232,7 +233,7 @@ def soft_signals(index: Index, question: SoftQuestion) -> Signals:
         signals["act"] = _act_prior(index, words, frequencies["main"])[index.act_of]
         fused = fused + profile.act * signals["act"]
     if index.vectors is not None:
-        signals["dense"] = index.vectors @ _query_vector(index, question.text, similar)
+        signals["dense"] = cosines(index.vectors, _query_vector(index, question.text, similar))
         fused = fused + profile.dense * signals["dense"]
     if index.transitional.any() and not ASKS_WHEN.search(question.text):
         fused = fused * np.where(index.transitional, 1 - LATER, 1.0)

@@ -7,44 +7,65 @@ the search counts here: the same lemma, a look-alike, a term of the thesaurus.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
+from bisect import bisect_left
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 
+import numpy as np
+
 from assay.core.types import Document
+from assay.search.arrays import Array
 from assay.search.index import Index
+from assay.search.shown import PADDING, Passages, sentence_spans, shown_texts
 from assay.search.signals import ALIKE, MAX_WORDS, alike, similar_words, statutory_terms
 
 LONGEST = 280  # characters of a passage
-MAX_TEXT = 60_000  # characters of a document that are looked through
 SHOWN = 0.3  # how much a look-alike must count to be shown as a word of the question
 SAME_WORD = 0.85  # how alike two lemmas must be
-FIRST_FIELDS = ("conclusion", "question", "summary")  # where the answer of an opinion stands
 
 
-IsAsked = Callable[[str], bool]
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What a question asks for: whether a document's word is one of its words, and the mask of
+    those lemmas that the index keeps sentences with, where it does."""
+
+    is_asked: Callable[[str], bool]
+    lemmas: Array | None
 
 
-def best_passage(index: Index, is_asked: IsAsked, document: Document) -> tuple[str, list[str]]:
+def best_passage(index: Index, asked: Asked, document: Document) -> tuple[str, list[str]]:
     """The passage with most of the question's words, and those words."""
-    language = index.analyzer
-    best = document.text[:LONGEST]
+    texts = shown_texts(document)
+    row = index.row_of.get(document.id)
+    if index.passages is not None and asked.lemmas is not None and row is not None:
+        span = index.passages.best(row, asked.lemmas)
+    else:
+        span = _best_span(index, asked, texts)
+    if span is None:
+        return _shortened(document.text[:LONGEST]), []
+    best = " ".join("".join(texts)[slice(*span)].split())
+    words = dict.fromkeys(index.analyzer.words(best))
+    return _shortened(best), [word for word in words if asked.is_asked(word)]
+
+
+def _best_span(index: Index, asked: Asked, texts: list[str]) -> tuple[int, int] | None:
+    """By reading them: short texts, whose words count by their looks too."""
+    text = "".join(texts)
+    best: tuple[int, int] | None = None
     best_score = -1.0
-    best_words: list[str] = []
-    for sentence in _sentences(document):
-        words = language.words(sentence)
-        held = [word for word in dict.fromkeys(words) if is_asked(word)]
-        score = len({index.lemma(word) for word in held}) / (8 + len(words)) ** 0.5
+    for begin, end in sentence_spans(texts):
+        words = index.analyzer.words(text[begin:end])
+        held = {index.lemma(word) for word in words if asked.is_asked(word)}
+        score = len(held) / (PADDING + len(words)) ** 0.5
         if score > best_score:
-            best = sentence
+            best = begin, end
             best_score = score
-            best_words = held
-    return _shortened(best), best_words
+    return best
 
 
-def asked_for(index: Index, question: str) -> IsAsked:
-    """Whether a document's word is one of the question's. It remembers what it was asked: the
-    documents found share most of their words."""
+def asked_for(index: Index, question: str) -> Asked:
+    """It remembers which words it was asked about: the documents found share most of theirs."""
     words = list(dict.fromkeys(index.analyzer.words(question)))[:MAX_WORDS]
     lemmas = {index.lemma(word) for word in words}
     beginnings: dict[str, list[str]] = {}  # what is alike begins alike
@@ -65,15 +86,23 @@ def asked_for(index: Index, question: str) -> IsAsked:
         near = beginnings.get(lemma[:ALIKE], ())
         return any(alike(lemma, asked) > SAME_WORD for asked in near)
 
-    return is_asked
+    mask = _asked_lemmas(index.passages, lemmas) if index.passages is not None else None
+    return Asked(is_asked=is_asked, lemmas=mask)
 
 
-def _sentences(document: Document) -> Iterator[str]:
-    fields = [document.fields[name] for name in FIRST_FIELDS if document.fields.get(name)]
-    for text in [*fields, document.text[:MAX_TEXT]]:
-        for sentence in re.split(r"(?<=[.?!;:])\s+|\n{2,}", text):
-            if len(sentence) > 30 or len(text) <= 60:
-                yield " ".join(sentence.split())
+def _asked_lemmas(passages: Passages, lemmas: set[str]) -> Array:
+    """The mask of the lemmas that are one of these, or nearly so: then they begin alike for most of
+    their length."""
+    mask = np.zeros(len(passages.lemmas), np.bool_)
+    for asked in lemmas:
+        if len(asked) < ALIKE:
+            number = bisect_left(passages.lemmas, asked)
+            mask[number : number + 1] |= passages.lemmas[number : number + 1] == [asked]
+            continue
+        common = max(ALIKE, int(SAME_WORD * len(asked)) + 1)  # letters, at the least
+        for number in passages.beginning_with(asked[:common]):
+            mask[number] |= alike(passages.lemmas[number], asked) > SAME_WORD
+    return mask
 
 
 def _shortened(text: str) -> str:

@@ -9,6 +9,7 @@ import msgspec
 
 from assay.core.types import Document, Locator
 from assay.law.places import normal_chapter
+from assay.search.shown import shown_texts
 
 # titles of provisions that say from when on an act applies
 TRANSITIONAL = re.compile(
@@ -49,6 +50,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     act: str
     is_transitional: bool  # says from when on the act applies, or that it is repealed
     dense: Parts  # what the encoder reads
+    shown: list[str]  # what a passage is shown of
 
 
 def view_of(document: Document) -> View:
@@ -79,6 +81,7 @@ def view_of(document: Document) -> View:
         act=str(metadata.get("law") or act),
         is_transitional=bool(group and is_later),
         dense=_dense_parts(document, title, body),
+        shown=shown_texts(document),
     )
 
 

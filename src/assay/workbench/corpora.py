@@ -157,7 +157,8 @@ def search(
             "the query is empty", hint="Give a question, keywords or a description of facts."
         )
     shelf = open_shelf(name, home=home, tick=tick, say=say)
-    hits = shelf.engine.search(query, top_k, allowed=shelf.allowed(filters), explain=True)
+    allowed = shelf.allowed(filters)
+    hits = shelf.engine.search(query, top_k, allowed=allowed, explain=True, texts=False)
     found = found_documents(hits, shelf.engine, query, shelf.get)
     name = shelf.corpus.name
     return SearchAnswer(query=query, corpus=name, abstained=hits.abstained, hits=found)
@@ -174,7 +175,7 @@ def more_like(
 ) -> SearchAnswer:
     shelf = open_shelf(name, home=home, say=say)
     title = shelf.get(doc_id).title
-    hits = shelf.engine.like(doc_id, top_k, allowed=shelf.allowed(filters))
+    hits = shelf.engine.like(doc_id, top_k, allowed=shelf.allowed(filters), texts=False)
     found = found_documents(hits, shelf.engine, title, shelf.get)
     name = shelf.corpus.name
     return SearchAnswer(query=f"like {doc_id}", corpus=name, abstained=False, hits=found)

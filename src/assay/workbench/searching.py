@@ -52,7 +52,6 @@ __all__ = [
 PAGE = 10  # results
 DEEPEST = 200  # of a search, which the choices are counted over
 LIKELY = 0.5  # from this score on, a document probably answers
-PART = 256  # documents: every part of a corpus on disk has at least one row of these
 MOST_STATUTES = 6  # chips of a result
 LONGEST = 320  # characters of a question or an answer
 MOST_QUERY = 4_000  # characters of a question that an address carries
@@ -153,8 +152,6 @@ def warm(service: Service) -> None:
                 shelf = shelf_of(service, row.name)
                 question = shelf.columns.titles[0] if shelf.columns.titles else ""
                 find(service, Asked(corpus=row.name, query=question[:MOST_QUERY] or "?"))
-                for number in range(0, row.documents, PART):
-                    shelf.at(number)
             except AssayError as error:  # the page says so when somebody asks
                 service.say(f"{row.name}: {error}")
 
