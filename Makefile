@@ -13,7 +13,7 @@ demo: $(VENV)/.base  ## Score three engines on the bundled samples
 	@$(BIN)/assay demo --output demo-results.json
 
 test: check  ## Format, lint, types, import rule and all tests
-	$(BIN)/pytest
+	$(BIN)/pytest -n logical --dist worksteal
 
 check: $(VENV)/.dev  ## Format, lint and types
 	$(BIN)/ruff format --check .

@@ -13,6 +13,9 @@ from hypothesis import HealthCheck, settings
 
 import assay.cli
 from command_line import Assay, Outcome
+from sample_home import sample_home
+
+__all__ = ["sample_home"]
 
 settings.register_profile(
     "fast",

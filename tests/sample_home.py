@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,7 +26,26 @@ HOSTILE = {
 
 @pytest.fixture(scope="session")
 def sample_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    home = tmp_path_factory.mktemp("searched")
+    """To read, not to write: all tests share it, in all processes."""
+    return made_once(tmp_path_factory, "searched", _indexed_samples)
+
+
+def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]) -> Path:
+    """A folder that the first of several test processes makes and the others wait for."""
+    shared = factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    folder, done = shared / name, shared / f"{name}.done"
+    with (shared / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not done.exists():
+            folder.mkdir()
+            make(folder)
+            done.touch()
+    return folder
+
+
+def _indexed_samples(home: Path) -> None:
     import_corpus("fppc", SAMPLES / "en" / "opinions", name="opinions", home=home)
     import_corpus("finlex", SAMPLES / "fi" / "saaristokuntalaki.jsonl", name="act", home=home)
     import_corpus("jsonl", SAMPLES / "he" / "precedents.jsonl", name="precedents", home=home)
@@ -34,7 +56,6 @@ def sample_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     import_rows(home, "hostile", rows)
     for name in ("opinions", "act", "precedents", "hostile"):
         index_corpus(name, home=home)
-    return home
 
 
 def import_rows(home: Path, name: str, rows: list[dict[str, object]]) -> None:

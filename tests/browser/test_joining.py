@@ -3,10 +3,6 @@ judge who leaves."""
 
 from __future__ import annotations
 
-import shutil
-import socket
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,44 +12,25 @@ import pytest
 from assay.store import open_store
 from assay.web.app import Serving, prepare
 from assay.workbench.opening import Service
-
-playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
-CHROMIUM = shutil.which("chromium")
-if CHROMIUM is None:
-    pytest.skip("needs Debian's package chromium", allow_module_level=True)
+from browsing import expect, listening
 
 PASSWORD = "correct horse battery"
-QUIET = ["--no-sandbox", "--disable-background-networking", "--disable-sync", "--no-first-run"]
 
 
 @pytest.fixture
 def way_in(tmp_path: Path) -> Iterator[str]:
     """A server for a team, and the link that its terminal shows."""
-    import uvicorn
+    store, links = open_store(tmp_path / "store.db"), list[str]()
 
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    store = open_store(tmp_path / "store.db")
-    service = Service(store=store, home=tmp_path)
-    app, link = prepare(service, Serving(accounts=True, port=port))
-    server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="error"))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    yield link
-    server.should_exit = True
-    thread.join(5)
+    def application(port: int) -> Any:
+        service = Service(store=store, home=tmp_path)
+        app, link = prepare(service, Serving(accounts=True, port=port))
+        links.append(link)
+        return app
+
+    with listening(application):
+        yield links[0]
     store.close()
-
-
-@pytest.fixture
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=CHROMIUM, args=QUIET)
-        yield opened
-        opened.close()
 
 
 def person(browser: Any, said: list[str], **options: Any) -> Any:
@@ -91,7 +68,7 @@ def invite(page: Any, base: str, name: str, role: str) -> str:
 
 
 def test_a_team_from_nothing(browser: Any, way_in: str) -> None:
-    expect, said = playwright.expect, list[str]()
+    said = list[str]()
     base = way_in.partition("/invite/")[0]
     admin = person(browser, said)
     join(admin, way_in, "Ada")

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import socket
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,30 +13,11 @@ from assay.judging.votes import current, read_votes, votes_path
 from assay.store import Store
 from assay.web.app import create_app
 from assay.workbench.opening import Service
+from browsing import listening
 from judged_pages import both, judged_set
-from stores import migrated_file, postgres_server, postgres_url, store, url_for
 from voted_sets import labels
 
-playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
-CHROMIUM = shutil.which("chromium")
-if CHROMIUM is None:
-    pytest.skip("needs Debian's package chromium", allow_module_level=True)
-
-__all__ = ["migrated_file", "postgres_server", "postgres_url", "store"]
-
-QUIET = [
-    "--no-sandbox",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
 ASKED = [("q1", "d1"), ("q1", "d2"), ("q1", "d3"), ("q2", "d4")]
-
-
-@pytest.fixture
-def store_url(request: pytest.FixtureRequest, tmp_path: Path, migrated_file: Path) -> str:
-    return url_for("sqlite", request, tmp_path, migrated_file)
 
 
 @pytest.fixture
@@ -50,28 +27,9 @@ def dataset(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def url(store: Store, dataset: Path) -> Iterator[str]:
-    import uvicorn
-
     service = Service(store=store, gold_sets={"set": dataset}, home=dataset.parent)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    server = uvicorn.Server(uvicorn.Config(create_app(service), port=port, log_level="error"))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    yield f"http://127.0.0.1:{port}"
-    server.should_exit = True
-    thread.join(5)
-
-
-@pytest.fixture
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=CHROMIUM, args=QUIET)
-        yield opened
-        opened.close()
+    with listening(lambda port: create_app(service)) as address:
+        yield address
 
 
 def opened(browser: Any, url: str, name: str, said: list[str], **options: Any) -> Any:

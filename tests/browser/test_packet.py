@@ -4,7 +4,6 @@ elsewhere."""
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,19 +13,8 @@ import pytest
 from assay.formats.ballots import read_ballots
 from assay.judging.pool import Pool, PooledPair, write_pool
 from assay.workbench.packing import write_packet
+from browsing import expect, faults
 
-playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
-CHROMIUM = shutil.which("chromium")
-if CHROMIUM is None:
-    pytest.skip("needs Debian's package chromium", allow_module_level=True)
-
-QUIET = [
-    "--no-sandbox",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
 LONG = "Nothing to see in this sentence. " * 60
 TEXTS = {
     "d1": "The gift limit covers tickets.",
@@ -54,24 +42,12 @@ def dataset(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def page(dataset: Path, tmp_path: Path) -> Iterator[Any]:
-    """A message on the console, a request to elsewhere or an alert fails the test."""
+def page(dataset: Path, tmp_path: Path, browser: Any) -> Iterator[Any]:
     write_packet(dataset, tmp_path / "packet.html", judge="ann")
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=QUIET)
-        opened = browser.new_page(viewport={"width": 1280, "height": 800})
-        said: list[str] = []
-        opened.on("console", lambda message: said.append(message.text))
-        opened.on("pageerror", lambda error: said.append(str(error)))
-        opened.on(
-            "request",
-            lambda request: (
-                None if request.url.startswith(("file:", "blob:")) else said.append(request.url)
-            ),
-        )
-        opened.goto((tmp_path / "packet.html").as_uri())
-        yield opened
-        browser.close()
+    opened = browser.new_page(viewport={"width": 1280, "height": 800})
+    said = faults(opened, "file:", dialogs=False)
+    opened.goto((tmp_path / "packet.html").as_uri())
+    yield opened
     assert said == []
 
 
@@ -149,13 +125,13 @@ def test_a_saved_file_goes_on_elsewhere(page: Any, tmp_path: Path) -> None:
     other.goto(page.url)
     assert text_of(other, "#count") == "0 of 4 judged · 4 left"
     other.set_input_files("#file", path)
-    playwright.expect(other.locator("#status")).to_have_text("Loaded 4 votes.")
+    expect(other.locator("#status")).to_have_text("Loaded 4 votes.")
     assert text_of(other, "#count") == "3 of 4 judged · 1 left"
     other.keyboard.press("n")
     assert other.input_value("#why") == "not graded yet"
     path.write_text(path.read_text()[:-40])
     other.set_input_files("#file", path)
-    playwright.expect(other.locator("#status")).to_contain_text("Nothing was loaded")
+    expect(other.locator("#status")).to_contain_text("Nothing was loaded")
     assert text_of(other, "#count") == "3 of 4 judged · 1 left"
 
 
@@ -200,9 +176,9 @@ def test_it_fits_and_the_rubric_is_at_hand(page: Any, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 740})
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") == 0
     if width < 1180:
-        playwright.expect(page.locator("#rubric")).to_be_hidden()
+        expect(page.locator("#rubric")).to_be_hidden()
         page.keyboard.press("g")
-    playwright.expect(page.locator("#rubric")).to_be_visible()
+    expect(page.locator("#rubric")).to_be_visible()
     assert "Poor scan" in text_of(page, "#rubric")
     page.keyboard.press("0")  # keys grade while the rubric is open
     assert page.evaluate("votes[0].grade") == 0

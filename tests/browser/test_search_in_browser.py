@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import socket
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,43 +12,16 @@ import pytest
 from assay.store import open_store
 from assay.web.app import create_app
 from assay.workbench.opening import Service
-from sample_home import HOSTILE, sample_home
-
-playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
-CHROMIUM = shutil.which("chromium")
-if CHROMIUM is None:
-    pytest.skip("needs Debian's package chromium", allow_module_level=True)
-
-__all__ = ["sample_home"]
-QUIET = ["--no-sandbox", "--disable-background-networking", "--disable-sync", "--no-first-run"]
+from browsing import faults, listening
+from sample_home import HOSTILE
 
 
 @pytest.fixture(scope="module")
 def url(sample_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    import uvicorn
-
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     store = open_store(f"sqlite:///{tmp_path_factory.mktemp('store')}/s.db", create=True)
-    service = Service(store=store, home=sample_home)
-    server = uvicorn.Server(uvicorn.Config(create_app(service), port=port, log_level="error"))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    yield f"http://127.0.0.1:{port}"
-    server.should_exit = True
-    thread.join(5)
+    with listening(lambda port: create_app(Service(store=store, home=sample_home))) as address:
+        yield address
     store.close()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=CHROMIUM, args=QUIET)
-        yield opened
-        opened.close()
 
 
 @pytest.fixture
@@ -60,11 +29,7 @@ def page(url: str, browser: Any) -> Iterator[Any]:
     """A message on the console, an alert or a request to elsewhere fails the test."""
     context = browser.new_context(base_url=url, locale="en-US")
     opened = context.new_page()
-    wrong: list[str] = []
-    opened.on("console", lambda message: wrong.append(message.text))
-    opened.on("pageerror", lambda error: wrong.append(str(error)))
-    opened.on("dialog", lambda dialog: (wrong.append("dialog"), dialog.dismiss()))
-    opened.on("request", lambda sent: sent.url.startswith((url, "data:")) or wrong.append(sent.url))
+    wrong = faults(opened, url)
     yield opened
     context.close()
     assert not wrong

@@ -13,10 +13,8 @@ from starlette.testclient import TestClient
 from assay.store import Store
 from assay.web.addresses import doc_address, search_address
 from assay.workbench.opening import Service
-from sample_home import HARM, HOSTILE, sample_home
+from sample_home import HARM, HOSTILE
 from web_client import local_client
-
-__all__ = ["sample_home"]
 
 EMPTY = ("", "   ", "\u200b", "?!")
 

@@ -16,9 +16,7 @@ from assay.workbench.filtering import Filters, columns_of
 from assay.workbench.opening import Service
 from assay.workbench.reading import Paragraph, marked
 from assay.workbench.searching import Asked, NotHere, find
-from sample_home import HOSTILE, SAMPLES, import_rows, sample_home
-
-__all__ = ["sample_home"]
+from sample_home import HOSTILE, SAMPLES, import_rows
 
 
 @pytest.fixture

@@ -5,9 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
-import socket
-import threading
-import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -24,21 +21,10 @@ from assay.workbench.gold import bootstrap_gold, promote_rows
 from assay.workbench.opening import Service, gold_path
 from assay.workbench.review import queue
 from assay.workbench.review_queue import fill_queue
-
-playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
-CHROMIUM = shutil.which("chromium")
-if CHROMIUM is None:
-    pytest.skip("needs Debian's package chromium", allow_module_level=True)
+from browsing import expect, faults, listening
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "he"
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
-QUIET = [
-    "--no-sandbox",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
 
 
 @pytest.fixture
@@ -53,51 +39,22 @@ def service(store: Store, tmp_path: Path) -> Service:
     return made
 
 
-@contextlib.contextmanager
-def served(service: Service) -> Iterator[str]:
-    import uvicorn
-
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    server = uvicorn.Server(uvicorn.Config(create_app(service), port=port, log_level="error"))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    yield f"http://127.0.0.1:{port}"
-    server.should_exit = True
-    thread.join(5)
+def served(service: Service) -> contextlib.AbstractContextManager[str]:
+    return listening(lambda port: create_app(service))
 
 
 @contextlib.contextmanager
-def visiting(url: str) -> Iterator[Any]:
-    """A Hebrew browser in the dark, on the list. A message on its console, or a request to
-    elsewhere, fails the test."""
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=QUIET)
-        opened = browser.new_context(
-            locale="he-IL", color_scheme="dark", viewport={"width": 900, "height": 800}
-        ).new_page()
-        said: list[str] = []
-        # The browser also notes what was refused; that is no fault of the page.
-        opened.on(
-            "console",
-            lambda message: said.append(message.text) if " 400 " not in message.text else None,
-        )
-        opened.on("pageerror", lambda error: said.append(str(error)))
-        opened.on(
-            "request",
-            lambda request: (
-                None if request.url.startswith((url, "data:")) else said.append(request.url)
-            ),
-        )
-        opened.goto(f"{url}/review")
-        opened.fill("input[name=name]", "דפנה")
-        opened.press("input[name=name]", "Enter")
-        opened.wait_for_url("**/review")
-        yield opened
-        browser.close()
+def visiting(browser: Any, url: str) -> Iterator[Any]:
+    """A Hebrew browser in the dark, on the list."""
+    opened = browser.new_context(
+        locale="he-IL", color_scheme="dark", viewport={"width": 900, "height": 800}
+    ).new_page()
+    said = faults(opened, url, refused=True)
+    opened.goto(f"{url}/review")
+    opened.fill("input[name=name]", "דפנה")
+    opened.press("input[name=name]", "Enter")
+    opened.wait_for_url("**/review")
+    yield opened
     assert said == []
 
 
@@ -108,8 +65,8 @@ def url(service: Service) -> Iterator[str]:
 
 
 @pytest.fixture
-def page(url: str) -> Iterator[Any]:
-    with visiting(url) as opened:
+def page(url: str, browser: Any) -> Iterator[Any]:
+    with visiting(browser, url) as opened:
         yield opened
 
 
@@ -130,10 +87,8 @@ def test_the_pages_fit_and_speak_the_language(
         "en": "provisional (bootstrap-only)",
         "fi": "alustava (vain bootstrap)",
     }
-    playwright.expect(page.locator("td .chip").first).to_contain_text(said[language])
-    playwright.expect(page.locator("main")).not_to_contain_text(
-        "reviewed" if language != "en" else "סקר"
-    )
+    expect(page.locator("td .chip").first).to_contain_text(said[language])
+    expect(page.locator("main")).not_to_contain_text("reviewed" if language != "en" else "סקר")
 
 
 def item_page(page: Any, url: str, service: Service, place: int = 0) -> Any:
@@ -153,12 +108,11 @@ def test_enter_after_a_reason_decides_nothing(page: Any, url: str, service: Serv
     page.wait_for_timeout(200)
     assert backlog(service).pending_review == 3
     page.click("button.reject")
-    playwright.expect(page.locator(".undo")).to_be_visible()
+    expect(page.locator(".undo")).to_be_visible()
     assert backlog(service).rejected == 1
 
 
 def test_a_chair_at_the_keyboard(page: Any, url: str, service: Service) -> None:
-    expect = playwright.expect
     assert page.evaluate("document.dir") == "rtl"
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 27)"
     page.keyboard.press("j")
@@ -203,7 +157,7 @@ def test_a_chair_at_the_keyboard(page: Any, url: str, service: Service) -> None:
 def test_what_is_typed_is_there_again(page: Any, url: str, service: Service) -> None:
     """After another page, after a refusal, after another chair was first; and not on the next
     item."""
-    expect, why = playwright.expect, page.locator("#review [name=why]")
+    why = page.locator("#review [name=why]")
     item = item_page(page, url, service)
     page.fill("#review [name=why]", "שני עמודים של נימוקים")
     page.uncheck("input[name=doc][value=a]")
@@ -229,9 +183,9 @@ def test_two_presses_are_one_decision(page: Any, url: str, service: Service) -> 
     item = item_page(page, url, service)
     settled(page)
     page.evaluate("for (let n = 0; n < 3; n++) document.querySelector('button.approve').click()")
-    playwright.expect(page.locator(".told")).to_be_visible()
+    expect(page.locator(".told")).to_be_visible()
     page.goto(f"{url}/review/{item.id}")
-    playwright.expect(page.locator(".decided")).to_contain_text("דפנה")
+    expect(page.locator(".decided")).to_contain_text("דפנה")
     assert len(service.store.audit()) == 1
 
 
@@ -250,13 +204,13 @@ def sample(store: Store, tmp_path: Path) -> Service:
     return made
 
 
-def test_the_hebrew_sample_by_keyboard_alone(sample: Service, tmp_path: Path) -> None:
+def test_the_hebrew_sample_by_keyboard_alone(sample: Service, browser: Any) -> None:
     """Read, open, take one out, add one that searches showed, find one more, approve; then many at
     once, and back."""
-    expect, gold = playwright.expect, gold_path(sample, "gold-set")
+    gold = gold_path(sample, "gold-set")
     before = gold.read_bytes()
     item, other = queue(sample).items[:2]
-    with served(sample) as url, visiting(url) as page:
+    with served(sample) as url, visiting(browser, url) as page:
         page.keyboard.press("j")
         page.wait_for_url(f"**/review/{item.id}")
         settled(page)

@@ -5,10 +5,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import socket
-import threading
-import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,20 +15,9 @@ import pytest
 from assay.store import Store
 from assay.web.app import create_app
 from assay.workbench.opening import Service
+from browsing import faults, listening
 from decided import WORDS, graded_set, served
 
-playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
-CHROMIUM = shutil.which("chromium")
-if CHROMIUM is None:
-    pytest.skip("needs Debian's package chromium", allow_module_level=True)
-
-QUIET = [
-    "--no-sandbox",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
 TOML = """[gold.set]
 path = "set.json"
 [engines.plain]
@@ -66,42 +51,19 @@ def service(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Se
 
 @pytest.fixture
 def url(service: Service) -> Iterator[str]:
-    import uvicorn
-
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    server = uvicorn.Server(uvicorn.Config(create_app(service), port=port, log_level="error"))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    yield f"http://127.0.0.1:{port}"
-    server.should_exit = True
-    thread.join(10)
+    with listening(lambda port: create_app(service)) as address:
+        yield address
 
 
 @pytest.fixture
-def page(url: str) -> Iterator[Any]:
-    """A message on the console, or a request to elsewhere, fails the test."""
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=QUIET)
-        opened = browser.new_context(locale="en").new_page()
-        said: list[str] = []
-        opened.on("console", lambda message: said.append(message.text))
-        opened.on("pageerror", lambda error: said.append(str(error)))
-        opened.on(
-            "request",
-            lambda request: (
-                None if request.url.startswith((url, "data:")) else said.append(request.url)
-            ),
-        )
-        opened.goto(f"{url}/me")
-        opened.fill('input[name="name"]', "Dafna")
-        opened.keyboard.press("Enter")
-        opened.wait_for_url(f"{url}/")
-        yield opened
-        browser.close()
+def page(url: str, browser: Any) -> Iterator[Any]:
+    opened = browser.new_context(locale="en").new_page()
+    said = faults(opened, url)
+    opened.goto(f"{url}/me")
+    opened.fill('input[name="name"]', "Dafna")
+    opened.keyboard.press("Enter")
+    opened.wait_for_url(f"{url}/")
+    yield opened
     assert said == []
 
 

@@ -1,0 +1,35 @@
+"""One Chromium for all tests of this folder; every test has people of its own in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stores import migrated_file, postgres_server, postgres_url, store, url_for
+
+__all__ = ["migrated_file", "postgres_server", "postgres_url", "store"]
+
+
+@pytest.fixture
+def store_url(request: pytest.FixtureRequest, tmp_path: Path, migrated_file: Path) -> str:
+    return url_for("sqlite", request, tmp_path, migrated_file)
+
+
+@pytest.fixture(scope="package")
+def started_browser() -> Iterator[Any]:
+    """Until the tests of this folder are done: while it runs, nothing else in this thread can use
+    asyncio."""
+    from browsing import chromium
+
+    with chromium() as opened:
+        yield opened
+
+
+@pytest.fixture
+def browser(started_browser: Any) -> Iterator[Any]:
+    yield started_browser
+    for context in started_browser.contexts:
+        context.close()
