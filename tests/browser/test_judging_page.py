@@ -113,6 +113,15 @@ def test_two_judges_by_keyboard_alone_and_the_chair_rules(
     chair.keyboard.press("Enter")
     chair.wait_for_url("**/agreement/set")
     assert labels(dataset) == {("q1", "d1"): 2, ("q1", "d2"): 1, ("q1", "d3"): 1}
+    chair.keyboard.press("z")  # the last ruling, opened again; now as a judge says, by one key
+    ready(chair)
+    assert "ruled on already" in chair.locator("main > p").first.inner_text()
+    key = chair.locator(".opinion", has_text="Ada").locator("kbd").inner_text()
+    chair.keyboard.press(key.lower())
+    chair.wait_for_url("**/agreement/set")
+    assert labels(dataset)["q1", "d2"] == 0
+    assert given(dataset)[-1].judge == "Dora"
+    assert given(dataset)[-1].rationale == "It decides the point of d2."
     assert said == []
 
 

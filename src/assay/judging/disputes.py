@@ -8,7 +8,7 @@ import msgspec
 
 from assay.core.types import GoldSet, Vote
 from assay.judging.labelling import apart, contradicted, relabel
-from assay.judging.policy import Label, Policy
+from assay.judging.policy import Label, Policy, labels
 from assay.judging.votes import SAMPLE
 
 SPOT_CHECK = "spot check"
@@ -56,6 +56,17 @@ def find_disputes(
         *(_dispute(label, SPOT_CHECK, texts, stale, blind) for label in checked),
     ]
     return sorted(listed, key=lambda dispute: -dispute.apart)
+
+
+def pair_voted_on(
+    gold: GoldSet, votes: Sequence[Vote], policy: Policy, query_id: str, doc_id: str
+) -> Dispute | None:
+    """A pair as it stands, ruled on or not; none where nobody has voted on it."""
+    texts = {query.id: query.text for query in gold.queries}
+    label = labels(votes, policy).get((query_id, doc_id))
+    if label is None or query_id not in texts:
+        return None
+    return _dispute(label, label.why, texts, frozenset(), blind=False)
 
 
 def _dispute(

@@ -47,13 +47,15 @@ def rule_page(request: Request) -> Response:
     disputes = agreed.open_disputes(service, name)
     keys = [(each.query_id, each.doc_id) for each in disputes]
     place = keys.index((query_id, doc_id)) if (query_id, doc_id) in keys else None
+    ruled = agreed.ruled_pair(service, name, query_id, doc_id) if place is None else None
     rubric, starts = grading.rubric_in_use(service, name)
     return page(
         request,
         "agreement_rule.html",
         words=WORDS,
         name=name,
-        dispute=disputes[place] if place is not None else None,
+        dispute=disputes[place] if place is not None else ruled,
+        ruled=ruled is not None,
         place=(place or 0) + 1,
         total=len(disputes),
         before=disputes[place - 1] if place else None,

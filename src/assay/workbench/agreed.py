@@ -13,7 +13,7 @@ from assay.core.errors import AssayError, InputError
 from assay.judging.disputes import Dispute
 from assay.judging.policy import policy_path
 from assay.judging.pool import pool_path
-from assay.judging.votes import votes_path
+from assay.judging.votes import RULING, votes_path
 from assay.workbench import adjudicating, voting
 from assay.workbench.adjudicating import Ruled
 from assay.workbench.agreeing import Agreement, judges_agreement
@@ -38,6 +38,7 @@ __all__ = [
     "facts_of",
     "give_ruling",
     "open_disputes",
+    "ruled_pair",
 ]
 
 Strength = Literal["none", "minimal", "weak", "moderate", "strong", "almost perfect"]
@@ -157,6 +158,14 @@ def open_disputes(service: Service, name: str) -> list[Dispute]:
 @lru_cache(maxsize=16)
 def _disputes(dataset: Path, stamps: _Stamps) -> tuple[Dispute, ...]:
     return tuple(adjudicating.disputes(dataset))
+
+
+def ruled_pair(service: Service, name: str, query_id: str, doc_id: str) -> Dispute | None:
+    """A pair that was ruled on, to rule on it again; none where nobody has."""
+    found = adjudicating.pair_as_ruled(gold_path(service, name), query_id, doc_id)
+    if found is None or not any(vote.source == RULING for vote in found.votes):
+        return None
+    return found
 
 
 def dispute_text(service: Service, name: str, query_id: str, doc_id: str) -> Reading | None:

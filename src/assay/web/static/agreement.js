@@ -1,7 +1,16 @@
-// Agreement: the labels computed again, and one disagreement ruled on by a digit, a sentence and Enter.
+// Agreement: the labels computed again, and one disagreement ruled on: as one of the judges says, by one
+// key, or by a digit, a sentence and Enter. The last ruling of this tab can be opened again.
 "use strict";
 const byId = id => document.getElementById(id);
 const told = byId("told");
+
+const RULED = "assay.ruled";
+let last = null;
+try { last = sessionStorage.getItem(RULED); } catch { /* then it cannot be opened again by a key */ }
+if (last && byId("again") && last !== location.pathname + location.search) {
+  byId("again").href = last;
+  byId("again").hidden = false;
+}
 
 if (byId("labels")) byId("labels").addEventListener("click", async (event) => {
   event.currentTarget.disabled = true;
@@ -30,9 +39,19 @@ if (byId("rule")) {
     told.textContent = said.saving;
     try {
       await assay.post("/api/rulings", { set: asked.set, query_id: asked.query, doc_id: asked.doc, grade: chosen, rationale: why.value.trim() });
+      try { sessionStorage.setItem(RULED, location.pathname + location.search); } catch { /* as above */ }
       location.assign(asked.next);
     } catch (error) { told.textContent = error.message; busy = false; }
   };
+  addEventListener("keydown", (event) => {  // a key that is held down rules once, not on the next one too
+    if (event.repeat && !event.target.matches("textarea, input")) event.stopImmediatePropagation();
+  }, { capture: true });
+  for (const side of document.querySelectorAll(".side")) side.addEventListener("click", () => {
+    if (busy) return;
+    chosen = Number(side.dataset.grade);
+    why.value = side.dataset.why;
+    rule();
+  });
   for (const button of document.querySelectorAll(".grade")) button.addEventListener("click", (event) => {
     if (event.detail > 1) return;
     chosen = Number(button.dataset.grade);
