@@ -35,12 +35,18 @@ def page(url: str, browser: Any) -> Iterator[Any]:
     assert not wrong
 
 
+def settled(page: Any, selector: str) -> None:
+    """A page with this is there, and its scripts have run: before that no key is heard."""
+    page.wait_for_selector(selector)
+    page.wait_for_load_state()
+
+
 def test_a_question_is_asked_and_answered_by_keys_alone(page: Any) -> None:
     page.goto("/search?corpus=opinions")
     assert page.evaluate("document.activeElement.id") == "q"
     page.keyboard.type("gift of travel to a conference")
     page.keyboard.press("Enter")
-    page.wait_for_selector(".hit")
+    settled(page, ".hit")
     assert page.url.endswith("/search?q=gift+of+travel+to+a+conference&corpus=opinions")
     titles = page.locator("a.open").all_inner_texts()
     page.keyboard.press("j")
@@ -49,14 +55,14 @@ def test_a_question_is_asked_and_answered_by_keys_alone(page: Any) -> None:
     page.keyboard.press("j")
     assert page.evaluate("document.activeElement.innerText") == titles[1]
     page.keyboard.press("Enter")
-    page.wait_for_selector("article.law")
+    settled(page, "article.law")
     assert page.locator("article mark").count() > 0
     whole = page.locator("details.whole")
     if whole.count():
         page.keyboard.press("w")
         assert whole.get_attribute("open") is not None
     page.keyboard.press("b")
-    page.wait_for_selector(".hit")
+    settled(page, ".hit")
     assert page.locator("a.open").all_inner_texts() == titles
     page.keyboard.press("/")
     assert page.evaluate("document.activeElement.id") == "q"
@@ -81,12 +87,12 @@ def test_back_goes_back_and_the_box_grows(page: Any) -> None:
 def test_sections_of_an_act_follow_by_keys(page: Any) -> None:
     page.goto("/search?corpus=act&q=" + quote("talousarvion hyväksyminen"))
     page.locator("a.open").first.click()
-    page.wait_for_selector("article .part")
+    settled(page, "article .part")
     here = page.url
     page.keyboard.press("n")
-    page.wait_for_function("address => location.href !== address", arg=here)
+    page.wait_for_url(lambda address: address != here)
     page.keyboard.press("p")
-    page.wait_for_function("address => location.href === address", arg=here)
+    page.wait_for_url(here)
     assert page.locator("article .part").count() > 0
 
 
