@@ -19,7 +19,7 @@ from assay.corpus import import_corpus
 from assay.language.analysis import analyzer
 from assay.language.detect import detect, language_code
 from assay.reports.listing import search_page
-from assay.search import dense, index, index_files
+from assay.search import dense, encoding, index, index_files
 from assay.search.profile import FINNISH, OPINIONS, with_encoder
 from assay.workbench import corpora, filtering
 
@@ -178,7 +178,7 @@ def test_without_the_encoder_scores_still_mean_something(home: Path, tmp_path: P
 def test_another_encoder_leaves_the_kind_of_collection_as_it_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(index, "named_encoder", lambda name: Fake())
+    monkeypatch.setattr(encoding, "named_encoder", lambda name: Fake())
     text = "A council member asked whether the member may vote. " * 60
     documents = [
         (Document(id=str(n), text=text, language="en", fields={"question": "May I?"}), str(n))
@@ -202,7 +202,7 @@ def test_a_rebuild_keeps_the_encoder_that_was_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, language: str
 ) -> None:
     for module in (
-        "assay.search.index.named_encoder",
+        "assay.search.encoding.named_encoder",
         "assay.engines.indexed.named_encoder",
         "assay.search.signals.named_encoder",
     ):
@@ -219,7 +219,7 @@ def test_a_rebuild_keeps_the_encoder_that_was_asked_for(
 def test_a_model_of_another_size_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("assay.search.index.named_encoder", "assay.engines.indexed.named_encoder"):
+    for module in ("assay.search.encoding.named_encoder", "assay.engines.indexed.named_encoder"):
         monkeypatch.setattr(module, lambda name: Fake())
     corpus(tmp_path, TEXTS)
     corpora.index_corpus("c", home=tmp_path, encoder="st:x")

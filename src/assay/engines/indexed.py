@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,13 @@ from assay.core.workspace import workspace
 from assay.corpus.disk import Corpus
 from assay.corpus.named import corpus_named
 from assay.law.versions import holds_on, normal_date, validity
-from assay.search import index_files
+from assay.search import encoding, index, index_files
 from assay.search.dense import SHIPPED, named_encoder
 from assay.search.engine import Engine
-from assay.search.index import Index, Tick, build, read_alike
+from assay.search.index import Index, Tick, read_alike
 from assay.search.index_files import IndexProblem
 
+AWAITED = 200  # texts to encode from which on the index is there by words first
 Say = Callable[[str], None]
 
 
@@ -99,12 +101,14 @@ def open_indexed(
         say(f"{corpus.name}: imported by an earlier version; preparing its documents, once")
         corpus.complete()
     try:
-        index = index_files.load(folder, corpus.fingerprint)
+        opened = index_files.load(folder, corpus.fingerprint)
     except IndexProblem as problem:
         say(f"{corpus.name}: {problem}; building the index")
-        index, _ = _build(corpus, home, _as_before(folder), tick)
+        opened, _ = _build(corpus, home, _as_before(folder), tick)
+    if opened.awaited:
+        say(f"{corpus.name}: {_awaiting(folder, len(opened))}")
     return Engine(
-        index,
+        opened,
         name=corpus.name,
         lookup=lru_cache(maxsize=4096)(corpus.get),
         in_force=lru_cache(maxsize=64)(partial(in_force, corpus)),
@@ -112,21 +116,41 @@ def open_indexed(
 
 
 def _build(corpus: Corpus, home: Path | None, recipe: Recipe, tick: Tick) -> tuple[Index, int]:
-    """The index, saved; and how many documents it took over from the one before."""
+    """The index, saved; and how many documents it took over from the one before. It can be searched
+    by words while its vectors are made."""
     folder = index_folder(corpus, home)
+    if recipe.fresh:
+        encoding.forget(folder)
     previous = None if recipe.fresh else _readable(folder)
     digests = corpus.frame.select("digest").collect()["digest"].to_list()
-    built = build(
+    draft = index.draft(
         zip(corpus.iter(), digests, strict=True),
         encoder=recipe.encoder,
         dense=recipe.dense,
         previous=previous,
         tick=tick,
     )
-    index_files.save(built, folder, corpus.fingerprint)
-    same = previous is not None and read_alike(previous.profile, built.profile)
+    same = previous is not None and read_alike(previous.profile, draft.index.profile)
     known = set(previous.digests) if previous is not None and same else set()
+    early = len(draft.texts) >= AWAITED and not _has_vectors(folder)
+    data = index_files.save(draft.index, folder, corpus.fingerprint) if early else ""
+    vectors = index.vectors_of(draft, folder / encoding.FOLDER, tick)
+    built = replace(draft.index, vectors=vectors)
+    if data and vectors is not None:
+        index_files.add_vectors(folder, data, vectors)
+    else:
+        index_files.save(built, folder, corpus.fingerprint)
+    encoding.forget(folder)
     return built, sum(digest in known for digest in digests)
+
+
+def _has_vectors(folder: Path) -> bool:
+    """Whether there is an index with vectors: it stays until the new one has them too."""
+    try:
+        manifest = index_files.read_manifest(folder)
+    except IndexProblem:
+        return False
+    return bool(manifest.profile.encoder) and manifest.has_vectors
 
 
 def _readable(folder: Path) -> Index | None:
@@ -134,6 +158,14 @@ def _readable(folder: Path) -> Index | None:
         return index_files.load(folder)
     except IndexProblem:
         return None
+
+
+def _awaiting(folder: Path, documents: int) -> str:
+    made = min(encoding.vectors_kept(folder), documents)
+    return (
+        f"searched by words alone, vectors are still missing ({made:,} of {documents:,} made); "
+        "`assay index` makes the rest"
+    )
 
 
 def _as_before(folder: Path) -> Recipe:
@@ -160,9 +192,9 @@ def index_state(corpus: Corpus, home: Path | None = None) -> str:
                 f"the index is damaged: {name} is not what was written; "
                 "the next search builds it again"
             )
-    if manifest.corpus == corpus.fingerprint:
-        return "ready"
-    return "the corpus has changed since the index was built"
+    if manifest.corpus != corpus.fingerprint:
+        return "the corpus has changed since the index was built"
+    return "ready" if manifest.has_vectors else _awaiting(folder, len(corpus))
 
 
 def in_force(corpus: Corpus, as_of: str) -> Any:

@@ -18,8 +18,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -34,13 +35,13 @@ from assay.language.analysis import (
 )
 from assay.language.detect import detect, is_foreign, language_code
 from assay.search.arrays import Array, Floats
-from assay.search.dense import named_encoder
+from assay.search.encoding import encoded
 from assay.search.learned import LEARNED, document_vectors, word_vectors
 from assay.search.lexical import Bm25, Counts, bm25, count_terms, no_counts
 from assay.search.profile import Profile, choose, with_encoder
 from assay.search.shown import Passages, joined, passages_of, taken
 from assay.search.soft import Lookalikes, SoftView, lookalikes
-from assay.search.views import View, section_texts, view_of
+from assay.search.views import Parts, View, section_texts, view_of
 
 VIEWS = {"main": 1.0, "title": 0.3, "tags": 0.5, "section": 0.3}  # soft views and what each counts
 GRAM_K1 = 1.2  # BM25 over the n-grams of a view
@@ -68,6 +69,7 @@ class Index:
     transitional: Array = field(default_factory=lambda: np.empty(0, np.bool_))
     word_vectors: Floats | None = None  # of index words, where they were learned from the corpus
     passages: Passages | None = None  # of longer texts
+    awaited: str = ""  # the encoder whose vectors are still missing
 
     @cached_property
     def row_of(self) -> dict[str, int]:
@@ -112,6 +114,18 @@ class _Sources:
         return [view.id for view in self.views]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Draft:
+    """An index that can be searched by words, and what is left to encode: the texts of the rows
+    `fresh`; the others have `vectors` already."""
+
+    index: Index
+    encoder: str = ""
+    fresh: Array = field(default_factory=lambda: np.empty(0, np.int64))
+    texts: Sequence[Parts] = ()
+    vectors: Floats | None = None
+
+
 def build(
     documents: Iterable[tuple[Document, str]],
     *,
@@ -122,6 +136,19 @@ def build(
 ) -> Index:
     """An index of (document, digest) pairs, with the encoder that suits it or another one. Raises
     InputError on an empty corpus."""
+    made = draft(documents, dense=dense, encoder=encoder, previous=previous, tick=tick)
+    return replace(made.index, vectors=vectors_of(made, None, tick))
+
+
+def draft(
+    documents: Iterable[tuple[Document, str]],
+    *,
+    dense: bool = True,
+    encoder: str = "",
+    previous: Index | None = None,
+    tick: Tick = lambda what, done, of: None,
+) -> Draft:
+    """All of an index but the vectors that must be encoded for it."""
     views: list[View] = []
     digests: list[str] = []
     languages: list[str] = []
@@ -145,7 +172,10 @@ def build(
         previous=previous if is_usable else None,
         tick=tick,
     )
-    return _build_soft(sources) if profile.kind == "soft" else _build_stems(sources)
+    index = _build_soft(sources) if profile.kind == "soft" else _build_stems(sources)
+    if index.vectors is not None or not profile.encoder:
+        return Draft(index=index)
+    return _to_encode(sources, index)
 
 
 def read_alike(one: Profile, other: Profile) -> bool:
@@ -193,7 +223,6 @@ def _build_stems(sources: _Sources) -> Index:
         digests=sources.digests,
         fields=fields,
         counts=counts,
-        vectors=_vectors(sources, reuse) if profile.encoder else None,
         passages=_passages(sources, reuse),
     )
 
@@ -240,8 +269,6 @@ def _build_soft(sources: _Sources) -> Index:
     if profile.encoder == LEARNED:
         learned = word_vectors(counts["main"], words)
         vectors = document_vectors(counts["main"], learned)
-    elif profile.encoder:
-        vectors = _vectors(sources, _reuse(sources.digests, sources.previous))
     acts = sorted({view.act for view in views})
     number_of = {act: number for number, act in enumerate(acts)}
     return Index(
@@ -291,32 +318,37 @@ def _counted_views(sources: _Sources) -> tuple[dict[str, Counts], dict[str, Bm25
 # ── vectors ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def _vectors(sources: _Sources, reuse: Sequence[int]) -> Floats:
-    """Those of the index before for documents it has, and the rest encoded now."""
+def _to_encode(sources: _Sources, index: Index) -> Draft:
+    """The vectors of the index before are taken over for documents that it has."""
     encoder = sources.profile.encoder
     before = sources.previous
     is_same = before is not None and before.profile.encoder == encoder
     kept = before.vectors if before is not None and is_same else None
-    fresh = [row for row, old in enumerate(reuse) if kept is None or old < 0]
-    done = 0
+    reuse = np.array(_reuse(sources.digests, before if kept is not None else None), np.int64)
+    fresh = np.flatnonzero(reuse < 0)
+    vectors = None
+    if kept is not None:
+        vectors = np.zeros((len(reuse), kept.shape[1]), np.float32)
+        vectors[reuse >= 0] = kept[reuse[reuse >= 0]]
+    texts = [sources.views[row].dense for row in fresh]
+    return Draft(index=index, encoder=encoder, fresh=fresh, texts=texts, vectors=vectors)
 
-    def tock(number: int) -> None:
-        nonlocal done
-        done += number
-        sources.tick("encoding", done, len(fresh))
 
-    if not fresh and kept is not None:
-        return np.asarray(kept[np.array(reuse, np.int64)])
-    encoded = named_encoder(encoder).documents([sources.views[row].dense for row in fresh], tock)
-    if kept is None:
-        return encoded
-    if encoded.shape[1] != kept.shape[1]:
+def vectors_of(made: Draft, keep: Path | None, tick: Tick) -> Floats | None:
+    """All vectors of a draft; `keep` as in encoding.py. None where it has no encoder."""
+    if not made.encoder:
+        return made.index.vectors
+    if made.vectors is not None and not len(made.fresh):
+        return made.vectors
+    fresh = encoded(made.encoder, made.texts, keep, partial(tick, "encoding"))
+    if made.vectors is None:
+        return fresh
+    if fresh.shape[1] != made.vectors.shape[1]:
         raise EngineError(
-            f"{encoder} gives {encoded.shape[1]} numbers a text, before {kept.shape[1]}: "
-            "another model; `assay index NAME --fresh` encodes everything again"
+            f"{made.encoder} gives {fresh.shape[1]} numbers a text, before "
+            f"{made.vectors.shape[1]}: another model; "
+            "`assay index NAME --fresh` encodes everything again"
         )
-    vectors = np.zeros((len(reuse), kept.shape[1]), np.float32)
-    taken_over = np.array([row for row, old in enumerate(reuse) if old >= 0], np.int64)
-    vectors[taken_over] = kept[np.array([reuse[row] for row in taken_over], np.int64)]
-    vectors[fresh] = encoded
+    vectors = made.vectors.copy()
+    vectors[made.fresh] = fresh
     return vectors

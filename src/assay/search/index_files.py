@@ -24,16 +24,17 @@ import numpy as np
 from assay.core.errors import AssayError, InputError
 from assay.core.files import os_message, read_json, write_atomic
 from assay.language.analysis import analyzer
-from assay.search.arrays import Array
+from assay.search.arrays import Array, Floats
 from assay.search.index import Index
 from assay.search.lexical import Bm25, Counts
-from assay.search.profile import Profile
+from assay.search.profile import Profile, with_encoder
 from assay.search.shown import Passages
 from assay.search.soft import Lookalikes, SoftView, unseen
 
 FORMAT = 7
 READABLE = (6, FORMAT)  # 6 has no passages: the sentence to show is then found by reading
 MANIFEST = "index.json"
+VECTORS = "vectors"
 WRITTEN = "written.txt"  # the end mark of a data folder
 STALE = 3_600.0  # seconds after which a folder without the end mark is given up
 
@@ -64,12 +65,18 @@ class IndexManifest(msgspec.Struct, frozen=True, kw_only=True):
     data: str
     files: dict[str, FileMark]
 
+    @property
+    def has_vectors(self) -> bool:
+        """Or needs none."""
+        return not self.profile.encoder or f"{VECTORS}.npy" in self.files
+
 
 # ── writing ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def save(index: Index, folder: Path, corpus_fingerprint: str) -> None:
-    """Write beside, flush, then switch."""
+def save(index: Index, folder: Path, corpus_fingerprint: str) -> str:
+    """Write beside, flush, then switch; the name of the data folder. An index whose profile has an
+    encoder and that has no vectors yet is searched by words until `add_vectors`."""
     name = f"data-{uuid4().hex[:12]}"
     try:
         files = _write_files(index, folder / name)
@@ -81,8 +88,7 @@ def save(index: Index, folder: Path, corpus_fingerprint: str) -> None:
             data=name,
             files=files,
         )
-        shown = msgspec.json.format(msgspec.json.encode(manifest), indent=1)
-        write_atomic(folder / MANIFEST, shown)
+        _write_manifest(folder, manifest)
     except BaseException as error:
         shutil.rmtree(folder / name, ignore_errors=True)
         if not isinstance(error, OSError):
@@ -92,6 +98,35 @@ def save(index: Index, folder: Path, corpus_fingerprint: str) -> None:
     for old in folder.glob("data-*"):
         if old.name != name and _is_done_with(old):
             shutil.rmtree(old, ignore_errors=True)
+    return name
+
+
+def add_vectors(folder: Path, data: str, vectors: Floats) -> None:
+    """To an index that was saved without. Another one may have been written meanwhile: it stays."""
+    manifest = read_manifest(folder)
+    if manifest.data != data:
+        return
+    path = folder / data / f"{VECTORS}.npy"
+    try:
+        np.save(path, vectors, allow_pickle=False)
+        mark = _mark(path)
+    except OSError as error:
+        message = f"cannot write the vectors: {os_message(error)}"
+        raise InputError(message, where=str(folder), hint="Is the disk full?") from error
+    files = manifest.files | {path.name: mark}
+    _write_manifest(folder, msgspec.structs.replace(manifest, files=files))
+
+
+def _write_manifest(folder: Path, manifest: IndexManifest) -> None:
+    shown = msgspec.json.format(msgspec.json.encode(manifest), indent=1)
+    write_atomic(folder / MANIFEST, shown)
+
+
+def _mark(path: Path) -> FileMark:
+    """Of a file that is on the disk from now on."""
+    with path.open("rb+") as stream:
+        os.fsync(stream.fileno())
+    return FileMark(path.stat().st_size, _checksum(path))
 
 
 def _is_done_with(folder: Path) -> bool:
@@ -108,11 +143,7 @@ def _write_files(index: Index, folder: Path) -> dict[str, FileMark]:
         np.save(folder / f"{name}.npy", array, allow_pickle=False)
     for name, lines in _lists_of(index).items():
         (folder / f"{name}.txt").write_bytes(msgspec.json.encode(lines))
-    files = {}
-    for path in sorted(folder.iterdir()):
-        with path.open("rb+") as stream:
-            os.fsync(stream.fileno())
-        files[path.name] = FileMark(path.stat().st_size, _checksum(path))
+    files = {path.name: _mark(path) for path in sorted(folder.iterdir())}
     (folder / WRITTEN).touch()
     return files
 
@@ -132,7 +163,7 @@ def _arrays_of(index: Index) -> Arrays:
         arrays["gram.starts"] = index.words.starts
         arrays["gram.holders"] = index.words.holders
     if index.vectors is not None:
-        arrays["vectors"] = index.vectors
+        arrays[VECTORS] = index.vectors
     if index.word_vectors is not None:
         arrays["word_vectors"] = index.word_vectors
     if len(index.transitional):
@@ -223,6 +254,7 @@ def _assembled(profile: Profile, arrays: Arrays, lists: Lists) -> Index:
         if key.endswith(".terms")
     }
     is_soft = profile.kind == "soft"
+    awaited = "" if VECTORS in arrays else profile.encoder
     counts = {
         name: Counts(
             lists["words"] if is_soft else list(fields[name].numbers),
@@ -233,14 +265,15 @@ def _assembled(profile: Profile, arrays: Arrays, lists: Lists) -> Index:
         for name in (key.removesuffix(".offsets") for key in arrays if key.endswith(".offsets"))
     }
     return Index(
-        profile=profile,
+        profile=with_encoder(profile, "") if awaited else profile,
+        awaited=awaited,
         ids=lists["ids"],
         digests=lists["digests"],
         fields=fields,
         counts=counts,
         soft={name: SoftView(counted) for name, counted in counts.items()} if is_soft else {},
         words=_lookalikes(profile, arrays, lists) if is_soft else None,
-        vectors=arrays.get("vectors"),
+        vectors=arrays.get(VECTORS),
         acts=lists["acts"],
         act_of=arrays["act_of"],
         sections=lists["sections"],
