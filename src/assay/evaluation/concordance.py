@@ -141,7 +141,7 @@ def _resamples(parts: Floats, samples: int, seed: int) -> Iterator[Floats]:
         yield times[start : start + block].astype(np.float64) @ parts
 
 
-@lru_cache(maxsize=4)  # the figures of one set are over the same queries again and again
+@lru_cache(maxsize=16)  # the figures of one set are over the same queries again and again
 def _times_drawn(n: int, samples: int, seed: int) -> np.ndarray[Any, np.dtype[np.uint16]]:
     """How often each of n rows is in each resample: [samples, n]."""
     rng = np.random.default_rng(seed)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 import msgspec
 
 from assay.core.types import GoldSet, Vote
-from assay.judging.labelling import apart, contradicted, relabel
+from assay.judging.labelling import apart, differs, waits
 from assay.judging.policy import Label, Policy, labels
 from assay.judging.votes import SAMPLE
 
@@ -48,30 +48,34 @@ def find_disputes(
     blind: bool = False,
 ) -> list[Dispute]:
     """Every pair that waits for a ruling, most apart first."""
+    return list_disputes(gold, labels(votes, policy).values(), stale=stale, blind=blind)
+
+
+def list_disputes(
+    gold: GoldSet, made: Iterable[Label], *, stale: Set[str] = frozenset(), blind: bool = False
+) -> list[Dispute]:
+    """Those of some labels that wait for a ruling."""
+    places = {query.id: place for place, query in enumerate(gold.queries)}
     texts = {query.id: query.text for query in gold.queries}
-    waiting = relabel(gold, votes, policy).open
-    checked = contradicted(gold, votes, policy)
-    listed = [
-        *(_dispute(label, label.why, texts, stale, blind) for label in waiting),
-        *(_dispute(label, SPOT_CHECK, texts, stale, blind) for label in checked),
-    ]
-    return sorted(listed, key=lambda dispute: -dispute.apart)
+
+    def order(label: Label) -> tuple[int, bool, int, str]:
+        return -apart(label.votes), differs(label), places[label.query_id], label.doc_id
+
+    waiting = [label for label in made if label.query_id in places and is_disputed(label)]
+    return [_dispute(label, texts, stale, blind) for label in sorted(waiting, key=order)]
 
 
-def pair_voted_on(
-    gold: GoldSet, votes: Sequence[Vote], policy: Policy, query_id: str, doc_id: str
-) -> Dispute | None:
-    """A pair as it stands, ruled on or not; none where nobody has voted on it."""
+def dispute_of(gold: GoldSet, label: Label) -> Dispute | None:
+    """A pair as it stands, ruled on or not; none where its query has left the set."""
     texts = {query.id: query.text for query in gold.queries}
-    label = labels(votes, policy).get((query_id, doc_id))
-    if label is None or query_id not in texts:
-        return None
-    return _dispute(label, label.why, texts, frozenset(), blind=False)
+    return _dispute(label, texts, frozenset(), False) if label.query_id in texts else None
 
 
-def _dispute(
-    label: Label, why: str, texts: Mapping[str, str], stale: Set[str], blind: bool
-) -> Dispute:
+def is_disputed(label: Label) -> bool:
+    return waits(label) or differs(label)
+
+
+def _dispute(label: Label, texts: Mapping[str, str], stale: Set[str], blind: bool) -> Dispute:
     # in the order of ids, which tells nothing of who is who
     votes = sorted(label.votes, key=lambda vote: vote.id)
     names = {judge: f"judge {place + 1}" for place, judge in enumerate(_judges(votes))}
@@ -79,7 +83,7 @@ def _dispute(
         query_id=label.query_id,
         query=texts[label.query_id],
         doc_id=label.doc_id,
-        why=why,
+        why=SPOT_CHECK if differs(label) else label.why,
         apart=apart(label.votes),
         label=label.grade,
         votes=[

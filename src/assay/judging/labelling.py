@@ -47,7 +47,7 @@ def relabel(
     ]
     _refuse_off_scale([vote for label in made for vote in label.votes], grades)
     second = [label for label in made if _asks_another(label)]
-    waiting = [label for label in made if label.why in ("tie", "unsure") and label not in second]
+    waiting = [label for label in made if waits(label)]
     labelling = Labelling(
         policy=policy.name,
         counts=policy.counts,
@@ -65,6 +65,11 @@ def relabel(
         not_counted=sum(label.why == "not counted" for label in made),
         overruled=[label for label in made if _overruled(label)],
     )
+
+
+def waits(label: Label) -> bool:
+    """Whether a pair waits for a ruling: its votes are level, or all of them are unsure."""
+    return label.why in ("tie", "unsure") and _makes(label) and not _asks_another(label)
 
 
 def _asks_another(label: Label) -> bool:
@@ -144,12 +149,15 @@ def contradicted(gold: GoldSet, votes: Iterable[Vote], policy: Policy) -> list[L
         (
             label
             for label in labels(votes, policy).values()
-            if label.query_id in ids and label.grade is not None and _differs(label)
+            if label.query_id in ids and differs(label)
         ),
     )
 
 
-def _differs(label: Label) -> bool:
+def differs(label: Label) -> bool:
+    """Whether a spot check found a label otherwise, and nobody has ruled since."""
+    if label.grade is None:
+        return False
     ruled = max((vote.at for vote in label.votes if vote.source == RULING), default="")
     return any(
         vote.source == SAMPLE

@@ -100,10 +100,11 @@ def write_policy(dataset: Path, policy: Policy) -> None:
 
 def labels(votes: Iterable[Vote], policy: Policy) -> dict[Pair, Label]:
     """Every pair that somebody has voted on, with what its votes come to."""
-    return {pair: _label(pair, said, policy) for pair, said in by_pair(current(votes)).items()}
+    return {pair: label_of(pair, said, policy) for pair, said in by_pair(current(votes)).items()}
 
 
-def _label(pair: Pair, said: Sequence[Vote], policy: Policy) -> Label:
+def label_of(pair: Pair, said: Sequence[Vote], policy: Policy) -> Label:
+    """What the votes on one pair that hold now come to."""
     making = [vote for vote in said if vote.source != SAMPLE]
     counted = [vote for vote in making if vote.kind in policy.counts]
     graded = [vote for vote in counted if vote.grade is not None]

@@ -70,6 +70,8 @@ class _Marked:
         self._words = words
 
     def __call__(self, key: str, **facts: object) -> Markup:
+        if not facts:
+            return Markup(self._words(key))
         escaped = {name: escape(fact) for name, fact in facts.items()}
         directed = self._words.with_directions(**escaped)
         marked = {name: Markup(fact) for name, fact in directed.items()}

@@ -35,6 +35,7 @@ def set_page(request: Request) -> Response:
         name=name,
         agreed=figures,
         facts=agreed.facts_of(figures),
+        newer=agreed.newer_votes(service, name, figures),
         disputes=agreed.open_disputes(service, name) if chair else [],
         chair=chair,
     )

@@ -40,7 +40,7 @@ from assay.web.review_pages import REVIEW_ROUTES
 from assay.web.search_pages import SEARCH_ROUTES
 from assay.web.shell import HERE, error_page, is_api, json, language_for
 from assay.web.visitors import identify
-from assay.workbench import logs, people, searching
+from assay.workbench import logs, people, warming
 from assay.workbench.opening import Service
 from assay.workbench.passwords import Declined
 
@@ -78,7 +78,7 @@ def create_app(
     @contextlib.asynccontextmanager
     async def until_stopped(app: Starlette) -> AsyncIterator[None]:
         # the first reader waits as little as the second
-        threading.Thread(target=searching.warm, args=(service,), daemon=True).start()
+        threading.Thread(target=warming.warm, args=(service,), daemon=True).start()
         yield
         # a signal ends the process right after this: what was accepted is written first
         logs.flush(service)

@@ -4,6 +4,7 @@ it that gives the same value."""
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 from datetime import datetime
 from urllib.parse import quote, urlencode
 
@@ -21,7 +22,7 @@ from assay.reports.words import Words
 from assay.web.access import Guarded, user_of
 from assay.web.shell import body, form, json, language_for, page, query, service_of
 from assay.workbench.decisions import Board, RunLine, boards, decided, run_page
-from assay.workbench.facing import Duel, SliceChange, duel
+from assay.workbench.facing import Duel, SliceChange, duel, prepare
 from assay.workbench.history import KeptRun, kept_run
 from assay.workbench.overview import Overview, overview
 from assay.workbench.paging import Page
@@ -30,7 +31,10 @@ from assay.workbench.side_by_side import TwoRankings, two_rankings
 
 WORDS = ("decide",)
 LINES = 6  # engines that are drawn in a chart
+REPORTS = 16  # kept as they were written
 LISTED = 30  # runs in a list, and queries of a comparison, before the rest is folded away
+
+_making = threading.Lock()
 
 # ── home ──────────────────────────────────────────────────────────────────────────────────────────
 
@@ -149,11 +153,29 @@ def run_call(request: Request) -> Response:
 
 def run_report(request: Request) -> Response:
     """The report as one file to keep: it has styles of its own, so it is not shown on this page."""
-    kept = kept_run(service_of(request), request.path_params["run"])
-    text = render(view(kept.results, language=language_for(request)), ".html")
+    service, language = service_of(request), language_for(request)
+    kept = kept_run(service, request.path_params["run"])
+    text = _report(service.store.address, kept, language)
     name = quote(f"{kept.gold}-{kept.engine}-{kept.at:%Y-%m-%d}.html".replace("/", "-"), safe="")
     headers = {"content-disposition": f"attachment; filename*=UTF-8''{name}"}
     return Response(text, media_type="text/html; charset=utf-8", headers=headers)
+
+
+_reports: OrderedDict[tuple[str, str, str], str] = OrderedDict()
+
+
+def _report(address: str, kept: KeptRun, language: str) -> str:
+    """A run never changes, and neither does its report."""
+    key = (address, kept.id, language)
+    with _making:
+        known = _reports.get(key)
+    if known is None:
+        known = render(view(kept.results, language=language), ".html")
+        with _making:
+            _reports[key] = known
+            while len(_reports) > REPORTS:
+                _reports.popitem(last=False)
+    return known
 
 
 # ── a run that is started here ────────────────────────────────────────────────────────────────────
@@ -162,9 +184,6 @@ def run_report(request: Request) -> Response:
 class StartRun(msgspec.Struct, frozen=True, kw_only=True):
     gold: str
     engine: str
-
-
-_making = threading.Lock()
 
 
 def queue_of(request: Request) -> RunQueue:
@@ -207,6 +226,9 @@ def _job_page(request: Request, found: RunJob | None, complaint: str, status: in
         kept = kept_run(service, found.run)
         earlier = run_page(service, gold=kept.gold, limit=12).items
         before = next((line for line in earlier if line.id != found.run and not line.error), None)
+        if before is not None:  # the page leads there
+            pairs = [(before.id, found.run)]
+            threading.Thread(target=prepare, args=(service, pairs), daemon=True).start()
     return _page(request, "job.html", status, job=found, complaint=complaint, before=before)
 
 

@@ -151,9 +151,14 @@ def _reference(kind: type) -> str:
 
 
 def _document(request: Request) -> Document:
+    """Made once: the table of a server does not change."""
     from assay import __version__
 
-    return document(request.app.state.table, __version__)
+    state = request.app.state
+    if not hasattr(state, "openapi"):
+        state.openapi = document(state.table, __version__)
+    told: Document = state.openapi
+    return told
 
 
 def openapi(request: Request) -> Response:

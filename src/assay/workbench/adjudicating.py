@@ -12,7 +12,7 @@ import msgspec
 
 from assay.formats.ballots import Ballot, Ballots, read_ballots
 from assay.formats.blank_ballots import BlankBallot, write_blank
-from assay.judging.disputes import Dispute, Opinion, find_disputes, one_line, pair_voted_on
+from assay.judging.disputes import Dispute, Opinion, find_disputes, one_line
 from assay.judging.merge import Bounds, Said, cast
 from assay.judging.votes import RULING
 from assay.workbench.texts import known_texts, stale_votes
@@ -31,7 +31,6 @@ __all__ = [
     "Opinion",
     "Ruled",
     "disputes",
-    "pair_as_ruled",
     "rule",
     "rule_from",
     "write_disputes",
@@ -61,12 +60,6 @@ def disputes(dataset: Path, *, blind: bool = False, corpus: Path | None = None) 
     texts = known_texts(dataset, corpus)
     stale = {vote.id for vote in stale_votes(voted.votes, texts)} if texts is not None else set()
     return find_disputes(voted.gold, voted.votes, voted.policy, stale=stale, blind=blind)
-
-
-def pair_as_ruled(dataset: Path, query_id: str, doc_id: str) -> Dispute | None:
-    """A pair that waits for nobody, to rule on it again."""
-    voted = read_voted(dataset)
-    return pair_voted_on(voted.gold, voted.votes, voted.policy, query_id, doc_id)
 
 
 def write_disputes(dataset: Path, found: Sequence[Dispute], output: Path) -> None:

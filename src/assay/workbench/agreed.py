@@ -1,9 +1,8 @@
 """Agreement and adjudication on a page: the figures in a few facts first, the disagreements with
-the texts, the ruling, and the labels that follow. What takes long is kept until a file changes."""
+the texts, the ruling, and the labels that follow."""
 
 from __future__ import annotations
 
-from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -11,15 +10,15 @@ import msgspec
 
 from assay.core.errors import AssayError, InputError
 from assay.judging.disputes import Dispute
-from assay.judging.policy import policy_path
-from assay.judging.pool import pool_path
-from assay.judging.votes import RULING, votes_path
+from assay.judging.votes import RULING
 from assay.workbench import adjudicating, voting
 from assay.workbench.adjudicating import Ruled
-from assay.workbench.agreeing import Agreement, judges_agreement
-from assay.workbench.desk import Stamp, desk_of, stamp_of
+from assay.workbench.agreeing import Agreement, agreement_between
+from assay.workbench.desk import Desk, desk_of
+from assay.workbench.disputed import disputes_of, pair_as_it_stands
 from assay.workbench.grading import read_pair
 from assay.workbench.grading_views import Reading
+from assay.workbench.kept import Kept
 from assay.workbench.opening import Service, gold_path
 from assay.workbench.voting import Merged
 
@@ -37,6 +36,7 @@ __all__ = [
     "dispute_text",
     "facts_of",
     "give_ruling",
+    "newer_votes",
     "open_disputes",
     "ruled_pair",
 ]
@@ -51,7 +51,6 @@ STRENGTHS: tuple[tuple[float, Strength], ...] = (
     (0.90, "strong"),
     (1.00, "almost perfect"),
 )
-_Stamps = tuple[Stamp | None, ...]
 
 
 class AgreementRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,18 +99,30 @@ def _row(service: Service, name: str) -> AgreementRow:
 
 
 def agreement_of(service: Service, name: str) -> Agreement:
-    dataset = gold_path(service, name)
-    return _agreement(dataset, _stamps(dataset))
+    """The figures. With thousands of votes they may be a moment old: `newer_votes` says it."""
+    desk = desk_of(gold_path(service, name))
+    return _figures.get(desk.dataset, _state(desk))[0]
 
 
-@lru_cache(maxsize=16)
-def _agreement(dataset: Path, stamps: _Stamps) -> Agreement:
-    return judges_agreement(dataset)
+def newer_votes(service: Service, name: str, agreed: Agreement) -> int:
+    """How many votes were given since the figures were computed."""
+    desk = desk_of(gold_path(service, name))
+    figures, votes = _figures.get(desk.dataset, _state(desk))
+    return max(len(desk.votes.ids) - votes, 0) if figures is agreed else 0
 
 
-def _stamps(dataset: Path) -> _Stamps:
-    beside = (votes_path(dataset), policy_path(dataset), pool_path(dataset))
-    return tuple(map(stamp_of, (dataset, *beside)))
+def _computed(dataset: Path) -> tuple[Agreement, int]:
+    desk = desk_of(dataset)
+    with desk.votes.reading:
+        votes = list(desk.votes.ids.values())
+    return agreement_between(desk.gold, votes, dataset), len(votes)
+
+
+def _state(desk: Desk) -> tuple[object, ...]:
+    return desk.stamps, desk.votes.life, len(desk.votes.ids)
+
+
+_figures: Kept[Path, tuple[Agreement, int]] = Kept(_computed)
 
 
 def facts_of(agreed: Agreement) -> list[Fact]:
@@ -151,18 +162,12 @@ def _lenient(agreed: Agreement, judges: tuple[str, str]) -> str:
 
 
 def open_disputes(service: Service, name: str) -> list[Dispute]:
-    dataset = gold_path(service, name)
-    return list(_disputes(dataset, _stamps(dataset)))
-
-
-@lru_cache(maxsize=16)
-def _disputes(dataset: Path, stamps: _Stamps) -> tuple[Dispute, ...]:
-    return tuple(adjudicating.disputes(dataset))
+    return disputes_of(desk_of(gold_path(service, name)), service.home)
 
 
 def ruled_pair(service: Service, name: str, query_id: str, doc_id: str) -> Dispute | None:
     """A pair that was ruled on, to rule on it again; none where nobody has."""
-    found = adjudicating.pair_as_ruled(gold_path(service, name), query_id, doc_id)
+    found = pair_as_it_stands(desk_of(gold_path(service, name)), (query_id, doc_id))
     if found is None or not any(vote.source == RULING for vote in found.votes):
         return None
     return found

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from assay import formats
 from assay.core.errors import InputError, UsageError
 from assay.core.files import write_atomic
-from assay.core.types import GoldSet
+from assay.core.types import GoldSet, Vote
 from assay.judging import rubrics
 from assay.judging.agreement import agreement
 from assay.judging.agreement_figures import Agreement, Kind
@@ -25,6 +25,11 @@ def judges_agreement(
     votes = read_votes(votes_path(dataset))
     first = _relevant_from(gold, dataset)
     return agreement(gold, votes, relevant_from=first, kind=kind, judges=judges)
+
+
+def agreement_between(gold: GoldSet, votes: Sequence[Vote], dataset: Path) -> Agreement:
+    """The same of votes that are read already."""
+    return agreement(gold, votes, relevant_from=_relevant_from(gold, dataset))
 
 
 def _relevant_from(gold: GoldSet, dataset: Path) -> int:

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from assay import formats
 from assay.core.errors import InputError
@@ -18,7 +19,7 @@ from assay.core.types import GoldSet, Query, Vote, VoteKind
 from assay.formats.ballots import Ballot
 from assay.judging import rubrics
 from assay.judging.merge import Bounds, bounds, refuse_unfit
-from assay.judging.policy import policy_path, read_policy
+from assay.judging.policy import Policy, policy_path, read_policy
 from assay.judging.pool import Pool, PooledPair, pool_path, read_pool
 from assay.judging.rubrics import Rubric
 from assay.judging.votes import (
@@ -35,26 +36,31 @@ from assay.judging.votes import (
 from assay.workbench import voting
 
 Stamp = tuple[int, int, int]
-Seat = tuple[str, str]  # judge and query
+Seat = tuple[str, str]  # judge and query, or judge and role
+K = TypeVar("K")
 _ENDS = 200  # bytes before the place that was read to, which tell whether the file is the same
 
 
 class Votes:
-    """The votes beside a set. Rulings and spot checks are known by id alone: they are not what a
-    judge says here."""
+    """The votes beside a set. Rulings and spot checks stand apart: they are not what a judge says
+    here."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.reading, self.writing = threading.RLock(), threading.Lock()
+        self.life = 0  # grows where the file is another one
         self.coming: deque[_Coming] = deque()
         self._forget()
 
     def _forget(self) -> None:
         self._stamp: Stamp | None = None
         self._read_to, self._ends = 0, b""
+        self.life += 1
         self.ids: dict[str, Vote] = {}
         self.kinds: dict[str, VoteKind] = {}
         self.said: dict[Pair, dict[str, Vote]] = {}  # what holds now, also what was withdrawn
+        self.order: list[Pair] = []  # the pair of every vote, as the file has them
+        self.apart: dict[Pair, dict[Seat, Vote]] = {}  # rulings and spot checks, by judge and role
         self.voted: dict[Seat, dict[str, None]] = {}  # the documents a judge has voted on
 
     def refresh(self) -> None:
@@ -95,21 +101,32 @@ class Votes:
         self.ids[vote.id] = vote
         if vote.judge != UNNAMED:
             self.kinds[vote.judge] = vote.kind
-        if role_of(vote.source):
+        pair = (vote.query_id, vote.doc_id)
+        self.order.append(pair)
+        if role := role_of(vote.source):
+            _keep(self.apart.setdefault(pair, {}), (vote.judge, role), vote)
             return
         self.voted.setdefault((vote.judge, vote.query_id), {})[vote.doc_id] = None
-        here = self.said.setdefault((vote.query_id, vote.doc_id), {})
-        before = here.get(vote.judge)
-        if before is None or vote.at >= before.at:
-            here[vote.judge] = vote
+        _keep(self.said.setdefault(pair, {}), vote.judge, vote)
 
     def holding(self, pair: Pair) -> list[Vote]:
         return [vote for vote in self.said.get(pair, {}).values() if vote.source != WITHDRAWN]
+
+    def everything(self, pair: Pair) -> list[Vote]:
+        """What holds of a pair, rulings and spot checks too."""
+        return [*self.holding(pair), *self.apart.get(pair, {}).values()]
 
     def of(self, judge: str, pair: Pair) -> Vote | None:
         """What a judge says of a pair now."""
         vote = self.said.get(pair, {}).get(judge)
         return vote if vote is not None and vote.source != WITHDRAWN else None
+
+
+def _keep(here: dict[K, Vote], key: K, vote: Vote) -> None:
+    """A later vote supersedes the earlier."""
+    before = here.get(key)
+    if before is None or vote.at >= before.at:
+        here[key] = vote
 
 
 @dataclass(kw_only=True)
@@ -123,7 +140,7 @@ class Desk:
     rubric: Rubric
     pool: Pool | None
     limits: Bounds
-    counts: tuple[VoteKind, ...]
+    policy: Policy
     asked: dict[str, list[PooledPair]]
     dealt: dict[Seat, list[PooledPair]]
     nobodys: dict[str, list[PooledPair]]
@@ -160,7 +177,7 @@ class Desk:
         if not said:
             return pair not in self.labelled
         return all(
-            vote.grade is None or vote.source == WITHDRAWN or vote.kind not in self.counts
+            vote.grade is None or vote.source == WITHDRAWN or vote.kind not in self.policy.counts
             for vote in said.values()
         )
 
@@ -211,7 +228,7 @@ def _open(dataset: Path, before: Desk | None) -> Desk:
         rubric=rubric,
         pool=pool,
         limits=limits,
-        counts=read_policy(dataset).counts,
+        policy=read_policy(dataset),
         asked=asked,
         dealt=dealt,
         nobodys={id: [pair for pair in pairs if not pair.judges] for id, pairs in asked.items()},

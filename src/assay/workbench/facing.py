@@ -4,6 +4,7 @@ Runs never change, so what is computed of two of them is kept; only the gates ar
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
@@ -12,7 +13,7 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from assay.core.errors import InputError
+from assay.core.errors import AssayError, InputError
 from assay.core.results import (
     Entry,
     GoldenResults,
@@ -104,6 +105,13 @@ def duel(service: Service, first: str, second: str) -> Duel:
         ship=_ship(verdict),
         verdict=verdict,
     )
+
+
+def prepare(service: Service, pairs: Sequence[tuple[str, str]]) -> None:
+    """Compare runs that somebody is about to look at; what cannot be compared is left."""
+    for first, second in pairs:
+        with contextlib.suppress(AssayError):
+            duel(service, first, second)
 
 
 def names_of(runs: Sequence[KeptRun]) -> tuple[str, str]:

@@ -1,30 +1,27 @@
 """Where a gold set stands: how much is judged, approved and agreed on, and what waits for people.
 
-Read from the files beside the set, and again when one of them changes. A set that takes long to
-read is not read again at every change: what was read a moment ago stands in until then."""
+Read from the files beside the set, and again when one of them changes: see `kept`."""
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 import numpy as np
 
 from assay import formats
-from assay.core.errors import AssayError
+from assay.core.errors import AssayError, InputError
 from assay.core.types import GoldSet, Vote, standing
 from assay.evaluation import concordance
 from assay.judging.comparisons import Comparisons, Scale, compared
-from assay.judging.labelling import contradicted, relabel
-from assay.judging.policy import policy_path, read_policy
-from assay.judging.pool import PEOPLE, pool_path, read_pool, waiting
+from assay.judging.disputes import list_disputes
+from assay.judging.policy import labels, policy_path, read_policy
+from assay.judging.pool import PEOPLE, Pool, pool_path, read_pool, waiting
 from assay.judging.votes import RULING, SAMPLE, current, read_votes, votes_path
-
-PATIENCE = 10  # a reading stands for this many times as long as it took
+from assay.workbench.desk import desk_of
+from assay.workbench.disputed import open_labels
+from assay.workbench.kept import Kept
 
 
 class SetStanding(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,32 +46,18 @@ class SetStanding(msgspec.Struct, frozen=True, kw_only=True):
     error: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Reading:
-    files: tuple[object, ...]
-    at: float
-    took: float
-    found: SetStanding
-
-
-_readings: dict[Path, _Reading] = {}
-_lock = threading.Lock()
-
-
 def set_standing(name: str, path: Path) -> SetStanding:
-    files = _state(path)
-    with _lock:
-        known = _readings.get(path)
-    now = time.monotonic()
-    if known is None or (known.files != files and now - known.at > PATIENCE * known.took):
-        try:
-            found = _read(path)
-        except (AssayError, OSError) as error:
-            found = SetStanding(name=name, path=str(path), error=str(error))
-        known = _Reading(files=files, at=now, took=time.monotonic() - now, found=found)
-        with _lock:
-            _readings[path] = known
-    return msgspec.structs.replace(known.found, name=name)
+    return msgspec.structs.replace(_standings.get(path, _state(path)), name=name)
+
+
+def _looked_at(path: Path) -> SetStanding:
+    try:
+        return _read(path)
+    except (AssayError, OSError) as error:
+        return SetStanding(name=path.stem, path=str(path), error=str(error))
+
+
+_standings: Kept[Path, SetStanding] = Kept(_looked_at)
 
 
 def _state(path: Path) -> tuple[object, ...]:
@@ -93,9 +76,7 @@ def _stamp(file: Path) -> tuple[str, int, int]:
 
 
 def _read(path: Path) -> SetStanding:
-    gold = formats.read_gold(path)
-    votes = read_votes(votes_path(path))
-    pool = read_pool(path)
+    gold, votes, pool, disputes = _opened(path)
     approved = gold.approved_rows if gold.from_logs else None
     total = len(gold.queries)
     people = _apart(votes)
@@ -113,7 +94,7 @@ def _read(path: Path) -> SetStanding:
         shared=len(np.unique(seen.unit)),
         judges=len({vote.judge for vote in people}),
         to_judge=len(waiting(pool, gold, votes, PEOPLE)) if pool else 0,
-        disputes=_disputes(gold, votes, path) if votes else 0,
+        disputes=disputes,
         by_machine=gold.labelling.by_machine if gold.labelling else 0,
         right_to_left=_is_rtl(gold),
     )
@@ -125,10 +106,17 @@ def _is_rtl(gold: GoldSet) -> bool:
     return sum("\u0590" <= letter <= "\u07ff" for letter in letters) * 2 > len(letters) > 0
 
 
-def _disputes(gold: GoldSet, votes: Sequence[Vote], path: Path) -> int:
-    policy = read_policy(path)
-    waits = relabel(gold, votes, policy).open
-    return len(waits) + len(contradicted(gold, votes, policy))
+def _opened(path: Path) -> tuple[GoldSet, list[Vote], Pool | None, int]:
+    """The set as it is open for judging; one whose rubric is not here can be looked at too."""
+    try:
+        desk = desk_of(path)
+    except InputError:
+        gold, votes = formats.read_gold(path), read_votes(votes_path(path))
+        made = labels(votes, read_policy(path)).values()
+        return gold, votes, read_pool(path), len(list_disputes(gold, made))
+    with desk.votes.reading:
+        votes = list(desk.votes.ids.values())
+    return desk.gold, votes, desk.pool, len(open_labels(desk))
 
 
 # ── agreement, without intervals ──────────────────────────────────────────────────────────────────

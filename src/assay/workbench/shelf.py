@@ -14,6 +14,7 @@ from assay.core.errors import InputError
 from assay.core.types import Document
 from assay.corpus.named import corpus_named, documents, is_corpus, require_corpus
 from assay.engines.indexed import is_indexed
+from assay.judging.votes import document_fingerprint
 from assay.workbench.desk import Desk, Stamp, stamp_of
 from assay.workbench.shelves import kept_shelf
 
@@ -22,10 +23,12 @@ _WORDS = re.compile(r"\w+")
 
 
 class Shelf(msgspec.Struct, frozen=True, kw_only=True):
-    """`get` gives a document, or None; `search` the ids of the best for some words."""
+    """`get` gives a document, or None; `fingerprint` that of what a judge reads of it, empty where
+    there is none; `search` the ids of the best for some words."""
 
     corpus: str
     get: Callable[[str], Document | None]
+    fingerprint: Callable[[str], str]
     search: Callable[[str], list[str]]
 
 
@@ -61,14 +64,28 @@ def _imported(name: str, home: Path | None, fingerprint: str) -> Shelf:
         found = [hit.doc_id for hit in engine.search(words, MOST_FOUND)]
         return list(dict.fromkeys([*([words.strip()] if words.strip() in corpus else []), *found]))
 
-    return Shelf(corpus=name, get=get, search=search)
+    return Shelf(corpus=name, get=get, fingerprint=_fingerprints(get), search=search)
 
 
 @lru_cache(maxsize=8)
 def _of_file(path: Path, stamp: Stamp | None) -> Shelf:
     every = {document.id: document for document in documents(path)}
     known = list(every.values())
-    return Shelf(corpus=str(path), get=every.get, search=lambda words: _with_words(known, words))
+    return Shelf(
+        corpus=str(path),
+        get=every.get,
+        fingerprint=_fingerprints(every.get),
+        search=lambda words: _with_words(known, words),
+    )
+
+
+def _fingerprints(get: Callable[[str], Document | None]) -> Callable[[str], str]:
+    @lru_cache(maxsize=100_000)
+    def fingerprint(doc_id: str) -> str:
+        document = get(doc_id)
+        return document_fingerprint(document) if document is not None else ""
+
+    return fingerprint
 
 
 def _with_words(every: list[Document], asked: str) -> list[str]:

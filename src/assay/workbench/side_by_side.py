@@ -12,11 +12,13 @@ import msgspec
 from assay.core.errors import AssayError, InputError
 from assay.core.results import Entry, GoldenEntry, Results
 from assay.core.types import Document
+from assay.engines.indexed import is_indexed
 from assay.workbench import corpora
 from assay.workbench.decisions import RunLine, headline, line_of
 from assay.workbench.facing import names_of
 from assay.workbench.history import KeptRun, kept_run
 from assay.workbench.opening import Service
+from assay.workbench.shelves import kept_shelf
 
 __all__ = ["Placed", "Ranking", "TwoRankings", "two_rankings"]
 
@@ -175,8 +177,13 @@ def _texts(
     try:
         if corpora.is_corpus(name, service.home):
             opened = corpora.corpus_named(name, service.home)
-            known = [doc_id for doc_id in ids if doc_id in opened.ids]
-            return {doc_id: (name, opened.get(doc_id)) for doc_id in known}
+            get = (
+                kept_shelf(name, home=service.home).get
+                if is_indexed(opened, service.home)
+                else None
+            )
+            known = [doc_id for doc_id in ids if doc_id in opened]
+            return {doc_id: (name, (get or opened.get)(doc_id)) for doc_id in known}
         path = Path(name)
         if path.is_file() and path.stat().st_size <= LARGEST:
             status = path.stat()
@@ -193,8 +200,8 @@ def _file(path: Path, _changed: int, _size: int) -> dict[str, Document]:
 
 
 def _explained(service: Service, run: KeptRun, query: str) -> dict[str, corpora.FoundDocument]:
-    """Our own engine is asked again, where its corpus is the one that was searched; other engines
-    say nothing of why."""
+    """Our own engine is asked again, where its corpus is the one that was searched and is indexed;
+    other engines say nothing of why."""
     name = _searched(run.results)
     try:
         if not name or not query.strip() or not corpora.is_corpus(name, service.home):
@@ -203,7 +210,9 @@ def _explained(service: Service, run: KeptRun, query: str) -> dict[str, corpora.
         was = run.results.receipt.corpus_fingerprint or ""
         if was.removeprefix("corpus:") != opened.fingerprint or not _is_ours(service, run, name):
             return {}
-        answer = corpora.search(name, query, top_k=DEPTH, home=service.home)
+        if not is_indexed(opened, service.home):
+            return {}
+        answer = corpora.search_shelf(kept_shelf(name, home=service.home), query, DEPTH)
     except (AssayError, OSError):
         return {}
     return {hit.doc_id: hit for hit in answer.hits}

@@ -1,0 +1,29 @@
+"""What a server does before anybody asks: it opens sets and corpora and computes their figures, so
+that the first reader waits as little as the second."""
+
+from __future__ import annotations
+
+import contextlib
+from itertools import permutations
+
+from assay.core.errors import AssayError
+from assay.workbench import agreed, facing, searching
+from assay.workbench.opening import Service
+from assay.workbench.overview import overview
+
+NEWEST = 3  # runs of a set that are compared with each other
+
+
+def warm(service: Service) -> None:
+    """Everything that is kept; what cannot be opened is told to whoever asks for it."""
+    with contextlib.suppress(AssayError):
+        overview(service)
+    for name in service.gold_sets:
+        with contextlib.suppress(AssayError):
+            if agreed.agreement_of(service, name).pairs:
+                agreed.open_disputes(service, name)
+    searching.warm(service)
+    with contextlib.suppress(AssayError):
+        for name in service.store.gold_names():
+            runs = service.store.runs(gold=name, limit=NEWEST)
+            facing.prepare(service, list(permutations([run.id for run in runs], 2)))
