@@ -131,11 +131,14 @@ def test_a_stale_baseline_decides_nothing(tmp_path: Path) -> None:
             "pass",
         ),  # up and down evenly: by the value alone it holds, however wide
         ([0.3, -0.3] * 5, 0.05, "inconclusive"),
-        ([0.01, -0.01] * 5, 0.05, "pass"),
+        ([0.01, -0.01] * 5, 0.05, "inconclusive"),  # ten queries say little of the others
+        ([0.01, -0.01] * 100, 0.05, "pass"),
         ([-0.3, -0.2] * 5, 0.05, "fail"),
         ([-0.3, 0.2] * 5, None, "fail"),
         ([-0.3, 0.2] * 5, 0.05, "inconclusive"),
-        ([0.0] * 10, 0.05, "pass"),  # nothing changed: nothing fell
+        ([0.0] * 10, 0.05, "inconclusive"),  # nothing fell among ten; one in ten may elsewhere
+        ([0.0] * 10, None, "pass"),
+        ([0.0] * 150, 0.05, "pass"),
         ([-0.1], 0.05, "inconclusive"),  # one query has no interval
         ([-0.1], None, "fail"),
     ],
@@ -147,6 +150,44 @@ def test_a_drop_is_told_by_its_value_or_with_significance_by_its_interval(
     found = decide(results([0.5 + move for move in moves]), [gate], results([0.5] * len(moves)))
     assert found.status == status
     assert len(moves) == 1 or "against the baseline (95% interval " in found.checks[0].message
+
+
+def test_five_of_five_do_not_show_ninety_five_percent() -> None:
+    """Wilson's lower bound is .57: no interval of five queries is clear of .95."""
+    (check,) = decide(
+        results([1.0] * 5), [Gate(measure="P@5", minimum=0.95, significance=0.05)]
+    ).checks
+    assert check.status == "inconclusive"
+    assert "interval 0.5575 to 1" in check.message
+    assert "the bound is inside the interval, which is too wide to be of use" in check.message
+
+
+@pytest.mark.parametrize(
+    ("significance", "status", "level"),
+    [(0.5, "pass", "50%"), (0.2, "pass", "80%"), (0.05, "inconclusive", "95%"),
+     (0.01, "inconclusive", "99%")],
+)  # fmt: skip
+@pytest.mark.parametrize("drop", [False, True])
+def test_how_sure_a_gate_has_to_be_decides(
+    significance: float, status: str, level: str, drop: bool
+) -> None:
+    """The same values, asked more and more strictly."""
+    values, before = [0.4, 0.8] * 10, results([0.55] * 20)
+    bound = {"max_drop": 0.03} if drop else {"minimum": 0.53}
+    (check,) = decide(
+        results(values), [Gate(measure="P@5", significance=significance, **bound)], before
+    ).checks
+    assert check.status == status
+    assert f"({level} interval " in check.message
+
+
+@pytest.mark.parametrize(("bound", "status"), [(0.9, "fail"), (0.2, "pass"), (0.6, "inconclusive")])
+def test_an_interval_clear_of_the_bound_fails_or_passes(bound: float, status: str) -> None:
+    gate = Gate(measure="P@5", minimum=bound, significance=0.05)
+    assert decide(results([0.4, 0.8] * 10), [gate]).status == status
+    below = Gate(measure="P@5", maximum=bound, significance=0.05)
+    turned = {"fail": "pass", "pass": "fail"}.get(status, status)
+    assert decide(results([0.4, 0.8] * 10), [below]).status == turned
 
 
 def test_one_query_has_no_interval_to_be_significant_by() -> None:

@@ -251,7 +251,7 @@ def _paired(base: Mapping[str, list[float]], other: Mapping[str, list[float]]) -
 
 def _differences(pair: _Pair, values: _Values) -> list[Difference]:
     moves = values.right - values.left
-    intervals = statistics.mean_intervals(moves)
+    intervals = statistics.change_intervals(moves)
     tests = (
         statistics.randomization_test(moves),
         statistics.t_test(moves),

@@ -111,9 +111,12 @@ def judged_share(entry: GradedEntry, cutoff: int) -> float:
 
 
 def interval_of(gate: Gate, rows: Sequence[float]) -> tuple[float, float] | None:
-    """The interval of the mean at the gate's level; there is none with fewer than two queries."""
+    """The interval of the mean at the gate's level; there is none with fewer than two queries. The
+    rows of a gate on a drop are changes."""
     column = np.array(rows, np.float64).reshape(-1, 1)
-    interval = statistics.mean_intervals(column, level=1 - (gate.significance or 0.05))[0]
+    scale = statistics.CHANGE if gate.max_drop is not None else statistics.SHARE
+    level = 1 - (gate.significance or 0.05)
+    interval = statistics.mean_intervals(column, level=level, scale=scale)[0]
     if interval.low is None or interval.high is None:
         return None
     return interval.low, interval.high

@@ -48,6 +48,7 @@ from assay.evaluation.gate_values import (
     values_of,
 )
 from assay.evaluation.golden_figures import FIGURES, RATES
+from assay.evaluation.statistics import WIDE
 
 ROUNDING = 1e-9  # a mean of 0.6 can be a little less in floating point
 
@@ -390,4 +391,5 @@ def _unsure(gate: Gate, rows: Sequence[float]) -> Iterator[str]:
         return
     low, high = between[0] + ROUNDING, between[1] - ROUNDING
     if any(low < bound < high for bound in bounds):
-        yield "the bound is inside the interval"
+        wide = ", which is too wide to be of use" if high - low > WIDE else ""
+        yield f"the bound is inside the interval{wide}"

@@ -1,8 +1,9 @@
 """From outcomes to figures: pass rates, MRR, recall and the rest, each with n and an interval, and
 the results object.
 
-Rates have Wilson's interval; means have a bootstrap interval. A failed call is in no figure: it is
-counted apart and fails the gate. A question missing from the run counts as not passed."""
+Rates have Wilson's interval, means on [0, 1] that of `bounded`, others a bootstrap's. A failed call
+is in no figure: it is counted apart and fails the gate. A question missing from the run counts as
+not passed."""
 
 from __future__ import annotations
 
@@ -46,7 +47,8 @@ RATES: dict[str, Rate] = {
     "wrong_version_rate": (lambda o: bool(o.checks.as_of), lambda o: o.failure == "wrong_version"),
 }
 
-MEANS = ("mrr_at_k", "recall_at_k", "avg_top1_score", "avg_latency_ms")
+UNBOUNDED = ("avg_top1_score", "avg_latency_ms")
+MEANS = ("mrr_at_k", "recall_at_k", *UNBOUNDED)
 TOP1 = {"min_top1_score": 0, "median_top1_score": 50, "p90_top1_score": 90, "max_top1_score": 100}
 LATENCY = {"p50_latency_ms": 50, "p95_latency_ms": 95}
 FIGURES = ("total", "n_failed", *RATES, *MEANS, *TOP1, *LATENCY)  # every measure, by name
@@ -91,7 +93,8 @@ def summarize(outcomes: Iterable[Outcome]) -> Summary:
         # statistics.mean is exact, so that the figure is the suite's runner's to the last bit
         figures[name] = mean(values) if values else None
         column = np.asarray(values, np.float64).reshape(-1, 1)
-        intervals[name] = _bounds(statistics.mean_intervals(column)[0])
+        scale = statistics.OPEN if name in UNBOUNDED else statistics.SHARE
+        intervals[name] = _bounds(statistics.mean_intervals(column, scale=scale)[0])
         n[name] = len(values)
     for names, values in ((TOP1, means["avg_top1_score"]), (LATENCY, means["avg_latency_ms"])):
         figures |= _percentiles(values, names)

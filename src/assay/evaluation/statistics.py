@@ -15,12 +15,18 @@ from typing import Any
 
 import numpy as np
 
+from assay.evaluation import bounded
+from assay.evaluation.bounded import Scale
+
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 SAMPLES = 10_000
 SEED = 20_260
 EXACT = 13  # up to this many queries every assignment of signs is looked at
 SMALL = 10  # below this many queries an interval is shown with a warning
+WIDE = 0.4  # of the scale of a measure: an interval this wide says little
+SHARE, CHANGE = bounded.SHARE, bounded.CHANGE
+OPEN: Scale = (-math.inf, math.inf)  # latencies and scores: nothing bounds them
 BLOCK_CELLS = 200_000  # small blocks stay in cache
 NORMAL = NormalDist()
 
@@ -37,37 +43,68 @@ class Interval:
     note: str = ""
 
 
-# ── bootstrap ─────────────────────────────────────────────────────────────────────────────────────
+# ── the interval of a mean ────────────────────────────────────────────────────────────────────────
 
 
 def mean_intervals(
-    values: Floats, *, level: float = 0.95, samples: int = SAMPLES, seed: int = SEED
+    values: Floats,
+    *,
+    level: float = 0.95,
+    scale: Scale | None = None,
+    samples: int = SAMPLES,
+    seed: int = SEED,
 ) -> list[Interval]:
-    """BCa bootstrap interval of the mean of each column (Efron 1987), with percentiles widened for
-    small samples (Hesterberg 2015, 'expanded percentiles'): plain BCa is too narrow below some
-    fifty queries."""
-    n = len(values)
+    """The interval of the mean of each column: of measures on [0, 1], or with `scale` CHANGE of
+    their differences on [-1, 1], which negative values are taken to be. See `bounded`; it is never
+    of no width, because queries that were not seen may differ. A column with values beyond 1, or
+    with `scale` OPEN, has no ends to reckon with: it gets a bootstrap interval."""
+    n, columns = values.shape
     if n < 2:
-        return [
-            Interval(low=None, high=None, n=n, level=level, note="too few queries")
-        ] * values.shape[1]
+        return [Interval(low=None, high=None, n=n, level=level, note="too few queries")] * columns
+    ends = scale or (CHANGE if bool((values < 0).any()) else SHARE)
+    fits = (values >= ends[0] - 1e-9) & (values <= ends[1] + 1e-9)
+    held = fits.all(axis=0) & (ends != OPEN)
+    found = _bootstrapped(values, level, samples, seed) if not held.all() else {}
+    z = NORMAL.inv_cdf((1 + level) / 2)
+    lows, highs = bounded.bounds(np.clip(values[:, held], *ends), z, ends)
+    for column, low, high in zip(np.flatnonzero(held).tolist(), lows, highs, strict=True):
+        mean = float(values[:, column].mean())
+        low, high = min(float(low), mean), max(float(high), mean)
+        found[column] = Interval(low=low, high=high, n=n, level=level, note=_note(n, high - low))
+    return [found[column] for column in range(columns)]
+
+
+def change_intervals(differences: Floats, *, level: float = 0.95) -> list[Interval]:
+    """The interval of the mean difference of each column, paired by query."""
+    return mean_intervals(differences, level=level, scale=CHANGE)
+
+
+def _note(n: int, width: float) -> str:
+    """Said rather than narrowed."""
+    notes = [f"only {n} queries"] if n < SMALL else []
+    notes += ["too wide to be of use"] if width > WIDE else []
+    return ", ".join(notes)
+
+
+def _bootstrapped(values: Floats, level: float, samples: int, seed: int) -> dict[int, Interval]:
+    """BCa bootstrap interval of the mean of each column (Efron 1987), with percentiles widened for
+    small samples (Hesterberg 2015, 'expanded percentiles')."""
     means = values.mean(axis=0)
     resampled = bootstrap_means(values, samples=samples, seed=seed)
-    note = f"only {n} queries" if n < SMALL else ""
-    return [
-        _bca(values[:, column], float(means[column]), resampled[:, column], level, note)
+    return {
+        column: _bca(values[:, column], float(means[column]), resampled[:, column], level)
         for column in range(values.shape[1])
-    ]
+    }
 
 
-def _bca(values: Floats, mean: float, resampled: Floats, level: float, note: str) -> Interval:
+def _bca(values: Floats, mean: float, resampled: Floats, level: float) -> Interval:
     n = len(values)
+    note = f"only {n} queries" if n < SMALL else ""
     centred = values - mean
     spread = float((centred**2).sum())
     if spread < 1e-24:
-        return Interval(
-            low=mean, high=mean, n=n, level=level, note="every query has the same value"
-        )
+        alike = "every query has the same value, which tells nothing of others"
+        return Interval(low=None, high=None, n=n, level=level, note=alike)
     acceleration = float((centred**3).sum()) / (6 * spread**1.5)
     below = float(
         (resampled < mean - 1e-12).mean() + (np.abs(resampled - mean) <= 1e-12).mean() / 2

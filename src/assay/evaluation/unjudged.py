@@ -9,13 +9,14 @@ known.
 The bounds of two engines do not tell whether their difference is safe. A document that both return
 has one grade, so the bounds are not free of each other: one engine's best case may be the other's
 too. `could_overturn` therefore drives the difference itself as low as grades of unjudged documents
-can bring it. To try every assignment of grades is exponential; the lead is driven down greedily
-instead, and the tests compare that with every assignment on small cases.
+can bring it, by every grade of the scale. Where few hits are open every grading is tried; that is
+exponential, so beyond it the lead is driven down greedily, and the tests compare that with every
+grading on small cases.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -38,7 +39,8 @@ from assay.evaluation.measures import (
 )
 
 DEEPEST = 100  # for a difference, unjudged hits below this rank are left as they are
-ROUNDS = 3
+ROUNDS = 10
+EVERY = 5_000  # where no more gradings than this are possible, each is looked at
 BLIND = ("Judged", "Bpref")  # unjudged hits count for nothing in them, by definition
 
 # ── one measure: bounds ───────────────────────────────────────────────────────────────────────────
@@ -143,9 +145,8 @@ def could_overturn(
 def _fall(measure: Measure, ahead: GradedEntry, behind: GradedEntry, top: int) -> float:
     """How far the lead on one query can fall.
 
-    First the hits that help `behind` most (by the discount of their ranks in the two lists) are
-    taken to be relevant, ever more of them; then, from the best of these, any one that lowers the
-    lead further is turned over, for a few rounds."""
+    The open hits are put in the order in which they help `behind`, by the discount of their ranks
+    in the two lists, for `_lowest`."""
     places, grades = _placed(measure, ahead, behind)
     known = np.array([NO_GRADE if grade is None else grade for grade in grades], np.int64)
     weights = 1 / np.log2(places + 1.0)
@@ -177,18 +178,31 @@ def _fall(measure: Measure, ahead: GradedEntry, behind: GradedEntry, top: int) -
         )
         return first - second
 
-    count = len(open_hits)
-    tried = np.tril(np.full((count + 1, count), top), -1)  # none, the first, the first two, …
+    start = float(lead(np.zeros((1, len(open_hits)), np.int64))[0])
+    return start - _lowest(lead, len(open_hits), top)
+
+
+def _lowest(lead: Callable[[Integers], Floats], count: int, top: int) -> float:
+    """The lowest lead over the gradings of `count` open hits, which come with those first that help
+    the one behind most."""
+    if (top + 1) ** count <= EVERY:
+        every = np.indices((top + 1,) * count, np.int64).reshape(count, -1).T
+        return float(lead(every).min())
+    # none, the first, the first two … of one grade; a hit then changes for as long as it helps
+    tried = np.concatenate(
+        [np.tril(np.full((count + 1, count), grade), -1) for grade in range(1, top + 1)]
+    )
     values = lead(tried)
-    start, best, lowest = float(values[0]), tried[int(values.argmin())], float(values.min())
+    best, lowest = tried[int(values.argmin())], float(values.min())
     for _ in range(ROUNDS):
-        tried = np.repeat(best[None], count, axis=0)
-        np.fill_diagonal(tried, top - tried.diagonal())
+        tried = np.repeat(best[None], count * (top + 1), axis=0)
+        rows = np.arange(len(tried))
+        tried[rows, rows // (top + 1)] = rows % (top + 1)
         values = lead(tried)
         if values.min() >= lowest - 1e-12:
             break
         best, lowest = tried[int(values.argmin())], float(values.min())
-    return start - lowest
+    return lowest
 
 
 def _placed(

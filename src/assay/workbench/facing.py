@@ -232,7 +232,7 @@ def _part(entry: Entry, kind: str) -> str:
 
 def _slice(kind: str, name: str, pairs: Sequence[tuple[Entry, Entry]], key: str) -> SliceChange:
     moves = np.array([[_value(now, key) - _value(was, key)] for was, now in pairs], np.float64)
-    (interval,) = statistics.mean_intervals(moves)
+    (interval,) = statistics.change_intervals(moves)
     return SliceChange(
         kind=kind,
         name=name,

@@ -1,0 +1,351 @@
+"""Do 95% intervals hold the truth 95 times in 100, do tests cry wolf 5 times in 100, and how often
+do gates decide wrongly? Every interval and test that Assay prints, beside SciPy's own methods.
+
+    python benchmarks/coverage_tables.py --write docs/statistics.md             # the tables there
+    python benchmarks/coverage_tables.py --data ../shared/data/fppc             # with the real runs
+
+Real: the values by query of the eleven engines in DATA/runs-dev by DATA/dataset-dev.json, as it is
+and with judgments-dev-pooled.jsonl; `n` queries are drawn with replacement from the 33, whose mean
+is the truth. The settings of the interval were chosen on every second pair of engines; the tables
+are of the others. Rates are not simulated: every count that may come is looked at.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.stats
+
+from assay.evaluation import bounded, statistics
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+Draw = Callable[[np.random.Generator, tuple[int, int]], Floats]
+Method = Callable[[Floats], tuple[Floats, Floats]]
+
+SIZES = (10, 20, 33, 65)
+MEASURES = ("nDCG@10", "P@5", "RR", "R@10", "Success@1", "Success@5")
+Z = statistics.NORMAL.inv_cdf(0.975)
+RANKS = [1, 2, 3, 5, 10, 1e12]
+CHANCES = [0.5, 0.2, 0.1, 0.1, 0.05, 0.05]
+
+# what a value may be, and its mean: middling nDCG, reciprocal ranks, tenths, nearly always 1
+MEANS: dict[str, tuple[Draw, float]] = {
+    "skewed": (lambda rng, size: rng.beta(1, 2, size), 1 / 3),
+    "reciprocal rank": (
+        lambda rng, size: 1 / rng.choice(RANKS, p=CHANCES, size=size),
+        float(np.dot(1 / np.array(RANKS), CHANCES)),
+    ),
+    "precision@10": (lambda rng, size: rng.binomial(10, rng.beta(2, 3, size)) / 10, 0.4),
+    "nearly always 1": (lambda rng, size: 1 - 0.5 * (rng.random(size) < 0.06), 0.97),
+}
+
+
+def _jump(rng: np.random.Generator, size: tuple[int, int], noise: float) -> Floats:
+    """One query in fifty is won wholly; the others move a little."""
+    won = rng.random(size) < 0.02
+    return np.where(won, 1.0, np.clip(rng.normal(0, noise, size), -1, 1) if noise else 0.0)
+
+
+CHANGES: dict[str, tuple[Draw, float]] = {
+    "one query in 50 differs by 1": (lambda rng, size: _jump(rng, size, 0), 0.02),
+    "the same, and the rest by about .01": (lambda rng, size: _jump(rng, size, 0.01), 0.02),
+    "the same, and the rest by about .05": (lambda rng, size: _jump(rng, size, 0.05), 0.02),
+    "nine ties in ten": (lambda rng, size: rng.choice([0, 1, -1], size, p=[0.9, 0.07, 0.03]), 0.04),
+    "two humps": (lambda rng, size: rng.choice([-0.5, 0.5], size, p=[0.3, 0.7]), 0.2),
+    "a rare loss of 1 among gains of .05": (
+        lambda rng, size: rng.choice([0.05, -1.0], size, p=[0.95, 0.05]),
+        -0.0025,
+    ),
+    "a smooth difference": (lambda rng, size: np.clip(rng.laplace(0, 0.15, size), -1, 1), 0.0),
+}
+
+NO_DIFFERENCE: dict[str, Draw] = {
+    "smooth": lambda rng, size: rng.laplace(0, 0.2, size),
+    "mostly ties": lambda rng, size: rng.normal(0, 0.3, size) * (rng.random(size) < 0.4),
+    "one-sided tail": lambda rng, size: rng.exponential(0.2, size) - 0.2,
+}
+TESTS: dict[str, Callable[[Floats], Floats]] = {
+    "randomization": lambda values: statistics.randomization_test(values, samples=2_000),
+    "t": statistics.t_test,
+    "Wilcoxon": statistics.wilcoxon_test,
+}
+
+
+# ── intervals ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def ours(scale: bounded.Scale) -> Method:
+    def method(values: Floats) -> tuple[Floats, Floats]:
+        return bounded.bounds(values, Z, scale)
+
+    return method
+
+
+def student(values: Floats) -> tuple[Floats, Floats]:
+    found = scipy.stats.ttest_1samp(values, 0, axis=0).confidence_interval(0.95)
+    mean = values.mean(axis=0)  # where all values are the same SciPy says NaN: no width
+    return np.where(np.isnan(found.low), mean, found.low), np.where(
+        np.isnan(found.high), mean, found.high
+    )
+
+
+def scipy_bootstrap(kind: str) -> Method:
+    def method(values: Floats) -> tuple[Floats, Floats]:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            found = scipy.stats.bootstrap(
+                (values,), np.mean, axis=0, n_resamples=999, batch=100, method=kind, rng=1
+            ).confidence_interval
+        mean = values.mean(axis=0)
+        return np.where(np.isnan(found.low), mean, found.low), np.where(
+            np.isnan(found.high), mean, found.high
+        )
+
+    return method
+
+
+PEERS: dict[str, Method] = {
+    "SciPy t": student,
+    "SciPy bootstrap, percentile": scipy_bootstrap("percentile"),
+    "SciPy bootstrap, BCa": scipy_bootstrap("BCa"),
+}
+
+
+def covered(method: Method, values: Floats, truth: float | Floats) -> tuple[Floats, Floats]:
+    """By column: whether the interval holds the truth, and how wide it is."""
+    low, high = method(values)
+    return (low - 1e-9 <= truth) & (truth <= high + 1e-9), high - low
+
+
+def coverage(name: str, n: int, repeats: int) -> float:
+    """The share of simulated sets of `n` queries whose 95% interval holds the true mean."""
+    draw, mean = MEANS[name]
+    values = draw(np.random.default_rng([n, len(name)]), (n, repeats))
+    return float(bounded.holds(values, mean, Z, bounded.SHARE).mean())
+
+
+def rate_bounds(n: int) -> dict[str, tuple[Floats, Floats]]:
+    """By method the bounds of a rate for every count from 0 to `n`."""
+    columns = (np.arange(n)[:, None] < np.arange(n + 1)).astype(np.float64)
+    wilson = [statistics.wilson(count, n) for count in range(n + 1)]
+    found = {
+        "Assay, measures of 0 and 1": bounded.bounds(columns, Z, bounded.SHARE),
+        "Assay, rates of golden sets (Wilson)": (
+            np.array([float(each.low or 0) for each in wilson]),
+            np.array([float(each.high or 1) for each in wilson]),
+        ),
+    }
+    for kind in ("exact", "wilsoncc"):
+        each = [
+            scipy.stats.binomtest(count, n).proportion_ci(method=kind) for count in range(n + 1)
+        ]
+        lows, highs = (np.array([getattr(one, end) for one in each]) for end in ("low", "high"))
+        found[f"SciPy binomtest, {kind}"] = lows, highs
+    return found | {name: method(columns) for name, method in PEERS.items()}
+
+
+def rates() -> Iterator[str]:
+    grid = np.linspace(0.001, 0.999, 999)[:, None]
+    yield (
+        "| a rate | n | true .7 | .95 | .99 | worst of any rate "
+        "| width, at .95 |\n|---|---|---|---|---|---|---|"
+    )
+    for n in (10, 20, 33):
+        for name, (low, high) in rate_bounds(n).items():
+            chance = scipy.stats.binom.pmf(np.arange(n + 1), n, grid)
+            inside = (chance * ((low - 1e-9 <= grid) & (grid <= high + 1e-9))).sum(axis=1)
+            at = [f"{float(np.interp(rate, grid[:, 0], inside)):.1%}" for rate in (0.7, 0.95, 0.99)]
+            width = float((scipy.stats.binom.pmf(np.arange(n + 1), n, 0.95) * (high - low)).sum())
+            yield f"| {name} | {n} | {' | '.join(at)} | {inside.min():.1%} | {width:.2f} |"
+
+
+def simulated(
+    cases: dict[str, tuple[Draw, float]], scale: bounded.Scale, repeats: int
+) -> Iterator[str]:
+    head = " | ".join(f"n = {n}" for n in SIZES)
+    yield f"| interval | case | {head} |\n|---|---|" + "---|" * len(SIZES)
+    for title, method in {"Assay": ours(scale), **PEERS}.items():
+        for name, (draw, truth) in cases.items():
+            cells = []
+            for n in SIZES:
+                size = (n, repeats if title == "Assay" else min(repeats, 300))
+                values = draw(np.random.default_rng([n, len(name)]), size)
+                inside, width = covered(method, np.asarray(values, np.float64), truth)
+                cells.append(f"{inside.mean():.1%} ({width.mean():.2f})")
+            yield f"| {title} | {name} | {' | '.join(cells)} |"
+
+
+def quantiles(repeats: int) -> Iterator[str]:
+    yield "| quantile of a latency | " + " | ".join(f"n = {n}" for n in SIZES)
+    yield "|---|" + "---|" * len(SIZES)
+    for at in (0.5, 0.95):
+        truth, cells = scipy.stats.lognorm.ppf(at, 0.6), []
+        for n in SIZES:
+            drawn = np.random.default_rng(n).lognormal(0, 0.6, (repeats, n))
+            found = [statistics.quantile_interval(row.tolist(), at) for row in drawn]
+            told = [each for each in found if each.low is not None and each.high is not None]
+            inside = [(each.low or 0) <= truth <= (each.high or 0) for each in told]
+            cells.append(f"{np.mean(inside):.1%}" if told else "none")
+        yield f"| {at:.0%} | {' | '.join(cells)} |"
+
+
+# ── real differences ──────────────────────────────────────────────────────────────────────────────
+
+
+def real_values(folder: Path) -> list[Floats]:
+    """[engine, query, measure] by the judgments as they are, and with the pooled ones."""
+    from assay.workbench.evaluate import evaluate
+
+    data = json.loads((folder / "dataset-dev.json").read_text(encoding="utf-8"))
+    grades = {
+        query["id"]: {each["opinion_id"]: each["score"] for each in query["relevance_judgments"]}
+        for query in data["queries"]
+    }
+    tables = []
+    for pooled in (False, True):
+        if pooled:
+            lines = (folder / "judgments-dev-pooled.jsonl").read_text(encoding="utf-8").splitlines()
+            for row in map(json.loads, lines):
+                grades[row["query_id"]].setdefault(row["opinion_id"], row["score"])
+        engines = []
+        for path in sorted((folder / "runs-dev").glob("*.run")):
+            run: dict[str, dict[str, float]] = {}
+            for line in path.read_text(encoding="utf-8").splitlines():
+                query_id, _, doc_id, _, score, _ = line.split()
+                run.setdefault(query_id, {})[doc_id] = float(score)
+            engines.append(evaluate(run, grades, MEASURES).values)
+        tables.append(np.stack(engines))
+    return tables
+
+
+def drawn_pairs(tables: list[Floats], measure: int, n: int, repeats: int) -> Iterator[Any]:
+    """Of every second pair of engines: samples of `n` differences, and their true mean."""
+    for number, table in enumerate(tables):
+        pairs = list(itertools.combinations(range(len(table)), 2))[1::2]
+        for a, b in pairs:
+            moves = table[b, :, measure] - table[a, :, measure]
+            rng = np.random.default_rng([n, number, measure, a, b])
+            rows = rng.integers(0, len(moves), (n, repeats))
+            yield moves[rows], float(moves.mean())
+
+
+def real_changes(tables: list[Floats], repeats: int) -> Iterator[str]:
+    head = " | ".join(f"n = {n}" for n in SIZES)
+    yield f"| interval of a change | measure | {head} |\n|---|---|" + "---|" * len(SIZES)
+    for title, method in {"Assay": ours(bounded.CHANGE), **PEERS}.items():
+        for column, measure in enumerate(MEASURES):
+            if title != "Assay" and measure not in ("nDCG@10", "RR"):
+                continue
+            cells = []
+            for n in SIZES:
+                shares, widths = [], []
+                for values, truth in drawn_pairs(tables, column, n, repeats):
+                    if title == "Assay":
+                        shares.append(bounded.holds(values, truth, Z, bounded.CHANGE).mean())
+                        widths.append(covered(method, values[:, :10], truth)[1].mean())
+                    else:
+                        inside, width = covered(method, values[:, : min(repeats, 60)], truth)
+                        shares.append(inside.mean())
+                        widths.append(width.mean())
+                cells.append(f"{np.mean(shares):.1%}, {min(shares):.1%} ({np.mean(widths):.2f})")
+            yield f"| {title} | {measure} | {' | '.join(cells)} |"
+
+
+# ── tests and gates ───────────────────────────────────────────────────────────────────────────────
+
+
+def size(name: str, test: str, n: int, repeats: int) -> float:
+    """The share of comparisons of equal engines on `n` queries with p <= 0.05."""
+    values = NO_DIFFERENCE[name](np.random.default_rng([n, len(name)]), (n, repeats))
+    return float(np.mean(TESTS[test](values) <= 0.05))
+
+
+def sizes(repeats: int) -> Iterator[str]:
+    yield "| p <= .05 without a difference | " + " | ".join(f"n = {n}" for n in SIZES)
+    yield "|---|" + "---|" * len(SIZES)
+    for test in TESTS:
+        for name in NO_DIFFERENCE:
+            cells = [f"{size(name, test, n, repeats):.1%}" for n in SIZES]
+            yield f"| {test}, {name} | {' | '.join(cells)} |"
+    cells = []
+    for n in SIZES:
+        false = 0
+        for trial in range(min(repeats, 400)):
+            shared = np.random.default_rng([n, trial]).laplace(0, 0.2, (n, 7))
+            p_values = statistics.randomization_test(shared, samples=1_000)
+            false += min(statistics.holm(p_values.tolist())) <= 0.05
+        cells.append(f"{false / min(repeats, 400):.1%}")
+    yield f"| any of seven, by Holm | {' | '.join(cells)} |"
+
+
+def gates(repeats: int) -> Iterator[str]:
+    """How often a gate with `significance = 0.05` passes where the truth is a hair below its bound,
+    and fails where it is a hair above: the bound is put on the truth itself, the hardest case."""
+    yield "| a gate with significance = 0.05 | wrong | " + " | ".join(f"n = {n}" for n in SIZES)
+    yield "|---|---|" + "---|" * len(SIZES)
+    every = [(MEANS, bounded.SHARE, "minimum"), (CHANGES, bounded.CHANGE, "max_drop")]
+    for cases, scale, kind in every:
+        for name, (draw, truth) in cases.items():
+            cells: dict[str, list[str]] = {"passes": [], "fails": []}
+            for n in SIZES:
+                drawn = draw(np.random.default_rng([n, len(name)]), (n, repeats))
+                low, high = bounded.bounds(np.asarray(drawn, np.float64), Z, scale)
+                cells["passes"].append(f"{(low > truth + 1e-9).mean():.1%}")
+                cells["fails"].append(f"{(high < truth - 1e-9).mean():.1%}")
+            for wrong, shares in cells.items():
+                yield f"| {kind}, {name} | {wrong} | {' | '.join(shares)} |"
+
+
+# ── the page ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def tables(data: Path | None, repeats: int) -> Iterator[str]:
+    real = real_values(data) if data is not None else []
+    yield "### Rates\n"
+    yield from rates()
+    yield "\n### Means on [0, 1]\n"
+    yield from simulated(MEANS, bounded.SHARE, repeats)
+    if real:
+        yield "\n### Changes, real\n"
+        yield from real_changes(real, repeats)
+    yield "\n### Changes, made to be hard\n"
+    yield from simulated(CHANGES, bounded.CHANGE, repeats)
+    yield "\n### Quantiles\n"
+    yield from quantiles(repeats)
+    yield "\n### Tests\n"
+    yield from sizes(repeats)
+    yield "\n### Gates\n"
+    yield from gates(repeats)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, help="the folder with dataset-dev.json and runs-dev")
+    parser.add_argument("--repeats", type=int, default=1_000)
+    parser.add_argument("--write", type=Path, help="put the tables into this page")
+    given = parser.parse_args()
+    lines = []
+    for line in tables(given.data, given.repeats):
+        sys.stdout.write(f"{line}\n")
+        sys.stdout.flush()
+        lines.append(line)
+    if given.write is not None:
+        page = given.write.read_text(encoding="utf-8")
+        before, _, rest = page.partition("<!-- tables -->\n")
+        _, _, after = rest.partition("<!-- end of tables -->\n")
+        made = "\n".join(lines)
+        given.write.write_text(
+            f"{before}<!-- tables -->\n{made}\n<!-- end of tables -->\n{after}", encoding="utf-8"
+        )
+
+
+if __name__ == "__main__":
+    main()
