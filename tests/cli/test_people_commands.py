@@ -6,6 +6,7 @@ import pytest
 
 from assay.workbench import people
 from assay.workbench.opening import open_service
+from assay.workbench.trail import trail
 from command_line import Assay
 
 PASSWORD = "correct horse battery"
@@ -44,7 +45,7 @@ def test_a_life_at_the_terminal(assay_cli: Assay) -> None:
     assert assay_cli("people", "remove", "דנה", "--why", "left").code == 0
     assert "has left" in assay_cli("people", "list").out
     with open_service() as service:
-        entries = [(one.by, one.action) for one in people.history(service)]
+        entries = [(one.by, one.action) for one in trail(service)]
         assert ("terminal", "people.removed") in entries
         assert people.sign_in(service, "ada", PASSWORD)
         assert not people.sign_in(service, "דנה", PASSWORD)

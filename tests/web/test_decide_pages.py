@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -22,6 +23,13 @@ from decided import NOW, golden_set, graded_set, kept, served
 from web_client import local_client
 
 DOCS = [f"d{n}" for n in range(10)]
+HANGS = """
+import time
+
+class Hangs:
+    def search(self, query, top_k=20):
+        time.sleep(600)
+"""
 EVIL = '<img src=x onerror="alert(1)">'
 SAMPLES = Path(__file__).parents[2] / "samples"
 
@@ -151,15 +159,15 @@ def test_golden_runs(store: Store, tmp_path: Path) -> None:
 
 def test_what_is_not_there(service: Service, client: TestClient) -> None:
     run = kept(service, gold(service), "a", DOCS)
-    assert client.get("/runs/nothing").status_code == 400
+    assert client.get("/runs/nothing").status_code == 404
     assert client.get("/runs/jobs/nothing").status_code == 404
     assert client.get("/api/runs/jobs/nothing").status_code == 404
     assert client.get(f"/compare?a={run.id}&b={run.id}").status_code == 400
-    assert client.get(f"/compare?a={run.id}&b=nothing").status_code == 400
+    assert client.get(f"/compare?a={run.id}&b=nothing").status_code == 404
     assert client.get(f"/api/compare?a={run.id}").status_code == 400
     assert client.get("/api/runs?limit=many").status_code == 400
     assert client.get("/runs?offset=-5&limit=-5").status_code == 200
-    assert client.get(f"/compare/query?a={run.id}&b={run.id}&query=%3Cb%3E").status_code == 400
+    assert client.get(f"/compare/query?a={run.id}&b={run.id}&query=%3Cb%3E").status_code == 404
 
 
 class TestStarting:
@@ -174,7 +182,9 @@ class TestStarting:
         toml = (
             '[gold.set]\npath = "set.json"\n[engines."מנוע"]\nengine = "bm25"\ncorpus = "c.jsonl"\n'
             '[engines.broken]\nsearch_module = "<b>nowhere"\n'
+            '[engines.hangs]\nsearch_module = "hangs.py"\n'
         )
+        (tmp_path / "hangs.py").write_text(HANGS)
         opened = local_client(served(store, tmp_path, path, toml))
         yield opened
         opened.app.state.run_queue.close()  # type: ignore[attr-defined]
@@ -202,6 +212,33 @@ class TestStarting:
         page = client.get(f"/runs/jobs/{answer.json()['id']}").text
         assert "&lt;b&gt;nowhere" in page
         assert_sound(page)
+
+    def test_a_run_that_hangs_is_cancelled_and_so_is_one_that_waits(
+        self, client: TestClient, store: Store
+    ) -> None:
+        jobs = [
+            client.post("/api/runs/jobs", json={"gold": "set", "engine": engine}).json()["id"]
+            for engine in ("hangs", "מנוע")
+        ]
+        while client.get(f"/api/runs/jobs/{jobs[0]}").json()["state"] == "waiting":
+            time.sleep(0.05)
+        page = client.get(f"/runs/jobs/{jobs[0]}").text
+        assert f'action="/runs/jobs/{jobs[0]}/cancel"' in page
+        waits = client.post(f"/api/runs/jobs/{jobs[1]}/cancel").json()
+        assert waits["state"] == "cancelled"
+        stopped = client.post(f"/runs/jobs/{jobs[0]}/cancel")
+        assert stopped.headers["location"] == f"/runs/jobs/{jobs[0]}"
+        assert client.get(f"/api/runs/jobs/{jobs[0]}").json()["state"] == "cancelled"
+        page = client.get(f"/runs/jobs/{jobs[0]}").text
+        assert "/cancel" not in page
+        assert_sound(page)
+        assert store.runs() == []
+        assert {entry.by for entry in store.audit(action="run.cancelled")} == {"דפנה"}
+        again = client.post("/api/runs/jobs", json={"gold": "set", "engine": "מנוע"}).json()["id"]
+        queue = client.app.state.run_queue  # type: ignore[attr-defined]
+        assert queue.wait(again).state == "done"
+        assert client.post(f"/api/runs/jobs/{again}/cancel").json()["state"] == "done"
+        assert client.post("/api/runs/jobs/nothing/cancel").status_code == 404
 
     def test_what_cannot_be_started(self, client: TestClient) -> None:
         client.get("/runs")

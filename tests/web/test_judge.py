@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -150,6 +151,8 @@ def test_the_chair_rules_and_labels_follow(client: TestClient, dataset: Path) ->
     merged = client.post("/api/labels", json={"set": "set"}).json()
     assert (merged["labels"], merged["open"]) == (2, 0)
     assert client.get("/api/agreement?set=set").json()["pairs"] == 2
+    actions = [entry["action"] for entry in client.get("/api/audit").json()]
+    assert actions == ["gold.labelled", "gold.ruled"]
 
 
 def test_the_chair_adds_a_query_and_edits_an_issue(client: TestClient, dataset: Path) -> None:
@@ -164,6 +167,16 @@ def test_the_chair_adds_a_query_and_edits_an_issue(client: TestClient, dataset: 
     assert "<img" not in client.get("/judge/set").text
     page = client.get("/judge/set/q004")
     assert page.status_code == 200
+    client.post("/api/issues", json=issue)  # nothing new, nothing to tell
+    edited, added = client.get("/api/audit").json()
+    assert (added["by"], added["action"], added["subject"]) == (
+        "Ada",
+        "gold.query_added",
+        "set/q004",
+    )
+    assert (edited["action"], edited["subject"]) == ("gold.issue_edited", "set/gifts/limit")
+    assert (edited["before"]["name"], edited["after"]["name"]) == ("Limits", HOSTILE)
+    assert "<img" not in client.get("/people/history").text
 
 
 def test_a_document_is_searched_for_and_added(client: TestClient) -> None:
@@ -173,12 +186,15 @@ def test_a_document_is_searched_for_and_added(client: TestClient) -> None:
     assert client.post("/api/pool", json=added).json()["already"] is False
     shown = client.get("/api/judge/query?set=set&query=q1").json()
     assert "d5" in [pair["doc_id"] for pair in shown["pairs"]]
+    client.post("/api/pool", json=added)
+    (entry,) = client.get("/api/audit").json()
+    assert (entry["action"], entry["after"]) == ("gold.document_added", {"doc_id": "d5"})
 
 
 def test_what_is_not_there_is_said(client: TestClient, tmp_path: Path) -> None:
-    assert client.get("/judge/nothing").status_code == 400
-    assert client.get("/judge/set/nothing").status_code == 400
-    assert client.get("/api/judge/document?set=set&query=q1&doc=x").status_code == 400
+    assert client.get("/judge/nothing").status_code == 404
+    assert client.get("/judge/set/nothing").status_code == 404
+    assert client.get("/api/judge/document?set=set&query=q1&doc=x").status_code == 404
     (tmp_path / "set.pool.json").unlink()
     assert client.get("/judge").status_code == 200
     assert client.get("/judge/set").status_code == 200
@@ -191,3 +207,22 @@ def test_no_page_names_an_engine(client: TestClient, tmp_path: Path) -> None:
     path.write_text(json.dumps({**pool, "systems": ["secret-engine"]}))
     for page in (*PAGES, "/api/judge/query?set=set&query=q1"):
         assert "secret-engine" not in client.get(page).text
+
+
+def test_the_pill_says_what_waits_for_whom(client: TestClient) -> None:
+    """On every page: how many documents wait for the vote of whoever looks."""
+
+    def pill(user: str, role: str = "judge") -> str:
+        found = re.search(r'<a class="pill warn" href="/judge">(.*?)</a>', page(user, role))
+        return found[1] if found else ""
+
+    def page(user: str, role: str) -> str:
+        return client.get("/search", headers=as_user(user, role)).text
+
+    assert (pill("Ada"), pill("Ben"), pill("Eve")) == ("3 to judge", "3 to judge", "")
+    vote(client, "Ada", "d1", 2)
+    assert (pill("Ada"), pill("Ben")) == ("2 to judge", "3 to judge")
+    vote(client, "Ada", "d2", 1)
+    vote(client, "Ada", "d2", 1, query_id="q3", id="Ada-q3-d2-vote")
+    assert pill("Ada") == ""
+    assert "pill warn" not in page("Ben", "reader"), "a reader does neither"

@@ -22,6 +22,7 @@ from assay.web.limits import Limiter, Rate
 from assay.web.visitors import Refusal, proxy_signature
 from assay.workbench import people
 from assay.workbench.opening import Service
+from assay.workbench.trail import note
 from web_client import local_client, take_token
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
@@ -264,6 +265,24 @@ class TestLeaving:
         back = join(app, invited(admin, "j", "reader"))
         assert back.get("/api/me").json() == {"name": "J", "role": "reader", "accounts": True}
 
+    def test_the_trail_is_paged_through(self, service: Service, admin: TestClient) -> None:
+        for number in range(450):
+            note(service, "Ada", "tested", f"thing/{number}")
+        every = service.store.audit(action="tested", limit=1000)
+        shown, address = [], "/people/history?action=tested"
+        while address:
+            page = admin.get(address).text
+            shown += re.findall(r"<bdi>thing/([0-9]+)</bdi>", page)
+            older = re.search(r'rel="next" href="([^"]+)"', page)
+            address = older[1].replace("&amp;", "&") if older else ""
+        assert shown == [entry.subject.removeprefix("thing/") for entry in every]
+        assert len(set(shown)) == 450
+        assert 'rel="prev" href="/people/history?offset=200&amp;action=tested"' in page
+        part = admin.get("/api/audit?action=tested&limit=10&offset=445").json()
+        assert [entry["subject"] for entry in part] == [entry.subject for entry in every[445:]]
+        assert admin.get("/people/history?offset=x").status_code == 400
+        assert admin.get("/people/history?offset=-5").status_code == 200
+
     def test_a_role_changes_at_once(self, app: Any, admin: TestClient) -> None:
         judge = join(app, invited(admin, "J", "judge"))
         assert judge.get("/people").status_code == 403
@@ -443,7 +462,7 @@ class TestPages:
         ]
         assert told["paths"]["/api/log"]["post"]["security"] == [{"session": []}, {"key": []}]
         asked = told["paths"]["/api/audit"]["get"]["parameters"]
-        assert [one["name"] for one in asked] == ["subject", "action", "limit"]
+        assert [one["name"] for one in asked] == ["subject", "action", "limit", "offset"]
         assert not [path for path in told["paths"] if not path.startswith(("/api/", "/metrics"))]
 
     def test_what_is_wrong_with_a_call(self, admin: TestClient) -> None:

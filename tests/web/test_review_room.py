@@ -165,7 +165,7 @@ class TestList:
         assert "1 waits for you" in page
         assert "materiality &lt;b&gt;" in page
         assert client.get("/api/review?corpus=d").json()["total"] == 1
-        assert client.get("/api/review?gold=none").status_code == 400
+        assert client.get("/api/review?gold=none").status_code == 404
         assert client.get("/api/review?limit=x").status_code == 400
         assert client.get("/review?age=soon").status_code == 400
         assert "Nothing here" in client.get("/review?practice_area=none").text
@@ -207,8 +207,8 @@ class TestItem:
         assert "And more of b" in whole
         text = client.get(f"/api/review/{item}/document?doc_id=z").json()
         assert text["paragraphs"][0] == [[f"{HOSTILE}.", False]]
-        assert client.get(f"/api/review/{item}/document?doc_id=none").status_code == 400
-        assert client.get("/api/review/none").status_code == 400
+        assert client.get(f"/api/review/{item}/document?doc_id=none").status_code == 404
+        assert client.get("/api/review/none").status_code == 404
         assert client.get("/review/none").status_code == 404
 
     def test_the_words_of_the_query_are_marked(self, service: Service, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -16,6 +17,8 @@ from assay.workbench.health import diagnostics
 from assay.workbench.logs import import_decisions, import_searches
 from assay.workbench.opening import Service, gold_path, open_service
 from assay.workbench.review import queue
+from assay.workbench.review_queue import fill_queue
+from web_client import local_client
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -87,3 +90,21 @@ def test_opening_needs_nothing(in_folder: Path) -> None:
         assert diagnostics(service).status == "ok"
         assert gold_list(service) == []
     assert (in_folder / ".assay" / "assay.db").exists()
+
+
+def test_two_files_of_one_name_both_have_pages(in_folder: Path) -> None:
+    """A name is one part of an address: it has no slash, also where the store knows it by one."""
+    row = {"id": "g1", "query": "היטל", "relevant_case_law_ids": ["d1"], "source": "bootstrap"}
+    for folder in ("north", "south"):
+        (in_folder / folder).mkdir()
+        lines(in_folder / folder / "gold-set.jsonl", row)
+    given = [in_folder / folder / "gold-set.jsonl" for folder in ("north", "south")]
+    for gold in (given, ()):  # given, and then remembered by the store
+        with open_service(gold=gold) as service:
+            fill_queue(service)
+            assert len(service.gold_sets) == 2
+            assert [name for name in service.gold_sets if "/" in name] == []
+            client = local_client(service)
+            for name in service.gold_sets:
+                for page in ("judge", "agreement"):
+                    assert client.get(f"/{page}/{quote(name)}").status_code == 200

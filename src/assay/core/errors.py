@@ -3,6 +3,7 @@
     AssayError               exit 4   the tool failed
     ├── InputError           exit 2   a file, an option or a record is wrong; says where, what to do
     │   ├── UsageError       exit 2   the command line itself
+    │   ├── NotHere          exit 2   a name that nothing here has; a page answers 404
     │   └── NoStore          exit 2   the address names no store (store/contract.py)
     ├── EngineError          exit 4   the engine under test failed or broke its contract
     ├── IndexProblem         exit 2   an index is missing, outdated or damaged (search/index_files)
@@ -37,6 +38,10 @@ class InputError(AssayError):
 
 class UsageError(InputError):
     """The command line asks for something that cannot be done."""
+
+
+class NotHere(InputError):
+    """What is asked for by a name that nothing has: a set, a query, a document, a run."""
 
 
 class EngineError(AssayError):

@@ -68,9 +68,14 @@ class Failure:
 
 
 def run_jobs(
-    jobs: Sequence[Job[T]], *, at_once: int, fresh: bool = False
+    jobs: Sequence[Job[T]],
+    *,
+    at_once: int,
+    fresh: bool = False,
+    stop: threading.Event | None = None,
 ) -> Generator[tuple[int, T | Failure]]:
-    """(the job's number, its answer or failure) as each is done, with `at_once` of them running.
+    """(the job's number, its answer or failure) as each is done, with `at_once` of them running;
+    within a second of `stop` being set no more come, and what runs is ended.
 
     A worker takes one job after another; with `fresh`, every job has a process that nothing else
     has run in. Use it with `contextlib.closing`, so that nothing goes on when its user stops."""
@@ -79,7 +84,7 @@ def run_jobs(
     idle: list[Worker] = []
     busy: list[Worker] = []
     try:
-        while waiting or busy:
+        while (waiting or busy) and not (stop is not None and stop.is_set()):
             while waiting and len(busy) < at_once:
                 worker = idle.pop() if idle else Worker(events)
                 busy.append(worker)

@@ -23,7 +23,7 @@ from assay.formats.gold_jsonl import locked
 RULING = "adjudication"
 SAMPLE = "sample"
 IMPORTED = "imported"
-WITHDRAWN = "withdrawn"  # a vote that takes back the judge's earlier one, and puts nothing there
+WITHDRAWN = "withdrawn"  # takes back the vote that it supersedes, and puts nothing there
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _NORMAL = re.compile(r"\d{4}(-\d\d)?|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?\+00:00")

@@ -54,10 +54,13 @@ UNNAMED = "imported"  # the judge of labels that a set had before anybody voted
 def current(votes: Iterable[Vote]) -> list[Vote]:
     """The vote of each judge on each pair that holds now: a later one supersedes the earlier.
     Rulings and spot checks stand beside the votes that their judge gave otherwise. One that was
-    taken back is as if it had not been given."""
+    taken back, by its judge or by a chair, is as if it had not been given."""
     holds: dict[tuple[str, str, str, str], Vote] = {}
-    for vote in votes:
-        key = (vote.query_id, vote.doc_id, vote.judge, role_of(vote.source))
+    given = list(votes)
+    known = {vote.id: vote for vote in given}
+    for vote in given:
+        whose = known.get(vote.supersedes, vote) if vote.source == WITHDRAWN else vote
+        key = (whose.query_id, whose.doc_id, whose.judge, role_of(whose.source))
         before = holds.pop(key, None)
         holds[key] = vote if before is None or vote.at >= before.at else before
     return [vote for vote in holds.values() if vote.source != WITHDRAWN]

@@ -4,16 +4,20 @@ votes that were given with it are open again. A rejection is taken back by `ruli
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
 from assay.core.errors import InputError
+from assay.core.types import Vote
 from assay.formats import gold_jsonl
 from assay.formats.gold_jsonl import GoldRow, Line
-from assay.review.rulings import Word, locked_set, place_of, record, say_who, votes_on
+from assay.formats.votes_jsonl import RULING, WITHDRAWN
+from assay.review.rulings import Word, locked_set, place_of, record, say_who
 from assay.store import Store
 from assay.store.records import ReviewItem, Ruling
+from assay.telemetry.recorder import new_id
 
 WHY = "approval taken back"
 
@@ -31,21 +35,45 @@ def unapprove(store: Store, path: Path, items: Sequence[ReviewItem], word: Word)
             if lines[place].row != given:
                 raise InputError("the row was changed after it was approved", where=item.ref)
             lines[place] = _as_before(lines[place], then, given)
-            documents = dict.fromkeys(
-                (*then.relevant_case_law_ids, *given.relevant_case_law_ids), None
-            )
             ruling = Ruling(
                 item=item,
                 state="pending_review",
                 by=word.by,
                 at=word.at,
                 reason=word.why or WHY,
-                votes=votes_on(item.ref, documents, word),
+                votes=withdrawals(store, item, word),
                 before=msgspec.to_builtins(given),
                 after=msgspec.to_builtins(then),
             )
             rulings.append(ruling)
         record(store, path, rulings, lines)
+
+
+def withdrawals(store: Store, item: ReviewItem, word: Word) -> tuple[Vote, ...]:
+    """The votes that were given with the word on an item, taken back: as on the judging page, by
+    votes that supersede them and put nothing there."""
+    given = store.votes(item.gold, query_id=item.ref)
+    return tuple(
+        Vote(
+            id=new_id(),
+            query_id=vote.query_id,
+            doc_id=vote.doc_id,
+            grade=None,
+            judge=word.by,
+            kind="human",
+            at=word.at.astimezone(UTC).isoformat(),
+            supersedes=vote.id,
+            source=WITHDRAWN,
+        )
+        for vote in given
+        if vote.judge == item.decided_by
+        and _moment(vote) == item.decided_at
+        and (vote.source == RULING if item.kind == "gold_row" else vote.doc_id in item.doc_ids)
+    )
+
+
+def _moment(vote: Vote) -> datetime:
+    return datetime.fromisoformat(vote.at)
 
 
 def approval_of(store: Store, item: ReviewItem) -> tuple[GoldRow, GoldRow]:

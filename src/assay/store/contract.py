@@ -250,8 +250,10 @@ class Store(People, Protocol):
 
     def append_audit(self, entries: Sequence[AuditEntry]) -> None: ...
 
-    def audit(self, *, subject: str = "", action: str = "", limit: int = 100) -> list[AuditEntry]:
-        """Entries, the newest first."""
+    def audit(
+        self, *, subject: str = "", action: str = "", limit: int = 100, offset: int = 0
+    ) -> list[AuditEntry]:
+        """Entries, the newest first; `offset` leaves out the first of them."""
 
     def health(self) -> StoreFacts:
         """Backend, version, schema revision and row counts."""

@@ -330,10 +330,11 @@ def append_audit(connection: Connection, entries: Sequence[AuditEntry]) -> None:
         connection.execute(insert(audit_trail), [_row(entry) for entry in entries])
 
 
-def audit(connection: Connection, subject: str, action: str, limit: int) -> list[AuditEntry]:
-    query = (
-        select(audit_trail).order_by(audit_trail.c.at.desc(), audit_trail.c.id.desc()).limit(limit)
-    )
+def audit(
+    connection: Connection, subject: str, action: str, limit: int, offset: int
+) -> list[AuditEntry]:
+    query = select(audit_trail).order_by(audit_trail.c.at.desc(), audit_trail.c.id.desc())
+    query = query.limit(limit).offset(offset)
     query = query.where(audit_trail.c.subject == subject) if subject else query
     query = query.where(audit_trail.c.action == action) if action else query
     return [AuditEntry(**row) for row in connection.execute(query).mappings()]

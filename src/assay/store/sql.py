@@ -204,9 +204,12 @@ class SqlStore(Accounts):
     def append_audit(self, entries: Sequence[AuditEntry]) -> None:
         write(self._engine, lambda connection: reviews.append_audit(connection, entries))
 
-    def audit(self, *, subject: str = "", action: str = "", limit: int = 100) -> list[AuditEntry]:
+    def audit(
+        self, *, subject: str = "", action: str = "", limit: int = 100, offset: int = 0
+    ) -> list[AuditEntry]:
         return read(
-            self._engine, lambda connection: reviews.audit(connection, subject, action, limit)
+            self._engine,
+            lambda connection: reviews.audit(connection, subject, action, limit, offset),
         )
 
     def health(self) -> StoreFacts:

@@ -86,7 +86,8 @@ def rule(request: Request) -> Response:
 
 
 def labels(request: Request) -> Response:
-    return json(agreed.compute_labels(service_of(request), body(request, LabelsWanted).set))
+    wanted, by = body(request, LabelsWanted).set, user_of(request).name
+    return json(agreed.compute_labels(service_of(request), wanted, by=by))
 
 
 AGREEMENT_ROUTES = [

@@ -24,7 +24,7 @@ from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from assay.core.errors import AssayError, InputError
+from assay.core.errors import AssayError, InputError, NotHere
 from assay.reports.words import page_words
 from assay.web.access import CHANGES, Access, Guarded, Refusal, routes
 from assay.web.agreement_pages import AGREEMENT_ROUTES
@@ -104,6 +104,8 @@ def create_app(
 
 def _failed(request: Request, error: Exception) -> Response:
     status = 400 if isinstance(error, InputError) else 503
+    if isinstance(error, NotHere):
+        status = 404
     if isinstance(error, Declined) and error.word == "not_yours":
         status = 403
     if is_api(request):

@@ -12,7 +12,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from assay.core.errors import InputError
+from assay.core.errors import InputError, NotHere
 from assay.reports import render, view
 from assay.reports.charts import Line, Point, moves, swatch, time_chart
 from assay.reports.drawings import change_mark, range_mark
@@ -229,7 +229,15 @@ def _job_page(request: Request, found: RunJob | None, complaint: str, status: in
         if before is not None:  # the page leads there
             pairs = [(before.id, found.run)]
             threading.Thread(target=prepare, args=(service, pairs), daemon=True).start()
-    return _page(request, "job.html", status, job=found, complaint=complaint, before=before)
+    return _page(
+        request,
+        "job.html",
+        status,
+        job=found,
+        complaint=complaint,
+        before=before,
+        can_stop=_may_start(request),
+    )
 
 
 def job_call(request: Request) -> Response:
@@ -241,6 +249,17 @@ def job_call(request: Request) -> Response:
 
 def jobs_call(request: Request) -> Response:
     return json(queue_of(request).jobs())
+
+
+def cancel(request: Request) -> Response:
+    wanted = request.path_params["job"]
+    queue_of(request).cancel(wanted, by=user_of(request).name)
+    return RedirectResponse(f"/runs/jobs/{wanted}", status_code=303)
+
+
+def cancel_call(request: Request) -> Response:
+    wanted = request.path_params["job"]
+    return json(queue_of(request).cancel(wanted, by=user_of(request).name))
 
 
 def _may_start(request: Request) -> bool:
@@ -267,7 +286,8 @@ def compare(request: Request) -> Response:
     try:
         found = duel(service, asked.a, asked.b)
     except InputError as error:
-        return _page(request, "choose.html", 400, asked=asked, known=known, complaint=str(error))
+        status = 404 if isinstance(error, NotHere) else 400
+        return _page(request, "choose.html", status, asked=asked, known=known, complaint=str(error))
     language = language_for(request)
     results = msgspec.structs.replace(kept_run(service, asked.b).results, verdict=found.verdict)
     report = view(results, language=language)
@@ -412,6 +432,7 @@ DECIDE_ROUTES = [
     Guarded("/runs", runs, ("GET",), "reader", "Runs over time", query=RunsQuery),
     Guarded("/runs/start", start, ("POST",), "chair", "Start a run"),
     Guarded("/runs/jobs/{job}", job, ("GET",), "reader", "A run that was started here"),
+    Guarded("/runs/jobs/{job}/cancel", cancel, ("POST",), "chair", "Stop a run"),
     Guarded("/runs/{run}", run, ("GET",), "reader", "One run"),
     Guarded("/runs/{run}/report", run_report, ("GET",), "reader", "The report of a run, as a file"),
     Guarded("/compare", compare, ("GET",), "reader", "Two runs compared", query=TwoRuns),
@@ -430,6 +451,9 @@ DECIDE_ROUTES = [
     ),
     Guarded(
         "/api/runs/jobs/{job}", job_call, ("GET",), "reader", "How far a run is", answer=RunJob
+    ),
+    Guarded(
+        "/api/runs/jobs/{job}/cancel", cancel_call, ("POST",), "chair", "Stop a run", answer=RunJob
     ),
     Guarded(
         "/api/runs/{run}", run_call, ("GET",), "reader", "One run with its results", answer=KeptRun

@@ -7,11 +7,12 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from assay.core.types import Issue, Query
+from assay.core.types import Issue
 from assay.web.access import ROLES, Guarded, user_of
 from assay.web.shell import body, json, page, query, service_of
-from assay.workbench import adding, flags, grading, making
+from assay.workbench import adding, editing, flags, grading
 from assay.workbench.adding import Added, FoundToAdd
+from assay.workbench.editing import EditedIssue, Made, NewQuery
 from assay.workbench.flags import Flag, FlagGiven
 from assay.workbench.grading_views import (
     GivenVote,
@@ -21,8 +22,6 @@ from assay.workbench.grading_views import (
     SetDesk,
     SetRow,
 )
-from assay.workbench.making import Made
-from assay.workbench.opening import gold_path
 
 WORDS = ("judge",)
 
@@ -54,23 +53,6 @@ class ToAdd(msgspec.Struct, frozen=True):
     set: str
     query_id: str
     doc_id: str
-
-
-class NewQuery(msgspec.Struct, frozen=True, kw_only=True):
-    set: str
-    text: str
-    type: str = ""
-    topic: str = ""
-    issue: str = ""
-
-
-class EditedIssue(msgspec.Struct, frozen=True, kw_only=True):
-    set: str
-    topic: str
-    id: str
-    name: str
-    description: str
-    key_statutes: str = ""  # separated by commas or line ends
 
 
 class RubricAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -194,24 +176,12 @@ def add_document(request: Request) -> Response:
 
 def add_query(request: Request) -> Response:
     given = body(request, NewQuery)
-    new = Query(id="", text=given.text, type=given.type, topic=given.topic, issue=given.issue)
-    dataset = gold_path(service_of(request), given.set)
-    return json(making.add_queries(dataset, [(given.set, new)]))
+    return json(editing.add_query(service_of(request), given, by=user_of(request).name))
 
 
 def edit_issue(request: Request) -> Response:
     given = body(request, EditedIssue)
-    statutes = given.key_statutes.replace("\n", ",").split(",")
-    dataset = gold_path(service_of(request), given.set)
-    issue = making.edited_issue(
-        dataset,
-        given.topic,
-        given.id.strip(),
-        name=given.name.strip(),
-        description=given.description.strip(),
-        key_statutes=tuple(text.strip() for text in statutes if text.strip()),
-    )
-    return json(issue)
+    return json(editing.edit_issue(service_of(request), given, by=user_of(request).name))
 
 
 JUDGE_ROUTES = [

@@ -12,7 +12,8 @@ from assay.web.access import Guarded, access_of, user_of
 from assay.web.people_pages import GET, POST, link_to, need_accounts
 from assay.web.shell import body, json, query, service_of
 from assay.workbench import people
-from assay.workbench.people import AuditEntry, KeyKind, People, Role
+from assay.workbench.people import KeyKind, People, Role
+from assay.workbench.trail import AuditEntry, trail
 
 
 class Me(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,6 +74,7 @@ class Trail(msgspec.Struct, frozen=True, kw_only=True):
     subject: str = ""
     action: str = ""
     limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 100
+    offset: Annotated[int, msgspec.Meta(ge=0, le=2**31)] = 0
 
 
 def me(request: Request) -> Response:
@@ -84,13 +86,9 @@ def list_people(request: Request) -> Response:
     return json(people.everybody(service_of(request)))
 
 
-def trail(request: Request) -> Response:
+def audit(request: Request) -> Response:
     asked = query(request, Trail)
-    return json(
-        people.history(
-            service_of(request), subject=asked.subject, action=asked.action, limit=asked.limit
-        )
-    )
+    return json(trail(service_of(request), **msgspec.structs.asdict(asked)))
 
 
 def invite(request: Request) -> Response:
@@ -163,7 +161,7 @@ PEOPLE_API = [
     Guarded("/api/people", list_people, GET, "chair", "People, links, keys", answer=People),
     Guarded(
         "/api/audit",
-        trail,
+        audit,
         GET,
         "chair",
         "The audit trail, the newest first",

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
@@ -12,14 +13,21 @@ from assay.core.errors import AssayError, InputError
 from assay.reports.words import page_words
 from assay.web.access import Guarded, Refusal, access_of, user_of, visitor_of
 from assay.web.limits import check_door, limiter_of
-from assay.web.shell import Form, form, language_for, page, service_of
+from assay.web.shell import Form, form, language_for, page, query, service_of
 from assay.web.visitors import NAME_COOKIE, YEAR, keep, name_cookie, session_cookie
 from assay.workbench import people
 from assay.workbench.passwords import Declined
 from assay.workbench.people import KEY_KINDS, ROLES, KeyKind, Role
+from assay.workbench.trail import trail
 
-HISTORY = 200
+HISTORY = 200  # entries of a page of the audit trail
 SHARED = ("people",)  # the words of these pages are in one file
+
+
+class TrailQuery(msgspec.Struct, frozen=True, kw_only=True):
+    subject: str = ""
+    action: str = ""
+    offset: int = 0
 
 
 def said(request: Request, error: AssayError) -> str:
@@ -313,20 +321,23 @@ def end_key(request: Request, sent: Form) -> Response:
 
 def history(request: Request) -> Response:
     """The audit trail, the newest first."""
-    asked = request.query_params
-    entries = people.history(
+    asked = query(request, TrailQuery)
+    start = min(max(asked.offset, 0), 2**31)
+    entries = trail(
         service_of(request),
-        subject=asked.get("subject", ""),
-        action=asked.get("action", ""),
-        limit=HISTORY,
+        subject=asked.subject,
+        action=asked.action,
+        limit=HISTORY + 1,
+        offset=start,
     )
     return page(
         request,
         "history.html",
         words=SHARED,
-        entries=entries,
-        subject=asked.get("subject", ""),
-        most=HISTORY,
+        entries=entries[:HISTORY],
+        asked=asked,
+        newer=max(start - HISTORY, 0) if start else None,
+        older=start + HISTORY if len(entries) > HISTORY else None,
     )
 
 
@@ -342,7 +353,7 @@ PEOPLE_ROUTES = [
     Guarded("/me", choose_name, POST, "reader", "Choose a name, where there are no accounts"),
     Guarded("/me/password", change_password, POST, "reader", "Change one's password"),
     Guarded("/people", people_page, GET, "chair", "People, open links and keys"),
-    Guarded("/people/history", history, GET, "chair", "The audit trail"),
+    Guarded("/people/history", history, GET, "chair", "The audit trail", query=TrailQuery),
     Guarded("/people/invite", invite, POST, "chair", "Invite somebody"),
     Guarded("/people/take-back", take_back, POST, "chair", "Take a link back"),
     Guarded("/people/password", new_password_link, POST, "admin", "A link for a new password"),

@@ -6,7 +6,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from assay.core.errors import InputError
+from assay.core.errors import NotHere
 from assay.web.access import Guarded, user_of
 from assay.web.shell import body, json, query, service_of
 from assay.workbench import review_word
@@ -58,7 +58,7 @@ def item_asked(request: Request) -> ReviewItem:
     """The item that the address names."""
     item = known_item(service_of(request), request.path_params["item"])
     if item is None:
-        raise InputError("no such item in the queue")
+        raise NotHere("no such item in the queue")
     return item
 
 

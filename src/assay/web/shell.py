@@ -226,9 +226,9 @@ def _may_open(request: Request, path: str) -> bool:
 
 
 def _waiting(request: Request) -> Waiting | None:
-    """What waits for people, where somebody is there to see it and the store can say."""
+    """What waits for people, where somebody is there who may do it and the store can say."""
     user = visitor_of(request)
-    if user is None:
+    if user is None or not _may_open(request, "/judge"):
         return None
     try:
         return waiting(service_of(request), user.name)

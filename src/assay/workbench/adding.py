@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import msgspec
 
-from assay.core.errors import InputError
+from assay.core.errors import NotHere
 from assay.core.types import Document
-from assay.formats.gold_jsonl import locked
-from assay.judging.pool import Pool, PooledPair, grown, read_pool, write_pool
+from assay.judging.pool import PooledPair
+from assay.review.identity import name_of
 from assay.workbench.desk import desk_of
+from assay.workbench.making import put_in_pool
 from assay.workbench.opening import Service, gold_path
-from assay.workbench.shelf import shelf_of
+from assay.workbench.shelves import reader_of
+from assay.workbench.trail import note
 
 
 class FoundToAdd(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,7 +34,7 @@ class Added(msgspec.Struct, frozen=True, kw_only=True):
 def find_to_add(service: Service, name: str, query_id: str, words: str) -> list[FoundToAdd]:
     desk = desk_of(gold_path(service, name))
     desk.query(query_id)
-    shelf = shelf_of(desk, service.home)
+    shelf = reader_of(desk.pool, desk.dataset, service.home)
     if not words.strip():
         return []
     asked = {pair.doc_id for pair in desk.asked.get(query_id, ())}
@@ -60,20 +62,11 @@ def add_to_pool(service: Service, name: str, query_id: str, doc_id: str, judge: 
     by hand is not shown."""
     desk = desk_of(gold_path(service, name))
     query = desk.query(query_id)
-    if shelf_of(desk, service.home).get(doc_id) is None:
-        raise InputError(f"the corpus has no document {doc_id!r}")
-    with locked(desk.dataset):
-        pool = read_pool(desk.dataset) or Pool()
-        known = next((each for each in pool.pairs if each.key == (query.id, doc_id)), None)
-        judged = (
-            bool(desk.votes.said.get((query.id, doc_id))) or (query.id, doc_id) in desk.labelled
-        )
-        dealt = (judge,) if pool.judges or judged else ()
-        if known is None:
-            new = PooledPair(query_id=query.id, doc_id=doc_id, judges=dealt, why="added by a judge")
-            write_pool(desk.dataset, grown(pool, [new]))
-        elif (known.judges or judged) and judge not in known.judges:
-            more = msgspec.structs.replace(known, judges=(*known.judges, judge))
-            pairs = tuple(more if each.key == known.key else each for each in pool.pairs)
-            write_pool(desk.dataset, msgspec.structs.replace(pool, pairs=pairs))
-    return Added(set=name, query_id=query.id, doc_id=doc_id, already=known is not None)
+    if reader_of(desk.pool, desk.dataset, service.home).get(doc_id) is None:
+        raise NotHere(f"the corpus has no document {doc_id!r}")
+    pair = PooledPair(query_id=query.id, doc_id=doc_id, why="added by a judge")
+    _, already = put_in_pool(desk.dataset, pair, judge=judge)
+    if not already:
+        kept = name_of(service.store, desk.dataset)
+        note(service, judge, "gold.document_added", f"{kept}/{query.id}", after={"doc_id": doc_id})
+    return Added(set=name, query_id=query.id, doc_id=doc_id, already=already)

@@ -11,6 +11,7 @@ import msgspec
 from assay.core.errors import AssayError, InputError
 from assay.judging.disputes import Dispute
 from assay.judging.votes import RULING
+from assay.review.identity import name_of
 from assay.workbench import adjudicating, voting
 from assay.workbench.adjudicating import Ruled
 from assay.workbench.agreeing import Agreement, agreement_between
@@ -20,6 +21,7 @@ from assay.workbench.grading import read_pair
 from assay.workbench.grading_views import Reading
 from assay.workbench.kept import Kept
 from assay.workbench.opening import Service, gold_path
+from assay.workbench.trail import note
 from assay.workbench.voting import Merged
 
 __all__ = [
@@ -183,8 +185,9 @@ def dispute_text(service: Service, name: str, query_id: str, doc_id: str) -> Rea
 
 def give_ruling(service: Service, given: RulingGiven, by: str) -> Ruled:
     """A ruling, and the set with the label that follows."""
-    return adjudicating.rule(
-        gold_path(service, given.set),
+    dataset = gold_path(service, given.set)
+    ruled = adjudicating.rule(
+        dataset,
         given.query_id,
         given.doc_id,
         given.grade,
@@ -192,8 +195,17 @@ def give_ruling(service: Service, given: RulingGiven, by: str) -> Ruled:
         by=by,
         kind="human",
     )
+    if ruled.ruled:
+        subject = f"{name_of(service.store, dataset)}/{given.query_id}"
+        said = {"doc_id": given.doc_id, "grade": given.grade}
+        note(service, by, "gold.ruled", subject, reason=given.rationale.strip(), after=said)
+    return ruled
 
 
-def compute_labels(service: Service, name: str) -> Merged:
+def compute_labels(service: Service, name: str, *, by: str) -> Merged:
     """The labels of the set, computed again from the votes."""
-    return voting.merge_store(service, gold_path(service, name))
+    dataset = gold_path(service, name)
+    merged = voting.merge_store(service, dataset)
+    counts = {"labels": merged.labels, "changed": len(merged.changed)}
+    note(service, by, "gold.labelled", name_of(service.store, dataset), after=counts)
+    return merged

@@ -1,22 +1,40 @@
-"""What waits for people, in two numbers: the pill at the top of every page."""
+"""What waits for people: the pill at the top of every page."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from assay.core.errors import AssayError
+from assay.judging.pool import pool_path
+from assay.workbench.desk import desk_of
 from assay.workbench.opening import Service
 
 
 @dataclass(frozen=True)
 class Waiting:
-    count: int
-    oldest_days: int
-    place: str  # the page where it is cleared
+    """Pairs that wait for this judge, and what waits for the chair."""
+
+    judge: int
+    review: int
+    oldest_days: int  # of what waits for the chair
 
 
 def waiting(service: Service, name: str = "") -> Waiting | None:
-    """What waits for review; nothing when nothing does."""
-    count, oldest = service.store.waiting()
-    if not count or oldest is None:
+    """Nothing when nothing does."""
+    review, oldest = service.store.waiting()
+    judge = sum(_left(service, gold, name) for gold in service.gold_sets)
+    if not judge and not review:
         return None
-    return Waiting(count=count, oldest_days=(service.clock() - oldest).days, place="/review")
+    days = (service.clock() - oldest).days if oldest is not None else 0
+    return Waiting(judge=judge, review=review, oldest_days=days)
+
+
+def _left(service: Service, gold: str, name: str) -> int:
+    """A set that cannot be read says so on its own page."""
+    path = service.gold_sets[gold]
+    if not pool_path(path).exists():
+        return 0
+    try:
+        return desk_of(path).left(name)
+    except (AssayError, OSError):
+        return 0

@@ -7,14 +7,15 @@ vote counts as given when it is on disk."""
 from __future__ import annotations
 
 import threading
-from collections import deque
+import time
+from collections import Counter, deque
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
 from assay import formats
-from assay.core.errors import InputError
+from assay.core.errors import InputError, NotHere
 from assay.core.types import GoldSet, Query, Vote, VoteKind
 from assay.formats.ballots import Ballot
 from assay.judging import rubrics
@@ -38,6 +39,7 @@ from assay.workbench import voting
 Stamp = tuple[int, int, int]
 Seat = tuple[str, str]  # judge and query, or judge and role
 K = TypeVar("K")
+STANDS = 20  # times as long as a count took
 _ENDS = 200  # bytes before the place that was read to, which tell whether the file is the same
 
 
@@ -62,6 +64,7 @@ class Votes:
         self.order: list[Pair] = []  # the pair of every vote, as the file has them
         self.apart: dict[Pair, dict[Seat, Vote]] = {}  # rulings and spot checks, by judge and role
         self.voted: dict[Seat, dict[str, None]] = {}  # the documents a judge has voted on
+        self.given: Counter[str] = Counter()  # how often each judge has voted
 
     def refresh(self) -> None:
         """Read what has been appended since; all of it where the file is another one."""
@@ -101,20 +104,24 @@ class Votes:
         self.ids[vote.id] = vote
         if vote.judge != UNNAMED:
             self.kinds[vote.judge] = vote.kind
-        pair = (vote.query_id, vote.doc_id)
+        taken_back = self.ids.get(vote.supersedes) if vote.source == WITHDRAWN else None
+        whose = taken_back or vote
+        pair = (whose.query_id, whose.doc_id)
         self.order.append(pair)
-        if role := role_of(vote.source):
-            _keep(self.apart.setdefault(pair, {}), (vote.judge, role), vote)
+        if role := role_of(whose.source):
+            _keep(self.apart.setdefault(pair, {}), (whose.judge, role), vote)
             return
-        self.voted.setdefault((vote.judge, vote.query_id), {})[vote.doc_id] = None
-        _keep(self.said.setdefault(pair, {}), vote.judge, vote)
+        self.voted.setdefault((whose.judge, whose.query_id), {})[whose.doc_id] = None
+        self.given[whose.judge] += 1
+        _keep(self.said.setdefault(pair, {}), whose.judge, vote)
 
     def holding(self, pair: Pair) -> list[Vote]:
         return [vote for vote in self.said.get(pair, {}).values() if vote.source != WITHDRAWN]
 
     def everything(self, pair: Pair) -> list[Vote]:
         """What holds of a pair, rulings and spot checks too."""
-        return [*self.holding(pair), *self.apart.get(pair, {}).values()]
+        apart = self.apart.get(pair, {}).values()
+        return [*self.holding(pair), *(vote for vote in apart if vote.source != WITHDRAWN)]
 
     def of(self, judge: str, pair: Pair) -> Vote | None:
         """What a judge says of a pair now."""
@@ -127,6 +134,15 @@ def _keep(here: dict[K, Vote], key: K, vote: Vote) -> None:
     before = here.get(key)
     if before is None or vote.at >= before.at:
         here[key] = vote
+
+
+@dataclass(frozen=True)
+class _Left:
+    """What was left for a judge who had voted so often, and until when that stands."""
+
+    count: int
+    given: int
+    until: float
 
 
 @dataclass(kw_only=True)
@@ -148,6 +164,7 @@ class Desk:
     first: list[Vote]
     votes: Votes
     stamps: tuple[Stamp | None, ...]
+    _left: dict[str, _Left] = field(default_factory=dict)
 
     @property
     def version(self) -> str:
@@ -157,7 +174,7 @@ class Desk:
         for query in self.gold.queries:
             if query.id == query_id:
                 return query
-        raise InputError(f"no query {query_id!r} in the set", where=str(self.dataset))
+        raise NotHere(f"no query {query_id!r} in the set", where=str(self.dataset))
 
     def mine(self, query_id: str, judge: str) -> list[PooledPair]:
         """What is dealt to a judge; or to nobody, and nobody else has graded it; or voted on
@@ -170,6 +187,23 @@ class Desk:
             if doc_id not in pairs:
                 pairs[doc_id] = PooledPair(query_id=query_id, doc_id=doc_id, judges=(judge,))
         return list(pairs.values())
+
+    def left(self, judge: str) -> int:
+        """How many pairs wait for a judge's vote. What others say counts from time to time: a page
+        must not count ten thousand pairs for each vote of anybody."""
+        now = time.monotonic()
+        with self.votes.reading:
+            known = self._left.get(judge)
+            if known is None or known.given != self.votes.given[judge] or known.until < now:
+                count = sum(
+                    self.votes.of(judge, pair.key) is None
+                    for query_id in self.asked
+                    for pair in self.mine(query_id, judge)
+                )
+                took = time.monotonic() - now
+                known = _Left(count, self.votes.given[judge], now + took * STANDS)
+                self._left[judge] = known
+            return known.count
 
     def _is_open(self, pair: Pair) -> bool:
         """Whether a pair of nobody's still wants a judge."""

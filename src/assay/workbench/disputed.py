@@ -10,7 +10,7 @@ from assay.judging.disputes import Dispute, dispute_of, is_disputed, list_disput
 from assay.judging.policy import Label, Policy, label_of
 from assay.judging.votes import Pair
 from assay.workbench.desk import Desk
-from assay.workbench.shelf import Shelf, shelf_of
+from assay.workbench.shelves import reader_of
 
 
 class _Open:
@@ -63,7 +63,7 @@ def pair_as_it_stands(desk: Desk, pair: Pair) -> Dispute | None:
 def _stale(desk: Desk, waiting: list[Label], home: Path | None) -> set[str]:
     """The votes on documents that read otherwise now; none where the corpus is not here."""
     try:
-        shelf: Shelf = shelf_of(desk, home)
+        shelf = reader_of(desk.pool, desk.dataset, home)
     except AssayError:
         return set()
     return {

@@ -10,9 +10,9 @@ import msgspec
 
 from assay.review.identity import name_of
 from assay.store.records import AuditEntry
-from assay.telemetry.recorder import new_id
 from assay.workbench.desk import desk_of
 from assay.workbench.opening import Service, gold_path
+from assay.workbench.trail import note
 
 FLAG, UNFLAG = "flag query", "unflag query"
 LONGEST_REASON = 4_000
@@ -34,15 +34,9 @@ def flag_query(service: Service, given: FlagGiven, judge: str) -> Flag | None:
     """The flag that stands now."""
     desk = desk_of(gold_path(service, given.set))
     query = desk.query(given.query_id)
-    entry = AuditEntry(
-        id=new_id(),
-        at=service.clock(),
-        by=judge,
-        action=FLAG if given.flagged else UNFLAG,
-        subject=f"{name_of(service.store, desk.dataset)}/{query.id}",
-        reason=given.reason.strip()[:LONGEST_REASON],
-    )
-    service.store.append_audit([entry])
+    subject = f"{name_of(service.store, desk.dataset)}/{query.id}"
+    action = FLAG if given.flagged else UNFLAG
+    note(service, judge, action, subject, reason=given.reason.strip()[:LONGEST_REASON])
     return flags_of(service, desk.dataset).get(query.id)
 
 

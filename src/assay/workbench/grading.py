@@ -14,7 +14,7 @@ from functools import lru_cache
 
 import msgspec
 
-from assay.core.errors import AssayError, InputError
+from assay.core.errors import AssayError, InputError, NotHere
 from assay.core.types import Document, Query, Vote
 from assay.formats.gold_jsonl import locked
 from assay.judging.packets import PacketRow, packet_row
@@ -35,7 +35,7 @@ from assay.workbench.grading_views import (
     SetRow,
 )
 from assay.workbench.opening import Service, gold_path
-from assay.workbench.shelf import shelf_of
+from assay.workbench.shelves import reader_of
 
 __all__ = [
     "GivenVote",
@@ -175,7 +175,8 @@ def _judged(desk: Desk, pair: PooledPair, judge: str) -> JudgedPair:
 
 def with_titles(service: Service, shown: QueryDesk) -> QueryDesk:
     """For the list of all documents of a query."""
-    shelf = shelf_of(desk_of(gold_path(service, shown.set)), service.home)
+    desk = desk_of(gold_path(service, shown.set))
+    shelf = reader_of(desk.pool, desk.dataset, service.home)
     titled = []
     for pair in shown.pairs:
         document = shelf.get(pair.doc_id)
@@ -235,10 +236,10 @@ def _start(criterion: str) -> str:
 def read_pair(service: Service, name: str, query_id: str, doc_id: str) -> Reading:
     desk = desk_of(gold_path(service, name))
     query = desk.query(query_id)
-    shelf = shelf_of(desk, service.home)
+    shelf = reader_of(desk.pool, desk.dataset, service.home)
     document = shelf.get(doc_id)
     if document is None:
-        raise InputError(f"the corpus has no document {doc_id!r}", where=shelf.corpus)
+        raise NotHere(f"the corpus has no document {doc_id!r}", where=shelf.corpus)
     row, words = _row(query.id, query.text, query.type, _Kept(document))
     return Reading(
         row=row,

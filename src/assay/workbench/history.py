@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from assay.core.errors import InputError
+from assay.core.errors import InputError, NotHere
 from assay.core.results import Results
 from assay.core.results_file import from_json
 from assay.engines.described import EngineConfig
@@ -83,10 +83,12 @@ def runs(service: Service, *, gold: str = "", limit: int = 20, offset: int = 0) 
 
 
 def kept_run(service: Service, run_id: str) -> KeptRun:
+    if not run_id:
+        raise InputError("say which run")
     record = service.store.run(run_id)
     if record is None:
         known = ", ".join(run.id for run in service.store.runs(limit=5)) or "none yet"
-        raise InputError(f"no run {run_id!r}", hint=f"The newest: {known}.")
+        raise NotHere(f"no run {run_id!r}", hint=f"The newest: {known}.")
     return _kept(record, from_json(record.results))
 
 
@@ -106,5 +108,5 @@ def explain(service: Service, run_id: str, query_id: str) -> Explanation:
     entry = next((entry for entry in results.per_query if entry.query_id == query_id), None)
     if entry is None:
         known = ", ".join(entry.query_id for entry in results.per_query[:5])
-        raise InputError(f"no query {query_id!r} in run {run_id!r}", hint=f"It has {known}, …")
+        raise NotHere(f"no query {query_id!r} in run {run_id!r}", hint=f"It has {known}, …")
     return Explanation(entry=entry, measures=results.receipt.measures)

@@ -11,9 +11,8 @@ from assay.core.errors import InputError
 from assay.core.files import iter_json_lines
 from assay.corpus.disk import Corpus, open_corpus
 from assay.corpus.resolve import cite
-from assay.store.records import AuditEntry, Purged, SearchLog
+from assay.store.records import Purged, SearchLog
 from assay.telemetry.feedback import days_before, infer_relevance_from_citations
-from assay.telemetry.recorder import new_id
 from assay.telemetry.redact import Redaction, redacted, redactor
 from assay.telemetry.wire import (
     SentDecision,
@@ -25,6 +24,7 @@ from assay.telemetry.wire import (
     search_from,
 )
 from assay.workbench.opening import Service
+from assay.workbench.trail import note
 
 __all__ = [
     "Imported",
@@ -149,14 +149,6 @@ def purge(
     """Forget searches by age, and record that it was done."""
     before = days_before(service.clock(), older_than_days)
     gone = service.store.purge(before, keep_cited=keep_cited)
-    entry = AuditEntry(
-        id=new_id(),
-        at=service.clock(),
-        by=by,
-        action="logs.purged",
-        subject="search_logs",
-        reason=f"older than {older_than_days:g} days",
-        after=msgspec.to_builtins(gone),
-    )
-    service.store.append_audit([entry])
+    why = f"older than {older_than_days:g} days"
+    note(service, by, "logs.purged", "search_logs", reason=why, after=gone)
     return gone

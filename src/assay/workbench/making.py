@@ -44,6 +44,7 @@ __all__ = [
     "init_gold",
     "listed",
     "logged_queries",
+    "put_in_pool",
     "remove_document",
 ]
 
@@ -259,18 +260,37 @@ def add_document(
             f"no query {query_id!r} in the set", where=str(dataset), hint=f"It has {near} …"
         )
     id_of(doc_id, dataset, "--document")
-    pair = PooledPair(query_id=query_id, doc_id=doc_id, why=why)
+    searched = corpus if corpus is not None else pooled_corpus(read_pool(dataset))
+    if searched is not None and doc_id not in known_ids(searched):
+        raise InputError(f"document {doc_id!r} is not in the corpus {searched}")
+    if searched is None:
+        say(f"it is not checked that {doc_id} exists: name the corpus with --corpus")
+    pair, _ = put_in_pool(dataset, PooledPair(query_id=query_id, doc_id=doc_id, why=why))
+    return pair
+
+
+def put_in_pool(dataset: Path, pair: PooledPair, *, judge: str = "") -> tuple[PooledPair, bool]:
+    """A pair among those that are asked for, and whether it was there. It is dealt like the others,
+    and refused where it is known; or, for a judge who found it, dealt to them: of what is anybody's
+    it is anybody's."""
     with locked(dataset):
         pool = read_pool(dataset) or Pool()
-        searched = corpus if corpus is not None else pooled_corpus(pool)
-        if searched is not None and doc_id not in known_ids(searched):
-            raise InputError(f"document {doc_id!r} is not in the corpus {searched}")
-        if searched is None:
-            say(f"it is not checked that {doc_id} exists: name the corpus with --corpus")
-        _refuse_known(pair, pool, judged_now(dataset, gold))
-        new = with_judges(grown(pool, [pair]), {pair.key})
+        judged = judged_now(dataset, formats.read_gold(dataset))
+        known = next((each for each in pool.pairs if each.key == pair.key), None)
+        if not judge:
+            _refuse_known(pair, pool, judged)
+            new = with_judges(grown(pool, [pair]), {pair.key})
+        elif known is None:
+            asked = (judge,) if pool.judges or pair.key in judged else ()
+            new = grown(pool, [msgspec.structs.replace(pair, judges=asked)])
+        elif judge not in known.judges and (known.judges or pair.key in judged):
+            more = msgspec.structs.replace(known, judges=(*known.judges, judge))
+            pairs = tuple(more if each is known else each for each in pool.pairs)
+            new = msgspec.structs.replace(pool, pairs=pairs)
+        else:
+            return known, True
         write_pool(dataset, new)
-    return next(each for each in new.pairs if each.key == pair.key)
+    return next(each for each in new.pairs if each.key == pair.key), known is not None
 
 
 def remove_document(dataset: Path, query_id: str, doc_id: str) -> PooledPair:

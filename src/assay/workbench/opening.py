@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from assay import formats
-from assay.core.errors import InputError
+from assay.core.errors import NotHere
 from assay.core.types import GoldSet
 from assay.core.workspace import default_store
 from assay.review.identity import known_sets, name_of
@@ -19,6 +19,9 @@ from assay.telemetry.recorder import Recorder, Recording
 from assay.workbench.config import CONFIG_NAME, Config, read_config
 
 __all__ = ["NoStore", "Recording", "Service", "gold_path", "open_service"]
+
+
+SEPARATOR = ":"  # between folder and file: a name is one part of the address of a page
 
 
 def _now() -> datetime:
@@ -82,12 +85,16 @@ def open_service(
 
 def _named_sets(config: Config | None, given: Sequence[Path]) -> dict[str, Path]:
     """The gold sets of the configuration, and those given that are not among them, by file name;
-    two files of one name are told apart by their paths."""
+    two files of one name are told apart by their folders."""
     sets = configured_sets(config)
     configured = {path.resolve() for path in sets.values()}
     for path in given:
-        if path.resolve() not in configured:
-            sets[path.stem if sets.get(path.stem, path) == path else str(path)] = path
+        if path.resolve() in configured:
+            continue
+        parts = path.resolve().with_suffix("").parts[1:]
+        names = [SEPARATOR.join(parts[-some:]) for some in range(1, len(parts) + 1)]
+        name = next(name for name in names if sets.get(name, path).resolve() == path.resolve())
+        sets[name] = path
     return sets
 
 
@@ -97,7 +104,11 @@ def configured_sets(config: Config | None) -> dict[str, Path]:
 
 def _with_known_sets(store: Store, named: Mapping[str, Path]) -> dict[str, Path]:
     here = {path.resolve() for path in named.values()}
-    known = {name: path for name, path in known_sets(store).items() if path not in here}
+    known = {
+        name.replace("/", SEPARATOR): path
+        for name, path in known_sets(store).items()
+        if path not in here
+    }
     return known | dict(named)
 
 
@@ -114,7 +125,7 @@ def gold_path(service: Service, name: str) -> Path:
             return path
     known_names = ", ".join(service.gold_sets)
     hint = f"Known: {known_names or 'none; name one in assay.toml or with --gold'}."
-    raise InputError(f"no gold set {name!r}", hint=hint)
+    raise NotHere(f"no gold set {name!r}", hint=hint)
 
 
 def read_gold(service: Service, name: str) -> GoldSet:
@@ -132,5 +143,5 @@ def stored_name(service: Service, gold: str) -> str:
     known = service.store.gold_names()
     if gold not in known:
         names = ", ".join(dict.fromkeys([*service.gold_sets, *known]))
-        raise InputError(f"no gold set {gold!r}", hint=f"Known: {names or 'none yet'}.")
+        raise NotHere(f"no gold set {gold!r}", hint=f"Known: {names or 'none yet'}.")
     return gold

@@ -39,7 +39,6 @@ __all__ = [
     "KEY_KINDS",
     "ROLES",
     "Account",
-    "AuditEntry",
     "Invitation",
     "KeyKind",
     "Role",
@@ -155,13 +154,6 @@ def everybody(service: Service) -> People:
             for one in service.store.service_keys()
         ],
     )
-
-
-def history(
-    service: Service, *, subject: str = "", action: str = "", limit: int = 200
-) -> list[AuditEntry]:
-    """The audit trail, the newest first."""
-    return service.store.audit(subject=subject, action=action, limit=limit)
 
 
 # ── links that work once ──────────────────────────────────────────────────────────────────────────

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from assay import formats
-from assay.core.errors import InputError
+from assay.core.errors import InputError, NotHere
 from assay.core.results import GradedResults
 from assay.core.types import ASKED, Document, Vote
 from assay.corpus.disk import list_corpora, open_corpus
@@ -151,7 +151,7 @@ def suggest(
     gold_set = read_gold(service, gold)
     query = next((query for query in gold_set.queries if query.id == query_id), None)
     if query is None:
-        raise InputError(f"no query {query_id!r} in gold set {gold!r}")
+        raise NotHere(f"no query {query_id!r} in gold set {gold!r}")
     top = gold_set.top_grade or TOP_GRADE
     if not 0 <= grade <= top or not by.strip() or not doc_id.strip():
         raise InputError(
@@ -181,7 +181,7 @@ def rule_suggestion(
     Nothing is said of the other documents: a row that waits goes on waiting."""
     item = item_of(service, item_id)
     if item is None or item.kind != "judgment":
-        raise InputError(f"no suggestion {item_id!r}")
+        raise NotHere(f"no suggestion {item_id!r}")
     if not by.strip():
         raise InputError("say who decides")
     final = grade if grade is not None else item.grade

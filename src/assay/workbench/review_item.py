@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from assay.core.errors import InputError
+from assay.core.errors import InputError, NotHere
 from assay.core.types import Document
 from assay.corpus.disk import Corpus, list_corpora, open_corpus
 from assay.formats import gold_jsonl
@@ -186,7 +186,7 @@ def whole_text(service: Service, item: ReviewItem, doc_id: str) -> Whole:
     """A document of the row, or any of a corpus here, in full, with the query's words marked."""
     found = find_document(service, item.corpus, doc_id)
     if found is None:
-        raise InputError(f"no document {doc_id!r} in a corpus here")
+        raise NotHere(f"no document {doc_id!r} in a corpus here")
     _, document = found
     words = frozenset(passages(item.query, document).words)
     texts = [text.strip() for text in document.text[:MAX_TEXT].split("\n\n")]

@@ -16,14 +16,12 @@ from typing import Literal
 import msgspec
 
 from assay.core.errors import InputError
-from assay.core.types import Vote
 from assay.reports.words import page_words
 from assay.review import rulings, second_thoughts
 from assay.review.pairs import unsettle_pair
 from assay.review.rulings import Correction, Word
 from assay.store import StoreConflict
 from assay.store.records import ReviewItem, Ruling
-from assay.telemetry.recorder import new_id
 from assay.workbench import review
 from assay.workbench.opening import Service, gold_path
 from assay.workbench.paging import MAX_PAGE
@@ -388,12 +386,12 @@ def _unapprove(
 def _undo_one(service: Service, item: ReviewItem, by: str, at: datetime) -> None:
     if item.state == "published":
         raise Refused("published", ref=item.ref)
+    word = Word(by=by, rationale="", at=at)
     if item.kind == "gold_row":
-        word = Word(by=by, rationale="", at=at)
         rulings.reopen(service.store, gold_path(service, item.gold), item.ref, word)
         return
     path = gold_path(service, item.gold) if item.state == "approved" else None
-    votes = (_open_vote(item, by, at),) if path is not None else ()
+    votes = second_thoughts.withdrawals(service.store, item, word) if path is not None else ()
     why = second_thoughts.WHY if path is not None else "rejection taken back"
     ruling = Ruling(item=item, state="pending_review", by=by, at=at, reason=why, votes=votes)
     if path is not None and path.suffix == ".jsonl":
@@ -403,17 +401,3 @@ def _undo_one(service: Service, item: ReviewItem, by: str, at: datetime) -> None
         service.store.rule([ruling])
         if path is not None:
             give(path, votes)
-
-
-def _open_vote(item: ReviewItem, by: str, at: datetime) -> Vote:
-    """A vote without a grade: the pair is open again."""
-    return Vote(
-        id=new_id(),
-        query_id=item.ref,
-        doc_id=item.doc_ids[0],
-        grade=None,
-        judge=by,
-        kind="human",
-        at=at.isoformat(),
-        source=item.suggested_by if item.grade is None else f"suggested by {item.suggested_by}",
-    )

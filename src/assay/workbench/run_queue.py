@@ -19,7 +19,7 @@ from typing import Literal
 import msgspec
 
 from assay import formats
-from assay.core.errors import AssayError, InputError
+from assay.core.errors import AssayError, InputError, NotHere
 from assay.core.results import GoldenResults, Results
 from assay.core.types import Query
 from assay.core.workers import Failure, Job, run_jobs
@@ -33,13 +33,15 @@ from assay.workbench.opening import Service, gold_path, stored_name
 from assay.workbench.overview import known_corpora
 from assay.workbench.run import gates_on
 from assay.workbench.score import configured, score, verdict_on
+from assay.workbench.trail import note
 
 __all__ = ["Choices", "RunJob", "RunQueue", "choices"]
 
-State = Literal["waiting", "running", "done", "failed"]
+State = Literal["waiting", "running", "done", "failed", "cancelled"]
 
 MOST = 20  # jobs that may wait
 REMEMBERED = 200  # jobs that are remembered when they are over
+STOPS = 5.0  # seconds that a run which is cancelled has to be gone
 LOOK = 0.2  # seconds between two notes on progress
 
 
@@ -62,7 +64,11 @@ class RunJob(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_over(self) -> bool:
-        return self.state in ("done", "failed")
+        return self.state in ("done", "failed", "cancelled")
+
+
+class _Cancelled(Exception):
+    """Somebody stopped the run."""
 
 
 class Choices(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,6 +110,7 @@ class RunQueue:
         self._lock = threading.Condition()
         self._thread: threading.Thread | None = None
         self._closed = False
+        self._stop = threading.Event()  # for the one that runs
 
     def start(self, gold: str, engine: str, *, by: str) -> RunJob:
         """Ask for a run. The same one that waits already is not asked for twice."""
@@ -130,6 +137,22 @@ class RunQueue:
                 self._thread.start()
             self._lock.notify_all()
             return self._shown(job)
+
+    def cancel(self, job_id: str, *, by: str) -> RunJob:
+        """Stop a run that waits or runs: nothing of it is kept. One that is over stays as it is."""
+        with self._lock:
+            job = self._jobs.get(job_id)
+            if job is None:
+                raise NotHere(f"no run {job_id!r} was started here")
+            if job.is_over:
+                return job
+            if job.state == "waiting":
+                self._jobs[job.id] = msgspec.structs.replace(job, state="cancelled")
+                self._lock.notify_all()
+            else:
+                self._stop.set()
+        note(self._service, by, "run.cancelled", f"{job.gold} {job.engine}")
+        return self.wait(job_id, STOPS)
 
     def job(self, job_id: str) -> RunJob | None:
         with self._lock:
@@ -185,6 +208,8 @@ class RunQueue:
             try:
                 run = self._run(job)
                 over = {"state": "done", "run": run, "done": job.total}
+            except _Cancelled:
+                over = {"state": "cancelled"}
             except AssayError as error:
                 over = {"state": "failed", "error": str(error)}
             except Exception as error:  # a page must not wait for ever
@@ -199,6 +224,7 @@ class RunQueue:
             while not self._closed:
                 for job in self._jobs.values():
                     if job.state == "waiting":
+                        self._stop.clear()
                         self._jobs[job.id] = msgspec.structs.replace(job, state="running")
                         return self._jobs[job.id]
                 self._lock.wait()
@@ -223,12 +249,13 @@ class RunQueue:
         return keep(service, results, path, job.engine).id
 
     def _answer(self, job: Job[Results]) -> Results:
-        with contextlib.closing(run_jobs([job], at_once=1, fresh=True)) as answers:
+        answers = run_jobs([job], at_once=1, fresh=True, stop=self._stop)
+        with contextlib.closing(answers):
             for _, answer in answers:
                 if isinstance(answer, Failure):
                     raise answer.error or AssayError(_in_words(answer))
                 return answer
-        raise AssayError("the run gave no answer")
+        raise _Cancelled
 
 
 def _in_words(failure: Failure) -> str:

@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from assay.core.errors import AssayError, InputError
+from assay.core.errors import AssayError, InputError, NotHere
 from assay.core.types import Document, Hit
 from assay.corpus.disk import list_corpora
 from assay.language.detect import detect
@@ -58,10 +58,6 @@ MOST_QUERY = 4_000  # characters of a question that an address carries
 
 State = Literal["start", "found", "refused", "nothing", "filtered", "listed", "unindexed", "bare"]
 Strength = Literal["strong", "some", "little"]
-
-
-class NotHere(InputError):
-    """What was asked for by its name is not there."""
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,23 +1,32 @@
-"""Corpora that are open to be searched. A command opens one and is gone; a server keeps them, since
-opening takes longer than a hundred searches."""
+"""Corpora that are open to be searched and read. A command opens one and is gone; a server keeps
+them, since opening takes longer than a hundred searches. A `Shelf` is a corpus with its engine; a
+`Reader` is what a judge needs of the corpus of a pool, which may have no index, or be a file."""
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
+from assay.core.errors import InputError
 from assay.core.types import Document
 from assay.corpus.disk import MANIFEST, Corpus
-from assay.corpus.named import corpus_named
-from assay.engines.indexed import Say, index_folder, open_indexed, silent
+from assay.corpus.named import corpus_named, documents, is_corpus, require_corpus
+from assay.engines.indexed import Say, index_folder, is_indexed, open_indexed, silent
+from assay.judging.pool import Pool
+from assay.judging.votes import document_fingerprint
 from assay.search.engine import Engine
 from assay.search.index import Tick
 from assay.workbench.filtering import Columns, Filters, Mask, columns_of
 
 KEPT = 8  # corpora
+MOST_FOUND = 12  # documents that a judge may add one of
 Stamp = tuple[int, int, int]
+_WORDS = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,6 +90,87 @@ def kept_shelf(name: str, *, home: Path | None = None, say: Say = lambda text: N
             while len(_kept) > KEPT:
                 _kept.popitem(last=False)
         return shelf
+
+
+# ── for a judge ───────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reader:
+    """`get` gives a document, or None; `fingerprint` that of what a judge reads of it, empty where
+    there is none; `search` the ids of the best for some words."""
+
+    corpus: str
+    get: Callable[[str], Document | None]
+    fingerprint: Callable[[str], str]
+    search: Callable[[str], list[str]]
+
+
+def reader_of(pool: Pool | None, dataset: Path, home: Path | None) -> Reader:
+    """The corpus of the pool beside a set."""
+    name = pool.corpus if pool is not None else ""
+    if not name:
+        raise InputError(
+            "it is not known which corpus the documents are in",
+            where=str(dataset),
+            hint=f"Pool first: assay gold pool {dataset} --engine bm25 --corpus NAME.",
+        )
+    if is_corpus(name, home):
+        return _imported(name, home, corpus_named(name, home).fingerprint)
+    require_corpus(Path(name))
+    return _of_file(Path(name), _stamp(Path(name)))
+
+
+@lru_cache(maxsize=8)
+def _imported(name: str, home: Path | None, fingerprint: str) -> Reader:
+    corpus = corpus_named(name, home)
+
+    @lru_cache(maxsize=4096)
+    def get(doc_id: str) -> Document | None:
+        return corpus.get(doc_id) if doc_id in corpus else None
+
+    def search(words: str) -> list[str]:
+        if not is_indexed(corpus, home):
+            raise InputError(
+                f"the corpus {name} has no index yet", hint=f"Build it: assay index {name}"
+            )
+        engine = kept_shelf(name, home=home).engine  # the one that the search page keeps
+        found = [hit.doc_id for hit in engine.search(words, MOST_FOUND)]
+        return list(dict.fromkeys([*([words.strip()] if words.strip() in corpus else []), *found]))
+
+    return Reader(corpus=name, get=get, fingerprint=_fingerprints(get), search=search)
+
+
+@lru_cache(maxsize=8)
+def _of_file(path: Path, stamp: Stamp) -> Reader:
+    every = {document.id: document for document in documents(path)}
+    known = list(every.values())
+    return Reader(
+        corpus=str(path),
+        get=every.get,
+        fingerprint=_fingerprints(every.get),
+        search=lambda words: _with_words(known, words),
+    )
+
+
+def _fingerprints(get: Callable[[str], Document | None]) -> Callable[[str], str]:
+    @lru_cache(maxsize=100_000)
+    def fingerprint(doc_id: str) -> str:
+        document = get(doc_id)
+        return document_fingerprint(document) if document is not None else ""
+
+    return fingerprint
+
+
+def _with_words(every: list[Document], asked: str) -> list[str]:
+    """A file has no index: the documents with most of the words."""
+    words = set(_WORDS.findall(asked.lower()))
+    counts = {
+        document.id: len(words & set(_WORDS.findall(f"{document.title} {document.text}".lower())))
+        for document in every
+    }
+    best = sorted((doc_id for doc_id in counts if counts[doc_id]), key=lambda id: -counts[id])
+    return [*([asked.strip()] if asked.strip() in counts else []), *best][:MOST_FOUND]
 
 
 # ── what was replaced ─────────────────────────────────────────────────────────────────────────────

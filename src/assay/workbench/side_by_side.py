@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from assay.core.errors import AssayError, InputError
+from assay.core.errors import AssayError, NotHere
 from assay.core.results import Entry, GoldenEntry, Results
 from assay.core.types import Document
 from assay.engines.indexed import is_indexed
@@ -97,7 +97,7 @@ def _entry(run: KeptRun, query_id: str) -> Entry:
         if entry.query_id == query_id:
             return entry
     known = ", ".join(entry.query_id for entry in run.results.per_query[:5])
-    raise InputError(f"no query {query_id!r} in this run", hint=f"It has {known}, …")
+    raise NotHere(f"no query {query_id!r} in this run", hint=f"It has {known}, …")
 
 
 def _ranking(

@@ -53,7 +53,7 @@ const votes = {
         votes.tell(next, saved);
       }
     } catch (error) {
-      if (error.status === 400) {  // it will never be taken: say so, and go on with the others
+      if ([400, 404].includes(error.status)) {  // it will never be taken: say so, and go on with the others
         const refused = votes.waiting()[0];
         if (refused) votes.drop(refused);
         votes.tell(refused, null, error.message);
