@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from assay.core.types import Document
 from assay.corpus import open_corpus
 from assay.engines.indexed import index_folder
-from assay.language.analysis import analyzer
+from assay.language.analysis import English
 from assay.search import index, index_files, signals, snippets
-from assay.search.lexical import bm25, count_terms
+from assay.search.inverting import bm25
+from assay.search.lexical import count_terms
 from assay.search.shown import passages_of, shown_texts
 
 QUESTIONS = (
@@ -66,7 +67,7 @@ def test_an_update_keeps_the_passages_of_what_did_not_change() -> None:
     ]
     before = index.build([(each, each.text) for each in first], dense=False)
     updated = index.build([(each, each.text) for each in second], dense=False, previous=before)
-    fresh = passages_of(map(shown_texts, second), analyzer("en"))
+    fresh = passages_of(map(shown_texts, second), English())
     assert updated.passages is not None
     assert updated.passages.lemmas == fresh.lemmas
     for name in ("offsets", "starts", "words", "spans"):

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
 import numpy as np
 import polars as pl
 
+from assay.core.types import Document
 from assay.core.workspace import workspace
 from assay.corpus.disk import Corpus
 from assay.corpus.named import corpus_named
@@ -123,25 +125,56 @@ def _build(corpus: Corpus, home: Path | None, recipe: Recipe, tick: Tick) -> tup
         encoding.forget(folder)
     previous = None if recipe.fresh else _readable(folder)
     digests = corpus.frame.select("digest").collect()["digest"].to_list()
+    folder.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix="building-", dir=folder) as spill:
+        site = _Site(folder=folder, spill=Path(spill), previous=previous)
+        return _built(_Pairs(corpus, digests), site, recipe, tick)
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """Documents with their digests, as often as they are gone through."""
+
+    corpus: Corpus
+    digests: list[str]
+
+    def __iter__(self) -> Iterator[tuple[Document, str]]:
+        return zip(self.corpus.iter(), self.digests, strict=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Site:
+    """Where an index is built: its folder, one for what is too large for memory, what is there."""
+
+    folder: Path
+    spill: Path
+    previous: Index | None
+
+
+def _built(pairs: _Pairs, site: _Site, recipe: Recipe, tick: Tick) -> tuple[Index, int]:
+    folder = site.folder
+    fingerprint = pairs.corpus.fingerprint
     draft = index.draft(
-        zip(corpus.iter(), digests, strict=True),
+        pairs,
         encoder=recipe.encoder,
         dense=recipe.dense,
-        previous=previous,
+        previous=site.previous,
         tick=tick,
+        spill=site.spill,
     )
-    same = previous is not None and read_alike(previous.profile, draft.index.profile)
-    known = set(previous.digests) if previous is not None and same else set()
+    before = site.previous
+    same = before is not None and read_alike(before.profile, draft.index.profile)
+    known = set(before.digests) if before is not None and same else set()
     early = len(draft.texts) >= AWAITED and not _has_vectors(folder)
-    data = index_files.save(draft.index, folder, corpus.fingerprint) if early else ""
+    data = index_files.save(draft.index, folder, fingerprint) if early else ""
     vectors = index.vectors_of(draft, folder / encoding.FOLDER, tick)
     built = replace(draft.index, vectors=vectors)
     if data and vectors is not None:
         index_files.add_vectors(folder, data, vectors)
     else:
-        index_files.save(built, folder, corpus.fingerprint)
+        index_files.save(built, folder, fingerprint)
     encoding.forget(folder)
-    return built, sum(digest in known for digest in digests)
+    return built, sum(digest in known for digest in pairs.digests)
 
 
 def _has_vectors(folder: Path) -> bool:

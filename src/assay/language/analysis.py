@@ -42,35 +42,44 @@ class English:
         r"\d{3,5}(?:\.\d+)?(?:\([a-z0-9]{1,3}\))+|\d+(?:\.\d+)+|\$?\d[\d,]*\d|\d"
         r"|[^\W\d_]+(?:'[^\W\d_]+)?"
     )
+    # the same for text in ASCII and lower case, in half the time
+    _ASCII = re.compile(_TOKEN.pattern.replace(r"[^\W\d_]", "[a-z]"), re.ASCII)
     _FOLD = str.maketrans({"’": "'", "“": '"', "”": '"', "§": " "}) | UNSEEN
     _PART = re.compile(r"\([a-z0-9]+\)")
     _CITATION = re.compile(r"\d{4,5}(?:\.\d+)?(?:\(|$)")
 
+    def tokens(self, text: str) -> list[str]:
+        """What words are made of, each by itself."""
+        lower = text.lower()
+        if not lower.isascii():  # nothing else is folded
+            lower = lower.translate(self._FOLD)
+        return (self._ASCII if lower.isascii() else self._TOKEN).findall(lower)
+
+    def word(self, token: str) -> str:
+        """The word of a token; nothing where it only holds a sentence together."""
+        word = token.removesuffix("'s")
+        return "" if word in english.STOP or (len(word) < 2 and not word.isdigit()) else word
+
     def words(self, text: str) -> list[str]:
-        words = (
-            word.removesuffix("'s")
-            for word in self._TOKEN.findall(text.lower().translate(self._FOLD))
-        )
-        return [
-            word for word in words if word not in english.STOP and (len(word) > 1 or word.isdigit())
-        ]
+        return [word for token in self.tokens(text) if (word := self.word(token))]
 
     def lemma(self, word: str) -> str:
         return _english_stem(word)
 
     def terms(self, text: str) -> list[str]:
-        terms: list[str] = []
-        for word in self.words(text):
-            if word[0].isalpha():
-                terms.append(_english_stem(word))
-                continue
-            number = word.replace(",", "").lstrip("$")
-            base, parenthesis, _ = number.partition("(")
-            terms.append(base)
-            if parenthesis:
-                parts = self._PART.findall(number)
-                terms.extend(base + "".join(parts[: end + 1]) for end in range(len(parts)))
-        return terms
+        return [term for token in self.tokens(text) for term in self.token_terms(token)]
+
+    def token_terms(self, token: str) -> list[str]:
+        """What an index counts of a token."""
+        word = self.word(token)
+        if not word:
+            return []
+        if word[0].isalpha():
+            return [_english_stem(word)]
+        number = word.replace(",", "").lstrip("$")
+        base, parenthesis, _ = number.partition("(")
+        parts = self._PART.findall(number) if parenthesis else []
+        return [base, *(base + "".join(parts[: end + 1]) for end in range(len(parts)))]
 
     @classmethod
     def is_citation(cls, term: str) -> bool:

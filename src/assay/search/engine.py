@@ -20,7 +20,7 @@ from assay.core.types import Document, Hit, SearchEngine
 from assay.language.analysis import UNSEEN
 from assay.law.places import Cited, sections_named, without_sections
 from assay.search import snippets
-from assay.search.arrays import Array
+from assay.search.arrays import Array, best_rows
 from assay.search.index import Index
 from assay.search.signals import Signals, SoftQuestion, soft_signals, stem_signals
 from assay.search.views import SEPARATOR
@@ -143,7 +143,8 @@ class Engine(SearchEngine):
         fused = signals["fused"]
         if allowed is not None:
             fused = np.where(allowed, fused, -1.0)
-        top = _best_rows(fused, max(top_k, FIRST_HITS))
+        top = best_rows(fused, max(top_k, FIRST_HITS))
+        top = top[fused[top] > 0]
         if not len(top):
             return Hits.none()
         calibration = self._index.profile.calibration
@@ -199,15 +200,6 @@ class Engine(SearchEngine):
             text=document.text,
             explanation=explanation,
         )
-
-
-def _best_rows(fused: Array, size: int) -> Array:
-    """The rows with the highest values above 0, best first, the earlier one where they are
-    equal."""
-    size = min(size, len(fused))
-    top = np.argpartition(-fused, size - 1)[:size]
-    top = top[np.lexsort((top, -fused[top]))]
-    return np.asarray(top[fused[top] > 0])
 
 
 def _printable(query: str) -> str:

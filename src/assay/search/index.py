@@ -16,12 +16,13 @@ little; postings are made anew, which is quick.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import islice
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 
@@ -36,19 +37,29 @@ from assay.language.analysis import (
 from assay.language.detect import detect, is_foreign, language_code
 from assay.search.arrays import Array, Floats
 from assay.search.encoding import encoded
+from assay.search.inverting import Inverter, bm25
 from assay.search.learned import LEARNED, document_vectors, word_vectors
-from assay.search.lexical import Bm25, Counts, bm25, count_terms, no_counts
+from assay.search.lexical import (
+    Bm25,
+    Counts,
+    TermCounter,
+    count_terms,
+    joined_counts,
+    no_counts,
+)
 from assay.search.profile import Profile, choose, with_encoder
 from assay.search.shown import Passages, joined, passages_of, taken
 from assay.search.soft import Lookalikes, SoftView, lookalikes
-from assay.search.views import Parts, View, section_texts, view_of
+from assay.search.views import Parts, View, body_length, section_texts, view_of
 
 VIEWS = {"main": 1.0, "title": 0.3, "tags": 0.5, "section": 0.3}  # soft views and what each counts
 GRAM_K1 = 1.2  # BM25 over the n-grams of a view
 GRAM_B = 0.6
-TOLD_EVERY = 200  # texts between two reports of progress
+BLOCK = 2_000  # documents read at a time
+SAMPLE = 200  # documents that the language is told from
 Tick = Callable[[str, int, int], None]  # (what, done, of)
-T = TypeVar("T")
+_RUNS = re.compile(r"[^\W_]+")
+_ASCII_RUNS = re.compile(r"[a-z0-9]+")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +103,11 @@ def is_citation(term: str) -> bool:
 
 def letters_of(text: str) -> list[str]:
     """The words of a text as runs of letters and digits, for character n-grams."""
-    return "".join(character if character.isalnum() else " " for character in text.lower()).split()
+    lower = text.lower()
+    return (_ASCII_RUNS if lower.isascii() else _RUNS).findall(lower)
+
+
+Pairs = Iterable[tuple[Document, str]]  # documents with their digests
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,18 +115,28 @@ class _Sources:
     """What an index is built from: the profile, the documents, and what an index before has."""
 
     profile: Profile
-    views: list[View]
-    digests: list[str]
+    pairs: Pairs
+    size: int
     previous: Index | None
     tick: Tick
+    spill: Path | None
 
     @property
     def language(self) -> Analyzer:
         return analyzer(self.profile.language)
 
-    @property
-    def ids(self) -> list[str]:
-        return [view.id for view in self.views]
+    def views(self) -> Iterator[tuple[list[View], list[str]]]:
+        """Documents and their digests, some at a time."""
+        has_encoder = bool(self.profile.encoder)
+        pairs = iter(self.pairs)
+        done = 0
+        while block := list(islice(pairs, BLOCK)):
+            yield (
+                [view_of(document, dense=has_encoder) for document, _ in block],
+                [digest for _, digest in block],
+            )
+            done += len(block)
+            self.tick("reading", done, self.size)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,7 +152,7 @@ class Draft:
 
 
 def build(
-    documents: Iterable[tuple[Document, str]],
+    documents: Pairs,
     *,
     dense: bool = True,
     encoder: str = "",
@@ -141,41 +166,54 @@ def build(
 
 
 def draft(
-    documents: Iterable[tuple[Document, str]],
+    documents: Pairs,
     *,
     dense: bool = True,
     encoder: str = "",
     previous: Index | None = None,
     tick: Tick = lambda what, done, of: None,
+    spill: Path | None = None,
 ) -> Draft:
-    """All of an index but the vectors that must be encoded for it."""
-    views: list[View] = []
-    digests: list[str] = []
-    languages: list[str] = []
-    asked = 0
-    for document, digest in documents:
-        views.append(view_of(document))
-        digests.append(digest)
-        languages.append(document.language)
-        asked += any(document.fields.get(name) for name in ("question", "question_synthetic"))
-    if not views:
-        raise InputError("the corpus has no documents", hint="Import documents first.")
-    language = _language(languages, views)
-    profile = choose(language, [len(view.body) for view in views], opinions=asked > len(views) / 2)
+    """All of an index but the vectors that must be encoded for it. Documents are gone through
+    twice: what kind of collection it is, and then what is in it. `spill` is a folder for what is
+    too large for memory; postings of longer texts stay there until the index is saved."""
+    pairs = list(documents) if isinstance(documents, Iterator) else documents
+    profile, size = _profile(document for document, _ in pairs)
     if encoder or not dense:
         profile = with_encoder(profile, encoder if dense else "")
     is_usable = previous is not None and read_alike(previous.profile, profile)
     sources = _Sources(
         profile=profile,
-        views=views,
-        digests=digests,
+        pairs=pairs,
+        size=size,
         previous=previous if is_usable else None,
         tick=tick,
+        spill=spill,
     )
-    index = _build_soft(sources) if profile.kind == "soft" else _build_stems(sources)
-    if index.vectors is not None or not profile.encoder:
-        return Draft(index=index)
-    return _to_encode(sources, index)
+    return _draft_soft(sources) if profile.kind == "soft" else _draft_stems(sources)
+
+
+def _profile(documents: Iterable[Document]) -> tuple[Profile, int]:
+    """The profile that suits them, and how many they are."""
+    stated: Counter[str] = Counter()
+    sample: list[str] = []
+    size = characters = asked = 0
+    for document in documents:
+        if document.language.strip():
+            stated[language_code(document.language)] += 1
+        if len(sample) < SAMPLE:
+            view = view_of(document, dense=False)
+            sample.append(f"{view.title} {view.body}"[:2_000])
+        characters += body_length(document)
+        asked += any(document.fields.get(name) for name in ("question", "question_synthetic"))
+        size += 1
+    if not size:
+        raise InputError("the corpus has no documents", hint="Import documents first.")
+    language = detect(sample)
+    if stated:
+        most = min(stated, key=lambda code: (-stated[code], code))
+        language = most if not is_foreign(" ".join(sample), most) else language
+    return choose(language, characters / size, size, opinions=asked > size / 2), size
 
 
 def read_alike(one: Profile, other: Profile) -> bool:
@@ -184,62 +222,102 @@ def read_alike(one: Profile, other: Profile) -> bool:
     return (one.kind, one.language) == (other.kind, other.language)
 
 
-def _language(stated: Sequence[str], views: Sequence[View]) -> str:
-    known = Counter(language_code(language) for language in stated if language.strip())
-    sample = [f"{view.title} {view.body}"[:2_000] for view in views[:200]]
-    if known:
-        most = min(known, key=lambda code: (-known[code], code))
-        return detect(sample) if is_foreign(" ".join(sample), most) else most
-    return detect(sample)
-
-
 # ── stems ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _build_stems(sources: _Sources) -> Index:
+def _draft_stems(sources: _Sources) -> Draft:
+    """A block of documents at a time: what is kept of it are numbers."""
     profile = sources.profile
-    views = sources.views
-    reuse = _reuse(sources.digests, sources.previous)
-    texts = {
-        "full": [f"{view.title} {view.body}" for view in views],
-        "short": [view.short for view in views],
-    }
-    counts: dict[str, Counts] = {}
-    for name, field_texts in texts.items():
-        if name == "full" or (profile.short and any(field_texts)):
-            before = sources.previous.counts.get(name) if sources.previous else None
-            told = _reporting_progress(field_texts, f"reading {name}", sources.tick)
-            rows = reuse if before else None
-            counts[name] = count_terms(told, sources.language.terms, before, rows)
-    fields = {name: bm25(counted, k1=profile.k1, b=profile.b) for name, counted in counts.items()}
-    if profile.characters:
-        size = sources.language.gram
-        told = _reporting_progress(texts["full"], "reading characters", sources.tick)
-        counted = count_terms(told, lambda text: grams(letters_of(text), size))
-        fields["characters"] = bm25(counted, k1=profile.k1, b=profile.b)
-    return Index(
+    before = sources.previous
+    reading = _Reading(sources)
+    ids: list[str] = []
+    digests: list[str] = []
+    texts: list[Parts] = []
+    shown: list[Passages] = []
+    known = {digest: row for row, digest in enumerate(before.digests)} if before else {}
+    for views, own_digests in sources.views():
+        reuse = np.array([known.get(digest, -1) for digest in own_digests], np.int64)
+        reading.count(views, reuse)
+        shown.append(_passages(views, reuse, before.passages if before else None))
+        ids += [view.id for view in views]
+        digests += own_digests
+        texts += [view.dense for view in views] if profile.encoder else []
+    index = Index(
         profile=profile,
-        ids=sources.ids,
-        digests=sources.digests,
-        fields=fields,
-        counts=counts,
-        passages=_passages(sources, reuse),
+        ids=ids,
+        digests=digests,
+        fields=reading.fields(),
+        counts=reading.counts(),
+        passages=joined(shown),
     )
+    return _to_encode(sources, index, texts)
 
 
-def _passages(sources: _Sources, reuse: Sequence[int]) -> Passages:
+class _Reading:
+    """The fields of longer texts, while documents are read."""
+
+    def __init__(self, sources: _Sources) -> None:
+        self._profile = sources.profile
+        self._before = sources.previous.counts if sources.previous is not None else {}
+        english = English()
+        names = ["full", *(["short"] if self._profile.short else [])]
+        self._counters = {
+            name: TermCounter(
+                english.tokens,
+                english.token_terms,
+                self._before[name].vocabulary if name in self._before else (),
+            )
+            for name in names
+        }
+        self._forward: dict[str, list[Counts]] = {name: [] for name in names}
+        if self._profile.characters:
+            self._counters["characters"] = TermCounter(
+                letters_of, lambda word: grams([word], english.gram)
+            )
+        self._inverters = {name: Inverter(sources.spill, name) for name in self._counters}
+
+    def count(self, views: Sequence[View], reuse: Array) -> None:
+        texts = {"full": [f"{view.title} {view.body}" for view in views]}
+        texts["short"] = [view.short for view in views]
+        texts["characters"] = texts["full"]
+        for name, counter in self._counters.items():
+            before = self._before.get(name) if name in self._forward else None
+            counted = counter.count(texts[name], reuse.tolist(), before)
+            self._inverters[name].add(counted)
+            if name in self._forward:
+                self._forward[name].append(counted)
+
+    def _vocabulary(self, name: str) -> list[str]:
+        return list(self._counters[name].numbers)
+
+    def _has(self, name: str) -> bool:
+        """Every collection has a full text; another field only where some document has one."""
+        return name == "full" or any(len(block.terms) for block in self._forward.get(name, ()))
+
+    def fields(self) -> dict[str, Bm25]:
+        k1, b = self._profile.k1, self._profile.b
+        return {
+            name: inverter.bm25(self._vocabulary(name), k1=k1, b=b)
+            for name, inverter in self._inverters.items()
+            if name == "characters" or self._has(name)
+        }
+
+    def counts(self) -> dict[str, Counts]:
+        return {
+            name: joined_counts(self._vocabulary(name), blocks)
+            for name, blocks in self._forward.items()
+            if self._has(name)
+        }
+
+
+def _passages(views: Sequence[View], reuse: Array, before: Passages | None) -> Passages:
     """Those of the index before for documents it has, and the rest read now."""
-    before = sources.previous.passages if sources.previous is not None else None
     if before is None:
-        told = _reporting_progress(
-            [view.shown for view in sources.views], "reading sentences", sources.tick
-        )
-        return passages_of(told, sources.language)
-    old = np.array(reuse, np.int64)
-    fresh = np.flatnonzero(old < 0)
-    kept = np.flatnonzero(old >= 0)
-    read = passages_of((sources.views[row].shown for row in fresh), sources.language)
-    both = joined([taken(before, old[kept]), read])
+        return passages_of((view.shown for view in views), English())
+    fresh = np.flatnonzero(reuse < 0)
+    kept = np.flatnonzero(reuse >= 0)
+    read = passages_of((views[int(row)].shown for row in fresh), English())
+    both = joined([taken(before, reuse[kept]), read])
     return taken(both, np.argsort(np.concatenate([kept, fresh]), kind="stable"))
 
 
@@ -249,20 +327,17 @@ def _reuse(digests: Sequence[str], previous: Index | None) -> list[int]:
     return [rows.get(digest, -1) for digest in digests]
 
 
-def _reporting_progress(texts: Sequence[T], step: str, tick: Tick) -> Iterable[T]:
-    for done, text in enumerate(texts, start=1):
-        yield text
-        if done % TOLD_EVERY == 0 or done == len(texts):
-            tick(step, done, len(texts))
-
-
 # ── soft ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _build_soft(sources: _Sources) -> Index:
+def _draft_soft(sources: _Sources) -> Draft:
     profile = sources.profile
-    views = sources.views
-    counts, fields = _counted_views(sources)
+    views: list[View] = []
+    digests: list[str] = []
+    for own_views, own_digests in sources.views():
+        views += own_views
+        digests += own_digests
+    counts, fields = _counted_views(views, sources.language)
     words = lookalikes(counts["main"].vocabulary, sources.language)
     learned: Floats | None = None
     vectors: Floats | None = None
@@ -271,10 +346,10 @@ def _build_soft(sources: _Sources) -> Index:
         vectors = document_vectors(counts["main"], learned)
     acts = sorted({view.act for view in views})
     number_of = {act: number for number, act in enumerate(acts)}
-    return Index(
+    index = Index(
         profile=profile,
-        ids=sources.ids,
-        digests=sources.digests,
+        ids=[view.id for view in views],
+        digests=digests,
         fields=fields,
         counts=counts,
         soft={name: SoftView(counted) for name, counted in counts.items()},
@@ -286,11 +361,13 @@ def _build_soft(sources: _Sources) -> Index:
         sections=[view.section for view in views],
         vectors=vectors,
     )
+    return _to_encode(sources, index, [view.dense for view in views])
 
 
-def _counted_views(sources: _Sources) -> tuple[dict[str, Counts], dict[str, Bm25]]:
+def _counted_views(
+    views: Sequence[View], language: Analyzer
+) -> tuple[dict[str, Counts], dict[str, Bm25]]:
     """The words of each view that has any, over one vocabulary, and postings of its n-grams."""
-    views = sources.views
     texts = {
         # a word of the title counts twice
         "main": [f"{view.title} {view.title} {view.body}" for view in views],
@@ -304,9 +381,9 @@ def _counted_views(sources: _Sources) -> tuple[dict[str, Counts], dict[str, Bm25
     for name, view_texts in texts.items():
         if name == "main" or any(text.strip() for text in view_texts):
             # a view begins with the words of the views before it, so that numbers stay the same
-            counts[name] = count_terms(view_texts, sources.language.words, no_counts(vocabulary))
+            counts[name] = count_terms(view_texts, language.words, no_counts(vocabulary))
             vocabulary = counts[name].vocabulary
-            in_grams = count_terms(view_texts, sources.language.terms)
+            in_grams = count_terms(view_texts, language.terms)
             fields[f"{name}.grams"] = bm25(in_grams, k1=GRAM_K1, b=GRAM_B)
     whole = {
         name: Counts(vocabulary, counted.offsets, counted.terms, counted.frequencies)
@@ -318,20 +395,23 @@ def _counted_views(sources: _Sources) -> tuple[dict[str, Counts], dict[str, Bm25
 # ── vectors ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def _to_encode(sources: _Sources, index: Index) -> Draft:
-    """The vectors of the index before are taken over for documents that it has."""
+def _to_encode(sources: _Sources, index: Index, texts: Sequence[Parts]) -> Draft:
+    """The vectors of the index before are taken over for documents that it has. `texts` are those
+    of all documents."""
     encoder = sources.profile.encoder
+    if index.vectors is not None or not encoder:
+        return Draft(index=index)
     before = sources.previous
     is_same = before is not None and before.profile.encoder == encoder
     kept = before.vectors if before is not None and is_same else None
-    reuse = np.array(_reuse(sources.digests, before if kept is not None else None), np.int64)
+    reuse = np.array(_reuse(index.digests, before if kept is not None else None), np.int64)
     fresh = np.flatnonzero(reuse < 0)
     vectors = None
     if kept is not None:
         vectors = np.zeros((len(reuse), kept.shape[1]), np.float32)
         vectors[reuse >= 0] = kept[reuse[reuse >= 0]]
-    texts = [sources.views[row].dense for row in fresh]
-    return Draft(index=index, encoder=encoder, fresh=fresh, texts=texts, vectors=vectors)
+    left = [texts[int(row)] for row in fresh]
+    return Draft(index=index, encoder=encoder, fresh=fresh, texts=left, vectors=vectors)
 
 
 def vectors_of(made: Draft, keep: Path | None, tick: Tick) -> Floats | None:

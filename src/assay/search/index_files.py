@@ -15,6 +15,7 @@ import os
 import shutil
 import time
 import zlib
+from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
@@ -95,7 +96,7 @@ def save(index: Index, folder: Path, corpus_fingerprint: str) -> str:
             raise
         message = f"cannot write the index: {os_message(error)}"
         raise InputError(message, where=str(folder), hint="Is the disk full?") from error
-    for old in folder.glob("data-*"):
+    for old in (*folder.glob("data-*"), *folder.glob("building-*")):
         if old.name != name and _is_done_with(old):
             shutil.rmtree(old, ignore_errors=True)
     return name
@@ -140,12 +141,21 @@ def _is_done_with(folder: Path) -> bool:
 def _write_files(index: Index, folder: Path) -> dict[str, FileMark]:
     folder.mkdir(parents=True)
     for name, array in _arrays_of(index).items():
-        np.save(folder / f"{name}.npy", array, allow_pickle=False)
+        _write_array(folder / f"{name}.npy", array)
     for name, lines in _lists_of(index).items():
         (folder / f"{name}.txt").write_bytes(msgspec.json.encode(lines))
     files = {path.name: _mark(path) for path in sorted(folder.iterdir())}
     (folder / WRITTEN).touch()
     return files
+
+
+def _write_array(path: Path, array: Array) -> None:
+    """One that was made in a file is that file."""
+    if isinstance(array, np.memmap) and array.filename is not None:
+        with suppress(OSError):  # another file system, or one without links
+            os.link(array.filename, path)
+            return
+    np.save(path, array, allow_pickle=False)
 
 
 def _arrays_of(index: Index) -> Arrays:

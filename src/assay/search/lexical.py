@@ -7,8 +7,8 @@ the document's row, term by term. A query then adds up slices of one array by ro
 at memory speed, and no score is computed twice.
 
 `Counts` is the forward side (document to terms): it is kept, so that a changed corpus re-analyses
-changed documents only. `Bm25` is the inverted side made from it by one stable sort, so that the
-rows of a term ascend. The formula is Robertson & Zaragoza 2009 ("The Probabilistic Relevance
+changed documents only. `Bm25` is the inverted side, which inverting.py makes from it; the rows of a
+term ascend. The formula is Robertson & Zaragoza 2009 ("The Probabilistic Relevance
 Framework"), with log(1 + …) in the idf, which is never negative, and the mean length over the
 documents that have the field at all.
 """
@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 
@@ -79,6 +80,68 @@ def count_terms(
     )
 
 
+class TermCounter:
+    """Counts the terms of texts over one vocabulary that grows. What a token gives is found out
+    once: `tokens` splits a text, `terms_of` is asked for every different token."""
+
+    def __init__(
+        self, tokens: Terms, terms_of: Callable[[str], Iterable[str]], known: Iterable[str] = ()
+    ) -> None:
+        self.numbers = {term: number for number, term in enumerate(known)}
+        self._tokens = tokens
+        self._terms_of = terms_of
+        self._given = _Given(self._numbers_of)
+
+    def count(
+        self, texts: Sequence[str], reuse: Sequence[int] = (), before: Counts | None = None
+    ) -> Counts:
+        """Of the next documents. Where `reuse[i]` is a row of `before`, its counts are taken over:
+        the vocabulary then began with that one's. The vocabulary of the answer is empty."""
+        terms: list[int] = []
+        frequencies: list[int] = []
+        sizes: list[int] = []
+        for place, text in enumerate(texts):
+            if before is not None and reuse[place] >= 0:
+                held = slice(*before.offsets[reuse[place] : reuse[place] + 2])
+                terms += before.terms[held].tolist()
+                frequencies += before.frequencies[held].tolist()
+                sizes.append(held.stop - held.start)
+                continue
+            given = map(self._given.__getitem__, self._tokens(text))
+            counted = Counter(chain.from_iterable(given))
+            terms += counted.keys()
+            frequencies += counted.values()
+            sizes.append(len(counted))
+        times = np.minimum(np.array(frequencies, np.int64), MOST_COUNTED).astype(np.uint16)
+        return Counts([], offsets_of(sizes), np.array(terms, np.int32), times)
+
+    def _numbers_of(self, token: str) -> tuple[int, ...]:
+        numbers = self.numbers
+        return tuple(numbers.setdefault(term, len(numbers)) for term in self._terms_of(token))
+
+
+class _Given(dict[str, tuple[int, ...]]):
+    """The numbers of a token's terms, found when it is first asked for."""
+
+    def __init__(self, find: Callable[[str], tuple[int, ...]]) -> None:
+        super().__init__()
+        self._find = find
+
+    def __missing__(self, token: str) -> tuple[int, ...]:
+        found = self[token] = self._find(token)
+        return found
+
+
+def joined_counts(vocabulary: list[str], blocks: Sequence[Counts]) -> Counts:
+    """Documents one after the other, numbered over one vocabulary."""
+    return Counts(
+        vocabulary,
+        offsets_of(np.concatenate([np.diff(block.offsets) for block in blocks])),
+        np.concatenate([block.terms for block in blocks]),
+        np.concatenate([block.frequencies for block in blocks]),
+    )
+
+
 @dataclass(frozen=True)
 class Bm25:
     """Postings with their BM25 impact. A term occurs once a document, so adding impacts by fancy
@@ -111,7 +174,8 @@ class Bm25:
         for number, times in asked.items():
             start, end = self.starts[number], self.starts[number + 1]
             impacts = self.impacts[start:end]
-            scores[self.rows[start:end]] += impacts if times == 1.0 else impacts * np.float32(times)
+            added = impacts if times == 1.0 else impacts * np.float32(times)
+            np.add.at(scores, self.rows[start:end], added)  # a third of the time of scores[rows] +=
         return scores
 
     def attainable(self, terms: Iterable[str]) -> float:
@@ -124,29 +188,3 @@ class Bm25:
 
     def postings(self, number: int) -> Array:
         return self.rows[self.starts[number] : self.starts[number + 1]]
-
-
-def bm25(counts: Counts, *, k1: float, b: float) -> Bm25:
-    """The inverted side of counts."""
-    size = len(counts.vocabulary)
-    lengths = np.zeros(counts.documents)
-    row = np.repeat(np.arange(counts.documents, dtype=np.int32), np.diff(counts.offsets))
-    np.add.at(lengths, row, counts.frequencies)
-    filled = lengths > 0
-    average = float(lengths[filled].mean()) if filled.any() else 1.0
-    holding = np.bincount(counts.terms, minlength=size)
-    idf = np.log1p((int(filled.sum()) - holding + 0.5) / (holding + 0.5)).astype(np.float32)
-    by_term = np.argsort(counts.terms, kind="stable")
-    rows = row[by_term]
-    frequency = counts.frequencies[by_term].astype(np.float32)
-    norm = (k1 * (1 - b + b * lengths / average)).astype(np.float32)
-    gain = idf[counts.terms[by_term]] * frequency * np.float32(k1 + 1)
-    return Bm25(
-        numbers={term: number for number, term in enumerate(counts.vocabulary)},
-        starts=offsets_of(holding),
-        rows=rows,
-        impacts=(gain / (frequency + norm[rows])).astype(np.float32),
-        idf=idf,
-        documents=counts.documents,
-        k1=k1,
-    )

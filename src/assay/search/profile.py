@@ -20,7 +20,7 @@ The figures behind every number here are in docs/experiments and docs/search-qua
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import msgspec
 
@@ -165,12 +165,11 @@ def with_encoder(profile: Profile, encoder: str) -> Profile:
     )
 
 
-def choose(language: str, lengths: Sequence[int], *, opinions: bool) -> Profile:
+def choose(language: str, average: float, size: int, *, opinions: bool) -> Profile:
     """Long English texts in a large collection that carries its own questions: opinions. Other
-    English: generic. Anything else: words that look alike."""
+    English: generic. Anything else: words that look alike. `average` is in characters."""
     if language in OWN:
         return OWN[language]
     if language != "en":
         return msgspec.structs.replace(SOFT, language=language)
-    average = sum(lengths) / max(len(lengths), 1)
-    return OPINIONS if opinions and average > 2_400 and len(lengths) >= 5_000 else GENERIC
+    return OPINIONS if opinions and average > 2_400 and size >= 5_000 else GENERIC

@@ -22,13 +22,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.core.types import Document
-from assay.language.analysis import Analyzer
+from assay.language.analysis import English
 from assay.search.arrays import Array, offsets_of
 
 MAX_TEXT = 60_000  # characters of a document that are looked through
 FIRST_FIELDS = ("conclusion", "question", "summary")  # where the answer of an opinion stands
 LEAST = 30  # characters of a sentence that says something
 SHORT_TEXT = 60  # characters of a text that is shown whatever it says
+NONE = -1  # the number of what is no word
 PADDING = 8  # words that every sentence is taken to have beside its own
 _END = re.compile(r"(?<=[.?!;:])\s+|\n{2,}")
 
@@ -86,11 +87,10 @@ def sentence_spans(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
 # ── building ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def passages_of(shown: Iterable[Sequence[str]], language: Analyzer) -> Passages:
+def passages_of(shown: Iterable[Sequence[str]], language: English) -> Passages:
     """Of the `shown_texts` of some documents, with a vocabulary of their own."""
-    numbers: dict[str, int] = {}
-    lemma_numbers: dict[str, int] = {}  # of a word
-    words: list[int] = []
+    lemma_of = _Lemmas(language)
+    words: list[int] = []  # of each token the number of its lemma, or NONE
     lengths: list[int] = []
     spans: list[tuple[int, int]] = []
     sentences: list[int] = []
@@ -98,25 +98,40 @@ def passages_of(shown: Iterable[Sequence[str]], language: Analyzer) -> Passages:
         whole = "".join(texts)
         before = len(spans)
         for begin, end in sentence_spans(texts):
-            said = language.words(whole[begin:end])
-            for word in said:
-                number = lemma_numbers.get(word)
-                if number is None:
-                    number = numbers.setdefault(language.lemma(word), len(numbers))
-                    lemma_numbers[word] = number
-                words.append(number)
-            lengths.append(len(said))
+            tokens = language.tokens(whole[begin:end])
+            words += map(lemma_of.__getitem__, tokens)
+            lengths.append(len(tokens))
             spans.append((begin, end))
         sentences.append(len(spans) - before)
+    every = np.array(words, np.int64)
+    is_word = every != NONE
+    kept = offsets_of(is_word)  # how many words stand before each token
     return _sorted(
         Passages(
-            lemmas=list(numbers),
+            lemmas=list(lemma_of.numbers),
             offsets=offsets_of(sentences),
-            starts=offsets_of(lengths),
-            words=np.array(words, np.uint32),
+            starts=kept[offsets_of(lengths)],
+            words=every[is_word].astype(np.uint32),
             spans=np.array(spans, np.int32).reshape(-1, 2),
         )
     )
+
+
+class _Lemmas(dict[str, int]):
+    """The number of a token's lemma, found when it is first asked for; NONE for what is no word."""
+
+    def __init__(self, language: English) -> None:
+        super().__init__()
+        self.numbers: dict[str, int] = {}
+        self._language = language
+
+    def __missing__(self, token: str) -> int:
+        word = self._language.word(token)
+        number = NONE
+        if word:
+            number = self.numbers.setdefault(self._language.lemma(word), len(self.numbers))
+        self[token] = number
+        return number
 
 
 def _sorted(passages: Passages) -> Passages:
@@ -134,36 +149,36 @@ def _sorted(passages: Passages) -> Passages:
 
 
 def joined(blocks: Sequence[Passages]) -> Passages:
-    """One after the other, over one vocabulary: that of the words they have."""
-    held = [np.unique(block.words) for block in blocks]
-    known = {
-        block.lemmas[number] for block, own in zip(blocks, held, strict=True) for number in own
-    }
-    lemmas = sorted(known)
+    """One after the other, over one vocabulary."""
+    lemmas = sorted({lemma for block in blocks for lemma in block.lemmas})
     place = {lemma: number for number, lemma in enumerate(lemmas)}
-    words = []
-    for block, own in zip(blocks, held, strict=True):
-        rank = np.zeros(len(block.lemmas), np.uint32)
-        rank[own] = [place[block.lemmas[number]] for number in own]
-        words.append(rank[block.words])
+    words = np.empty(sum(len(block.words) for block in blocks), np.uint32)
+    done = 0
+    for block in blocks:
+        rank = np.array([place[lemma] for lemma in block.lemmas], np.uint32)
+        if len(block.words):
+            words[done : done + len(block.words)] = rank[block.words]
+        done += len(block.words)
     return Passages(
         lemmas=lemmas,
         offsets=offsets_of(np.concatenate([np.diff(block.offsets) for block in blocks])),
         starts=offsets_of(np.concatenate([np.diff(block.starts) for block in blocks])),
-        words=np.concatenate(words),
+        words=words,
         spans=np.concatenate([block.spans for block in blocks]),
     )
 
 
 def taken(passages: Passages, rows: Array) -> Passages:
-    """Those of some documents, in this order."""
+    """Those of some documents, in this order, with the lemmas that they have."""
     sentences = _ranges(passages.offsets, rows)
-    words = _ranges(passages.starts, sentences)
+    held, words = np.unique(
+        passages.words[_ranges(passages.starts, sentences)], return_inverse=True
+    )
     return Passages(
-        lemmas=passages.lemmas,
+        lemmas=[passages.lemmas[number] for number in held],
         offsets=offsets_of(np.diff(passages.offsets)[rows]),
         starts=offsets_of(np.diff(passages.starts)[sentences]),
-        words=np.asarray(passages.words[words]),
+        words=words.astype(np.uint32),
         spans=np.asarray(passages.spans[sentences]),
     )
 

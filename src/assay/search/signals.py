@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 from assay.language.analysis import grams
-from assay.search.arrays import TINY, Array, Doubles, Floats, cosines
+from assay.search.arrays import TINY, Array, Doubles, Floats, best_rows, cosines
 from assay.search.dense import named_encoder
 from assay.search.index import VIEWS, Index, is_citation, letters_of
 from assay.search.learned import query_vector
@@ -120,8 +120,7 @@ def _shared_citations(cited: list[int], full: Bm25, size: int) -> Floats:
 def _feedback(vectors: Floats, first: Floats) -> Array:
     """Cosine with the centroid of the first hits; the sharper the lead, the more the best
     counts."""
-    size = min(FEEDBACK_HITS, len(first))
-    top = np.argpartition(-first, size - 1)[:size]
+    top = best_rows(first, FEEDBACK_HITS)
     weights = np.exp((first[top] - first[top].max()) / np.float32(TEMPERATURE))
     centroid = (weights / weights.sum()) @ vectors[top]
     unit = (centroid / (float(np.linalg.norm(centroid)) + TINY)).astype(np.float32)

@@ -53,7 +53,17 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     shown: list[str]  # what a passage is shown of
 
 
-def view_of(document: Document) -> View:
+NO_PARTS = Parts(texts=(), most=0)
+
+
+def body_length(document: Document) -> int:
+    """Characters of the body of its view."""
+    intro = document.fields.get("intro", "")
+    return len(document.text) + (len(intro) + 1 if intro else 0)
+
+
+def view_of(document: Document, *, dense: bool = True) -> View:
+    """Without `dense`, nothing is prepared for an encoder."""
     fields = document.fields
     metadata = document.metadata
     locator = document.locator
@@ -80,7 +90,7 @@ def view_of(document: Document) -> View:
         section=section,
         act=str(metadata.get("law") or act),
         is_transitional=bool(group and is_later),
-        dense=_dense_parts(document, title, body),
+        dense=_dense_parts(document, title, body) if dense else NO_PARTS,
         shown=shown_texts(document),
     )
 
