@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from assay.reports.words import LANGUAGES, PAGES, page_counts, page_table
 from assay.store import Store, StoreUnavailable, open_store
 from assay.store.records import Decision, SearchLog, Shown
 from assay.telemetry.recorder import Recorder, Recording
@@ -304,3 +305,14 @@ class TestSafety:
         assert client.post(place, data=form | {"csrf": token}).status_code == 303
         program = TestClient(create_app(service))
         assert program.post("/api/feedback", json=[]).status_code == 202, "not as a browser"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_word_of_the_frame_is_none_of_a_page(language: str) -> None:
+    """The frame counts what waits on every page: a page whose own word has that name breaks it."""
+    frame = set(page_counts(language))
+    assert {"waits_for_judge", "waits_for_chair", "oldest_days"} <= frame
+    names = {path.name.split(".")[0] for path in PAGES.glob("*.en.toml")}
+    assert len(names) > 10
+    for name in names:
+        assert not frame & page_table(name, language).keys(), name
