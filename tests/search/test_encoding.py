@@ -108,6 +108,7 @@ def test_work_that_is_interrupted_is_searched_by_words_and_taken_up(
     assert engine.search("agenda item 7")[0].doc_id == "d7"
     assert "dense" not in engine.search("agenda item 7", explain=True)[0].explanation
     assert "vectors are still missing (8 of 12 made)" in said[0]
+    assert engine.is_by_words
     assert "vectors are still missing" in indexed.index_state(
         corpora.corpus_named("c", tmp_path), tmp_path
     )
@@ -119,6 +120,7 @@ def test_work_that_is_interrupted_is_searched_by_words_and_taken_up(
     assert len(second.texts) == 4
     assert done.encoder == ENCODER
     assert read_manifest(folder).has_vectors
+    assert not corpora.open_indexed("c", home=tmp_path).is_by_words
     assert not (folder / encoding.FOLDER).exists()
     assert len(list(folder.glob("data-*"))) == 1
 

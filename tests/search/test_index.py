@@ -137,3 +137,10 @@ def test_a_disk_that_refuses_leaves_the_old_index(
     folder = tmp_path / "indexes" / "c"
     assert (folder / "index.json").read_bytes() == before
     assert len(list(folder.glob("data-*"))) == 1
+
+
+def test_a_folder_that_cannot_be_written_to_is_named(tmp_path: Path) -> None:
+    small(tmp_path, TEXTS)
+    (tmp_path / "indexes").write_text("in the way")
+    with pytest.raises(InputError, match="cannot build the index"):
+        corpora.index_corpus("c", home=tmp_path, dense=False)

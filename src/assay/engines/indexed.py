@@ -13,6 +13,8 @@ import msgspec
 import numpy as np
 import polars as pl
 
+from assay.core.errors import InputError
+from assay.core.files import os_message
 from assay.core.types import Document
 from assay.core.workspace import workspace
 from assay.corpus.disk import Corpus
@@ -125,10 +127,14 @@ def _build(corpus: Corpus, home: Path | None, recipe: Recipe, tick: Tick) -> tup
         encoding.forget(folder)
     previous = None if recipe.fresh else _readable(folder)
     digests = corpus.frame.select("digest").collect()["digest"].to_list()
-    folder.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(prefix="building-", dir=folder) as spill:
-        site = _Site(folder=folder, spill=Path(spill), previous=previous)
-        return _built(_Pairs(corpus, digests), site, recipe, tick)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix="building-", dir=folder) as spill:
+            site = _Site(folder=folder, spill=Path(spill), previous=previous)
+            return _built(_Pairs(corpus, digests), site, recipe, tick)
+    except OSError as error:
+        message = f"cannot build the index: {os_message(error)}"
+        raise InputError(message, where=str(folder), hint="Is the disk full?") from error
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,11 @@ class Engine(SearchEngine):
     def name(self) -> str:
         return self._name
 
+    @property
+    def is_by_words(self) -> bool:
+        """Vectors are still to be made: until then words alone decide."""
+        return bool(self._index.awaited)
+
     def search(
         self,
         query: str,

@@ -113,6 +113,7 @@ class ResultPage(msgspec.Struct, frozen=True, kw_only=True):
     total: int = 0  # results in all pages
     likely: int = 0  # of them probably answer
     choices: Choices = Choices()
+    by_words: bool = False  # vectors are still missing, so that words alone decide
     millis: float = 0.0
 
 
@@ -222,6 +223,7 @@ def _searched(shelf: Shelf, asked: Asked) -> ResultPage:
         total=len(hits),
         likely=sum((hit.score or 0) >= LIKELY for hit in hits),
         choices=choices(columns, _rows(shelf, hits), asked.filters),
+        by_words=shelf.engine.is_by_words,
     )
 
 
