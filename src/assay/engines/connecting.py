@@ -24,6 +24,7 @@ BUILT_IN: dict[str, str] = {
     "milvus": "assay.engines.milvus:MILVUS",
     "chroma": "assay.engines.chroma:CHROMA",
     "lancedb": "assay.engines.lance:LANCE",
+    "opensearch": "assay.engines.carry_opensearch:OPENSEARCH",
 }
 KINDS = plugins.Kind(name="kind of engine", group="assay.engine_kinds", built_in=BUILT_IN)
 

@@ -15,6 +15,7 @@ from typing import Any
 from assay.core.errors import InputError
 from assay.core.types import Hit
 from assay.engines.connecting import EngineKind
+from assay.engines.ranking import check_ranking, ranked
 from assay.engines.vector_store import (
     Filters,
     Scalar,
@@ -31,6 +32,7 @@ class MilvusTable(StoreTable, frozen=True, kw_only=True):
     """`vector` is the vector field, by default the only one; `filter` an expression of Milvus."""
 
     milvus: str
+    ranking: str = ""
     filter: str = ""
     database: str = ""
 
@@ -116,4 +118,10 @@ def _type(field: Mapping[str, object]) -> str:
     return str(getattr(field["type"], "name", field["type"]))
 
 
-MILVUS = EngineKind(settings=MilvusTable, make=MilvusEngine, check=check_encoder, files=("milvus",))
+def _check(table: MilvusTable) -> tuple[str, str]:
+    return check_ranking(table.ranking) or check_encoder(table)
+
+
+MILVUS = EngineKind(
+    settings=MilvusTable, make=ranked("milvus", MilvusEngine), check=_check, files=("milvus",)
+)

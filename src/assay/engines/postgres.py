@@ -21,6 +21,7 @@ import msgspec
 from assay.core.errors import EngineError, InputError
 from assay.core.types import Hit, SearchEngine
 from assay.engines.connecting import EngineKind
+from assay.engines.ranking import check_ranking, ranked
 from assay.engines.secrets import filled
 from assay.engines.vector_store import ENCODER, check_encoded, query_vector
 
@@ -67,6 +68,7 @@ class PostgresTable(Places, frozen=True, kw_only=True):
 
     postgres: str
     encoder: str = ENCODER
+    ranking: str = ""
 
 
 class PostgresEngine(SearchEngine):
@@ -314,7 +316,9 @@ def _made(name: str, table: PostgresTable) -> PostgresEngine:
 def _check(table: PostgresTable) -> tuple[str, str]:
     if not table.table and not table.query:
         return "table", "name a table, or give a query of your own"
+    if wrong := check_ranking(table.ranking):
+        return wrong
     return check_encoded(table.encoder) if table.vector else ("", "")
 
 
-POSTGRES = EngineKind(settings=PostgresTable, make=_made, check=_check)
+POSTGRES = EngineKind(settings=PostgresTable, make=ranked("postgres", _made), check=_check)

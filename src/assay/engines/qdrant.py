@@ -14,6 +14,7 @@ from typing import Any
 from assay.core.errors import InputError
 from assay.core.types import Hit, JsonObject
 from assay.engines.connecting import EngineKind
+from assay.engines.ranking import check_ranking, ranked
 from assay.engines.vector_store import (
     Filters,
     StoreTable,
@@ -30,6 +31,7 @@ class QdrantTable(StoreTable, frozen=True, kw_only=True):
     Qdrant's own, as its JSON has it."""
 
     qdrant: str
+    ranking: str = ""
     filter: JsonObject = {}
 
 
@@ -80,4 +82,10 @@ def _filter(models: Any, own: Mapping[str, object], filters: Filters) -> Any:
     return models.Filter(must=must)
 
 
-QDRANT = EngineKind(settings=QdrantTable, make=QdrantEngine, check=check_encoder, files=("qdrant",))
+def _check(table: QdrantTable) -> tuple[str, str]:
+    return check_ranking(table.ranking) or check_encoder(table)
+
+
+QDRANT = EngineKind(
+    settings=QdrantTable, make=ranked("qdrant", QdrantEngine), check=_check, files=("qdrant",)
+)

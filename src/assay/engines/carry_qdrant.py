@@ -1,0 +1,167 @@
+"""A corpus in Qdrant: one sparse vector of impacts and one dense vector a document; a second
+collection, COLLECTION__assay, says what was loaded."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import mmh3
+import msgspec
+import numpy as np
+
+from assay.core.errors import AssayError, EngineError, InputError
+from assay.engines.carried import DENSE, About, Asked, Row, Values
+from assay.engines.qdrant import QdrantTable, open_client
+from assay.engines.secrets import filled, hidden, values_of
+from assay.engines.vector_store import imported
+from assay.search.arrays import Floats
+
+WORDS = "words"
+SHOWN = 20_000  # characters of a text that are kept to be shown
+KEYS = 2**32 - 1  # of a sparse vector
+
+
+class QdrantCarrier:
+    def __init__(self, name: str, table: QdrantTable) -> None:
+        self._name = name
+        self._table = table
+        self._collection = table.collection
+        self._kept = f"{table.collection}__assay"
+        self._lock = threading.RLock()
+        self._client: Any = None
+
+    # ── loading ───────────────────────────────────────────────────────────────────────────────────
+
+    def begin(self, about: About) -> None:
+        client, models = self._open()
+        if client.collection_exists(self._collection) and self.about() is None:
+            raise InputError(
+                f"there is a collection {self._collection!r} already, and it was not loaded from "
+                "here",
+                where=f"engines.{self._name}.collection",
+                hint="Name another collection: it is made, and made anew each time.",
+            )
+        self._write(about)
+        if client.collection_exists(self._collection):
+            client.delete_collection(self._collection)
+        dot = models.Distance.DOT
+        dense = {DENSE: models.VectorParams(size=about.dimensions, distance=dot)}
+        client.create_collection(
+            self._collection,
+            vectors_config=dense if about.dimensions else {},
+            sparse_vectors_config={WORDS: models.SparseVectorParams()},
+        )
+
+    def add(self, rows: Sequence[Row]) -> None:
+        client, models = self._open()
+        points = []
+        for row in rows:
+            keys, impacts = hashed(row.impacts)
+            vector: dict[str, Any] = {WORDS: models.SparseVector(indices=keys, values=impacts)}
+            if row.vector is not None:
+                vector[DENSE] = row.vector.tolist()
+            payload = {"doc_id": row.doc_id, "title": row.title, "text": row.text[:SHOWN]}
+            points.append(models.PointStruct(id=row.row, vector=vector, payload=payload))
+        self._asked(lambda: client.upsert(self._collection, points))
+
+    def finish(self, about: About) -> None:
+        self._write(about)
+
+    def _write(self, about: About) -> None:
+        client, models = self._open()
+        if not client.collection_exists(self._kept):
+            size = models.VectorParams(size=1, distance=models.Distance.DOT)
+            client.create_collection(self._kept, vectors_config=size)
+        payload = {"about": msgspec.json.encode(about).decode()}
+        point = models.PointStruct(id=0, vector=[1.0], payload=payload)
+        self._asked(lambda: client.upsert(self._kept, [point]))
+
+    # ── asking ────────────────────────────────────────────────────────────────────────────────────
+
+    def about(self) -> About | None:
+        client, _ = self._open()
+        if not self._asked(lambda: client.collection_exists(self._kept)):
+            return None
+        found = self._asked(lambda: client.retrieve(self._kept, [0], with_payload=True))
+        return msgspec.json.decode(found[0].payload["about"], type=About) if found else None
+
+    def best(
+        self, field: str, asked: Asked, depth: int, among: Sequence[int] | None = None
+    ) -> Values:
+        _, models = self._open()
+        keys, times = hashed(asked)
+        found = self._found(models.SparseVector(indices=keys, values=times), WORDS, depth, among)
+        return {row: value for row, value in found.items() if value > 0}
+
+    def nearest(self, vector: Floats, depth: int, among: Sequence[int] | None = None) -> Values:
+        return self._found(vector.tolist(), DENSE, depth, among)
+
+    def _found(self, query: Any, using: str, depth: int, among: Sequence[int] | None) -> Values:
+        client, models = self._open()
+        if among is not None and not among:
+            return {}
+        only = None
+        if among is not None:
+            only = models.Filter(must=[models.HasIdCondition(has_id=list(among))])
+        found = self._asked(
+            lambda: client.query_points(
+                self._collection,
+                query=query,
+                using=using,
+                limit=depth,
+                query_filter=only,
+                with_payload=False,
+            )
+        )
+        return {int(point.id): float(point.score) for point in found.points}
+
+    def vectors(self, rows: Sequence[int]) -> Floats:
+        client, _ = self._open()
+        found = self._asked(
+            lambda: client.retrieve(
+                self._collection, list(rows), with_vectors=[DENSE], with_payload=False
+            )
+        )
+        by_row = {int(point.id): point.vector[DENSE] for point in found}
+        return np.array([by_row[row] for row in rows], np.float32)
+
+    def shown(self, rows: Sequence[int]) -> dict[int, tuple[str, str]]:
+        client, _ = self._open()
+        found = self._asked(
+            lambda: client.retrieve(self._collection, list(rows), with_payload=["doc_id", "title"])
+        )
+        return {int(p.id): (p.payload["doc_id"], p.payload["title"]) for p in found}
+
+    def _open(self) -> tuple[Any, Any]:
+        models = imported("qdrant_client.models", "Qdrant", "qdrant")
+        with self._lock:
+            if self._client is None:
+                where = f"engines.{self._name}"
+                place, key = filled(self._table.qdrant, where), filled(self._table.key, where)
+                self._client = self._asked(lambda: open_client(place, key))
+        return self._client, models
+
+    def _asked(self, work: Any) -> Any:
+        try:
+            with self._lock:
+                return work()
+        except AssayError:
+            raise
+        except Exception as error:  # the client has errors of its own
+            said = hidden(str(error), values_of([self._table.key, self._table.qdrant]))
+            raise EngineError(f"{self._name}: {said}") from error
+
+
+def hashed(terms: Mapping[str, float]) -> tuple[list[int], list[float]]:
+    """Terms as numbers, by their hash; two of the same number are added up."""
+    values: dict[int, float] = {}
+    for term, value in terms.items():
+        key = mmh3.hash(term, 0, signed=False) % KEYS
+        values[key] = values.get(key, 0.0) + value
+    return list(values), list(values.values())
+
+
+def carrier(name: str, table: QdrantTable) -> QdrantCarrier:
+    return QdrantCarrier(name, table)

@@ -1,0 +1,193 @@
+"""A corpus of the workspace into an engine: its terms by our analysis with their BM25 impacts, and
+the vectors of its index.
+
+The documents are read twice: once to count in how many documents a term stands and how long the
+fields are, once to write. So a corpus need not fit in memory; the vectors are those of the index,
+which are mapped."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from assay.corpus.disk import Corpus
+from assay.corpus.named import corpus_named
+from assay.engines.carried import SAMPLE, About, Carrier, Row
+from assay.engines.indexed import index_folder, open_indexed
+from assay.language.analysis import analyzer, grams
+from assay.search import index_files
+from assay.search.index import GRAM_B, GRAM_K1, Index, letters_of
+from assay.search.learned import LEARNED
+from assay.search.lexical import MOST_COUNTED
+from assay.search.profile import Profile
+from assay.search.views import View, section_texts, view_of
+
+BATCH = 256
+Tick = Callable[[str, int, int], None]  # (what, done, of)
+Terms = dict[str, list[str]]
+
+
+class Loaded(msgspec.Struct, frozen=True, kw_only=True):
+    """What was loaded where."""
+
+    corpus: str
+    engine: str
+    documents: int
+    fields: tuple[str, ...]
+    encoder: str
+    dimensions: int
+
+
+@dataclass
+class _Field:
+    """What the first reading counts of a field."""
+
+    holding: Counter[str] = field(default_factory=Counter)
+    filled: int = 0
+    length: int = 0
+
+
+def load_corpus(
+    name: str,
+    carrier: Carrier,
+    *,
+    engine: str,
+    home: Path | None = None,
+    tick: Tick = lambda what, done, of: None,
+    say: Callable[[str], None] = lambda text: None,
+) -> Loaded:
+    """The corpus, in the carrier; its index is built first where it is missing or outdated."""
+    open_indexed(name, home=home, tick=tick, say=say)
+    corpus = corpus_named(name, home)
+    index = index_files.load(index_folder(corpus, home), corpus.fingerprint)
+    vectors = None if index.profile.encoder == LEARNED else index.vectors
+    counted = _counted(corpus, index.profile, tick)
+    about = _about(corpus, index, tuple(counted), vectors)
+    carrier.begin(about)
+    of = len(corpus)
+    rows = _rows(corpus, index.profile, counted, vectors)
+    for done, batch in _batches(rows):
+        carrier.add(batch)
+        tick("loading", done, of)
+    carrier.finish(msgspec.structs.replace(about, ready=True))
+    return Loaded(
+        corpus=corpus.name,
+        engine=engine,
+        documents=of,
+        fields=about.fields,
+        encoder=index.profile.encoder if vectors is not None else "",
+        dimensions=about.dimensions,
+    )
+
+
+def _about(corpus: Corpus, index: Index, fields: tuple[str, ...], vectors: Any) -> About:
+    sample = ""
+    if vectors is not None:
+        order = np.random.default_rng(0).permutation(len(vectors))[:SAMPLE]
+        chosen = np.asarray(vectors[np.sort(order)], np.float16)
+        sample = base64.b64encode(chosen.tobytes()).decode()
+    return About(
+        corpus=corpus.name,
+        fingerprint=corpus.fingerprint,
+        documents=len(corpus),
+        profile=index.profile,
+        fields=fields,
+        dimensions=0 if vectors is None else int(vectors.shape[1]),
+        sample=sample,
+    )
+
+
+def _counted(corpus: Corpus, profile: Profile, tick: Tick) -> dict[str, _Field]:
+    fields: dict[str, _Field] = {}
+    of = len(corpus)
+    for done, terms in enumerate(_terms(_views(corpus, profile), profile), start=1):
+        for name, words in terms.items():
+            counted = fields.setdefault(name, _Field())
+            counted.holding.update(set(words))
+            counted.filled += 1
+            counted.length += len(words)
+        if done % BATCH == 0 or done == of:
+            tick("counting", done, of)
+    return fields
+
+
+def _rows(
+    corpus: Corpus, profile: Profile, counted: dict[str, _Field], vectors: Any
+) -> Iterator[Row]:
+    every = zip(corpus.iter(), _terms(_views(corpus, profile), profile), strict=True)
+    for number, (document, terms) in enumerate(every):
+        yield Row(
+            row=number,
+            doc_id=document.id,
+            title=document.title,
+            text=document.text,
+            terms=terms,
+            impacts={
+                f"{name}:{term}": impact
+                for name, words in terms.items()
+                for term, impact in _impacts(words, counted[name], profile)
+            },
+            vector=None if vectors is None else np.asarray(vectors[number], np.float32),
+        )
+
+
+def _impacts(words: list[str], counted: _Field, profile: Profile) -> Iterator[tuple[str, float]]:
+    """What bm25() of lexical.py gives each term of the document."""
+    soft = profile.kind == "soft"
+    k1, b = (GRAM_K1, GRAM_B) if soft else (profile.k1, profile.b)
+    norm = k1 * (1 - b + b * len(words) * counted.filled / max(counted.length, 1))
+    for term, times in Counter(words).items():
+        holding = counted.holding[term]
+        idf = math.log1p((counted.filled - holding + 0.5) / (holding + 0.5))
+        frequency = min(times, MOST_COUNTED)
+        yield term, idf * frequency * (k1 + 1) / (frequency + norm)
+
+
+# ── fields ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _views(corpus: Corpus, profile: Profile) -> Iterable[tuple[View, str]]:
+    """Each document as the index sees it; for short texts with the text of its whole section, so
+    that those are all in memory."""
+    if profile.kind != "soft":
+        return ((view_of(document), "") for document in corpus.iter())
+    views = [view_of(document) for document in corpus.iter()]
+    return zip(views, section_texts(views), strict=True)
+
+
+def _terms(views: Iterable[tuple[View, str]], profile: Profile) -> Iterator[Terms]:
+    """The terms of each field that is not empty, by the same texts as the index has."""
+    language = analyzer(profile.language)
+    for view, section in views:
+        if profile.kind == "soft":
+            texts = {
+                "main": f"{view.title} {view.title} {view.body}",
+                "title": view.title,
+                "tags": view.tags,
+                "section": section,
+            }
+            terms = {f"{name}.grams": language.terms(text) for name, text in texts.items()}
+        else:
+            full = f"{view.title} {view.body}"
+            terms = {"full": language.terms(full)}
+            if profile.short:
+                terms["short"] = language.terms(view.short)
+            if profile.characters:
+                terms["characters"] = grams(letters_of(full), language.gram)
+        yield {name: words for name, words in terms.items() if words}
+
+
+def _batches(rows: Iterator[Row]) -> Iterator[tuple[int, list[Row]]]:
+    done = 0
+    while batch := list(itertools.islice(rows, BATCH)):
+        done += len(batch)
+        yield done, batch
