@@ -142,15 +142,57 @@ def index(
         ),
     ] = "",
     fresh: Annotated[bool, typer.Option(help="Take nothing over from the index before.")] = False,
+    into: Annotated[
+        str,
+        typer.Option(
+            metavar="ENGINE", help="Load it into this engine of assay.toml, to be ranked there."
+        ),
+    ] = "",
+    dataset: Annotated[
+        Path | None,
+        typer.Option(help="With --into: a gold set, to show the quality beside our own index."),
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option(help="Where the engine of --into is.", show_default="assay.toml")
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Build the search index of a corpus, or bring it up to date."""
+    """Build the search index of a corpus, or bring it up to date; or load it into an engine."""
     from assay.reports import listing
     from assay.workbench import corpora
 
+    if not into and (dataset is not None or config is not None):
+        raise UsageError("--dataset and --config are for --into ENGINE")
+    if into and dense and not encoder and not fresh:  # the index that is there will do
+        return _load_into(name, into, config=config, dataset=dataset, json=json)
     with progress_bar() as tick:
         done = corpora.index_corpus(name, dense=dense, encoder=encoder, fresh=fresh, tick=tick)
+    if into:
+        return _load_into(name, into, config=config, dataset=dataset, json=json)
     emit(done, lambda: listing.key_values(done), json=json)
+
+
+def _load_into(
+    name: str, into: str, *, config: Path | None, dataset: Path | None, json: bool
+) -> None:
+    from assay.reports import listing
+    from assay.workbench.into import index_into
+
+    with progress_bar() as tick:
+        done = index_into(name, into, config=config, dataset=dataset, tick=tick, say=say)
+    emit(
+        done,
+        lambda: listing.loaded_into(
+            done.loaded, [(row.measure, row.own, row.there) for row in done.beside]
+        ),
+        json=json,
+    )
+    if done.same_in_ten is not None:
+        there, own = done.there_millis or 0, done.own_millis or 0
+        say(
+            f"{done.same_in_ten:.0%} of the first ten hits are those of our own index; a question "
+            f"takes {there:.0f} ms there, {own:.0f} ms on our index"
+        )
 
 
 def search(

@@ -54,6 +54,18 @@ def key_values(page: msgspec.Struct | Backlog, **instead: int | str) -> Renderab
     return table
 
 
+def loaded_into(
+    loaded: msgspec.Struct, beside: Sequence[tuple[str, float | None, float | None]]
+) -> RenderableType:
+    """What was loaded into an engine, and each measure on our own index and there."""
+    if not beside:
+        return key_values(loaded)
+    table = headed("measure", "our index", "there")
+    for measure, own, there in beside:
+        table.add_row(measure, _figure(own), _figure(there))
+    return Group(key_values(loaded), Text(), table)
+
+
 def _figure(value: object) -> str:
     if value is None or value == "":
         return "–"
