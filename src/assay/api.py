@@ -31,10 +31,17 @@ from assay.workbench.evaluate import ask, evaluate, parse_measure, read_gold, re
 if TYPE_CHECKING:
     from assay.workbench.adjudicating import disputes, rule
     from assay.workbench.agreeing import judges_agreement
+    from assay.workbench.export import log_to_mlflow
     from assay.workbench.making import add_document, add_queries, init_gold, listed
     from assay.workbench.packing import write_packet
     from assay.workbench.pooling import PoolRequest, pool_gold
     from assay.workbench.sampling import draw_sample, spot_check
+    from assay.workbench.terrier import (
+        as_transformer,
+        gold_to_frames,
+        run_from_frame,
+        run_to_frame,
+    )
     from assay.workbench.voting import merge_files, set_policy
 
 __all__ = [
@@ -52,19 +59,24 @@ __all__ = [
     "SearchEngine",
     "add_document",
     "add_queries",
+    "as_transformer",
     "ask",
     "disputes",
     "draw_sample",
     "evaluate",
+    "gold_to_frames",
     "init_gold",
     "judges_agreement",
     "listed",
+    "log_to_mlflow",
     "merge_files",
     "parse_measure",
     "pool_gold",
     "read_gold",
     "read_run",
     "rule",
+    "run_from_frame",
+    "run_to_frame",
     "set_policy",
     "spot_check",
     "write_packet",
@@ -74,14 +86,19 @@ MAKING = {
     "PoolRequest": "assay.workbench.pooling",
     "add_document": "assay.workbench.making",
     "add_queries": "assay.workbench.making",
+    "as_transformer": "assay.workbench.terrier",
     "disputes": "assay.workbench.adjudicating",
     "draw_sample": "assay.workbench.sampling",
+    "gold_to_frames": "assay.workbench.terrier",
     "init_gold": "assay.workbench.making",
     "judges_agreement": "assay.workbench.agreeing",
     "listed": "assay.workbench.making",
+    "log_to_mlflow": "assay.workbench.export",
     "merge_files": "assay.workbench.voting",
     "pool_gold": "assay.workbench.pooling",
     "rule": "assay.workbench.adjudicating",
+    "run_from_frame": "assay.workbench.terrier",
+    "run_to_frame": "assay.workbench.terrier",
     "set_policy": "assay.workbench.voting",
     "spot_check": "assay.workbench.sampling",
     "write_packet": "assay.workbench.packing",

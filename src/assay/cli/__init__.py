@@ -35,6 +35,7 @@ COMMANDS = {
     "compare": "compare:compare",
     "explain": "explain:explain",
     "report": "report:report",
+    "export": "export:export",
     "rubric": "rubric:rubric",
     "demo": "demo:demo",
     "gold": "gold:app",

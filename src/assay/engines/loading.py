@@ -19,6 +19,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from assay.core.errors import InputError
 from assay.corpus.disk import Corpus
 from assay.corpus.named import corpus_named
 from assay.engines.carried import SAMPLE, About, Carrier, Row
@@ -69,6 +70,11 @@ def load_corpus(
     open_indexed(name, home=home, tick=tick, say=say)
     corpus = corpus_named(name, home)
     index = index_files.load(index_folder(corpus, home), corpus.fingerprint)
+    if index.awaited:
+        raise InputError(
+            f"the vectors of {corpus.name} are still being made",
+            hint=f"Finish them first: assay index {corpus.name}",
+        )
     vectors = None if index.profile.encoder == LEARNED else index.vectors
     counted = _counted(corpus, index.profile, tick)
     about = _about(corpus, index, tuple(counted), vectors)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from assay.core import plugins
 from assay.core.errors import InputError
 from assay.core.types import GoldSet, Issue, Query, Run
+from assay.formats import irds
 
 if TYPE_CHECKING:
     from assay.formats.exchange import Guide, Task
@@ -72,6 +73,8 @@ RUN_ENDINGS = {
 
 
 def read_gold(path: Path | str, format: str | None = None) -> GoldSet:
+    if irds.is_irds(path):
+        return irds.read_gold(path)
     path = Path(path)
     _must_exist(path)
     gold: GoldSet = gold_format(format or detect_gold(path)).read_gold(path)
@@ -83,6 +86,14 @@ def write_gold(gold: GoldSet, path: Path, format: str | None = None) -> list[Pat
     module = gold_format(format or format_of_name(path))
     written: list[Path] = module.write_gold(gold, path)
     return written
+
+
+def write_run(run: Run, path: Path, format: str | None = None) -> None:
+    """Write a run for other tools: a TREC run, or with the ending .json BEIR's results."""
+    name = format or ("beir" if path.suffix == ".json" else "trec")
+    if name not in ("trec", "beir"):
+        raise InputError(f"unknown run format {name!r} to write", hint="Known: trec, beir.")
+    importlib.import_module(RUN_FORMATS[name]).write_run(run, path)
 
 
 def write_tasks(tasks: Sequence[Task], guide: Guide, path: Path, format: str) -> list[Path]:

@@ -146,3 +146,13 @@ def read_run(path: Path) -> Run:
     return run_from_scores(
         path.stem, list(scores_by_query), np.array(lengths, np.int64), documents, values
     )
+
+
+def write_run(run: Run, path: Path) -> None:
+    """{query: {document: score}}. Readers order by score, so the engine's order is written as one:
+    a document that is not last has a higher score than the next."""
+    answers = {}
+    for query_id in run.rows_by_query:
+        doc_ids = run.doc_ids(query_id)
+        answers[query_id] = {id: float(len(doc_ids) - rank) for rank, id in enumerate(doc_ids)}
+    write_atomic(path, msgspec.json.encode(answers))

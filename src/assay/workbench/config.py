@@ -15,6 +15,7 @@ from assay.core.files import decode, read_bytes
 from assay.core.results import Gate
 from assay.engines.described import EngineConfig, read_tables
 from assay.evaluation.gates import mistake
+from assay.formats.irds import is_irds
 from assay.judging import machine
 from assay.judging.machine import Machine
 
@@ -169,6 +170,6 @@ def _check_judges(config: Config, path: Path) -> None:
 def _absolute(gold: GoldConfig, folder: Path) -> GoldConfig:
     return msgspec.structs.replace(
         gold,
-        path=str(folder / gold.path),
+        path=gold.path if is_irds(gold.path) else str(folder / gold.path),
         baseline=str(folder / gold.baseline) if gold.baseline else gold.baseline,
     )

@@ -38,6 +38,7 @@ from assay.evaluation.golden_checks import DEFAULT_K, checks_of, results_of
 from assay.evaluation.graded import graded_results
 from assay.evaluation.judged import UNJUDGED_QUERY
 from assay.evaluation.measures import parse_measures
+from assay.formats.irds import is_irds
 from assay.formats.results_json import read_answers
 from assay.judging.settle import with_judgments
 from assay.law.matching import Known, close_versions, known_document, one_language
@@ -340,7 +341,7 @@ def _known_places(request: ScoreRequest) -> Mapping[str, Known]:
 
 def _signed(results: Results, request: ScoreRequest) -> Results:
     """With what makes it reproducible: when, on which files, with which versions."""
-    inputs = _inputs(request)
+    inputs = _inputs(request, results.receipt.gold.fingerprint)
     searched = inputs["corpus"].sha256 if "corpus" in inputs else None
     receipt = msgspec.structs.replace(
         results.receipt,
@@ -353,8 +354,9 @@ def _signed(results: Results, request: ScoreRequest) -> Results:
     return msgspec.structs.replace(results, timestamp=now, receipt=receipt)
 
 
-def _inputs(request: ScoreRequest) -> dict[str, InputFile]:
-    """Every input with its hash; a corpus of the workspace with its fingerprint."""
+def _inputs(request: ScoreRequest, judged: str) -> dict[str, InputFile]:
+    """Every input with its hash; a corpus of the workspace and a set that is no file with its
+    fingerprint."""
     paths = {"dataset": request.dataset, "run": request.run, "corpus": searched(request.choice)}
     inputs = {}
     for name, path in paths.items():
@@ -362,6 +364,8 @@ def _inputs(request: ScoreRequest) -> dict[str, InputFile]:
             continue
         if name == "corpus" and is_corpus(str(path)):
             digest = f"corpus:{corpus_named(str(path)).fingerprint}"
+        elif is_irds(path):
+            digest = judged
         else:
             digest = sha256_of(path)
         inputs[name] = InputFile(path=str(path), sha256=digest)
