@@ -24,6 +24,7 @@ class Replay:
         self.requests: list[tuple[str, str, str]] = []
         self.refused: set[str] = set()  # ids that _bulk does not take
         self.key = ""
+        self._kept: dict[tuple[str, int], tuple[dict[int, Counter[str]], float]] = {}
 
     # ── what the server does ──────────────────────────────────────────────────────────────────────
 
@@ -116,16 +117,21 @@ class Replay:
             total = {id: score for id, score in total.items() if id in kept}
         return total
 
+    def _counted(self, field: str, size: int) -> tuple[dict[int, Counter[str]], float]:
+        if (field, size) not in self._kept:
+            held = {n: doc[field] for n, doc in self.documents.items() if field in doc}
+            counted = {n: Counter(text.split()) for n, text in held.items()}
+            average = sum(map(Counter.total, counted.values())) / len(counted)
+            self._kept[field, size] = counted, average
+        return self._kept[field, size]
+
     def _bm25(self, field: str, asked: dict[str, Any]) -> dict[int, float]:
         assert self.mappings is not None
         mapped = self.mappings["properties"][field]
         assert mapped["analyzer"] == "whitespace"
         similarity = self.settings["similarity"][mapped["similarity"]]
         k1, b = similarity["k1"], similarity["b"]
-        counted = {
-            id: Counter(doc[field].split()) for id, doc in self.documents.items() if field in doc
-        }
-        average = sum(map(Counter.total, counted.values())) / len(counted)
+        counted, average = self._counted(field, len(self.documents))
         held = {id: words[asked["value"]] for id, words in counted.items() if words[asked["value"]]}
         idf = math.log(1 + (len(counted) - len(held) + 0.5) / (len(held) + 0.5))
         return {

@@ -70,7 +70,7 @@ class About(msgspec.Struct, frozen=True, kw_only=True):
     sample: str = ""  # float16, in base64
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
+class LoadedRow(msgspec.Struct, frozen=True, kw_only=True):
     """A document as it is loaded: its terms by field, and what each adds to a score."""
 
     row: int
@@ -88,7 +88,7 @@ class Carrier(Protocol):
     def begin(self, about: About) -> None:
         """An empty collection. One that is there and is not ours is refused."""
 
-    def add(self, rows: Sequence[Row]) -> None: ...
+    def add(self, rows: Sequence[LoadedRow]) -> None: ...
     def finish(self, about: About) -> None: ...
     def about(self) -> About | None: ...
 

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from assay.core.errors import AssayError, EngineError, InputError
-from assay.engines.carried import DENSE, About, Asked, Row, Values
+from assay.engines.carried import DENSE, About, Asked, LoadedRow, Values
 from assay.engines.carry_qdrant import SHOWN, hashed
 from assay.engines.milvus import MilvusTable, open_client
 from assay.engines.secrets import filled, hidden, values_of
@@ -59,7 +59,7 @@ class MilvusCarrier:
             indexes.add_index(DENSE, index_type="AUTOINDEX", metric_type="IP")
         client.create_collection(self._collection, schema=schema, index_params=indexes)
 
-    def add(self, rows: Sequence[Row]) -> None:
+    def add(self, rows: Sequence[LoadedRow]) -> None:
         client, _ = self._open()
         written = []
         for row in rows:

@@ -24,7 +24,7 @@ import numpy as np
 
 from assay.core.errors import EngineError, InputError
 from assay.core.types import JsonObject
-from assay.engines.carried import DENSE, About, Asked, CarriedEngine, Row, Values
+from assay.engines.carried import DENSE, About, Asked, CarriedEngine, LoadedRow, Values
 from assay.engines.connecting import EngineKind
 from assay.engines.secrets import filled, hidden, values_of
 from assay.search.arrays import Floats
@@ -61,7 +61,7 @@ class OpenSearchCarrier:
             self._ask("DELETE", "")
         self._ask("PUT", "", _definition(about))
 
-    def add(self, rows: Sequence[Row]) -> None:
+    def add(self, rows: Sequence[LoadedRow]) -> None:
         lines: list[JsonObject] = []
         for row in rows:
             document: JsonObject = {
@@ -165,7 +165,7 @@ class OpenSearchCarrier:
         return EngineError(f"{self._name}: {hidden(said, values_of(named))[:500]}")
 
 
-def _definition(about: About) -> JsonObject:
+def _definition(about: About) -> object:
     profile = about.profile
     k1, b = (GRAM_K1, GRAM_B) if profile.kind == "soft" else (profile.k1, profile.b)
     terms = {"type": "text", "analyzer": "whitespace", "similarity": "assay"}

@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 
 from assay.core.errors import EngineError, InputError
-from assay.engines.carried import About, Asked, Row, Values
+from assay.engines.carried import About, Asked, LoadedRow, Values
 from assay.engines.secrets import filled, hidden, values_of
 from assay.engines.vector_store import imported
 from assay.search.arrays import Floats
@@ -72,7 +72,7 @@ class PostgresCarrier:
         self._execute(f"CREATE TABLE {names[2]} (about text)")
         self._postings, self._block = {}, 0
 
-    def add(self, rows: Sequence[Row]) -> None:
+    def add(self, rows: Sequence[LoadedRow]) -> None:
         columns = "row, id, title, text" + (", embedding" if rows[0].vector is not None else "")
         with self._open().cursor().copy(f"COPY {self._quoted('')} ({columns}) FROM STDIN") as copy:
             for row in rows:

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from assay.core.errors import AssayError, EngineError, InputError
-from assay.engines.carried import DENSE, About, Asked, Row, Values
+from assay.engines.carried import DENSE, About, Asked, LoadedRow, Values
 from assay.engines.qdrant import QdrantTable, open_client
 from assay.engines.secrets import filled, hidden, values_of
 from assay.engines.vector_store import imported
@@ -54,7 +54,7 @@ class QdrantCarrier:
             sparse_vectors_config={WORDS: models.SparseVectorParams()},
         )
 
-    def add(self, rows: Sequence[Row]) -> None:
+    def add(self, rows: Sequence[LoadedRow]) -> None:
         client, models = self._open()
         points = []
         for row in rows:

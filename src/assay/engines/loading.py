@@ -22,7 +22,7 @@ import numpy as np
 from assay.core.errors import InputError
 from assay.corpus.disk import Corpus
 from assay.corpus.named import corpus_named
-from assay.engines.carried import SAMPLE, About, Carrier, Row
+from assay.engines.carried import SAMPLE, About, Carrier, LoadedRow
 from assay.engines.indexed import index_folder, open_indexed
 from assay.language.analysis import analyzer, grams
 from assay.search import index_files
@@ -128,10 +128,10 @@ def _counted(corpus: Corpus, profile: Profile, tick: Tick) -> dict[str, _Field]:
 
 def _rows(
     corpus: Corpus, profile: Profile, counted: dict[str, _Field], vectors: Any
-) -> Iterator[Row]:
+) -> Iterator[LoadedRow]:
     every = zip(corpus.iter(), _terms(_views(corpus, profile), profile), strict=True)
     for number, (document, terms) in enumerate(every):
-        yield Row(
+        yield LoadedRow(
             row=number,
             doc_id=document.id,
             title=document.title,
@@ -192,7 +192,7 @@ def _terms(views: Iterable[tuple[View, str]], profile: Profile) -> Iterator[Term
         yield {name: words for name, words in terms.items() if words}
 
 
-def _batches(rows: Iterator[Row]) -> Iterator[tuple[int, list[Row]]]:
+def _batches(rows: Iterator[LoadedRow]) -> Iterator[tuple[int, list[LoadedRow]]]:
     done = 0
     while batch := list(itertools.islice(rows, BATCH)):
         done += len(batch)

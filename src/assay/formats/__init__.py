@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 from assay.core import plugins
 from assay.core.errors import InputError
 from assay.core.types import GoldSet, Issue, Query, Run
-from assay.formats import irds
 
 if TYPE_CHECKING:
     from assay.formats.exchange import Guide, Task
@@ -72,9 +71,15 @@ RUN_ENDINGS = {
 }
 
 
+def is_irds(path: Path | str) -> bool:
+    """Whether it is no file, but the name of a data set that ir_datasets knows: irds:NAME."""
+    return str(path).startswith("irds:")
+
+
 def read_gold(path: Path | str, format: str | None = None) -> GoldSet:
-    if irds.is_irds(path):
-        return irds.read_gold(path)
+    if is_irds(path):
+        listed: GoldSet = importlib.import_module("assay.formats.irds").read_gold(path)
+        return listed
     path = Path(path)
     _must_exist(path)
     gold: GoldSet = gold_format(format or detect_gold(path)).read_gold(path)

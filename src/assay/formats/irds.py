@@ -15,10 +15,6 @@ START = "irds:"
 TEXTS = ("text", "title", "query")  # where a query has its text, the first that there is
 
 
-def is_irds(path: Path | str) -> bool:
-    return str(path).startswith(START)
-
-
 def read_gold(path: Path | str) -> GoldSet:
     name = str(path).removeprefix(START)
     dataset = _opened(name)

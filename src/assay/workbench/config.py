@@ -15,7 +15,7 @@ from assay.core.files import decode, read_bytes
 from assay.core.results import Gate
 from assay.engines.described import EngineConfig, read_tables
 from assay.evaluation.gates import mistake
-from assay.formats.irds import is_irds
+from assay.formats import is_irds
 from assay.judging import machine
 from assay.judging.machine import Machine
 

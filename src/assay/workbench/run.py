@@ -25,7 +25,6 @@ from assay.corpus.named import corpus_named, is_corpus
 from assay.engines.described import EngineConfig
 from assay.evaluation.gate_values import ALIASES
 from assay.evaluation.gates import is_golden_measure
-from assay.formats.irds import is_irds
 from assay.formats.results_json import read_results
 from assay.workbench import report
 from assay.workbench.config import Config, GateConfig, GoldConfig, require_pairs
@@ -295,7 +294,7 @@ def _cache_key(gold: GoldConfig, engine: EngineConfig, folder: Path) -> str:
     parts.append(gold_fingerprint(judged))
     if rubric := rubric_of(judged, Path(gold.path)):  # it may say what counts as relevant
         parts += [rubric.relevant_from, rubric.highly_relevant_from]
-    if not is_irds(gold.path):
+    if not formats.is_irds(gold.path):
         parts.append(sha256_of(Path(gold.path)))  # topics and types shape the slices
     parts += [
         sha256_of(folder / path)

@@ -38,7 +38,6 @@ from assay.evaluation.golden_checks import DEFAULT_K, checks_of, results_of
 from assay.evaluation.graded import graded_results
 from assay.evaluation.judged import UNJUDGED_QUERY
 from assay.evaluation.measures import parse_measures
-from assay.formats.irds import is_irds
 from assay.formats.results_json import read_answers
 from assay.judging.settle import with_judgments
 from assay.law.matching import Known, close_versions, known_document, one_language
@@ -364,7 +363,7 @@ def _inputs(request: ScoreRequest, judged: str) -> dict[str, InputFile]:
             continue
         if name == "corpus" and is_corpus(str(path)):
             digest = f"corpus:{corpus_named(str(path)).fingerprint}"
-        elif is_irds(path):
+        elif formats.is_irds(path):
             digest = judged
         else:
             digest = sha256_of(path)
