@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test check bench leaderboard serve schema clean
+.PHONY: help demo test check bench leaderboard serve screenshots schema clean
 .DEFAULT_GOAL := help
 
 help:  ## Show this list
@@ -30,6 +30,11 @@ leaderboard: $(VENV)/.base  ## Rank the systems of benchmarks/systems.py on eval
 # ARGS=--fresh begins anew, ARGS="--port 9000" takes another port
 serve: $(VENV)/.serve  ## The workbench on a sample project (assay-demo/), http://127.0.0.1:8350/
 	@$(BIN)/assay demo --serve $(ARGS)
+
+# PAGES="home judge" takes only these
+screenshots: $(VENV)/.dev $(VENV)/.serve  ## Pictures of every page in docs/screenshots/ (needs Debian's chromium)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check pillow
+	$(BIN)/python tools/screenshots.py $(PAGES)
 
 schema: $(VENV)/.serve  ## Write docs/results.schema.json and docs/workbench/roles.md after a change of types or routes
 	$(BIN)/python -m assay.core.results_file docs/results.schema.json

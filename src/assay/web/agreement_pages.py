@@ -6,11 +6,12 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from assay.reports.drawings import range_mark
 from assay.web.access import Guarded, user_of
 from assay.web.judge_pages import OfSet, is_chair
 from assay.web.shell import body, json, page, query, service_of
 from assay.workbench import agreed, grading
-from assay.workbench.agreed import Agreement, Dispute, Merged, Ruled, RulingGiven
+from assay.workbench.agreed import Agreement, Dispute, Figure, Merged, Ruled, RulingGiven
 
 WORDS = ("agreement", "judge")
 
@@ -36,6 +37,7 @@ def set_page(request: Request) -> Response:
         agreed=figures,
         facts=agreed.facts_of(figures),
         newer=agreed.newer_votes(service, name, figures),
+        mark=_mark,
         disputes=agreed.open_disputes(service, name) if chair else [],
         chair=chair,
     )
@@ -64,6 +66,14 @@ def rule_page(request: Request) -> Response:
         rubric=rubric,
         starts=starts,
     )
+
+
+def _mark(figure: Figure) -> str:
+    """The interval, drawn; a figure below 0 would fall off the line."""
+    low, high = figure.interval or (None, None)
+    if figure.value is None or figure.value < 0 or (low is not None and low < 0):
+        return ""
+    return range_mark(figure.value, (low, high))
 
 
 def _after(disputes: list[Dispute], place: int | None) -> Dispute | None:

@@ -29,7 +29,7 @@ from assay.workbench.paging import Page
 from assay.workbench.run_queue import RunJob, RunQueue, choices
 from assay.workbench.side_by_side import TwoRankings, two_rankings
 
-WORDS = ("decide",)
+WORDS = ("judge", "decide")
 LINES = 6  # engines that are drawn in a chart
 REPORTS = 16  # kept as they were written
 LISTED = 30  # runs in a list, and queries of a comparison, before the rest is folded away
@@ -343,8 +343,28 @@ def rankings(request: Request) -> Response:
         "rankings.html",
         found=found,
         moves=moves(pairs, rows),
+        moved=_moved(found),
         pair=urlencode({"a": asked.a, "b": asked.b}),
         readable=any(row.path.startswith("/doc/") for row in request.app.state.table),
+    )
+
+
+class Moved(msgspec.Struct, frozen=True, kw_only=True):
+    """How many documents of B stand higher and lower than in A, are new, and of A are gone."""
+
+    up: int
+    down: int
+    new: int
+    out: int
+
+
+def _moved(found: TwoRankings) -> Moved:
+    now = found.b.documents
+    return Moved(
+        up=sum(placed.moved > 0 for placed in now),
+        down=sum(placed.moved < 0 for placed in now),
+        new=sum(placed.other_rank is None for placed in now),
+        out=sum(placed.other_rank is None for placed in found.a.documents),
     )
 
 

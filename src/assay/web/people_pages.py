@@ -172,7 +172,21 @@ def _me(request: Request, *, complaint: str = "", name: str | None = None) -> Re
         complaint=complaint,
         own_password=own and not access_of(request).proxy_secret,
         sessions=sessions,
+        browser_name=browser_name,
     )
+
+
+# the first that an agent names is the one; those further down are in the names of those above
+BROWSERS = ("Edg", "OPR", "Firefox", "Chrome", "Safari")
+SYSTEMS = ("iPhone", "iPad", "Android", "Windows", "Mac OS", "Linux")
+CALLED = {"Edg": "Edge", "OPR": "Opera", "Mac OS": "macOS"}
+
+
+def browser_name(agent: str) -> str:
+    """Firefox, Linux; what is no browser is told by its first word."""
+    known = [next((name for name in names if name in agent), "") for names in (BROWSERS, SYSTEMS)]
+    told = ", ".join(CALLED.get(name, name) for name in known if name)
+    return told or agent.split("/")[0][:40]
 
 
 def choose_name(request: Request) -> Response:

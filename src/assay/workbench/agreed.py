@@ -9,6 +9,7 @@ from typing import Literal
 import msgspec
 
 from assay.core.errors import AssayError, InputError
+from assay.judging.agreement_figures import Figure
 from assay.judging.disputes import Dispute
 from assay.judging.votes import RULING
 from assay.review.identity import name_of
@@ -29,6 +30,7 @@ __all__ = [
     "AgreementRow",
     "Dispute",
     "Fact",
+    "Figure",
     "Merged",
     "Ruled",
     "RulingGiven",

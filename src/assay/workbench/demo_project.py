@@ -89,9 +89,16 @@ class _Story(msgspec.Struct, frozen=True, kw_only=True):
     decisions: list[_Decided]
 
 
-def prepare(folder: Path, *, fresh: bool = False, say: Say = lambda text: None) -> bool:
+def prepare(
+    folder: Path,
+    *,
+    fresh: bool = False,
+    say: Say = lambda text: None,
+    now: datetime | None = None,
+) -> bool:
     """The sample project in a folder of its own, made where it is not there yet; what people did in
-    it stays, unless it is to be `fresh`. Returns whether it was made now."""
+    it stays, unless it is to be `fresh`. Its days are counted back from `now`. Returns whether it
+    was made now."""
     home = folder.resolve()
     with locked(home, wait=60.0):  # two who start at once make it once
         state = _state(home)
@@ -102,7 +109,7 @@ def prepare(folder: Path, *, fresh: bool = False, say: Say = lambda text: None) 
         home.mkdir(parents=True, exist_ok=True)
         write_atomic(home / MARK, encode({"state": "making", "version": __version__}))
         with inside(home):
-            _make(say)
+            _make(say, now or datetime.now(UTC))
         write_atomic(home / MARK, encode({"state": "ready", "version": __version__}))
     return True
 
@@ -138,8 +145,8 @@ def inside(folder: Path) -> Iterator[None]:
 # ── what happened ─────────────────────────────────────────────────────────────────────────────────
 
 
-def _make(say: Say) -> None:
-    source, now = samples(), datetime.now(UTC)
+def _make(say: Say, now: datetime) -> None:
+    source = samples()
     story = msgspec.convert(read_json(source / "demo" / "story.json"), _Story)
     for path, name in COPIED:
         shutil.copyfile(source / path, name)

@@ -18,20 +18,20 @@ from assay.workbench.decisions import RunLine, headline, line_of
 from assay.workbench.facing import names_of
 from assay.workbench.history import KeptRun, kept_run
 from assay.workbench.opening import Service
+from assay.workbench.searching import Reason, reasons
 from assay.workbench.shelves import kept_shelf
 
 __all__ = ["Placed", "Ranking", "TwoRankings", "two_rankings"]
 
 DEPTH = 20  # ranks that are shown
 EXCERPT = 240  # characters of a text
-SUM = "fused"  # what the signals come to together
 PARTS = ("question", "conclusion", "summary")  # of a letter, what is read first
 LARGEST = 64 * 2**20  # bytes of a corpus file that is read for a page
 
 
 class Placed(msgspec.Struct, frozen=True, kw_only=True):
     """A document at its rank. `other_rank` is where the other run has it, None where it does not
-    show it; `why` are the signals that put it there, the strongest first."""
+    show it; `why` is what put it there, the strongest first."""
 
     rank: int
     doc_id: str
@@ -42,7 +42,7 @@ class Placed(msgspec.Struct, frozen=True, kw_only=True):
     other_rank: int | None = None
     moved: int = 0  # ranks up (positive) against the other run
     score: float | None = None
-    why: list[tuple[str, float]] = []
+    why: tuple[Reason, ...] = ()
 
 
 class Ranking(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,7 +127,7 @@ def _ranking(
                 other_rank=there,
                 moved=there - rank if there else 0,
                 score=hit.score if hit else None,
-                why=_signals(told) if told else [],
+                why=reasons(told) if told else (),
             )
         )
     value = entry.metrics.get(headline(run.results)[0])
@@ -216,12 +216,6 @@ def _explained(service: Service, run: KeptRun, query: str) -> dict[str, corpora.
     except (AssayError, OSError):
         return {}
     return {hit.doc_id: hit for hit in answer.hits}
-
-
-def _signals(hit: corpora.FoundDocument) -> list[tuple[str, float]]:
-    """The strongest, without what they come to."""
-    parts = [(name, weight) for name, weight in hit.signals.items() if name != SUM]
-    return sorted(parts, key=lambda signal: -abs(signal[1]))[:4]
 
 
 def _is_ours(service: Service, run: KeptRun, corpus: str) -> bool:

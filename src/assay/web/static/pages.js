@@ -43,3 +43,7 @@ document.addEventListener("keydown", (event) => {
   if (target.matches("input:not([type=checkbox], [type=radio])")) target.focus();
   else target.click();
 });
+
+// on a phone the header scrolls: the room one is in is in sight
+const here = document.querySelector("header.top nav a[aria-current]");
+if (here) here.parentElement.scrollLeft += here.getBoundingClientRect().left - here.parentElement.getBoundingClientRect().left - 40;
