@@ -30,6 +30,7 @@ COMMANDS = {
     "mcp": "mcp:mcp",
     "doctor": "doctor:doctor",
     "plugins": "doctor:plugins",
+    "engines": "engines:app",
     "score": "score:score",
     "run": "run:run",
     "compare": "compare:compare",

@@ -42,7 +42,12 @@ GoldFile = Annotated[Path, typer.Argument(help="The gold set.")]
 def validate(
     dataset: GoldFile,
     corpus: Annotated[
-        Path | None, typer.Option(help="Check every id and expectation against this corpus.")
+        list[str] | None,
+        typer.Option(
+            help="Check every id and expectation against this corpus; ROWS=CORPUS for the rows "
+            "of one corpus, repeat.",
+            metavar="CORPUS",
+        ),
     ] = None,
     strict: Annotated[bool, typer.Option(help="Flags fail too.")] = False,
     json: Json = False,
@@ -54,8 +59,8 @@ def validate(
     from assay.reports import listing
     from assay.workbench import gold
 
-    corpus = corpus or gold.corpus_pooled_from(dataset)
-    checked_set, findings = gold.validate_gold(dataset, corpus=corpus)
+    pooled = None if corpus else gold.corpus_pooled_from(dataset)
+    checked_set, findings = gold.validate_gold(dataset, corpus=pooled, corpora=corpus or ())
     note = gold.machine_note_of(checked_set)
     errors = sum(finding.level == "error" for finding in findings)
     summary = {
@@ -65,7 +70,8 @@ def validate(
         "findings": msgspec.to_builtins(findings),
     } | ({"note": note} if note else {})
     emit(summary, lambda: listing.findings_table(findings), json=json)
-    unchecked = "" if corpus else " (references not checked: give --corpus)"
+    checked = gold.is_checked(dataset, checked_set, corpus or ())
+    unchecked = "" if checked else " (references not checked: give --corpus)"
     counts = f"{counted(errors, 'error')}, {counted(len(findings) - errors, 'flag')}"
     say(f"{checked_set.name}: {counts}{unchecked}")
     if note:

@@ -22,7 +22,25 @@ Module = Annotated[
     typer.Option(help="Your engine: path.to.module, module:Class or file.py.", metavar="MODULE"),
 ]
 EngineName = Annotated[
-    str | None, typer.Option(help="An indexed corpus, or random or bm25 (with --corpus).")
+    str | None,
+    typer.Option(
+        help="An engine of assay.toml, an indexed corpus, or random or bm25 (with --corpus)."
+    ),
+]
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option(help="Where engines are configured.", show_default="assay.toml"),
+]
+Timeout = Annotated[
+    str | None,
+    typer.Option(
+        help="For one query, such as 5s or 300ms; the engine's own where it has a table.",
+        show_default="60s",
+    ),
+]
+Concurrency = Annotated[
+    int | None,
+    typer.Option(min=1, max=256, help="How many queries to ask at once.", show_default="1"),
 ]
 SavedRun = Annotated[
     Path | None, typer.Option(help="Saved results: results JSON, TREC run or BEIR JSON.")
@@ -78,12 +96,15 @@ def score(
     report: ReportTarget = None,
     language: Language = "en",
     with_machine_judgments: WithMachine = False,
+    config: ConfigFile = None,
+    timeout: Timeout = None,
+    concurrency: Concurrency = None,
     json: Json = False,
 ) -> None:
     """Score an engine, or saved results, against a gold set."""
     from assay.workbench.baseline import who_records
     from assay.workbench.outputs import refuse_outputs
-    from assay.workbench.score import ScoreRequest
+    from assay.workbench.score import ScoreRequest, seconds_of
 
     if update_baseline:
         baseline, by = baseline or dataset.with_name("baseline.json"), who_records(by)
@@ -104,6 +125,9 @@ def score(
         output=output,
         baseline=baseline,
         with_machine_judgments=with_machine_judgments,
+        config=config,
+        timeout=seconds_of(timeout, "--timeout"),
+        concurrency=concurrency,
     )
     results = _scored(request, report, language, recorded=update_baseline, json=json)
     if update_baseline:

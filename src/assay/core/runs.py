@@ -36,6 +36,7 @@ def run_from_results(engine: str, results: Sequence[QueryResult], **environment:
         duplicates += len(result.hits) - len(first)
         kept.append(list(first.values()))
     every_hit = [hit for hits in kept for hit in hits]
+    retried = sum(result.retries > 0 for result in results)
     queries = pl.DataFrame(
         {
             "query_id": pl.Series([result.query_id for result in results], dtype=pl.String),
@@ -51,7 +52,7 @@ def run_from_results(engine: str, results: Sequence[QueryResult], **environment:
         engine=engine,
         queries=queries,
         hits=pl.DataFrame({"doc_id": doc_ids.cast(pl.Categorical), "score": scores}),
-        counts={"duplicates": duplicates},
+        counts={"duplicates": duplicates} | ({"retried": retried} if retried else {}),
         environment=environment,
     )
 

@@ -205,6 +205,7 @@ class QueryResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     abstained: bool = False
     millis: float | None = None
     error: str | None = None
+    retries: int = 0
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -49,22 +49,34 @@ START = "import sys; sys.path[:] = sys.argv[1:]; from assay.core.workers import 
 
 @dataclass(frozen=True)
 class Job(Generic[Answer]):
-    """A function that can be imported, what it is called with, and how many seconds it may take."""
+    """A function that can be imported, what it is called with, and how many seconds it may take.
+
+    `quiet` is how many seconds it may say nothing, where it says with `note` how far it is: before
+    the first note, and between two."""
 
     function: Callable[..., Answer]
     arguments: tuple[Any, ...] = ()
     seconds: float | None = None
+    quiet: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Failure:
-    """Why a job has no answer: it `raised`, was not done in time (`late`), or its process `ended`.
+    """Why a job has no answer: it `raised`, was not done in time (`late`), said nothing for too
+    long (`silent`), or its process `ended`.
 
     `error` is what it raised where that is an error of ours: it says itself what to do."""
 
-    kind: Literal["raised", "late", "ended"]
+    kind: Literal["raised", "late", "silent", "ended"]
     message: str
     error: AssayError | None = None
+
+
+@dataclass(frozen=True)
+class Note:
+    """What a job says of itself before it is done."""
+
+    value: Any
 
 
 def run_jobs(
@@ -73,9 +85,11 @@ def run_jobs(
     at_once: int,
     fresh: bool = False,
     stop: threading.Event | None = None,
+    heard: Callable[[int, Any], None] = lambda number, value: None,
 ) -> Generator[tuple[int, T | Failure]]:
     """(the job's number, its answer or failure) as each is done, with `at_once` of them running;
-    within a second of `stop` being set no more come, and what runs is ended.
+    within a second of `stop` being set no more come, and what runs is ended. `heard` gets the job's
+    number and what it notes.
 
     A worker takes one job after another; with `fresh`, every job has a process that nothing else
     has run in. Use it with `contextlib.closing`, so that nothing goes on when its user stops."""
@@ -90,6 +104,10 @@ def run_jobs(
                 busy.append(worker)
                 worker.give(*waiting.pop(0))
             for worker, answer in _next_events(events, busy):
+                if isinstance(answer, Note):
+                    worker.heard_from()
+                    heard(worker.number, answer.value)
+                    continue
                 busy.remove(worker)
                 if isinstance(answer, Failure) and answer.kind != "raised":
                     worker.kill()
@@ -115,6 +133,8 @@ class Worker:
         self.number = -1
         self._seconds = math.inf
         self._limit = math.inf
+        self._quiet: tuple[float, float] = (math.inf, math.inf)
+        self._silent_until = math.inf
         command = [sys.executable, "-c", START, *(os.path.abspath(place) for place in sys.path)]
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
@@ -126,18 +146,25 @@ class Worker:
         self.number = number
         self._seconds = job.seconds or math.inf
         self._limit = time.monotonic() + self._seconds
+        self._quiet = job.quiet or (math.inf, math.inf)
+        self._silent_until = time.monotonic() + self._quiet[0]
         payload = pickle.dumps((job.function, job.arguments))
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):  # it has ended, and will be found to have
             _send(self._process.stdin, payload)
 
+    def heard_from(self) -> None:
+        self._silent_until = time.monotonic() + self._quiet[1]
+
     def seconds_left(self) -> float:
-        return max(0.0, self._limit - time.monotonic())
+        return max(0.0, min(self._limit, self._silent_until) - time.monotonic())
 
     def failure(self) -> Failure | None:
         """Why no answer is to come, where that is so."""
         if self._limit <= time.monotonic():
             return Failure(kind="late", message=f"not done after {self._seconds:g} s")
+        if self._silent_until <= time.monotonic():
+            return Failure(kind="silent", message="it gives no sign of life")
         return None if self._process.poll() is None else self._ended()
 
     def stop(self) -> None:
@@ -235,15 +262,32 @@ def _next_events(events: SimpleQueue[Event], busy: list[Worker]) -> list[Event]:
 # ── in the worker ─────────────────────────────────────────────────────────────────────────────────
 
 
+_sending: list[IO[bytes]] = []  # in a worker: where its answers go
+_turn = threading.Lock()
+
+
+def is_worker() -> bool:
+    """Whether this process is a worker: what runs here does no harm to the command."""
+    return bool(_sending)
+
+
+def note(value: Any) -> None:
+    """From inside a job: say how far it is. Nobody hears it where there is no command."""
+    if _sending:
+        with contextlib.suppress(OSError), _turn:
+            _send(_sending[0], pickle.dumps(Note(value)))
+
+
 def serve() -> None:
     """Take jobs and answer them until there are no more."""
     requests, answers = _own_streams()
+    _sending.append(answers)
     jobs: SimpleQueue[bytes] = SimpleQueue()
     threading.Thread(target=_hear, args=(requests, jobs), daemon=True).start()
     while (payload := jobs.get()) != FAREWELL:
         answer = _answer(payload)
         sys.stdout.flush()
-        with contextlib.suppress(OSError):  # the command has gone, and so will this
+        with contextlib.suppress(OSError), _turn:  # the command may have gone, and so will this
             _send(answers, answer)
 
 

@@ -13,10 +13,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from numbers import Real
 from typing import Any
 
-from assay.core.errors import EngineError
+from assay.core.errors import AssayError, EngineError
 from assay.core.runs import run_from_results
 from assay.core.types import Hit, Query, QueryResult, Run
+from assay.engines.calling import LATE, Crew, Late, Pace, patiently, time_limit
+from assay.engines.described import Calls
 from assay.engines.module import engine_name, is_text
+from assay.engines.templates import ROW
+
+Progress = Callable[[Iterable[Query]], Iterable[Query]]
 
 
 def run_engine(
@@ -24,12 +29,13 @@ def run_engine(
     queries: Sequence[Query],
     *,
     top_k: int,
-    progress: Callable[[Iterable[Query]], Iterable[Query]] = lambda queries: queries,
+    calls: Calls | None = None,
+    progress: Progress = lambda queries: queries,
 ) -> Run:
     """Search every query. A call that raises is recorded as failed and the run goes on; an answer
     that breaks the contract (None, not a list, ids that are not strings) stops it, since every
     number after it would be wrong."""
-    name, results = ask_all(engine, queries, top_k=top_k, progress=progress)
+    name, results = ask_all(engine, queries, top_k=top_k, calls=calls, progress=progress)
     return run_from_results(name, results, top_k=top_k)
 
 
@@ -38,24 +44,177 @@ def ask_all(
     queries: Sequence[Query],
     *,
     top_k: int,
-    progress: Callable[[Iterable[Query]], Iterable[Query]] = lambda queries: queries,
+    calls: Calls | None = None,
+    progress: Progress = lambda queries: queries,
 ) -> tuple[str, list[QueryResult]]:
-    """The engine's name and its answers with everything the hits carry."""
-    name = engine_name(engine)
-    dated = _takes_date(engine)
-    results = []
-    for query in progress(queries):
-        results.append(
-            _ask(
-                engine, name, query, top_k, {"as_of": query.as_of} if dated and query.as_of else {}
-            )
-        )
+    """The engine's name and its answers, with everything the hits carry, in the order of the
+    queries. Without `calls` one is asked after the other, without a limit of time."""
+    asker = Asker(engine, top_k, calls)
+    results = asker.all(queries, progress)
     failed = [result for result in results if result.error]
     if results and len(failed) == len(results):
-        raise EngineError(
-            f"engine {name!r} failed on all {len(results)} queries; the first: {failed[0].error}"
+        first = failed[0].error or ""
+        raise AllFailed(
+            f"engine {asker.name!r} failed on all {len(results)} queries; the first: {first}", first
         )
-    return name, results
+    return asker.name, results
+
+
+class AllFailed(EngineError):
+    """No query was answered; `first` says why the first was not."""
+
+    def __init__(self, message: str, first: str = "") -> None:
+        super().__init__(message)
+        self.first = first
+
+
+class Asker:
+    """An engine with how it is to be called."""
+
+    def __init__(self, engine: Any, top_k: int, calls: Calls | None) -> None:
+        self.name = engine_name(engine)
+        self._engine, self._top_k = engine, top_k
+        self._calls, self._limited = calls or Calls(), calls is not None
+        self._pace = Pace(self._calls.rate)
+        self._accepts = accepted(engine.search)
+        # an engine that keeps to the time itself is told, any other is interrupted
+        self._keeps_time = bool(getattr(engine, "keeps_time", False))
+        at_once = self._calls.concurrency
+        self._patience = max(5, 2 * at_once) if self._keeps_time else 2 * at_once
+
+    def all(self, queries: Sequence[Query], progress: Progress) -> list[QueryResult]:
+        if queries and self._calls.warm_up:
+            cycled = [queries[at % len(queries)] for at in range(self._calls.warm_up)]
+            for _ in self._each(cycled, lambda queries: queries):
+                pass
+        results: dict[int, QueryResult] = {}
+        late = 0
+        for number, result in self._each(queries, progress):
+            results[number] = result
+            late = late + 1 if (result.error or "").startswith(LATE) else 0
+            if late >= self._patience and self._limited:
+                raise EngineError(
+                    f"engine {self.name!r} hangs: {late} queries in a row had {result.error}"
+                )
+        return [results[number] for number in range(len(queries))]
+
+    def _each(
+        self, queries: Sequence[Query], progress: Progress
+    ) -> Iterator[tuple[int, QueryResult]]:
+        if self._calls.concurrency == 1:
+            for number, query in enumerate(progress(queries)):
+                yield number, self.ask(query)
+            return
+
+        def late(number: int) -> QueryResult:
+            return QueryResult(query_id=queries[number].id, error=str(Late(self._calls.timeout)))
+
+        crew = Crew(lambda number: self.ask(queries[number]), late, self._calls)
+        done = crew.done(range(len(queries)))
+        for _ in progress(queries):
+            yield next(done)
+
+    def ask(self, query: Query) -> QueryResult:
+        took = 0.0
+
+        def attempt() -> tuple[Any, Any, float]:
+            nonlocal took
+            started = time.perf_counter()
+            try:
+                with self._limit():
+                    answer = self._engine.search(query.text, self._top_k, **self._more(query))
+                    ranked = _is_ranked(answer)
+                    hits = list(itertools.islice(answer, self._top_k)) if ranked else answer
+            finally:
+                took = (time.perf_counter() - started) * 1000
+            own = getattr(answer, "millis", None)
+            return answer, hits, took if own is None else own
+
+        try:
+            (answer, hits, millis), retries = patiently(attempt, self._calls, self._pace)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            return QueryResult(query_id=query.id, error=_message(error), millis=took)
+        return self._read(query, answer, hits, millis, retries)
+
+    def _limit(self) -> contextlib.AbstractContextManager[None]:
+        if not self._limited or self._keeps_time:
+            return contextlib.nullcontext()
+        return time_limit(self._calls.timeout)
+
+    def _more(self, query: Query) -> Mapping[str, object]:
+        more = {name: value for name, value in known_of(query).items() if name in self._accepts}
+        # what an engine cannot do without it is given, empty
+        more |= {name: "" for name in self._accepts.required if name not in more}
+        return more | {"timeout": self._calls.timeout} if self._keeps_time else more
+
+    def _read(
+        self, query: Query, answer: Any, hits: Any, millis: float, retries: int
+    ) -> QueryResult:
+        name = self.name
+        if inspect.iscoroutine(answer):
+            answer.close()
+            raise EngineError(
+                f"engine {name!r}: search is async; wrap it in a plain method that returns the list"
+            )
+        if not isinstance(hits, list):
+            raise EngineError(
+                f"engine {name!r} returned {type(answer).__name__} on query {query.id!r}, "
+                "expected a list of document ids"
+            )
+        read = tuple(_hit(each, name, query, rank) for rank, each in enumerate(hits, start=1))
+        return QueryResult(
+            query_id=query.id,
+            hits=read,
+            millis=millis,
+            abstained=bool(getattr(answer, "abstained", False)),
+            retries=retries,
+        )
+
+
+def known_of(query: Query) -> dict[str, object]:
+    """What the row of a gold set knows beside its text, without what it does not say. A format that
+    has no place of its own for one of these keeps it as it stands."""
+    own: dict[str, object] = {
+        "corpus": query.corpus,
+        "practice_area": query.extra.get("practice_area") or query.topic,
+        "language": query.language,
+        "as_of": query.as_of,
+        "filters": {},
+    }
+    return {
+        name: value
+        for name, said in own.items()
+        if (value := said or query.extra.get(name)) not in ("", None, {}, [])
+    }
+
+
+class Accepted(frozenset[str]):
+    """Those of what a row knows that an engine has parameters for; `required` of them it cannot be
+    called without."""
+
+    required: frozenset[str] = frozenset()
+
+
+def accepted(search: Callable[..., Any]) -> Accepted:
+    try:
+        parameters = inspect.signature(search).parameters.values()
+    except (TypeError, ValueError):  # some functions written in C do not say
+        return Accepted()
+    named = [each for each in parameters if each.kind is not each.POSITIONAL_ONLY]
+    every = any(each.kind is each.VAR_KEYWORD for each in named)
+    names = Accepted(ROW if every else [each.name for each in named if each.name in ROW])
+    names.required = frozenset(
+        each.name for each in named if each.name in ROW and each.default is each.empty
+    )
+    return names
+
+
+def _message(error: BaseException) -> str:
+    if isinstance(error, AssayError):  # in words already
+        return str(error)
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
 @contextlib.contextmanager
@@ -74,46 +233,6 @@ def stdout_to_stderr() -> Iterator[None]:
     finally:
         os.dup2(kept, 1)
         os.close(kept)
-
-
-def _takes_date(engine: Any) -> bool:
-    """Whether `search` has a parameter `as_of`: the law as it stood on the day of the question."""
-    try:
-        return "as_of" in inspect.signature(engine.search).parameters
-    except (TypeError, ValueError):
-        return False
-
-
-def _ask(engine: Any, name: str, query: Query, top_k: int, more: Mapping[str, str]) -> QueryResult:
-    started = time.perf_counter()
-    try:
-        answer = engine.search(query.text, top_k, **more)
-        hits = list(itertools.islice(answer, top_k)) if _is_ranked(answer) else answer
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
-        message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        return QueryResult(
-            query_id=query.id, error=message, millis=(time.perf_counter() - started) * 1000
-        )
-    millis = (time.perf_counter() - started) * 1000
-    if inspect.iscoroutine(answer):
-        answer.close()
-        raise EngineError(
-            f"engine {name!r}: search is async; wrap it in a plain method that returns the list"
-        )
-    if not isinstance(hits, list):
-        raise EngineError(
-            f"engine {name!r} returned {type(answer).__name__} on query {query.id!r}, "
-            "expected a list of document ids"
-        )
-    read = tuple(_hit(answered, name, query, rank) for rank, answered in enumerate(hits, start=1))
-    return QueryResult(
-        query_id=query.id,
-        hits=read,
-        millis=millis,
-        abstained=bool(getattr(answer, "abstained", False)),
-    )
 
 
 def _is_ranked(answer: Any) -> bool:

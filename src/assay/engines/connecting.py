@@ -19,6 +19,8 @@ from assay.core.plugins import PluginError
 
 # the key of the table: where its kind is
 BUILT_IN: dict[str, str] = {
+    "http": "assay.engines.over_http:HTTP",
+    "preset": "assay.engines.over_http:HTTP",
     "postgres": "assay.engines.postgres:POSTGRES",
     "qdrant": "assay.engines.qdrant:QDRANT",
     "milvus": "assay.engines.milvus:MILVUS",

@@ -62,6 +62,7 @@ class EngineConfig(msgspec.Struct, frozen=True, kw_only=True):
     `run_timeout` is in seconds, for all its queries."""
 
     name: str = ""
+    folder: str = ""  # of the file, where modules are found
     search_module: str | None = None
     engine: str | None = None
     corpus: str | None = None
@@ -161,7 +162,7 @@ def _read_table(name: str, table: Mapping[str, object], where: str, folder: Path
         raise InputError(wrong[1], where=f"{where}.{wrong[0]}".rstrip("."), hint=KEYS)
     paths = {key: str(folder / str(own[key])) for key in kind.files if _is_path(own.get(key))}
     return _with_common(
-        EngineConfig(name=name, kind=next(iter(kinds)), own={**own, **paths}),
+        EngineConfig(name=name, folder=str(folder), kind=next(iter(kinds)), own={**own, **paths}),
         common,
         where,
         folder,
@@ -183,6 +184,7 @@ class _Plain(msgspec.Struct, frozen=True, kw_only=True):
 def _plain(name: str, common: Common, settings: _Plain, where: str, folder: Path) -> EngineConfig:
     config = EngineConfig(
         name=name,
+        folder=str(folder),
         search_module=settings.search_module or settings.module,
         engine=settings.engine,
         run=str(folder / settings.run) if settings.run else None,
@@ -250,6 +252,25 @@ def _with_common(config: EngineConfig, common: Common, where: str, folder: Path)
             warm_up=common.warm_up,
         ),
     )
+
+
+def called(
+    config: EngineConfig, *, timeout: float | None = None, concurrency: int | None = None
+) -> EngineConfig:
+    """The engine with other limits than its table has."""
+    if timeout is None and concurrency is None:
+        return config
+    own = config.calls
+    calls = msgspec.structs.replace(
+        own,
+        timeout=own.timeout if timeout is None else timeout,
+        concurrency=own.concurrency if concurrency is None else concurrency,
+    )
+    routes = {
+        corpus: called(part, timeout=timeout, concurrency=concurrency)
+        for corpus, part in config.routes.items()
+    }
+    return msgspec.structs.replace(config, calls=calls, routes=routes)
 
 
 # ── routes ────────────────────────────────────────────────────────────────────────────────────────

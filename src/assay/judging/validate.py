@@ -28,15 +28,22 @@ class Known:
     it cannot say), the documents that only ask, and the fingerprints of those voted on."""
 
     ids: Collection[str]
+    name: str = ""  # of the corpus, where a set has rows of several
     statutes: frozenset[str] | None = None
     requests: frozenset[str] = frozenset()
     fingerprints: Mapping[str, str] = field(default_factory=dict)
 
 
 def validate(
-    gold: GoldSet, rubric: Rubric, known: Known | None = None, votes: Sequence[Vote] = ()
+    gold: GoldSet,
+    rubric: Rubric,
+    known: Known | None = None,
+    votes: Sequence[Vote] = (),
+    own: Mapping[str, Known] | None = None,
 ) -> list[Finding]:
-    """Every finding, errors first, in the order of the file."""
+    """Every finding, errors first, in the order of the file. `known` is what is known of all
+    documents; `own` of those of each row, by the query's id, where a set has rows of several
+    corpora: a row that it lacks is not checked."""
     judged: dict[str, list[Judgment]] = defaultdict(list)
     for judgment in gold.iter_judgments():
         judged[judgment.query_id].append(judgment)
@@ -48,7 +55,7 @@ def validate(
         *_unjudged(gold, judged),
     ]
     if known is not None:
-        findings += _references(gold, judged, known)
+        findings += _references(gold, judged, known, own)
         findings += _requests(judged, rubric, known)
         findings += stale_votes(votes, known.fingerprints)
     graded = (
@@ -98,13 +105,18 @@ def _unjudged(gold: GoldSet, judged: Mapping[str, list[Judgment]]) -> Iterator[F
 
 
 def _references(
-    gold: GoldSet, judged: Mapping[str, list[Judgment]], known: Known
+    gold: GoldSet,
+    judged: Mapping[str, list[Judgment]],
+    known: Known,
+    own: Mapping[str, Known] | None,
 ) -> Iterator[Finding]:
-    ids = set(known.ids)
+    ids = known.ids
     for query_id, judgments in judged.items():
-        for judgment in judgments:
-            if judgment.doc_id not in ids:
-                message = f"judged document {judgment.doc_id!r} is not in the corpus"
+        searched = known if own is None else own.get(query_id)
+        for judgment in judgments if searched is not None else ():
+            if searched is not None and judgment.doc_id not in searched.ids:
+                where = f"the corpus {searched.name}" if own is not None else "the corpus"
+                message = f"judged document {judgment.doc_id!r} is not in {where}"
                 yield _error("unknown-document", query_id, message)
     for topic_id, topic in gold.taxonomy.items():
         for issue in topic.issues:

@@ -43,6 +43,7 @@ from assay.review.rulings import Correction, Ruled, Word
 from assay.telemetry.feedback import days_before
 from assay.workbench.making import now_in_utc, rubric_found_again
 from assay.workbench.opening import Service
+from assay.workbench.own_corpora import ALL, corpora_of, split_corpora, unchecked
 from assay.workbench.sparing import spare_judgments
 from assay.workbench.suite import stale_count
 from assay.workbench.texts import pooled_corpus
@@ -62,6 +63,7 @@ __all__ = [
     "describe",
     "gold_list",
     "gold_stats",
+    "is_checked",
     "machine_note_of",
     "perturb_gold",
     "promote_rows",
@@ -79,25 +81,56 @@ SET_KEYS = ("taxonomy", "version", "created_at", "description", "rubric", "statu
 # ── looking ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def validate_gold(dataset: Path, *, corpus: Path | None = None) -> tuple[GoldSet, list[Finding]]:
-    """The set, and what is wrong with it; errors first."""
+def validate_gold(
+    dataset: Path, *, corpus: Path | None = None, corpora: Sequence[str] = ()
+) -> tuple[GoldSet, list[Finding]]:
+    """The set, and what is wrong with it; errors first. Each row is checked against its own corpus
+    where that is known, else against the one that is given: a name, or `ROWS=NAME`."""
     gold = formats.read_gold(dataset)
     rules = rubrics.find(gold.rubric or rubrics.DEFAULT, beside=dataset)
     votes = read_votes(votes_path(dataset))
-    known = documents(corpus) if corpus else None
-    told = None if corpus is None or known is None else _told(corpus, known, votes)
-    findings = validate(gold, rules, told, votes)
+    given = split_corpora(corpora) | ({ALL: corpus} if corpus is not None else {})
+    searched = corpora_of(gold, given)
+    read = {place: documents(place) for place in dict.fromkeys(searched.values())}
+    told = {place: _told(place, known, votes) for place, known in read.items()}
+    own = None
+    if set(searched) - {ALL}:
+        own = {
+            query.id: told[place]
+            for query in gold.queries
+            if (place := searched.get(query.corpus, searched.get(ALL))) is not None
+        }
+    findings = validate(gold, rules, _together(list(told.values())), votes, own)
+    findings += unchecked(gold, searched)
     if any(query.checks for query in gold.queries):
-        places = None if known is None else [known_document(document) for document in known]
+        every = [document for known in read.values() for document in known]
+        places = [known_document(document) for document in every] if read else None
         findings += check_expectations(gold, places, file=str(dataset))
     omissions = getattr(formats.gold_format(formats.detect_gold(dataset)), "omissions", None)
     findings += omissions(dataset) if omissions else ()
     return gold, sorted(findings, key=lambda finding: finding.level != "error")
 
 
+def _together(told: Sequence[Known]) -> Known | None:
+    """What several corpora tell: of one, all that it tells."""
+    if len(told) < 2:
+        return told[0] if told else None
+    numbers = [known.statutes for known in told]
+    fingerprints: dict[str, str] = {}
+    for known in told:
+        fingerprints |= known.fingerprints
+    return Known(
+        ids=frozenset().union(*(known.ids for known in told)),
+        statutes=frozenset().union(*(each or () for each in numbers)),
+        requests=frozenset().union(*(known.requests for known in told)),
+        fingerprints=fingerprints,
+    )
+
+
 def _told(corpus: Path, known: Sequence[Document], votes: Sequence[Vote]) -> Known:
     voted = {vote.doc_id for vote in votes if vote.document}
     return Known(
+        name=str(corpus),
         ids={document.id for document in known},
         statutes=cited_numbers(corpus, known),
         requests=frozenset(document.id for document in known if only_asks(document)),
@@ -107,6 +140,11 @@ def _told(corpus: Path, known: Sequence[Document], votes: Sequence[Vote]) -> Kno
             if document.id in voted
         },
     )
+
+
+def is_checked(dataset: Path, gold: GoldSet, corpora: Sequence[str]) -> bool:
+    """Whether any corpus is known that the rows are checked against."""
+    return bool(corpora or corpus_pooled_from(dataset) or corpora_of(gold, {}))
 
 
 def corpus_pooled_from(dataset: Path) -> Path | None:

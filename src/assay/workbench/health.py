@@ -14,10 +14,12 @@ from msgspec import UNSET, UnsetType
 
 from assay import __version__
 from assay.core.errors import AssayError
+from assay.core.types import Query
 from assay.corpus.disk import list_corpora, open_corpus
+from assay.engines.answering import ask_engine
+from assay.engines.asking import AllFailed
 from assay.engines.described import EngineConfig
 from assay.engines.indexed import index_state
-from assay.engines.module import load_engine
 from assay.review.queue import stray_items
 from assay.review.waiting import Backlog, HalachaBacklog, backlog_metrics, metric
 from assay.store import Store, StoreError
@@ -180,17 +182,29 @@ def engines_health(config: Config | None, probe: bool) -> EnginesHealth:
 
 
 def _probed(engine: EngineConfig) -> EngineHealth:
-    if engine.search_module is None:
+    if not (engine.search_module or engine.kind or engine.routes):
         source = engine.run or engine.corpus
         if source is not None and not Path(source).exists():
             return EngineHealth(status="failed", error=f"{source} is missing")
         return EngineHealth(status="ok")
-    started = time.perf_counter()
+    queries = [
+        Query(id=corpus or "test", text="test", corpus=corpus) for corpus in engine.routes or [""]
+    ]
     try:
-        load_engine(engine.search_module).search("test", 1)
-    except Exception as error:  # whatever it raises is the answer
-        return EngineHealth(status="failed", error=f"{type(error).__name__}: {error}")
-    return EngineHealth(status="ok", millis=(time.perf_counter() - started) * 1000)
+        _, results = ask_engine(_once(engine), queries, top_k=1)
+    except AllFailed as error:
+        return EngineHealth(status="failed", error=error.first)
+    except AssayError as error:
+        return EngineHealth(status="failed", error=str(error))
+    times = [result.millis for result in results if result.millis is not None]
+    return EngineHealth(status="ok", millis=max(times, default=0.0))
+
+
+def _once(engine: EngineConfig) -> EngineConfig:
+    """Asked once and no more: who looks whether it is there does not wait for it to come back."""
+    calls = msgspec.structs.replace(engine.calls, retries=0, warm_up=0)
+    routes = {corpus: _once(part) for corpus, part in engine.routes.items()}
+    return msgspec.structs.replace(engine, calls=calls, routes=routes)
 
 
 # ── Prometheus ────────────────────────────────────────────────────────────────────────────────────

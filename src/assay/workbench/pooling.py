@@ -18,12 +18,13 @@ from assay import formats
 from assay.core.errors import EngineError, InputError, UsageError
 from assay.core.files import read_json, sha256_of, write_atomic
 from assay.core.results_file import encode
+from assay.core.runs import run_from_results
 from assay.core.types import GoldSet, Run, counted
 from assay.corpus.disk import Corpus
 from assay.corpus.named import corpus_named, documents, is_corpus, require_corpus
-from assay.engines.asking import run_engine, stdout_to_stderr
+from assay.engines.answering import ask_engine
 from assay.engines.described import EngineConfig
-from assay.engines.registry import BASELINES, open_engine, searched
+from assay.engines.registry import BASELINES, searched
 from assay.formats.gold_jsonl import locked
 from assay.judging.policy import read_policy
 from assay.judging.pool import (
@@ -219,9 +220,11 @@ def _top(system: _System, gold: GoldSet, request: PoolRequest, progress: Progres
         if untold := next((query.id for query in gold.queries if not query.text), None):
             raise InputError(f"query {untold!r} has no text to search for")
         say(f"asking {system.name}")
-        with stdout_to_stderr():
-            engine = open_engine(system.choice or EngineConfig(), say)
-            run = run_engine(engine, gold.queries, top_k=request.depth, progress=progress)
+        choice = system.choice or EngineConfig()
+        name, answers = ask_engine(
+            choice, gold.queries, top_k=request.depth, progress=progress, say=say
+        )
+        run = run_from_results(name, answers, top_k=request.depth)
     for query_id, error in _errors(run):
         if error and query_id in gold.query_ids:
             raise EngineError(

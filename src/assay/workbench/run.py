@@ -22,6 +22,7 @@ from assay.core.results_file import encode, to_json
 from assay.core.workers import Failure, Job, run_jobs
 from assay.core.workspace import workspace
 from assay.corpus.named import corpus_named, is_corpus
+from assay.engines.answering import failed_process, quiet_of
 from assay.engines.described import EngineConfig
 from assay.evaluation.gate_values import ALIASES
 from assay.evaluation.gates import is_golden_measure
@@ -91,15 +92,22 @@ def run_all(
 def exit_code(outcomes: Sequence[Outcome]) -> int:
     """The worst of all: an error of the tool or engine, a failed gate, an inconclusive one."""
     codes = {outcome.error_exit for outcome in outcomes if outcome.error}
+    codes |= {EngineError.exit_code for outcome in outcomes if _failed_calls(outcome.results)}
     verdicts = [outcome.results.verdict for outcome in outcomes if outcome.results is not None]
     codes |= {EXIT[verdict.status] for verdict in verdicts if verdict is not None}
     return next((code for code in WORST_FIRST if code in codes), 0)
 
 
+def _failed_calls(results: Results | None) -> int:
+    return results.receipt.counts.get("n_failed", 0) if results is not None else 0
+
+
 def checks_of(results: Results) -> Iterator[tuple[str, Status | Literal["shown"], str]]:
     """(name, status, message) of every gate, and of every MUST question of a golden set. A gate
     that is only shown, because nobody asked for it and it cannot be told, is no part of the
-    verdict."""
+    verdict. A call that failed is a check that fails, where there are no gates to say so."""
+    if results.verdict is None and (failed := _failed_calls(results)):
+        yield "calls", "fail", f"the engine failed on {failed} queries"
     for check in results.verdict.checks if results.verdict else ():
         yield check.title, check.status if check.counts else "shown", check.message
     if isinstance(results, GoldenResults):
@@ -123,7 +131,12 @@ def _scored(config: Config, folder: Path, pairs: Sequence[PairName]) -> Generato
     leaves something behind is named, and the others have their results."""
     home = workspace().resolve()
     jobs = [
-        Job(score_pair, (config, folder, home, *pair), config.engines[pair[1]].run_timeout)
+        Job(
+            score_pair,
+            (config, folder, home, *pair),
+            config.engines[pair[1]].run_timeout,
+            quiet_of(config.engines[pair[1]]),
+        )
         for pair in pairs
     ]
     with closing(run_jobs(jobs, at_once=WORKERS, fresh=True)) as answers:
@@ -159,9 +172,7 @@ def _in_words(failure: Failure, timeout: float | None) -> str:
     """Why a worker gave no answer."""
     if failure.kind == "late":
         return f"the engine was not done after {timeout:g} s, the timeout in the configuration"
-    if failure.kind == "ended":
-        return "the engine ended its process: it crashed, exited, or ran out of memory"
-    return f"something went wrong: {failure.message}"
+    return str(failed_process(failure))
 
 
 def _exit_of(failure: Failure) -> int:
@@ -273,17 +284,18 @@ def _report(outcome: Outcome) -> None:
 
 def _cached(config: Config, folder: Path, gold_name: str, engine_name: str) -> Results | None:
     path = _path(gold_name, engine_name)
-    if not path.exists():
+    engine = config.engines[engine_name]
+    # a service may have changed, and nothing here could tell
+    if not path.exists() or engine.kind or engine.routes:
         return None
     try:
         results = read_results(path)
-        key = _cache_key(config.gold[gold_name], config.engines[engine_name], folder)
+        key = _cache_key(config.gold[gold_name], engine, folder)
     except (InputError, EngineError):
         return None  # it will be reported when the pair is scored
     if results.cache_key != key:
         return None
-    failed = results.receipt.counts.get("n_failed", 0)
-    return None if failed else results  # a call that failed may succeed now
+    return None if _failed_calls(results) else results  # a call that failed may succeed now
 
 
 def _cache_key(gold: GoldConfig, engine: EngineConfig, folder: Path) -> str:

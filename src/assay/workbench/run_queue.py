@@ -24,6 +24,7 @@ from assay.core.results import GoldenResults, Results
 from assay.core.types import Query
 from assay.core.workers import Failure, Job, run_jobs
 from assay.core.workspace import workspace
+from assay.engines.answering import failed_process, quiet_of
 from assay.engines.described import EngineConfig
 from assay.telemetry.recorder import new_id
 from assay.workbench.config import GoldConfig
@@ -244,7 +245,8 @@ class RunQueue:
             folder=os.getcwd(),
             notes=str(self._note(job)),
         )
-        results = self._answer(Job(score_order, (order,), settings.run_timeout))
+        task = Job(score_order, (order,), settings.run_timeout, quiet_of(settings))
+        results = self._answer(task)
         results = _with_gates(service, results, name, job.engine, order.gold)
         return keep(service, results, path, job.engine).id
 
@@ -253,15 +255,9 @@ class RunQueue:
         with contextlib.closing(answers):
             for _, answer in answers:
                 if isinstance(answer, Failure):
-                    raise answer.error or AssayError(_in_words(answer))
+                    raise answer.error or failed_process(answer)
                 return answer
         raise _Cancelled
-
-
-def _in_words(failure: Failure) -> str:
-    if failure.kind == "ended":
-        return "the engine ended its process: it crashed, exited, or ran out of memory"
-    return f"the engine was {failure.message}" if failure.kind == "late" else failure.message
 
 
 def engine_settings(service: Service, name: str) -> EngineConfig:

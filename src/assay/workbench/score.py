@@ -26,11 +26,12 @@ from assay.core.results import (
     Verdict,
 )
 from assay.core.results_file import encode, to_json
+from assay.core.runs import run_from_results
 from assay.core.types import GoldSet, Query, QueryResult, Run
 from assay.corpus.named import corpus_named, documents, is_corpus, require_corpus
-from assay.engines.asking import ask_all, run_engine, stdout_to_stderr
-from assay.engines.described import EngineConfig
-from assay.engines.registry import open_engine, searched
+from assay.engines.answering import ask_engine
+from assay.engines.described import EngineConfig, called, seconds_of
+from assay.engines.registry import searched
 from assay.evaluation.expectations import check_expectations
 from assay.evaluation.gates import decide
 from assay.evaluation.golden import evaluate_golden
@@ -42,9 +43,12 @@ from assay.formats.results_json import read_answers
 from assay.judging.settle import with_judgments
 from assay.law.matching import Known, close_versions, known_document, one_language
 from assay.workbench.baseline import against, read_baseline, stale_reason
+from assay.workbench.engines import find_engine
 from assay.workbench.machine_estimate import with_machine_estimate
 from assay.workbench.outputs import refuse_output
 from assay.workbench.suite import doubts, suite
+
+__all__ = ["ScoreRequest", "Scored", "configured", "score", "seconds_of", "verdict_on"]
 
 DEFAULT_TOP_K = 20
 
@@ -80,17 +84,19 @@ class ScoreRequest(msgspec.Struct, frozen=True, kw_only=True):
     baseline: Path | None = None
     gates: tuple[Gate, ...] = ()
     with_machine_judgments: bool = False
+    config: Path | None = None  # where engines are configured
+    timeout: float | None = None  # seconds for one query
+    concurrency: int | None = None
 
     @property
     def choice(self) -> EngineConfig:
         """The engine that is asked, where there are no saved results."""
-        if self.configured is not None:
-            return self.configured
-        return EngineConfig(
+        choice = self.configured or EngineConfig(
             search_module=self.search_module,
             engine=self.engine,
             corpus=str(self.corpus) if self.corpus is not None else None,
         )
+        return called(choice, timeout=self.timeout, concurrency=self.concurrency)
 
 
 def configured(engine: EngineConfig, dataset: Path) -> ScoreRequest:
@@ -123,6 +129,7 @@ def score(
     sources = (request.search_module, request.engine, request.run)
     if sum(source is not None for source in sources) != 1:
         raise UsageError("give exactly one of --search-module, --engine or --run")
+    request = _resolved(request)
     refuse_output(request.output, request.dataset, request.run, request.corpus)
     if request.corpus is not None:
         require_corpus(request.corpus)
@@ -139,6 +146,25 @@ def score(
     if request.output is not None:
         write_atomic(request.output, encode(to_json(scored.results)))
     return scored
+
+
+def _resolved(request: ScoreRequest) -> ScoreRequest:
+    """With the engine of the configuration where it is named by its table. A corpus that is given
+    is for the baselines: they are not those of the configuration."""
+    if request.engine is None or request.configured is not None:
+        return request
+    found = find_engine(request.engine, request.config, corpus=request.corpus)
+    if found is None:
+        return request
+    own = configured(found, request.dataset)
+    return msgspec.structs.replace(
+        request,
+        engine=own.engine,
+        configured=own.configured,
+        run=own.run,
+        corpus=request.corpus or own.corpus,
+        top_k=request.top_k or own.top_k,
+    )
 
 
 def _against_baseline(scored: Scored, request: ScoreRequest) -> Scored:
@@ -206,16 +232,19 @@ def _graded_run(
     depth = request.top_k or max(DEFAULT_TOP_K, deepest)
     if depth < deepest:
         say(f"warning: the engine is asked for {depth} hits, and a measure looks at {deepest}")
-    with stdout_to_stderr():
-        return run_engine(
-            open_engine(request.choice, say), gold.queries, top_k=depth, progress=progress
-        )
+    name, answers = ask_engine(
+        request.choice, gold.queries, top_k=depth, progress=progress, say=say
+    )
+    return run_from_results(name, answers, top_k=depth)
 
 
 def _graded_warnings(counts: Mapping[str, int]) -> Iterable[str]:
     expected = counts["n_expected"]
     if counts.get("duplicates"):
         yield f"duplicate hits were dropped, the first place was kept: {counts['duplicates']}"
+    if retried := counts.get("retried"):
+        what = "1 query was" if retried == 1 else f"{retried} queries were"
+        yield f"{what} answered after a retry; their times are those of the last attempt"
     if missing := counts["n_missing"]:
         yield f"{missing} of {expected} queries are missing from the run and score 0"
     if extra := counts["n_extra"]:
@@ -299,9 +328,7 @@ def _golden_answers(
     looked_at = request.k or max((query.k or DEFAULT_K for query in gold.queries), default=0)
     # a question must be given the hits it looks at
     depth = max(request.top_k or DEFAULT_TOP_K, looked_at)
-    with stdout_to_stderr():
-        engine = open_engine(request.choice, say)
-        return ask_all(engine, gold.queries, top_k=depth, progress=progress)
+    return ask_engine(request.choice, gold.queries, top_k=depth, progress=progress, say=say)
 
 
 def _golden_warnings(gold: GoldSet, answers: Sequence[QueryResult], source: str) -> Iterable[str]:

@@ -1,0 +1,188 @@
+"""From a description of an engine to its answers on a gold set: where it runs, and who is asked
+what.
+
+A Python module is somebody else's code: it runs in a process of its own, so that one that exits,
+crashes or hangs is an error of the engine, and never the end of the command. Where a table sends
+each corpus to an engine of its own, every row goes to the one that serves it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from assay.core.errors import AssayError, EngineError, InputError
+from assay.core.types import Hit, Query, QueryResult
+from assay.core.workers import Failure, Job, is_worker, note, run_jobs
+from assay.core.workspace import workspace
+from assay.engines.asking import Progress, ask_all, stdout_to_stderr
+from assay.engines.calling import SLACK, longest
+from assay.engines.described import EngineConfig
+from assay.engines.indexed import Say
+from assay.engines.registry import open_engine
+
+START = 300.0  # seconds that a module has to be imported and to make its engine
+SHOWN = 5  # names in a message
+
+
+def ask_engine(
+    config: EngineConfig,
+    queries: Sequence[Query],
+    *,
+    top_k: int,
+    progress: Progress = lambda queries: queries,
+    say: Say = lambda text: None,
+) -> tuple[str, list[QueryResult]]:
+    """The engine's name and its answers, in the order of the queries."""
+    if config.routes:
+        return config.name, _routed(config, queries, top_k=top_k, progress=progress, say=say)
+    if config.search_module is not None and not is_worker():
+        return _apart(config, queries, top_k, progress)
+    with stdout_to_stderr(), opened(config, say) as engine:
+        note(0)
+        return ask_all(engine, queries, top_k=top_k, calls=config.calls, progress=_noted(progress))
+
+
+@contextlib.contextmanager
+def opened(config: EngineConfig, say: Say = lambda text: None) -> Iterator[Any]:
+    """The engine, whose connections are closed in the end where it is one of ours."""
+    engine = open_engine(config, say)
+    try:
+        yield engine
+    finally:
+        if config.kind and callable(close := getattr(engine, "close", None)):
+            close()
+
+
+def quiet_of(config: EngineConfig) -> tuple[float, float] | None:
+    """How long a process that asks an engine may give no sign of life: while a module is imported,
+    and for one query. Our own index may have to be built first, and builds as long as it takes."""
+    if config.routes:
+        every = [quiet_of(part) for part in config.routes.values()]
+        known = [quiet for quiet in every if quiet is not None]
+        return max(known) if len(known) == len(every) else None
+    if config.engine is not None or config.run is not None:
+        return None
+    rounds = -(-config.calls.warm_up // config.calls.concurrency) + 1
+    return START, rounds * longest(config.calls) + 10 * SLACK
+
+
+def _noted(progress: Progress) -> Progress:
+    """In a worker: with a sign of life after every query."""
+
+    def noted(queries: Iterable[Query]) -> Iterator[Query]:
+        for done, query in enumerate(progress(queries), start=1):
+            yield query
+            note(done)
+
+    return noted
+
+
+# ── in a process of its own ───────────────────────────────────────────────────────────────────────
+
+
+def _apart(
+    config: EngineConfig, queries: Sequence[Query], top_k: int, progress: Progress
+) -> tuple[str, list[QueryResult]]:
+    job = Job(ask_here, (config, tuple(queries), top_k), quiet=quiet_of(config))
+    bar = iter(progress(queries))
+
+    def heard(number: int, done: int) -> None:
+        next(bar, None)
+
+    with contextlib.closing(run_jobs([job], at_once=1, fresh=True, heard=heard)) as answers:
+        for _, answer in answers:
+            if isinstance(answer, Failure):
+                raise answer.error or failed_process(answer)
+            for _ in bar:  # whoever watches sees the end
+                pass
+            return answer
+    raise AssayError("the engine gave no answer")
+
+
+def ask_here(
+    config: EngineConfig, queries: Sequence[Query], top_k: int
+) -> tuple[str, list[QueryResult]]:
+    """In a worker, from the folder of the configuration, so that search modules are found."""
+    if config.folder:
+        os.environ["ASSAY_HOME"] = str(workspace().resolve())
+        os.chdir(config.folder)
+    name, results = ask_engine(config, queries, top_k=top_k)
+    return name, [
+        msgspec.structs.replace(result, hits=tuple(map(_portable, result.hits)))
+        for result in results
+    ]
+
+
+def _portable(hit: Hit) -> Hit:
+    """Without objects that only the engine's own process knows."""
+    hit = msgspec.structs.replace(hit, doc_id=str.__str__(hit.doc_id))
+    if not hit.metadata and not hit.explanation:
+        return hit
+    return msgspec.structs.replace(
+        hit,
+        metadata=msgspec.to_builtins(hit.metadata, enc_hook=str, str_keys=True),
+        explanation=msgspec.to_builtins(hit.explanation, enc_hook=str, str_keys=True),
+    )
+
+
+def failed_process(failure: Failure) -> AssayError:
+    """What a process without an answer means, in words."""
+    if failure.kind == "ended":
+        return EngineError(
+            "the engine ended its process: it crashed, exited, or ran out of memory "
+            f"({failure.message})"
+        )
+    if failure.kind in ("silent", "late"):
+        return EngineError(f"the engine hangs: {failure.message}")
+    return AssayError(f"something went wrong: {failure.message}")
+
+
+# ── each corpus on an engine of its own ───────────────────────────────────────────────────────────
+
+
+def _routed(
+    config: EngineConfig, queries: Sequence[Query], *, top_k: int, progress: Progress, say: Say
+) -> list[QueryResult]:
+    refuse_unserved(config, queries)
+    rows: dict[str, list[int]] = {}  # engine -> the rows that it serves
+    parts: dict[str, EngineConfig] = {}
+    for row, query in enumerate(queries):
+        part = config.routes[query.corpus]
+        rows.setdefault(part.name, []).append(row)
+        parts[part.name] = part
+    bar = iter(progress(queries))
+
+    def shared(queries: Iterable[Query]) -> Iterator[Query]:
+        """One bar for all engines."""
+        for query in queries:
+            next(bar, None)
+            yield query
+
+    results: dict[int, QueryResult] = {}
+    for name, served in rows.items():
+        asked = [queries[row] for row in served]
+        say(f"asking {name}: {len(asked)} of {len(queries)} queries")
+        _, answers = ask_engine(parts[name], asked, top_k=top_k, progress=shared, say=say)
+        results |= dict(zip(served, answers, strict=True))
+    for _ in bar:
+        pass
+    return [results[row] for row in range(len(queries))]
+
+
+def refuse_unserved(config: EngineConfig, queries: Iterable[Query]) -> None:
+    """A row whose corpus no engine serves is a mistake of the set or of the table, and no zero."""
+    strange = [query for query in queries if query.corpus not in config.routes]
+    if not strange:
+        return
+    named = list(dict.fromkeys(query.corpus or "no corpus at all" for query in strange))
+    ids = ", ".join(query.id for query in strange[:SHOWN]) + (", …" if len(strange) > SHOWN else "")
+    rows = "1 row is" if len(strange) == 1 else f"{len(strange)} rows are"
+    raise InputError(
+        f"{rows} of a corpus that no engine serves: {', '.join(named[:SHOWN])} (queries {ids})",
+        where=f"engines.{config.name}.corpora",
+        hint=f"It has: {', '.join(config.routes)}. Add a line, or correct the rows.",
+    )

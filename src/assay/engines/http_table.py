@@ -1,0 +1,228 @@
+"""The keys of a table of an HTTP engine, what is wrong with them, and the presets, which are tables
+of the same keys."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from importlib import resources
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from assay.core.errors import InputError
+from assay.engines.secrets import names_in
+from assay.engines.templates import PLACES, Template, fill, parse, places
+
+METHODS = ("GET", "POST", "PUT")
+SECRET_HEADERS = ("authorization", "key", "token", "secret", "password", "cookie")
+_PLAIN = re.compile(r"[!-~]*")  # what an address is made of
+FORM = "application/x-www-form-urlencoded"
+SAMPLE = {
+    "query": 'a "query"',
+    "top_k": 10,
+    "corpus": "c",
+    "practice_area": "p",
+    "language": "en",
+    "as_of": "2024-01-01",
+    "filters": {"court": "s"},
+}
+
+
+class HttpTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`http` is the address and `body` what is sent, both with places; `params` are added to the
+    address. `hits` is where the list of hits is; `id`, `score`, `title` and `text` are found in
+    each. What `error` finds is an error, though the status is good. `login` is a user and a
+    password (`env:NAME` for USER:PASSWORD), `ca` a file of certificates to trust."""
+
+    http: str = ""
+    preset: str = ""
+    method: str = ""
+    body: str = ""
+    params: dict[str, str] = {}
+    headers: dict[str, str] = {}
+    hits: str = ""
+    id: str = ""
+    score: str = ""
+    title: str = ""
+    text: str = ""
+    error: str = ""
+    login: str = ""
+    ca: str = ""
+    example: str = ""  # of a preset: an address, for who has given none
+
+
+class Preset(msgspec.Struct, frozen=True, kw_only=True):
+    """A preset to be looked at: the keys of its table, and the variables that it reads."""
+
+    name: str
+    example: str
+    environment: str
+    table: dict[str, object]
+
+
+class Pattern(msgspec.Struct, frozen=True, kw_only=True):
+    """A table made ready: its templates, and its expressions."""
+
+    url: Template
+    body: Template
+    params: tuple[tuple[str, Template], ...]
+    hits: Any
+    id: Any
+    score: Any
+    title: Any
+    text: Any
+    error: Any
+
+
+@cache
+def presets() -> dict[str, HttpTable]:
+    file = resources.files("assay.engines").joinpath("presets.toml")
+    tables = tomllib.loads(file.read_text(encoding="utf-8"))
+    return {name: msgspec.convert(table, HttpTable) for name, table in tables.items()}
+
+
+def complete(table: HttpTable) -> HttpTable:
+    """The table with what its preset says where it says nothing itself, and the usual ways for the
+    rest. Headers and parameters are replaced one by one; an empty one is left out."""
+    preset = presets()[table.preset] if table.preset else HttpTable()
+    fields: dict[str, Any] = {
+        name: getattr(table, name) or getattr(preset, name) for name in table.__struct_fields__
+    }
+    fields["headers"] = _over(preset.headers, table.headers)
+    fields["params"] = preset.params | table.params
+    fields["params"] = {name: value for name, value in fields["params"].items() if value}
+    fields["method"] = (fields["method"] or ("POST" if fields["body"] else "GET")).upper()
+    fields["hits"] = fields["hits"] or "@"
+    fields["id"] = fields["id"] or "id"
+    return HttpTable(**fields)
+
+
+def _over(below: dict[str, str], above: dict[str, str]) -> dict[str, str]:
+    """Names of headers are the same in any case."""
+    named = {name.lower() for name in above}
+    kept = {name: value for name, value in below.items() if name.lower() not in named}
+    return {name: value for name, value in (kept | above).items() if value}
+
+
+def form_like(table: HttpTable) -> bool:
+    types = [value for name, value in table.headers.items() if name.lower() == "content-type"]
+    return bool(types) and types[0].lower().startswith(FORM)
+
+
+def pattern_of(table: HttpTable, where: str) -> Pattern:
+    """The templates and expressions of a complete table."""
+    return Pattern(
+        url=parse(table.http, "url", f"{where}.http"),
+        body=parse(table.body, "form" if form_like(table) else "json", f"{where}.body"),
+        params=tuple(
+            (name, parse(value, "url", f"{where}.params.{name}"))
+            for name, value in table.params.items()
+        ),
+        **{
+            name: _expression(getattr(table, name), f"{where}.{name}")
+            for name in ("hits", "id", "score", "title", "text", "error")
+        },
+    )
+
+
+def _expression(text: str, where: str) -> Any:
+    import jmespath
+    from jmespath.exceptions import JMESPathError
+
+    if not text:
+        return None
+    try:
+        return jmespath.compile(text)
+    except JMESPathError as error:
+        said = " ".join(str(error).split())
+        raise InputError(
+            f"{text!r} is not a JMESPath expression: {said}",
+            where=where,
+            hint="A name with other characters is quoted, as in '\"@search.score\"'.",
+        ) from None
+
+
+# ── what is wrong ─────────────────────────────────────────────────────────────────────────────────
+
+
+def mistake(table: HttpTable) -> tuple[str, str]:
+    """(key, what is wrong with it) of the first mistake, or two empty texts."""
+    if table.preset and table.preset not in presets():
+        return "preset", f"there is no preset {table.preset!r}: {', '.join(presets())}"
+    if table.example:
+        return "example", "an example is for presets alone"
+    return next(_mistakes(complete(table)), ("", ""))
+
+
+def _mistakes(table: HttpTable) -> Iterator[tuple[str, str]]:
+    if not table.http:
+        yield "http", f'say where it is, as in http = "{table.example or "http://127.0.0.1:9200/"}"'
+    yield from _address_mistakes(table.http)
+    if table.method not in METHODS:
+        yield "method", f"the method is one of {', '.join(METHODS)}, not {table.method!r}"
+    if table.body and table.method == "GET":
+        yield "method", "a GET has no body: use POST, or put the query in the address"
+    for name, value in table.headers.items():
+        if _is_secret(name) and not names_in(value):
+            yield f"headers.{name}", _NAME_IT
+        if not name.isascii() or not name.replace("-", "").replace("_", "").isalnum():
+            yield f"headers.{name}", "this cannot be the name of a header"
+    for name, value in table.params.items():
+        if _is_secret(name) and not names_in(value):
+            yield f"params.{name}", _NAME_IT
+    if table.login and not names_in(table.login):
+        yield "login", _NAME_IT
+    try:
+        pattern = pattern_of(table, "")
+    except InputError as error:
+        yield error.where.strip("."), f"{error.message}. {error.hint}"
+        return
+    asked = places(pattern.url) | places(pattern.body)
+    asked |= {name for _, template in pattern.params for name in places(template)}
+    if "query" not in asked:
+        yield "body", "nothing asks the query: write {{query}} where it goes"
+    if pattern.body and not form_like(table):
+        yield from _body_mistakes(pattern.body)
+
+
+_NAME_IT = "a key does not belong in a file: put it in the environment and write env:NAME here"
+
+
+def _is_secret(name: str) -> bool:
+    lowered = name.lower()
+    return any(part in lowered for part in SECRET_HEADERS)
+
+
+def _address_mistakes(url: str) -> Iterator[tuple[str, str]]:
+    try:
+        split = urlsplit(url)
+        port_is_good = split.port is None or split.port > 0
+    except ValueError:
+        port_is_good = False
+        split = urlsplit("")
+    if split.scheme not in ("http", "https") or not split.hostname or not port_is_good:
+        yield "http", "expected an address that begins with http:// or https://"
+    elif split.username is not None:
+        yield (
+            "http",
+            'a password does not belong in a file: use login = "env:NAME", with USER:PASSWORD in '
+            "the environment",
+        )
+    elif any(f"{{{{{place}" in split.netloc for place in PLACES):
+        yield "http", "the host cannot depend on the query: use corpora for several services"
+    elif not _PLAIN.fullmatch(re.sub(r"\{\{.*?\}\}", "", url)):
+        yield "http", "the address has characters that must be percent-encoded"
+
+
+def _body_mistakes(body: Template) -> Iterator[tuple[str, str]]:
+    for values in (SAMPLE, {"query": "a", "top_k": 1}):  # a row may know nothing more
+        text = fill(body, values, "json")
+        try:
+            msgspec.json.decode(text)
+        except msgspec.DecodeError as error:
+            yield "body", f"with the places filled it is not JSON ({error}): {text[:120]}"
+            return

@@ -1,0 +1,100 @@
+"""Requests with places in them: `{{query}}`, `{{top_k}}` and what the row of a gold set knows.
+
+A value is written as its place wants it: as JSON in a body (with quotes where the template has
+none, without inside a text), percent-encoded in an address or a form. `{{corpus or "all"}}` says
+what stands there where the row knows nothing; else it is null in JSON and empty elsewhere."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Literal
+from urllib.parse import quote
+
+import msgspec
+
+from assay.core.errors import InputError
+
+ROW = ("corpus", "practice_area", "language", "as_of", "filters")  # what a row may know
+PLACES = ("query", "top_k", *ROW)
+_PLACE = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
+_INSIDE = re.compile(r"\s*(\w+)(?:\s+or\s+(.+?))?\s*", re.DOTALL)
+
+Manner = Literal["json", "url", "form"]
+Values = Mapping[str, object]  # by place; what a row does not know is not there
+
+
+class Place(msgspec.Struct, frozen=True):
+    """A place in a template. `quoted` says that it is inside a JSON text."""
+
+    name: str
+    default: str | None
+    quoted: bool
+
+
+Part = str | Place
+Template = tuple[Part, ...]
+
+
+def parse(text: str, manner: Manner, where: str) -> Template:
+    """The parts of a template. A place that is not known is refused."""
+    parts: list[Part] = []
+    at, quoted = 0, False
+    for match in _PLACE.finditer(text):
+        before = text[at : match.start()]
+        quoted = manner == "json" and _ends_quoted(before, quoted)
+        parts += [before, _place(match[1], quoted, where)]
+        at = match.end()
+    return tuple(part for part in (*parts, text[at:]) if part != "")
+
+
+def places(template: Template) -> set[str]:
+    return {part.name for part in template if isinstance(part, Place)}
+
+
+def fill(template: Template, values: Values, manner: Manner) -> str:
+    write = _as_json if manner == "json" else _as_url
+    return "".join(part if isinstance(part, str) else write(part, values) for part in template)
+
+
+def _place(inside: str, quoted: bool, where: str) -> Place:
+    match = _INSIDE.fullmatch(inside)
+    name = match[1] if match else inside.strip()
+    if match is None or name not in PLACES:
+        raise InputError(
+            f"there is nothing to put in the place {{{{{inside.strip()}}}}}",
+            where=where,
+            hint=f"Known: {', '.join(f'{{{{{place}}}}}' for place in PLACES)}.",
+        )
+    return Place(name, match[2], quoted)
+
+
+def _ends_quoted(text: str, quoted: bool) -> bool:
+    """Whether a JSON text is open at the end."""
+    escaped = False
+    for character in text:
+        if escaped:
+            escaped = False
+        elif character == "\\" and quoted:
+            escaped = True
+        elif character == '"':
+            quoted = not quoted
+    return quoted
+
+
+def _as_json(place: Place, values: Values) -> str:
+    if place.name not in values:
+        if place.default is not None:
+            return place.default.strip('"') if place.quoted else place.default
+        return "" if place.quoted else "null"
+    value = values[place.name]
+    if not place.quoted:
+        return msgspec.json.encode(value).decode()
+    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    return msgspec.json.encode(text).decode()[1:-1]
+
+
+def _as_url(place: Place, values: Values) -> str:
+    value = values.get(place.name, (place.default or "").strip('"'))
+    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    return quote(text, safe="")
