@@ -250,6 +250,7 @@ class GradedReceipt(msgspec.Struct, frozen=True, kw_only=True):
     top_k: int | None = None
     gold: GoldCard = msgspec.field(default_factory=GoldCard)
     corpus_fingerprint: str | None = None
+    served_by: dict[str, str] = {}  # corpus: the engine that its rows were asked of
     inputs: dict[str, InputFile] = {}
     versions: dict[str, str] = {}
     git: GitState | None = None
@@ -260,6 +261,7 @@ class GoldenReceipt(msgspec.Struct, frozen=True, kw_only=True):
 
     measures: list[MeasureLine] = []
     gold: GoldCard = msgspec.field(default_factory=GoldCard)
+    served_by: dict[str, str] = {}  # corpus: the engine that its rows were asked of
     inputs: dict[str, InputFile] = {}
     versions: dict[str, str] = {}
     git: GitState | None = None

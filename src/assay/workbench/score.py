@@ -372,6 +372,7 @@ def _signed(results: Results, request: ScoreRequest) -> Results:
     receipt = msgspec.structs.replace(
         results.receipt,
         inputs=inputs,
+        served_by={corpus: part.name for corpus, part in request.choice.routes.items()},
         versions=versions(),
         git=git_state(),
         corpus_fingerprint=searched or results.receipt.corpus_fingerprint,
