@@ -18,7 +18,11 @@ from assay.engines.secrets import names_in
 from assay.engines.templates import PLACES, Template, fill, parse, places
 
 METHODS = ("GET", "POST", "PUT")
-SECRET_HEADERS = ("authorization", "key", "token", "secret", "password", "cookie")
+# names under which a key is sent
+SECRET_HEADER = re.compile(r".*(authorization|api-?key|-key|token|secret|password|cookie).*")
+SECRET_PARAM = re.compile(
+    r"(x-)?(api|subscription|access|auth)?[-_]?(key|token)|password|secret|sig(nature)?"
+)
 _PLAIN = re.compile(r"[!-~]*")  # what an address is made of
 FORM = "application/x-www-form-urlencoded"
 SAMPLE = {
@@ -167,12 +171,12 @@ def _mistakes(table: HttpTable) -> Iterator[tuple[str, str]]:
     if table.body and table.method == "GET":
         yield "method", "a GET has no body: use POST, or put the query in the address"
     for name, value in table.headers.items():
-        if _is_secret(name) and not names_in(value):
+        if SECRET_HEADER.fullmatch(name.lower()) and not names_in(value):
             yield f"headers.{name}", _NAME_IT
         if not name.isascii() or not name.replace("-", "").replace("_", "").isalnum():
             yield f"headers.{name}", "this cannot be the name of a header"
     for name, value in table.params.items():
-        if _is_secret(name) and not names_in(value):
+        if SECRET_PARAM.fullmatch(name.lower()) and not names_in(value):
             yield f"params.{name}", _NAME_IT
     if table.login and not names_in(table.login):
         yield "login", _NAME_IT
@@ -190,11 +194,6 @@ def _mistakes(table: HttpTable) -> Iterator[tuple[str, str]]:
 
 
 _NAME_IT = "a key does not belong in a file: put it in the environment and write env:NAME here"
-
-
-def _is_secret(name: str) -> bool:
-    lowered = name.lower()
-    return any(part in lowered for part in SECRET_HEADERS)
 
 
 def _address_mistakes(url: str) -> Iterator[tuple[str, str]]:

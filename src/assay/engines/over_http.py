@@ -22,7 +22,6 @@ import time
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http.client import HTTPException
-from typing import Any
 from urllib.parse import quote, quote_plus, urlencode, urljoin, urlsplit
 
 import msgspec
@@ -42,7 +41,7 @@ from assay.engines.http_table import (
     pattern_of,
 )
 from assay.engines.secrets import filled, hidden, names_in, values_of
-from assay.engines.templates import fill
+from assay.engines.templates import Template, Values, as_text, fill
 from assay.engines.transport import Client, CutShort, Request, Response, TooLarge, host_of
 
 SHOWN = 300  # characters of what a server says of an error
@@ -210,16 +209,9 @@ class HttpEngine(SearchEngine):
         return headers
 
 
-def _plain(template: tuple[Any, ...], values: dict[str, object]) -> str:
+def _plain(template: Template, values: Values) -> str:
     """A value of `params`, which is percent-encoded as a whole."""
-    parts = []
-    for part in template:
-        if isinstance(part, str):
-            parts.append(part)
-            continue
-        value = values.get(part.name, (part.default or "").strip('"'))
-        parts.append(value if isinstance(value, str) else msgspec.json.encode(value).decode())
-    return "".join(parts)
+    return "".join(part if isinstance(part, str) else as_text(part, values) for part in template)
 
 
 def wait_of(value: str) -> float | None:

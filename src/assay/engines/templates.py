@@ -2,7 +2,9 @@
 
 A value is written as its place wants it: as JSON in a body (with quotes where the template has
 none, without inside a text), percent-encoded in an address or a form. `{{corpus or "all"}}` says
-what stands there where the row knows nothing; else it is null in JSON and empty elsewhere."""
+what stands there where the row knows nothing; else it is null in JSON and empty elsewhere. For a
+query language with quoted texts, `{{json query}}` is the value as a JSON text, quotes and all,
+which is then written as the place wants it."""
 
 from __future__ import annotations
 
@@ -18,18 +20,20 @@ from assay.core.errors import InputError
 ROW = ("corpus", "practice_area", "language", "as_of", "filters")  # what a row may know
 PLACES = ("query", "top_k", *ROW)
 _PLACE = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
-_INSIDE = re.compile(r"\s*(\w+)(?:\s+or\s+(.+?))?\s*", re.DOTALL)
+_INSIDE = re.compile(r"\s*(json\s+)?(\w+)(?:\s+or\s+(.+?))?\s*", re.DOTALL)
 
 Manner = Literal["json", "url", "form"]
 Values = Mapping[str, object]  # by place; what a row does not know is not there
 
 
 class Place(msgspec.Struct, frozen=True):
-    """A place in a template. `quoted` says that it is inside a JSON text."""
+    """A place in a template. `quoted` says that it is inside a JSON text, `twice` that the value is
+    made a JSON text first."""
 
     name: str
     default: str | None
     quoted: bool
+    twice: bool
 
 
 Part = str | Place
@@ -59,14 +63,14 @@ def fill(template: Template, values: Values, manner: Manner) -> str:
 
 def _place(inside: str, quoted: bool, where: str) -> Place:
     match = _INSIDE.fullmatch(inside)
-    name = match[1] if match else inside.strip()
+    name = match[2] if match else inside.strip()
     if match is None or name not in PLACES:
         raise InputError(
             f"there is nothing to put in the place {{{{{inside.strip()}}}}}",
             where=where,
             hint=f"Known: {', '.join(f'{{{{{place}}}}}' for place in PLACES)}.",
         )
-    return Place(name, match[2], quoted)
+    return Place(name, match[3], quoted, bool(match[1]))
 
 
 def _ends_quoted(text: str, quoted: bool) -> bool:
@@ -87,14 +91,20 @@ def _as_json(place: Place, values: Values) -> str:
         if place.default is not None:
             return place.default.strip('"') if place.quoted else place.default
         return "" if place.quoted else "null"
-    value = values[place.name]
-    if not place.quoted:
-        return msgspec.json.encode(value).decode()
-    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-    return msgspec.json.encode(text).decode()[1:-1]
+    if place.quoted:
+        return _json(as_text(place, values))[1:-1]
+    return _json(_json(values[place.name]) if place.twice else values[place.name])
+
+
+def as_text(place: Place, values: Values) -> str:
+    """The value of a place where no JSON is around it."""
+    value = values.get(place.name, (place.default or "").strip('"'))
+    return value if isinstance(value, str) and not place.twice else _json(value)
 
 
 def _as_url(place: Place, values: Values) -> str:
-    value = values.get(place.name, (place.default or "").strip('"'))
-    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-    return quote(text, safe="")
+    return quote(as_text(place, values), safe="")
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,86 @@
+"""Servers that other people wrote, measured over HTTP as a team would: Groonga, and Lucene behind
+Anserini's REST server. What is not installed is skipped, and named."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from assay.corpus.named import documents
+from command_line import Assay
+
+ROOT = Path(__file__).parents[2]
+ENGLISH = ROOT / "samples" / "en"
+sys.path.append(str(ROOT / "benchmarks"))
+
+import servers  # noqa: E402
+
+
+@pytest.fixture(scope="module", params=sorted(servers.SERVERS))
+def engine(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[str, str]]:
+    """(name, its table) of a server with the opinions of the sample in it."""
+    name = request.param
+    corpus = documents(ENGLISH / "corpus.jsonl")
+    try:
+        with servers.SERVERS[name](tmp_path_factory.mktemp(name), corpus) as table:
+            yield name, table
+    except servers.NotHere as why:
+        pytest.skip(str(why))
+
+
+def test_a_real_server_is_measured_by_its_table(
+    engine: tuple[str, str], assay_cli: Assay, tmp_path: Path
+) -> None:
+    name, table = engine
+    (tmp_path / "assay.toml").write_text(table)
+    tried = assay_cli("engines", "test", name, 'gift "limit" & 50% (or 100)', "--json")
+    assert (tried.code, tried.json["wrong"]) == (0, [])
+    assert tried.json["hits"]
+    for at_once in ("1", "4"):
+        outcome = assay_cli(
+            "score",
+            "--dataset",
+            ENGLISH / "dataset.json",
+            "--engine",
+            name,
+            "--concurrency",
+            at_once,
+            "-o",
+            f"{at_once}.json",
+        )
+        assert outcome.code == 0, outcome.err
+    one, four = (json.loads((tmp_path / f"{at}.json").read_text()) for at in ("1", "4"))
+    assert [entry["results"] for entry in one["per_query"]] == [
+        entry["results"] for entry in four["per_query"]
+    ]
+    assert one["receipt"]["counts"]["n_failed"] == 0
+    floor = assay_cli(
+        "score",
+        "--dataset",
+        ENGLISH / "dataset.json",
+        "--engine",
+        "random",
+        "--corpus",
+        ENGLISH / "corpus.jsonl",
+        "--json",
+    ).json
+    assert one["overall"]["ndcg@10"] > floor["overall"]["ndcg@10"] + 0.1
+
+
+def test_its_own_errors_are_shown(
+    engine: tuple[str, str], assay_cli: Assay, tmp_path: Path
+) -> None:
+    """A table or an index that is not there."""
+    name, table = engine
+    broken = table.replace('"Opinions"', '"Nothing"').replace("/search", "/find")
+    (tmp_path / "assay.toml").write_text(broken)
+    outcome = assay_cli("engines", "test", name, "gift", "--json")
+    assert outcome.code == 4
+    expected = {"groonga": "invalid name: <Nothing>", "lucene": "Expected route"}[name]
+    assert expected in outcome.json["wrong"][0]
