@@ -64,7 +64,7 @@ def as_run(scored: Mapping[str, Mapping[str, float]]) -> Run:
     doc_ids = [doc_id for hits in scored.values() for doc_id in hits]
     values = [score for hits in scored.values() for score in hits.values()]
     lengths = np.array([len(hits) for hits in scored.values()], np.int64)
-    documents = pl.Series(doc_ids, dtype=pl.String).cast(pl.Categorical)
+    documents = pl.Series(doc_ids, dtype=pl.String)
     return run_from_scores(
         "random", list(scored), lengths, documents, pl.Series(values, dtype=pl.Float64)
     )

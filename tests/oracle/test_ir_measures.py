@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from assay.core.errors import InputError
 from assay.evaluation.graded import evaluate
 from assay.evaluation.measures import parse_measure
+from command_line import Assay
 from random_data import Qrels, Scores, as_gold, as_run, is_ranking_query, qrels, scores
 
 ir_measures = pytest.importorskip("ir_measures")
@@ -112,6 +116,104 @@ def test_names_are_read_the_same_way(name: str) -> None:
     """Our printed name is one that ir_measures reads to the same measure."""
     printed = str(parse_measure(name))
     assert ir_measures.parse_measure(printed) == ir_measures.parse_measure(name)
+
+
+# ── handed to ir_measures ─────────────────────────────────────────────────────────────────────────
+
+HANDED = [
+    "Rprec",
+    "RPrec(rel=2)",
+    "Rprec(judged_only=True)",
+    "IPrec@0.1",
+    "IPrec(rel=2)@0.5",
+    "SetP",
+    "SetRelP",
+    "SetR",
+    "SetF(beta=2.0)",
+    "SetAP(rel=2)",
+    "NumRel",
+    "NumRet",
+    "NumRelRet",
+    "infAP",
+    "Compat(p=0.8)",
+    "AP(rel=2,judged_only=True)@10",
+    "nDCG(judged_only=True)@10",
+    "nDCG(gains={1:5,2:9})@10",
+    "P(judged_only=True)@5",
+    "Success(judged_only=True)@5",
+]
+BY_CWL = ["INST(max_rel=4)", "INSQ(max_rel=4)", "SDCG(max_rel=4)@5", "BPM(max_rel=4)@5"]
+needs_cwl = pytest.mark.skipif(
+    find_spec("cwl") is None and find_spec("cwl_eval") is None, reason="cwl-eval is not installed"
+)
+
+
+@settings(max_examples=40)
+@given(qrels(), scores(empty=False, ties=False))
+def test_measures_that_are_not_ours_are_its_own(judged: Qrels, scored: Scores) -> None:
+    check(HANDED, judged, scored)
+
+
+def test_accuracy_is_its_own_and_its_failure_is_told() -> None:
+    """It divides by zero where no hit below the last relevant one is not relevant."""
+    judged = {"q": {"a": 1, "b": 0, "c": 2, "d": 0}}
+    check(
+        ["Accuracy", "Accuracy(rel=2)@3"], judged, {"q": {"b": 4.0, "a": 3.0, "c": 2.0, "d": 1.0}}
+    )
+    with pytest.raises(InputError, match="cannot compute Accuracy"):
+        evaluate({"q": {"a": 1.0}}, judged, ["Accuracy"])
+
+
+@needs_cwl
+@settings(max_examples=10)
+@given(qrels(), scores(empty=False, ties=False))
+def test_so_are_those_of_cwl(judged: Qrels, scored: Scores) -> None:
+    check(BY_CWL, judged, scored)
+
+
+@pytest.mark.parametrize("name", [*HANDED, *BY_CWL, "NumQ", "NERR8(max_rel=3)@10"])
+def test_names_of_its_own_are_read_the_same_way(name: str) -> None:
+    printed = str(parse_measure(name))
+    assert printed == str(ir_measures.parse_measure(name))
+    assert parse_measure(printed) == parse_measure(name)
+
+
+def test_counts_are_summed_and_means_are_means() -> None:
+    judged, scored = {"a": {"x": 1, "y": 1}, "b": {"x": 1}}, {"a": {"x": 1.0}, "b": {"z": 1.0}}
+    names = ["NumQ", "NumRel", "NumRelRet", "SetP", "P@1"]
+    found = ir_measures.calc_aggregate(list(map(ir_measures.parse_measure, names)), judged, scored)
+    sheet = evaluate(scored, judged, names)
+    assert sheet.overall.means == {str(name): value for name, value in found.items()}
+    assert sheet.overall.means["NumRel"] == 3
+
+
+def test_without_ir_measures_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ir_measures", None)
+    with pytest.raises(InputError, match=r"computed by ir_measures") as told:
+        parse_measure("SetF(beta=3.5)")
+    assert "assay[measures]" in told.value.hint
+    with pytest.raises(InputError, match="unknown measure 'Nonsense'"):
+        parse_measure("Nonsense")
+    assert str(parse_measure("nDCG@10")) == "nDCG@10"
+
+
+@pytest.mark.parametrize("name", ["SetF(beta=high)", "BPM", "alpha_nDCG@10", "IPrec@2x"])
+def test_what_it_cannot_compute_is_said_so(name: str) -> None:
+    with pytest.raises(InputError, match="ir_measures"):
+        evaluate({"q": {"a": 1.0}}, {"q": {"a": 1}}, [name])
+
+
+def test_a_scorecard_takes_them_beside_ours(assay_cli: Assay, tmp_path: Path) -> None:
+    (tmp_path / "x.qrels").write_text("q 0 a 1\nq 0 b 0\nq 0 c 2\n")
+    (tmp_path / "x.run").write_text("q Q0 b 1 3 t\nq Q0 a 2 2 t\nq Q0 d 3 1 t\n")
+    names = ["nDCG@10", "Rprec", "NumRet", "nDCG(judged_only=True)@2"]
+    options = [option for name in names for option in ("-m", name)]
+    scored = assay_cli("score", "--run", "x.run", "--dataset", "x.qrels", *options, "--json")
+    assert scored.code == 0, scored.err
+    assert scored.json["overall"]["Rprec"] == 0.5
+    assert scored.json["overall"]["NumRet"] == 3
+    assert scored.json["receipt"]["measures"][1]["source"] == "ir_measures"
+    assert "Rprec" in assay_cli("score", "--run", "x.run", "--dataset", "x.qrels", *options).out
 
 
 # ── on purpose different ──────────────────────────────────────────────────────────────────────────

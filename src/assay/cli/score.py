@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -73,6 +73,14 @@ WithMachine = Annotated[
         help="Also estimate from machine votes, corrected by what people judged in full.",
     ),
 ]
+Hits = Annotated[
+    str,
+    typer.Option(
+        help="How many hits of a query the results keep, or 'all'.",
+        show_default="the deepest cutoff, 20 at least",
+        metavar="N",
+    ),
+]
 Language = Annotated[
     str, typer.Option(help="The language of what is shown and reported: en, fi, he.")
 ]
@@ -99,6 +107,7 @@ def score(
     config: ConfigFile = None,
     timeout: Timeout = None,
     concurrency: Concurrency = None,
+    hits: Hits = "",
     json: Json = False,
 ) -> None:
     """Score an engine, or saved results, against a gold set."""
@@ -128,11 +137,22 @@ def score(
         config=config,
         timeout=seconds_of(timeout, "--timeout"),
         concurrency=concurrency,
+        hits=_hits(hits),
     )
     results = _scored(request, report, language, recorded=update_baseline, json=json)
     if update_baseline:
         _record_baseline(results, request, by=by, why=why)
     _leave_with(results.verdict, recorded=update_baseline)
+
+
+def _hits(given: str) -> int | Literal["all"] | None:
+    from assay.core.errors import UsageError
+
+    if given in ("", "all"):
+        return "all" if given else None
+    if not given.isdecimal() or not int(given):
+        raise UsageError(f"--hits is {given!r}, expected a number from 1 or 'all'")
+    return int(given)
 
 
 def _scored(
@@ -152,7 +172,8 @@ def _scored(
     scored = score(request, progress=searching, say=say)
     for warning in scored.warnings:
         say(f"warning: {warning}", style="yellow")
-    emit(to_json(scored.results), lambda: card(view(scored.results, language=language)), json=json)
+    answer = to_json(scored.results) if json else None
+    emit(answer, lambda: card(view(scored.results, language=language)), json=json)
     if report is not None:
         for path in write_reports(scored.results, report, language=language):
             say(f"report written to {path}")

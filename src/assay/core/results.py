@@ -248,6 +248,7 @@ class GradedReceipt(msgspec.Struct, frozen=True, kw_only=True):
     counts: dict[str, int] = {}
     latency_ms: Latency | None = None
     top_k: int | None = None
+    kept_hits: int | None = None  # of a query, where more came; else not written
     gold: GoldCard = msgspec.field(default_factory=GoldCard)
     corpus_fingerprint: str | None = None
     served_by: dict[str, str] = {}  # corpus: the engine that its rows were asked of
@@ -314,7 +315,8 @@ class FigureCounts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GradedEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One query: what came back, how each hit is graded, and the values."""
+    """One query: what came back, how each hit is graded, and the values. `num_results` hits came;
+    `results` and `grades` hold the top of them, to as many as the receipt's `kept_hits`."""
 
     query_id: str
     query_text: str = always("")
@@ -333,6 +335,11 @@ class GradedEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     reason: str = ""  # why there is no value, or a 0
     latency_ms: float | None = None
     error: str | None = None
+
+    @property
+    def returned(self) -> int:
+        """How many hits came, those included that are not kept."""
+        return max(self.num_results, len(self.results))
 
     def in_slice(self, kind: str) -> str:
         """The name of the slice of a kind that the query is in."""
@@ -415,6 +422,11 @@ class GoldenEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     language: str = ""
     notes: str = ""
     error: str | None = None
+
+    @property
+    def returned(self) -> int:
+        """How many hits came; a golden question keeps all."""
+        return len(self.results)
 
     @property
     def asked(self) -> list[str]:

@@ -59,6 +59,8 @@ def receipt_to_json(receipt: Receipt) -> JsonObject:
     written["measures"] = [_opened(line, "params") for line in written["measures"]]
     if isinstance(receipt, GradedReceipt):
         written["n"] = _with_flat_slices(written["n"])
+        if receipt.kept_hits is None:  # every hit is there, as in files of earlier versions
+            del written["kept_hits"]
     return written
 
 

@@ -4,15 +4,16 @@ The engine's order is the truth. Where only scores exist (TREC runs, BEIR result
 the order is trec_eval's: score descending, then id descending. A document that comes twice keeps
 its first place and is counted.
 
-A run may have millions of rows, so that ranking works on whole columns: most runs come sorted, and
-only queries whose scores rise somewhere are sorted again; ties are found by comparing neighbours.
+A run may have millions of rows, so that ranking works on whole columns, a block of whole queries at
+a time: most runs come sorted, and only queries whose scores rise somewhere are sorted again; ties
+and repeated documents are found by comparing numbers, and only those are looked at as text.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -21,7 +22,27 @@ from assay.core.types import Hit, QueryResult, Run
 
 Integers = np.ndarray[Any, np.dtype[np.int64]]
 
+Hashes = np.ndarray[Any, np.dtype[np.uint64]]
+
 CHUNK_ROWS = 250_000
+
+
+class Block(NamedTuple):
+    """Some rows of a run: `lengths[i]` rows in a row belong to `queries[i]`."""
+
+    queries: list[str]
+    lengths: Integers
+    documents: pl.Series
+    scores: pl.Series
+
+
+class Ranked(NamedTuple):
+    """A block in rank order, without repeated documents; how many hits share their score with
+    another, and how many repetitions were dropped."""
+
+    block: Block
+    ties: int
+    duplicates: int
 
 
 def run_from_results(engine: str, results: Sequence[QueryResult], **environment: Any) -> Run:
@@ -51,7 +72,7 @@ def run_from_results(engine: str, results: Sequence[QueryResult], **environment:
     return Run(
         engine=engine,
         queries=queries,
-        hits=pl.DataFrame({"doc_id": doc_ids.cast(pl.Categorical), "score": scores}),
+        hits=pl.DataFrame({"doc_id": doc_ids, "score": scores}),
         counts={"duplicates": duplicates} | ({"retried": retried} if retried else {}),
         environment=environment,
     )
@@ -64,42 +85,62 @@ def run_from_scores(
 
     `lengths[i]` rows in a row belong to `query_ids[i]`; a query may come back later, its rows are
     then put together."""
-    if len(set(query_ids)) < len(query_ids):
-        query_ids, lengths, doc_ids, scores = _gather_queries(query_ids, lengths, doc_ids, scores)
-    hits = pl.DataFrame({"doc_id": doc_ids, "score": scores})
-    kept_lengths = []
-    chunks = []
-    ties = 0
-    for rows, chunk_lengths in query_chunks(lengths):
-        chunk, chunk_ties = _ranked(hits[rows], chunk_lengths)
-        chunk, chunk_lengths = _without_duplicates(chunk, chunk_lengths)
-        chunks.append(chunk)
-        kept_lengths.append(chunk_lengths)
-        ties += chunk_ties
-    ranked = pl.concat(chunks, rechunk=False) if chunks else hits
-    counts = np.concatenate(kept_lengths) if chunks else lengths  # there may be no hits at all
+    whole = gathered(Block(list(query_ids), lengths, doc_ids.cast(pl.String), scores))
+    return run_from_ranked(engine, [ranked(block) for block in blocks_of(whole)], whole)
+
+
+def run_from_ranked(engine: str, parts: Sequence[Ranked], whole: Block | None = None) -> Run:
+    """A run from its ranked blocks, each query in one of them. A run without any hits has no
+    blocks; `whole` then tells its queries."""
+    blocks = [part.block for part in parts] or ([whole] if whole is not None else [])
+    hits = [
+        pl.DataFrame({"doc_id": block.documents, "score": block.scores}, schema=_HITS)
+        for block in blocks
+    ]
+    queries = {
+        "query_id": pl.Series(
+            [query_id for block in blocks for query_id in block.queries], dtype=pl.String
+        ),
+        "n": np.concatenate([np.empty(0, np.int64), *(block.lengths for block in blocks)]),
+    }
     return Run(
         engine=engine,
-        queries=pl.DataFrame({"query_id": pl.Series(query_ids, dtype=pl.String), "n": counts}),
-        hits=ranked,
+        queries=pl.DataFrame(queries),
+        hits=pl.concat(hits, rechunk=False) if hits else pl.DataFrame(schema=_HITS),
         order="score",
-        counts={"ties": ties, "duplicates": hits.height - ranked.height},
+        counts={
+            "ties": sum(part.ties for part in parts),
+            "duplicates": sum(part.duplicates for part in parts),
+        },
     )
 
 
-def _gather_queries(
-    query_ids: Sequence[str], lengths: Integers, doc_ids: pl.Series, scores: pl.Series
-) -> tuple[list[str], Integers, pl.Series, pl.Series]:
+_HITS = {"doc_id": pl.String, "score": pl.Float64}
+
+
+def comes_back(queries: Sequence[str], seen: set[str]) -> bool:
+    """Whether one of these queries was seen before, or is here twice; they are now seen."""
+    before = len(seen)
+    seen.update(queries)
+    return len(seen) < before + len(queries)
+
+
+def gathered(block: Block) -> Block:
+    """With the rows of a query that comes back later put together."""
+    query_ids, lengths = block.queries, block.lengths
     code = {query_id: number for number, query_id in enumerate(dict.fromkeys(query_ids))}
+    if len(code) == len(query_ids):
+        return block
     rows = np.repeat([code[query_id] for query_id in query_ids], lengths)
     together = np.argsort(rows, kind="stable")
-    return list(code), np.bincount(rows, minlength=len(code)), doc_ids[together], scores[together]
+    counts = np.bincount(rows, minlength=len(code))
+    return Block(list(code), counts, block.documents[together], block.scores[together])
 
 
-def _ranked(hits: pl.DataFrame, lengths: Integers) -> tuple[pl.DataFrame, int]:
-    """Every query's hits by (score, id), both descending; and how many hits share their score with
-    another."""
-    values = hits["score"].to_numpy()
+def ranked(block: Block) -> Ranked:
+    """Every query's hits by (score, id), both descending, each document once."""
+    documents, scores, lengths = block.documents, block.scores, block.lengths
+    values = scores.to_numpy()
     ends = np.cumsum(lengths)
     last_of_query = np.zeros(len(values), bool)
     last_of_query[ends[lengths > 0] - 1] = True
@@ -111,46 +152,79 @@ def _ranked(hits: pl.DataFrame, lengths: Integers) -> tuple[pl.DataFrame, int]:
             end = ends[query]
             start = end - lengths[query]
             order[start:end] = start + np.argsort(-values[start:end], kind="stable")
-        hits = hits[order]
-        values = values[order]
+        documents, scores, values = documents[order], scores[order], values[order]
     equal = (values[1:] == values[:-1]) & ~boundary
-    return _with_ties_by_id(hits, equal) if equal.any() else (hits, 0)
+    ties = 0
+    if equal.any():  # tied scores are equal: only the ids move
+        documents, ties = _ties_by_id(documents, equal)
+    again = repeated(pair_hashes(block.queries, lengths, documents), documents, lengths)
+    if again.size:
+        first = np.ones(len(values), bool)
+        first[again] = False
+        of_query = np.repeat(np.arange(len(lengths)), lengths)[first]
+        documents, scores = documents.filter(pl.Series(first)), scores.filter(pl.Series(first))
+        lengths = np.bincount(of_query, minlength=len(lengths))
+    return Ranked(Block(block.queries, lengths, documents, scores), ties, len(again))
 
 
-def _with_ties_by_id(hits: pl.DataFrame, equal: Any) -> tuple[pl.DataFrame, int]:
-    tied = np.zeros(hits.height, bool)
+def _ties_by_id(documents: pl.Series, equal: Any) -> tuple[pl.Series, int]:
+    tied = np.zeros(len(documents), bool)
     tied[:-1] |= equal
     tied[1:] |= equal
     at = np.flatnonzero(tied)
     new_group = np.concatenate([[True], ~equal])[at]
-    frame = pl.DataFrame(
-        {"group": np.cumsum(new_group), "name": hits["doc_id"][at].cast(pl.String), "at": at}
-    )
-    order = np.arange(hits.height)
+    frame = pl.DataFrame({"group": np.cumsum(new_group), "name": documents[at], "at": at})
+    order = np.arange(len(documents))
     order[at] = frame.sort("group", "name", descending=[False, True], maintain_order=True)[
         "at"
     ].to_numpy()
-    return hits.with_columns(hits["doc_id"][order]), len(
-        at
-    )  # tied scores are equal: only the ids move
+    return documents[order], len(at)
 
 
-def _without_duplicates(hits: pl.DataFrame, lengths: Integers) -> tuple[pl.DataFrame, Integers]:
-    keys = pair_keys(np.arange(len(lengths)), lengths, hits["doc_id"])
-    ordered = np.sort(keys)
-    if not (ordered[1:] == ordered[:-1]).any():
-        return hits, lengths
-    first = pl.Series(keys).is_first_distinct()
-    return hits.filter(first), np.bincount(keys[first.to_numpy()] >> 32, minlength=len(lengths))
+def pair_hashes(
+    queries: Sequence[str], lengths: Integers, documents: pl.Series, *, seed: int = 0
+) -> Hashes:
+    """One number a (query, document) pair. Equal pairs have equal numbers, and two that differ
+    hardly ever do: who finds them equal looks at the ids too."""
+    of_query = pl.Series(queries, dtype=pl.String).hash(2 * seed + 1).to_numpy()
+    hashes: Hashes = np.repeat(of_query, lengths)
+    hashes ^= documents.hash(2 * seed).to_numpy()
+    return hashes
 
 
-def pair_keys(queries: Integers, repeats: Integers | int, doc_ids: pl.Series) -> Integers:
-    """One integer a (query, document) pair: the query's row above, the document's interned number
-    below."""
-    keys = np.repeat(queries.astype(np.int64), repeats)
-    keys <<= 32
-    keys |= doc_ids.to_physical().to_numpy()
-    return keys
+def repeated(hashes: Hashes, documents: pl.Series, lengths: Integers) -> Integers:
+    """The rows whose document came before for the same query."""
+    size = 2 ** min(8 * len(hashes), 2**21).bit_length()
+    slots = (hashes & (size - 1)).view(np.int64)
+    rows = np.arange(len(slots), dtype=np.uint32)
+    table = np.empty(size, np.uint32)
+    table[slots] = rows
+    crowded = np.zeros(size, bool)
+    crowded[slots[table[slots] != rows]] = True
+    suspects = np.flatnonzero(crowded[slots])
+    found = np.sort(hashes[suspects])
+    if not (found[1:] == found[:-1]).any():
+        return np.empty(0, np.int64)
+    ends = np.cumsum(lengths)
+    pairs = pl.DataFrame(
+        {
+            "query": np.searchsorted(ends, suspects, side="right"),
+            "document": documents[suspects],
+        }
+    )
+    again: Integers = suspects[
+        ~pairs.select(pl.struct(pl.all()).is_first_distinct()).to_series().to_numpy()
+    ]
+    return again
+
+
+def blocks_of(whole: Block) -> Iterator[Block]:
+    """Blocks of whole queries, about CHUNK_ROWS rows each, to bound memory."""
+    done = 0
+    for rows, lengths in query_chunks(whole.lengths):
+        queries = whole.queries[done : done + len(lengths)]
+        yield Block(queries, lengths, whole.documents[rows], whole.scores[rows])
+        done += len(lengths)
 
 
 def query_chunks(lengths: Integers) -> Iterator[tuple[slice, Integers]]:

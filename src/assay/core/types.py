@@ -1,7 +1,7 @@
 """Every value type. Data is frozen and dumb; behaviour lives in plain functions elsewhere.
 
-Small things (a query, a hit) are records. Long things (judgments, hits) are columns: a polars frame
-whose ids are interned once, so that sixty queries and ten million rows take the same path."""
+Small things (a query, a hit) are records. Long things (judgments, hits) are columns of a polars
+frame, so that sixty queries and ten million rows take the same path."""
 
 from __future__ import annotations
 
@@ -230,11 +230,11 @@ def judgment_frame(
     grades: Sequence[int] | np.ndarray[Any, Any] | pl.Series,
     **text: Sequence[str] | pl.Series,
 ) -> pl.DataFrame:
-    """Judgments as columns: interned ids, a small integer grade, and whichever text columns the
-    source has."""
+    """Judgments as columns: interned query ids, document ids as they are, a small integer grade,
+    and whichever text columns the source has."""
     columns = {
         "query_id": _interned(query_ids),
-        "doc_id": _interned(doc_ids),
+        "doc_id": pl.Series(doc_ids, dtype=pl.String),
         "grade": pl.Series(grades, dtype=pl.Int32),
     }
     columns |= {name: pl.Series(values, dtype=pl.String) for name, values in text.items()}

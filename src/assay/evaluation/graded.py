@@ -8,8 +8,8 @@ bootstrap over queries, see `statistics`) and what the unjudged hits could do to
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,13 +24,21 @@ from assay.core.results import (
     SliceCounts,
 )
 from assay.core.types import ASKED, GoldSet, Query, Run, ScoreSheet, Slice
-from assay.evaluation import statistics
-from assay.evaluation.judged import Prepared, Qrels, Scored, pack, prepare
+from assay.evaluation import handed, statistics
+from assay.evaluation.judged import (
+    Prepared,
+    Qrels,
+    Scored,
+    gold_from_dict,
+    pack,
+    prepare,
+)
 from assay.evaluation.measures import (
     BINARY_SUITE,
     GRADED_SUITE,
     MEASURES,
     Measure,
+    is_handed,
     parse_measures,
     suite_of,
 )
@@ -42,7 +50,7 @@ from assay.evaluation.receipts import (
     latency,
     measure_lines,
 )
-from assay.evaluation.unjudged import unjudged
+from assay.evaluation.unjudged import readings
 
 SLICE_KINDS = ("type", "topic", "category", "corpus", "language")
 FAILED = "failed: "  # how the reason of a failed call begins
@@ -55,10 +63,32 @@ def evaluate(
 ) -> ScoreSheet:
     """Score a run against a gold set; `assay.evaluate` tells what may be given and what comes."""
     wanted = parse_measures(str(measure) for measure in measures)
-    prepared = prepare(run, gold)
+    return score_sheet(prepare(run, gold), wanted, _handed(run, gold, wanted))
+
+
+def _handed(
+    run: Run | Scored, gold: GoldSet | Qrels, wanted: Sequence[Measure]
+) -> dict[str, Floats]:
+    """The values of measures that are not ours, which need the whole run."""
+    theirs = [str(measure) for measure in wanted if is_handed(measure)]
+    if not theirs:
+        return {}
+    gold_set = gold if isinstance(gold, GoldSet) else gold_from_dict(gold)
+    return handed.values(run, gold_set, theirs)
+
+
+def score_sheet(
+    prepared: Prepared, wanted: Sequence[Measure], outside: Mapping[str, Floats] = {}
+) -> ScoreSheet:
+    """Every value of every query, from judged hits; `outside` has those of measures that are not
+    ours."""
     values = np.full((len(prepared.queries), len(wanted)), np.nan)
+    own = [each for each in enumerate(wanted) if str(each[1]) not in outside]
+    for column, measure in enumerate(wanted):
+        if str(measure) in outside:
+            values[:, column] = outside[str(measure)]
     for rows, hits in pack(prepared):
-        for column, measure in enumerate(wanted):
+        for column, measure in own:
             values[rows, column] = MEASURES[measure.name].compute(hits, measure)
     values[~prepared.scorable] = np.nan
     return ScoreSheet(
@@ -107,16 +137,32 @@ def slices_of(
 def _slice(kind: str, name: str, measures: tuple[str, ...], values: Floats) -> Slice:
     n = len(values)
     means = values.mean(axis=0).tolist() if n else [None] * len(measures)
+    for column, measure in enumerate(measures):
+        if n and handed.is_summed(measure):
+            means[column] = float(values[:, column].sum())
     return Slice(kind=kind, name=name, n=n, means=dict(zip(measures, means, strict=True)))
 
 
 # ── the results ───────────────────────────────────────────────────────────────────────────────────
 
 
-def graded_results(run: Run, gold: GoldSet, measures: Sequence[str]) -> GradedResults:
+def graded_results(
+    run: Run,
+    gold: GoldSet,
+    measures: Sequence[str],
+    *,
+    prepared: Prepared | None = None,
+    keep: int | None = None,
+) -> GradedResults:
     """The scorecard, every query with its ranked ids and grades, and the receipt. When and where it
-    was scored is for the caller to add."""
-    sheet = evaluate(run, gold, measures)
+    was scored is for the caller to add.
+
+    `keep` is how many hits of a query stay in the results, None for all. Who has joined the run
+    with the gold set already gives what came of it as `prepared`; the run then needs no more hits
+    than are kept."""
+    prepared = prepared or prepare(run, gold)
+    wanted = parse_measures(measures)
+    sheet = score_sheet(prepared, wanted, _handed(run, gold, wanted))
     lines = measure_lines(sheet.measures)
     keys = {line.measure: line.key for line in lines}
     kinds = dict.fromkeys(("type", "topic", *(each.kind for each in sheet.slices[1:])))
@@ -125,11 +171,12 @@ def graded_results(run: Run, gold: GoldSet, measures: Sequence[str]) -> GradedRe
         ties=TIE_POLICY[run.order],
         unjudged_policy=UNJUDGED_POLICY,
         missing_policy=MISSING_POLICY,
-        unjudged=unjudged(run, gold, measures),
+        unjudged=readings(prepared, measures),
         n=_counts(sheet, gold),
         counts=dict(sheet.counts),
         latency_ms=latency(run),
         top_k=run.environment.get("top_k"),
+        kept_hits=_kept_hits(run, prepared, keep),
         gold=gold_card(gold),
         corpus_fingerprint=run.environment.get("corpus_fingerprint"),
     )
@@ -143,7 +190,7 @@ def graded_results(run: Run, gold: GoldSet, measures: Sequence[str]) -> GradedRe
             }
             for kind in kinds
         },
-        per_query=list(_entries(sheet, run, gold, keys)),
+        per_query=list(_entries(sheet, prepared, top_of(run, keep), gold, keys)),
         receipt=receipt,
         intervals=intervals(sheet, keys, gold),
     )
@@ -174,9 +221,13 @@ def intervals(sheet: ScoreSheet, keys: Mapping[str, str], gold: GoldSet) -> Inte
         ]
         rows = sheet.values[scored & np.array(in_slice)]
         bounds: dict[str, Bounds] = {
-            keys[measure]: (interval.low, interval.high)
+            keys[measure]: (None, None)
+            if handed.is_summed(measure)
+            else (interval.low, interval.high)
             for measure, interval in zip(
-                sheet.measures, statistics.mean_intervals(rows), strict=True
+                sheet.measures,
+                statistics.mean_intervals(rows, samples=statistics.samples_of(len(rows))),
+                strict=True,
             )
         }
         if each.kind == "overall":
@@ -187,19 +238,21 @@ def intervals(sheet: ScoreSheet, keys: Mapping[str, str], gold: GoldSet) -> Inte
 
 
 def _entries(
-    sheet: ScoreSheet, run: Run, gold: GoldSet, keys: Mapping[str, str]
+    sheet: ScoreSheet, prepared: Prepared, run: Run, gold: GoldSet, keys: Mapping[str, str]
 ) -> Iterator[GradedEntry]:
-    grades: dict[str, dict[str, int]] = {query_id: {} for query_id in gold.query_ids}
-    columns = gold.judgments.select("query_id", "doc_id", "grade")
-    for query_id, doc_id, grade in columns.iter_rows():
-        grades[query_id][doc_id] = grade
+    """One entry a query. Long columns become lists in one go, and are cut by query here."""
+    results, begins = run.hits["doc_id"].to_list(), run.offsets.tolist()
+    grades = _grades_of_hits(prepared, run)
+    judged = prepared.gold_grade.tolist()
+    best = np.searchsorted(prepared.gold_query, np.arange(len(prepared.queries) + 1)).tolist()
     asked = _asked(gold)
     millis = run.queries["millis"].to_list() if "millis" in run.queries.columns else None
+    values = sheet.values.tolist()
+    names = [keys[measure] for measure in sheet.measures]
     for row, query in enumerate(sheet.queries):
-        doc_ids = run.doc_ids(query.id)
-        values = zip(sheet.measures, sheet.values[row].tolist(), strict=True)
         reason = sheet.reasons[row]
         at = run.rows_by_query.get(query.id)
+        hits = slice(begins[at], begins[at + 1]) if at is not None else slice(0, 0)
         yield GradedEntry(
             query_id=query.id,
             query_text=query.text,
@@ -209,16 +262,53 @@ def _entries(
             query_corpus=query.corpus,
             query_language=query.language,
             query_practice_area=query.topic if gold.from_logs else None,
-            num_results=len(doc_ids),
-            results=doc_ids,
-            metrics={keys[name]: None if math.isnan(value) else value for name, value in values},
-            grades=[grades[query.id].get(doc_id) for doc_id in doc_ids],
-            judged=sorted(grades[query.id].values(), reverse=True),
-            asked=[doc_id for doc_id in doc_ids if (query.id, doc_id) in asked],
+            num_results=int(prepared.returned[row]),
+            results=results[hits],
+            metrics={
+                name: None if value != value else value
+                for name, value in zip(names, values[row], strict=True)
+            },
+            grades=grades[hits],
+            judged=judged[best[row] : best[row + 1]],
+            asked=[doc_id for doc_id in results[hits] if (query.id, doc_id) in asked]
+            if asked
+            else [],
             reason=reason,
             latency_ms=millis[at] if millis is not None and at is not None else None,
             error=reason.removeprefix(FAILED) if reason.startswith(FAILED) else None,
         )
+
+
+def _kept_hits(run: Run, prepared: Prepared, keep: int | None) -> int | None:
+    """None where every hit is kept; saved results may have been cut before."""
+    if keep and prepared.returned.max(initial=0) > keep:
+        return keep
+    before: int | None = run.environment.get("kept_hits")
+    return before
+
+
+def top_of(run: Run, keep: int | None) -> Run:
+    """The run with the top hits of every query, or with all."""
+    lengths = np.diff(run.offsets)
+    if keep is None or lengths.max(initial=0) <= keep:
+        return run
+    kept = np.minimum(lengths, keep)
+    rows = np.repeat(run.offsets[:-1] - (np.cumsum(kept) - kept), kept) + np.arange(kept.sum())
+    return replace(run, queries=run.queries.with_columns(n=kept), hits=run.hits[rows])
+
+
+def _grades_of_hits(prepared: Prepared, run: Run) -> list[int | None]:
+    """The grade of every hit of the run, None where it is not judged."""
+    rows = run.rows_by_query
+    begins = np.array([run.offsets[rows.get(query.id, -1)] for query in prepared.queries], np.int64)
+    lengths = np.append(np.diff(run.offsets), 0)
+    shown = np.array([lengths[rows.get(query.id, -1)] for query in prepared.queries], np.int64)
+    inside = prepared.hit_rank <= shown[prepared.hit_query]
+    at = begins[prepared.hit_query[inside]] + prepared.hit_rank[inside] - 1
+    grades: list[int | None] = [None] * run.hits.height
+    for place, grade in zip(at.tolist(), prepared.hit_grade[inside].tolist(), strict=True):
+        grades[place] = grade
+    return grades
 
 
 def _asked(gold: GoldSet) -> set[tuple[str, str]]:

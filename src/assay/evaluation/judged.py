@@ -1,22 +1,22 @@
 """The join behind every graded measure: which hits of a run are judged, at which rank.
 
-Runs and judgments are columns of interned ids (or plain dicts), and joined once for all measures.
+Runs and judgments are columns (or plain dicts), and joined once for all measures.
 `pack` then hands the judged hits out as padded matrices, a block of queries at a time, so that a
 formula is a few array operations whether there are sixty queries or a million.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, count
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from assay.core.errors import InputError
-from assay.core.runs import pair_keys, query_chunks
+from assay.core.runs import Block, Hashes, blocks_of, pair_hashes, repeated
 from assay.core.types import GoldSet, Query, Run, judgment_frame
 from assay.evaluation.measures import NO_GRADE, NO_RANK, Integers, JudgedHits
 
@@ -48,38 +48,32 @@ class Prepared:
 
 def prepare(run: Run | Scored, gold: GoldSet | Qrels) -> Prepared:
     gold_set = gold if isinstance(gold, GoldSet) else gold_from_dict(gold)
-    rows = {query_id: row for row, query_id in enumerate(gold_set.query_ids)}
-    gold_query = _rows_of(gold_set.judgments["query_id"], rows)
-    gold_grade = gold_set.judgments["grade"].to_numpy().astype(np.int64)
-    if (gold_query < 0).any():
-        stray = gold_set.judgments["query_id"][int(np.argmin(gold_query))]
-        raise InputError(
-            f"the gold set {gold_set.name!r} judges query {stray!r}, which is not among its queries"
-        )
-    keys = np.sort(pair_keys(gold_query, 1, gold_set.judgments["doc_id"]))
-    if (keys[1:] == keys[:-1]).any():
-        twice = gold_set.judgments.filter(
-            gold_set.judgments.select("query_id", "doc_id").is_duplicated()
-        ).row(0)
-        raise InputError(
-            f"document {twice[1]!r} is judged twice on query {twice[0]!r}",
-            hint="Keep one judgment a pair.",
-        )
-    errors: dict[str, str] = {}
-    order: Collection[str] = run.rows_by_query if isinstance(run, Run) else run
+    judgments = judgments_of(gold_set)
     if isinstance(run, Run):
-        errors = _errors(run)
-        joined = _join_columns(run, gold_set, rows, gold_query)
-    else:
-        joined = _join_dicts(run, _as_dict(gold) if isinstance(gold, GoldSet) else gold, rows)
+        joined = _join_columns(run, judgments)
+        return prepared(judgments, joined, run.rows_by_query, run.counts, _errors(run))
+    joined = _join_dicts(run, _as_dict(gold) if isinstance(gold, GoldSet) else gold, judgments.rows)
+    return prepared(judgments, joined, run)
+
+
+def prepared(
+    judgments: Judgments,
+    joined: Joined,
+    in_run: Collection[str],
+    counts: Mapping[str, int] = {},
+    errors: Mapping[str, str] = {},
+) -> Prepared:
+    """What the formulas need, from judgments and the judged hits of a run; `in_run` are the run's
+    queries."""
+    rows, gold_query, gold_grade = judgments.rows, judgments.query, judgments.grade
     best_first = np.lexsort((-gold_grade, gold_query))
     has_relevant = np.zeros(len(rows), bool)
     has_relevant[gold_query[gold_grade >= 1]] = True
     has_any = np.zeros(len(rows), bool)
     has_any[gold_query] = True
-    reasons, scorable = _states(gold_set.query_ids, has_relevant, has_any, errors, order)
-    in_run = sum(1 for query_id in rows if query_id in order)
-    states = {"n_expected": len(rows), "n_run": in_run, "n_scored": int(scorable.sum())}
+    reasons, scorable = _states(judgments.gold.query_ids, has_relevant, has_any, errors, in_run)
+    answered = sum(1 for query_id in rows if query_id in in_run)
+    states = {"n_expected": len(rows), "n_run": answered, "n_scored": int(scorable.sum())}
     states |= {
         "n_missing": reasons.count(MISSING),
         "n_negative": reasons.count(NEGATIVE) + reasons.count(UNJUDGED_QUERY),
@@ -88,20 +82,20 @@ def prepare(run: Run | Scored, gold: GoldSet | Qrels) -> Prepared:
         states["n_unjudged"] = unjudged
     states |= {
         "n_failed": sum(query_id in errors for query_id in rows),
-        "n_extra": len(order) - in_run,
+        "n_extra": len(in_run) - answered,
     }
     return Prepared(
-        queries=gold_set.queries,
+        queries=judgments.gold.queries,
         scorable=scorable,
         reasons=reasons,
-        counts=states | {"ties": joined.ties} | (dict(run.counts) if isinstance(run, Run) else {}),
+        counts=states | {"ties": joined.ties} | dict(counts),
         returned=joined.returned,
         hit_query=joined.query,
         hit_rank=joined.rank,
         hit_grade=joined.grade,
         gold_query=gold_query[best_first],
         gold_grade=gold_grade[best_first],
-        max_grade=gold_set.max_grade,
+        max_grade=judgments.gold.max_grade,
     )
 
 
@@ -143,7 +137,7 @@ def _rows_of(query_ids: pl.Series, rows: Mapping[str, int]) -> Integers:
     return placed["row"].fill_null(-1).cast(pl.Int64).to_numpy()
 
 
-class _Joined(NamedTuple):
+class Joined(NamedTuple):
     """The judged hits by query and rank; how many hits each query returned; how many share their
     score."""
 
@@ -154,61 +148,139 @@ class _Joined(NamedTuple):
     ties: int
 
 
-def _join_columns(
-    run: Run, gold: GoldSet, rows_by_id: Mapping[str, int], gold_query: Integers
-) -> _Joined:
-    """One hash join of interned (query, document) pairs, kept in rank order."""
-    query_rows = np.array(
-        [rows_by_id.get(query_id, -1) for query_id in run.rows_by_query], np.int64
-    )
-    lengths = np.diff(run.offsets)
-    known = query_rows >= 0
-    returned = np.zeros(len(rows_by_id), np.int64)
-    returned[query_rows[known]] = lengths[known]
-    gold_keys = pl.DataFrame(
-        {
-            "key": pair_keys(gold_query, 1, gold.judgments["doc_id"]),
-            "grade": gold.judgments["grade"],
-            "query": gold_query,
-        }
-    )
-    parts, done = [], 0
-    for rows, part_lengths in query_chunks(lengths):
-        here = query_rows[done : done + len(part_lengths)]
-        in_chunk = np.zeros(len(rows_by_id) + 1, bool)
-        in_chunk[here] = True
-        keys = pair_keys(here, part_lengths, run.hits["doc_id"][rows])
-        asked = gold_keys.filter(in_chunk[gold_query])
-        part = pl.DataFrame({"key": keys}).with_row_index("at").join(asked, on="key", how="inner")
-        parts.append(
-            part.filter(pl.col("query") >= 0).select(
-                pl.col("at").cast(pl.Int64) + rows.start, "grade", "query"
-            )
+# ── the join ──────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judgments:
+    """The judgments of a gold set, ready to be looked up.
+
+    A run has a hundred hits for every one that is judged. So the hits of a block are looked up by
+    a number in a small table of what is judged on its queries, which leaves those that are judged
+    and a few more; these are looked for among the judged pairs' numbers, of which no two are equal,
+    and only what is found there is compared by its id."""
+
+    gold: GoldSet
+    rows: Mapping[str, int]  # query id -> row
+    query: Integers  # of every judgment, its query's row
+    grade: Integers
+    documents: pl.Series
+    seed: int  # of the numbers
+    hashes: Hashes  # by query
+    judgment: Integers  # of each number
+    starts: Integers  # where each query's numbers begin, with the end as last element
+
+
+def judgments_of(gold: GoldSet) -> Judgments:
+    """Raises InputError for a pair that is judged twice, and for a query that the set lacks."""
+    rows = {query_id: row for row, query_id in enumerate(gold.query_ids)}
+    query = _rows_of(gold.judgments["query_id"], rows)
+    if (query < 0).any():
+        stray = gold.judgments["query_id"][int(np.argmin(query))]
+        raise InputError(
+            f"the gold set {gold.name!r} judges query {stray!r}, which is not among its queries"
         )
-        done += len(part_lengths)
-    joined = (
-        pl.concat(parts).sort("at")
-        if parts
-        else pl.DataFrame({"at": [], "grade": [], "query": []}, schema=_JOINED)
-    )
-    at = joined["at"].to_numpy()
-    begins = run.offsets[np.searchsorted(run.offsets, at, side="right") - 1]
-    order = np.argsort(
-        joined["query"].to_numpy(), kind="stable"
-    )  # the run may have the queries in another order
-    return _Joined(
-        query=joined["query"].to_numpy()[order],
-        rank=(at - begins + 1)[order],
-        grade=joined["grade"].to_numpy().astype(np.int64)[order],
-        returned=returned,
-        ties=run.counts.get("ties", 0),
+    together = np.argsort(query, kind="stable")
+    documents = gold.judgments["doc_id"].cast(pl.String).rechunk()
+    counts = np.bincount(query, minlength=len(rows))
+    seed, hashes = _numbered(gold, documents[together], counts, together)
+    return Judgments(
+        gold=gold,
+        rows=rows,
+        query=query,
+        grade=gold.judgments["grade"].to_numpy().astype(np.int64),
+        documents=documents,
+        seed=seed,
+        hashes=hashes,
+        judgment=together,
+        starts=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
     )
 
 
-_JOINED = {"at": pl.Int64, "grade": pl.Int32, "query": pl.Int64}
+def _numbered(
+    gold: GoldSet, documents: pl.Series, counts: Integers, judgment: Integers
+) -> tuple[int, Hashes]:
+    """A number for every judged pair, with the first seed that gives each its own."""
+    for seed in count():
+        hashes = pair_hashes(gold.query_ids, counts, documents, seed=seed)
+        again = repeated(hashes, documents, counts)
+        if again.size:
+            twice = gold.judgments.row(int(judgment[again[0]]), named=True)
+            raise InputError(
+                f"document {twice['doc_id']!r} is judged twice on query {twice['query_id']!r}",
+                hint="Keep one judgment a pair.",
+            )
+        ordered = np.sort(hashes)
+        if not (ordered[1:] == ordered[:-1]).any():
+            break
+    return seed, hashes
 
 
-def _join_dicts(run: Scored, qrels: Qrels, rows: Mapping[str, int]) -> _Joined:
+class JudgedRows(NamedTuple):
+    """The judged rows of a block: their queries, ranks and grades."""
+
+    query: Integers
+    rank: Integers
+    grade: Integers
+
+
+def judged_rows(block: Block, judgments: Judgments) -> JudgedRows:
+    """Which rows of a ranked block are judged, in the block's order."""
+    asked = np.array([judgments.rows.get(query_id, -1) for query_id in block.queries], np.int64)
+    pairs = _pairs_of(judgments.starts, asked[asked >= 0])
+    wanted = judgments.hashes[pairs]
+    if not wanted.size:
+        return JudgedRows(*[np.empty(0, np.int64)] * 3)
+    hashes = pair_hashes(block.queries, block.lengths, block.documents, seed=judgments.seed)
+    seen = np.zeros(2 ** (16 * len(wanted)).bit_length(), bool)
+    seen[wanted & (len(seen) - 1)] = True
+    at = np.flatnonzero(seen[hashes & (len(seen) - 1)])
+    order = np.argsort(wanted)
+    found = order[np.searchsorted(wanted[order[:-1]], hashes[at])]
+    same = wanted[found] == hashes[at]
+    at, judgment = at[same], judgments.judgment[pairs[found[same]]]
+    ends = np.cumsum(block.lengths)
+    of = np.searchsorted(ends, at, side="right")
+    same = (block.documents[at] == judgments.documents[judgment]).to_numpy() & (
+        asked[of] == judgments.query[judgment]
+    )
+    at, of, judgment = at[same], of[same], judgment[same]
+    return JudgedRows(
+        query=asked[of],
+        rank=at - (ends - block.lengths)[of] + 1,
+        grade=judgments.grade[judgment],
+    )
+
+
+def _pairs_of(starts: Integers, queries: Integers) -> Integers:
+    """The judged pairs of these queries."""
+    lengths = starts[queries + 1] - starts[queries]
+    before = np.cumsum(lengths) - lengths
+    return np.repeat(starts[queries] - before, lengths) + np.arange(lengths.sum())
+
+
+def together(parts: Sequence[JudgedRows]) -> JudgedRows:
+    """The judged rows of all blocks, by query; each query is in one of them."""
+    every = [
+        np.concatenate([np.empty(0, np.int64), *columns]) for columns in zip(*parts, strict=True)
+    ]
+    query, rank, grade = every or [np.empty(0, np.int64)] * 3
+    order = np.argsort(query, kind="stable")  # the run may have the queries in another order
+    return JudgedRows(query[order], rank[order], grade[order])
+
+
+def _join_columns(run: Run, judgments: Judgments) -> Joined:
+    names, lengths = run.queries["query_id"].to_list(), np.diff(run.offsets)
+    whole = Block(names, lengths, run.hits["doc_id"], run.hits["score"])
+    found = together([judged_rows(block, judgments) for block in blocks_of(whole)])
+    returned = np.zeros(len(judgments.rows), np.int64)
+    for query_id, length in zip(names, lengths.tolist(), strict=True):
+        if query_id in judgments.rows:
+            returned[judgments.rows[query_id]] = length
+    return Joined(*found, returned=returned, ties=run.counts.get("ties", 0))
+
+
+def _join_dicts(run: Scored, qrels: Qrels, rows: Mapping[str, int]) -> Joined:
     """The same join for dicts: look each judged document up and count the scores above it. No
     string is copied."""
     returned = np.zeros(len(rows), np.int64)
@@ -230,7 +302,7 @@ def _join_dicts(run: Scored, qrels: Qrels, rows: Mapping[str, int]) -> _Joined:
         grades.append(np.fromiter(judged.values(), np.int64, len(judged)))
     hit_query, hit_rank = np.array(judged_rows, np.int64), np.concatenate(ranks)
     order = np.lexsort((hit_rank, hit_query))
-    return _Joined(hit_query[order], hit_rank[order], np.concatenate(grades)[order], returned, ties)
+    return Joined(hit_query[order], hit_rank[order], np.concatenate(grades)[order], returned, ties)
 
 
 def _ranks_of(

@@ -23,6 +23,7 @@ import numpy as np
 
 from assay.core import plugins
 from assay.core.errors import InputError
+from assay.evaluation import handed
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Integers = np.ndarray[Any, np.dtype[np.int64]]
@@ -187,6 +188,18 @@ def _expected_reciprocal_rank(hits: JudgedHits, measure: Measure) -> Floats:
     return np.asarray((satisfied * still_looking / hits.ranks).sum(axis=1))
 
 
+def _from_a_whole_run(hits: JudgedHits, measure: Measure) -> Floats:
+    raise InputError(
+        f"measure {str(measure)!r} is computed by ir_measures, from a whole run",
+        hint="Use one of Assay's own here.",
+    )
+
+
+def is_handed(measure: Measure) -> bool:
+    """Whether it is computed by ir_measures; see `handed`."""
+    return measure.name not in OURS and MEASURES[measure.name].compute is _from_a_whole_run
+
+
 class _Table(dict[str, Formula]):
     """Our own measures. A name that another package adds is loaded when it is asked for."""
 
@@ -196,6 +209,8 @@ class _Table(dict[str, Formula]):
 
 @cache
 def _added(name: str) -> Formula:
+    if not plugins.is_added(FORMULAS, name) and (words := handed.called(name)) is not None:
+        return Formula(compute=_from_a_whole_run, text=words, source="ir_measures", params={})
     formula: Formula = plugins.load(FORMULAS, name)
     return formula
 
@@ -277,6 +292,8 @@ MEASURES = _Table(
     ),
 )
 
+OURS = frozenset(MEASURES)
+
 # In any case a measure is known by its name, and by these.
 ALIASES = {name.lower(): name for name in MEASURES} | {
     "precision": "P",
@@ -298,14 +315,26 @@ SHAPE = re.compile(r"\s*([A-Za-z]+)\s*(?:\(([^()]*)\))?\s*(?:@\s*([0-9]+))?\s*")
 
 
 def parse_measure(text: str) -> Measure:
-    """Read ir_measures' notation. Raises InputError that names the known measures or parameters."""
+    """Read ir_measures' notation. Raises InputError that names the known measures or parameters.
+    What is not ours and ir_measures has is one of its own."""
+    try:
+        return _parse_ours(text)
+    except InputError:
+        theirs = handed.parse(text)
+        if theirs is None:
+            raise
+    return Measure(*theirs)
+
+
+def _parse_ours(text: str) -> Measure:
     match = SHAPE.fullmatch(text)
     name = _name(match[1]) if match else None
     if match is None or name is None:
         known = ", ".join(plugins.names(FORMULAS))
         raise InputError(
             f"unknown measure {text!r}",
-            hint=f"Known: {known}; written like nDCG@10, P(rel=2)@5, RR(rel=2).",
+            hint=f"Known: {known}; written like nDCG@10, P(rel=2)@5, RR(rel=2). "
+            f"And those of ir_measures: Rprec, SetF, INST and others.",
         )
     params = _parse_params(text, name, match[2] or "")
     cutoff = int(match[3]) if match[3] else None

@@ -7,7 +7,9 @@ Everything here takes arrays with one row a query and one column a measure, and 
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
@@ -28,6 +30,9 @@ WIDE = 0.4  # of the scale of a measure: an interval this wide says little
 SHARE, CHANGE = bounded.SHARE, bounded.CHANGE
 OPEN: Scale = (-math.inf, math.inf)  # latencies and scores: nothing bounds them
 BLOCK_CELLS = 200_000  # small blocks stay in cache
+DRAWS = 10**8  # of queries; beyond 10,000 queries there are fewer resamples
+ONE_THREAD = 2**18  # multiplications
+AHEAD = 2
 NORMAL = NormalDist()
 
 
@@ -97,6 +102,12 @@ def _bootstrapped(values: Floats, level: float, samples: int, seed: int) -> dict
     }
 
 
+def samples_of(n: int) -> int:
+    """How many resamples of n queries: 10,000, and fewer of more than 10,000 queries, whose
+    intervals are narrow anyway."""
+    return int(min(SAMPLES, max(DRAWS // max(n, 1), 1_000)))
+
+
 def _bca(values: Floats, mean: float, resampled: Floats, level: float) -> Interval:
     n = len(values)
     note = f"only {n} queries" if n < SMALL else ""
@@ -124,12 +135,26 @@ def bootstrap_means(values: Floats, *, samples: int = SAMPLES, seed: int = SEED)
     n = len(values)
     small = np.uint16 if n <= 2**16 else np.uint32
     parts = []
-    for size in _block_sizes(samples, n):
-        drawn = rng.integers(0, n, size=(size, n), dtype=small).astype(np.int64)
-        drawn += np.arange(size)[:, None] * n
-        counts = np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n)
-        parts.append(counts.astype(np.float64) @ values / n)
+    with ThreadPoolExecutor(max_workers=1) as beside:  # draws while the drawn are counted
+        drawing: deque[Future[Any]] = deque()
+        for size in _block_sizes(samples, n):
+            drawing.append(beside.submit(rng.integers, 0, n, size=(size, n), dtype=small))
+            if len(drawing) > AHEAD:
+                parts.append(_resampled(drawing.popleft().result(), values))
+        parts += [_resampled(drawn.result(), values) for drawn in drawing]
     return np.concatenate(parts)
+
+
+def _resampled(drawn: Any, values: Floats) -> Floats:
+    size, n = drawn.shape
+    places = np.add(drawn, np.arange(size)[:, None] * n, dtype=np.int64)
+    counts = np.bincount(places.ravel(), minlength=size * n).reshape(size, n).astype(np.float64)
+    # so few rows at a time that BLAS takes one thread: for products this small more of them spend
+    # most of their time waiting for each other
+    step = max(1, ONE_THREAD // values.size)
+    rows = [counts[start : start + step] @ values for start in range(0, size, step)]
+    means: Floats = np.concatenate(rows) / n
+    return means
 
 
 def _block_sizes(total: int, width: int) -> Iterator[int]:

@@ -16,7 +16,7 @@ grading on small cases.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,7 +24,7 @@ import numpy as np
 
 from assay.core.results import GradedEntry, Unjudged
 from assay.core.types import GoldSet, Run
-from assay.evaluation.judged import Qrels, Scored, pack, prepare
+from assay.evaluation.judged import Prepared, Qrels, Scored, pack, prepare
 from assay.evaluation.measures import (
     MEASURES,
     NO_GRADE,
@@ -33,11 +33,13 @@ from assay.evaluation.measures import (
     Integers,
     JudgedHits,
     Measure,
+    is_handed,
     parse_measure,
     parse_measures,
     rbp_residual,
 )
 
+DENSE_CELLS = 500_000
 DEEPEST = 100  # for a difference, unjudged hits below this rank are left as they are
 ROUNDS = 10
 EVERY = 5_000  # where no more gradings than this are possible, each is looked at
@@ -51,14 +53,36 @@ def unjudged(
 ) -> dict[str, Unjudged]:
     """For each measure: judged@k, the judged-only value, and bounds over every grade the unjudged
     hits could get."""
+    return readings(prepare(run, gold), measures)
+
+
+def readings(prepared: Prepared, measures: Iterable[str | Measure]) -> dict[str, Unjudged]:
+    """The same from judged hits."""
     wanted = parse_measures(str(measure) for measure in measures)
-    prepared = prepare(run, gold)
+    own = [measure for measure in wanted if not is_handed(measure)]
     blocks: dict[str, list[Floats]] = {str(measure): [] for measure in wanted}
     for rows, hits in pack(prepared):
         scorable = prepared.scorable[rows]
-        for measure in wanted:
-            blocks[str(measure)].append(np.stack(_variants(hits, measure))[:, scorable])
+        for measure in own:
+            depth = int(min(hits.returned.max(initial=0), measure.cutoff or NO_RANK))
+            parts = [np.stack(_variants(part, measure, depth)) for part in _parts(hits, depth)]
+            blocks[str(measure)].append(np.concatenate(parts, axis=1)[:, scorable])
     return {name: _means(name, values) for name, values in blocks.items()}
+
+
+def _parts(hits: JudgedHits, depth: int) -> Iterator[JudgedHits]:
+    """A few queries at a time: with a rank for every hit inside the cutoff, judged or not, the
+    matrices are as wide as the run is deep."""
+    step = max(1, DENSE_CELLS // (depth + hits.ideal.shape[1] + 1))
+    for start in range(0, len(hits.returned), step):
+        rows = slice(start, start + step)
+        yield replace(
+            hits,
+            ranks=hits.ranks[rows],
+            grades=hits.grades[rows],
+            ideal=hits.ideal[rows],
+            returned=hits.returned[rows],
+        )
 
 
 def _means(measure: str, blocks: list[Floats]) -> Unjudged:
@@ -76,14 +100,15 @@ def _means(measure: str, blocks: list[Floats]) -> Unjudged:
     )
 
 
-def _variants(hits: JudgedHits, measure: Measure) -> list[np.ndarray[Any, Any]]:
-    """By query: judged share, judged-only value, worst, best, residual."""
+def _variants(hits: JudgedHits, measure: Measure, depth: int) -> list[np.ndarray[Any, Any]]:
+    """By query: judged share, judged-only value, worst, best, residual; hits are looked at down to
+    `depth`."""
     formula = MEASURES[measure.name]
     judged = MEASURES["Judged"].compute(hits, Measure("Judged", measure.cutoff))
     if measure.name in BLIND:
         value = formula.compute(hits, measure)
         return [judged, value, value, value, np.full_like(value, np.nan)]
-    optimistic = _assume_relevant(hits, measure.cutoff)
+    optimistic = _assume_relevant(hits, depth)
     # Bounds that hold whatever the grades: a larger ideal can only lower nDCG and AP, while every
     # newly relevant hit enters both sides of recall, which it can only raise.
     best_ideal, worst_ideal = (
@@ -106,9 +131,8 @@ def _condense(hits: JudgedHits) -> JudgedHits:
     return replace(hits, ranks=ranks, returned=present.sum(axis=1))
 
 
-def _assume_relevant(hits: JudgedHits, cutoff: int | None) -> JudgedHits:
-    """Every unjudged hit inside the cutoff gets the top grade; the ideal grows by them."""
-    depth = int(min(hits.returned.max(initial=0), cutoff or NO_RANK))
+def _assume_relevant(hits: JudgedHits, depth: int) -> JudgedHits:
+    """Every unjudged hit down to `depth` gets the top grade; the ideal grows by them."""
     top = max(hits.max_grade, 1)
     ranks = np.broadcast_to(np.arange(1, depth + 1), (len(hits.returned), depth))
     returned = ranks <= hits.returned[:, None]
@@ -117,9 +141,19 @@ def _assume_relevant(hits: JudgedHits, cutoff: int | None) -> JudgedHits:
     grades[row, hits.ranks[row, column] - 1] = hits.grades[row, column]
     judged = np.zeros_like(returned)
     judged[row, hits.ranks[row, column] - 1] = True
-    added = np.where(returned & ~judged, top, NO_GRADE)
-    ideal = -np.sort(-np.concatenate([hits.ideal, added], axis=1), axis=1)
+    ideal = _with_best(hits.ideal, (returned & ~judged).sum(axis=1), top, depth)
     return replace(hits, ranks=np.where(returned, ranks, NO_RANK), grades=grades, ideal=ideal)
+
+
+def _with_best(ideal: Integers, added: Integers, top: int, most: int) -> Integers:
+    """The best order with so many more documents of the top grade, which stand before the rest."""
+    places = np.arange(ideal.shape[1] + most)
+    before = places - added[:, None]
+    if not ideal.shape[1]:
+        return np.where(before < 0, top, NO_GRADE)
+    known = np.take_along_axis(ideal, np.clip(before, 0, ideal.shape[1] - 1), axis=1)
+    rest = np.where(before < ideal.shape[1], known, NO_GRADE)
+    return np.where(before < 0, top, rest)
 
 
 # ── a difference: could judging turn it around? ───────────────────────────────────────────────────
@@ -133,6 +167,8 @@ def could_overturn(
     wanted = parse_measure(measure)
     if wanted.name in BLIND or lead <= 0:
         return False
+    if is_handed(wanted):
+        return True  # nobody has gone over its hits, so nothing is certain
     top = max((grade for entry in (*better, *worse) for grade in entry.judged), default=1)
     left = lead * len(better)
     for ahead, behind in zip(better, worse, strict=True):
@@ -155,7 +191,7 @@ def _fall(measure: Measure, ahead: GradedEntry, behind: GradedEntry, top: int) -
     if not len(open_hits):
         return 0.0
     judged = np.array(max(ahead.judged, behind.judged, key=len), np.int64)
-    returned = (len(ahead.results), len(behind.results))
+    returned = (ahead.returned, behind.returned)
 
     def lead(assumed: Integers) -> Floats:
         every = np.repeat(known[None], len(assumed), axis=0)

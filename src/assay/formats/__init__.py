@@ -1,10 +1,10 @@
 """Gold sets and runs in and out, one module a format, found by name or by what a file looks like.
 
-A format is one module: for gold sets with `read_gold` and `write_gold`, for runs with `read_run`,
-or with all three. To add one, write the module and give it a row in GOLD_FORMATS or RUN_FORMATS,
-and one for each of its endings in GOLD_ENDINGS or RUN_ENDINGS. In another package it is an entry
-point in the group `assay.formats`, and the module names its endings in `SUFFIXES`, as in
-`(".court",)`.
+A format is one module: for gold sets with `read_gold` and `write_gold`, for runs with `read_run`
+(and `scan_run`, where a large one can be read block by block), or with all of them. To add one,
+write the module and give it a row in GOLD_FORMATS or RUN_FORMATS, and one for each of its endings
+in GOLD_ENDINGS or RUN_ENDINGS. In another package it is an entry point in the group
+`assay.formats`, and the module names its endings in `SUFFIXES`, as in `(".court",)`.
 
 The ending of a file decides. Only where two formats share one, as they do `.json`, is the file
 looked into, in `detect_gold` and `detect_run`."""
@@ -12,16 +12,22 @@ looked into, in `detect_gold` and `detect_run`."""
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from assay.core import plugins
 from assay.core.errors import InputError
+from assay.core.runs import Block
 from assay.core.types import GoldSet, Issue, Query, Run
 
 if TYPE_CHECKING:
     from assay.formats.exchange import Guide, Task
+
+T = TypeVar("T")
+
+# (path, work on a block) -> (the run's tag, what the work made) by block
+Scan = Callable[[Path, Callable[[Block], T]], Iterator[tuple[str, T]]]
 
 GOLD_FORMATS = {
     "json": "assay.formats.dataset_json",
@@ -138,6 +144,14 @@ def read_run(path: Path | str, format: str | None = None) -> Run:
     module = _format(RUN, format or detect_run(path), "read_run")
     run: Run = module.read_run(path)
     return run
+
+
+def scanner(path: Path) -> Scan[Any] | None:
+    """How to read a saved run block by block, for a format that can be read so: it has
+    `scan_run`."""
+    _must_exist(path)
+    scan: Scan[Any] | None = getattr(_format(RUN, detect_run(path), "read_run"), "scan_run", None)
+    return scan
 
 
 def gold_format(name: str) -> Any:

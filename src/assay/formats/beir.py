@@ -141,7 +141,7 @@ def read_run(path: Path) -> Run:
             doc_ids.append(id_of(doc_id, path, at))
             scores.append(finite(score, path, f"{at}.{doc_id}"))
         lengths.append(len(scored))
-    documents = pl.Series(doc_ids, dtype=pl.String).cast(pl.Categorical)
+    documents = pl.Series(doc_ids, dtype=pl.String)
     values = pl.Series(scores, dtype=pl.Float64)
     return run_from_scores(
         path.stem, list(scores_by_query), np.array(lengths, np.int64), documents, values

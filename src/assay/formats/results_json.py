@@ -42,7 +42,7 @@ class _Saved:
     """What a results file says of a run."""
 
     engine: str
-    corpus_fingerprint: str
+    environment: JsonObject  # what the receipt says of the search
     answers: list[QueryResult]
 
 
@@ -50,10 +50,7 @@ def read_run(path: Path) -> Run:
     """The ranked ids by query. Hits may be strings, or objects with an id (`doc_id`, `id`,
     `opinion_id`, `node_id`)."""
     saved = _read(path)
-    searched = saved.corpus_fingerprint
-    return run_from_results(
-        saved.engine, saved.answers, **({"corpus_fingerprint": searched} if searched else {})
-    )
+    return run_from_results(saved.engine, saved.answers, **saved.environment)
 
 
 def read_results(path: Path) -> Results:
@@ -102,8 +99,11 @@ def _read(path: Path) -> _Saved:
         unique(result.query_id, seen, path, at, "query")
         results.append(result)
     engine, receipt = saved.get("engine"), saved.get("receipt")
-    searched = receipt.get("corpus_fingerprint") if isinstance(receipt, dict) else None
-    return _Saved(engine if isinstance(engine, str) else path.stem, searched or "", results)
+    told = receipt if isinstance(receipt, dict) else {}
+    environment = {
+        name: told[name] for name in ("corpus_fingerprint", "kept_hits") if told.get(name)
+    }
+    return _Saved(engine if isinstance(engine, str) else path.stem, environment, results)
 
 
 def _read_result(raw: JsonObject, path: Path, at: str) -> QueryResult:

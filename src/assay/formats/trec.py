@@ -9,17 +9,28 @@ from __future__ import annotations
 import math
 import os
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import polars as pl
 
 from assay.core.errors import InputError
 from assay.core.files import MAX_LINE_BYTES, iter_lines, too_long, write_atomic
-from assay.core.runs import pair_keys, run_from_scores
+from assay.core.runs import (
+    Block,
+    Ranked,
+    comes_back,
+    gathered,
+    pair_hashes,
+    ranked,
+    repeated,
+    run_from_ranked,
+    run_from_scores,
+)
 from assay.core.types import GoldSet, Query, Run, judgment_frame
 from assay.formats.schema import grade_of
 
@@ -28,22 +39,56 @@ WORKERS = min(4, os.cpu_count() or 1)
 RUN_FIELDS = ("query", "Q0", "document", "rank", "score", "tag")
 QRELS_FIELDS = ("query", "iteration", "document", "grade")
 
+T = TypeVar("T")
+
 
 def read_run(path: Path) -> Run:
-    columns = _read_columns(path, RUN_FIELDS, value=4, dtype=pl.Float64)
-    if columns.values.is_nan().any():
-        line = next(n for n, fields in _fields(path, RUN_FIELDS) if math.isnan(float(fields[4])))
-        raise InputError(
-            "the score is NaN", where=f"{path}:{line}", hint="Every score must be a number."
-        )
-    return run_from_scores(
-        columns.tag, columns.queries, columns.lengths, columns.documents, columns.values
+    seen: set[str] = set()
+    parts: list[Ranked] = []
+    tag = ""
+    for said, part in scan_run(path, ranked):
+        if comes_back(part.block.queries, seen):  # its lines are gathered first
+            every = list(scan_run(path, lambda block: block))
+            tag = next((said for said, _ in every if said), "")
+            return run_from_scores(tag, *_one_block([block for _, block in every]))
+        tag = tag or said
+        parts.append(part)
+    return run_from_ranked(tag, parts)
+
+
+def scan_run(path: Path, work: Callable[[Block], T]) -> Iterator[tuple[str, T]]:
+    """(tag, what `work` made of a block of lines), in the order of the file. The lines of a query
+    are in one block where they are together in the file. Blocks are worked on by several threads,
+    and only a few are in memory at a time."""
+
+    def made(columns: _Columns) -> T:
+        if columns.values.is_nan().any():
+            raise _not_a_number(path)
+        return work(Block(columns.queries, columns.lengths, columns.documents, columns.values))
+
+    yield from _scan(path, _blocks(path, whole_queries=True), _RUN, made)
+
+
+def _one_block(blocks: Sequence[Block]) -> Block:
+    queries, lengths, documents, scores = zip(*blocks, strict=True)
+    return Block(
+        list(chain.from_iterable(queries)),
+        np.concatenate(lengths),
+        pl.concat(documents, rechunk=False),
+        pl.concat(scores, rechunk=False),
+    )
+
+
+def _not_a_number(path: Path) -> InputError:
+    line = next(n for n, fields in _fields(path, RUN_FIELDS) if math.isnan(float(fields[4])))
+    return InputError(
+        "the score is NaN", where=f"{path}:{line}", hint="Every score must be a number."
     )
 
 
 def read_gold(path: Path) -> GoldSet:
     """A qrels file; query texts come from `NAME.topics.tsv` beside it when there is one."""
-    columns = _read_columns(path, QRELS_FIELDS, value=3, dtype=pl.Int32)
+    columns = _read_columns(path, _QRELS)
     query_ids = pl.Series(columns.queries, dtype=pl.String).gather(
         np.repeat(np.arange(len(columns.lengths)), columns.lengths)
     )
@@ -51,10 +96,9 @@ def read_gold(path: Path) -> GoldSet:
     if (columns.values.abs() > 99).any():
         line = next(n for n, fields in _fields(path, QRELS_FIELDS) if abs(float(fields[3])) > 99)
         raise InputError("the grade is not between -99 and 99", where=f"{path}:{line}")
-    pairs = np.sort(
-        pair_keys(judgments["query_id"].to_physical().to_numpy(), 1, judgments["doc_id"])
-    )
-    if (pairs[1:] == pairs[:-1]).any():
+    whole = gathered(Block(columns.queries, columns.lengths, columns.documents, columns.values))
+    hashes = pair_hashes(whole.queries, whole.lengths, whole.documents)
+    if repeated(hashes, whole.documents, whole.lengths).size:
         raise _duplicate(path)
     topics = _read_topics(topics_path(path))
     queries = tuple(
@@ -134,44 +178,65 @@ class _Columns(NamedTuple):
     tag: str
 
 
-def _read_columns(
-    path: Path, names: tuple[str, ...], *, value: int, dtype: type[pl.DataType]
-) -> _Columns:
-    queries: list[str] = []
-    lengths: list[int] = []
-    parts: list[_Columns] = []
-    line = 1
+class _Shape(NamedTuple):
+    """The fields of a kind of file, and the number among them that is read."""
+
+    names: tuple[str, ...]
+    value: int
+    dtype: type[pl.DataType]
+
+
+_RUN = _Shape(RUN_FIELDS, 4, pl.Float64)
+_QRELS = _Shape(QRELS_FIELDS, 3, pl.Int32)
+
+
+def _read_columns(path: Path, shape: _Shape) -> _Columns:
+    parts = [columns for _, columns in _scan(path, _blocks(path), shape, lambda columns: columns)]
+    return _Columns(
+        queries=list(chain.from_iterable(part.queries for part in parts)),
+        lengths=np.concatenate([part.lengths for part in parts]),
+        documents=pl.concat([part.documents for part in parts], rechunk=False),
+        values=pl.concat([part.values for part in parts], rechunk=False),
+        tag="",
+    )
+
+
+def _scan(
+    path: Path, blocks: Iterator[bytes], shape: _Shape, work: Callable[[_Columns], T]
+) -> Iterator[tuple[str, T]]:
+    """(tag, what `work` made of a block) in the order of the file."""
+
+    def made(block: bytes) -> tuple[str, T | None, int]:
+        columns, lines = _parse_block(block, shape)
+        return ("", None, lines) if columns is None else (columns.tag, work(columns), lines)
+
+    line, empty = 1, True
     with ThreadPoolExecutor(max_workers=WORKERS) as pool:
-        for block, (in_block, lines) in _in_order(
-            pool, _blocks(path), _parse_block, len(names), value, dtype
-        ):
-            columns = in_block or _parse_lines(path, block, line, names, value, dtype)
-            _extend_runs(queries, lengths, columns)
-            parts.append(columns)
+        for block, (tag, done, lines) in _in_order(pool, blocks, made):
+            if done is None:
+                columns = _parse_lines(path, block, line, shape)
+                tag, done = columns.tag, work(columns)
+                empty = empty and not columns.queries
+            else:
+                empty = False
+            yield tag, done
             line += lines
-    if not lengths:
+    if empty:
         raise InputError(
             "the file is empty",
             where=str(path),
             hint="Expected content; was the export interrupted?",
         )
-    return _Columns(
-        queries=queries,
-        lengths=np.array(lengths, np.int64),
-        documents=pl.concat([in_block.documents for in_block in parts], rechunk=False),
-        values=pl.concat([in_block.values for in_block in parts], rechunk=False),
-        tag=next((in_block.tag for in_block in parts if in_block.tag), ""),
-    )
 
 
 def _in_order(
-    pool: ThreadPoolExecutor, blocks: Iterator[bytes], work: Any, *args: Any
-) -> Iterator[tuple[bytes, Any]]:
+    pool: ThreadPoolExecutor, blocks: Iterator[bytes], work: Callable[[bytes], T]
+) -> Iterator[tuple[bytes, T]]:
     """(block, what `work` made of it) in the order of the file; a few blocks are in memory at a
     time."""
-    waiting: deque[tuple[bytes, Future[Any]]] = deque()
+    waiting: deque[tuple[bytes, Future[T]]] = deque()
     for block in blocks:
-        waiting.append((block, pool.submit(work, block, *args)))
+        waiting.append((block, pool.submit(work, block)))
         if len(waiting) > WORKERS:
             first, made = waiting.popleft()
             yield first, made.result()
@@ -179,38 +244,50 @@ def _in_order(
         yield first, made.result()
 
 
-def _extend_runs(queries: list[str], lengths: list[int], in_block: _Columns) -> None:
-    """Append a block's queries; one that began in the block before goes on."""
-    first = 0
-    if queries and in_block.queries and in_block.queries[0] == queries[-1]:
-        lengths[-1] += int(in_block.lengths[0])
-        first = 1
-    queries.extend(in_block.queries[first:])
-    lengths.extend(in_block.lengths[first:].tolist())
-
-
-def _blocks(path: Path) -> Iterator[bytes]:
-    """Whole lines, about BLOCK_BYTES at a time."""
-    rest, first = b"", True
+def _blocks(path: Path, *, whole_queries: bool = False) -> Iterator[bytes]:
+    """Whole lines, about BLOCK_BYTES at a time; with `whole_queries` cut where a query ends, so
+    that the last one waits for what comes next."""
+    held: list[bytes] = []
+    unfinished, first = 0, True  # bytes of a line whose end is still to come
     try:
         with path.open("rb") as stream:
             while read := stream.read(BLOCK_BYTES):
                 end = read.rfind(b"\n") + 1
+                unfinished = len(read) - end if end else unfinished + len(read)
+                if unfinished > MAX_LINE_BYTES:
+                    raise too_long(path, _line_at(path, stream.tell() - unfinished))
+                if whole_queries:
+                    end = _last_query(read, end)
                 if not end:
-                    rest += read
-                    if len(rest) > MAX_LINE_BYTES:
-                        raise too_long(path, _line_at(path, stream.tell() - len(rest)))
+                    held.append(read)
                     continue
-                block = rest + read[:end]
+                block = b"".join([*held, memoryview(read)[:end]])
                 yield block.removeprefix(b"\xef\xbb\xbf") if first else block
-                rest, first = read[end:], False
+                held, first = [read[end:]], False
     except OSError as error:
         message = (error.strerror or str(error)).lower()
         raise InputError(
             message, where=str(path), hint="Check the path and its permissions."
         ) from error
+    rest = b"".join(held)
     if rest.strip():
-        yield rest
+        yield rest.removeprefix(b"\xef\xbb\xbf") if first else rest
+
+
+def _last_query(read: bytes, end: int) -> int:
+    """Where the lines of the last query begin among the whole lines before `end`; 0 where they may
+    have begun before."""
+    start = read.rfind(b"\n", 0, max(end - 1, 0)) + 1
+    query = next(iter(read[start:end].split(None, 1)), b"")
+    lines = (query + b" ", query + b"\t")
+    while start:
+        previous = read.rfind(b"\n", 0, start - 1) + 1
+        if not previous:
+            return 0
+        if not query or not read.startswith(lines, previous):
+            break
+        start = previous
+    return start
 
 
 def _line_at(path: Path, offset: int) -> int:
@@ -218,11 +295,10 @@ def _line_at(path: Path, offset: int) -> int:
         return stream.read(offset).count(b"\n") + 1
 
 
-def _parse_block(
-    block: bytes, width: int, value: int, dtype: type[pl.DataType]
-) -> tuple[_Columns | None, int]:
-    """The block by the fast reader, or None when a line is not exactly `width` fields with one
+def _parse_block(block: bytes, shape: _Shape) -> tuple[_Columns | None, int]:
+    """The block by the fast reader, or None when a line does not have exactly its fields with one
     separator each; and how many lines it has."""
+    width, value = len(shape.names), shape.value
     head = block[: block.find(b"\n")]
     separator = "\t" if b"\t" in head else " "
     raw = np.frombuffer(block, np.uint8)
@@ -231,7 +307,7 @@ def _parse_block(
     if commented or _count(raw, separator.encode()) != (width - 1) * lines:
         return None, lines
     types: list[type[pl.DataType]] = [pl.String] * width
-    types[value] = dtype
+    types[value] = shape.dtype
     try:
         frame = pl.read_csv(
             block,
@@ -263,55 +339,41 @@ def _count(raw: np.ndarray[Any, np.dtype[np.uint8]], byte: bytes) -> int:
 def _columns(queries: pl.Series, documents: pl.Series, values: pl.Series, tag: str) -> _Columns:
     coded = queries.rle().struct.unnest()
     lengths = coded["len"].to_numpy().astype(np.int64)
-    return _Columns(coded["value"].to_list(), lengths, documents.cast(pl.Categorical), values, tag)
+    return _Columns(coded["value"].to_list(), lengths, documents, values, tag)
 
 
-def _parse_lines(
-    path: Path,
-    block: bytes,
-    first: int,
-    names: tuple[str, ...],
-    value: int,
-    dtype: type[pl.DataType],
-) -> _Columns:
+def _parse_lines(path: Path, block: bytes, first: int, shape: _Shape) -> _Columns:
     rows: list[tuple[str, str, float]] = []
     for number, raw in enumerate(block.split(b"\n"), start=first):
         if not raw.strip() or raw.lstrip().startswith(b"#"):
             continue
         try:
-            fields = _split(raw.decode("utf-8"), names)
+            fields = _split(raw.decode("utf-8"), shape.names)
         except UnicodeDecodeError as error:
             raise InputError(
                 f"not UTF-8: byte 0x{raw[error.start]:02x} in column {error.start + 1}",
                 where=f"{path}:{number}",
                 hint="Save the file as UTF-8.",
             ) from error
-        score = _number(path, number, fields, names, value, dtype)
+        score = _number(f"{path}:{number}", fields, shape)
         rows.append((fields[0], fields[2], score))
     queries, documents, values = ([row[i] for row in rows] for i in range(3))
     tag = fields[-1] if rows else ""
     return _columns(
         pl.Series(queries, dtype=pl.String),
         pl.Series(documents, dtype=pl.String),
-        pl.Series(values, dtype=dtype),
+        pl.Series(values, dtype=shape.dtype),
         tag,
     )
 
 
-def _number(
-    path: Path,
-    line: int,
-    fields: list[str],
-    names: tuple[str, ...],
-    value: int,
-    dtype: type[pl.DataType],
-) -> float:
-    where = f"{path}:{line}"
+def _number(where: str, fields: list[str], shape: _Shape) -> float:
+    names, value = shape.names, shape.value
     if len(fields) != len(names):
         raise InputError(
             f"{len(fields)} fields, expected {len(names)}: {' '.join(names)}", where=where
         )
-    if dtype == pl.Int32:
+    if shape.dtype == pl.Int32:
         return grade_of(fields[value], where)
     try:
         return float(fields[value])

@@ -191,7 +191,7 @@ def _table(first: Entries, second: Entries | None, measure: Measure) -> _Table:
         judged=judged,
         asked=asked,
         returned=tuple(
-            np.array([len(systems[system].results) for systems in lists], np.int64)
+            np.array([systems[system].returned for systems in lists], np.int64)
             for system in range(len(ranks))
         ),
         top=max(int(judged.max(initial=1)), 1),

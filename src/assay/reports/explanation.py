@@ -41,7 +41,7 @@ def _graded(entry: GradedEntry, lines: Sequence[MeasureLine]) -> RenderableType:
             Text(line.measure, style="bold"),
             "=",
             "no value" if value is None else f"{value:.6f}",
-            _derivation(line, entry.grades, entry.judged) if entry.judged else "",
+            _derivation(line, entry) if entry.judged else "",
         )
     ranking = _ranking(entry, deepest)
     return Group(head, Text(), *reason, ranking, Text(), Text(judged, style="dim"), Text(), sums)
@@ -66,13 +66,17 @@ def _ranking(entry: GradedEntry, deepest: int) -> Table:
     return table
 
 
-def _derivation(line: MeasureLine, grades: Sequence[int | None], judged: Sequence[int]) -> str:
+def _derivation(line: MeasureLine, entry: GradedEntry) -> str:
     """The arithmetic of one measure in words and figures; the formula itself where it is not a
     simple ratio."""
     measure = parse_measure(line.measure)
+    grades, judged, returned = entry.grades, entry.judged, entry.returned
     top = [grade if grade is not None else 0 for grade in grades[: measure.cutoff]]
     threshold, cutoff = measure.param("rel") or 1, measure.cutoff
     relevant = [rank for rank, grade in enumerate(top, start=1) if grade >= threshold]
+    looked_at = min(cutoff or returned, returned)
+    if looked_at > len(grades) and not (measure.name == "RR" and relevant):
+        return f"it looks at {looked_at:,} hits, of which the results keep the top {len(grades)}"
     if measure.name == "nDCG":
         dcg, ideal = _dcg(top, measure), _dcg(judged[:cutoff], measure)
         return f"{dcg:.6f} / {ideal:.6f}  (sum over the ranking / sum over the best order)"

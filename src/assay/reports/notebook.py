@@ -11,7 +11,6 @@ import numpy as np
 from assay.core.types import ScoreSheet, Slice
 from assay.evaluation import statistics
 
-DRAWS = 10**8  # a sheet of very many queries gets fewer resamples: its intervals are narrow anyway
 RULES = "In small type: 95% intervals. An unjudged hit counts as not relevant."
 FEW = f"<br>* fewer than {statistics.SMALL} queries: too few to conclude from."
 
@@ -38,8 +37,7 @@ class NotebookSheet(ScoreSheet):
         )
         inside &= ~np.isnan(self.values).all(axis=1)
         values, judged = self.values[inside], self.judged[inside]
-        samples = int(min(statistics.SAMPLES, max(DRAWS // max(len(values), 1), 200)))
-        intervals = statistics.mean_intervals(values, samples=samples)
+        intervals = statistics.mean_intervals(values, samples=statistics.samples_of(len(values)))
         means = part.means.values()
         cells = [_cell(mean, between) for mean, between in zip(means, intervals, strict=True)]
         share = f"{np.nanmean(judged):.0%}" if (~np.isnan(judged)).any() else "–"

@@ -6,9 +6,10 @@ writes in its own way.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, TypeVar, overload
 
 from assay.core.estimates import MachineEstimate
 from assay.core.results import (
@@ -80,6 +81,30 @@ class HitLine:
     grade: int | None = None
     score: float | None = None
     is_expected: bool = False
+
+
+T = TypeVar("T")
+
+
+class Later(Sequence[T]):
+    """Lines that are made when somebody looks at them: a scorecard shows none of ten thousand."""
+
+    def __init__(self, make: Callable[[], Sequence[T]]) -> None:
+        self._make = make
+
+    @cached_property
+    def _made(self) -> Sequence[T]:
+        return self._make()
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    @overload
+    def __getitem__(self, at: int) -> T: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[T]: ...
+    def __getitem__(self, at: int | slice) -> T | Sequence[T]:
+        return self._made[at]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,7 +216,7 @@ class ReportView:
     judge_next: tuple[tuple[str, str], ...] | None  # pairs of query and document
     figures: tuple[Figure, ...]
     slices: tuple[SliceTable, ...]
-    queries: tuple[QueryLine, ...]
+    queries: Sequence[QueryLine]
     measures: tuple[MeasureLine, ...]
     unjudged: tuple[Unjudged, ...]
     baseline: Baseline | None

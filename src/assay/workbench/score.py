@@ -8,9 +8,11 @@ scored, on which files, at which commit, and how it stands against the baseline 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal, NamedTuple, TypeVar
 
 import msgspec
 
@@ -20,7 +22,9 @@ from assay.core.files import sha256_of, write_atomic
 from assay.core.fingerprints import git_state, versions
 from assay.core.results import (
     Gate,
+    GitState,
     GoldenResults,
+    GradedResults,
     InputFile,
     Results,
     Verdict,
@@ -37,8 +41,9 @@ from assay.evaluation.gates import decide
 from assay.evaluation.golden import evaluate_golden
 from assay.evaluation.golden_checks import DEFAULT_K, checks_of, results_of
 from assay.evaluation.graded import graded_results
-from assay.evaluation.judged import UNJUDGED_QUERY
-from assay.evaluation.measures import parse_measures
+from assay.evaluation.judged import UNJUDGED_QUERY, prepare
+from assay.evaluation.measures import is_handed, parse_measures
+from assay.evaluation.streamed import Looked, look_up
 from assay.formats.results_json import read_answers
 from assay.judging.settle import with_judgments
 from assay.law.matching import Known, close_versions, known_document, one_language
@@ -54,6 +59,7 @@ DEFAULT_TOP_K = 20
 
 Progress = Callable[[Iterable[Query]], Iterable[Query]]
 Say = Callable[[str], None]
+R = TypeVar("R", GradedResults, GoldenResults)
 
 
 def in_silence(text: str) -> None:
@@ -68,7 +74,9 @@ def unwatched(queries: Iterable[Query]) -> Iterable[Query]:
 class ScoreRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What to score: exactly one of `search_module`, `engine` or `run` (saved results), on the gold
     set `dataset`. `k` and `min_score` override what golden questions state; `measures` are for
-    graded sets. With gates the verdict is part of the results."""
+    graded sets. With gates the verdict is part of the results. `hits` is how many hits of a query
+    the results of a graded set keep: by default as many as the measures' deepest cutoff, and 20 at
+    least."""
 
     dataset: Path
     search_module: str | None = None
@@ -87,6 +95,7 @@ class ScoreRequest(msgspec.Struct, frozen=True, kw_only=True):
     config: Path | None = None  # where engines are configured
     timeout: float | None = None  # seconds for one query
     concurrency: int | None = None
+    hits: int | Literal["all"] | None = None
 
     @property
     def choice(self) -> EngineConfig:
@@ -202,40 +211,86 @@ def _score_graded(gold: GoldSet, request: ScoreRequest, progress: Progress, say:
             where=str(request.dataset),
         )
     measures = tuple(map(str, parse_measures(request.measures))) or suite(gold, request.dataset)
-    run = _graded_run(gold, request, measures, progress, say)
-    if not any(query_id in run.rows_by_query for query_id in gold.query_ids):
-        raise InputError(
-            "the run has none of the gold set's queries",
-            where=str(request.run or run.engine),
-            hint=f"The gold set has {gold.query_ids[0]!r} and others; "
-            f"the run has {list(run.rows_by_query)[:3]}.",
-        )
-    graded = graded_results(run, gold, measures)
-    if request.with_machine_judgments:
-        graded = with_machine_estimate(graded, run, gold, request.dataset)
-    results = _signed(graded, request)
+    with ThreadPoolExecutor(max_workers=1) as beside:
+        # hashing a large run takes its time; an engine may start processes, and is left alone
+        hashed = beside.submit(_signature, request) if request.run is not None else None
+        run, graded = _graded(gold, request, measures, progress, say)
+        results = _signed(graded, hashed.result() if hashed else _signature(request))
     counts = results.receipt.counts
     warnings = (
         *_graded_warnings(counts),
+        *_cut_warnings(run, measures),
         *_unjudged_warnings(results, request),
         *doubts(gold, request.dataset),
     )
     return Scored(results=results, warnings=warnings, failed=counts["n_failed"])
 
 
+def _graded(
+    gold: GoldSet, request: ScoreRequest, measures: Sequence[str], progress: Progress, say: Say
+) -> tuple[Run, GradedResults]:
+    run, prepared = _graded_run(gold, request, measures, progress, say)
+    if not prepared.counts["n_run"]:
+        raise InputError(
+            "the run has none of the gold set's queries",
+            where=str(request.run or run.engine),
+            hint=f"The gold set has {gold.query_ids[0]!r} and others; "
+            f"the run has {list(run.rows_by_query)[:3]}.",
+        )
+    keep = _kept(request, measures)
+    graded = graded_results(run, gold, measures, prepared=prepared, keep=keep)
+    if request.with_machine_judgments:
+        graded = with_machine_estimate(graded, run, gold, request.dataset)
+    return run, graded
+
+
+def _kept(request: ScoreRequest, measures: Sequence[str]) -> int | None:
+    """How many hits of a query the results keep; None for all."""
+    if request.hits == "all":
+        return None
+    return request.hits or max(DEFAULT_TOP_K, _deepest(measures))
+
+
+def _deepest(measures: Sequence[str]) -> int:
+    return max((measure.cutoff or 0 for measure in parse_measures(measures)), default=0)
+
+
 def _graded_run(
     gold: GoldSet, request: ScoreRequest, measures: Sequence[str], progress: Progress, say: Say
-) -> Run:
+) -> Looked:
     if request.run is not None:
-        return formats.read_run(request.run)
-    deepest = max((measure.cutoff or 0 for measure in parse_measures(measures)), default=0)
+        # machine votes are on documents that need not be judged: they are looked for in all hits
+        # and a measure that is not ours needs the whole run
+        needs_all = request.with_machine_judgments or any(
+            is_handed(measure) for measure in parse_measures(measures)
+        )
+        keep = None if needs_all else _kept(request, measures)
+        return look_up(request.run, gold, keep=keep)
+    deepest = _deepest(measures)
     depth = request.top_k or max(DEFAULT_TOP_K, deepest)
     if depth < deepest:
         say(f"warning: the engine is asked for {depth} hits, and a measure looks at {deepest}")
     name, answers = ask_engine(
         request.choice, gold.queries, top_k=depth, progress=progress, say=say
     )
-    return run_from_results(name, answers, top_k=depth)
+    run = run_from_results(name, answers, top_k=depth)
+    return Looked(run, prepare(run, gold))
+
+
+def _cut_warnings(run: Run, measures: Sequence[str]) -> Iterable[str]:
+    """Saved results may hold the top of each list only."""
+    kept = run.environment.get("kept_hits")
+    deeper = [
+        str(measure)
+        for measure in parse_measures(measures)
+        if kept and (measure.cutoff or kept + 1) > kept
+    ]
+    if deeper:
+        yield (
+            f"the saved results keep the top {kept} hits of each query, and more came: "
+            f"{', '.join(deeper)} look deeper and count the rest as not returned; score the run "
+            "itself, or save it with --hits all"
+        )
 
 
 def _graded_warnings(counts: Mapping[str, int]) -> Iterable[str]:
@@ -311,7 +366,7 @@ def _score_golden(gold: GoldSet, request: ScoreRequest, progress: Progress, say:
     receipt = msgspec.structs.replace(results.receipt, findings=findings)
     results = msgspec.structs.replace(results, engine=name, receipt=receipt)
     return Scored(
-        results=_signed(results, request),
+        results=_signed(results, _signature(request)),
         warnings=tuple(warnings),
         failed=receipt.counts["n_failed"],
     )
@@ -365,25 +420,43 @@ def _known_places(request: ScoreRequest) -> Mapping[str, Known]:
 # ── the receipt ───────────────────────────────────────────────────────────────────────────────────
 
 
-def _signed(results: Results, request: ScoreRequest) -> Results:
-    """With what makes it reproducible: when, on which files, with which versions."""
-    inputs = _inputs(request, results.receipt.gold.fingerprint)
+class _Signature(NamedTuple):
+    """What makes results reproducible: which files, with which versions."""
+
+    inputs: dict[str, InputFile]
+    served_by: dict[str, str]
+    versions: dict[str, str]
+    git: GitState | None
+
+
+def _signature(request: ScoreRequest) -> _Signature:
+    served_by = {corpus: part.name for corpus, part in request.choice.routes.items()}
+    return _Signature(_inputs(request), served_by, versions(), git_state())
+
+
+def _signed(results: R, signature: _Signature) -> R:
+    """With what makes it reproducible, and when it was scored."""
+    judged = results.receipt.gold.fingerprint  # of a set that is no file
+    inputs = {
+        name: each if each.sha256 else InputFile(path=each.path, sha256=judged)
+        for name, each in signature.inputs.items()
+    }
     searched = inputs["corpus"].sha256 if "corpus" in inputs else None
     receipt = msgspec.structs.replace(
         results.receipt,
         inputs=inputs,
-        served_by={corpus: part.name for corpus, part in request.choice.routes.items()},
-        versions=versions(),
-        git=git_state(),
+        served_by=signature.served_by,
+        versions=signature.versions,
+        git=signature.git,
         corpus_fingerprint=searched or results.receipt.corpus_fingerprint,
     )
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return msgspec.structs.replace(results, timestamp=now, receipt=receipt)
 
 
-def _inputs(request: ScoreRequest, judged: str) -> dict[str, InputFile]:
-    """Every input with its hash; a corpus of the workspace and a set that is no file with its
-    fingerprint."""
+def _inputs(request: ScoreRequest) -> dict[str, InputFile]:
+    """Every input with its hash; a corpus of the workspace with its fingerprint, and nothing yet
+    for a set that is no file."""
     paths = {"dataset": request.dataset, "run": request.run, "corpus": searched(request.choice)}
     inputs = {}
     for name, path in paths.items():
@@ -392,7 +465,7 @@ def _inputs(request: ScoreRequest, judged: str) -> dict[str, InputFile]:
         if name == "corpus" and is_corpus(str(path)):
             digest = f"corpus:{corpus_named(str(path)).fingerprint}"
         elif formats.is_irds(path):
-            digest = judged
+            digest = ""
         else:
             digest = sha256_of(path)
         inputs[name] = InputFile(path=str(path), sha256=digest)

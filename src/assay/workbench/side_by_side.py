@@ -138,7 +138,7 @@ def _ranking(
         name=name,
         value=None if value is None else float(value),
         documents=placed,
-        returned=len(entry.results),
+        returned=entry.returned,
         error=entry.error or "",
         note=entry.reason,
         explained=bool(why),

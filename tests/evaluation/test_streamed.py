@@ -1,0 +1,165 @@
+"""A run that is joined with the judgments while it is read gives what the whole run gives."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.core.errors import InputError
+from assay.core.runs import Block, pair_hashes, ranked, repeated
+from assay.evaluation import judged
+from assay.evaluation.graded import evaluate, graded_results, score_sheet
+from assay.evaluation.judged import judged_rows, judgments_of
+from assay.evaluation.measures import parse_measures
+from assay.evaluation.streamed import look_up
+from assay.formats import read_run, trec
+from command_line import Assay
+from random_data import DOC_IDS, QUERY_IDS, as_gold, qrels
+
+MEASURES = ["RR", "nDCG@5", "AP", "P@3", "Judged@2", "Bpref"]
+
+
+@st.composite
+def lines(draw: st.DrawFn) -> list[str]:
+    """Lines of a run: tied and rising scores, repeated documents, and, often, all lines of a query
+    together."""
+    written = []
+    for query in draw(st.permutations([*QUERY_IDS[:3], "other"])):
+        hits = draw(st.lists(st.sampled_from(DOC_IDS), max_size=12))
+        written += [
+            "\t".join([query, "Q0", doc, "1", str(draw(st.integers(0, 4))), "tag\n"])
+            for doc in hits
+        ]
+    return draw(st.permutations(written)) if draw(st.booleans()) else written
+
+
+@given(qrels(), lines(), st.integers(1, 4), st.sampled_from([16, 64, 300, 2**20]))
+def test_it_equals_the_run_read_whole(
+    tmp_path_factory: pytest.TempPathFactory,
+    grades: dict[str, dict[str, int]],
+    written: list[str],
+    keep: int,
+    size: int,
+) -> None:
+    if not written:
+        return
+    path = tmp_path_factory.mktemp("runs") / "x.run"
+    path.write_text("".join(written))
+    gold = as_gold(grades)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trec, "BLOCK_BYTES", size)
+        looked, run = look_up(path, gold, keep=keep), read_run(path)
+    here, whole = (
+        score_sheet(looked.prepared, parse_measures(MEASURES)),
+        evaluate(run, gold, MEASURES),
+    )
+    np.testing.assert_array_equal(here.values, whole.values)
+    assert here.counts == whole.counts
+    assert here.reasons == whole.reasons
+    for one, other in zip(
+        graded_results(looked.run, gold, MEASURES, prepared=looked.prepared, keep=keep).per_query,
+        graded_results(run, gold, MEASURES).per_query,
+        strict=True,
+    ):
+        assert one.num_results == other.num_results == len(other.results)
+        assert (one.results, one.grades) == (other.results[:keep], other.grades[:keep])
+        assert (one.metrics, one.judged) == (other.metrics, other.judged)
+
+
+def block(*documents: str) -> Block:
+    import polars as pl
+
+    return Block(["q"], np.array([len(documents)]), pl.Series(documents), pl.Series([1.0] * 3))
+
+
+def test_numbers_that_are_equal_by_chance_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Documents are looked for by a number. Here a third of them share theirs; what counts is the
+    id."""
+
+    def crowded(queries: list[str], lengths: object, documents: object, seed: int = 0) -> object:
+        real = pair_hashes(queries, lengths, documents, seed=seed)  # type: ignore[arg-type]
+        return real % np.uint64(3 if seed == 0 else 2**40)
+
+    monkeypatch.setattr(judged, "pair_hashes", crowded)
+    gold = as_gold({"q": {f"d{number}": number % 3 for number in range(9)}})
+    found = judgments_of(gold)
+    assert found.seed > 0
+    assert len(set(found.hashes.tolist())) == 9
+    monkeypatch.setattr(judged, "pair_hashes", lambda *rows, seed=0: found.hashes[[0, 1, 2]])
+    rows = judged_rows(block("d0", "other", "d2"), found)
+    assert (rows.rank.tolist(), rows.grade.tolist()) == ([1, 3], [0, 2])
+
+
+def test_documents_of_one_number_are_not_taken_for_one() -> None:
+    rows = block("a", "b", "a")
+    same = np.zeros(3, np.uint64)
+    assert repeated(same, rows.documents, rows.lengths).tolist() == [2]
+    assert ranked(rows).block.documents.to_list() == ["b", "a"]
+
+
+# ── what the file keeps ───────────────────────────────────────────────────────────────────────────
+
+QRELS = "".join(f"q 0 d{number:02d} {number % 2}\n" for number in range(40))
+RUN = "".join(f"q Q0 d{number:02d} 1 {100 - number} tag\n" for number in range(40))
+
+
+@pytest.mark.parametrize(
+    ("options", "kept"),
+    [
+        ([], 20),
+        (["-m", "P@30"], 30),
+        (["-m", "P@5"], 20),
+        (["--hits", "all"], None),
+        (["--hits", "3"], 3),
+    ],
+)
+def test_results_keep_what_is_looked_at(
+    options: list[str], kept: int | None, assay_cli: Assay, tmp_path: Path
+) -> None:
+    (tmp_path / "x.qrels").write_text(QRELS)
+    (tmp_path / "x.run").write_text(RUN)
+    assay_cli("score", "--run", "x.run", "--dataset", "x.qrels", "--output", "o.json", *options)
+    results = json.loads((tmp_path / "o.json").read_text())
+    entry = results["per_query"][0]
+    assert results["receipt"].get("kept_hits") == kept
+    assert entry["num_results"] == 40
+    assert len(entry["results"]) == len(entry["grades"]) == (kept or 40)
+
+
+def test_saved_results_that_were_cut_say_so_when_scored_again(
+    assay_cli: Assay, tmp_path: Path
+) -> None:
+    (tmp_path / "x.qrels").write_text(QRELS)
+    (tmp_path / "x.run").write_text(RUN)
+    assay_cli("score", "--run", "x.run", "--dataset", "x.qrels", "--output", "o.json")
+    again = ("score", "--run", "o.json", "--dataset", "x.qrels", "--json")
+    deep = assay_cli(*again, "-m", "AP", "-m", "P@10")
+    assert "keep the top 20 hits of each query, and more came: AP look deeper" in deep.err
+    assert deep.json["receipt"]["kept_hits"] == 20
+    assert "more came" not in assay_cli(*again, "-m", "P@10").err
+    saved = ("score", "--run", "x.run", "--dataset", "x.qrels", "--output", "o.json")
+    assay_cli(*saved, "-m", "AP", "-m", "RR")
+    told = assay_cli("explain", "o.json", "q").out
+    assert "it looks at 40 hits, of which the results keep the top 20" in told
+    assert "1 / 2  (first hit" in told
+
+
+def test_hits_is_a_number_or_all(assay_cli: Assay, tmp_path: Path) -> None:
+    (tmp_path / "x.qrels").write_text(QRELS)
+    (tmp_path / "x.run").write_text(RUN)
+    for wrong in ("0", "some", "-1"):
+        refused = assay_cli("score", "--run", "x.run", "--dataset", "x.qrels", "--hits", wrong)
+        assert (refused.code, "--hits" in refused.err) == (2, True)
+
+
+def test_a_broken_line_far_down_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trec, "BLOCK_BYTES", 64)
+    (tmp_path / "x.run").write_text(RUN + "q Q0 d99 1 high tag\n")
+    with pytest.raises(InputError, match=r"'high' is not a number") as told:
+        look_up(tmp_path / "x.run", as_gold({"q": {"d00": 1}}), keep=20)
+    assert told.value.where.endswith("x.run:41")
