@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, settings
 import assay.cli
 from command_line import Assay, Outcome
 from sample_home import sample_home
+from stores import stop_postgres
 
 __all__ = ["sample_home"]
 
@@ -29,6 +30,10 @@ settings.register_profile(
     "long", parent=settings.get_profile("fast"), max_examples=3000, derandomize=False
 )
 settings.load_profile("fast")
+
+
+def pytest_sessionfinish() -> None:
+    stop_postgres()
 
 
 LIBRARY = Path(pytest.__file__)

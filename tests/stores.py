@@ -3,7 +3,6 @@ Python package."""
 
 from __future__ import annotations
 
-import atexit
 import os
 import shutil
 import tempfile
@@ -36,9 +35,15 @@ def start_postgres() -> Any:
         pytest.importorskip("psycopg", reason="needs the package psycopg[binary]")
         folder = tempfile.mkdtemp(prefix="pg")
         server = server_module.get_server(folder, cleanup_mode="delete")
-    atexit.register(server.cleanup)
     _make_fast(server.get_uri())
     return server
+
+
+def stop_postgres() -> None:
+    """At the end of the tests, not of the process: a test process that takes long to end is
+    killed, and then its server would stay."""
+    if start_postgres.cache_info().currsize:
+        start_postgres().cleanup()
 
 
 def _make_fast(uri: str) -> None:

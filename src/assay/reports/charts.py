@@ -62,7 +62,7 @@ def time_chart(lines: Sequence[Line], *, label: str, ends: tuple[str, str]) -> M
         '<text x="{}%" y="98%" class="tick" text-anchor="end">{}</text>'
     ).format(LEFT, ends[0], RIGHT, ends[1] if last else "")
     return Markup(
-        '<svg class="chart" width="100%" height="{}" role="img" aria-label="{}" direction="ltr">'
+        '<svg class="chart" width="100%" height="{}" role="group" aria-label="{}" direction="ltr">'
         "{}{}</svg>"
     ).format(TALL, label, Markup("").join(shapes), days)
 

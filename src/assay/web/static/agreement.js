@@ -46,7 +46,7 @@ if (byId("rule")) {
   addEventListener("keydown", (event) => {  // a key that is held down rules once, not on the next one too
     if (event.repeat && !event.target.matches("textarea, input")) event.stopImmediatePropagation();
   }, { capture: true });
-  for (const side of document.querySelectorAll(".side")) side.addEventListener("click", () => {
+  for (const side of document.querySelectorAll(".adopt")) side.addEventListener("click", () => {
     if (busy) return;
     chosen = Number(side.dataset.grade);
     why.value = side.dataset.why;

@@ -1,0 +1,140 @@
+"""Every page of the workbench with something on it: the sample project, served to a team. A page
+that the route tables have and this list has not fails a test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from assay.reports import render, view
+from assay.web.app import TABLES, Serving, prepare
+from assay.workbench import demo_project, people
+from assay.workbench.agreed import open_disputes
+from assay.workbench.history import kept_run, runs
+from assay.workbench.opening import Service, gold_path, open_service, read_gold
+from assay.workbench.packing import write_packet
+from assay.workbench.people import AT_THE_TERMINAL
+from assay.workbench.review import queue
+from assay.workbench.searching import Asked, find
+from browsing import listening
+
+SET = "opinions"
+PASSWORD = "correct horse battery"
+NO_PAGE = {"/metrics"}  # for programs
+
+
+@dataclass(frozen=True)
+class Shown:
+    """An address, the row of the route tables that it is of, and who opens it."""
+
+    route: str
+    address: str
+    who: str = "Ada"
+
+
+@dataclass(frozen=True)
+class Team:
+    """A server for people with accounts, on the sample project."""
+
+    service: Service
+    base: str
+    folder: Path
+
+    def cookie(self, name: str) -> dict[str, Any]:
+        """Somebody is signed in; a password takes long on purpose."""
+        session = people.start_session(self.service, name)
+        return {"name": "assay_session", "value": session, "url": self.base}
+
+
+def make_project(folder: Path) -> None:
+    """The sample project with an admin, a judge, and somebody who is invited."""
+    demo_project.prepare(folder)
+    with demo_project.inside(folder), open_service() as service:
+        for name, role in (("Ada", "admin"), ("Ben", "judge")):
+            link = people.invite(service, name, role, by=AT_THE_TERMINAL)  # type: ignore[arg-type]
+            people.accept(service, link.token, name=name, password=PASSWORD)
+        people.make_key(service, "search-service", "log", by=AT_THE_TERMINAL)
+        link = people.invite(service, "Dana", "reader", by=AT_THE_TERMINAL)
+        Path("invited.txt").write_text(link.token)
+        results = kept_run(service, runs(service, gold=SET, limit=1).items[0].id).results
+        for language in ("en", "he"):
+            text = render(view(results, language=language), ".html")
+            Path(f"report-{language}.html").write_text(text, encoding="utf-8")
+        write_packet(gold_path(service, SET), Path("packet.html"), judge="Dana", limit=5)
+
+
+@contextmanager
+def team(folder: Path) -> Iterator[Team]:
+    """The project served, from its own folder."""
+    with ExitStack() as stack:
+        stack.enter_context(demo_project.inside(folder))
+        service = stack.enter_context(open_service())
+
+        def application(port: int) -> Any:
+            return prepare(service, Serving(accounts=True, port=port))[0]
+
+        yield Team(service, stack.enter_context(listening(application)), folder)
+
+
+def pages_of(team: Team) -> list[Shown]:
+    """Each row of the tables that is a page, and what is shown when something is wrong."""
+    service = team.service
+    query = read_gold(service, SET).queries[0].id
+    newest, before = (run.id for run in runs(service, gold=SET, limit=2).items)
+    dispute = open_disputes(service, SET)[0]
+    row, suggestion = (
+        next(item.id for item in queue(service).items if item.kind == kind)
+        for kind in ("gold_row", "judgment")
+    )
+    asked = Asked(corpus="opinions", query="gift of travel to a conference")
+    found = find(service, asked).results[0].doc_id
+    token = (team.folder / "invited.txt").read_text()
+    in_set = f"/judge/{SET}/{quote(query)}"
+    ruling = f"/agreement/{SET}/{quote(dispute.query_id)}?doc={quote(dispute.doc_id)}"
+    compared = f"a={before}&b={newest}"
+    listed = [
+        Shown("/", "/"),
+        Shown("/runs", "/runs"),
+        Shown("/runs/{run}", f"/runs/{newest}"),
+        Shown("/runs/{run}/report", (team.folder / "report-en.html").as_uri()),
+        Shown("/runs/{run}/report", (team.folder / "report-he.html").as_uri()),
+        Shown("/runs/jobs/{job}", "/runs/jobs/none"),
+        Shown("/compare", f"/compare?{compared}"),
+        Shown("/compare/query", f"/compare/query?{compared}&query={quote(query)}"),
+        Shown("/search", "/search"),
+        Shown("/search", "/search?corpus=opinions&q=gift+of+travel+to+a+conference"),
+        Shown("/search", "/search?corpus=precedent_library&q=" + quote("היטל השבחה")),
+        Shown("/search", "/search?corpus=opinions&q=" + quote("how to bake bread at home")),
+        Shown("/doc/{corpus}/{id:path}", f"/doc/opinions/{quote(found, safe='')}?q=gift"),
+        Shown("/doc/{corpus}/{id:path}", "/doc/opinions/none"),
+        Shown("/sign-in", "/sign-in", ""),
+        Shown("/invite/{token}", f"/invite/{token}", ""),
+        Shown("/invite/{token}", "/invite/none", ""),
+        Shown("/me", "/me"),
+        Shown("/people", "/people"),
+        Shown("/people/history", "/people/history"),
+        Shown("/judge", "/judge", "Ben"),
+        Shown("/judge/{set}", f"/judge/{SET}"),
+        Shown("/judge/{set}/{query:path}", in_set),
+        Shown("/judge/{set}/{query:path}/all", f"{in_set}/all"),
+        Shown("/agreement", "/agreement"),
+        Shown("/agreement/{set}", f"/agreement/{SET}"),
+        Shown("/agreement/{set}/{query:path}", ruling),
+        Shown("/review", "/review"),
+        Shown("/review/bulk", "/review/bulk"),
+        Shown("/review/{item}", f"/review/{row}"),
+        Shown("/review/{item}", f"/review/{suggestion}"),
+        Shown("/api/docs", "/api/docs"),
+        Shown("", "/nothing/here"),
+        Shown("", "/people", "Ben"),
+        Shown("", (team.folder / "packet.html").as_uri()),
+    ]
+    known = {shown.route for shown in listed} - {""} | NO_PAGE
+    rows = {row.path for table in TABLES for row in table if "GET" in row.methods}
+    there = {path for path in rows if path == "/api/docs" or not path.startswith("/api/")}
+    assert there == known, "a page that is not listed here is not looked at"
+    return listed
