@@ -108,7 +108,7 @@ def test_with_runs(service: Service, client: TestClient, many: int, lang: str) -
         assert answer.status_code == 200, answer.text
         assert_sound(answer.text)
     home = client.get("/").text
-    assert 'role="img"' in home
+    assert 'role="group" aria-label=' in home
     assert "&lt;img" in home
     board = client.get("/api/runs").json()["boards"][0]
     assert len(board["leaders"]) == min(many, 8)
