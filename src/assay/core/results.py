@@ -174,9 +174,7 @@ class Unjudged(msgspec.Struct, frozen=True, kw_only=True):
     judged_only: float | None = None  # with unjudged hits taken out of the ranking
     worst: float | None = None
     best: float | None = None
-    residual: float | None = (
-        None  # RBP: the weight of all that is unknown, unjudged hits and ranks beyond the list
-    )
+    residual: float | None = None  # RBP: the weight of all that is unknown, hits and ranks beyond
 
 
 class GoldCard(msgspec.Struct, frozen=True, kw_only=True):
@@ -425,7 +423,6 @@ class GoldenEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
     @property
     def returned(self) -> int:
-        """How many hits came; a golden question keeps all."""
         return len(self.results)
 
     @property
