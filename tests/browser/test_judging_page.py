@@ -125,6 +125,24 @@ def test_two_judges_by_keyboard_alone_and_the_chair_rules(
     assert said == []
 
 
+def test_what_waits_counts_down_while_one_judges(browser: Any, url: str) -> None:
+    page = opened(browser, url, "Ada", [])
+    page.goto(f"{url}/judge/set/q1?doc=d1")
+    ready(page)
+    assert page.locator("#waits").inner_text() == "4 to judge"
+    page.keyboard.press("2")
+    page.keyboard.type("It decides the point.")
+    page.keyboard.press("Enter")
+    page.wait_for_function("document.getElementById('waits').textContent === '3 to judge'")
+    assert page.locator("#setcount").inner_text() == "1 of 4 judged"
+    assert page.locator(".list a[aria-current] progress").evaluate("bar => bar.value") == 1
+    page.keyboard.press("z")
+    page.wait_for_function("document.getElementById('waits').textContent === '4 to judge'")
+    page.reload()
+    ready(page)
+    assert page.locator("#waits").inner_text() == "4 to judge"
+
+
 def test_a_required_reason_is_asked_for_and_a_draft_is_kept(
     browser: Any, url: str, dataset: Path
 ) -> None:

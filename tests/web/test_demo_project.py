@@ -93,6 +93,7 @@ def test_it_says_what_it_does_and_what_to_try(sample: tuple[httpx.Client, str]) 
         ("/agreement/opinions", "Ben Okafor"),
         ("/review", "research agent"),
         ("/runs", "assay-he"),
+        ("/people", "Ada Lindqvist"),
         ("/people/history", "Ben Okafor"),
     ],
 )

@@ -213,7 +213,7 @@ def test_the_pill_says_what_waits_for_whom(client: TestClient) -> None:
     """On every page: how many documents wait for the vote of whoever looks."""
 
     def pill(user: str, role: str = "judge") -> str:
-        found = re.search(r'<a class="pill warn" href="/judge">(.*?)</a>', page(user, role))
+        found = re.search(r'<a class="pill warn" href="/judge"[^>]*>(.*?)</a>', page(user, role))
         return found[1] if found else ""
 
     def page(user: str, role: str) -> str:

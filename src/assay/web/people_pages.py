@@ -19,6 +19,7 @@ from assay.workbench import people
 from assay.workbench.passwords import Declined
 from assay.workbench.people import KEY_KINDS, ROLES, KeyKind, Role
 from assay.workbench.trail import trail
+from assay.workbench.voters import voters
 
 HISTORY = 200  # entries of a page of the audit trail
 SHARED = ("people",)  # the words of these pages are in one file
@@ -233,6 +234,7 @@ def _people(
         400 if complaint else 200,
         open_here=open_here,
         everybody=people.everybody(service_of(request)),
+        voters=voters(service_of(request)) if open_here else (),
         roles=ROLES if user.role == "admin" else ROLES[: ROLES.index("chair")],
         kinds=KEY_KINDS,
         complaint=complaint,

@@ -307,11 +307,27 @@ byId("flagform").addEventListener("submit", (event) => {
 
 votes.listeners.push((vote, saved, refused) => {
   if (saved && saved.progress && vote.query_id === desk.query && vote.set === desk.set) {
+    const more = saved.progress.judged - progress.judged;
     progress = { ...saved.progress, flag: progress.flag };
     showProgress();
+    showSet(more);
   }
   if (refused || (saved && !saved.holds)) sync();
 });
+
+// What the page says of the whole set, beside the queries and at the top.
+function showSet(more) {
+  const row = document.querySelector(".list a[aria-current] progress"), all = byId("setcount"), pill = byId("waits");
+  if (row) Object.assign(row, { max: progress.asked || 1, value: progress.judged });
+  if (all) {
+    all.dataset.judged = Number(all.dataset.judged) + more;
+    all.textContent = fill(words.judgedOf, all.dataset);
+  }
+  if (!pill) return;
+  pill.dataset.n = Math.max(Number(pill.dataset.n) - more, 0);
+  pill.textContent = pill.textContent.replace(/\d[\d.,\u00a0\u202f]*/, Number(pill.dataset.n).toLocaleString(document.documentElement.lang));
+  pill.hidden = pill.dataset.n === "0";
+}
 
 async function sync() {
   try {

@@ -1,0 +1,43 @@
+"""Who has judged here: the names that stand beside votes, also where nobody has an account."""
+
+from __future__ import annotations
+
+import msgspec
+
+from assay.core.errors import AssayError
+from assay.core.types import VoteKind
+from assay.judging.votes import UNNAMED, votes_path
+from assay.workbench.desk import desk_of
+from assay.workbench.opening import Service
+
+__all__ = ["Voter", "voters"]
+
+
+class Voter(msgspec.Struct, frozen=True, kw_only=True):
+    """A name with its votes on all sets, and the moment of the last."""
+
+    name: str
+    kind: VoteKind
+    votes: int
+    last: str
+
+
+def voters(service: Service) -> list[Voter]:
+    """Those with most votes first."""
+    known: dict[tuple[str, VoteKind], list[str]] = {}
+    for path in service.gold_sets.values():
+        if not votes_path(path).exists():
+            continue
+        try:
+            votes = desk_of(path).votes
+        except (AssayError, OSError):  # the set's own page says what is wrong with it
+            continue
+        with votes.reading:
+            for vote in votes.ids.values():
+                if vote.judge != UNNAMED:
+                    known.setdefault((vote.judge, vote.kind), []).append(vote.at)
+    found = [
+        Voter(name=name, kind=kind, votes=len(moments), last=max(moments))
+        for (name, kind), moments in known.items()
+    ]
+    return sorted(found, key=lambda voter: (-voter.votes, voter.name))
