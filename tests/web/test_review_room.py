@@ -18,6 +18,7 @@ from starlette.testclient import TestClient
 from assay.core.errors import InputError
 from assay.corpus.build import import_corpus
 from assay.formats.votes_jsonl import read_votes, votes_path
+from assay.judging.votes import current
 from assay.store import Store, StoreUnavailable
 from assay.store.records import Decision, Feedback, SearchLog, Shown
 from assay.web import access
@@ -519,6 +520,26 @@ class TestBack:
             ("c", None),
         }
         assert decide(client, service, "g001", "approve").status_code == 303, "and again"
+
+    @pytest.mark.parametrize("of", ["row", "suggestion"])
+    def test_by_another_chair_its_votes_hold_no_more(self, service: Service, of: str) -> None:
+        """As on the judging page: a vote that is taken back is superseded, and counts no more."""
+        path = gold_path(service, "gold-set")
+        item = refs(service)["g001"]
+        if of == "suggestion":
+            item = suggest(service, "gold-set", "g001", "z", 1, rationale="", by="agent").id
+        approve(service, item, Said(), by="Dora")
+        given = read_votes(votes_path(path))
+        assert {vote.judge for vote in current(given)} == {"Dora"}
+        take_back(service, [item], by="Eve")
+        every = read_votes(votes_path(path))
+        assert every[: len(given)] == given, "nothing is deleted"
+        assert current(every) == []
+        taken = every[len(given) :]
+        assert {vote.supersedes for vote in taken} == {vote.id for vote in given}
+        assert {(vote.judge, vote.source) for vote in taken} == {("Eve", "withdrawn")}
+        approve(service, item, Said(), by="Eve")
+        assert {vote.judge for vote in current(read_votes(votes_path(path)))} == {"Eve"}
 
     def test_a_rejection(self, client: TestClient, service: Service) -> None:
         decide(client, service, "g002", "reject", why="not asked")
