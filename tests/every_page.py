@@ -29,11 +29,12 @@ NO_PAGE = {"/metrics"}  # for programs
 
 @dataclass(frozen=True)
 class Shown:
-    """An address, the row of the route tables that it is of, and who opens it."""
+    """An address, the row of the route tables that it is of, and who opens it: the admin, the
+    judge, or nobody that is known."""
 
     route: str
     address: str
-    who: str = "Ada"
+    who: str = "admin"
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,10 @@ class Team:
     service: Service
     base: str
     folder: Path
+    gold: str = SET
+    corpus: str = "opinions"
+    admin: str = "Ada"
+    judge: str = "Ben"
 
     def cookie(self, name: str) -> dict[str, Any]:
         """Somebody is signed in; a password takes long on purpose."""
@@ -82,19 +87,19 @@ def team(folder: Path) -> Iterator[Team]:
 
 def pages_of(team: Team) -> list[Shown]:
     """Each row of the tables that is a page, and what is shown when something is wrong."""
-    service = team.service
-    query = read_gold(service, SET).queries[0].id
-    newest, before = (run.id for run in runs(service, gold=SET, limit=2).items)
-    dispute = open_disputes(service, SET)[0]
+    service, gold, corpus = team.service, quote(team.gold, safe=""), team.corpus
+    query = read_gold(service, team.gold).queries[0].id
+    newest, before = (run.id for run in runs(service, gold=team.gold, limit=2).items)
+    dispute = open_disputes(service, team.gold)[0]
     row, suggestion = (
         next(item.id for item in queue(service).items if item.kind == kind)
         for kind in ("gold_row", "judgment")
     )
-    asked = Asked(corpus="opinions", query="gift of travel to a conference")
+    asked = Asked(corpus=corpus, query="gift of travel to a conference")
     found = find(service, asked).results[0].doc_id
     token = (team.folder / "invited.txt").read_text()
-    in_set = f"/judge/{SET}/{quote(query)}"
-    ruling = f"/agreement/{SET}/{quote(dispute.query_id)}?doc={quote(dispute.doc_id)}"
+    in_set = f"/judge/{gold}/{quote(query)}"
+    ruling = f"/agreement/{gold}/{quote(dispute.query_id)}?doc={quote(dispute.doc_id)}"
     compared = f"a={before}&b={newest}"
     listed = [
         Shown("/", "/"),
@@ -106,23 +111,23 @@ def pages_of(team: Team) -> list[Shown]:
         Shown("/compare", f"/compare?{compared}"),
         Shown("/compare/query", f"/compare/query?{compared}&query={quote(query)}"),
         Shown("/search", "/search"),
-        Shown("/search", "/search?corpus=opinions&q=gift+of+travel+to+a+conference"),
-        Shown("/search", "/search?corpus=precedent_library&q=" + quote("היטל השבחה")),
-        Shown("/search", "/search?corpus=opinions&q=" + quote("how to bake bread at home")),
-        Shown("/doc/{corpus}/{id:path}", f"/doc/opinions/{quote(found, safe='')}?q=gift"),
-        Shown("/doc/{corpus}/{id:path}", "/doc/opinions/none"),
+        Shown("/search", f"/search?corpus={corpus}&q=gift+of+travel+to+a+conference"),
+        Shown("/search", "/search?q=" + quote("היטל השבחה")),
+        Shown("/search", f"/search?corpus={corpus}&q=" + quote("how to bake bread at home")),
+        Shown("/doc/{corpus}/{id:path}", f"/doc/{corpus}/{quote(found, safe='')}?q=gift"),
+        Shown("/doc/{corpus}/{id:path}", f"/doc/{corpus}/none"),
         Shown("/sign-in", "/sign-in", ""),
         Shown("/invite/{token}", f"/invite/{token}", ""),
         Shown("/invite/{token}", "/invite/none", ""),
         Shown("/me", "/me"),
         Shown("/people", "/people"),
         Shown("/people/history", "/people/history"),
-        Shown("/judge", "/judge", "Ben"),
-        Shown("/judge/{set}", f"/judge/{SET}"),
+        Shown("/judge", "/judge", "judge"),
+        Shown("/judge/{set}", f"/judge/{gold}"),
         Shown("/judge/{set}/{query:path}", in_set),
         Shown("/judge/{set}/{query:path}/all", f"{in_set}/all"),
         Shown("/agreement", "/agreement"),
-        Shown("/agreement/{set}", f"/agreement/{SET}"),
+        Shown("/agreement/{set}", f"/agreement/{gold}"),
         Shown("/agreement/{set}/{query:path}", ruling),
         Shown("/review", "/review"),
         Shown("/review/bulk", "/review/bulk"),
@@ -130,7 +135,7 @@ def pages_of(team: Team) -> list[Shown]:
         Shown("/review/{item}", f"/review/{suggestion}"),
         Shown("/api/docs", "/api/docs"),
         Shown("", "/nothing/here"),
-        Shown("", "/people", "Ben"),
+        Shown("", "/people", "judge"),
         Shown("", (team.folder / "packet.html").as_uri()),
     ]
     known = {shown.route for shown in listed} - {""} | NO_PAGE
@@ -138,3 +143,23 @@ def pages_of(team: Team) -> list[Shown]:
     there = {path for path in rows if path == "/api/docs" or not path.startswith("/api/")}
     assert there == known, "a page that is not listed here is not looked at"
     return listed
+
+
+class Visitors:
+    """The people who open pages, each in a context of their own."""
+
+    def __init__(self, browser: Any, team: Team, size: tuple[int, int], **options: Any) -> None:
+        shape = {"width": size[0], "height": size[1]}
+        self.pages: dict[str, Any] = {}
+        for who, name in (("admin", team.admin), ("judge", team.judge), ("", "")):
+            context = browser.new_context(viewport=shape, base_url=team.base, **options)
+            if name:
+                context.add_cookies([team.cookie(name)])
+            self.pages[who] = context.new_page()
+
+    def open(self, who: str, address: str) -> Any:
+        page = self.pages[who]
+        page.goto(address)
+        if page.locator("#document[aria-busy]").count():
+            page.wait_for_selector("#document[aria-busy=false]")
+        return page

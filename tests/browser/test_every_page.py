@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from every_page import Team, make_project, pages_of, team
+from every_page import Team, Visitors, make_project, pages_of, team
 from sample_home import made_once
 
 WIDE, PHONE, PAPER = (1280, 900), (390, 844), (718, 1000)  # A4 less its margins is 718 wide
@@ -28,26 +28,6 @@ def axe() -> str:
     if found is None or found.origin is None:
         pytest.skip("needs the package axe-playwright-python")
     return (Path(found.origin).parent / "axe.min.js").read_text(encoding="utf-8")
-
-
-class Visitors:
-    """The people who open pages, each in a context of their own."""
-
-    def __init__(self, browser: Any, served: Team, size: tuple[int, int], **options: Any) -> None:
-        shape = {"width": size[0], "height": size[1]}
-        self._pages: dict[str, Any] = {}
-        for who in ("Ada", "Ben", ""):
-            context = browser.new_context(viewport=shape, base_url=served.base, **options)
-            if who:
-                context.add_cookies([served.cookie(who)])
-            self._pages[who] = context.new_page()
-
-    def open(self, who: str, address: str) -> Any:
-        page = self._pages[who]
-        page.goto(address)
-        if page.locator("#document[aria-busy]").count():
-            page.wait_for_selector("#document[aria-busy=false]")
-        return page
 
 
 def serious(page: Any, *rules: str) -> list[str]:

@@ -59,6 +59,6 @@ document.addEventListener("keydown", (event) => {
 });
 
 // a moment of a section is shown where it stands, what is folded is printed
-const here = document.getElementById("here");
-if (here && !location.hash && here.getBoundingClientRect().top > innerHeight) here.scrollIntoView({ block: "center" });
+const placed = document.getElementById("here");
+if (placed && !location.hash && placed.getBoundingClientRect().top > innerHeight) placed.scrollIntoView({ block: "center" });
 addEventListener("beforeprint", () => document.querySelectorAll("details.whole").forEach((whole) => { whole.open = true; }));
