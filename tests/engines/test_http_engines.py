@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -208,7 +209,8 @@ def test_what_is_wrong_is_said(
     """By `engines test`, and by a run, which has no figure for such a query."""
     server.behave = lambda number, asked: reply
     headers = '{ X-Api-Key = "env:SEARCH_KEY" }'
-    write(tmp_path, short(server, score="'_score'", timeout="'300ms'", headers=headers))
+    limit = "'300ms'" if words.startswith("no answer in") else "'20s'"
+    write(tmp_path, short(server, score="'_score'", timeout=limit, headers=headers))
     outcome = assay_cli("engines", "test", "prod", "levy", "--json")
     assert outcome.code == 4
     assert not outcome.json["ok"]
@@ -310,7 +312,7 @@ def test_what_may_pass_is_tried_again(
         "down": Reply("", status=503),
         "gone": Reply(hang_up=True),
         "cut": Reply("{", cut=9),
-        "slow": Reply("{}", wait=9),
+        "slow": Reply("{}", wait=30),
     }
     seen: set[str] = set()
 
@@ -320,7 +322,7 @@ def test_what_may_pass_is_tried_again(
         return replies.get(query) if first else None
 
     server.behave = behave
-    write(tmp_path, short(server, retries="1", timeout="'500ms'"), [*replies, "levy"])
+    write(tmp_path, short(server, retries="1", timeout="'2s'"), [*replies, "levy"])
     outcome = score(assay_cli)
     assert outcome.code == 0, outcome.err
     assert len(server.asked) == 11
@@ -371,8 +373,10 @@ def test_a_wait_that_is_asked_for_is_respected(
     )
     write(tmp_path, short(server, retries="1"))
     assert score(assay_cli).code == 0
-    assert server.asked[1].at - server.asked[0].at >= 1.0
-    assert results(tmp_path)["receipt"]["latency_ms"]["max"] < 1000
+    waited = server.asked[1].at - server.asked[0].at
+    assert waited >= 1.0
+    # the wait is not the engine's time
+    assert results(tmp_path)["receipt"]["latency_ms"]["max"] < waited * 1000
 
 
 def test_results_are_the_same_however_many_are_asked_at_once(
@@ -392,6 +396,22 @@ def test_results_are_the_same_however_many_are_asked_at_once(
         entries = results(tmp_path)["per_query"]
         seen.append([(entry["query_id"], entry["results"]) for entry in entries])
     assert seen[0] == seen[1]
+    assert 1 < server.most_at_once <= 8
+
+
+def test_as_many_are_asked_at_once_as_the_table_says(
+    assay_cli: Assay, tmp_path: Path, server: SearchServer
+) -> None:
+    """Eight calls wait for each other: with fewer at once none would be answered."""
+    together = threading.Barrier(8)
+
+    def behave(number: int, asked: Asked) -> None:
+        together.wait(timeout=60)
+
+    server.behave = behave
+    table = TABLE.format(url=server.url).replace('"5s"', '"60s"')
+    write(tmp_path, table, ["levy"] * 16)
+    assert score(assay_cli).code == 0
     assert server.most_at_once == 8
 
 
@@ -406,7 +426,7 @@ def test_the_time_of_a_query_is_without_its_place_in_the_queue(
     latency = results(tmp_path)["receipt"]["latency_ms"]
     assert latency["p50"] >= 150
     assert latency["max"] < took / 2  # the last one waited for five others
-    assert server.most_at_once == 2
+    assert server.most_at_once <= 2
 
 
 def test_no_more_calls_a_second_than_the_rate(

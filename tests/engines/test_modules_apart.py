@@ -71,13 +71,14 @@ def test_an_engine_that_ends_or_hangs_is_exit_4(
 ) -> None:
     body, head, words = ENDS[what]
     module(tmp_path, body, head)
-    code, said = score(assay_cli, "--timeout", "400ms")
+    limit = "400ms" if words.startswith("no answer") else "30s"
+    code, said = score(assay_cli, "--timeout", limit)
     assert code == 4
     assert words in said
     assert not (tmp_path / "results.json").exists()
     (tmp_path / "assay.toml").write_text(
         '[gold.g]\npath = "gold-set.jsonl"\n'
-        '[engines.e]\nmodule = "mine.py"\nquery_timeout = "400ms"\n'
+        f'[engines.e]\nmodule = "mine.py"\nquery_timeout = "{limit}"\n'
     )
     outcome = assay_cli("run")
     assert outcome.code == 4

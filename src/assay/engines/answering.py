@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -21,9 +21,9 @@ from assay.core.workspace import workspace
 from assay.engines.asking import Progress, ask_all, stdout_to_stderr
 from assay.engines.calling import SLACK, longest
 from assay.engines.described import EngineConfig
-from assay.engines.indexed import Say
-from assay.engines.registry import open_engine
+from assay.engines.module import load_engine
 
+Say = Callable[[str], None]
 START = 300.0  # seconds that a module has to be imported and to make its engine
 SHOWN = 5  # names in a message
 
@@ -49,12 +49,21 @@ def ask_engine(
 @contextlib.contextmanager
 def opened(config: EngineConfig, say: Say = lambda text: None) -> Iterator[Any]:
     """The engine, whose connections are closed in the end where it is one of ours."""
-    engine = open_engine(config, say)
+    engine = _loaded(config, say)
     try:
         yield engine
     finally:
         if config.kind and callable(close := getattr(engine, "close", None)):
             close()
+
+
+def _loaded(config: EngineConfig, say: Say) -> Any:
+    """A worker that runs a module needs nothing of our own search, which takes long to load."""
+    if config.search_module is not None:
+        return load_engine(config.search_module)
+    from assay.engines.registry import open_engine
+
+    return open_engine(config, say)
 
 
 def quiet_of(config: EngineConfig) -> tuple[float, float] | None:
