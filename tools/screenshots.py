@@ -40,7 +40,7 @@ CHAIR, JUDGE = "Dora Salo", "Ada Lindqvist"
 OTHERS = (("Ben Okafor", "judge"), ("Mikael Berg", "reader"))
 SIZES = {"wide": (1280, 860), "phone": (390, 844)}
 TALLEST = {"wide": 1200, "phone": 1400}  # the rest of a longer page is cut
-COLOURS = 32  # a page has few, and a picture of few is small
+COLOURS = 64  # a page has few, and a picture of few is small
 QUIET = ["--no-sandbox", "--disable-background-networking", "--no-first-run", "--disable-sync"]
 CORPORA = {"en": ENGLISH, "he": HEBREW, "fi": FINNISH}
 QUESTIONS = {
@@ -189,10 +189,22 @@ def take(page: Any, picture: Picture, address: str, language: str, size: str) ->
     return taken
 
 
+def palette_of(picture: Image.Image) -> Image.Image:
+    """The commonest colours as they are, and the rare ones, such as a grade's, about."""
+    counted = picture.getcolors(picture.width * picture.height) or []
+    common = [colour for _, colour in sorted(counted, reverse=True)[: COLOURS // 2]]
+    rare = picture.quantize(COLOURS // 2, Image.Quantize.MAXCOVERAGE).getpalette() or []
+    palette = Image.new("P", (1, 1))
+    flat = [part for colour in common for part in colour] + rare[: 3 * COLOURS // 2]
+    palette.putpalette(flat + flat[:3] * (256 - len(flat) // 3))
+    return palette
+
+
 def keep(taken: bytes, path: Path) -> int:
     path.parent.mkdir(parents=True, exist_ok=True)
-    few = Image.open(io.BytesIO(taken)).convert("RGB").quantize(COLOURS)
-    few.convert("RGB").save(path, "WEBP", lossless=True, quality=100, method=6)
+    picture = Image.open(io.BytesIO(taken)).convert("RGB")
+    few = picture.quantize(palette=palette_of(picture), dither=Image.Dither.NONE)
+    few.convert("RGB").save(path, "WEBP", lossless=True, quality=75, method=4)
     return path.stat().st_size
 
 

@@ -7,12 +7,11 @@ vote counts as given when it is on disk."""
 from __future__ import annotations
 
 import threading
-import time
 from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from assay import formats
 from assay.core.errors import InputError, NotHere
@@ -39,7 +38,6 @@ from assay.workbench import voting
 Stamp = tuple[int, int, int]
 Seat = tuple[str, str]  # judge and query, or judge and role
 K = TypeVar("K")
-STANDS = 20  # times as long as a count took
 _ENDS = 200  # bytes before the place that was read to, which tell whether the file is the same
 
 
@@ -64,7 +62,7 @@ class Votes:
         self.order: list[Pair] = []  # the pair of every vote, as the file has them
         self.apart: dict[Pair, dict[Seat, Vote]] = {}  # rulings and spot checks, by judge and role
         self.voted: dict[Seat, dict[str, None]] = {}  # the documents a judge has voted on
-        self.given: Counter[str] = Counter()  # how often each judge has voted
+        self.given: Counter[str] = Counter()  # how many votes each query has
 
     def refresh(self) -> None:
         """Read what has been appended since; all of it where the file is another one."""
@@ -112,7 +110,7 @@ class Votes:
             _keep(self.apart.setdefault(pair, {}), (whose.judge, role), vote)
             return
         self.voted.setdefault((whose.judge, whose.query_id), {})[whose.doc_id] = None
-        self.given[whose.judge] += 1
+        self.given[whose.query_id] += 1
         _keep(self.said.setdefault(pair, {}), whose.judge, vote)
 
     def holding(self, pair: Pair) -> list[Vote]:
@@ -136,13 +134,12 @@ def _keep(here: dict[K, Vote], key: K, vote: Vote) -> None:
         here[key] = vote
 
 
-@dataclass(frozen=True)
-class _Left:
-    """What was left for a judge who had voted so often, and until when that stands."""
+class Count(NamedTuple):
+    """How many documents of a query are asked of a judge, and how many are judged."""
 
-    count: int
-    given: int
-    until: float
+    state: tuple[int, int]  # of the votes, when it was counted
+    asked: int
+    judged: int
 
 
 @dataclass(kw_only=True)
@@ -164,7 +161,7 @@ class Desk:
     first: list[Vote]
     votes: Votes
     stamps: tuple[Stamp | None, ...]
-    _left: dict[str, _Left] = field(default_factory=dict)
+    _counts: dict[Seat, Count] = field(default_factory=dict)
 
     @property
     def version(self) -> str:
@@ -188,22 +185,22 @@ class Desk:
                 pairs[doc_id] = PooledPair(query_id=query_id, doc_id=doc_id, judges=(judge,))
         return list(pairs.values())
 
-    def left(self, judge: str) -> int:
-        """How many pairs wait for a judge's vote. What others say counts from time to time: a page
-        must not count ten thousand pairs for each vote of anybody."""
-        now = time.monotonic()
+    def count(self, query_id: str, judge: str) -> Count:
+        """How much of a query is asked of a judge. A vote changes one query, so one is counted
+        again: a page must not count ten thousand pairs for each vote of anybody."""
         with self.votes.reading:
-            known = self._left.get(judge)
-            if known is None or known.given != self.votes.given[judge] or known.until < now:
-                count = sum(
-                    self.votes.of(judge, pair.key) is None
-                    for query_id in self.asked
-                    for pair in self.mine(query_id, judge)
-                )
-                took = time.monotonic() - now
-                known = _Left(count, self.votes.given[judge], now + took * STANDS)
-                self._left[judge] = known
-            return known.count
+            state = (self.votes.life, self.votes.given[query_id])
+            known = self._counts.get((judge, query_id))
+            if known is None or known.state != state:
+                mine = self.mine(query_id, judge)
+                judged = sum(self.votes.of(judge, pair.key) is not None for pair in mine)
+                known = self._counts[judge, query_id] = Count(state, len(mine), judged)
+            return known
+
+    def left(self, judge: str) -> int:
+        """How many pairs wait for a judge's vote."""
+        counts = (self.count(query_id, judge) for query_id in self.asked)
+        return sum(count.asked - count.judged for count in counts)
 
     def _is_open(self, pair: Pair) -> bool:
         """Whether a pair of nobody's still wants a judge."""

@@ -75,11 +75,9 @@ def _set_row(service: Service, name: str, judge: str) -> SetRow:
     try:
         desk = desk_of(gold_path(service, name))
         asked = judged = 0
-        with desk.votes.reading:
-            for query_id in desk.gold.query_ids:
-                for pair in desk.mine(query_id, judge):
-                    asked += 1
-                    judged += desk.votes.of(judge, pair.key) is not None
+        for query_id in desk.gold.query_ids:
+            count = desk.count(query_id, judge)
+            asked, judged = asked + count.asked, judged + count.judged
     except AssayError as error:
         return SetRow(name=name, title=name, error=str(error))
     return SetRow(
@@ -113,16 +111,15 @@ def set_desk(service: Service, name: str, judge: str) -> SetDesk:
 
 
 def _query_row(desk: Desk, query: Query, judge: str, flags: dict[str, Flag]) -> QueryRow:
-    with desk.votes.reading:
-        mine = [desk.votes.of(judge, pair.key) for pair in desk.mine(query.id, judge)]
+    count = desk.count(query.id, judge)
     return QueryRow(
         id=query.id,
         text=query.text,
         type=query.type,
         topic=query.topic,
         issue=query.issue,
-        asked=len(mine),
-        judged=sum(vote is not None for vote in mine),
+        asked=count.asked,
+        judged=count.judged,
         flag=flags.get(query.id),
     )
 
@@ -135,7 +132,7 @@ def query_desk(service: Service, name: str, query_id: str, judge: str) -> QueryD
     with desk.votes.reading:
         mine = _drawn(desk.mine(query_id, judge), judge)
         pairs = [_judged(desk, pair, judge) for pair in mine]
-        queries = [each for each in desk.asked if any(desk.mine(each, judge))]
+        queries = [each for each in desk.asked if desk.count(each, judge).asked]
     at = queries.index(query_id) if query_id in queries else -1
     topic = desk.gold.taxonomy.get(query.topic)
     issues = {issue.id: issue.name for issue in topic.issues} if topic is not None else {}
