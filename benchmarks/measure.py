@@ -1,5 +1,5 @@
-"""One measurement in its own process: `measure.py TASK PEER FOLDER` prints {seconds, peak_mb,
-check} as JSON.
+"""One measurement in its own process: `measure.py TASK PEER FOLDER` prints {seconds, processor,
+peak_mb, check} as JSON.
 
 `check` is the sum of all values of all measures, so that a peer that is fast and different does not
 go unnoticed."""
@@ -11,7 +11,7 @@ import resource
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 QUERIES, DEPTH, VOCABULARY, JUDGED_HITS, JUDGED_MISSES = 5_000, 1_000, 200_000, 30, 20
@@ -102,26 +102,52 @@ def memory_ranx(folder: Path) -> Callable[[], Any]:
     )
 
 
-def files_assay(folder: Path) -> Callable[[], Any]:
+# The files are those of the commands: 10 million lines.
+
+
+def large(folder: Path) -> tuple[Path, Path]:
+    return folder / "10000.run", folder / "10000.qrels"
+
+
+def files_assay_paths(folder: Path) -> Callable[[], Any]:
+    from assay import evaluate
+
+    run, qrels = large(folder)
+    return lambda: evaluate(run, qrels, ASSAY).values.sum()
+
+
+def files_assay_run(folder: Path) -> Callable[[], Any]:
     from assay import evaluate, read_gold, read_run
 
-    return lambda: evaluate(
-        read_run(folder / "run.trec"), read_gold(folder / "qrels.trec"), ASSAY
-    ).values.sum()
+    run, qrels = large(folder)
+    return lambda: evaluate(read_run(run), read_gold(qrels), ASSAY).values.sum()
 
 
 def files_ir_measures(folder: Path) -> Callable[[], Any]:
     import ir_measures
 
+    run, qrels = map(str, large(folder))
     measures = [ir_measures.parse_measure(name) for name in ASSAY]
     return lambda: sum(
         value.value
         for value in ir_measures.iter_calc(
-            measures,
-            ir_measures.read_trec_qrels(str(folder / "qrels.trec")),
-            ir_measures.read_trec_run(str(folder / "run.trec")),
+            measures, ir_measures.read_trec_qrels(qrels), ir_measures.read_trec_run(run)
         )
     )
+
+
+def files_pytrec_eval(folder: Path) -> Callable[[], Any]:
+    import pytrec_eval
+
+    run, qrels = large(folder)
+
+    def score() -> float:
+        with qrels.open() as judged, run.open() as ranked:
+            evaluator = pytrec_eval.RelevanceEvaluator(pytrec_eval.parse_qrel(judged), TREC)
+            found = evaluator.evaluate(pytrec_eval.parse_run(ranked))
+        return sum(sum(values.values()) for values in found.values())
+
+    return score
 
 
 # ── search: one stemmed full-text field, and the whole pipeline, on real opinions ─────────────────
@@ -193,11 +219,14 @@ def main() -> None:
         make(folder)
         return
     call = globals()[f"{task}_{peer}"](folder)
-    start = perf_counter()
+    start, used = perf_counter(), process_time()
     check = float(call())
-    seconds = perf_counter() - start
+    seconds, processor = perf_counter() - start, process_time() - used
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    sys.stdout.write(json.dumps({"seconds": seconds, "peak_mb": peak, "check": check}) + "\n")
+    sys.stdout.write(
+        json.dumps({"seconds": seconds, "processor": processor, "peak_mb": peak, "check": check})
+        + "\n"
+    )
 
 
 if __name__ == "__main__":

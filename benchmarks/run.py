@@ -1,11 +1,15 @@
 """`make bench`: Assay and its peers on the same data, on this machine, in this run. Prints ratios.
 
-Every measurement runs in its own process, three times; the best time and its peak memory count.
-Peers are fed what they are fastest with: dicts for pytrec_eval and ir_measures, ranx's own objects
-after a warm-up call."""
+What a user runs comes first: command against command. Every measurement is a process of its own;
+the best of several counts, with its peak memory. Peers are fed what they are fastest with: dicts
+for pytrec_eval and ir_measures, ranx's own objects after a warm-up call.
+
+`--full` (or BENCH_FULL=1) adds the run of 100 million lines, which needs 5 GB of disk and some
+minutes; `--plot FILE.svg` draws the cost by lines."""
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import platform
@@ -16,6 +20,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from large_runs import Cost, Size, assay, cost, ir_measures, make, means_of, plot
+
 HERE = Path(__file__).parent
 QUERIES, DEPTH = 5_000, 1_000
 
@@ -24,16 +30,31 @@ TASKS: dict[str, list[tuple[str, float | None, float | None]]] = {
     "memory": [
         ("assay-columns", None, None),
         ("assay-dicts", None, None),
-        ("pytrec_eval", 5, None),
-        ("ir_measures", 5, None),
+        ("pytrec_eval", 8, None),
+        ("ir_measures", 8, None),
         ("ranx", 3, None),
     ],
-    "files": [("assay", None, None), ("ir_measures", 8, 0.25)],
+    "files": [
+        ("assay-paths", None, None),
+        ("assay-run", None, None),
+        ("ir_measures", 10, 0.25),
+        ("pytrec_eval", 10, 0.25),
+    ],
 }
 TITLES = {
     "memory": f"In memory: {QUERIES:,} queries x {DEPTH:,} hits, seven measures, values by query",
-    "files": f"From TREC files: {QUERIES * DEPTH:,} lines, seven measures, values by query",
+    "files": "In process from TREC files: 10,000,000 lines, 1,000,000 judgments, seven measures",
 }
+
+
+PACKAGES = ("assay", "numpy", "polars", "pytrec-eval-terrier", "ir-measures", "ranx")
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "is not installed"
 
 
 def measure(task: str, peer: str, folder: Path, repeats: int = 3) -> dict[str, Any]:
@@ -53,24 +74,67 @@ def measure(task: str, peer: str, folder: Path, repeats: int = 3) -> dict[str, A
     return min(runs, key=lambda run: float(run["seconds"]))
 
 
+GROWTH = {1: Size(1_000, 100), 10: Size(10_000, 100), 100: Size(100_000, 10)}
+
+
+def show_commands(folder: Path, *, full: bool, drawn: Path | None) -> None:
+    """`assay score` against ir_measures' own command, and what 1x, 10x and 100x cost."""
+    rows = []
+    for times, size in GROWTH.items():
+        if times == 100 and not full:
+            say("100 million lines: give --full")
+            continue
+        run, qrels = make(folder, size)
+        say(f"\nCommands: {size.lines:,} lines, {size.queries * size.judged:,} judgments")
+        ours = cost(assay(run, qrels), folder, repeats=1 if times == 100 else 3)
+        rows.append((size.lines, ours))
+        _say_cost("assay score", ours)
+        if times == 10:
+            _against_ir_measures(run, qrels, ours, folder)
+        if times == 100:
+            say(f"{'':16}peak memory {ours.peak_mb:,.0f} MB (wanted under 1,000)")
+        if times != 10:
+            run.unlink()
+    if drawn is not None:
+        drawn.write_text(plot(rows), encoding="utf-8")
+
+
+def _against_ir_measures(run: Path, qrels: Path, ours: Cost, folder: Path) -> None:
+    saved = folder / "saved.json"
+    written = cost(assay(run, qrels, "--output", str(saved)), folder)
+    _say_cost(f"with -o, {saved.stat().st_size / 2**20:.0f} MB", written)
+    theirs = cost(ir_measures(run, qrels), folder, repeats=2)
+    _say_cost("ir_measures -q", theirs)
+    faster, cheaper = theirs.seconds / ours.seconds, theirs.processor / ours.processor
+    say(
+        f"{'':16}{faster:.1f}x by the clock (wanted 8x), {cheaper:.1f}x of processor time; "
+        f"our memory is {ours.peak_mb / theirs.peak_mb:.0%} of it (wanted 25%)"
+    )
+    results = json.loads(saved.read_bytes())
+    keys = {line["measure"]: line["key"] for line in results["receipt"]["measures"]}
+    for name, mean in means_of(theirs.out).items():
+        if abs(results["overall"][keys[name]] - mean) > 5.1e-5:
+            say(f"{'':16}DIFFERENT VALUES: {name} {results['overall'][keys[name]]} and {mean}")
+
+
+def _say_cost(name: str, each: Cost) -> None:
+    times = f"{each.seconds:>9.2f} s{each.processor:>9.2f} s of processor"
+    say(f"{name:16}{times}{each.peak_mb:>9.0f} MB")
+
+
 def main() -> None:
+    parser = argparse.ArgumentParser(description="Assay and its peers, in one run.")
+    parser.add_argument("--full", action="store_true", help="also 100 million lines")
+    parser.add_argument("--plot", type=Path, help="draw the cost by lines here")
+    args = parser.parse_args()
+    full = args.full or bool(os.environ.get("BENCH_FULL"))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        say(
-            f"Python {platform.python_version()}, {os.cpu_count()} cores; "
-            + ", ".join(
-                f"{package} {metadata.version(package)}"
-                for package in (
-                    "assay",
-                    "numpy",
-                    "polars",
-                    "pytrec-eval-terrier",
-                    "ir-measures",
-                    "ranx",
-                )
-            )
-        )
-        say("Making the data")
+        load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+        say(f"Python {platform.python_version()}, {os.cpu_count()} cores, load {load:.1f} before")
+        say(", ".join(f"{package} {_version(package)}" for package in PACKAGES))
+        show_commands(folder, full=full, drawn=args.plot)
+        say("\nMaking the data")
         subprocess.run(
             [sys.executable, str(HERE / "measure.py"), "make", "data", str(folder)], check=True
         )
@@ -79,6 +143,7 @@ def main() -> None:
             rows = {peer: measure(task, peer, folder) for peer, _, _ in peers}
             show(rows, peers)
         show_search(folder)
+        show_bootstrap()
         say("\nCommand line, best of five")
         show_cold_starts(folder)
 
@@ -94,14 +159,15 @@ def show(
             say(f"{peer:16}  {row['error']}")
             continue
         ratio = row["seconds"] / ours["seconds"]
-        text = f"{ratio:.1f}x" if peer != peers[0][0] else ""
+        cheaper = row["processor"] / ours["processor"]
+        text = f"{ratio:.1f}x, {cheaper:.1f}x of processor" if peer != peers[0][0] else ""
         if wanted:
             text += f"  (wanted {wanted:g}x)"
         if share:
             text += (
                 f"; our memory is {ours['peak_mb'] / row['peak_mb']:.0%} of it (wanted {share:.0%})"
             )
-        agree = abs(row["check"] - ours["check"]) < 1e-9
+        agree = abs(row["check"] - ours["check"]) < 1e-6
         text += "" if agree else f"  DIFFERENT VALUES: {row['check']} against {ours['check']}"
         say(f"{peer:16}{row['seconds']:>9.2f}{row['peak_mb']:>9.0f}  {text}")
 
@@ -123,15 +189,30 @@ def show_search(folder: Path) -> None:
         say(f"{'':16}assay takes {ratio:.1f}x of bm25s (wanted at most 2x)")
 
 
+def show_bootstrap() -> None:
+    from time import process_time
+
+    import numpy as np
+
+    from assay.evaluation.statistics import bootstrap_means
+
+    values = np.random.default_rng(1).random((10_000, 8))
+    start = process_time()
+    bootstrap_means(values)
+    taken = process_time() - start
+    say(f"\n10,000 resamples of 10,000 queries and 8 measures: {taken:.2f} s of processor (2 s)")
+
+
 def show_cold_starts(folder: Path) -> None:
     from time import perf_counter
 
+    run, qrels = make(folder, Size(65, 20))
     samples = HERE.parent / "samples" / "en"
-    assay = str(Path(sys.executable).with_name("assay"))
+    assay_bin = str(Path(sys.executable).with_name("assay"))
     saved = folder / "bm25.json"
     dataset, corpus = str(samples / "dataset.json"), str(samples / "corpus.jsonl")
     prepare = [
-        assay,
+        assay_bin,
         "score",
         "--dataset",
         dataset,
@@ -144,10 +225,14 @@ def show_cold_starts(folder: Path) -> None:
     ]
     subprocess.run(prepare, check=True, capture_output=True)
     commands = {
-        "assay --help": ([assay, "--help"], 0.3),
+        "assay --help": ([assay_bin, "--help"], 0.3),
         "assay score --run (sample)": (
-            [assay, "score", "--dataset", str(samples / "dataset.json"), "--run", str(saved)],
+            [assay_bin, "score", "--dataset", str(samples / "dataset.json"), "--run", str(saved)],
             1,
+        ),
+        "assay score --run (65 queries)": (
+            [assay_bin, "score", "--dataset", str(qrels), "--run", str(run)],
+            0.4,
         ),
     }
     for title, (command, wanted) in commands.items():

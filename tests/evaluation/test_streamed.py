@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import assay
 from assay.core.errors import InputError
 from assay.core.runs import Block, pair_hashes, ranked, repeated
 from assay.evaluation import judged
@@ -163,3 +164,14 @@ def test_a_broken_line_far_down_is_named(tmp_path: Path, monkeypatch: pytest.Mon
     with pytest.raises(InputError, match=r"'high' is not a number") as told:
         look_up(tmp_path / "x.run", as_gold({"q": {"d00": 1}}), keep=20)
     assert told.value.where.endswith("x.run:41")
+
+
+def test_python_takes_files_by_their_paths(tmp_path: Path) -> None:
+    (tmp_path / "x.qrels").write_text(QRELS)
+    (tmp_path / "x.run").write_text(RUN)
+    run, gold = tmp_path / "x.run", tmp_path / "x.qrels"
+    for names in (["nDCG@10", "AP"], ["nDCG@10", "Rprec"]):
+        in_memory = assay.evaluate(assay.read_run(run), assay.read_gold(gold), names)
+        sheet = assay.evaluate(run, str(gold), names)
+        assert sheet.overall.means == in_memory.overall.means
+        assert sheet.counts == in_memory.counts

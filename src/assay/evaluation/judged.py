@@ -311,12 +311,14 @@ def _ranks_of(
     """The rank of each wanted document by (score, id), both descending; and how many hits share
     their score."""
     every = np.fromiter(scored.values(), np.float64, len(scored))
+    scores = np.fromiter((scored[doc_id] for doc_id in wanted), np.float64, len(wanted))
+    if (every[1:] < every[:-1]).all() and every[0] == every[0]:  # as most runs are written
+        return len(every) - np.searchsorted(every[::-1], scores), 0
     every.sort()
     if every[-1] != every[-1]:  # NaN sorts last
         raise InputError(
             f"query {query_id!r}: a score is NaN", hint="Every score must be a number."
         )
-    scores = np.fromiter((scored[doc_id] for doc_id in wanted), np.float64, len(wanted))
     from_top = len(every) - np.searchsorted(every, scores)
     equal = every[1:] == every[:-1]
     if not equal.any():

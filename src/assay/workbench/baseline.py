@@ -13,7 +13,6 @@ from assay.core.files import write_atomic
 from assay.core.fingerprints import git_state
 from assay.core.results import Baseline, GoldenResults, Metrics, Recorded, Results
 from assay.core.results_file import encode, to_json
-from assay.evaluation.comparison import incomparable
 from assay.formats.results_json import read_results
 
 
@@ -33,7 +32,11 @@ def read_baseline(path: Path | None, *, golden: bool) -> Results | None:
 
 def stale_reason(results: Results, then: Results | None) -> str:
     """Why the baseline cannot be compared with; empty when it can, or where there is none."""
-    return "; ".join(incomparable(then.receipt, results.receipt)) if then is not None else ""
+    if then is None:
+        return ""
+    from assay.evaluation.comparison import incomparable
+
+    return "; ".join(incomparable(then.receipt, results.receipt))
 
 
 def against(results: Results, then: Results, path: Path) -> Baseline:

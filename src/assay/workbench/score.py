@@ -10,50 +10,38 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import msgspec
 
 from assay import formats
 from assay.core.errors import InputError, UsageError
-from assay.core.files import sha256_of, write_atomic
-from assay.core.fingerprints import git_state, versions
+from assay.core.files import write_atomic
 from assay.core.results import (
     Gate,
-    GitState,
     GoldenResults,
     GradedResults,
-    InputFile,
     Results,
     Verdict,
 )
 from assay.core.results_file import encode, to_json
 from assay.core.runs import run_from_results
 from assay.core.types import GoldSet, Query, QueryResult, Run
-from assay.corpus.named import corpus_named, documents, is_corpus, require_corpus
-from assay.engines.answering import ask_engine
 from assay.engines.described import EngineConfig, called, seconds_of
-from assay.engines.registry import searched
-from assay.evaluation.expectations import check_expectations
-from assay.evaluation.gates import decide
-from assay.evaluation.golden import evaluate_golden
-from assay.evaluation.golden_checks import DEFAULT_K, checks_of, results_of
 from assay.evaluation.graded import graded_results
 from assay.evaluation.judged import UNJUDGED_QUERY, prepare
 from assay.evaluation.measures import is_handed, parse_measures
 from assay.evaluation.streamed import Looked, look_up
-from assay.formats.results_json import read_answers
-from assay.judging.settle import with_judgments
-from assay.law.matching import Known, close_versions, known_document, one_language
 from assay.workbench.baseline import against, read_baseline, stale_reason
-from assay.workbench.engines import find_engine
-from assay.workbench.machine_estimate import with_machine_estimate
 from assay.workbench.outputs import refuse_output
+from assay.workbench.signing import Signature, signature, signed
 from assay.workbench.suite import doubts, suite
 
 __all__ = ["ScoreRequest", "Scored", "configured", "score", "seconds_of", "verdict_on"]
+
+if TYPE_CHECKING:
+    from assay.law.matching import Known
 
 DEFAULT_TOP_K = 20
 
@@ -141,6 +129,8 @@ def score(
     request = _resolved(request)
     refuse_output(request.output, request.dataset, request.run, request.corpus)
     if request.corpus is not None:
+        from assay.corpus.named import require_corpus
+
         require_corpus(request.corpus)
     gold = formats.read_gold(request.dataset)
     if not gold.queries:
@@ -162,6 +152,8 @@ def _resolved(request: ScoreRequest) -> ScoreRequest:
     is for the baselines: they are not those of the configuration."""
     if request.engine is None or request.configured is not None:
         return request
+    from assay.workbench.engines import find_engine
+
     found = find_engine(request.engine, request.config, corpus=request.corpus)
     if found is None:
         return request
@@ -185,6 +177,8 @@ def _against_baseline(scored: Scored, request: ScoreRequest) -> Scored:
             warnings.append(f"the baseline is stale: {change.stale}")
         results = msgspec.structs.replace(results, baseline=change)
     if request.gates or isinstance(results, GoldenResults):
+        from assay.evaluation.gates import decide
+
         stale = stale_reason(results, then)
         verdict = decide(results, request.gates, then, stale=stale)
         results = msgspec.structs.replace(results, verdict=verdict)
@@ -196,6 +190,9 @@ def verdict_on(
 ) -> Verdict:
     """What the gates say; when they cannot tell, with the shortest list of judgments expected to
     settle it, unless nobody wants to know."""
+    from assay.evaluation.gates import decide
+    from assay.judging.settle import with_judgments
+
     then = read_baseline(baseline, golden=isinstance(results, GoldenResults))
     verdict = decide(results, gates, then, stale=stale_reason(results, then))
     return with_judgments(verdict, results, then) if settle else verdict
@@ -213,9 +210,9 @@ def _score_graded(gold: GoldSet, request: ScoreRequest, progress: Progress, say:
     measures = tuple(map(str, parse_measures(request.measures))) or suite(gold, request.dataset)
     with ThreadPoolExecutor(max_workers=1) as beside:
         # hashing a large run takes its time; an engine may start processes, and is left alone
-        hashed = beside.submit(_signature, request) if request.run is not None else None
+        hashed = beside.submit(_signature_of, request) if request.run is not None else None
         run, graded = _graded(gold, request, measures, progress, say)
-        results = _signed(graded, hashed.result() if hashed else _signature(request))
+        results = signed(graded, hashed.result() if hashed else _signature_of(request))
     counts = results.receipt.counts
     warnings = (
         *_graded_warnings(counts),
@@ -240,6 +237,8 @@ def _graded(
     keep = _kept(request, measures)
     graded = graded_results(run, gold, measures, prepared=prepared, keep=keep)
     if request.with_machine_judgments:
+        from assay.workbench.machine_estimate import with_machine_estimate
+
         graded = with_machine_estimate(graded, run, gold, request.dataset)
     return run, graded
 
@@ -270,6 +269,8 @@ def _graded_run(
     depth = request.top_k or max(DEFAULT_TOP_K, deepest)
     if depth < deepest:
         say(f"warning: the engine is asked for {depth} hits, and a measure looks at {deepest}")
+    from assay.engines.answering import ask_engine
+
     name, answers = ask_engine(
         request.choice, gold.queries, top_k=depth, progress=progress, say=say
     )
@@ -337,6 +338,10 @@ def _asked_again(request: ScoreRequest) -> str:
 
 def _score_golden(gold: GoldSet, request: ScoreRequest, progress: Progress, say: Say) -> Scored:
     """Pass or fail for every question of a golden set."""
+    from assay.evaluation.expectations import check_expectations
+    from assay.evaluation.golden import evaluate_golden
+    from assay.law.matching import one_language
+
     if request.measures or request.with_machine_judgments:
         raise UsageError(
             "a golden set has measures of its own"
@@ -366,7 +371,7 @@ def _score_golden(gold: GoldSet, request: ScoreRequest, progress: Progress, say:
     receipt = msgspec.structs.replace(results.receipt, findings=findings)
     results = msgspec.structs.replace(results, engine=name, receipt=receipt)
     return Scored(
-        results=_signed(results, _signature(request)),
+        results=signed(results, _signature_of(request)),
         warnings=tuple(warnings),
         failed=receipt.counts["n_failed"],
     )
@@ -375,6 +380,10 @@ def _score_golden(gold: GoldSet, request: ScoreRequest, progress: Progress, say:
 def _golden_answers(
     gold: GoldSet, request: ScoreRequest, progress: Progress, say: Say
 ) -> tuple[str, list[QueryResult]]:
+    from assay.engines.answering import ask_engine
+    from assay.evaluation.golden_checks import DEFAULT_K, results_of
+    from assay.formats.results_json import read_answers
+
     if request.run is not None:
         if formats.detect_run(request.run) == "json":
             return read_answers(request.run)
@@ -402,6 +411,8 @@ def _golden_warnings(gold: GoldSet, answers: Sequence[QueryResult], source: str)
 
 def _unseen_evidence(gold: GoldSet) -> Iterable[str]:
     """No hit has a text, and no corpus gives it one."""
+    from assay.evaluation.golden_checks import checks_of
+
     asked = sum(
         bool(checks.evidence or any(checks.evidence_of)) for checks in map(checks_of, gold.queries)
     )
@@ -412,61 +423,14 @@ def _unseen_evidence(gold: GoldSet) -> Iterable[str]:
 
 def _known_places(request: ScoreRequest) -> Mapping[str, Known]:
     """What every document of the corpus is, so that a hit with only an id can be placed."""
+    from assay.corpus.named import documents
+    from assay.engines.registry import searched
+    from assay.law.matching import close_versions, known_document
+
     source = searched(request.choice)
     every = documents(source) if source else ()
     return close_versions({document.id: known_document(document) for document in every})
 
 
-# ── the receipt ───────────────────────────────────────────────────────────────────────────────────
-
-
-class _Signature(NamedTuple):
-    """What makes results reproducible: which files, with which versions."""
-
-    inputs: dict[str, InputFile]
-    served_by: dict[str, str]
-    versions: dict[str, str]
-    git: GitState | None
-
-
-def _signature(request: ScoreRequest) -> _Signature:
-    served_by = {corpus: part.name for corpus, part in request.choice.routes.items()}
-    return _Signature(_inputs(request), served_by, versions(), git_state())
-
-
-def _signed(results: R, signature: _Signature) -> R:
-    """With what makes it reproducible, and when it was scored."""
-    judged = results.receipt.gold.fingerprint  # of a set that is no file
-    inputs = {
-        name: each if each.sha256 else InputFile(path=each.path, sha256=judged)
-        for name, each in signature.inputs.items()
-    }
-    searched = inputs["corpus"].sha256 if "corpus" in inputs else None
-    receipt = msgspec.structs.replace(
-        results.receipt,
-        inputs=inputs,
-        served_by=signature.served_by,
-        versions=signature.versions,
-        git=signature.git,
-        corpus_fingerprint=searched or results.receipt.corpus_fingerprint,
-    )
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    return msgspec.structs.replace(results, timestamp=now, receipt=receipt)
-
-
-def _inputs(request: ScoreRequest) -> dict[str, InputFile]:
-    """Every input with its hash; a corpus of the workspace with its fingerprint, and nothing yet
-    for a set that is no file."""
-    paths = {"dataset": request.dataset, "run": request.run, "corpus": searched(request.choice)}
-    inputs = {}
-    for name, path in paths.items():
-        if path is None:
-            continue
-        if name == "corpus" and is_corpus(str(path)):
-            digest = f"corpus:{corpus_named(str(path)).fingerprint}"
-        elif formats.is_irds(path):
-            digest = ""
-        else:
-            digest = sha256_of(path)
-        inputs[name] = InputFile(path=str(path), sha256=digest)
-    return inputs
+def _signature_of(request: ScoreRequest) -> Signature:
+    return signature(request.dataset, request.run, request.choice)
