@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import scipy.stats
 
-from assay.evaluation import bounded, statistics
+from assay.evaluation import bounded, sequential, statistics
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Draw = Callable[[np.random.Generator, tuple[int, int]], Floats]
@@ -304,6 +304,35 @@ def gates(repeats: int) -> Iterator[str]:
                 yield f"| {kind}, {name} | {wrong} | {' | '.join(shares)} |"
 
 
+def looks(real: list[Floats], repeats: int) -> Iterator[str]:
+    """Two new queries every night for a year, 20 to begin with, and an engine that did not change:
+    how often is it called worse at least once (max_drop = 0, significance = 0.05)?"""
+    names = ("always_valid", "the interval every tenth query", "t, every night")
+    yield f"| 365 looks at an unchanged engine | {' | '.join(names)} |"
+    yield "|---|---|---|---|"
+    nights = np.arange(20, 20 + 2 * 365, 2)
+    cases = {name: draw for name, draw in NO_DIFFERENCE.items() if name != "one-sided tail"}
+    for table, judged in zip(real, ("as judged", "pooled"), strict=False):
+        moves = table[1, :, 0] - table[0, :, 0]
+        moves = np.concatenate([moves, -moves])  # which of the two is new is a coin: no change
+        cases[f"real nDCG@10, {judged}"] = lambda rng, size, moves=moves: rng.choice(moves, size)
+    for name, draw in cases.items():
+        rng = np.random.default_rng(len(name))
+        drawn = np.clip(draw(rng, (repeats, int(nights[-1]))), -1, 1)
+        stake = sequential.evidence_over_time(-drawn, 1.0)[:, nights - 1]
+        means = drawn.cumsum(axis=1)[:, nights - 1] / nights
+        squares = (drawn**2).cumsum(axis=1)[:, nights - 1] / nights
+        deviation = np.sqrt((squares - means**2) * nights / (nights - 1) / nights)
+        student = means + scipy.stats.t.ppf(0.975, nights - 1) * deviation < 0
+        few = drawn[: min(repeats, 100)]
+        ever = np.zeros(len(few), bool)
+        for n in nights[::5]:
+            held = bounded.holds(few[:, :n].T, 0.0, Z, bounded.CHANGE)
+            ever |= ~held & (few[:, :n].mean(axis=1) < 0)
+        shares = [(stake >= 20).any(axis=1), ever, student.any(axis=1)]
+        yield f"| {name} | " + " | ".join(f"{share.mean():.1%}" for share in shares) + " |"
+
+
 # ── the page ──────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -324,6 +353,8 @@ def tables(data: Path | None, repeats: int) -> Iterator[str]:
     yield from sizes(repeats)
     yield "\n### Gates\n"
     yield from gates(repeats)
+    yield "\n### Looking every night\n"
+    yield from looks(real, repeats)
 
 
 def main() -> None:

@@ -9,7 +9,8 @@ import random
 import pytest
 
 from assay import evaluate
-from assay.core.results import GoldCard, GradedEntry, GradedReceipt, GradedResults
+from assay.core.errors import InputError
+from assay.core.results import GoldCard, GradedEntry, GradedReceipt, GradedResults, MeasureLine
 from assay.evaluation.comparison import compare
 from assay.evaluation.receipts import measure_lines
 from assay.evaluation.unjudged import could_overturn
@@ -108,3 +109,80 @@ def test_hits_that_only_the_loser_returns_can_turn_it_around() -> None:
     assert could_overturn("P@5", [entry], [other], 0.2)
     assert not could_overturn("P@5", [entry] * 3, [other, entry, entry], 0.5)
     assert not could_overturn("Bpref", [entry], [other], 0.2)
+
+
+# ── the measure that decides ──────────────────────────────────────────────────────────────────────
+
+
+def _moved(moves: dict[str, list[float]], base: float = 0.4) -> tuple[GradedResults, GradedResults]:
+    """Results whose measures differ by these moves, by key."""
+    lines = [MeasureLine(key=key, measure=key) for key in moves]
+    n = len(next(iter(moves.values())))
+    made = []
+    for factor in (0, 1):
+        entries = [
+            GradedEntry(
+                query_id=f"q{row}",
+                metrics={key: base + factor * moves[key][row] for key in moves},
+                results=[],
+                grades=[],
+                judged=[],
+            )
+            for row in range(n)
+        ]
+        receipt = GradedReceipt(measures=lines, gold=GoldCard(fingerprint="g"))
+        made.append(
+            GradedResults(
+                timestamp="", engine=f"e{factor}", overall={}, per_query=entries, receipt=receipt
+            )
+        )
+    return made[0], made[1]
+
+
+SURE = [0.1, 0.05, 0.08, 0.1, -0.02, 0.05, 0.1, 0.02, -0.01, 0.03]
+UNSURE = [0.1, -0.1] * 5
+
+
+def test_the_primary_measure_is_not_corrected_for_those_that_inform() -> None:
+    before, after = _moved({"ndcg@10": SURE, **{f"p@{n}": UNSURE for n in range(1, 7)}})
+    found = compare([before, after], ["a", "b"])
+    head = found.differences[0]
+    assert found.headline == "ndcg@10"
+    assert head.p_holm == head.p_randomization < 0.05
+    assert all(row.p_holm == 1 for row in found.differences[1:])
+
+
+def test_the_primary_measure_is_corrected_over_systems() -> None:
+    before, after = _moved({"ndcg@10": SURE, "p@5": UNSURE})
+    found = compare([before, after, after], ["a", "b", "c"])
+    heads = [row for row in found.differences if row.key == "ndcg@10"]
+    assert [row.p_holm for row in heads] == [pytest.approx(2 * heads[0].p_randomization)] * 2
+    alone = compare([before, after], ["a", "b"]).differences[0]
+    assert heads[0].detectable is not None
+    assert alone.detectable is not None
+    assert heads[0].detectable > alone.detectable  # by the rule that decides
+
+
+def test_the_primary_measure_can_be_chosen_and_has_to_be_there() -> None:
+    before, after = _moved({"ndcg@10": UNSURE, "p@5": SURE})
+    assert compare([before, after], ["a", "b"], primary="P@5").headline == "p@5"
+    with pytest.raises(InputError, match="do not all have the measure RBP"):
+        compare([before, after], ["a", "b"], primary="RBP")
+
+
+@pytest.mark.parametrize(
+    ("moves", "said"),
+    [
+        ([0.0] * 300, "equivalent"),
+        ([0.1, 0.05] * 100, "no worse"),
+        ([-0.1, -0.05] * 100, "worse"),
+        ([0.3, -0.3] * 10, "not shown"),
+    ],
+)
+def test_equivalence_has_to_be_shown(moves: list[float], said: str) -> None:
+    before, after = _moved({"ndcg@10": moves})
+    (row,) = compare([before, after], ["a", "b"], equivalence=0.02).differences
+    assert row.equivalence == said
+    assert compare([before, after], ["a", "b"]).differences[0].equivalence is None
+    with pytest.raises(InputError, match="a margin lies between"):
+        compare([before, after], ["a", "b"], equivalence=-0.02)

@@ -12,6 +12,7 @@ import pytest
 from assay.core.errors import InputError
 from assay.core.results import (
     BOUNDS,
+    DROPS,
     EVIDENCE,
     LIMITS,
     Gate,
@@ -324,6 +325,6 @@ def test_a_configuration_that_decides_nothing_is_refused(
 def test_every_condition_of_a_gate_is_in_the_tables() -> None:
     """What to do with a new one is said above Gate."""
     about = {"measure", "slice", "name"}
-    listed = [*BOUNDS, "max_drop", *EVIDENCE, "significance"]
+    listed = [*BOUNDS, *DROPS, *EVIDENCE, "significance", "always_valid"]
     assert sorted({*Gate.__struct_fields__} - about) == sorted(listed)
     assert {*BOUNDS, "max_drop"} <= set(LIMITS)

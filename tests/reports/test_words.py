@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from assay.core.errors import UsageError
-from assay.core.results import BOUNDS, EVIDENCE
+from assay.core.results import BOUNDS, DROPS, EVIDENCE
 from assay.evaluation.golden_checks import FAILURES
 from assay.evaluation.golden_figures import FIGURES, SLICES
 from assay.evaluation.measures import MEASURES
@@ -84,8 +84,8 @@ def test_all_that_results_can_hold_has_a_name(language: str) -> None:
     assert {*FAMILIES, *PERTURBATIONS} <= set(words["perturbations"])
     assert set(SLICES) <= set(words["slices"])
     assert set(MEASURES) == set(words["formulas"])
-    assert {*BOUNDS, "max_drop"} <= set(words["golden"])
-    assert {*EVIDENCE, "significance"} <= set(words["gate"])
+    assert {*BOUNDS, *DROPS} <= set(words["golden"])
+    assert {*EVIDENCE, "significance", "always_valid"} <= set(words["gate"])
 
 
 def test_english_sentences_of_the_results_are_known() -> None:

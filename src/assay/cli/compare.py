@@ -17,11 +17,18 @@ def compare(
     force: Annotated[
         bool, typer.Option(help="Compare even on different gold sets or corpora.")
     ] = False,
+    primary: Annotated[
+        str, typer.Option(help="The measure that decides; else nDCG@10, or the pass rate.")
+    ] = "",
+    equivalence: Annotated[
+        float | None,
+        typer.Option(help="A margin, such as 0.02: say what is shown to be no worse than it."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Is B better than A? Paired differences with intervals, tests and the queries that moved."""
     from assay.reports.terminal_comparison import comparison_table
     from assay.workbench.compare import compare_results
 
-    comparison = compare_results(results, force=force)
+    comparison = compare_results(results, force=force, primary=primary, equivalence=equivalence)
     emit(comparison, lambda: comparison_table(comparison), json=json)

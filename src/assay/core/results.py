@@ -1,8 +1,7 @@
 """What a scoring run came to: `GradedResults` or `GoldenResults`, from scoring to the last report.
 
-The JSON on disk is theirs, read and written by `results_file` (`from_json`, `to_json`), which alone
-knows that a file has slices and stated expectations flat. A new field of the file goes here; it is
-filled in `evaluation/graded.py` or `evaluation/golden_figures.py`, and `make schema` publishes it.
+`results_file` reads and writes them, and alone knows that a file has slices and stated expectations
+flat. `evaluation/graded.py` or `golden_figures.py` fills a new field; `make schema` publishes it.
 """
 
 from __future__ import annotations
@@ -32,15 +31,9 @@ def always(value: T) -> T:
 # ── gates and the verdict ─────────────────────────────────────────────────────────────────────────
 
 
-# To add a condition to a gate:
-#   its field in Gate (the docstring is published with the schema; `make schema` writes it), and its
-#     name in BOUNDS or EVIDENCE, and in LIMITS where a golden set can be told of it;
-#   what it does, in evaluation/gates.py: a bound in `_inside`, evidence in `_graded_doubts` and
-#     `_golden_doubts`, what makes no sense in `mistake`;
-#   its words in every reports/words/*.toml: a bound in [golden], evidence in [gate], which
-#     `_demands` in reports/sentences.py puts together;
-#   judging/settle.py, where more judgments can meet it; and docs/configuration.md.
-# tests/evaluation/test_gates.py and tests/reports/test_words.py hold these together.
+# A new condition: its field in Gate (`make schema`), its name in BOUNDS, DROPS or EVIDENCE, and in
+# LIMITS; evaluation/gates.py decides; its words in reports/words/*.toml, which `_demands` of
+# reports/sentences.py joins; judging/settle.py; docs/configuration.md. Tests hold these together.
 
 
 class Gate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -54,9 +47,11 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     maximum: float | None = None
     below: float | None = None
     max_drop: float | None = None
+    no_worse_than: float | None = None  # shown to have fallen by less (TOST), not just not shown to
     min_judged: float | None = None
     min_queries: int | None = None
     significance: float | None = None  # a bound inside the interval at this level decides nothing
+    always_valid: bool = False  # decided by evidence that may be looked at every day
     name: str = ""
 
     def stated(self, conditions: Iterable[str]) -> dict[str, float]:
@@ -64,8 +59,20 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         values = ((name, getattr(self, name)) for name in conditions)
         return {name: value for name, value in values if value is not None}
 
+    @property
+    def drop(self) -> float | None:
+        """How far it may fall against the baseline, where that is what is asked."""
+        return self.max_drop if self.max_drop is not None else self.no_worse_than
+
+    @property
+    def alpha(self) -> float | None:
+        """The accepted chance of a wrong decision; None where the value alone decides."""
+        strict = self.no_worse_than is not None or self.always_valid
+        return 0.05 if strict and self.significance is None else self.significance
+
 
 BOUNDS = ("minimum", "maximum", "below")  # on the figure itself
+DROPS = ("max_drop", "no_worse_than")  # on its change
 EVIDENCE = ("min_judged", "min_queries")  # without which nothing is decided
 
 # limit: the words for it
@@ -74,6 +81,7 @@ LIMITS = {
     "maximum": "at most {:g}",
     "below": "below {:g}",
     "max_drop": "down by at most {:g}",
+    "no_worse_than": "shown to be no worse than {:g} down",
     "min_queries": "at least {:g} questions",
 }
 
@@ -285,7 +293,7 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Baseline(msgspec.Struct, frozen=True, kw_only=True):
-    """The change against a baseline: of every figure, and of those of each slice that both have."""
+    """The change against a baseline over the queries both have, overall and by slice."""
 
     path: str = ""
     stale: str = ""  # why it cannot be compared with; empty when it can
@@ -293,6 +301,10 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True):
     gold_status: str = ""
     delta: dict[str, float] = {}
     slices: dict[str, dict[str, dict[str, float]]] = {}
+    n: int = 0  # queries that both have: all changes are over these
+    n_apart: int = 0  # queries that only one of the two has
+    intervals: dict[str, Bounds] = {}
+    p: dict[str, float] = {}  # of the paired randomization test, uncorrected
 
 
 class Intervals(msgspec.Struct, frozen=True, kw_only=True):

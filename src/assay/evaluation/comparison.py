@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
+from typing import Literal
 
 import msgspec
 import numpy as np
 
 from assay.core.errors import InputError
 from assay.core.results import (
+    Bounds,
     Entry,
     GradedEntry,
     GradedResults,
@@ -28,6 +30,7 @@ from assay.evaluation.unjudged import could_overturn
 
 ALPHA = 0.05
 TIE = 1e-9  # a difference no larger than this is a tie
+Equivalence = Literal["equivalent", "no worse", "worse", "not shown"]
 MOVED = 10  # how many of the queries that moved most are shown
 
 
@@ -57,6 +60,8 @@ class Difference:
     ties: int
     losses: int
     could_flip: bool
+    inner: Bounds = (None, None)  # the 90% interval, for two one-sided tests at 5% each
+    equivalence: Equivalence | None = None  # to the margin, where one is given
     residuals: tuple[float, float] | None = (
         None  # RBP: what the unknown could add, of the baseline and of the system
     )
@@ -78,24 +83,36 @@ class Moved:
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     baseline: str
     systems: list[str]
-    headline: str  # the measure that the moved queries are ordered by
+    headline: str  # the primary measure: it decides, and orders the queries that moved
     differences: list[Difference]
     moved: list[Moved]
     warnings: list[str]
     gold_status: str = ""  # how far the gold set is approved; empty where there is nothing to
     variants: list[Difference] = []  # perturbed questions apart, each by the mean of its variants
+    margin: float | None = None  # within which two engines count as equivalent
 
 
-def compare(results: Sequence[Results], names: Sequence[str], *, force: bool = False) -> Comparison:
+def compare(
+    results: Sequence[Results],
+    names: Sequence[str],
+    *,
+    force: bool = False,
+    primary: str = "",
+    equivalence: float | None = None,
+) -> Comparison:
     """Compare each of the results with the first. Raises InputError on other gold sets or corpora
-    unless forced. Perturbed questions beside their parents are in `variants` alone."""
+    unless forced. `primary` is the measure that decides, nDCG@10 or else the first; the others
+    inform. `equivalence` is a margin: what is shown to lie within it, or no worse, is said.
+    Perturbed questions beside their parents are in `variants` alone."""
     warnings = _incomparable(results, names)
     if warnings and not force:
         raise InputError(
             warnings[0], hint="Score both on the same gold set, or give --force to compare anyway."
         )
     measures = _shared_measures(results)
-    headline = "ndcg@10" if "ndcg@10" in measures else next(iter(measures))
+    headline = _primary(primary, measures)
+    if equivalence is not None and not 0 < equivalence < 1:
+        raise InputError(f"a margin lies between 0 and 1, not {equivalence:g}")
     base = results[0]
     rows: list[Difference] = []
     apart: list[Difference] = []
@@ -108,7 +125,7 @@ def compare(results: Sequence[Results], names: Sequence[str], *, force: bool = F
             warnings.append(
                 f"{name}: compared on {counted(len(both.ids), 'query')} that both have scored"
             )
-        pair = _Pair(name=name, base=base, other=other, measures=measures)
+        pair = _Pair(name=name, base=base, other=other, measures=measures, tests=len(names) - 1)
         rows += _differences(pair, both)
         moved += _moved(pair, both, list(measures).index(headline))
         varied = _paired(_variant_means(base, measures), _variant_means(other, measures))
@@ -117,11 +134,12 @@ def compare(results: Sequence[Results], names: Sequence[str], *, force: bool = F
         baseline=names[0],
         systems=list(names[1:]),
         headline=measures[headline],
-        differences=_corrected(rows),
+        differences=[_within(row, equivalence) for row in _corrected(rows, headline)],
         moved=moved,
         warnings=warnings,
         gold_status=_gold_status(results),
-        variants=_corrected(apart),
+        variants=_corrected(apart, headline),
+        margin=equivalence,
     )
 
 
@@ -185,6 +203,7 @@ class _Pair:
     base: Results
     other: Results
     measures: Mapping[str, str]
+    tests: int = 1  # systems tested together
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -257,7 +276,9 @@ def _differences(pair: _Pair, values: _Values) -> list[Difference]:
         statistics.t_test(moves),
         statistics.wilcoxon_test(moves),
     )
-    effects, detectable = statistics.effect_size(moves), statistics.detectable_difference(moves)
+    effects = statistics.effect_size(moves)
+    detectable = statistics.detectable_difference(moves, alpha=ALPHA / pair.tests)
+    inner = statistics.change_intervals(moves, level=1 - 2 * ALPHA)
     return [
         Difference(
             system=pair.name,
@@ -269,6 +290,7 @@ def _differences(pair: _Pair, values: _Values) -> list[Difference]:
             difference=float(moves[:, i].mean()),
             low=intervals[i].low,
             high=intervals[i].high,
+            inner=(inner[i].low, inner[i].high),
             p_randomization=float(tests[0][i]),
             p_t=float(tests[1][i]),
             p_wilcoxon=float(tests[2][i]),
@@ -314,14 +336,48 @@ def _residuals(pair: _Pair, measure: str) -> tuple[float, float] | None:
     return (residuals[0], residuals[1]) if len(residuals) == 2 else None
 
 
-def _corrected(rows: list[Difference]) -> list[Difference]:
-    """Corrected over every measure and system tested together: asking more questions raises the bar
+def _corrected(rows: list[Difference], headline: str) -> list[Difference]:
+    """The primary measure decides alone, so that its p is corrected over the systems; the others
+    inform, and are corrected over every measure and system: asking more questions raises the bar
     for each."""
     p_values = [row.p_randomization for row in rows]
-    adjusted = zip(
-        rows, statistics.holm(p_values), statistics.benjamini_hochberg(p_values), strict=True
-    )
-    return [replace(row, p_holm=by_holm, p_bh=by_bh) for row, by_holm, by_bh in adjusted]
+    by_holm, by_bh = statistics.holm(p_values), statistics.benjamini_hochberg(p_values)
+    deciding = [index for index, row in enumerate(rows) if row.key == headline]
+    for index, p in zip(
+        deciding, statistics.holm([p_values[index] for index in deciding]), strict=True
+    ):
+        by_holm[index] = p
+    return [
+        replace(row, p_holm=by_holm[index], p_bh=by_bh[index]) for index, row in enumerate(rows)
+    ]
+
+
+def _primary(wanted: str, measures: Mapping[str, str]) -> str:
+    """The key of the measure that decides, which may be named by key or in any spelling."""
+    if not wanted:
+        return "ndcg@10" if "ndcg@10" in measures else next(iter(measures))
+    known = {key.casefold(): key for key in measures}
+    known |= {measure.casefold(): key for key, measure in measures.items()}
+    if wanted.casefold() not in known:
+        raise InputError(
+            f"the results do not all have the measure {wanted}",
+            hint=f"They have {', '.join(measures.values())}.",
+        )
+    return known[wanted.casefold()]
+
+
+def _within(row: Difference, margin: float | None) -> Difference:
+    """Two one-sided tests (Schuirmann 1987) by the 90% interval: inside the margin on both sides
+    the two are equivalent, on the lower side alone the system is no worse."""
+    low, high = row.inner
+    if margin is None or low is None or high is None:
+        return row
+    found: Equivalence = "not shown"
+    if high < -margin:
+        found = "worse"
+    elif low > -margin:
+        found = "equivalent" if high < margin else "no worse"
+    return replace(row, equivalence=found)
 
 
 # ── what moved ────────────────────────────────────────────────────────────────────────────────────

@@ -9,7 +9,8 @@ import numpy as np
 
 from assay.core.errors import InputError
 from assay.core.results import Gate, GradedEntry, GradedResults, MeasureLine, Metrics, Results
-from assay.evaluation import statistics
+from assay.evaluation import sequential, statistics
+from assay.evaluation.bounded import Scale
 from assay.evaluation.measures import parse_measure
 
 SLICES = ("type", "topic", "category", "corpus", "practice_area", "language")
@@ -114,12 +115,21 @@ def interval_of(gate: Gate, rows: Sequence[float]) -> tuple[float, float] | None
     """The interval of the mean at the gate's level; there is none with fewer than two queries. The
     rows of a gate on a drop are changes."""
     column = np.array(rows, np.float64).reshape(-1, 1)
-    scale = statistics.CHANGE if gate.max_drop is not None else statistics.SHARE
-    level = 1 - (gate.significance or 0.05)
-    interval = statistics.mean_intervals(column, level=level, scale=scale)[0]
+    interval = statistics.mean_intervals(column, level=level_of(gate), scale=scale_of(gate))[0]
     if interval.low is None or interval.high is None:
         return None
     return interval.low, interval.high
+
+
+def level_of(gate: Gate) -> float:
+    """1 - alpha; for `no_worse_than`, which asks about one side alone (two one-sided tests),
+    1 - 2 alpha."""
+    sides = 2 if gate.no_worse_than is not None else 1
+    return 1 - sides * (gate.alpha or 0.05)
+
+
+def scale_of(gate: Gate) -> Scale:
+    return statistics.CHANGE if gate.drop is not None else statistics.SHARE
 
 
 def spread_of(gate: Gate, rows: Sequence[float]) -> str:
@@ -127,8 +137,15 @@ def spread_of(gate: Gate, rows: Sequence[float]) -> str:
     between = interval_of(gate, rows)
     if between is None:
         return ""
-    level = 100 * (1 - (gate.significance or 0.05))
-    return f" ({level:g}% interval {between[0]:.4g} to {between[1]:.4g})"
+    return f" ({100 * level_of(gate):g}% interval {between[0]:.4g} to {between[1]:.4g})"
+
+
+def shown(gate: Gate, rows: Sequence[float], bound: float) -> bool:
+    """Whether evidence that may be looked at every day puts the mean on one side of a bound."""
+    values, scale = np.array(rows, np.float64), scale_of(gate)
+    enough = 1 / (gate.alpha or 0.05)
+    above = sequential.evidence_above(values, bound, scale) >= enough
+    return above or sequential.evidence_below(values, bound, scale) >= enough
 
 
 def margins(
@@ -137,9 +154,9 @@ def margins(
     """How far the value must lie above a bound, and below it, for the interval to be clear of
     it."""
     key = measure_line(gate, results).key
-    is_drop = gate.max_drop is not None and baseline is not None
+    is_drop = gate.drop is not None and baseline is not None
     rows = moves_of(gate, results, baseline, key) if is_drop else values_of(gate, results, key)
-    between = interval_of(gate, rows) if gate.significance is not None else None
+    between = interval_of(gate, rows) if gate.alpha is not None else None
     if between is None:
         return 0.0, 0.0
     mean = float(np.mean(rows))

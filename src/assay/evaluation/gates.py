@@ -23,6 +23,7 @@ import numpy as np
 from assay.core.errors import InputError
 from assay.core.results import (
     BOUNDS,
+    DROPS,
     EVIDENCE,
     LIMITS,
     Check,
@@ -44,6 +45,7 @@ from assay.evaluation.gate_values import (
     measure_line,
     members,
     moves_of,
+    shown,
     spread_of,
     values_of,
 )
@@ -53,7 +55,7 @@ from assay.evaluation.statistics import WIDE
 ROUNDING = 1e-9  # a mean of 0.6 can be a little less in floating point
 
 SHARES = frozenset((*RATES, "mrr_at_k", "recall_at_k"))
-GRADED_ONLY = ("min_judged", "significance")
+GRADED_ONLY = ("no_worse_than", "min_judged", "significance")
 
 DEFAULT_POLICY = (
     Gate(name="A", measure="pass_rate_must", minimum=0.95),
@@ -146,11 +148,15 @@ def _failed_calls(results: Results) -> Iterator[Check]:
 def mistake(gate: Gate) -> str:
     """What is wrong with how a gate is written: it would pass, or stay open, whatever the results
     are."""
-    given = gate.stated((*BOUNDS, "max_drop", *EVIDENCE, "significance"))
+    given = gate.stated((*BOUNDS, *DROPS, *EVIDENCE, "significance"))
     if bad := [name for name, value in given.items() if not math.isfinite(value)]:
         return f"{bad[0]} must be a number"
-    if not any(name in given for name in (*BOUNDS, "max_drop", *EVIDENCE)):
-        return f"it demands nothing; give one of {', '.join((*BOUNDS, 'max_drop', *EVIDENCE))}"
+    if not any(name in given for name in (*BOUNDS, *DROPS, *EVIDENCE)):
+        return f"it demands nothing; give one of {', '.join((*BOUNDS, *DROPS, *EVIDENCE))}"
+    if all(name in given for name in DROPS):
+        return "max_drop and no_worse_than ask about one change; give one of them"
+    if gate.always_valid and not any(name in given for name in (*BOUNDS, *DROPS)):
+        return "always_valid is how a bound is decided, and there is none"
     if not gate.slice:
         return "slice is empty; leave it out for all queries, or give KIND:NAME"
     if given.get("min_queries", 1) < 1:
@@ -158,12 +164,16 @@ def mistake(gate: Gate) -> str:
     highest = min((given[name] for name in ("maximum", "below") if name in given), default=math.inf)
     if given.get("minimum", -math.inf) > highest:
         return f"nothing is at least {given['minimum']:g} and at most {highest:g}"
-    if not 0 < given.get("significance", 0.5) < 1:
+    if not 1e-9 <= given.get("significance", 0.5) < 1:
         return f"significance is a chance between 0 and 1, not {given['significance']:g}"
     if not 0 <= given.get("min_judged", 0) <= 1:
         return f"min_judged is a share between 0 and 1, not {given['min_judged']:g}"
-    if given.get("max_drop", 0) < 0:
-        return f"max_drop is how far it may fall, 0 or more, not {given['max_drop']:g}"
+    if below := [name for name in DROPS if given.get(name, 0) < 0]:
+        return f"{below[0]} is how far it may fall, 0 or more, not {given[below[0]]:g}"
+    if given.get("no_worse_than", 1) == 0:
+        return "no_worse_than is a margin, above 0: no change can be shown to be none at all"
+    if "no_worse_than" in given and given.get("significance", 0) >= 0.5:
+        return f"significance of no_worse_than is below 0.5, not {given['significance']:g}"
     return ""
 
 
@@ -178,7 +188,7 @@ def is_golden_measure(name: str) -> bool:
 def _parts(gate: Gate, results: Results) -> Iterator[Gate]:
     """A gate with bounds and a greatest drop is two demands, and both must hold; a golden set is
     told of every limit apart."""
-    none = dict.fromkeys((*BOUNDS, "max_drop"))
+    none = dict.fromkeys((*BOUNDS, *DROPS))
     if isinstance(results, GoldenResults):
         limits = gate.stated(none)
         for name, limit in limits.items():
@@ -186,10 +196,10 @@ def _parts(gate: Gate, results: Results) -> Iterator[Gate]:
         if not limits:
             yield gate
         return
-    if gate.max_drop is None or not gate.stated(BOUNDS):
+    if gate.drop is None or not gate.stated(BOUNDS):
         yield gate
         return
-    yield msgspec.structs.replace(gate, max_drop=None)
+    yield msgspec.structs.replace(gate, **dict.fromkeys(DROPS))
     title = f"{gate.name or f'{gate.measure} {gate.slice}'}, drop"
     yield msgspec.structs.replace(gate, **dict.fromkeys(BOUNDS), name=title)
 
@@ -295,7 +305,8 @@ def _refuse_golden(gate: Gate, results: GoldenResults) -> None:
                 f"gate {gate.name!r}: {name} is {limit:g}, which {gate.measure} cannot be held to",
                 hint="Rates are shares: 0.95 is 95%, and a drop of 0.02 is two points.",
             )
-    if foreign := list(gate.stated(GRADED_ONLY)):
+    foreign = [*gate.stated(GRADED_ONLY), *(["always_valid"] if gate.always_valid else [])]
+    if foreign:
         raise InputError(
             f"gate {gate.name!r}: {foreign[0]} is for graded sets, "
             f"and {gate.measure} is a figure of golden sets"
@@ -323,7 +334,7 @@ def _graded_reading(gate: Gate, results: GradedResults, asked: _Asked) -> _Readi
         return _mean_reading(gate, title, value, [])
     line = measure_line(gate, results)
     rows = values_of(gate, results, line.key)
-    if gate.max_drop is not None:
+    if gate.drop is not None:
         reading = _drop_reading(gate, title, line.key, asked)
     else:
         reading = _mean_reading(gate, title, float(np.mean(rows)) if rows else None, rows)
@@ -332,7 +343,8 @@ def _graded_reading(gate: Gate, results: GradedResults, asked: _Asked) -> _Readi
 
 
 def _refuse_latency(gate: Gate) -> None:
-    foreign = list(gate.stated(("max_drop", *EVIDENCE, "significance")))
+    foreign = list(gate.stated((*DROPS, *EVIDENCE, "significance")))
+    foreign += ["always_valid"] if gate.always_valid else []
     if foreign := [*foreign, *(["slice"] if gate.slice != "overall" else [])]:
         raise InputError(
             f"gate on {gate.measure}: {foreign[0]} is not for a latency of a graded set",
@@ -355,13 +367,13 @@ def _drop_reading(gate: Gate, title: str, key: str, asked: _Asked) -> _Reading:
     missing = asked.no_comparison() or ("" if moves else "no query in common with the baseline")
     if missing:
         return _Reading(title=title, missing=missing)
-    allowed, change = float(gate.max_drop or 0), float(np.mean(moves))
+    allowed, change = float(gate.drop or 0), float(np.mean(moves))
     way = "down" if change < 0 else "up"
     moved = f"{way} {abs(change):.4f}" if round(change, 4) else "unchanged"
-    said = (
-        f"{title}: {moved} against the baseline{spread_of(gate, moves)}, "
-        f"at most {allowed:g} down allowed"
-    )
+    wanted = f"at most {allowed:g} down allowed"
+    if gate.no_worse_than is not None:
+        wanted = f"shown to be no worse than {allowed:g} down wanted"
+    said = f"{title}: {moved} against the baseline{spread_of(gate, moves)}, {wanted}"
     holds = change >= -allowed - ROUNDING
     return _Reading(title=title, said=said, value=change, holds=holds, rows=moves)
 
@@ -379,12 +391,16 @@ def _graded_doubts(gate: Gate, results: GradedResults, line: MeasureLine, n: int
 
 
 def _unsure(gate: Gate, rows: Sequence[float]) -> Iterator[str]:
-    """Why a gate that asks for significance cannot be told: a bound is inside the interval, or
-    there is none."""
-    if gate.significance is None:
+    """Why a gate that asks to be sure cannot be told: a bound is inside the interval, there is
+    none, or the evidence that may be looked at every day is not enough yet."""
+    if gate.alpha is None:
         return
     bounds = list(gate.stated(BOUNDS).values())
-    bounds = [-gate.max_drop] if gate.max_drop is not None else bounds
+    bounds = [-gate.drop] if gate.drop is not None else bounds
+    if gate.always_valid:
+        if not all(shown(gate, rows, bound) for bound in bounds):
+            yield "the evidence, good for any number of looks, is not enough yet"
+        return
     between = interval_of(gate, rows)
     if between is None:
         yield f"{len(rows)} queries give no interval"

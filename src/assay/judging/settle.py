@@ -57,13 +57,11 @@ def _settling(check: Check, results: GradedResults, baseline: Results | None) ->
     line = measure_line(gate, results)
     entries = members(gate, results)
     decisions: list[Decision] = []
-    if gate.max_drop is not None and isinstance(baseline, GradedResults):
+    if gate.drop is not None and isinstance(baseline, GradedResults):
         decisions.append(
-            next_to_judge(
-                baseline.per_query, entries, measure=line.measure, threshold=-gate.max_drop
-            )
+            next_to_judge(baseline.per_query, entries, measure=line.measure, threshold=-gate.drop)
         )
-    if gate.max_drop is None:
+    if gate.drop is None:
         for bound in gate.stated(BOUNDS).values():
             decisions.append(next_to_judge(entries, measure=line.measure, threshold=bound))
     chosen: dict[Key, Pair] = {}

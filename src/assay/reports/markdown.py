@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from assay.core.results import RobustnessRow
 from assay.reports.numbers import COUNTS, Bounds, Numbers
-from assay.reports.sentences import inline
+from assay.reports.sentences import Sentences, inline
 from assay.reports.shapes import CheckLine, Figure, Move, ReportView, SliceTable, Turned
 from assay.reports.view import failed_questions, headlines
 from assay.reports.words import Words
@@ -184,7 +184,8 @@ class _Graded:
         text += f" ({recorded.why})" if recorded and recorded.why else ""
         if baseline.gold_status:
             text += f", {say.named('standings', baseline.gold_status)}"
-        return f"{text}." + (say("is_stale", why=self.report.stale) if self.report.stale else "")
+        stale = say("is_stale", why=self.report.stale) if self.report.stale else ""
+        return f"{text}.{stale}{Sentences(say).since(baseline)}"
 
     def _by_measure(self, rows: Sequence[tuple[str, int, Sequence[Figure]]]) -> Lines:
         """A column for every measure, a row for all queries or for a slice of them."""

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 from assay.core.results import (
     BOUNDS,
+    DROPS,
+    Baseline,
     Check,
     GoldCard,
     GoldenEntry,
@@ -24,6 +26,7 @@ from assay.reports.words import Words
 
 LAW_KEYS = ("law", "law_id", "law_key", "law_name", "law_names", "statute")
 DOC_KEYS = ("doc_id", "node_id", "document_id", "opinion_id", "id")
+PRIMARY = ("ndcg@10", "pass_rate_total")  # what a change is told by, where both have it
 ERRORS = ("n_failed", "errors")  # what a gate on failed calls is about
 
 
@@ -95,6 +98,24 @@ class Sentences:
     def stale(self, why: str) -> str:
         """The same of a baseline, inside a sentence."""
         return self.words("differ") if why and not self.words.is_english else why
+
+    def since(self, baseline: Baseline) -> str:
+        """The change of the first measure that decides, with its interval and test, and over how
+        many queries where not all are in both."""
+        text = ""
+        key = next((key for key in PRIMARY if key in baseline.p), next(iter(baseline.p), ""))
+        if key:
+            text += self.words(
+                "since_baseline",
+                measure=self.words.named("figures", key),
+                change=self.numbers.signed(baseline.delta[key]),
+                between=self.numbers.change_span(*baseline.intervals[key]),
+                p=self.numbers.p_value(baseline.p[key]),
+                n=baseline.n,
+            )
+        if baseline.n_apart:
+            text += self.words("on_common", n=baseline.n, apart=baseline.n_apart)
+        return text
 
     # ── places ────────────────────────────────────────────────────────────────────────────────────
 
@@ -217,7 +238,7 @@ class Sentences:
     def gate_limit(self, check: Check) -> str:
         if not check.limit_kind or not self.words.has("golden", check.limit_kind):
             return check.limit
-        measure, is_drop = check.gate.measure, check.limit_kind == "max_drop"
+        measure, is_drop = check.gate.measure, check.limit_kind in DROPS
         as_text = self.numbers.change if is_drop else self.numbers.figure
         base = ""
         if check.baseline is not None:
@@ -232,7 +253,7 @@ class Sentences:
         if gate.measure in ERRORS and check.value is not None:
             return say("gate.errors", n=f"{check.value:g}")
         title = self.gate_name(check)
-        is_drop = gate.max_drop is not None
+        is_drop = gate.drop is not None
         if check.value is None or (is_drop and not check.counts):
             return say("gate.no_baseline" if is_drop else "gate.no_value", title=title)
         measure = self.gate_measure(check)
@@ -250,7 +271,7 @@ class Sentences:
     def _gate_value(self, check: Check) -> str:
         if self.words.has("figures", check.gate.measure):
             return self.numbers.figure(check.gate.measure, check.value)
-        sign = "" if check.gate.max_drop is None else "+"
+        sign = "" if check.gate.drop is None else "+"
         return self.numbers.local(f"{check.value:{sign}.4g}")
 
     def _limits(self, check: Check) -> str:
@@ -261,9 +282,10 @@ class Sentences:
             self.words(f"golden.{name}", limit=self.numbers.local(f"{bound:g}"))
             for name, bound in gate.stated(BOUNDS).items()
         ]
-        if gate.max_drop is not None:
-            limit = self.numbers.local(f"{gate.max_drop:g}")
-            told.append(self.words("gate.drop_wanted", limit=limit))
+        if gate.drop is not None:
+            limit = self.numbers.local(f"{gate.drop:g}")
+            kind = "drop_wanted" if gate.no_worse_than is None else "no_worse_wanted"
+            told.append(self.words(f"gate.{kind}", limit=limit))
         return self.words("gate.and").join(told) or check.limit
 
     def _demands(self, check: Check) -> Iterable[str]:
@@ -276,6 +298,8 @@ class Sentences:
         if gate.significance is not None:
             level = self.numbers.local(f"{gate.significance:g}")
             yield self.words("gate.significance", level=level)
+        if gate.always_valid:
+            yield self.words("gate.always_valid")
 
 
 def _written(stated: Mapping[str, object] | str) -> Written:

@@ -16,6 +16,7 @@ from assay.core.results import GoldenResults, GradedReceipt, Recorded, Results, 
 from assay.reports.grids import headed
 from assay.reports.machine_figures import machine_block
 from assay.reports.numbers import Numbers
+from assay.reports.sentences import Sentences
 from assay.reports.shapes import Figure, ReportView
 from assay.reports.terminal_verdict import golden_card, verdict_lines
 from assay.reports.view import FEW, view
@@ -114,6 +115,8 @@ def _footnotes(report: ReportView, say: Words, numbers: Numbers) -> Iterator[Tex
         yield Text(text, style="dim")
     if report.thresholds:
         yield Text(report.thresholds, style="dim")
+    if report.baseline is not None and (since := Sentences(say).since(report.baseline).strip()):
+        yield Text(f"{say('vs_baseline')}: {since}", style="dim")
     yield from (Text(line, style="dim") for line in _unjudged_notes(report, say, numbers))
     if report.standing:
         style = "dim" if report.gold.approved_share == 1 else "yellow"

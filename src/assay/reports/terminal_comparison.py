@@ -68,10 +68,14 @@ def _add_difference(table: Table, row: Difference, measure: str) -> None:
 def _notes(comparison: Comparison, rows: Sequence[Difference]) -> Iterator[Text]:
     head = next(row for row in rows if row.measure == comparison.headline)
     sure = "significant" if head.p_holm <= ALPHA else "not significant"
+    tested = len(comparison.systems)
+    over = f"corrected over {tested} systems, p" if tested > 1 else "p"
     yield Text(
-        f"{comparison.headline} changed by {signed(head.difference)}: {sure} after Holm's "
-        f"correction over {len(comparison.differences)} tests (p {p_value(head.p_holm)})."
+        f"{comparison.headline} decides. It changed by {signed(head.difference)}: {sure} "
+        f"({over} {p_value(head.p_holm)}). The other measures inform; their p Holm is over all."
     )
+    if head.equivalence is not None and comparison.margin is not None:
+        yield Text(_margin(head, comparison.margin))
     others = (
         f"t {p_value(head.p_t)}, Wilcoxon {p_value(head.p_wilcoxon)}, "
         f"Benjamini–Hochberg {p_value(head.p_bh)}"
@@ -95,6 +99,17 @@ def _notes(comparison: Comparison, rows: Sequence[Difference]) -> Iterator[Text]
         style="dim",
     )
     yield Text()
+
+
+def _margin(row: Difference, margin: float) -> str:
+    """What two one-sided tests say."""
+    said = {
+        "equivalent": f"EQUIVALENT: the change lies within {margin:g} either way",
+        "no worse": f"NO WORSE: it fell by less than {margin:g}, if at all",
+        "worse": f"WORSE: it fell by more than {margin:g}",
+        "not shown": f"NOT SHOWN to be no worse than {margin:g} down",
+    }[row.equivalence or "not shown"]
+    return f"{said} (two one-sided tests at 5%, 90% interval {change_span(*row.inner)})."
 
 
 def _power(row: Difference) -> str:

@@ -236,7 +236,7 @@ def _answers(comparison: Comparison, tell: Sentences) -> Iterator[Answer]:
             status = "pass" if row.difference > 0 else "fail"
         yield Answer(
             text=tell.words(key, system=row.system, baseline=comparison.baseline),
-            change=_change_found(row, len(comparison.differences), tell),
+            change=_change_found(row, len(comparison.systems), tell),
             status=status,
         )
 

@@ -11,9 +11,10 @@ import msgspec
 from assay.core.errors import InputError, UsageError
 from assay.core.files import write_atomic
 from assay.core.fingerprints import git_state
-from assay.core.results import Baseline, GoldenResults, Metrics, Recorded, Results
+from assay.core.results import Baseline, GoldenResults, Recorded, Results
 from assay.core.results_file import encode, to_json
 from assay.evaluation.comparison import incomparable
+from assay.evaluation.deltas import deltas
 from assay.formats.results_json import read_results
 
 
@@ -37,32 +38,20 @@ def stale_reason(results: Results, then: Results | None) -> str:
 
 
 def against(results: Results, then: Results, path: Path) -> Baseline:
-    """The change of every figure, overall and in the slices that both have."""
+    """The change of every figure over the queries both have, overall and in their slices."""
+    found = deltas(results, then)
     return Baseline(
         path=str(path),
         stale=stale_reason(results, then),
         recorded=then.recorded,
         gold_status=then.receipt.gold.status,
-        delta=_differences(results.overall, then.overall),
-        slices={
-            kind: {
-                name: _differences(figures, then.slices[kind][name])
-                for name, figures in names.items()
-                if name in then.slices[kind]
-            }
-            for kind, names in results.slices.items()
-            if then.slices.get(kind)
-        },
+        delta=found.delta,
+        slices=found.slices,
+        n=found.n,
+        n_apart=found.n_apart,
+        intervals=found.intervals,
+        p=found.p,
     )
-
-
-def _differences(now: Metrics, then: Metrics) -> dict[str, float]:
-    """Where both have a value."""
-    return {
-        key: value - before
-        for key, value in now.items()
-        if value is not None and (before := then.get(key)) is not None
-    }
 
 
 def who_records(by: str) -> str:

@@ -10,9 +10,15 @@ from assay.evaluation.comparison import Comparison, compare
 from assay.formats.results_json import read_results
 
 
-def compare_results(paths: Sequence[Path], *, force: bool = False) -> Comparison:
-    """Paired differences. The systems are called by their engines, or where these are the same by
-    their files."""
+def compare_results(
+    paths: Sequence[Path],
+    *,
+    force: bool = False,
+    primary: str = "",
+    equivalence: float | None = None,
+) -> Comparison:
+    """Paired differences; `primary` is the measure that decides, `equivalence` a margin. The
+    systems are called by their engines, or where these are the same by their files."""
     if len(paths) < 2:
         raise UsageError("give at least two results files to compare")
     results = [read_results(path) for path in paths]
@@ -23,4 +29,4 @@ def compare_results(paths: Sequence[Path], *, force: bool = False) -> Comparison
     ):
         if len(set(names)) == len(names):
             break
-    return compare(results, names, force=force)
+    return compare(results, names, force=force, primary=primary, equivalence=equivalence)
