@@ -191,6 +191,11 @@ def test_an_interval_clear_of_the_bound_fails_or_passes(bound: float, status: st
     assert decide(results([0.4, 0.8] * 10), [below]).status == turned
 
 
+def test_of_two_bounds_either_may_be_in_doubt() -> None:
+    band = Gate(measure="P@5", minimum=0.2, maximum=0.62, significance=0.05)
+    assert decide(results([0.4, 0.8] * 10), [band]).status == "inconclusive"
+
+
 def test_one_query_has_no_interval_to_be_significant_by() -> None:
     assert (
         decide(results([0.9]), [Gate(measure="P@5", minimum=0.5, significance=0.05)]).status
