@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from assay.cli.options import On
 from assay.cli.output import Json, emit, progress_bar, say
 from assay.core.errors import UsageError
 
@@ -155,9 +156,11 @@ def index(
     config: Annotated[
         Path | None, typer.Option(help="Where the engine of --into is.", show_default="assay.toml")
     ] = None,
+    on: On = "",
     json: Json = False,
 ) -> None:
     """Build the search index of a corpus, or bring it up to date; or load it into an engine."""
+    from assay.core import cluster
     from assay.reports import listing
     from assay.workbench import corpora
 
@@ -165,7 +168,7 @@ def index(
         raise UsageError("--dataset and --config are for --into ENGINE")
     if into and dense and not encoder and not fresh:  # the index that is there will do
         return _load_into(name, into, config=config, dataset=dataset, json=json)
-    with progress_bar() as tick:
+    with cluster.on(on), progress_bar() as tick:
         done = corpora.index_corpus(name, dense=dense, encoder=encoder, fresh=fresh, tick=tick)
     if into:
         return _load_into(name, into, config=config, dataset=dataset, json=json)

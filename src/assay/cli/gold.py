@@ -24,7 +24,7 @@ from assay.cli import (
     review,
     rubric,
 )
-from assay.cli.options import StoreUrl
+from assay.cli.options import On, StoreUrl
 from assay.cli.output import Json, emit, say
 
 if TYPE_CHECKING:
@@ -200,14 +200,22 @@ def perturb(
     only_variants: Annotated[
         bool, typer.Option(help="Leave the questions themselves out.")
     ] = False,
+    on: On = "",
 ) -> None:
     """Make adversarial variants: typos, split compounds, mixed language, colloquial wording,
     prefixes."""
+    from assay.core import cluster
     from assay.workbench import gold
 
-    questions, variants = gold.perturb_gold(
-        source, output, kinds=kind or (), seed=seed, language=language, parents=not only_variants
-    )
+    with cluster.on(on):
+        questions, variants = gold.perturb_gold(
+            source,
+            output,
+            kinds=kind or (),
+            seed=seed,
+            language=language,
+            parents=not only_variants,
+        )
     asked = f" and {questions} questions" if questions else ""
     say(f"{variants} variants{asked} written to {output}")
 

@@ -32,6 +32,13 @@ Redact = Annotated[
 By = Annotated[str, typer.Option("--by", help="Who decides.")]
 Why = Annotated[str, typer.Option("--why", help="The reason, for the record.")]
 
+On = Annotated[
+    str,
+    typer.Option(
+        "--on", metavar="CLUSTER", help="Work on a Dask cluster: tcp://HOST:PORT, or local:2."
+    ),
+]
+
 GOLD_SET = Path("gold-set.jsonl")
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.options import GOLD_SET, By, Gold, StoreUrl, Why, is_named, opened
+from assay.cli.options import GOLD_SET, By, Gold, On, StoreUrl, Why, is_named, opened
 from assay.cli.output import say
 
 if TYPE_CHECKING:
@@ -29,12 +29,14 @@ def bootstrap(
     min_grade: Annotated[int, typer.Option(help="3: cited. 2: voted for. 1: clicked.")] = 3,
     dry_run: Annotated[bool, typer.Option(help="Show the difference, write nothing.")] = False,
     store: StoreUrl = "",
+    on: On = "",
 ) -> None:
     """Make gold from logs and what decisions cited; rows of the chair are never touched."""
+    from assay.core import cluster
     from assay.core.types import counted
     from assay.workbench.gold import bootstrap_gold
 
-    with opened(store, create=False) as service:
+    with opened(store, create=False) as service, cluster.on(on):
         done = bootstrap_gold(
             service,
             gold,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assay.cli.options import On
 from assay.cli.output import Json, emit, progress_bar, say
 
 if TYPE_CHECKING:
@@ -17,10 +18,12 @@ if TYPE_CHECKING:
 def run(
     config: Annotated[Path, typer.Option(help="The configuration.")] = Path("assay.toml"),
     fresh: Annotated[bool, typer.Option(help="Run every pair again, whatever is cached.")] = False,
+    on: On = "",
     json: Json = False,
 ) -> None:
     """Score all configured gold sets on all configured engines; report, compare with baselines,
     decide gates."""
+    from assay.core import cluster
     from assay.reports.terminal import run_summary
     from assay.workbench.config import read_config
     from assay.workbench.recording import record_here
@@ -36,7 +39,8 @@ def run(
             say(f"{outcome.engine} on {outcome.gold}: {outcome.state}")
 
         try:
-            outcomes = run_all(settings, config, fresh=fresh, done=done)
+            with cluster.on(on):
+                outcomes = run_all(settings, config, fresh=fresh, done=done)
         except KeyboardInterrupt:
             say("interrupted; what was scored is kept, and not run again")
             sys.exit(130)

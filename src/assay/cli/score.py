@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from assay.cli.options import On
 from assay.cli.output import Json, emit, say, searching
 
 if TYPE_CHECKING:
@@ -108,9 +109,11 @@ def score(
     timeout: Timeout = None,
     concurrency: Concurrency = None,
     hits: Hits = "",
+    on: On = "",
     json: Json = False,
 ) -> None:
     """Score an engine, or saved results, against a gold set."""
+    from assay.core import cluster
     from assay.workbench.baseline import who_records
     from assay.workbench.outputs import refuse_outputs
     from assay.workbench.score import ScoreRequest, seconds_of
@@ -139,7 +142,8 @@ def score(
         concurrency=concurrency,
         hits=_hits(hits),
     )
-    results = _scored(request, report, language, recorded=update_baseline, json=json)
+    with cluster.on(on):
+        results = _scored(request, report, language, recorded=update_baseline, json=json)
     if update_baseline:
         _record_baseline(results, request, by=by, why=why)
     _leave_with(results.verdict, recorded=update_baseline)

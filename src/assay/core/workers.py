@@ -33,6 +33,7 @@ from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import IO, Any, Generic, Literal, TypeVar
 
+from assay.core import cluster
 from assay.core.errors import AssayError
 
 T = TypeVar("T")
@@ -92,7 +93,12 @@ def run_jobs(
     number and what it notes.
 
     A worker takes one job after another; with `fresh`, every job has a process that nothing else
-    has run in. Use it with `contextlib.closing`, so that nothing goes on when its user stops."""
+    has run in. Use it with `contextlib.closing`, so that nothing goes on when its user stops.
+
+    On a cluster the jobs go to its workers, which run fresh ones in processes of their own too."""
+    if cluster.is_on():
+        yield from _on_cluster(jobs, fresh, stop)
+        return
     events: SimpleQueue[Event] = SimpleQueue()
     waiting = list(enumerate(jobs))
     idle: list[Worker] = []
@@ -121,6 +127,34 @@ def run_jobs(
             worker.kill()
         for worker in idle:
             worker.stop()
+
+
+def _on_cluster(
+    jobs: Sequence[Job[T]], fresh: bool, stop: threading.Event | None
+) -> Generator[tuple[int, T | Failure]]:
+    apart = [(job, fresh or job.seconds is not None) for job in jobs]
+    calls: list[cluster.Call] = [
+        (run_apart, (job,)) if is_apart else (job.function, job.arguments)
+        for job, is_apart in apart
+    ]
+    with contextlib.closing(cluster.as_done(calls)) as done:
+        for number, future in done:
+            if stop is not None and stop.is_set():
+                return
+            error = future.exception()
+            if error is None:
+                yield number, future.result()
+            elif type(error).__name__ == "KilledWorker":
+                yield number, Failure(kind="ended", message=str(error))
+            else:
+                ours = error if isinstance(error, AssayError) else None
+                yield number, Failure(kind="raised", message=_say(error), error=ours)
+
+
+def run_apart(job: Job[Any]) -> Any:
+    """One job in a process of its own, wherever this is called."""
+    with contextlib.closing(run_jobs([job], at_once=1, fresh=True)) as answers:
+        return next(answers)[1]
 
 
 # ── in the command ────────────────────────────────────────────────────────────────────────────────

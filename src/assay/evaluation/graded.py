@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from assay.core import cluster
 from assay.core.results import (
     Bounds,
     GradedEntry,
@@ -37,6 +38,7 @@ from assay.evaluation.measures import (
     BINARY_SUITE,
     GRADED_SUITE,
     MEASURES,
+    JudgedHits,
     Measure,
     is_handed,
     parse_measures,
@@ -83,13 +85,15 @@ def score_sheet(
     """Every value of every query, from judged hits; `outside` has those of measures that are not
     ours."""
     values = np.full((len(prepared.queries), len(wanted)), np.nan)
-    own = [each for each in enumerate(wanted) if str(each[1]) not in outside]
     for column, measure in enumerate(wanted):
         if str(measure) in outside:
             values[:, column] = outside[str(measure)]
-    for rows, hits in pack(prepared):
-        for column, measure in own:
-            values[rows, column] = MEASURES[measure.name].compute(hits, measure)
+    own = [each for each in enumerate(wanted) if str(each[1]) not in outside]
+    columns = [column for column, _ in own]
+    measures = [measure for _, measure in own]
+    if measures:
+        for rows, computed in cluster.each(measured, pack(prepared), measures):
+            values[np.ix_(rows, columns)] = computed
     values[~prepared.scorable] = np.nan
     return ScoreSheet(
         measures=tuple(map(str, wanted)),
@@ -100,6 +104,11 @@ def score_sheet(
         slices=slices_of(prepared.queries, tuple(map(str, wanted)), values),
         counts=prepared.counts,
     )
+
+
+def measured(hits: JudgedHits, wanted: Sequence[Measure]) -> Floats:
+    """Every measure of the queries of one block, here or on a worker."""
+    return np.stack([MEASURES[each.name].compute(hits, each) for each in wanted], axis=1)
 
 
 def default_measures(gold: GoldSet, relevant: int = 1, high: int = 2) -> tuple[str, ...]:

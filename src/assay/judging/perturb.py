@@ -34,6 +34,7 @@ from importlib import resources
 import msgspec
 import polars as pl
 
+from assay.core import cluster
 from assay.core.errors import UsageError
 from assay.core.types import GoldSet, Query
 from assay.language import hebrew
@@ -98,25 +99,35 @@ def perturb(
     `kinds` are perturbations or families. A variant is never MUST: a typo must not fail the MUST
     gate. With `parents` the questions themselves come first, so that one run gives the drop from
     parent to variant. Variants that the set has already stay as they are."""
-    chosen = _chosen(kinds)
+    _chosen(kinds)  # an unknown one is refused before the work begins
     default = language or language_of(" ".join(query.text for query in gold.queries))
     if default not in LANGUAGES:
         known = ", ".join(LANGUAGES)
         raise UsageError(f"no perturbations for language {default!r}", hint=f"Known: {known}.")
     there = set(gold.query_ids) if parents else set()
-    variants: list[Query] = []
-    for query in gold.queries:
-        if "perturbation" in query.extra:
-            continue
-        spoken = language or _spoken(query, default)
-        made = (variant_of(query, kind, seed, spoken) for kind in chosen)
-        variants += (variant for variant in made if variant and variant.id not in there)
+    varied = cluster.each(
+        variants_of, enumerate(cluster.parts(gold.queries)), tuple(kinds), seed, language, default
+    )
+    variants = [variant for _, made in varied for variant in made if variant.id not in there]
     return replace(
         gold,
         name=f"{gold.name}-perturbed",
         queries=(*gold.queries, *variants) if parents else tuple(variants),
         judgments=_judged(gold, variants, parents),
     )
+
+
+def variants_of(
+    queries: Sequence[Query], kinds: Sequence[str], seed: int, language: str | None, default: str
+) -> list[Query]:
+    """The variants of one part of the questions, here or on a worker."""
+    variants: list[Query] = []
+    for query in queries:
+        if "perturbation" not in query.extra:
+            spoken = language or _spoken(query, default)
+            made = (variant_of(query, kind, seed, spoken) for kind in _chosen(kinds))
+            variants += (variant for variant in made if variant)
+    return variants
 
 
 def _spoken(query: Query, default: str) -> str:

@@ -24,6 +24,7 @@ from pathlib import Path
 
 import msgspec
 
+from assay.core import cluster
 from assay.core.errors import InputError
 from assay.core.types import Vote
 from assay.formats import gold_jsonl
@@ -158,12 +159,18 @@ def groups_of(store: Store, options: Options) -> list[Group]:
     by_key: dict[str, list[Support]] = {}
     for row in support:
         by_key.setdefault(row_key(row.query, row.corpus), []).append(row)
-    groups = (
-        _group(key, rows, shown, options)
-        for key, rows in sorted(by_key.items())
-        if not key.endswith("\t")
-    )
-    return [group for group in groups if group.doc_ids]
+    every = [pair for pair in sorted(by_key.items()) if not pair[0].endswith("\t")]
+    made = cluster.each(_groups, enumerate(cluster.parts(every)), shown, options)
+    return [group for _, groups in made for group in groups if group.doc_ids]
+
+
+def _groups(
+    pairs: Sequence[tuple[str, Sequence[Support]]],
+    shown: Mapping[tuple[str, str, str], int],
+    options: Options,
+) -> list[Group]:
+    """One part of the queries, here or on a worker."""
+    return [_group(key, rows, shown, options) for key, rows in pairs]
 
 
 def _group(

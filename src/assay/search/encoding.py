@@ -20,6 +20,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from assay.core import cluster
 from assay.core.errors import EngineError
 from assay.core.files import write_atomic
 from assay.core.workers import Failure, Job, run_jobs
@@ -86,7 +87,7 @@ def _made(
 ) -> Iterator[tuple[int, Floats]]:
     texts = sum(len(chunks[number]) for number in missing)
     workers = min(WORKERS or min(os.cpu_count() or 1, MAX_WORKERS), len(missing))
-    if name not in IN_PROCESSES or texts < PARALLEL or workers < 2:
+    if not cluster.is_on() and (name not in IN_PROCESSES or texts < PARALLEL or workers < 2):
         for number in missing:
             yield number, encode_chunk(name, chunks[number])
         return

@@ -1,0 +1,141 @@
+"""Work on more than this machine, by Dask: `--on tcp://HOST:PORT` is a scheduler that runs already,
+`--on local:2` two processes here.
+
+    with cluster.on("tcp://10.0.0.5:8786"):
+        ...
+
+Inside, what is split into parts (`each`) and what runs as a job (`workers.run_jobs`) goes to the
+workers; outside, it runs here. It is the same code on the same parts, and the answers come back in
+the order of the parts, so that the results are the same. Work of a worker that is lost is done
+again by another: that is Dask's own doing. Workers have the same packages and, where files are
+read, the same files under the same names."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib import import_module
+from itertools import pairwise
+from typing import Any, TypeVar
+
+from assay.core.errors import AssayError, EngineError, InputError
+
+Item = TypeVar("Item")
+Key = TypeVar("Key")
+Answer = TypeVar("Answer")
+Call = tuple[Callable[..., Any], tuple[Any, ...]]
+
+LOCAL = re.compile(r"local(?::(\d{1,3}))?")
+PARTS = 4  # of a worker: few enough to be quick, enough to be even
+SECONDS = 20  # to reach a scheduler
+_client: Any = None
+
+
+@contextlib.contextmanager
+def on(address: str) -> Iterator[None]:
+    """Work goes to the workers of this scheduler; without an address it stays here."""
+    global _client
+    if not address:
+        yield
+        return
+    before = _client
+    with _connected(address) as client:
+        _client = client
+        try:
+            yield
+        finally:
+            _client = before
+
+
+def is_on() -> bool:
+    return _client is not None
+
+
+def parts(items: Sequence[Item]) -> list[Sequence[Item]]:
+    """The items in as many even parts as the workers can use, in their order; here one part."""
+    if not is_on() or not items:
+        return [items] if items else []
+    number = min(len(items), max(1, PARTS * _workers()))
+    bounds = [round(place * len(items) / number) for place in range(number + 1)]
+    return [items[start:end] for start, end in pairwise(bounds)]
+
+
+def each(
+    function: Callable[..., Answer], items: Iterable[tuple[Key, Item]], *shared: Any
+) -> Iterator[tuple[Key, Answer]]:
+    """(key, function(item, *shared)) in the order of the items."""
+    if not is_on():
+        for key, item in items:
+            yield key, function(item, *shared)
+        return
+    keys, futures = [], []
+    common = _client.scatter(list(shared), hash=False) if shared else []
+    for key, item in items:
+        keys.append(key)
+        futures.append(_client.submit(function, item, *common, pure=False))
+    try:
+        for key, future in zip(keys, futures, strict=True):
+            yield key, _result(future)
+    finally:
+        _client.cancel(futures)
+
+
+def as_done(calls: Sequence[Call]) -> Generator[tuple[int, Any]]:
+    """(number, its future) of calls as each is done."""
+    futures = [_client.submit(function, *given, pure=False) for function, given in calls]
+    numbers = {future.key: number for number, future in enumerate(futures)}
+    try:
+        for future in _distributed().as_completed(futures):
+            yield numbers[future.key], future
+    finally:
+        _client.cancel(futures)
+
+
+def _result(future: Any) -> Any:
+    try:
+        return future.result()
+    except AssayError:
+        raise
+    except Exception as error:
+        if type(error).__name__ in ("KilledWorker", "CancelledError", "CommClosedError"):
+            raise EngineError(f"the cluster lost the work: {error}") from error
+        raise
+
+
+def _workers() -> int:
+    return len(_client.scheduler_info(n_workers=-1)["workers"])
+
+
+def _distributed() -> Any:
+    try:
+        return import_module("distributed")
+    except ImportError as error:
+        raise InputError(
+            "a cluster needs the package distributed", hint="pip install 'assay[cluster]'"
+        ) from error
+
+
+@contextlib.contextmanager
+def _connected(address: str) -> Iterator[Any]:
+    distributed = _distributed()
+    local = LOCAL.fullmatch(address)
+    if local is None and "://" not in address:
+        raise InputError(
+            f"--on {address!r} is no scheduler",
+            hint="Say tcp://HOST:PORT, or local:2 for two here.",
+        )
+    with contextlib.ExitStack() as stack:
+        try:
+            if local is not None:
+                number = int(local[1] or os.cpu_count() or 1)
+                made = distributed.LocalCluster(
+                    n_workers=max(number, 1), threads_per_worker=1, dashboard_address=None
+                )
+                address = stack.enter_context(made).scheduler_address
+            client = stack.enter_context(distributed.Client(address, timeout=SECONDS))
+            client.wait_for_workers(1, timeout=SECONDS)
+        except (OSError, TimeoutError, ValueError) as error:
+            raise EngineError(f"no workers at {address}: {error}") from error
+        yield client
