@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test check bench leaderboard serve screenshots schema clean
+.PHONY: help demo test check stores bench leaderboard serve screenshots schema clean
 .DEFAULT_GOAL := help
 
 help:  ## Show this list
@@ -19,6 +19,9 @@ check: $(VENV)/.dev  ## Format, lint and types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+stores: $(VENV)/.stores  ## Tests on the stores and packages that are too heavy for make test
+	$(BIN)/pytest tests/engines tests/workbench/test_interchange.py tests/workbench/test_cluster.py
 
 bench: $(VENV)/.bench  ## Measure speed and memory against peers in the same run
 	$(BIN)/python benchmarks/run.py
@@ -62,6 +65,11 @@ $(VENV)/.dev: $(VENV)/.base
 $(VENV)/.serve: $(VENV)/.base
 	@echo "Installing the server"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[serve]'
+	@touch $@
+
+$(VENV)/.stores: $(VENV)/.dev
+	@echo "Installing the stores"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[stores]'
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.base

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -61,6 +62,37 @@ def test_score_of_a_saved_run(scheduler: Any, tmp_path: Path) -> None:
     with cluster.on(scheduler.scheduler_address):
         score(ScoreRequest(dataset=DATASET, run=first, output=there))
     assert without_times(here) == without_times(there)
+
+
+MODULE = """
+def search(query, top_k):
+    if "gift" in query.lower():
+        raise ValueError("no gifts")
+    return [word for word in dict.fromkeys(query.split())][:top_k]
+"""
+
+
+def test_score_of_an_engine(
+    scheduler: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A baseline, and a module of one's own that fails on some questions."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(MODULE)
+    corpus = SAMPLES / "en" / "corpus.jsonl"
+    requests = {
+        "bm25": ScoreRequest(dataset=DATASET, engine="bm25", corpus=corpus),
+        "mine": ScoreRequest(dataset=DATASET, search_module="mine"),
+    }
+    for name, request in requests.items():
+        made = []
+        for place in ("here", "there"):
+            output = tmp_path / f"{name}-{place}.json"
+            asked = msgspec.structs.replace(request, output=output)
+            with cluster.on(scheduler.scheduler_address if place == "there" else ""):
+                scored = score(asked)
+            made.append(without_times(output))
+        assert bool(scored.failed) == (name == "mine")
+        assert made[0] == made[1]
 
 
 def test_index_gives_the_same_vectors_when_a_worker_is_killed(

@@ -151,7 +151,7 @@ def _on_cluster(
                 yield number, Failure(kind="raised", message=_say(error), error=ours)
 
 
-def run_apart(job: Job[Any]) -> Any:
+def run_apart(job: Job[T]) -> T | Failure:
     """One job in a process of its own, wherever this is called."""
     with contextlib.closing(run_jobs([job], at_once=1, fresh=True)) as answers:
         return next(answers)[1]

@@ -14,11 +14,12 @@ from typing import Any
 
 import msgspec
 
+from assay.core import cluster
 from assay.core.errors import AssayError, EngineError, InputError
 from assay.core.types import Hit, Query, QueryResult
-from assay.core.workers import Failure, Job, is_worker, note, run_jobs
+from assay.core.workers import Failure, Job, is_worker, note, run_apart, run_jobs
 from assay.core.workspace import workspace
-from assay.engines.asking import Progress, ask_all, stdout_to_stderr
+from assay.engines.asking import AllFailed, Progress, ask_all, stdout_to_stderr
 from assay.engines.calling import SLACK, longest
 from assay.engines.described import EngineConfig
 from assay.engines.module import load_engine
@@ -39,6 +40,8 @@ def ask_engine(
     """The engine's name and its answers, in the order of the queries."""
     if config.routes:
         return config.name, _routed(config, queries, top_k=top_k, progress=progress, say=say)
+    if cluster.is_on():
+        return _spread(config, queries, top_k)
     if config.search_module is not None and not is_worker():
         return _apart(config, queries, top_k, progress)
     with stdout_to_stderr(), opened(config, say) as engine:
@@ -88,6 +91,48 @@ def _noted(progress: Progress) -> Progress:
             note(done)
 
     return noted
+
+
+# ── on a cluster ──────────────────────────────────────────────────────────────────────────────────
+
+
+def _spread(
+    config: EngineConfig, queries: Sequence[Query], top_k: int
+) -> tuple[str, list[QueryResult]]:
+    """The queries in parts, each asked by a worker in a process of its own."""
+    folder = config.folder or os.getcwd()
+    parts = enumerate(cluster.parts(queries))
+    home = str(workspace().resolve())
+    made = [answer for _, answer in cluster.each(ask_part, parts, config, top_k, folder, home)]
+    results = [result for _, part in made for result in part]
+    name = made[0][0] if made else config.name
+    if results and all(result.error for result in results):
+        first = results[0].error or ""
+        message = f"engine {name!r} failed on all {len(results)} queries; the first: {first}"
+        raise AllFailed(message, first, name, results)
+    return name, results
+
+
+def ask_part(
+    queries: Sequence[Query], config: EngineConfig, top_k: int, folder: str, home: str
+) -> tuple[str, list[QueryResult]]:
+    """What a worker does with a part: it starts a process for it, so that an engine that exits does
+    not take the worker along."""
+    given = (msgspec.structs.replace(config, folder=folder), tuple(queries), top_k, home)
+    answer = run_apart(Job(_ask_part_here, given, quiet=quiet_of(config)))
+    if isinstance(answer, Failure):
+        raise answer.error or failed_process(answer)
+    return answer
+
+
+def _ask_part_here(
+    config: EngineConfig, queries: Sequence[Query], top_k: int, home: str
+) -> tuple[str, list[QueryResult]]:
+    os.environ["ASSAY_HOME"] = home
+    try:
+        return ask_here(config, queries, top_k)
+    except AllFailed as error:  # other parts may have answers
+        return error.name, list(error.results)
 
 
 # ── in a process of its own ───────────────────────────────────────────────────────────────────────

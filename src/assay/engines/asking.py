@@ -54,18 +54,21 @@ def ask_all(
     failed = [result for result in results if result.error]
     if results and len(failed) == len(results):
         first = failed[0].error or ""
-        raise AllFailed(
-            f"engine {asker.name!r} failed on all {len(results)} queries; the first: {first}", first
-        )
+        message = f"engine {asker.name!r} failed on all {len(results)} queries; the first: {first}"
+        raise AllFailed(message, first, asker.name, results)
     return asker.name, results
 
 
 class AllFailed(EngineError):
-    """No query was answered; `first` says why the first was not."""
+    """No query was answered; `first` says why the first was not, `results` has every failure."""
 
-    def __init__(self, message: str, first: str = "") -> None:
+    def __init__(
+        self, message: str, first: str = "", name: str = "", results: Sequence[QueryResult] = ()
+    ) -> None:
         super().__init__(message)
         self.first = first
+        self.name = name
+        self.results = tuple(results)
 
 
 class Asker:

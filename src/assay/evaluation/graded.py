@@ -89,7 +89,7 @@ def score_sheet(
         if str(measure) in outside:
             values[:, column] = outside[str(measure)]
     own = [each for each in enumerate(wanted) if str(each[1]) not in outside]
-    columns = [column for column, _ in own]
+    columns = np.array([column for column, _ in own], np.int64)
     measures = [measure for _, measure in own]
     if measures:
         for rows, computed in cluster.each(measured, pack(prepared), measures):
