@@ -2,7 +2,8 @@
 
 `fixtures/before/commands.json` lists commands on the three samples; beside it lies what version
 0.1 printed and wrote for each, and in `fixtures/results-0.1` the results files it wrote. Each
-command is run again and compared: JSON by keys and values (numbers to 1e-12, new keys may appear),
+command is run again and compared: JSON by keys and values (numbers to 1e-12,
+scores of the engine to 1e-6; new keys may appear),
 XML by its elements, HTML by its tags and texts, everything else line by line. Times, versions and
 folders are masked. A difference that is wanted has a row in `ALLOWED`, with its reason.
 
@@ -275,11 +276,12 @@ LINES: dict[str, Callable[[str], list[str]]] = {".html": html_lines, ".xml": xml
 # ── Comparing ─────────────────────────────────────────────────────────────────────────────────────
 
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+SCORE = re.compile(r"top1_score$|\.score$")  # of the engine, which adds in single precision
 LONG = 12  # characters: a shorter number was rounded for people and has to be the same
 
 
-def same_number(before: Any, after: Any) -> bool:
-    return math.isclose(before, after, rel_tol=1e-12, abs_tol=1e-12)
+def same_number(before: Any, after: Any, tolerance: float = 1e-12) -> bool:
+    return math.isclose(before, after, rel_tol=tolerance, abs_tol=tolerance)
 
 
 def same_line(before: str, after: str) -> bool:
@@ -376,18 +378,18 @@ def json_differences(
         if path not in now:
             if not rules.may_go(was):
                 differences.append(f"- {was}")
-        elif not same_value(value, now[path]):
+        elif not same_value(value, now[path], 1e-6 if SCORE.search(path) else 1e-12):
             is_now = told(path, now[path])
             if not rules.same(was, is_now):
                 differences += [f"- {was}", f"+ {is_now}"]
     return differences
 
 
-def same_value(before: Any, after: Any) -> bool:
+def same_value(before: Any, after: Any, tolerance: float) -> bool:
     numbers = (int, float)
     if isinstance(before, numbers) and isinstance(after, numbers):
         same_kind = isinstance(before, bool) == isinstance(after, bool)
-        return same_kind and same_number(before, after)
+        return same_kind and same_number(before, after, tolerance)
     return bool(before == after)
 
 

@@ -256,7 +256,7 @@ def test_a_failed_call_is_asked_again(assay_cli: Assay, tmp_path: Path) -> None:
         gates='[[gates]]\nmeasure = "P@5"\nminimum = 0.1',
     )
     (tmp_path / "broken").touch()
-    assert assay_cli("run").code == 1
+    assert assay_cli("run").code == 4
     (tmp_path / "broken").unlink()
     again = assay_cli("run")
     assert (again.code, "e on s: scored" in again.err) == (0, True)
@@ -290,13 +290,13 @@ def test_an_engine_that_ends_its_process_is_named_and_spares_the_others(
             "s",
             '[engines.e]\nengin = "bm25"',
             "",
-            "engines[...]: there is no key engin\n  Did you mean engine?",
+            "engines.e: give exactly one of search_module, engine or run",
         ),
         (
             "s",
             '[engines.e]\nengine = "bm25"\ntimeout = 0',
             "",
-            "engines.e: the timeout is a number of seconds",
+            "engines.e.timeout: 0.0 is not a time",
         ),
         (
             "s",

@@ -12,7 +12,7 @@ from typing import Literal, TypeGuard, TypeVar
 import msgspec
 
 from assay.core.estimates import MachineEstimate
-from assay.core.types import Finding, GoldSet, JsonObject, standing
+from assay.core.types import Finding, JsonObject, standing
 
 Metrics = dict[str, int | float | None]
 Bounds = tuple[float | None, float | None]
@@ -210,20 +210,6 @@ def standing_line(card: GoldCard) -> str:
     approved = round(share * card.queries)
     stands = standing(approved, card.queries)
     return f"{stands}: {approved} of {card.queries} rows approved ({share:.0%})"
-
-
-def machine_note(by_machine: int, judgments: int) -> str:
-    """What every figure has to say where people have not judged; empty where they have."""
-    if not by_machine:
-        return ""
-    if by_machine >= judgments:
-        return "provisional: labelled by machines, no person has judged"
-    return f"provisional: {by_machine:,} of {judgments:,} labels rest on machines alone"
-
-
-def machine_note_of(gold: GoldSet) -> str:
-    by_machine = gold.labelling.by_machine if gold.labelling is not None else 0
-    return machine_note(by_machine, gold.judgments.height)
 
 
 class Latency(msgspec.Struct, frozen=True, kw_only=True):

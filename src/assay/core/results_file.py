@@ -61,6 +61,8 @@ def receipt_to_json(receipt: Receipt) -> JsonObject:
         written["n"] = _with_flat_slices(written["n"])
         if receipt.kept_hits is None:  # every hit is there, as in files of earlier versions
             del written["kept_hits"]
+    if not receipt.served_by:  # one engine for all rows
+        del written["served_by"]
     return written
 
 

@@ -447,3 +447,17 @@ class SearchEngine(ABC):
 
     def name(self) -> str:
         return self.__class__.__name__
+
+
+def machine_note(by_machine: int, judgments: int) -> str:
+    """What every figure has to say where people have not judged; empty where they have."""
+    if not by_machine:
+        return ""
+    if by_machine >= judgments:
+        return "provisional: labelled by machines, no person has judged"
+    return f"provisional: {by_machine:,} of {judgments:,} labels rest on machines alone"
+
+
+def machine_note_of(gold: GoldSet) -> str:
+    by_machine = gold.labelling.by_machine if gold.labelling is not None else 0
+    return machine_note(by_machine, gold.judgments.height)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from assay.core.fingerprints import gold_fingerprint
-from assay.core.results import GoldCard, Latency, MeasureLine, machine_note_of
-from assay.core.types import GoldSet, Run, standing
+from assay.core.results import GoldCard, Latency, MeasureLine
+from assay.core.types import GoldSet, Run, machine_note_of, standing
 from assay.evaluation.measures import MEASURES, parse_measure, result_key
 
 TIE_POLICY = {

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 import msgspec
 
 from assay.core.fingerprints import gold_fingerprint
-from assay.core.results import machine_note_of
-from assay.core.types import GoldSet, Vote
+from assay.core.types import GoldSet, Vote, machine_note_of
 from assay.judging.standing import versions_used
 
 

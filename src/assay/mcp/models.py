@@ -198,6 +198,9 @@ class RunComparison(Answer):
     variants: list[Difference] = Field(
         [], description="The same for perturbed variants of golden questions."
     )
+    margin: float | None = Field(
+        None, description="Within which two engines count as equivalent, where one was given."
+    )
 
     @classmethod
     def of(cls, comparison: Comparison) -> RunComparison:

@@ -13,7 +13,6 @@ import msgspec
 from assay import formats
 from assay.core.errors import AssayError, InputError, UsageError
 from assay.core.files import move_into_place, scratch_beside
-from assay.core.results import machine_note_of
 from assay.core.types import (
     JUDGMENT_TEXT_COLUMNS,
     Document,
@@ -22,6 +21,7 @@ from assay.core.types import (
     Query,
     Vote,
     judgments_to_frame,
+    machine_note_of,
     standing,
 )
 from assay.corpus.letters import only_asks
