@@ -276,7 +276,7 @@ LINES: dict[str, Callable[[str], list[str]]] = {".html": html_lines, ".xml": xml
 # ── Comparing ─────────────────────────────────────────────────────────────────────────────────────
 
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
-SCORE = re.compile(r"top1_score$|\.score$")  # of the engine, which adds in single precision
+SCORE = re.compile(r"score$")  # of the engine, which adds in single precision
 LONG = 12  # characters: a shorter number was rounded for people and has to be the same
 
 
