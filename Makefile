@@ -24,7 +24,7 @@ stores: $(VENV)/.stores  ## Tests on the stores and packages that are too heavy 
 	$(BIN)/pytest tests/engines tests/workbench/test_interchange.py tests/workbench/test_cluster.py
 
 bench: $(VENV)/.bench  ## Measure speed and memory against peers in the same run
-	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/run.py $(if $(FULL),--full)
 
 # ALSO=SET JUDGMENTS=MORE.jsonl compare the order with that on another set
 leaderboard: $(VENV)/.base  ## Rank the systems of benchmarks/systems.py on eval/dataset.json (needs the corpus)
