@@ -22,8 +22,9 @@ from assay.reports.words import Words
 from assay.web.access import Guarded, user_of
 from assay.web.shell import body, form, json, language_for, page, query, service_of
 from assay.workbench.decisions import Board, RunLine, boards, decided, run_page
-from assay.workbench.facing import Duel, SliceChange, duel, prepare
+from assay.workbench.facing import Duel, SliceChange, duel, lead_of, prepare
 from assay.workbench.history import KeptRun, kept_run
+from assay.workbench.opening import stored_name
 from assay.workbench.overview import Overview, overview
 from assay.workbench.paging import Page
 from assay.workbench.run_queue import RunJob, RunQueue, choices
@@ -48,6 +49,7 @@ def home(request: Request) -> Response:
         "home.html",
         seen=seen,
         board=drawn[0] if drawn else None,
+        lead=lead_of(service, drawn[0]) if drawn else None,
         chart=_chart(request, drawn[0]) if drawn else "",
         can_start=_may_start(request),
     )
@@ -89,6 +91,8 @@ def runs(request: Request) -> Response:
         "runs.html",
         asked=asked,
         boards=[(board, _chart(request, board)) for board in shown],
+        lead=lead_of(service, shown[0]) if shown else None,
+        names={stored_name(service, name): name for name in service.gold_sets},
         listed=listed,
         choices=choices(service),
         jobs=[job for job in queue_of(request).jobs() if not job.is_over],
