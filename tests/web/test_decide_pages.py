@@ -187,6 +187,30 @@ def test_engines_of_an_earlier_set_are_named_and_run_again(store: Store, tmp_pat
     assert "Run old again" in page
 
 
+def test_the_chart_spaces_runs_by_time(service: Service, client: TestClient) -> None:
+    for days in (10, 9, 0):
+        kept(service, gold(service), "a", DOCS, days=days)
+    across = [float(x) for x in re.findall(r'<circle cx="([0-9.]+)%"', client.get("/runs").text)]
+    assert across[1] - across[0] == pytest.approx((across[2] - across[0]) / 10, abs=0.1)
+
+
+def test_the_documents_to_judge_are_named_and_lead_to_the_judge_page(
+    store: Store, tmp_path: Path
+) -> None:
+    path = graded_set(tmp_path, judged=5)
+    gate = '[[gates]]\nmeasure = "nDCG@10"\nminimum = 0.05\nmin_judged = 0.9\n'
+    toml = '[gold.set]\npath = "set.json"\n[engines.e]\nengine = "bm25"\ncorpus = "c.jsonl"\n'
+    service = served(store, tmp_path, path, toml + gate)
+    run = kept(service, path, "e", DOCS)
+    client = local_client(service)
+    seen = client.get("/api/overview").json()
+    assert seen["headline"] == "needs_judging"
+    assert f'href="/runs/{run.id}#next"' in client.get("/").text
+    page = client.get(f"/runs/{run.id}").text
+    links = re.findall(r'href="/judge/set/q\d\?doc=d\d"', page)
+    assert len(links) == len(set(links)) == seen["subject"]["to_judge"] > 0
+
+
 def test_golden_runs(store: Store, tmp_path: Path) -> None:
     path = golden_set(tmp_path)
     service = served(store, tmp_path, path)

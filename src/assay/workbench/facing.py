@@ -18,6 +18,7 @@ from assay.core.results import (
     Entry,
     GoldenResults,
     GradedEntry,
+    Pair,
     Results,
     Status,
     Verdict,
@@ -71,7 +72,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     queries: list[QueryChange]  # the largest loss first
     slices: list[SliceChange]
     unjudged: tuple[float | None, float | None]  # shares of the top ten
-    to_judge: int  # documents expected to make it sure; 0 where it is, or judging cannot help
+    to_judge: list[Pair]  # expected to make it sure; none where it is, or judging cannot help
     sure: float | None  # how sure the sign is, with unjudged documents guessed
     expected: float | None  # the change with unjudged documents guessed
 
@@ -293,18 +294,18 @@ def _slice(kind: str, name: str, pairs: Sequence[tuple[Entry, Entry]], key: str)
 
 def _doubt(
     before: Results, after: Results, comparison: Comparison, head: Difference
-) -> tuple[int, float | None, float | None]:
+) -> tuple[list[Pair], float | None, float | None]:
     """(documents to judge, how sure, the change expected) where unjudged documents leave a doubt
     that judging can remove."""
     if isinstance(before, GoldenResults) or isinstance(after, GoldenResults):
-        return 0, None, None
+        return [], None, None
     same_set = before.receipt.gold.fingerprint == after.receipt.gold.fingerprint
     judged = any(entry.judged for entry in after.per_query)
     full = judged_share(before) == 1 and judged_share(after) == 1
     if not same_set or not judged or full:
-        return 0, None, None
+        return [], None, None
     try:
         found = next_to_judge(before.per_query, after.per_query, measure=comparison.headline)
     except InputError:  # a measure that no guess is made for
-        return 0, None, None
-    return found.needed, found.confidence, found.expected
+        return [], None, None
+    return found.pairs[: found.needed], found.confidence, found.expected
