@@ -13,12 +13,14 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from assay.core.types import Vote
 from assay.reports.words import LANGUAGES
 from assay.reports.words import page_table as words_of
 from assay.store import Store
 from assay.web.app import create_app
 from assay.web.decide_pages import DECIDE_ROUTES
 from assay.workbench.opening import Service
+from assay.workbench.voting import give
 from decided import NOW, golden_set, graded_set, kept, served
 from web_client import local_client
 
@@ -129,11 +131,84 @@ def test_two_runs_and_one_query(service: Service, client: TestClient, lang: str)
     assert_sound(two.text)
     assert "x&lt;b&gt;" in two.text
     found = client.get(f"/api/compare?{pair}").json()
-    assert found["change"]["outcome"] in ("worse", "probably_worse")
+    assert found["change"]["outcome"] in ("worse", "probably_worse", "not_shown")
     assert found["ship"] == "no_gates"
     call = client.get(f"/api/compare/query?{pair}&query=q5").json()
     assert call["b"]["documents"][0]["grade"] is None
     assert "hit unjudged" in two.text
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_headings_do_not_contradict_each_other(
+    service: Service, client: TestClient, lang: str
+) -> None:
+    words = words_of("decide", lang)
+    first = kept(service, gold(service), "a", DOCS, days=1)
+    second = kept(service, gold(service), "b", ["d1", "d0", *DOCS[2:]])
+    page = client.get(f"/compare?a={first.id}&b={second.id}&lang={lang}").text
+    heading = re.search(r"<h1[^>]*>(.*?)</h1>", page, re.DOTALL)
+    assert heading is not None
+    assert str(words["outcome not_shown"]).rstrip(".") in heading[1]
+    assert "nDCG@10" in heading[1]
+    assert f"{words['may_ship']} {words['ship no_gates']}" in page
+    leads = str(words["leads"]).split("{gold}")[0].rsplit("}", 1)[1]
+    for address in ("/", "/runs"):
+        assert leads not in client.get(f"{address}?lang={lang}").text, address
+
+
+def test_judgments_wait_for_a_button_and_then_count(
+    service: Service, client: TestClient, store: Store
+) -> None:
+    given = Vote(
+        id="v1", query_id="q0", doc_id="d99", grade=2, judge="a", kind="human", at="2026-05-01"
+    )
+    give(gold(service), [given])
+    said = "1 judgment on set is not in its labels yet."
+    for address in ("/", "/judge/set"):
+        page = client.get(address).text
+        assert said in page
+        assert 'action="/labels"' in page
+        assert_sound(page)
+    assert client.post("/labels", data={"set": "set"}).headers["location"] == "/"
+    assert said not in client.get("/").text
+    assert len(store.audit(action="gold.labelled")) == 1
+    assert client.post("/labels", data={"set": "nothing"}).status_code == 404
+
+
+def test_engines_of_an_earlier_set_are_named_and_run_again(store: Store, tmp_path: Path) -> None:
+    path = graded_set(tmp_path)
+    toml = '[gold.set]\npath = "set.json"\n[engines.old]\nengine = "bm25"\ncorpus = "c.jsonl"\n'
+    service = served(store, tmp_path, path, toml)
+    kept(service, path, "old", DOCS, days=1)
+    graded_set(tmp_path, judged=9)
+    kept(service, path, "new", DOCS)
+    page = local_client(service).get("/runs").text
+    assert "Not compared: old ran on an earlier state of the set." in page
+    assert "Run old again" in page
+
+
+def test_the_chart_spaces_runs_by_time(service: Service, client: TestClient) -> None:
+    for days in (10, 9, 0):
+        kept(service, gold(service), "a", DOCS, days=days)
+    across = [float(x) for x in re.findall(r'<circle cx="([0-9.]+)%"', client.get("/runs").text)]
+    assert across[1] - across[0] == pytest.approx((across[2] - across[0]) / 10, abs=0.1)
+
+
+def test_the_documents_to_judge_are_named_and_lead_to_the_judge_page(
+    store: Store, tmp_path: Path
+) -> None:
+    path = graded_set(tmp_path, judged=5)
+    gate = '[[gates]]\nmeasure = "nDCG@10"\nminimum = 0.05\nmin_judged = 0.9\n'
+    toml = '[gold.set]\npath = "set.json"\n[engines.e]\nengine = "bm25"\ncorpus = "c.jsonl"\n'
+    service = served(store, tmp_path, path, toml + gate)
+    run = kept(service, path, "e", DOCS)
+    client = local_client(service)
+    seen = client.get("/api/overview").json()
+    assert seen["headline"] == "needs_judging"
+    assert f'href="/runs/{run.id}#next"' in client.get("/").text
+    page = client.get(f"/runs/{run.id}").text
+    links = re.findall(r'href="/judge/set/q\d\?doc=d\d"', page)
+    assert len(links) == len(set(links)) == seen["subject"]["to_judge"] > 0
 
 
 def test_golden_runs(store: Store, tmp_path: Path) -> None:

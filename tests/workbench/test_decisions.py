@@ -12,15 +12,17 @@ from pathlib import Path
 import pytest
 
 from assay.core.errors import InputError
+from assay.core.results import GradedEntry
 from assay.core.results_file import to_json
 from assay.core.types import Vote
 from assay.formats.votes_jsonl import append, votes_path
 from assay.judging.pool import Pool, PooledPair, write_pool
 from assay.store import Store, open_store
+from assay.workbench.agreed import count_votes, waiting_votes
 from assay.workbench.agreeing import judges_agreement
 from assay.workbench.corpora import import_corpus, index_corpus
 from assay.workbench.decisions import boards, decided, run_page
-from assay.workbench.facing import duel
+from assay.workbench.facing import duel, lead_of
 from assay.workbench.history import keep, kept_run
 from assay.workbench.opening import Service
 from assay.workbench.overview import overview
@@ -29,6 +31,7 @@ from assay.workbench.run_queue import RunQueue, choices
 from assay.workbench.score import ScoreRequest, score
 from assay.workbench.set_standing import set_standing
 from assay.workbench.side_by_side import two_rankings
+from assay.workbench.voting import give
 from decided import HOSTILE, NOW, golden_set, graded_set, kept, ranking_file, served
 
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -230,6 +233,33 @@ class TestComparing:
         assert two.b.documents[0].why
         assert all(hit.moved == 0 for hit in two.b.documents)
 
+    def test_a_difference_that_is_not_shown_is_not_called_one(
+        self, store: Store, gold: Path, tmp_path: Path
+    ) -> None:
+        service = served(store, tmp_path, gold)
+        first = kept(service, gold, "a", DOCS, days=2)
+        second = kept(service, gold, "a", DOCS, days=1)
+        assert duel(service, first.id, second.id).change.outcome == "same"
+        third = kept(service, gold, "b", ["d1", "d0", *DOCS[2:]])
+        change = duel(service, first.id, third.id).change
+        assert change.head.wins
+        assert change.head.losses
+        assert change.outcome == "not_shown"
+        lead = lead_of(service, boards(service)[0])
+        assert lead is not None
+        assert lead.kind != "leads"
+
+    def test_a_lead_that_is_proven(self, store: Store, tmp_path: Path) -> None:
+        gold = graded_set(tmp_path, queries=30)
+        service = served(store, tmp_path, gold)
+        ids = [f"q{n}" for n in range(30)]
+        first = kept(service, gold, "a", ["x", "y", "z"], days=1, ids=ids)
+        second = kept(service, gold, "b", DOCS, ids=ids)
+        lead = lead_of(service, boards(service)[0])
+        assert lead is not None
+        assert (lead.kind, lead.engine, lead.other) == ("leads", "b", "a")
+        assert duel(service, first.id, second.id).change.outcome == "better"
+
 
 class TestRecording:
     def test_without_a_store_it_says_how(self, gold: Path, tmp_path: Path) -> None:
@@ -257,6 +287,56 @@ class TestRecording:
         run = ranking_file(tmp_path, "r", DOCS, ["q0"])
         results = score(ScoreRequest(dataset=gold, run=run)).results
         assert record_here([(results, gold, "")], home=tmp_path).startswith("warning: not recorded")
+
+
+def vote_on(gold: Path, doc_id: str, grade: int, *, id: str = "v1") -> None:
+    """As the judge page gives it: on disk, and not yet in the labels."""
+    vote = Vote(
+        id=id,
+        query_id="q0",
+        doc_id=doc_id,
+        grade=grade,
+        judge="דפנה",
+        kind="human",
+        at="2026-05-01T00:00:00Z",
+        rationale="so",
+    )
+    give(gold, [vote])
+
+
+class TestVotesAndLabels:
+    def test_judgments_that_the_labels_do_not_have_are_counted_out(
+        self, store: Store, gold: Path, tmp_path: Path
+    ) -> None:
+        service = served(store, tmp_path, gold)
+        assert waiting_votes(service, "set") == 0
+        vote_on(gold, "new", 2)
+        assert waiting_votes(service, "set") == 1
+        assert overview(service).sets[0].standing.uncounted == 1
+        assert count_votes(service, "set", by="me") == 1
+        assert waiting_votes(service, "set") == 0
+        assert count_votes(service, "set", by="me") == 0
+        (entry,) = store.audit(action="gold.labelled")
+        assert entry.by == "me"
+
+    def test_a_run_is_scored_with_what_was_judged_before_it(
+        self, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        gold = graded_set(tmp_path, judged=4)
+        rows = [{"id": f"d{n}", "text": f"gift travel {n} lobbyist"} for n in range(10)]
+        (tmp_path / "c.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+        service = served(store, tmp_path, gold, GATE.replace("random", "bm25"))
+        vote_on(gold, "d9", 2)
+        queue = RunQueue(service)
+        try:
+            done = queue.wait(queue.start("set", "e", by="me").id)
+        finally:
+            queue.close()
+        assert (done.state, done.counted) == ("done", 1)
+        (first,) = [e for e in kept_run(service, done.run).results.per_query if e.query_id == "q0"]
+        assert isinstance(first, GradedEntry)
+        assert first.grades[first.results.index("d9")] == 2
 
 
 class TestQueue:

@@ -67,6 +67,12 @@ def relabel(
     )
 
 
+def grade_given(label: Label) -> int | None:
+    """The grade that the set will have of a pair; None where it will have none."""
+    judgment = judgment_of(label) if _makes(label) else None
+    return None if judgment is None else judgment.grade
+
+
 def waits(label: Label) -> bool:
     """Whether a pair waits for a ruling: its votes are level, or all of them are unsure."""
     return label.why in ("tie", "unsure") and _makes(label) and not _asks_another(label)

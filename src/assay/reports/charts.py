@@ -21,7 +21,7 @@ ROW, GAP = 96, 8  # pixels of a document in a ranking with the gap below it, as 
 class Point:
     """A figure with its interval at a place of the time axis."""
 
-    place: int
+    place: float  # seconds since the first
     value: float
     low: float | None
     high: float | None
@@ -48,7 +48,7 @@ def time_chart(lines: Sequence[Line], *, label: str, ends: tuple[str, str]) -> M
     ]
     floor, roof = _range(bounds)
 
-    def across(place: int) -> str:
+    def across(place: float) -> str:
         return f"{LEFT + (RIGHT - LEFT) * (place / last if last else 0.5):.2f}%"
 
     def up(value: float) -> str:
@@ -98,7 +98,7 @@ def _grid(value: float, y: str) -> Markup:
 
 
 def _line(
-    line: Line, number: int, across: Callable[[int], str], up: Callable[[float], str]
+    line: Line, number: int, across: Callable[[float], str], up: Callable[[float], str]
 ) -> list[Markup]:
     colour, dash = COLOURS[number % len(COLOURS)], DASHES[number % len(DASHES)]
     spots = [(across(point.place), up(point.value), point) for point in line.points]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import msgspec
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from assay.reports.drawings import range_mark
 from assay.web.access import Guarded, user_of
 from assay.web.judge_pages import OfSet, is_chair
-from assay.web.shell import body, json, page, query, service_of
+from assay.web.shell import body, form, json, page, query, service_of
 from assay.workbench import agreed, grading
 from assay.workbench.agreed import Agreement, Dispute, Figure, Merged, Ruled, RulingGiven
 
@@ -99,6 +99,14 @@ def labels(request: Request) -> Response:
     wanted, by = body(request, LabelsWanted).set, user_of(request).name
     return json(agreed.compute_labels(service_of(request), wanted, by=by))
 
+
+def count(request: Request) -> Response:
+    """As the call does, from a button on a page without a script."""
+    agreed.compute_labels(service_of(request), form(request).text("set"), by=user_of(request).name)
+    return RedirectResponse("/", status_code=303)
+
+
+COUNT_FORM = [Guarded("/labels", count, ("POST",), "chair", "Count newer judgments in the labels")]
 
 AGREEMENT_ROUTES = [
     Guarded("/agreement", sets_page, ("GET",), "judge", "The sets that several judged"),

@@ -27,7 +27,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from assay.core.errors import AssayError, InputError, NotHere
 from assay.reports.words import page_words
 from assay.web.access import CHANGES, Access, Guarded, Refusal, routes
-from assay.web.agreement_pages import AGREEMENT_ROUTES
+from assay.web.agreement_pages import AGREEMENT_ROUTES, COUNT_FORM
 from assay.web.decide_pages import DECIDE_ROUTES
 from assay.web.endpoints import API_ROUTES
 from assay.web.judge_pages import JUDGE_ROUTES
@@ -51,6 +51,7 @@ TABLES: tuple[list[Guarded], ...] = (
     PEOPLE_ROUTES,
     JUDGE_ROUTES,
     AGREEMENT_ROUTES,
+    COUNT_FORM,
     REVIEW_API_ROUTES,
     REVIEW_ROUTES,
     PEOPLE_API,

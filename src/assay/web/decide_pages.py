@@ -22,8 +22,9 @@ from assay.reports.words import Words
 from assay.web.access import Guarded, user_of
 from assay.web.shell import body, form, json, language_for, page, query, service_of
 from assay.workbench.decisions import Board, RunLine, boards, decided, run_page
-from assay.workbench.facing import Duel, SliceChange, duel, prepare
+from assay.workbench.facing import Duel, SliceChange, duel, lead_of, prepare
 from assay.workbench.history import KeptRun, kept_run
+from assay.workbench.opening import stored_name
 from assay.workbench.overview import Overview, overview
 from assay.workbench.paging import Page
 from assay.workbench.run_queue import RunJob, RunQueue, choices
@@ -48,6 +49,7 @@ def home(request: Request) -> Response:
         "home.html",
         seen=seen,
         board=drawn[0] if drawn else None,
+        lead=lead_of(service, drawn[0]) if drawn else None,
         chart=_chart(request, drawn[0]) if drawn else "",
         can_start=_may_start(request),
     )
@@ -89,6 +91,7 @@ def runs(request: Request) -> Response:
         "runs.html",
         asked=asked,
         boards=[(board, _chart(request, board)) for board in shown],
+        lead=lead_of(service, shown[0]) if shown else None,
         listed=listed,
         choices=choices(service),
         jobs=[job for job in queue_of(request).jobs() if not job.is_over],
@@ -124,6 +127,7 @@ def run(request: Request) -> Response:
         request,
         "run.html",
         kept=kept,
+        verdict=verdict,
         report=report,
         figures=[
             (figure, range_mark(figure.value or 0, figure.bounds) if _is_share(figure.key) else "")
@@ -378,7 +382,8 @@ def rankings_call(request: Request) -> Response:
 
 def _page(request: Request, template: str, status: int = 200, **values: object) -> Response:
     words = Words(language_for(request))
-    now = service_of(request).clock()
+    service = service_of(request)
+    now = service.clock()
 
     def ago(at: datetime) -> tuple[str, int]:
         return since(at, now)
@@ -398,6 +403,7 @@ def _page(request: Request, template: str, status: int = 200, **values: object) 
         slice_kind=words.slice_kind,
         quoted=lambda text: quote(text, safe=""),
         lines=LINES,
+        names={stored_name(service, name): name for name in service.gold_sets},
         **values,
     )
 
@@ -422,13 +428,13 @@ def _chart(request: Request, board: Board) -> object:
     runs_in_order = sorted(
         (line for track in board.tracks for line in track.runs), key=lambda line: (line.at, line.id)
     )
-    places = {line.id: place for place, line in enumerate(runs_in_order)}
+    first = runs_in_order[0].at if runs_in_order else None
     lines = [
         Line(
             name=track.engine,
             points=[
                 Point(
-                    place=places[line.id],
+                    place=(line.at - (first or line.at)).total_seconds(),
                     value=line.value or 0.0,
                     low=line.low,
                     high=line.high,

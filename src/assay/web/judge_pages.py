@@ -10,7 +10,7 @@ from starlette.responses import Response
 from assay.core.types import Issue
 from assay.web.access import ROLES, Guarded, user_of
 from assay.web.shell import body, json, page, query, service_of
-from assay.workbench import adding, editing, flags, grading
+from assay.workbench import adding, agreed, editing, flags, grading
 from assay.workbench.adding import Added, FoundToAdd
 from assay.workbench.editing import EditedIssue, Made, NewQuery
 from assay.workbench.flags import Flag, FlagGiven
@@ -82,6 +82,7 @@ def set_page(request: Request) -> Response:
         shown=shown,
         first=_first_open(shown),
         chair=is_chair(request),
+        uncounted=agreed.waiting_votes(service_of(request), name),
     )
 
 

@@ -167,9 +167,9 @@ def page(
     def say(key: str, **facts: object) -> str:
         return texts[key].format(**speaker.with_directions(**facts))
 
-    def count(key: str, n: int) -> str:
+    def count(key: str, n: int, **facts: object) -> str:
         number = f"{n:,}".replace(",", speaker("language.thousands"))
-        return counts[key][0 if n == 1 else 1].format(n=number)
+        return counts[key][0 if n == 1 else 1].format(n=number, **speaker.with_directions(**facts))
 
     token = csrf_token(request)
     html = (

@@ -17,7 +17,7 @@ from assay.workbench import adjudicating, voting
 from assay.workbench.adjudicating import Ruled
 from assay.workbench.agreeing import Agreement, agreement_between
 from assay.workbench.desk import Desk, desk_of
-from assay.workbench.disputed import disputes_of, pair_as_it_stands
+from assay.workbench.disputed import disputes_of, pair_as_it_stands, uncounted
 from assay.workbench.grading import read_pair
 from assay.workbench.grading_views import Reading
 from assay.workbench.kept import Kept
@@ -37,12 +37,14 @@ __all__ = [
     "agreement_list",
     "agreement_of",
     "compute_labels",
+    "count_votes",
     "dispute_text",
     "facts_of",
     "give_ruling",
     "newer_votes",
     "open_disputes",
     "ruled_pair",
+    "waiting_votes",
 ]
 
 Strength = Literal["none", "minimal", "weak", "moderate", "strong", "almost perfect"]
@@ -211,3 +213,18 @@ def compute_labels(service: Service, name: str, *, by: str) -> Merged:
     counts = {"labels": merged.labels, "changed": len(merged.changed)}
     note(service, by, "gold.labelled", name_of(service.store, dataset), after=counts)
     return merged
+
+
+def waiting_votes(service: Service, name: str) -> int:
+    """How many documents were judged since the labels were made."""
+    return uncounted(desk_of(gold_path(service, name)))
+
+
+def count_votes(service: Service, name: str, *, by: str) -> int:
+    """Labels again where votes are newer; how many documents that changed. A set that cannot be
+    labelled keeps its labels: home says how many votes wait, and Agreement why."""
+    try:
+        waits = waiting_votes(service, name)
+        return len(compute_labels(service, name, by=by).changed) if waits else 0
+    except AssayError:
+        return 0

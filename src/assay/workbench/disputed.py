@@ -7,6 +7,7 @@ from pathlib import Path
 
 from assay.core.errors import AssayError
 from assay.judging.disputes import Dispute, dispute_of, is_disputed, list_disputes
+from assay.judging.labelling import grade_given
 from assay.judging.policy import Label, Policy, label_of
 from assay.judging.votes import Pair
 from assay.workbench.desk import Desk
@@ -19,11 +20,13 @@ class _Open:
     def __init__(self, policy: Policy, life: int) -> None:
         self.policy, self.life, self.read = policy, life, 0
         self.labels: dict[Pair, Label] = {}
+        self.grades: dict[Pair, int | None] = {}  # what the labels will be
 
     def read_on(self, desk: Desk) -> None:
         votes = desk.votes
         for pair in dict.fromkeys(votes.order[self.read :]):
             label = label_of(pair, votes.everything(pair), self.policy)
+            self.grades[pair] = grade_given(label)
             if is_disputed(label):
                 self.labels[pair] = label
             else:
@@ -37,14 +40,32 @@ _lock = threading.Lock()
 
 def open_labels(desk: Desk) -> list[Label]:
     """The labels that wait for a ruling, of queries that the set has."""
-    place = desk.dataset.resolve()
     with _lock, desk.votes.reading:
-        known = _open.get(place)
-        if known is None or (known.policy, known.life) != (desk.policy, desk.votes.life):
-            known = _open[place] = _Open(desk.policy, desk.votes.life)
-        known.read_on(desk)
         ids = set(desk.gold.query_ids)
-        return [label for label in known.labels.values() if label.query_id in ids]
+        return [label for label in _read(desk).labels.values() if label.query_id in ids]
+
+
+def uncounted(desk: Desk) -> int:
+    """How many documents were judged since the labels were made, so that their label is another
+    than the set has."""
+    if desk.gold.from_logs:  # its rows are approved, not labelled
+        return 0
+    with _lock, desk.votes.reading:
+        grades = dict(_read(desk).grades)
+    if not grades:
+        return 0
+    ids = set(desk.gold.query_ids)
+    written = {(row.query_id, row.doc_id): row.grade for row in desk.gold.iter_judgments()}
+    return sum(pair[0] in ids and written.get(pair) != grade for pair, grade in grades.items())
+
+
+def _read(desk: Desk) -> _Open:
+    place = desk.dataset.resolve()
+    known = _open.get(place)
+    if known is None or (known.policy, known.life) != (desk.policy, desk.votes.life):
+        known = _open[place] = _Open(desk.policy, desk.votes.life)
+    known.read_on(desk)
+    return known
 
 
 def disputes_of(desk: Desk, home: Path | None) -> list[Dispute]:

@@ -18,6 +18,7 @@ from assay.core.results import (
     Entry,
     GoldenResults,
     GradedEntry,
+    Pair,
     Results,
     Status,
     Verdict,
@@ -26,13 +27,13 @@ from assay.core.results import (
 from assay.evaluation import statistics
 from assay.evaluation.comparison import ALPHA, TIE, Comparison, Difference, compare
 from assay.judging.next import next_to_judge
-from assay.workbench.decisions import RunLine, decided, judged_share, line_of
+from assay.workbench.decisions import Board, RunLine, decided, judged_share, line_of
 from assay.workbench.history import KeptRun, kept_run
 from assay.workbench.opening import Service
 
-__all__ = ["Change", "Duel", "QueryChange", "SliceChange", "duel", "names_of"]
+__all__ = ["Change", "Duel", "Lead", "QueryChange", "SliceChange", "duel", "lead_of", "names_of"]
 
-Outcome = Literal["better", "worse", "probably_better", "probably_worse", "same"]
+Outcome = Literal["better", "worse", "probably_better", "probably_worse", "not_shown", "same"]
 Ship = Literal["yes", "no", "not_yet", "no_gates"]
 
 FEW = 10  # a slice with fewer queries tells little
@@ -71,7 +72,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     queries: list[QueryChange]  # the largest loss first
     slices: list[SliceChange]
     unjudged: tuple[float | None, float | None]  # shares of the top ten
-    to_judge: int  # documents expected to make it sure; 0 where it is, or judging cannot help
+    to_judge: list[Pair]  # expected to make it sure; none where it is, or judging cannot help
     sure: float | None  # how sure the sign is, with unjudged documents guessed
     expected: float | None  # the change with unjudged documents guessed
 
@@ -85,6 +86,14 @@ class Duel(msgspec.Struct, frozen=True, kw_only=True):
     change: Change
     ship: Ship
     verdict: Verdict | None
+
+
+class Lead(msgspec.Struct, frozen=True, kw_only=True):
+    """The best engine on a set, and the next."""
+
+    kind: Literal["leads", "ahead_of", "level"]
+    engine: str
+    other: str
 
 
 def duel(service: Service, first: str, second: str) -> Duel:
@@ -131,9 +140,41 @@ def _ship(verdict: Verdict | None) -> Ship:
     return by_status[verdict.status]
 
 
+def lead_of(service: Service, board: Board) -> Lead | None:
+    """Of the best two on a set, whether the first is proven to lead."""
+    if len(board.leaders) < 2:
+        return None
+    best, other = board.leaders[:2]
+    try:
+        outcome = told_apart(service, other.id, best.id)
+    except AssayError:
+        outcome = "not_shown"
+    kind: Literal["leads", "ahead_of", "level"] = "leads" if outcome == "better" else "ahead_of"
+    if outcome == "same" or best.value == other.value:
+        kind = "level"
+    return Lead(kind=kind, engine=best.engine, other=other.engine)
+
+
+def told_apart(service: Service, first: str, second: str) -> Outcome:
+    """What the comparison of two runs says first, without all that its page has beside it."""
+    key = (service.store.address, first, second)
+    with _lock:
+        change, known = _changes.get(key), _outcomes.get(key)
+    if change is not None or known is not None:
+        return change.outcome if change is not None else known or "same"
+    runs = kept_run(service, first), kept_run(service, second)
+    found = _outcome(_compared(runs)[1])
+    with _lock:
+        _outcomes[key] = found
+        while len(_outcomes) > KEPT:
+            _outcomes.popitem(last=False)
+    return found
+
+
 # ── the change ────────────────────────────────────────────────────────────────────────────────────
 
 _changes: OrderedDict[tuple[str, str, str], Change] = OrderedDict()
+_outcomes: OrderedDict[tuple[str, str, str], Outcome] = OrderedDict()
 _lock = threading.Lock()
 
 
@@ -152,8 +193,7 @@ def _known_change(address: str, runs: tuple[KeptRun, KeptRun]) -> Change:
 
 def _change(runs: tuple[KeptRun, KeptRun]) -> Change:
     before, after = runs[0].results, runs[1].results
-    comparison = compare([before, after], names_of(runs), force=True)
-    head = next(row for row in comparison.differences if row.measure == comparison.headline)
+    comparison, head = _compared(runs)
     pairs = list(_pairs(before, after, head.key))
     to_judge, sure, expected = _doubt(before, after, comparison, head)
     return Change(
@@ -169,11 +209,19 @@ def _change(runs: tuple[KeptRun, KeptRun]) -> Change:
     )
 
 
+def _compared(runs: tuple[KeptRun, KeptRun]) -> tuple[Comparison, Difference]:
+    found = compare([run.results for run in runs], names_of(runs), force=True)
+    return found, next(row for row in found.differences if row.measure == found.headline)
+
+
 def _outcome(head: Difference) -> Outcome:
-    if abs(head.difference) <= TIE:
+    """`not_shown` where zero is inside the interval: then the sign says nothing."""
+    if not head.wins and not head.losses:
         return "same"
-    if head.p_holm <= ALPHA:
+    if head.p_holm <= ALPHA and abs(head.difference) > TIE:
         return "better" if head.difference > 0 else "worse"
+    if head.low is None or head.high is None or head.low <= 0 <= head.high:
+        return "not_shown"
     return "probably_better" if head.difference > 0 else "probably_worse"
 
 
@@ -246,18 +294,18 @@ def _slice(kind: str, name: str, pairs: Sequence[tuple[Entry, Entry]], key: str)
 
 def _doubt(
     before: Results, after: Results, comparison: Comparison, head: Difference
-) -> tuple[int, float | None, float | None]:
+) -> tuple[list[Pair], float | None, float | None]:
     """(documents to judge, how sure, the change expected) where unjudged documents leave a doubt
     that judging can remove."""
     if isinstance(before, GoldenResults) or isinstance(after, GoldenResults):
-        return 0, None, None
+        return [], None, None
     same_set = before.receipt.gold.fingerprint == after.receipt.gold.fingerprint
     judged = any(entry.judged for entry in after.per_query)
     full = judged_share(before) == 1 and judged_share(after) == 1
     if not same_set or not judged or full:
-        return 0, None, None
+        return [], None, None
     try:
         found = next_to_judge(before.per_query, after.per_query, measure=comparison.headline)
     except InputError:  # a measure that no guess is made for
-        return 0, None, None
-    return found.needed, found.confidence, found.expected
+        return [], None, None
+    return found.pairs[: found.needed], found.confidence, found.expected

@@ -27,6 +27,7 @@ from assay.core.workspace import workspace
 from assay.engines.answering import failed_process, quiet_of
 from assay.engines.described import EngineConfig
 from assay.telemetry.recorder import new_id
+from assay.workbench.agreed import count_votes
 from assay.workbench.config import GoldConfig
 from assay.workbench.decisions import configured_name
 from assay.workbench.history import keep
@@ -48,7 +49,7 @@ LOOK = 0.2  # seconds between two notes on progress
 
 class RunJob(msgspec.Struct, frozen=True, kw_only=True):
     """A run that was asked for: `done` of `total` queries, and when it is over the run that came of
-    it, or why there is none."""
+    it, or why there is none. `counted` documents were labelled by newer votes before it."""
 
     id: str
     gold: str
@@ -59,6 +60,7 @@ class RunJob(msgspec.Struct, frozen=True, kw_only=True):
     done: int = 0
     total: int = 0
     ahead: int = 0  # jobs before it
+    counted: int = 0
     seconds: float | None = None
     run: str = ""
     error: str = ""
@@ -207,6 +209,7 @@ class RunQueue:
         while (job := self._next()) is not None:
             started = time.monotonic()
             try:
+                job = self._with_votes(job)
                 run = self._run(job)
                 over = {"state": "done", "run": run, "done": job.total}
             except _Cancelled:
@@ -230,6 +233,14 @@ class RunQueue:
                         return self._jobs[job.id]
                 self._lock.wait()
         return None
+
+    def _with_votes(self, job: RunJob) -> RunJob:
+        """A run is scored with everything that was judged before it."""
+        counted = count_votes(self._service, job.gold, by=job.by)
+        if counted:
+            with self._lock:
+                job = self._jobs[job.id] = msgspec.structs.replace(job, counted=counted)
+        return job
 
     def _run(self, job: RunJob) -> str:
         """The id of the run that was kept."""

@@ -20,7 +20,7 @@ from assay.judging.policy import labels, policy_path, read_policy
 from assay.judging.pool import PEOPLE, Pool, pool_path, read_pool, waiting
 from assay.judging.votes import RULING, SAMPLE, current, read_votes, votes_path
 from assay.workbench.desk import desk_of
-from assay.workbench.disputed import open_labels
+from assay.workbench.disputed import open_labels, uncounted
 from assay.workbench.kept import Kept
 
 
@@ -41,6 +41,7 @@ class SetStanding(msgspec.Struct, frozen=True, kw_only=True):
     judges: int = 0
     to_judge: int = 0
     disputes: int = 0
+    uncounted: int = 0  # documents judged since the labels were made
     by_machine: int = 0
     right_to_left: bool = False
     error: str = ""
@@ -76,7 +77,7 @@ def _stamp(file: Path) -> tuple[str, int, int]:
 
 
 def _read(path: Path) -> SetStanding:
-    gold, votes, pool, disputes = _opened(path)
+    gold, votes, pool, disputes, newer = _opened(path)
     approved = gold.approved_rows if gold.from_logs else None
     total = len(gold.queries)
     people = _apart(votes)
@@ -95,6 +96,7 @@ def _read(path: Path) -> SetStanding:
         judges=len({vote.judge for vote in people}),
         to_judge=len(waiting(pool, gold, votes, PEOPLE)) if pool else 0,
         disputes=disputes,
+        uncounted=newer,
         by_machine=gold.labelling.by_machine if gold.labelling else 0,
         right_to_left=_is_rtl(gold),
     )
@@ -106,17 +108,17 @@ def _is_rtl(gold: GoldSet) -> bool:
     return sum("\u0590" <= letter <= "\u07ff" for letter in letters) * 2 > len(letters) > 0
 
 
-def _opened(path: Path) -> tuple[GoldSet, list[Vote], Pool | None, int]:
+def _opened(path: Path) -> tuple[GoldSet, list[Vote], Pool | None, int, int]:
     """The set as it is open for judging; one whose rubric is not here can be looked at too."""
     try:
         desk = desk_of(path)
     except InputError:
         gold, votes = formats.read_gold(path), read_votes(votes_path(path))
         made = labels(votes, read_policy(path)).values()
-        return gold, votes, read_pool(path), len(list_disputes(gold, made))
+        return gold, votes, read_pool(path), len(list_disputes(gold, made)), 0
     with desk.votes.reading:
         votes = list(desk.votes.ids.values())
-    return desk.gold, votes, desk.pool, len(open_labels(desk))
+    return desk.gold, votes, desk.pool, len(open_labels(desk)), uncounted(desk)
 
 
 # ── agreement, without intervals ──────────────────────────────────────────────────────────────────

@@ -181,7 +181,10 @@ const acts = {
     assay.say(last.vote ? words.restored : words.withdrawnSaid);
   },
   why() { why.focus(); },
-  guide() { byId("guide").open = !byId("guide").open; },
+  guide() {
+    byId("guide").open = !byId("guide").open;
+    if (byId("guide").open) byId("guide").scrollIntoView({ block: "nearest" });
+  },
   help() { byId("help").showModal(); },
   add() { byId("add").showModal(); byId("look").focus(); byId("look").select(); },
 };
