@@ -32,7 +32,7 @@ from assay.web.decide_pages import DECIDE_ROUTES
 from assay.web.endpoints import API_ROUTES
 from assay.web.judge_pages import JUDGE_ROUTES
 from assay.web.limits import Limiter
-from assay.web.openapi import OPENAPI_ROUTES
+from assay.web.openapi import OPENAPI_ROUTES, describe
 from assay.web.people_api import PEOPLE_API
 from assay.web.people_pages import PEOPLE_ROUTES
 from assay.web.review_api import REVIEW_API_ROUTES
@@ -76,10 +76,14 @@ def create_app(
     """The application. `hosts` are the names it is served under beside localhost; `access` is how
     it knows people: by default everybody is an admin, which is for this machine alone."""
 
+    def ahead(app: Starlette) -> None:
+        describe(app)
+        warming.warm(service)
+
     @contextlib.asynccontextmanager
     async def until_stopped(app: Starlette) -> AsyncIterator[None]:
         # the first reader waits as little as the second
-        threading.Thread(target=warming.warm, args=(service,), daemon=True).start()
+        threading.Thread(target=ahead, args=(app,), daemon=True).start()
         yield
         # a signal ends the process right after this: what was accepted is written first
         logs.flush(service)

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
+from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -150,11 +151,11 @@ def _reference(kind: type) -> str:
     return REFERENCE.format(name=kind.__name__)
 
 
-def _document(request: Request) -> Document:
+def describe(app: Starlette) -> Document:
     """Made once: the table of a server does not change."""
     from assay import __version__
 
-    state = request.app.state
+    state = app.state
     if not hasattr(state, "openapi"):
         state.openapi = document(state.table, __version__)
     told: Document = state.openapi
@@ -162,12 +163,12 @@ def _document(request: Request) -> Document:
 
 
 def openapi(request: Request) -> Response:
-    return json(_document(request))
+    return json(describe(request.app))
 
 
 def docs(request: Request) -> Response:
     """The same, to be read."""
-    told = _document(request)
+    told = describe(request.app)
     calls = [
         (path, method, call, _shape_of(call.sends), _shape_of(call.responses["2XX"]))
         for path, methods in told.paths.items()

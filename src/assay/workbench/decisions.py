@@ -15,6 +15,7 @@ from assay.core.errors import AssayError
 from assay.core.results import GoldenResults, Results, Status, Verdict
 from assay.review.identity import name_of
 from assay.store.records import RunRecord
+from assay.workbench.desk import stamp_of
 from assay.workbench.history import KeptRun, kept_run
 from assay.workbench.opening import Service
 from assay.workbench.paging import Page, page_of, page_size
@@ -240,6 +241,10 @@ def configured_name(service: Service, gold: str) -> str:
     return ""
 
 
+VERDICTS = 256  # kept: a run does not change, and what would settle it takes a while to find
+_verdicts: dict[tuple[object, ...], Verdict] = {}
+
+
 def decided(service: Service, run: KeptRun, *, settle: bool = True) -> Verdict | None:
     """What the gates of today say of a run: where the configuration has any for it, these, else
     those that it was scored with. With `settle` also what to judge where they cannot tell."""
@@ -251,7 +256,18 @@ def decided(service: Service, run: KeptRun, *, settle: bool = True) -> Verdict |
         return run.results.verdict
     named = service.config.gold[name].baseline
     baseline = Path(named) if named else None
+    state = stamp_of(baseline) if baseline else None
+    key = (service.store.address, run.id, msgspec.json.encode(gates), named, state, settle)
+    with _lock:
+        known = _verdicts.get(key)
+    if known is not None:
+        return known
     try:
-        return verdict_on(run.results, gates, baseline, settle=settle)
+        verdict = verdict_on(run.results, gates, baseline, settle=settle)
     except AssayError:  # a gate on what the run did not measure, or a baseline that is gone
         return run.results.verdict
+    with _lock:
+        _verdicts[key] = verdict
+        while len(_verdicts) > VERDICTS:
+            _verdicts.pop(next(iter(_verdicts)))
+    return verdict

@@ -118,7 +118,11 @@ def duel(service: Service, first: str, second: str) -> Duel:
 
 def prepare(service: Service, pairs: Sequence[tuple[str, str]]) -> None:
     """Compare runs that somebody is about to look at; what cannot be compared is left."""
+    with _lock:
+        known = {(first, second) for address, first, second in _changes}
     for first, second in pairs:
+        if (first, second) in known:
+            continue
         with contextlib.suppress(AssayError):
             duel(service, first, second)
 

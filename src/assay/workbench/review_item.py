@@ -354,6 +354,6 @@ def search_more(service: Service, item: ReviewItem, words: str) -> list[Candidat
         )
     if not words.strip():
         return []
-    hits = searching.found_page(service, corpus, words, limit=MOST_FOUND + len(item.doc_ids)).items
-    new = [hit.doc_id for hit in hits if hit.doc_id not in item.doc_ids]
+    found = searching.found_ids(service, corpus, words, MOST_FOUND + len(item.doc_ids))
+    new = [doc_id for doc_id in found if doc_id not in item.doc_ids]
     return [candidate_of(service, item, doc_id) for doc_id in new[:MOST_FOUND]]

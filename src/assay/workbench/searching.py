@@ -385,6 +385,12 @@ def found_page(
     return Page(items=found, offset=offset, next_offset=page.next_offset)
 
 
+def found_ids(service: Service, corpus: str, query: str, limit: int) -> list[str]:
+    """What is found, best first, where nothing of the documents is shown."""
+    shelf = kept_shelf(corpus, home=service.home, say=service.say)
+    return [hit.doc_id for hit in shelf.engine.search(query, limit, texts=False)]
+
+
 def similar(service: Service, corpus: str, doc_id: str, limit: int = 6) -> tuple[Similar, ...]:
     """More like this one."""
     shelf = shelf_of(service, corpus)
