@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import http.client
 import json
+import math
 import os
 import random
 import signal
@@ -157,7 +158,7 @@ class Judge(threading.Thread):
 
 
 def share(times: list[float], part: float) -> float:
-    return sorted(times)[min(int(part * len(times)), len(times) - 1)] if times else 0.0
+    return sorted(times)[max(math.ceil(part * len(times)) - 1, 0)] if times else 0.0
 
 
 def main() -> int:

@@ -14,6 +14,7 @@ import argparse
 import http.client
 import itertools
 import json
+import math
 import os
 import re
 import socket
@@ -218,7 +219,7 @@ def say(line: str) -> None:
 
 
 def share(times: list[float], part: float) -> float:
-    return sorted(times)[min(int(part * len(times)), len(times) - 1)]
+    return sorted(times)[max(math.ceil(part * len(times)) - 1, 0)]
 
 
 def measure(served: Served, dataset: Path, corpus: str, rounds: int) -> int:

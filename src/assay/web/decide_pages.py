@@ -6,6 +6,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from datetime import datetime
+from functools import partial
 from urllib.parse import quote, urlencode
 
 import msgspec
@@ -22,13 +23,14 @@ from assay.reports.words import Words
 from assay.web.access import Guarded, user_of
 from assay.web.shell import body, form, json, language_for, page, query, service_of
 from assay.workbench.decisions import Board, RunLine, boards, decided, run_page
-from assay.workbench.facing import Duel, SliceChange, duel, lead_of, prepare
+from assay.workbench.facing import Duel, SliceChange, duel, lead_of
 from assay.workbench.history import KeptRun, kept_run
 from assay.workbench.opening import stored_name
 from assay.workbench.overview import Overview, overview
 from assay.workbench.paging import Page
 from assay.workbench.run_queue import RunJob, RunQueue, choices
 from assay.workbench.side_by_side import TwoRankings, two_rankings
+from assay.workbench.warming import show_ahead
 
 WORDS = ("judge", "decide")
 LINES = 6  # engines that are drawn in a chart
@@ -195,7 +197,8 @@ def queue_of(request: Request) -> RunQueue:
     state = request.app.state
     with _making:
         if not hasattr(state, "run_queue"):
-            state.run_queue = RunQueue(service_of(request))
+            service = service_of(request)
+            state.run_queue = RunQueue(service, after=partial(show_ahead, service))
         queue: RunQueue = state.run_queue
     return queue
 
@@ -230,9 +233,6 @@ def _job_page(request: Request, found: RunJob | None, complaint: str, status: in
         kept = kept_run(service, found.run)
         earlier = run_page(service, gold=kept.gold, limit=12).items
         before = next((line for line in earlier if line.id != found.run and not line.error), None)
-        if before is not None:  # the page leads there
-            pairs = [(before.id, found.run)]
-            threading.Thread(target=prepare, args=(service, pairs), daemon=True).start()
     return _page(
         request,
         "job.html",

@@ -28,7 +28,7 @@ from assay.engines.indexed import (
 from assay.search.answers import FoundDocument, SearchAnswer, found_documents
 from assay.search.index import Tick
 from assay.workbench.filtering import NO_FILTERS, Filters
-from assay.workbench.shelves import Shelf, open_shelf
+from assay.workbench.shelves import open_shelf
 
 if TYPE_CHECKING:  # what a running service needs is more than an import or a search does
     from assay.workbench.opening import Service
@@ -156,13 +156,7 @@ def search(
         raise InputError(
             "the query is empty", hint="Give a question, keywords or a description of facts."
         )
-    return search_shelf(open_shelf(name, home=home, tick=tick, say=say), query, top_k, filters)
-
-
-def search_shelf(
-    shelf: Shelf, query: str, top_k: int, filters: Filters = NO_FILTERS
-) -> SearchAnswer:
-    """The same on a corpus that is open."""
+    shelf = open_shelf(name, home=home, tick=tick, say=say)
     allowed = shelf.allowed(filters)
     hits = shelf.engine.search(query, top_k, allowed=allowed, explain=True, texts=False)
     found = found_documents(hits, shelf.engine, query, shelf.get)

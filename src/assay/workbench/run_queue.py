@@ -10,7 +10,7 @@ import tempfile
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -104,10 +104,11 @@ class _Order:
 
 
 class RunQueue:
-    """One for a server. What runs when it is closed goes with the server's process."""
+    """One for a server. What runs when it is closed goes with the server's process. `after` is done
+    with every new run before it is told, so that the pages that show it are ready."""
 
-    def __init__(self, service: Service) -> None:
-        self._service = service
+    def __init__(self, service: Service, after: Callable[[str], None] = lambda run: None) -> None:
+        self._service, self._after = service, after
         self._jobs: OrderedDict[str, RunJob] = OrderedDict()
         self._notes: Path | None = None  # a folder for what runs say of how far they are
         self._lock = threading.Condition()
@@ -211,6 +212,7 @@ class RunQueue:
             try:
                 job = self._with_votes(job)
                 run = self._run(job)
+                self._after(run)
                 over = {"state": "done", "run": run, "done": job.total}
             except _Cancelled:
                 over = {"state": "cancelled"}

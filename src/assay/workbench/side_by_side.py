@@ -13,17 +13,19 @@ from assay.core.errors import AssayError, NotHere
 from assay.core.results import Entry, GoldenEntry, Results
 from assay.core.types import Document
 from assay.engines.indexed import is_indexed
+from assay.search.answers import found_documents
 from assay.workbench import corpora
 from assay.workbench.decisions import RunLine, headline, line_of
 from assay.workbench.facing import names_of
 from assay.workbench.history import KeptRun, kept_run
 from assay.workbench.opening import Service
 from assay.workbench.searching import Reason, reasons
-from assay.workbench.shelves import kept_shelf
+from assay.workbench.shelves import Shelf, kept_shelf
 
 __all__ = ["Placed", "Ranking", "TwoRankings", "two_rankings"]
 
 DEPTH = 20  # ranks that are shown
+WORDED = 8  # of these, how many say which words they share with the question
 EXCERPT = 240  # characters of a text
 PARTS = ("question", "conclusion", "summary")  # of a letter, what is read first
 LARGEST = 64 * 2**20  # bytes of a corpus file that is read for a page
@@ -212,10 +214,29 @@ def _explained(service: Service, run: KeptRun, query: str) -> dict[str, corpora.
             return {}
         if not is_indexed(opened, service.home):
             return {}
-        answer = corpora.search_shelf(kept_shelf(name, home=service.home), query, DEPTH)
+        return _asked_again(kept_shelf(name, home=service.home), query)
     except (AssayError, OSError):
         return {}
-    return {hit.doc_id: hit for hit in answer.hits}
+
+
+def _asked_again(shelf: Shelf, query: str) -> dict[str, corpora.FoundDocument]:
+    """The first ones with the words that they share with the question, for which their text is
+    looked through; the others with what put them there alone."""
+    hits = shelf.engine.search(query, DEPTH, explain=True, texts=False)
+    found = found_documents(hits[:WORDED], shelf.engine, query, shelf.get)
+    for rank, hit in enumerate(hits[WORDED:], start=WORDED + 1):
+        found.append(
+            corpora.FoundDocument(
+                rank=rank,
+                doc_id=hit.doc_id,
+                score=hit.score,
+                title="",
+                snippet="",
+                words=[],
+                signals=hit.explanation,
+            )
+        )
+    return {each.doc_id: each for each in found}
 
 
 def _is_ours(service: Service, run: KeptRun, corpus: str) -> bool:

@@ -8,10 +8,22 @@ from itertools import permutations
 
 from assay.core.errors import AssayError
 from assay.workbench import agreed, facing, searching
+from assay.workbench.decisions import decided
+from assay.workbench.history import kept_run
 from assay.workbench.opening import Service
 from assay.workbench.overview import overview
 
 NEWEST = 3  # runs of a set that are compared with each other
+
+
+def show_ahead(service: Service, run: str) -> None:
+    """What the pages say of a new run: what the gates decide, and against the run before it."""
+    with contextlib.suppress(AssayError):
+        kept = kept_run(service, run)
+        overview(service)
+        decided(service, kept)
+        before = [line.id for line in service.store.runs(gold=kept.gold, limit=NEWEST)]
+        facing.prepare(service, [(other, run) for other in before if other != run])
 
 
 def warm(service: Service) -> None:
