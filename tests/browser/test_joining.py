@@ -46,7 +46,7 @@ def person(browser: Any, said: list[str], **options: Any) -> Any:
 def join(page: Any, link: str, name: str = "") -> None:
     """By keyboard: the first field that is to be filled has the focus."""
     page.goto(link)
-    page.wait_for_function("document.activeElement.matches('input')")
+    expect(page.locator("input:focus")).to_be_visible()
     if name:
         page.keyboard.type(name)
         page.keyboard.press("Tab")

@@ -13,7 +13,7 @@ from assay.judging.votes import current, read_votes, votes_path
 from assay.store import Store
 from assay.web.app import create_app
 from assay.workbench.opening import Service
-from browsing import listening
+from browsing import expect, listening
 from judged_pages import both, judged_set
 from voted_sets import labels
 
@@ -133,11 +133,11 @@ def test_what_waits_counts_down_while_one_judges(browser: Any, url: str) -> None
     page.keyboard.press("2")
     page.keyboard.type("It decides the point.")
     page.keyboard.press("Enter")
-    page.wait_for_function("document.getElementById('waits').textContent === '3 to judge'")
+    expect(page.locator("#waits")).to_have_text("3 to judge")
     assert page.locator("#setcount").inner_text() == "1 of 4 judged"
     assert page.locator(".list a[aria-current] progress").evaluate("bar => bar.value") == 1
     page.keyboard.press("z")
-    page.wait_for_function("document.getElementById('waits').textContent === '4 to judge'")
+    expect(page.locator("#waits")).to_have_text("4 to judge")
     page.reload()
     ready(page)
     assert page.locator("#waits").inner_text() == "4 to judge"
