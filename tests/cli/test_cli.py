@@ -135,8 +135,11 @@ def test_an_engine_is_asked_for_top_k_and_no_more_is_taken(
         "class Many:\n    def search(self, query, top_k=20):\n"
         "        return [f'{top_k}-{i}' for i in range(99)]\n"
     )
-    entry = score(assay_cli, "--search-module", "many", "--top-k", "30")["per_query"][0]
+    asked = ("--search-module", "many", "--top-k", "30")
+    entry = score(assay_cli, *asked, "--hits", "all")["per_query"][0]
     assert (entry["num_results"], entry["results"][-1]) == (30, "30-29")
+    kept = score(assay_cli, *asked)["per_query"][0]
+    assert (kept["num_results"], kept["results"][-1]) == (30, "30-19")
 
 
 def test_a_top_k_below_the_deepest_cutoff_is_kept_and_warned_about(

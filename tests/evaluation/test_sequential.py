@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.evaluation.test_gates import results
+from test_gates import results
 
 from assay.core.errors import InputError
 from assay.core.results import Gate
