@@ -80,9 +80,15 @@ def values(
         qrels.setdefault(query_id, {})[doc_id] = grade
     table = {name: np.full(len(rows), np.nan) for name in theirs}
     names = {measure: name for name, measure in theirs.items()}
+    ranks = _ranks(run, rows)
+    # Asked for together, it sometimes counts NumRet over the judged documents alone, as the order
+    # of a Python set decides: so measures of judged documents are asked for by themselves.
+    judged_only = [measure for measure in names if measure.params.get("judged_only")]
+    others = [measure for measure in names if measure not in judged_only]
     try:
-        for found in ir_measures.iter_calc(list(theirs.values()), qrels, _ranks(run, rows)):
-            table[names[found.measure]][rows[found.query_id]] = found.value
+        for asked in filter(None, (others, judged_only)):
+            for found in ir_measures.iter_calc(asked, qrels, ranks):
+                table[names[found.measure]][rows[found.query_id]] = found.value
     except (ArithmeticError, ImportError, OSError, RuntimeError, ValueError) as error:
         raise InputError(
             f"ir_measures cannot compute {', '.join(theirs)}",
