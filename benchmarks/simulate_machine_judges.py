@@ -352,7 +352,7 @@ def bootstrap_alone(repeats: int) -> None:
             row = []
             for n in JUDGED:
                 drawn = values[rng.integers(0, POPULATION, (n, repeats))]
-                found = mean_intervals(drawn, samples=1_000)
+                found = mean_intervals(drawn)
                 low = np.array([each.low for each in found], np.float64)
                 high = np.array([each.high for each in found], np.float64)
                 truth = values.mean()

@@ -56,7 +56,7 @@ def test_the_bounds_are_quantiles_of_the_mean_with_random_weights() -> None:
     """Computed, not drawn: the same as a million draws to three decimals."""
     values = np.random.default_rng(2).choice([0, 0, 0, 0.1, -0.3, 0.9], size=(14, 1))
     low, high = interval(values[:, 0].tolist())
-    unseen = bounded._furthest_unseen(values, bounded.CHANGE)
+    unseen = bounded._furthest_unseen(values, np.ones_like(values), bounded.CHANGE)
     shapes = np.append(np.ones(14), bounded.UNSEEN)
     weights = np.random.default_rng(1).dirichlet(shapes, 400_000)
     for bound, end, tail in ((low, unseen[0], 0.025), (high, unseen[1], 0.975)):

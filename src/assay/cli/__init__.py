@@ -6,6 +6,7 @@ needs inside: so `assay --help` is instant, and a report loads no engine.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import re
@@ -109,6 +110,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without Unicode shows what it can
+    gc.set_threshold(50_000)  # what a command reads stays until it ends
     try:
         app()
     except AssayError as error:

@@ -17,7 +17,8 @@ differ. For a rate the interval lies between Jeffreys's and Clopper and Pearson'
 
 Nothing is drawn at random: the distribution of the weighted mean is computed by Lugannani and
 Rice's saddlepoint formula as Barndorff-Nielsen (1986) writes it, good to a part in a hundred of the
-width even where one query makes it. Arrays have one row a query, one column a measure."""
+width even where one query makes it. Arrays have one row a query, one column a measure; columns of
+different lengths are filled up with NaN, so that many short ones cost as little as one."""
 
 from __future__ import annotations
 
@@ -34,91 +35,113 @@ UNSEEN = 0.6  # of a query
 ALIKE = 0.04  # of the scale
 BUNCHED = 1.5  # the power of the share of values alike
 TINY = 1e-12
+CLOSE = 1e-7  # of a deviation
+PATIENT = 8  # steps
 
 
 def bounds(values: Floats, z: float, scale: Scale) -> tuple[Floats, Floats]:
     """The bounds of the mean of each column, `z` normal deviations to either side: 1.96 for 95%."""
-    end = _furthest_unseen(values, scale)
-    return _bound(values, end[0], -z), _bound(values, end[1], z)
+    values, seen = _filled(values)
+    end = _furthest_unseen(values, seen, scale)
+    return _bound(values, seen, end[0], -z), _bound(values, seen, end[1], z)
 
 
 def holds(values: Floats, place: float | Floats, z: float, scale: Scale) -> Any:
     """Whether each column's interval holds a place, without looking for its ends."""
+    values, seen = _filled(values)
+    weights = _weights(seen)
     low, high = (
-        _deviation(np.vstack([values, end]), np.broadcast_to(place, end.shape))
-        for end in _furthest_unseen(values, scale)
+        _deviation(np.vstack([values, end]), weights, np.broadcast_to(place, end.shape))
+        for end in _furthest_unseen(values, seen, scale)
     )
     return (low >= -z) & (high <= z)
 
 
-def _furthest_unseen(values: Floats, scale: Scale) -> tuple[Floats, Floats]:
+def _filled(values: Floats) -> tuple[Floats, Floats]:
+    """The values with the first of its column in every gap, and 1 for a value, 0 for a gap."""
+    gaps = np.isnan(values)
+    return np.where(gaps, values[0], values), np.where(gaps, 0.0, 1.0)
+
+
+def _weights(seen: Floats) -> Floats:
+    """Of the values, and of the query that was not seen."""
+    return np.vstack([seen, np.full(seen.shape[1], UNSEEN)])
+
+
+def _total(weights: Floats, values: Floats) -> Floats:
+    return np.asarray(np.einsum("ij,ij->j", weights, values))
+
+
+def _furthest_unseen(values: Floats, seen: Floats, scale: Scale) -> tuple[Floats, Floats]:
     """Where the query that was not seen lies, for the lower and for the upper bound."""
     near = ALIKE * (scale[1] - scale[0])
-    bunched = (_most_alike(values, near) / len(values)) ** BUNCHED
+    bunched = (_most_alike(values, seen, near) / seen.sum(axis=0)) ** BUNCHED
     least, most = values.min(axis=0), values.max(axis=0)
     return least + (scale[0] - least) * bunched, most + (scale[1] - most) * bunched
 
 
-def _most_alike(values: Floats, near: float) -> Floats:
+def _most_alike(values: Floats, seen: Floats, near: float) -> Floats:
     """How many values lie within `near` of each other, at most."""
-    ordered = np.sort(values, axis=0)
+    ordered = np.sort(np.where(seen > 0, values, np.inf), axis=0)
     reach = ordered + near + 1e-9
-    ends = [
-        np.searchsorted(ordered[:, column], reach[:, column], side="right")
-        for column in range(values.shape[1])
-    ]
-    places = np.arange(len(values))
-    return np.array([float((end - places).max(initial=0)) for end in ends])
+    counts = seen.sum(axis=0).astype(np.int64).tolist()
+    most = []
+    for column, n in enumerate(counts):
+        ends = np.searchsorted(ordered[:n, column], reach[:n, column], side="right")
+        most.append(float((ends - np.arange(n)).max(initial=0)))
+    return np.array(most)
 
 
-def _bound(values: Floats, unseen: Floats, z: float) -> Floats:
+def _bound(values: Floats, seen: Floats, unseen: Floats, z: float) -> Floats:
     """Where the weighted mean has the deviation `z`: between the mean and the unseen query.
 
-    The deviation grows with the place, nearly as a line: regula falsi (the Illinois variant) with
-    every third step by halves, for the ends, where it does not."""
-    points = np.vstack([values, unseen])
-    inner, outer = values.mean(axis=0), unseen.copy()
-    at_inner, at_outer = _deviation(points, inner) - z, np.sign(z) * np.full(len(inner), 1e3)
-    guess = inner + z * values.std(axis=0) / np.sqrt(len(values))
+    The deviation grows with the place, nearly as a line: secant steps inside a bracket, by halves
+    where they leave it or take long. Columns that are found are left alone."""
+    points, weights, n = np.vstack([values, unseen]), _weights(seen), seen.sum(axis=0)
+    inner, outer = _total(seen, values) / n, unseen.copy()
+    last, last_off = inner, _deviation(points, weights, inner) - z
+    guess = inner + z * np.sqrt(_total(seen, (values - inner) ** 2)) / n
     place = np.where((outer - guess) * z > 0, guess, (inner + outer) / 2)
+    found, left = place.copy(), np.arange(len(place))
     for step in range(200):
-        off = _deviation(points, place) - z
+        off = _deviation(points, weights, place) - z
         beyond = off * z > 0
-        outer, at_outer = np.where(beyond, place, outer), np.where(beyond, off, at_outer)
-        inner, at_inner = np.where(beyond, inner, place), np.where(beyond, at_inner, off)
-        if bool(((np.abs(off) < 1e-8) | (np.abs(outer - inner) < 1e-12)).all()):
+        outer, inner = np.where(beyond, place, outer), np.where(beyond, inner, place)
+        found[left] = place
+        going = (np.abs(off) > CLOSE) & (np.abs(outer - inner) > TINY)
+        if not going.any():
             break
-        # an end that stays is trusted half as much
-        weight = np.where(beyond, 0.5, 1.0) * at_inner, np.where(beyond, 1.0, 0.5) * at_outer
-        slope = weight[1] - weight[0]
-        line = inner - weight[0] * (outer - inner) / np.where(np.abs(slope) < TINY, 1.0, slope)
-        middle = (inner + outer) / 2
-        place = middle if step % 3 == 2 else np.clip(line, *np.sort([inner, outer], axis=0))
-    return np.asarray(place)
+        rise = off - last_off
+        secant = place - off * (place - last) / np.where(np.abs(rise) < TINY, np.nan, rise)
+        within = (secant - inner) * (outer - secant) > 0
+        by_halves = ~within | (step > PATIENT and step % 2 == 1)
+        last, last_off = place[going], off[going]
+        place = np.where(by_halves, (inner + outer) / 2, secant)[going]
+        inner, outer, left = inner[going], outer[going], left[going]
+        points, weights = points[:, going], weights[:, going]
+    return found
 
 
-def _deviation(points: Floats, place: Floats) -> Floats:
+def _deviation(points: Floats, weights: Floats, place: Floats) -> Floats:
     """The normal deviation whose chance is that of a weighted mean of at most `place`.
 
     The mean with random weights is at most m where the sum of G (x - m) is at most 0, with G
     exponential, and of the shape UNSEEN for the last point: its cumulant function is K(t) =
     -sum shape log(1 - t (x - m))."""
     off = points - place
-    weights = np.ones(len(points))
-    weights[-1] = UNSEEN
     low, high = off.min(axis=0), off.max(axis=0)
     inside = (low < -TINY) & (high > TINY)
     found = np.where(high > TINY, -1e3, 1e3)
     found[~inside & (low >= -TINY) & (high <= TINY)] = 0.0
     if not inside.any():
         return found
-    off = off[:, inside]
+    off, weights = off[:, inside], weights[:, inside]
     tilt = _saddlepoint(off, weights)
     held = tilt * off
     ratio = off / (1 - held)
-    cumulant, spread = -(weights @ np.log1p(-held)), weights @ ratio**2
+    cumulant, spread = -_total(weights, np.log1p(-held)), _total(weights, ratio**2)
     root = np.sign(tilt) * np.sqrt(np.maximum(-2 * cumulant, 0))
-    skew = (weights @ ratio**3) / (3 * spread**1.5)
+    skew = _total(weights, ratio**3) / (3 * spread**1.5)
     safe = np.where(np.abs(root) < 1e-4, 1.0, root)
     scaled = np.where(np.abs(root) < 1e-4, 1.0, tilt * np.sqrt(spread))
     corrected = root + np.log(np.maximum(scaled / safe, TINY)) / safe
@@ -132,7 +155,7 @@ def _saddlepoint(off: Floats, weights: Floats) -> Floats:
     tilt = np.zeros(off.shape[1])
     for _ in range(100):
         ratio = off / (1 - tilt * off)
-        slope, curve = weights @ ratio, weights @ ratio**2
+        slope, curve = _total(weights, ratio), _total(weights, ratio**2)
         low, high = np.where(slope < 0, tilt, low), np.where(slope > 0, tilt, high)
         stepped = tilt - slope / curve
         outside = (stepped <= low) | (stepped >= high)

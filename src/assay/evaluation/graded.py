@@ -223,27 +223,25 @@ def intervals(sheet: ScoreSheet, keys: Mapping[str, str], gold: GoldSet) -> Inte
     overall: dict[str, Bounds] = {}
     slices: dict[str, dict[str, dict[str, Bounds]]] = {}
     scored = ~np.isnan(sheet.values).any(axis=1)
-    for each in sheet.slices:
-        in_slice = [
-            each.kind == "overall" or getattr(query, each.kind) == each.name
-            for query in sheet.queries
-        ]
-        rows = sheet.values[scored & np.array(in_slice)]
+    parts = [sheet.values[scored & _rows_of(sheet, each)] for each in sheet.slices]
+    for each, found in zip(sheet.slices, statistics.slice_intervals(parts), strict=True):
         bounds: dict[str, Bounds] = {
             keys[measure]: (None, None)
             if handed.is_summed(measure)
             else (interval.low, interval.high)
-            for measure, interval in zip(
-                sheet.measures,
-                statistics.mean_intervals(rows, samples=statistics.samples_of(len(rows))),
-                strict=True,
-            )
+            for measure, interval in zip(sheet.measures, found, strict=True)
         }
         if each.kind == "overall":
             overall = bounds
         else:
             slices.setdefault(gold.slice_name(each.kind), {})[each.name] = bounds
     return Intervals(overall=overall, slices=slices)
+
+
+def _rows_of(sheet: ScoreSheet, part: Slice) -> Any:
+    if part.kind == "overall":
+        return np.ones(len(sheet.queries), bool)
+    return np.array([getattr(query, part.kind) == part.name for query in sheet.queries], bool)
 
 
 def _entries(

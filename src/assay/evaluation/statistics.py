@@ -33,6 +33,7 @@ BLOCK_CELLS = 200_000  # small blocks stay in cache
 DRAWS = 10**8  # of queries; beyond 10,000 queries there are fewer resamples
 ONE_THREAD = 2**18  # multiplications
 AHEAD = 2
+SHORT = 1_000  # queries: slices up to here are computed together
 NORMAL = NormalDist()
 
 
@@ -52,31 +53,53 @@ class Interval:
 
 
 def mean_intervals(
-    values: Floats,
-    *,
-    level: float = 0.95,
-    scale: Scale | None = None,
-    samples: int = SAMPLES,
-    seed: int = SEED,
+    values: Floats, *, level: float = 0.95, scale: Scale | None = None, seed: int = SEED
 ) -> list[Interval]:
     """The interval of the mean of each column: of measures on [0, 1], or with `scale` CHANGE of
     their differences on [-1, 1], which negative values are taken to be. See `bounded`; it is never
     of no width, because queries that were not seen may differ. A column with values beyond 1, or
-    with `scale` OPEN, has no ends to reckon with: it gets a bootstrap interval."""
-    n, columns = values.shape
-    if n < 2:
-        return [Interval(low=None, high=None, n=n, level=level, note="too few queries")] * columns
+    with `scale` OPEN, has no ends to reckon with: it gets a bootstrap interval. NaN is no value."""
+    n = (~np.isnan(values)).sum(axis=0)
+    few = n < 2
     ends = scale or (CHANGE if bool((values < 0).any()) else SHARE)
-    fits = (values >= ends[0] - 1e-9) & (values <= ends[1] + 1e-9)
-    held = fits.all(axis=0) & (ends != OPEN)
-    found = _bootstrapped(values, level, samples, seed) if not held.all() else {}
-    z = NORMAL.inv_cdf((1 + level) / 2)
-    lows, highs = bounded.bounds(np.clip(values[:, held], *ends), z, ends)
-    for column, low, high in zip(np.flatnonzero(held).tolist(), lows, highs, strict=True):
-        mean = float(values[:, column].mean())
-        low, high = min(float(low), mean), max(float(high), mean)
-        found[column] = Interval(low=low, high=high, n=n, level=level, note=_note(n, high - low))
-    return [found[column] for column in range(columns)]
+    beyond = (values < ends[0] - 1e-9) | (values > ends[1] + 1e-9)
+    held = ~few & ~beyond.any(axis=0) & (ends != OPEN)
+    found = {
+        column: Interval(low=None, high=None, n=int(n[column]), level=level, note="too few queries")
+        for column in np.flatnonzero(few).tolist()
+    }
+    for column in np.flatnonzero(~few & ~held).tolist():
+        found[column] = _bootstrapped(values[~np.isnan(values[:, column]), column], level, seed)
+    columns = np.flatnonzero(held).tolist()
+    if columns:
+        z = NORMAL.inv_cdf((1 + level) / 2)
+        lows, highs = bounded.bounds(np.clip(values[:, held], *ends), z, ends)
+        means = np.nanmean(values[:, held], axis=0)
+        for column, low, high, mean in zip(columns, lows, highs, means, strict=True):
+            low, high, count = float(min(low, mean)), float(max(high, mean)), int(n[column])
+            note = _note(count, high - low)
+            found[column] = Interval(low=low, high=high, n=count, level=level, note=note)
+    return [found[column] for column in range(values.shape[1])]
+
+
+def slice_intervals(slices: Sequence[Floats], *, level: float = 0.95) -> list[list[Interval]]:
+    """`mean_intervals` of every slice, of the same measures each: the short ones at one go."""
+    found: dict[int, list[Interval]] = {}
+    short = [place for place, rows in enumerate(slices) if len(rows) <= SHORT]
+    longest = max((len(slices[place]) for place in short), default=0)
+    if longest:
+        width = slices[0].shape[1]
+        padded = [np.full((longest, width), np.nan) for _ in short]
+        for filled, place in zip(padded, short, strict=True):
+            filled[: len(slices[place])] = slices[place]
+        together = mean_intervals(np.hstack(padded), level=level)
+        found = {
+            place: together[nth * width : (nth + 1) * width] for nth, place in enumerate(short)
+        }
+    return [
+        found[place] if place in found else mean_intervals(rows, level=level)
+        for place, rows in enumerate(slices)
+    ]
 
 
 def change_intervals(differences: Floats, *, level: float = 0.95) -> list[Interval]:
@@ -91,15 +114,12 @@ def _note(n: int, width: float) -> str:
     return ", ".join(notes)
 
 
-def _bootstrapped(values: Floats, level: float, samples: int, seed: int) -> dict[int, Interval]:
-    """BCa bootstrap interval of the mean of each column (Efron 1987), with percentiles widened for
-    small samples (Hesterberg 2015, 'expanded percentiles')."""
-    means = values.mean(axis=0)
-    resampled = bootstrap_means(values, samples=samples, seed=seed)
-    return {
-        column: _bca(values[:, column], float(means[column]), resampled[:, column], level)
-        for column in range(values.shape[1])
-    }
+def _bootstrapped(values: Floats, level: float, seed: int) -> Interval:
+    """BCa bootstrap interval of a mean (Efron 1987), with percentiles widened for small samples
+    (Hesterberg 2015, 'expanded percentiles')."""
+    column = values.reshape(-1, 1)
+    resampled = bootstrap_means(column, samples=samples_of(len(values)), seed=seed)
+    return _bca(values, float(values.mean()), resampled[:, 0], level)
 
 
 def samples_of(n: int) -> int:

@@ -71,6 +71,7 @@ GOLD_ENDINGS = {
 # TREC runs come with any ending, and with none: a file with another one is read as such.
 RUN_ENDINGS = {
     ".json": "json",  # or beir, by what is in it
+    ".run": "trec",
     ".txt": "trec",
     ".trec": "trec",
     ".tsv": "trec",

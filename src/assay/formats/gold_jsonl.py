@@ -23,7 +23,6 @@ from assay.core.errors import InputError
 from assay.core.files import decode, refuse_long_lines, refuse_repeated_keys, write_atomic
 from assay.core.types import GoldSet, JsonObject, Judgment, Query, judgments_to_frame, standing
 from assay.formats.schema import expect, record, text_of, unique, unknown_keys
-from assay.law.queries import row_key
 
 _BOM = b"\xef\xbb\xbf"
 _NUMBERED = re.compile(r"g(\d+)")
@@ -43,6 +42,8 @@ class GoldRow(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> str:
+        from assay.law.queries import row_key  # takes long to load, and few files have rows
+
         return row_key(self.query, self.corpus)
 
 

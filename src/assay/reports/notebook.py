@@ -37,7 +37,7 @@ class NotebookSheet(ScoreSheet):
         )
         inside &= ~np.isnan(self.values).all(axis=1)
         values, judged = self.values[inside], self.judged[inside]
-        intervals = statistics.mean_intervals(values, samples=statistics.samples_of(len(values)))
+        intervals = statistics.mean_intervals(values)
         means = part.means.values()
         cells = [_cell(mean, between) for mean, between in zip(means, intervals, strict=True)]
         share = f"{np.nanmean(judged):.0%}" if (~np.isnan(judged)).any() else "–"
