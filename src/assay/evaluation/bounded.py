@@ -119,7 +119,7 @@ def _bound(values: Floats, seen: Floats, unseen: Floats, z: float) -> Floats:
         place = np.where(by_halves, (inner + outer) / 2, secant)[going]
         inner, outer, left = inner[going], outer[going], left[going]
         points, weights = points[:, going], weights[:, going]
-    return found
+    return np.asarray(found)
 
 
 def _deviation(points: Floats, weights: Floats, place: Floats) -> Floats:
