@@ -22,6 +22,13 @@ def template_environment(*folders: Path) -> Environment:
     return made
 
 
+def compile_templates(*folders: Path) -> None:
+    """All of them ahead of time, for a server whose first reader should not wait for it."""
+    made = template_environment(*folders)
+    for name in made.list_templates(["html", "j2"] if not folders else ["html"]):
+        made.get_template(name)
+
+
 def _day(at: datetime | str | None) -> str:
     return f"{at:%Y-%m-%d}" if isinstance(at, datetime) else str(at or "–")[:10]
 

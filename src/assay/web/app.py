@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
+import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from assay.core.errors import AssayError, InputError, NotHere
+from assay.reports.environment import compile_templates
 from assay.reports.words import page_words
 from assay.web.access import CHANGES, Access, Guarded, Refusal, routes
 from assay.web.agreement_pages import AGREEMENT_ROUTES, COUNT_FORM
@@ -82,7 +84,12 @@ def create_app(
 
     @contextlib.asynccontextmanager
     async def until_stopped(app: Starlette) -> AsyncIterator[None]:
-        # the first reader waits as little as the second
+        # the first reader waits as little as the second: what is quick is done before anybody is
+        # let in, the rest behind, by threads that give way to a reader at once
+        sys.setswitchinterval(0.001)
+        for folders in ((), (HERE / "templates",)):  # of reports, and of the pages
+            compile_templates(*folders)
+        warming.open_sets(service)
         threading.Thread(target=ahead, args=(app,), daemon=True).start()
         yield
         # a signal ends the process right after this: what was accepted is written first

@@ -7,7 +7,7 @@ import contextlib
 from itertools import permutations
 
 from assay.core.errors import AssayError
-from assay.workbench import agreed, facing, searching
+from assay.workbench import agreed, facing, grading, searching
 from assay.workbench.decisions import decided
 from assay.workbench.history import kept_run
 from assay.workbench.opening import Service
@@ -24,6 +24,13 @@ def show_ahead(service: Service, run: str) -> None:
         decided(service, kept)
         before = [line.id for line in service.store.runs(gold=kept.gold, limit=NEWEST)]
         facing.prepare(service, [(other, run) for other in before if other != run])
+
+
+def open_sets(service: Service) -> None:
+    """The sets and their votes, which every page for judges reads."""
+    for name in service.gold_sets:
+        with contextlib.suppress(AssayError):
+            grading.set_desk(service, name, "")
 
 
 def warm(service: Service) -> None:
