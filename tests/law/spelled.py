@@ -113,6 +113,26 @@ TABLE = [
     fi("110–112 §", Cited("110", to="112")),
     fi("110 §:n 2 ja 3 momentti", Cited("110", "2"), Cited("110", "3")),
     fi("110 §:n 1–3 momentti", Cited("110", "1–3")),
+    fi("kuntalain 113 ja 114 §", Cited("113", law=KUNTALAKI), Cited("114", law=KUNTALAKI)),
+    fi("kuntalain 110–115 §", Cited("110", to="115", law=KUNTALAKI)),
+    fi("110 §:n 2 momentin 1 ja 3 kohta", Cited("110", "2", item="1"), Cited("110", "2", item="3")),
+    fi("OYL 5:2–4", Cited("2", to="4", chapter="5", law=OYL)),
+    fi(
+        "OYL 6:1, 6:2 ja 5:21",
+        *(Cited(n, "", c, OYL) for c, n in (("6", "1"), ("6", "2"), ("5", "21"))),
+    ),
+    # the law in other words: short, by its number, by what it is about
+    *(fi(written, Cited("110", law=KUNTALAKI)) for written in ("KL 110 §", "Kuntal. 110 §")),
+    fi("kuntalaki 410/2015, 110 §", Cited("110", law=KUNTALAKI, law_id="410/2015")),
+    fi("laki 410/2015 110 §", Cited("110", law_id="410/2015")),
+    fi("osakeyhtiölain (624/2006, OYL) 6 luvun 1 §", Cited("1", "", "6", OYL, law_id="624/2006")),
+    fi("osakeyhtiölain (OYL) 6 luv. 1 §", Cited("1", "", "6", OYL)),
+    # what points back
+    fi(
+        "kuntalain 110 §, mainitun lain 111 § ja saman pykälän 2 momentti",
+        *(Cited("110", law=KUNTALAKI), Cited("111", law=KUNTALAKI)),
+        Cited("111", "2", law=KUNTALAKI),
+    ),
     # Hebrew: short and long, any geresh, brackets, letters as numbers, schedules, laws
     *(he(written, Cited("12")) for written in ("סעיף 12", "ס' 12", "ס׳ 12", "ס’ 12", "סע' 12")),
     *(he(written, Cited("12", "א")) for written in ("סעיף 12(א)", "סעיף 12 (א)", "ס׳ 12(א)")),
@@ -157,6 +177,25 @@ TABLE = [
     en("Gov. Code § 87103(a)", Cited("87103", "a", law="Gov. Code")),
     en("Sections 87100 and 87103", Cited("87100"), Cited("87103")),
     en("Sections 87100 through 87105", Cited("87100", to="87105")),
+    en("Section 87103(a) and (c)", Cited("87103", "a"), Cited("87103", "c")),
+    en("Section 87103, subdivisions (a), (b) and (d)", *(Cited("87103", sub) for sub in "abd")),
+    *(
+        en(written, Cited("87103", "a–e"))
+        for written in ("Section 87103(a)-(e)", "subdivisions (a) through (e) of Section 87103")
+    ),
+    en("Section 18702.2(g)(1)–(3)", Cited("18702.2", "g", item="1–3")),
+    en(
+        "Section 82030(b)(1) and (2), and 82031",
+        *(Cited("82030", "b", item=n) for n in "12"),
+        Cited("82031"),
+    ),
+    en("paragraph (1) of subdivision (a) of Section 82030", Cited("82030", "a", item="1")),
+    en("11 CFR 110.20", Cited("110.20", law="11 C.F.R.")),
+    en("G.C. 87103", Cited("87103", law="Gov. Code")),
+    en("2 Cal. Adm. Code 18702", Cited("18702")),
+    en("Title 14, California Code of Regulations, Section 15301", Cited("15301")),
+    en("Stats. 1984, ch. 931, § 2", Cited("2", law="Stats. 1984, ch. 931")),
+    en("Section 5 of the City Charter", Cited("5", law="City Charter")),
 ]
 ONE = [row for row in TABLE if len(row.names) == 1 and row.names[0].is_one]
 SEVERAL = [row for row in TABLE if row not in ONE]

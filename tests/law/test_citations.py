@@ -101,6 +101,89 @@ def test_a_scheme_says_what_a_citation_leaves_out() -> None:
     assert one.parts["law"] == "חוק שמאי מקרקעין"
 
 
+@pytest.mark.parametrize(
+    ("text", "normal"),
+    [
+        ("Kuntalakia ja sen 121 §:ää", ["kuntalaki 121 §"]),
+        ("Kuntalaki on tiukka. Mainitun lain 5 §:n 2 momentti", ["kuntalaki 5 § 2 mom."]),
+        ("Lain 5 §", ["5 §"]),
+        ("lelujen turvallisuudesta annetun lain 5 §", ["laki lelujen turvallisuudesta 5 §"]),
+        ("vanhan kuntalain 5 §", ["vanha kuntalaki 5 §"]),
+        ("vuoden 1995 kuntalain 5 §", ["vuoden 1995 kuntalaki 5 §"]),
+        ("kyseisen pykälän 2 momentti", []),
+        (
+            "osakeyhtiölain 6 lukuun ja 13 luvun 6 §:ään",
+            ["osakeyhtiölaki 6 luku", "osakeyhtiölaki 13 luku 6 §"],
+        ),
+        ("Tilattiin 5 kpl 12 euron tuoleja", []),
+        (
+            "kuntalain 26 §:n 1 momentin 1 kohdan a alakohta",
+            ["kuntalaki 26 § 1 mom. 1 kohta a alakohta"],
+        ),
+    ],
+)
+def test_finnish_laws_that_are_pointed_at_or_described(text: str, normal: list[str]) -> None:
+    found = parse(text, "fi")
+    assert [one.normal for one in found] == normal
+    assert [parse(one.normal, "fi")[0].parts for one in found] == [one.parts for one in found]
+
+
+def test_a_short_name_means_the_law_that_is_here() -> None:
+    assert parse("KL 5 §", "fi")[0].parts["law"] == "kuntalaki"
+    sale = Scheme(laws=("Kauppalaki",))
+    assert parse("KL 5 §", "fi", scheme=sale)[0].parts["law"] == "kauppalaki"
+    both = Scheme(laws=("Kauppalaki", "Kuntalaki"))
+    assert parse("KL 5 §", "fi", scheme=both)[0].parts["law"] == "KL"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "normal"),
+    [
+        ("Cal. Const., art. II, § 8", "constitution", "Cal. Const. art. II § 8"),
+        (
+            "Section 8(a) of Article IV of the Constitution",
+            "constitution",
+            "Cal. Const. art. IV § 8(a)",
+        ),
+        ("11 C.F.R. § 110.20", "regulation", "11 C.F.R. § 110.20"),
+        ("14 CCR 15301", "regulation", "14 Cal. Code Regs. § 15301"),
+        ("Treas. Reg. § 1.61", "regulation", "Treas. Reg. § 1.61"),
+        ("2 Cal. Adm. Code Section 18702", "regulation", "Regulation 18702"),
+        ("a Section 501(c)(3) organization", "statute", "Int. Rev. Code § 501(c)(3)"),
+        ("Section 5 of the Brown Act", "statute", "Gov. Code § 5"),
+        (
+            "San Diego Municipal Code section 27.2903",
+            "statute",
+            "San Diego Municipal Code § 27.2903",
+        ),
+        ("Section 87103(a)(1)-(3)", "statute", "Gov. Code § 87103(a)(1)–(3)"),
+    ],
+)
+def test_what_a_section_is_one_of(text: str, kind: str, normal: str) -> None:
+    (found,) = parse(text, scheme=CALIFORNIA)
+    assert (found.kind, found.normal) == (kind, normal)
+    (again,) = parse(normal, scheme=CALIFORNIA)
+    assert (again.kind, again.parts) == (kind, found.parts)
+
+
+def test_section_eight_is_a_programme_too() -> None:
+    assert parse("tenants with Section 8 housing vouchers", "en") == ()
+
+
+def test_supra_and_id_mean_what_was_cited_before() -> None:
+    text = (
+        "In re Thorner (1975) 1 FPPC Ops. 198 and the Smith Advice Letter, No. A-98-123. (Id. at "
+        "p. 3.) Thorner, supra, is older; so is the Jones Advice Letter, supra. Smith v. Roe was "
+        "later. Id."
+    )
+    found = parse(text, scheme=CALIFORNIA)
+    assert [one.normal for one in found] == [
+        "In re Thorner (1975) 1 FPPC Ops. 198",
+        *("No. A-98-123", "No. A-98-123"),
+        "In re Thorner (1975) 1 FPPC Ops. 198",
+    ]
+
+
 def test_a_row_of_citations_carries_its_law_along() -> None:
     found = parse(
         "rikoslain 29 luvun 1 §:ssä, 2 §:ssä ja 30 luvun 8 §:ssä tarkoitettu; 4 a ja 4 c §:ssä",

@@ -34,6 +34,11 @@ from assay.law.citation import Citation, Facts, Resolution
 from assay.law.parse import law_name
 from assay.law.places import Cited, normal_chapter, reading, section_key
 
+ACT_NUMBER = re.compile(r"\d{1,4}/\d{4}")
+OF_YEAR = re.compile(r"vuoden (\d{4}) ")
+SHORT_FORM = re.compile(r"([A-ZÅÄÖ][a-zåäö]{2,})([LA])")
+SHORT_ENDINGS = {"L": "laki", "A": "asetus"}
+
 
 class Standing(NamedTuple):
     """Where a document stands in its law."""
@@ -99,6 +104,8 @@ class Laws:
         laws = self._laws_named(cited, own)
         if isinstance(laws, Resolution):
             return laws
+        if cited.chapter and not cited.section and not cited.moment:
+            return Resolution("no-document", (), "a chapter as a whole")
         if not cited.section and own is None:
             return Resolution(
                 "ambiguous", (), "a moment of the section it stands in; which one is not known here"
@@ -125,15 +132,38 @@ class Laws:
             if own:
                 return [own.law]
             return Resolution("ambiguous", (), "'this law' has a meaning only inside a law")
-        key = he.law_key(cited.law)
-        if cited.law and (laws := self.names.get(cited.law) or self.names.get(key)):
+        if cited.law_id and all(ACT_NUMBER.fullmatch(law) for law in self.titles):
+            # another act of the same name, of another year
+            return Resolution("missing", (), f"the law {cited.law_id!r} is not in the corpus")
+        if laws := self._by_name(cited.law):
             return sorted(laws)
-        if cited.law and len(begun := self._laws_beginning(key)) == 1:
-            return sorted(begun)
         if cited.law or cited.law_id:
             reason = f"the law {cited.law or cited.law_id!r} is not in the corpus"
             return Resolution("missing", (), reason)
         return [own.law] if own else sorted(self.titles)
+
+    def _by_name(self, name: str) -> set[str]:
+        """The laws of a name: in full, of the year it says, short, or by its beginning."""
+        key = he.law_key(name)
+        if not name:
+            return set()
+        if named := self.names.get(name) or self.names.get(key):
+            return named
+        if dated := OF_YEAR.match(name):
+            laws = self.names.get(name[dated.end() :], set())
+            return {law for law in laws if law.endswith(f"/{dated[1]}")}
+        if short := SHORT_FORM.fullmatch(name):  # TilintL
+            begun = short[1].lower()
+            laws = set().union(
+                *(
+                    laws
+                    for full, laws in self.names.items()
+                    if full.startswith(begun) and full.endswith(SHORT_ENDINGS[short[2]])
+                )
+            )
+        else:
+            laws = self._laws_beginning(key)
+        return laws if len(laws) == 1 else set()
 
     def _laws_beginning(self, key: str) -> set[str]:
         """Laws by the first words of their name, where a text says no more: at least two words."""

@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 import msgspec
 
-Kind = Literal["statute", "regulation", "letter", "opinion", "case", "reference"]
+Kind = Literal["statute", "regulation", "constitution", "letter", "opinion", "case", "reference"]
 
 
 # A reference is an address inside Akoma Ntoso documents, `/akn/…#eId`: it stands in records and not

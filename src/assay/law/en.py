@@ -2,97 +2,76 @@
 cases.
 
 Gov. Code § 87103(a)            Section 87103(a); Government Code Section 87103, subdivision (a)
+Gov. Code § 87103(a)–(e)        Section 87103(a)-(e); subdivisions (a) through (e) of Section 87103
+11 C.F.R. § 110.20              11 CFR 110.20
+Cal. Const. art. XI § 7         Section 7 of Article XI of the California Constitution
 Gov. Code §§ 87100–87105        Sections 87100 through 87105
 Regulation 18702.2(a)(7)        Reg. 18702.2(a)(7); 2 Cal. Code Regs. Section 18702.2(a)(7)
 No. A-90-123                    Smith Advice Letter, No. A-90-123; A-90-123; File No. 1-90-123
                                 (a scanner's I)
 In re Oglesby (1975) 1 FPPC Ops. 71   In re Oglesby, 1 FPPC Ops. 71
 38 Cal.3d 633                   38 Cal. 3d 633
+
+A list of subdivisions is one citation each: what follows 87103(b)(1) is read at the depth that its
+kind has there, so that "and (c)" is 87103(c) and "and (2)" is 87103(b)(2). "Thorner, supra" and
+"Id." mean what was cited before under that name, or right before; where that is not plain, they
+mean nothing.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from functools import cache, partial
+from functools import partial
 from typing import cast
 
 import msgspec
 
+from assay.law.brackets import end_of, placed
 from assay.law.citation import Citation, Kind, Scheme, citation_at
+from assay.law.en_names import AFTER, CODE, REPORTERS, SOURCE, kind_of_source, law_name, reporter
 from assay.law.spellings import DASH, spelled
 
-# Long and short names of codes, each with its normal form. A code that is not here keeps its own
-# name.
-CODES = {
-    r"Gov(?:ernment|[’']?t|\.)?": "Gov.",
-    r"Pen(?:al|\.)": "Penal",
-    r"Elec(?:tions?|\.)": "Elec.",
-    r"Civ(?:il|\.)": "Civ.",
-    r"Corp(?:orations?|s?\.)": "Corp.",
-    r"Bus(?:iness|\.)\s*(?:and|&)\s*Prof(?:essions|\.)": "Bus. & Prof.",
-    r"Health\s*(?:and|&)\s*Saf(?:ety|\.)": "Health & Saf.",
-    r"Pub(?:lic|\.)\s*Cont(?:ract|\.)": "Pub. Cont.",
-    r"Pub(?:lic|\.)\s*Res(?:ources|\.)": "Pub. Res.",
-    r"Pub(?:lic|\.)\s*Util(?:ities|\.)": "Pub. Util.",
-    r"Welf(?:are|\.)\s*(?:and|&)\s*Inst(?:itutions|\.)": "Welf. & Inst.",
-    r"Rev(?:enue|\.)\s*(?:and|&)\s*Tax(?:ation|\.)": "Rev. & Tax.",
-    r"Ed(?:ucation|uc?\.)": "Educ.",
-    r"Veh(?:icle|\.)": "Veh.",
-    r"Lab(?:or|\.)": "Lab.",
-    r"Ins(?:urance|\.)": "Ins.",
-    r"Fin(?:ancial|\.)": "Fin.",
-    r"Fam(?:ily|\.)": "Fam.",
-    r"Prob(?:ate|\.)": "Prob.",
-    r"Evid(?:ence|\.)": "Evid.",
-    r"Water": "Water",
-    r"(?:Internal\s+Revenue|Int\.\s*Rev\.|I\.?R\.?)": "Int. Rev.",
-}
-REPORTERS = {
-    r"Cal\.?\s*App\.?\s*(2d|3d|4th|5th)": "Cal.App.{}",
-    r"Cal\.?\s*App\.?": "Cal.App.",
-    r"Cal\.?\s*Rptr\.?\s*(2d|3d)": "Cal.Rptr.{}",
-    r"Cal\.?\s*Rptr\.?": "Cal.Rptr.",
-    r"Cal\.?\s*(2d|3d|4th|5th)": "Cal.{}",
-    r"Cal\.": "Cal.",
-    r"U\.\s*S\.": "U.S.",
-    r"S\.\s*Ct\.": "S.Ct.",
-    r"F\.\s*Supp\.?\s*(2d|3d)": "F.Supp.{}",
-    r"F\.\s*Supp\.?": "F.Supp.",
-    r"F\.\s*(2d|3d|4th)": "F.{}",
-    r"P\.\s*(2d|3d)": "P.{}",
-    r"Ops\.?\s*Cal\.?\s*Att(?:[’']?y|orney)?\.?\s*Gen(?:eral|\.)?": "Ops.Cal.Atty.Gen.",
-}
-
-_SUB = r"(?:\s?\((?:[a-z]{1,2}|[A-Z]{1,2}|\d{1,2}|[ivx]{1,5})\))*"
+_BRACKET = r"\(\s?(?:[a-z]{1,2}|[A-Z]{1,2}|\d{1,2}|[ivx]{1,5})\s?\)"
+_SUB = rf"{_BRACKET}(?:\s?{_BRACKET})*"
 # 12A; after a long number I, J, L, O and S are what a scanner made of a digit
 _CAPITAL = r"(?:[A-HKMNP-RT-Z]|(?<!\d{4})(?<!\.\d)[IJLOS])(?![A-Za-z]|\.\d|-\d\d-)"
 _NUMBER = rf"\d{{1,6}}(?:\.\d{{1,4}})*(?:[a-z]|{_CAPITAL})?(?![\d,]*\d)"
-_SUBDIVISION = r"(?:subds?\.|subdivisions?|subsections?|subd)"
-_ITEM = rf"{_NUMBER}{_SUB}(?:,\s?{_SUBDIVISION}\s?{_SUB})?"
-_SEPARATOR = rf"(?:,\s?(?:and|or)?\s?|\s(?:and|or|through|to)\s|\s?&\s?|\s?{DASH}\s?)(?:§\s?)?"
+_SUBDIVISION = r"(?:subds?\.|subdivisions?|subsections?|subd|paragraphs?|pars?\.)"
+_AND = rf"(?:,\s?(?:and|or)?\s?|\s?(?:and|or|through|thru|to)\s|\s?&\s?|\s?{DASH}\s?)"
+# (a), (b) and (d); subdivision (a), paragraph (1)
+_FURTHER = rf"(?:{_AND}(?:{_SUBDIVISION}\s?)?{_SUB}(?!\s(?:whether|that|if)\b))*"
+_SUBS = rf"{_SUB}{_FURTHER}"
+_ITEM = rf"{_NUMBER}(?:\s?{_SUBS}|,?\s?{_SUBDIVISION}\s?{_SUBS})?"
+_SEPARATOR = rf"(?:,\s?(?:and|or)?\s?|\s(?:and|or|through|thru|to)\s|\s?&\s?|\s?{DASH}\s?)(?:§\s?)?"
 _LIST = rf"{_ITEM}(?:{_SEPARATOR}{_ITEM})*"
-_CODE = (
-    rf"(?:{'|'.join(CODES)}|(?!Adm)[A-Z][a-z]+)\s+Code|Code\s+of\s+[A-Z][a-z]+\s+Procedure"
-    r"|\d+\s+U\.?\s?S\.?\s?C\.?"
-)
 _SIGN = r"(?:[Ss]ections?|[Ss]ecs?\.|Secs?(?=\s)|SECTIONS?|§§?)"
-PIECES = {"LIST": _LIST, "CODE": _CODE, "SIGN": _SIGN}
+PIECES = {"LIST": _LIST, "CODE": CODE, "SIGN": _SIGN, "AFTER": AFTER}
 # Each rule is a core and a pattern for what may stand before it.
 _BEFORE_STATUTE = re.compile(
-    rf"(?:\b(?P<lead>(?:subdivisions?|subds?\.)\s?{_SUB[:-1]}+)\s+of\s+)?"
-    rf"(?:\b(?P<code>{_CODE}),?\s*)?$"
+    rf"(?:\b(?:paragraphs?\s?(?P<paragraph>{_SUBS})\s+of\s+)?"
+    rf"(?P<lead>(?:subdivisions?|subds?\.|subsections?)\s?{_SUBS})\s+of\s+)?"
+    rf"(?:\b(?P<code>{SOURCE}),?\s*)?$"
 )
 _TITLE = (
-    r"(?:\d+\s+)?(?:Cal(?:ifornia|\.)?\s+)?"
-    r"(?:Code\s+of\s+Reg(?:ulation)?s?\.?|Code\s+Regs?\.?|Adm(?:in|inistrative)?\.?\s+Code)"
-    r"(?:,?\s+(?:[Tt]itle|[Tt]it\.)\s+\d+)?,?\s+"
+    r"(?:[Tt]itle\s+(?P<title>\d+),?\s+(?:of\s+the\s+)?)?(?:(?P<title2>\d+)\s+)?"
+    r"(?:Cal(?:ifornia|\.)?\s+)?"
+    r"(?:Code\s+of\s+Reg(?:ulation)?s?\.?|Code\s+Regs?\.?|Adm(?:in|inistrative)?\.?\s+Code"
+    r"|C\.?\s?C\.?\s?R\.?)"
+    r"(?:,?\s+(?:[Tt]itle|[Tt]it\.)\s+(?P<title3>\d+))?"
+    r"(?:,?\s+(?:[Dd]iv(?:ision|\.)|[Cc]h(?:apter|\.)|[Aa]rt(?:icle|\.))\s+[\d.]+)*,?\s+"
 )
 _BEFORE_REGULATION = re.compile(
-    rf"(?:\b{_TITLE}|\b(?:\d+\s+)?(?:Cal(?:ifornia|\.)?\s+)?Code\s+(?:of\s+)?)?$"
+    rf"(?:\b{_TITLE}|\b(?P<of>Treas(?:ury|\.)|FEC|IRS|FCC|HUD|SEC|Federal|[Ff]ederal)\s+"
+    r"|\b(?:[Tt]itle\s+(?P<title6>\d+),?\s+(?:of\s+the\s+)?)?(?:(?P<title4>\d+)\s+)?"
+    r"(?:Cal(?:ifornia|\.)?\s+)?Code\s+(?:of\s+)?)?$"
 )
 _BEFORE_SECTION = {"statute": _BEFORE_STATUTE, "regulation": _BEFORE_REGULATION}
 _TITLE_BEFORE = re.compile(rf"\b{_TITLE}$")
+_OF_REGULATIONS = re.compile(
+    r"\s+of\s+(?:[Tt]itle\s+(?P<title>\d+)\s*,?\s+(?:of\s+)?)?(?:the\s+)?"
+    r"(?:Cal(?:ifornia|\.)\s+)?(?:Code\s+of\s+)?Regulations"
+)
 # A letter's file number: kind of letter, year, number, and what was added to tell letters on one
 # request apart.
 _DIGIT = r"[\dOolISB]"
@@ -126,11 +105,12 @@ _BEFORE_LETTER = re.compile(
     r"(?:(?:[Oo]ur\s+)?[Ff]ile\s+|FILE\s+)?$"
 )
 _OPINION = (
-    r"(?P<vol>\d(?<!\w.)\d{0,2})\s+(?P<of>[A-Z][A-Za-z]{1,5})\s+"
+    r"(?P<vol>\d(?<!\w.)\d{0,2})\s+(?P<of>[A-Z][A-Za-z]{1,5}|F\.\s?P\.\s?P\.\s?C\.)\s+"
     r"[Oo]p(?:inion)?s?\.?\s+(?P<page>\d{1,4})(?:\s*\((?P<year2>\d{4})\))?"
 )
 _BEFORE_OPINION = re.compile(
-    rf"(?:\b(?:In\s+[Rr]e|Opinion\s+requested\s+by)\s*:?\s+(?P<name>{_NAME})\s*,?\s*)?"
+    r"(?:\b(?:In\s+[Rr]e|In\s+the\s+[Mm]atter\s+of|Opinion\s+requested\s+by)\s*:?\s+"
+    rf"(?P<name>{_NAME})\s*,?\s*|\b(?P<called>{_NAME})(?:\s+Opinion)?,?\s+(?=$|\(\d{{4}}\)))?"
     r"(?:\((?P<year>\d{4})\)\s*)?$"
 )
 _REPORTER = "|".join(re.sub(r"\((?!\?)", "(?:", pattern) for pattern in REPORTERS)
@@ -153,13 +133,26 @@ _RULES: tuple[tuple[Kind, re.Pattern[str], re.Pattern[str]], ...] = (
     ("case", re.compile(_CASE), _NOTHING),
 )
 _REACH = 90  # how far back the words that belong to a citation may begin
-_ONE = re.compile(
-    rf"(?P<number>{_NUMBER})(?P<sub>{_SUB})(?:,\s?{_SUBDIVISION}\s?(?P<sub2>{_SUB}))?"
-)
+_ONE = re.compile(rf"(?P<number>{_NUMBER})(?P<subs>\s?{_SUBS}|,?\s?{_SUBDIVISION}\s?{_SUBS})?")
+_DEEPER = re.compile(r"paragraphs?|pars?\.")
+_EACH_SUB = re.compile(rf"(?P<join>{_AND}|)(?P<word>,?\s?{_SUBDIVISION})?\s?(?P<sub>{_SUB})")
+_THROUGH = re.compile(rf"\s?(?:{DASH}|through|thru|to)\s?$")
 _PLURAL = re.compile(
     r"[Ss]ections|SECTIONS|[Ss]ecs\b|§§|\b[Ss]s\b|[Rr]egulations|REGULATIONS|Regs\b"
 )
-_JOIN = re.compile(rf"\s?(?:{DASH}|through|to)\s?(?:§\s?)?$")
+_JOIN = re.compile(rf"\s?(?:{DASH}|through|thru|to)\s?(?:§\s?)?$")
+# Of the federal tax code without its name: "a Section 501(c)(3) organization", "a 401(k) plan".
+_TAX = re.compile(r"501\(c\)|401\(k\)|403\(b\)|457\(b\)|527$")
+_HOUSING = re.compile(r"\s+(?:[Hh]ousing|[Vv]oucher|[Cc]ertificate|[Rr]ent|[Tt]enant|[Pp]rogram)")
+_SUPRA = re.compile(r"\bsupra\b")
+_BEFORE_SUPRA = re.compile(
+    rf"(?:\bIn\s+re\s+)?\b(?P<name>{_NAME})"
+    r"(?:\s+(?:Advice\s+)?(?:Letter|Opinion|Memorandum))?\s*[,(]?\s*$"
+)
+_SAME = re.compile(r"\b(?:Id|Ibid)\b\.?(?=[\s,;)])(?:,?\s+at\s+pp?(?:ages?|\.)?\s*\d+)?")
+# What shows that something else was cited before "Id.", which is not read here.
+_OTHER_SOURCE = re.compile(r"\bv\.|\bsupra\b|\bOps?\.|\bCode\b|\bCal\.|\bAct\b|\bActs?,|\b\d{4}\)")
+_SAME_REACH = 200
 Spanned = tuple[dict[str, str], int, int]  # what is named, and from where to where it stands
 _SCANNER = str.maketrans("OolISB", "001158")
 _TITLES = re.compile(r"^(?:(?:In|See|The|the|Also|also|Our|and|our)\s+)+")
@@ -168,12 +161,50 @@ _TITLES = re.compile(r"^(?:(?:In|See|The|the|Also|also|Our|and|our)\s+)+")
 def parse(text: str, scheme: Scheme) -> Iterator[Citation]:
     """Every citation in the order of the rules; spans of different rules may overlap, the caller
     keeps the first."""
+    found: list[Citation] = []
     for kind, core, before in _RULES:
         read = _READERS[kind]
         for match in core.finditer(text):
             head = before.search(text, max(0, match.start() - _REACH), match.start())
             if head is not None:
-                yield from read(match, head, scheme)
+                citations = list(read(match, head, scheme))
+                found += citations
+                yield from citations
+    yield from _pointing_back(text, found)
+
+
+def _pointing_back(text: str, found: list[Citation]) -> Iterator[Citation]:
+    """ "Thorner, supra" and "Id.", by what was cited before."""
+    named = [citation for citation in found if _name_of(citation)]
+    for match in _SUPRA.finditer(text) if named else ():
+        head = _BEFORE_SUPRA.search(text, max(0, match.start() - _REACH), match.start())
+        words = set(_TITLES.sub("", head["name"]).split()) if head else set()
+        fitting = {
+            citation.normal: citation
+            for citation in named
+            if citation.end <= match.start() and words & set(_name_of(citation).split()[-1:])
+        }
+        if head and len(fitting) == 1:
+            (meant,) = fitting.values()
+            if meant.end <= head.start():
+                yield _again(text, meant, head.start("name"), match.end())
+    starts = sorted(found, key=lambda citation: citation.end)
+    for match in _SAME.finditer(text) if found else ():
+        before = [citation for citation in starts if citation.end <= match.start()][-1:]
+        for meant in before:
+            between = text[meant.end : match.start()]
+            if " at " in match[0] and meant.kind not in ("letter", "opinion", "case"):
+                continue  # a statute has no pages
+            if len(between) <= _SAME_REACH and not _OTHER_SOURCE.search(between):
+                yield _again(text, meant, *match.span())
+
+
+def _name_of(citation: Citation) -> str:
+    return citation.name or (citation.parts.get("name", "") if citation.kind == "opinion" else "")
+
+
+def _again(text: str, meant: Citation, start: int, end: int) -> Citation:
+    return msgspec.structs.replace(meant, text=text[start:end], start=start, end=end)
 
 
 def format(kind: Kind, parts: dict[str, str]) -> str:
@@ -200,58 +231,143 @@ def letter_parts(number: str) -> dict[str, str] | None:
 
 
 def _statute(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> Iterator[Citation]:
-    regulation = _TITLE_BEFORE.search(match.string, max(0, match.start() - _REACH), match.start())
-    said = {**head.groupdict(), **match.groupdict()}
-    named = said.get("code") or said.get("after")
-    code = law_name(named) if named else scheme.code
-    lead = _squeeze(re.sub(r"^\w+\.?\s?", "", said.get("lead") or ""))
+    text = match.string
+    title = _TITLE_BEFORE.search(text, max(0, match.start() - _REACH), match.start())
+    of_regulations = _OF_REGULATIONS.match(text, match.end("list"))
+    said = head.groupdict() | {key: value for key, value in match.groupdict().items() if value}
+    named = said.get("after") or said.get("code")
+    code = law_name(_joined(said)) if named else scheme.code
     numbers = re.compile(scheme.regulation) if scheme.regulation and not named else None
-    begin = regulation.start() if regulation else head.start()
-    for parts, start, end in _sections(match, begin, "after" if said.get("after") else ""):
-        if lead and not parts.get("sub"):
-            parts["sub"] = lead
-        if regulation or (numbers and numbers.fullmatch(parts["section"].split(".")[0])):
-            yield _citation(match.string, "regulation", parts, start, end)
-        else:
-            named_parts = ({"code": code} if code else {}) | parts
-            yield _citation(match.string, "statute", named_parts, start, end)
+    begin = title.start() if title else head.start()
+    tail = match.end("after") if said.get("after") else 0
+    for parts, start, end in _with_lead(_sections(match, begin, tail), head):
+        section = parts["section"]
+        of_title = title or of_regulations
+        if of_title or (numbers and numbers.fullmatch(section.split(".")[0])):
+            yield _citation(text, "regulation", _titled(of_title) | parts, start, end)
+            continue
+        source = code
+        if not named and _TAX.match(section + parts.get("sub", "")):
+            source = "Int. Rev. Code"
+        if section == "8" and not named and _HOUSING.match(text, end):
+            continue  # a programme that goes by the number
+        kind = kind_of_source(source)
+        yield _citation(text, kind, ({"code": source} if source else {}) | parts, start, end)
+
+
+def _joined(said: dict[str, str]) -> str:
+    """An article before a section and the constitution after it are one source."""
+    code, after = said.get("code") or "", said.get("after") or ""
+    is_article = re.match(r"[Aa]rt", code) and re.search(r"[Cc]onst", after)
+    return f"{code} of {after}" if is_article else after or code
+
+
+def _titled(match: re.Match[str] | None) -> dict[str, str]:
+    """The title of a code of regulations, where it is not the second, which is the usual one."""
+    stated = (value for key, value in (match.groupdict() if match else {}).items() if value)
+    title = next(stated, "2")
+    return {"title": title} if title != "2" else {}
 
 
 def _regulation(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> Iterator[Citation]:
+    said = head.groupdict() | match.groupdict()
+    of = said.pop("of")
+    titles = (value for key, value in said.items() if value and key.startswith("title"))
+    title = next(titles, "2")
+    shared = {"title": title} if title != "2" else {}
+    if of:
+        shared = {"code": f"{'Treas.' if of.startswith('Treas') else of} Reg."}
     for parts, start, end in _sections(match, head.start()):
-        yield _citation(match.string, "regulation", parts, start, end)
+        yield _citation(match.string, "regulation", shared | parts, start, end)
 
 
-def _sections(match: re.Match[str], begin: int, tail: str = "") -> Iterator[Spanned]:
+def _with_lead(sections: Iterator[Spanned], head: re.Match[str]) -> Iterator[Spanned]:
+    """The subdivisions that stand before a section: "subdivisions (a) and (b) of Section 87103"."""
+    lead = head.groupdict().get("lead") or ""
+    for parts, start, end in sections:
+        if not lead or parts.get("sub"):
+            yield parts, start, end
+            continue
+        section, at = parts["section"], head.start("lead")
+        below = [sub for sub, _, _, _ in _subdivisions(head["paragraph"] or "")] or [""]
+        listed = _subdivisions(lead)
+        for index, (first, last, begin, stop) in enumerate(listed):
+            start = start if index == 0 else at + begin
+            stop = end if index == len(listed) - 1 else at + stop
+            yield (
+                parts | {"sub": first + below[0]} | ({"to": section + last} if last else {}),
+                start,
+                stop,
+            )
+        lead = ""
+
+
+def _sections(match: re.Match[str], begin: int, tail: int = 0) -> Iterator[Spanned]:
     """The sections of a list, each with its span; the first takes the words before it along, a lone
-    one those after."""
+    one those after, up to `tail`."""
     text = match.string
     numbers = list(_ONE.finditer(text, *match.span("list")))
     if not _PLURAL.search(text, match.start(), match.start("list")):
         # "Section 85301, 500 feet" names one: others would have as many digits
         numbers = [number for number in numbers if _digits(number) == _digits(numbers[0])]
-    index = 0
-    while index < len(numbers):
-        first = last = numbers[index]
-        parts = _section(first)
-        following = numbers[index + 1 : index + 2]
-        if following and _JOIN.match(text[first.end() : following[0].start()]):
-            last = following[0]
-            parts["to"] = _section(last)["section"] + _section(last).get("sub", "")
-            index += 1
-        start = begin if first is numbers[0] else first.start()
-        alone = first is numbers[0] and last is numbers[-1]
-        yield parts, start, match.end(tail) if alone and tail else last.end()
-        index += 1
+    if _is_dashed(text, numbers[0]):
+        return  # "County Code section 530-2.802": a part of such a number would be another section
+    named: list[Spanned] = []
+    for before, number in zip([None, *numbers], numbers, strict=False):
+        each = list(_one_section(number))
+        if before and _JOIN.match(text[before.end() : number.start()]):
+            parts, start, _ = named.pop()
+            first, _, end = each[0]
+            each[0] = (parts | {"to": first["section"] + first.get("sub", "")}, start, end)
+        named += each
+    for index, (parts, start, end) in enumerate(named):
+        only = len(named) == 1
+        yield parts, begin if index == 0 else start, max(end, tail) if only else end
+
+
+def _one_section(number: re.Match[str]) -> Iterator[Spanned]:
+    """A section with its subdivisions, one by one."""
+    section = number["number"]
+    if not number["subs"]:
+        yield {"section": section}, *number.span()
+        return
+    at = number.start("subs")
+    for index, (first, last, start, end) in enumerate(_subdivisions(number["subs"])):
+        to = {"to": section + last} if last else {}
+        begin = number.start() if index == 0 else at + start
+        yield {"section": section, "sub": first} | to, begin, at + end
+
+
+def _subdivisions(text: str) -> list[tuple[str, str, int, int]]:
+    """(first, last, from, to) of each subdivision in a list such as "(a)(1)-(3) and (b)"; `last` is
+    empty where it is no range."""
+    found: list[tuple[str, str, int, int]] = []
+    for each in _EACH_SUB.finditer(text):
+        sub = _squeeze(each["sub"])
+        if not found:
+            found.append((sub, "", each.start("sub"), each.end()))
+            continue
+        first, last, start, _ = found[-1]
+        if _DEEPER.search(each["word"] or ""):
+            found[-1] = (first + sub, last, start, each.end())
+            continue
+        if not (meant := placed(last or first, sub)):
+            break
+        if _THROUGH.match(each["join"]):
+            found[-1] = (first, meant, start, each.end())
+        else:
+            found.append((meant, "", each.start("sub"), each.end()))
+    return found
+
+
+def _is_dashed(text: str, number: re.Match[str]) -> bool:
+    """Whether a number is the first piece of one with a dash in it."""
+    rest = re.match(rf"{DASH}(\d+)\.\d", text[number.end() : number.end() + 12])
+    return rest is not None and not number["subs"] and len(rest[1]) < _digits(number)
 
 
 def _digits(number: re.Match[str]) -> int:
     return len(number["number"].split(".")[0])
-
-
-def _section(number: re.Match[str]) -> dict[str, str]:
-    sub = _squeeze((number["sub"] or "") + (number["sub2"] or ""))
-    return {"section": number["number"]} | ({"sub": sub} if sub else {})
 
 
 def _letter(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> Iterator[Citation]:
@@ -281,44 +397,31 @@ def _file_parts(match: re.Match[str]) -> dict[str, str] | None:
 
 def _opinion(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> Iterator[Citation]:
     parts = {
-        "name": " ".join((head["name"] or "").split()).removesuffix(","),
+        "name": _opinion_name(head),
         "year": head["year"] or match["year2"] or "",
         "volume": match["vol"],
-        "reporter": f"{match['of'].upper()} Ops.",
+        "reporter": f"{re.sub(r'[^A-Z]', '', match['of'].upper())} Ops.",
         "page": match["page"],
     }
     present = {key: value for key, value in parts.items() if value}
     yield _citation(match.string, "opinion", present, head.start(), match.end())
 
 
+def _opinion_name(head: re.Match[str]) -> str:
+    name = " ".join((head["name"] or head["called"] or "").split()).removesuffix(",")
+    if head["called"]:
+        name = _TITLES.sub("", name).removesuffix(" Opinion")
+        name = "" if name in ("Commission", "Opinion", "FPPC", "See", "In") else name
+    return name
+
+
 def _case(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> Iterator[Citation]:
     parts = {
         "volume": match["vol"],
-        "reporter": _reporter(match["reporter"]),
+        "reporter": reporter(match["reporter"]),
         "page": match["page"],
     }
     yield _citation(match.string, "case", parts, *match.span())
-
-
-@cache
-def law_name(text: str) -> str:
-    """The normal name of a code: 'Government Code' is 'Gov. Code'."""
-    plain = " ".join(text.split())
-    federal = re.fullmatch(r"(\d+)\s+U\.?\s?S\.?\s?C\.?", plain)
-    if federal:
-        return f"{federal[1]} U.S.C."
-    for pattern, name in CODES.items():
-        if re.fullmatch(rf"(?:{pattern})\s+Code", plain, re.IGNORECASE):
-            return f"{name} Code"
-    return plain
-
-
-@cache
-def _reporter(text: str) -> str:
-    for pattern, name in REPORTERS.items():
-        if match := re.fullmatch(pattern, text.strip(), re.IGNORECASE):
-            return name.format(*(group.lower() for group in match.groups()))
-    return text
 
 
 def _squeeze(text: str) -> str:
@@ -327,14 +430,27 @@ def _squeeze(text: str) -> str:
 
 def _print_statute(parts: dict[str, str]) -> str:
     code = f"{parts['code']} " if parts.get("code") else ""
-    if to := parts.get("to"):
-        return f"{code}§§ {parts['section']}{parts.get('sub', '')}–{to}"
-    return f"{code}§ {parts['section']}{parts.get('sub', '')}"
+    return f"{code}§{'§' if _is_row(parts) else ''} {_print_section(parts)}"
 
 
 def _print_regulation(parts: dict[str, str]) -> str:
+    if parts.get("code"):
+        return _print_statute(parts)
+    if parts.get("title"):
+        return f"{parts['title']} Cal. Code Regs. {_print_statute(parts)}"
+    return f"Regulation{'s' if _is_row(parts) else ''} {_print_section(parts)}"
+
+
+def _is_row(parts: dict[str, str]) -> bool:
+    """Whether it is a row of sections, and not of subdivisions of one."""
+    return bool(parts.get("to")) and not parts["to"].startswith(f"{parts['section']}(")
+
+
+def _print_section(parts: dict[str, str]) -> str:
     to = f"–{parts['to']}" if parts.get("to") else ""
-    return f"Regulation{'s' if to else ''} {parts['section']}{parts.get('sub', '')}{to}"
+    if to and not _is_row(parts):
+        to = f"–{end_of(parts.get('sub', ''), parts['to'].removeprefix(parts['section']))}"
+    return f"{parts['section']}{parts.get('sub', '')}{to}"
 
 
 def _print_letter(parts: dict[str, str]) -> str:
@@ -361,6 +477,7 @@ _READERS: dict[str, Callable[[re.Match[str], re.Match[str], Scheme], Iterator[Ci
 }
 _FORMATS: dict[str, Callable[[dict[str, str]], str]] = {
     "statute": _print_statute,
+    "constitution": _print_statute,
     "regulation": _print_regulation,
     "letter": _print_letter,
     "opinion": _print_opinion,

@@ -7,12 +7,18 @@ by number, or left out.
     osakeyhtiölaki 6 luku 21 § 1 mom.         OYL 6:21.1; osakeyhtiölain 6 luvun 21.1 §
     kirjanpitolaki (1336/1997) 1 luku 5 §     kirjanpitolain (1336/1997) 1 luvun 5 §:ssä
     tämä laki 5 § 1 mom. 2 kohta    tämän lain 5 §:n 1 momentin 2 kohdan
+    laki kuvista 5 §                kuvista annetun lain 5 §
+    osakeyhtiölaki 13 luku          osakeyhtiölain 13 lukua
 
 The spellings of a section are rows of the table in `law/spellings.py`. Each is looked for by itself
 (a digit or a sign is quickly found); the words before it, read backwards from there, are the
 chapter and the law, those after it the moment and the item. Where two spellings overlap, the one
 that begins first is meant. A list ("4 a ja 4 c §:ssä", "2 ja 3 momentissa") becomes one citation an
 item, and a row of citations carries its law along.
+
+What points back ("mainitun lain 5 §", "sen 5 §", "saman pykälän 2 momentti") means the law or the
+section named last before it. A law of another time ("vanhan kuntalain", "vuoden 1995 kuntalain")
+keeps those words in its name, so that it is not taken for the one of today.
 """
 
 from __future__ import annotations
@@ -23,7 +29,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from assay.law.citation import Citation, Kind, Scheme, citation_at, is_all
-from assay.law.spellings import DASH, SHORT_NAME, SHORT_NAMES, spelled
+from assay.law.spellings import DASH, OTHER_MEANINGS, SHORT_NAME, SHORT_NAMES, spelled
 
 # The last word of a law's name bends; the table says to what base form each ending belongs.
 ENDINGS = {
@@ -40,6 +46,13 @@ BASE_FORMS = {form: base for base, forms in ENDINGS.items() for form in forms}
 POINTERS = {
     **dict.fromkeys(("tämän", "tässä", "tätä", "tämä"), "tämä"),
     **dict.fromkeys(("mainitun", "mainitussa", "mainittu", "saman", "sanotun"), "mainittu"),
+    **dict.fromkeys(("sanotussa", "samassa", "kyseisen", "kyseisessä", "ko.", "em."), "mainittu"),
+}
+# Words that say that a law is not the one in force.
+_FORMER = {
+    **dict.fromkeys(("vanha", "vanhan", "vanhassa", "entinen", "entisen", "entisessä"), "vanha"),
+    **dict.fromkeys(("kumottu", "kumotun", "kumotussa", "aiemman", "aiemmassa"), "vanha"),
+    **dict.fromkeys(("aikaisemman", "aikaisemmassa", "edellisen"), "vanha"),
 }
 _BY_SHORT_NAME = {short.casefold(): name for short, name in SHORT_NAMES.items()}
 
@@ -50,6 +63,8 @@ _DOTTED = rf"{_UNIT}(?:\.\d{{1,2}}(?:{DASH}\d{{1,2}})?(?!\.?\d))?"
 _NUMBERS = rf"\d{{1,2}}(?:{_SEPARATOR}\d{{1,2}})*"
 _MOMENTS = r"(?:moment[\wåäö]*|mom\b\.?)"
 _ITEMS = r"(?:koh[td]a[\wåäö]*|k\.(?!\w))"
+_POINTERS = "|".join(map(re.escape, POINTERS))
+_SAME = r"(?:(?:edellä|viimeksi)\s+mainitun|mainitun|saman|sanotun|kyseisen|ko\.|em\.)"
 PIECES = {
     "UNIT": _UNIT,
     "UNITS": rf"{_DOTTED}(?:{_SEPARATOR}{_DOTTED})*",
@@ -57,18 +72,43 @@ PIECES = {
     "NUMBERS": _NUMBERS,
     "MOMENTS": _MOMENTS,
     "ITEMS": _ITEMS,
+    "SAME": _SAME,
 }
 _AFTER = (
-    rf"(?:,?\s+(?P<moments>{_NUMBERS})\.?\s?{_MOMENTS})?(?:,?\s+(?P<items>{_NUMBERS})\s?{_ITEMS})?"
+    rf"(?:,?\s+(?P<moments>{_NUMBERS})\.?\s?{_MOMENTS}(?::[a-zåäö]+)?)?"
+    rf"(?:,?\s+(?P<items>{_NUMBERS})\s?{_ITEMS}"
+    r"(?:\s+(?P<point>[a-zåäö])\)?[-\s]+alakoh[td]a[\wåäö]*)?)?"
 )
 _ID = r"\d{1,4}/\d{4}"
+# (410/2015), (624/2006, OYL), (OYL), 410/2015
+_BRACKET = (
+    rf"\((?:[^()\d§]{{1,40}}[,;]\s)?(?P<id>{_ID})(?:[,;]\s[^()§]{{1,60}})?\)"
+    rf"|\([^()\d§]{{1,40}}\)|(?P<id_plain>{_ID})"
+)
+_YEAR_OF = r"vuoden\s+(?:18|19|20)\d\d"
+# the law: bent, after a pointer or a word of time; "… annetun lain" and "laki …sta", which are read
+# further back; short; by its number alone
+_LAW = (
+    rf"(?:(?:{_POINTERS}|{_YEAR_OF}|{'|'.join(_FORMER)}|annet[\wåäö]+)\s+)?"
+    rf"[\wåäö-]*(?:{_ENDING})"
+    rf"|(?:laki|asetus)\s+(?=[^§\d(]{{3,110}}st[aä]\s)(?:[a-zåäö-]+,?\s+){{0,11}}[a-zåäö-]+"
+    rf"|(?P<short>{SHORT_NAME})(?::[a-zåäö]+)?|(?P<dotted>[\wåäö-]{{3,}}l\.)"
+)
 _BEFORE = re.compile(
-    rf"(?<![\wåäö/])(?:(?P<law>(?:(?:{'|'.join(POINTERS)})\s+)?[\wåäö-]*(?:{_ENDING})"
-    rf"|(?P<short>{SHORT_NAME})(?::[a-zåäö]+)?)(?:\s+\((?P<id>{_ID})\))?\s+"
-    rf"|\(?(?P<id_alone>{_ID})\)?\s+)?"
-    rf"(?:(?P<chapter>{_UNIT}|tämän|tämä|saman)\s+(?:luvun|luku|luvussa)\s+)?$",
+    rf"(?<![\wåäö/-])(?:(?P<law>{_LAW})(?:,?\s+(?:{_BRACKET}))?"
+    r"(?:(?<=laki),|(?<=asetus),|(?<=kaari),|(?<=[)\d]),)?\s+"
+    rf"|\(?(?P<id_alone>{_ID})\)?,?\s+|(?P<its>sen)\s+)?"
+    rf"(?:(?P<chapter>{_UNIT}|tämän|tämä|saman)\s+(?:luvun|luku|luvussa|luv\.|l\.),?\s+)?$",
     re.IGNORECASE,
 )
+# a law named in passing, which what points back may mean
+_MENTION = re.compile(
+    rf"(?<![\wåäö-])(?:[\wåäö-]{{2,}}(?:{_ENDING})|{'|'.join(SHORT_NAMES)})(?![\wåäö])"
+    rf"(?:\s+\((?P<id>{_ID})\))?"
+)
+_MENTION_REACH = 400
+_IN_TITLE = re.compile(r"(?:st[aä]|n),?$")
+_GIVEN_WORD = re.compile(r"[\wåäö-]+,?\s+$")
 _REACH = 120  # how far back the law that belongs to a section may begin
 # a number does not begin inside a word, a date, a fraction or another number
 _START = r"(?<![\wåäö§/])(?<!\d[.:,])"
@@ -119,20 +159,24 @@ class _Reading:
 
     @property
     def names_law(self) -> bool:
-        return bool(self.says("law") or self.says("id_alone"))
+        return any(map(self.says, ("law", "id_alone", "its")))
 
 
 def parse(text: str, scheme: Scheme) -> Iterator[Citation]:
     last: dict[str, str] = {}
     before: dict[str, str] = {}
     end_before = -1
-    for reading in _readings(text):
-        law = _law(reading, last)
-        if reading.names_law and not law.get("law", "").startswith("tämä"):
-            last = law
+    for reading in _readings(text, scheme):
+        law = _law(reading, _mentioned(text, reading.start, end_before) or last, scheme)
+        if law.get("law") and not law["law"].startswith("tämä"):
+            last = {key: law[key] for key in ("law", "id") if key in law}
         goes_on = end_before >= 0 and _GOES_ON.fullmatch(text, end_before, reading.start)
         if goes_on and not reading.names_law:
             law = _carried(before, reading) | law
+        elif reading.says("same"):
+            if not before.get("section"):
+                continue  # of which section, nobody can say
+            law = _carried(before, reading)
         spans = _spans(reading)
         for index, (parts, start, end) in enumerate(spans):
             start = reading.start if index == 0 else start
@@ -151,6 +195,7 @@ def format(kind: Kind, parts: dict[str, str]) -> str:
         pieces.append(f"{parts['section']}{to} §")
     pieces += [f"{parts['moment']} mom."] if parts.get("moment") else []
     pieces += [f"{parts['item']} kohta"] if parts.get("item") else []
+    pieces += [f"{parts['point']} alakohta"] if parts.get("point") else []
     return " ".join(pieces)
 
 
@@ -158,7 +203,8 @@ _citation = partial(citation_at, "fi", format)
 
 
 def law_name(name: str) -> str:
-    """A law's name in its base form, in lower case: 'Kuntalain' and 'KuntaL' are 'kuntalaki'."""
+    """A law's name in its base form, in lower case: 'Kuntalain' and 'KuntaL' are 'kuntalaki',
+    'kuvista annetun lain' is 'laki kuvista'."""
     words = name.lower().split()
     if not words:
         return ""
@@ -168,59 +214,133 @@ def law_name(name: str) -> str:
         if words[-1].endswith(form):
             words[-1] = words[-1].removesuffix(form) + BASE_FORMS[form]
             break
-    return " ".join(POINTERS.get(word, word) for word in words)
+    if len(words) > 2 and words[-2].startswith("annet") and words[-1] in ENDINGS:
+        return " ".join((words[-1], *words[:-2]))
+    return " ".join(POINTERS.get(word) or _FORMER.get(word, word) for word in words)
 
 
-def _readings(text: str) -> list[_Reading]:
+def _readings(text: str, scheme: Scheme) -> list[_Reading]:
     """Every spelling in the text, in order; of those that overlap, the first and longest."""
     readings = [
-        _Reading(kind, _before(text, match) if kind != "moment" else None, match)
+        _Reading(kind, _before(text, match, scheme) if kind != "moment" else None, match)
         for kind, pattern in _RULES
         for match in pattern.finditer(text)
     ]
     kept: list[_Reading] = []
-    for reading in sorted(
-        filter(_is_meant, readings), key=lambda reading: (reading.start, -reading.end)
-    ):
-        if not kept or reading.start >= kept[-1].end:
+    for reading in sorted(readings, key=lambda reading: (reading.start, -reading.end)):
+        if kept and reading.start < kept[-1].end:
+            continue
+        if _is_meant(reading) or (kept and _goes_on_by_colon(kept[-1], reading)):
             kept.append(reading)
     return kept
 
 
-def _before(text: str, match: re.Match[str]) -> re.Match[str] | None:
-    return _BEFORE.search(text, max(0, match.start() - _REACH), match.start())
+def _before(text: str, match: re.Match[str], scheme: Scheme) -> re.Match[str] | None:
+    head = _BEFORE.search(text, max(0, match.start() - _REACH), match.start())
+    if head is None or not head["dotted"] or _by_dot(head["dotted"], scheme):
+        return head
+    return _BEFORE.search(text, head.end("dotted"), match.start())  # a word that is no law
+
+
+def _by_dot(word: str, scheme: Scheme) -> str:
+    """'kuntal.' is kuntalaki, if there is such a law."""
+    name = word.lower().removesuffix("l.") + "laki"
+    known = {*SHORT_NAMES.values(), *map(str.lower, scheme.laws)}
+    return name if name in known else ""
+
+
+def _goes_on_by_colon(before: _Reading, reading: _Reading) -> bool:
+    """'OYL 13:1, 13:6 ja 15:1'."""
+    between = reading.match.string[before.end : reading.start]
+    by_colon = before.says("by_colon") and reading.says("by_colon")
+    return bool(by_colon and not reading.names_law and _GOES_ON.fullmatch(between))
 
 
 def _is_meant(reading: _Reading) -> bool:
     """A number without a sign is a section only after a law: "KPL 3:1", and not "klo 3:1" or
     "USA 110". After a name of two letters, as a post office box has one too ("PL 100"), it is where
-    that is all there is, or where a colon shows it ("RL 30:8")."""
+    that is all there is, or where a colon shows it ("RL 30:8"). "5 kpl 3" is a number of things."""
     if reading.kind in ("section", "moment"):
         return True
+    if reading.kind == "chapter":
+        return reading.names_law and not reading.says("its")
     alone = is_all(reading.match.string, reading.start, reading.end)
     if reading.kind == "alone":
         return alone
     short = reading.says("short")
     known = short.casefold() in _BY_SHORT_NAME
+    by_colon = reading.kind == "of a law"
     if known and len(short) == 2:
-        return alone or (reading.kind == "of a law" and short.isupper())
+        return alone or (by_colon and short.isupper())
+    if short == "kpl" and not alone:
+        return by_colon and not reading.match.string[: reading.start].rstrip()[-1:].isdigit()
     if known or (short[-2:-1].islower() and short[-1:] == "L"):
         return True
-    return reading.kind == "of a law" and reading.names_law and not short
+    return by_colon and reading.names_law and not short
 
 
-def _law(reading: _Reading, last: dict[str, str]) -> dict[str, str]:
+def _law(reading: _Reading, last: dict[str, str], scheme: Scheme) -> dict[str, str]:
     parts: dict[str, str] = {}
     if name := reading.says("law"):
-        short = reading.says("short")
-        parts["law"] = _BY_SHORT_NAME.get(short.casefold(), short) if short else law_name(name)
-        if parts["law"].startswith("mainittu") and last:
-            parts = {key: last[key] for key in ("law", "id") if key in last}
-    if number := reading.says("id") or reading.says("id_alone"):
+        parts["law"] = _named(reading, name, scheme)
+        points_back = parts["law"].startswith("mainittu") or parts["law"] in ENDINGS
+        if points_back and not reading.says("id") and not reading.says("id_plain"):
+            meant = {key: value for key, value in last.items() if key in ("law", "id")}
+            # "lain 5 §" alone leaves the law open; "mainitun lain" does not
+            parts = meant or (parts if parts["law"].startswith("mainittu") else {})
+    elif reading.says("its"):
+        parts |= {key: last[key] for key in ("law", "id") if key in last}
+    if number := reading.says("id") or reading.says("id_plain") or reading.says("id_alone"):
         parts["id"] = number
+        if parts.get("law") in ENDINGS:
+            del parts["law"]  # "laki 410/2015" is named by its number
     if chapter := reading.says("by_colon") or reading.says("chapter"):
         parts["chapter"] = "tämä" if chapter.lower() in POINTERS else _compact(chapter)
     return parts
+
+
+def _named(reading: _Reading, name: str, scheme: Scheme) -> str:
+    """The base form of the law that stands before a section."""
+    if short := reading.says("short"):
+        meant = _BY_SHORT_NAME.get(short.casefold(), short)
+        other = OTHER_MEANINGS.get(short.upper(), "")
+        known = {law.lower() for law in scheme.laws}
+        if other in known:
+            return short if meant in known else other  # where both are here, nobody can say
+        return meant
+    if dotted := reading.says("dotted"):
+        return _by_dot(dotted, scheme)
+    if name.lower().startswith("annet"):
+        return _given(reading, name, scheme)
+    return law_name(name)
+
+
+def _given(reading: _Reading, name: str, scheme: Scheme) -> str:
+    """'julkisista hankinnoista annetun lain' is 'laki julkisista hankinnoista': the words before
+    that say of what, back to where a known law begins, or as far as grammar goes."""
+    text, at = reading.match.string, reading.start
+    base = law_name(name).rpartition(" ")[2]
+    words: list[str] = []
+    said = ""
+    while len(words) < 14 and (word := _GIVEN_WORD.search(text, max(0, at - 40), at)):
+        at = word.start()
+        words.insert(0, word[0].strip().lower())
+        if f"{base} {' '.join(words)}" in {law.lower() for law in scheme.laws}:
+            return f"{base} {' '.join(words)}"
+        if _IN_TITLE.search(words[0]) and words[0] not in ("mukaan", "sekä", "kuin", "niin"):
+            said = " ".join(words)
+        elif words[0] not in ("ja", "sekä"):
+            break
+    return f"{base} {said}".rstrip(" ,") if said else base
+
+
+def _mentioned(text: str, at: int, after: int) -> dict[str, str]:
+    """The law that is named last before a place, and after the citation before it."""
+    found = {}
+    for match in _MENTION.finditer(text, max(0, after, at - _MENTION_REACH), at):
+        name = match[0].partition("(")[0].strip()
+        found = {"law": law_name(name)} | ({"id": match["id"]} if match["id"] else {})
+    return found
 
 
 def _carried(before: dict[str, str], reading: _Reading) -> dict[str, str]:
@@ -230,7 +350,7 @@ def _carried(before: dict[str, str], reading: _Reading) -> dict[str, str]:
     if not (reading.says("chapter") or reading.says("by_colon")):
         keys.append("chapter")
     if reading.kind == "moment":
-        keys += ["section", "to"]
+        keys += ["chapter", "section", "to"]
     return {key: before[key] for key in keys if key in before}
 
 
@@ -238,6 +358,8 @@ def _spans(reading: _Reading) -> list[Spanned]:
     """What one spelling names, each with its span. A moment belongs to the section right before it:
     "5 ja 6 §:n 2 momentissa" names 5 § and the second moment of 6 §."""
     match = reading.match
+    if reading.kind == "chapter":
+        return [({"chapter": _compact(match["whole"])}, *match.span())]
     if reading.kind == "moment":
         return _moments(match, ({}, match.start(), match.end()), "own", "own_items")
     sections = _sections(match)
@@ -247,7 +369,10 @@ def _spans(reading: _Reading) -> list[Spanned]:
             *sections[:-1],
             (parts | {"moment": match["only"] or match["bracket"]}, start, match.end()),
         ]
-    return sections[:-1] + _moments(match, sections[-1], "moments", "items")
+    named = sections[:-1] + _moments(match, sections[-1], "moments", "items")
+    parts, start, _ = named[-1]
+    point = {"point": match["point"].lower()} if match["point"] else {}
+    return [*named[:-1], (parts | point, start, match.end())]
 
 
 def _sections(match: re.Match[str]) -> list[Spanned]:
@@ -266,16 +391,19 @@ def _sections(match: re.Match[str]) -> list[Spanned]:
 
 
 def _moments(match: re.Match[str], section: Spanned, group: str, items: str) -> list[Spanned]:
-    parts, start, end = section
-    item = {"item": _dashed(match[items]).split()[0].rstrip(",")} if match[items] else {}
+    moments = _each(match, section, group, "moment")
+    return moments[:-1] + _each(match, moments[-1], items, "item")
+
+
+def _each(match: re.Match[str], whole: Spanned, group: str, name: str) -> list[Spanned]:
+    """One of the numbers of a list after another: "2 ja 3 momentti", "1–4 kohta"."""
+    parts, start, _ = whole
     if not match[group]:
-        return [(parts | item, start, end)]
-    moments = [
-        (parts | {"moment": _dashed(moment[0])}, start if i == 0 else moment.start(), moment.end())
-        for i, moment in enumerate(_ONE_MOMENT.finditer(match.string, *match.span(group)))
+        return [whole]
+    return [
+        (parts | {name: _dashed(number[0])}, start if i == 0 else number.start(), number.end())
+        for i, number in enumerate(_ONE_MOMENT.finditer(match.string, *match.span(group)))
     ]
-    last, at, to = moments[-1]
-    return [*moments[:-1], (last | item, at, to)]
 
 
 def _dashed(text: str) -> str:

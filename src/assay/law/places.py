@@ -74,7 +74,7 @@ class Cited(NamedTuple):
     @property
     def is_one(self) -> bool:
         """One section, in one moment if in any."""
-        return bool(self.section) and not self.to and "–" not in self.moment
+        return bool(self.section) and not self.to and "–" not in self.moment + self.item
 
     def has_section(self, section: str) -> bool:
         """Whether a section is the one named, or lies in the range."""
@@ -87,6 +87,8 @@ class Cited(NamedTuple):
         low, _, high = self.moment.partition("–")
         if low.isdigit() and high.isdigit() and moment.isdigit():
             return int(low) <= int(moment) <= int(high)
+        if high and len(low) == len(high) == len(moment) == 1:
+            return low <= moment <= high
         return not self.moment or self.moment == moment
 
 
@@ -98,13 +100,20 @@ def reading(citation: Citation) -> Cited:
     87103(a)(1) and of 12א(ב)(1) is what Finnish calls a moment."""
     parts = citation.parts
     moment, *items = BRACKETS.findall(parts.get("sub", "")) or [""]
+    to = parts.get("to", "")
+    if to.startswith(f"{parts.get('section')}("):  # 87103(a)–(e) is a range of moments
+        last, *last_items = BRACKETS.findall(to)
+        moment = moment if last == moment else f"{moment}–{last}"
+        items = [f"{one}–{other}" for one, other in zip(items, last_items, strict=False)]
+        to = ""
     return Cited(
         section=parts.get("section", "").casefold(),
         moment=parts.get("moment", "") or moment.casefold(),
         chapter=parts.get("chapter", ""),
         law=parts.get("law", "") or parts.get("code", ""),
-        item=parts.get("item", "") or "".join(f"({item})" for item in items)[1:-1],
-        to=parts.get("to", "").casefold(),
+        item=parts.get("item", "") + parts.get("point", "")
+        or "".join(f"({item})" for item in items)[1:-1],
+        to=to.casefold(),
         schedule=parts.get("schedule", ""),
         law_id=parts.get("id", ""),
     )

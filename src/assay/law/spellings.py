@@ -62,10 +62,18 @@ SHORT_NAMES = {
     **{"VahL": "vahingonkorvauslaki", "KSL": "kuluttajansuojalaki", "OKL": "osuuskuntalaki"},
     **{"ETL": "esitutkintalaki", "PKL": "pakkokeinolaki", "AVL": "arvonlisäverolaki"},
     **{"TVL": "tuloverolaki", "EVL": "elinkeinoverolaki", "YhdL": "yhdistyslaki"},
+    **{"KL": "kuntalaki", "TTL": "tilintarkastuslaki", "KirjanpitoL": "kirjanpitolaki"},
+    **{"KirjanpitoA": "kirjanpitoasetus", "KirjanpA": "kirjanpitoasetus"},
+    **{"KirjanpL": "kirjanpitolaki", "OsakeyhtiöL": "osakeyhtiölaki"},
+    **{"JulkHankL": "hankintalaki", "AOYL": "asunto-osakeyhtiölaki", "HallintoL": "hallintolaki"},
+    **{"TyöturvL": "työturvallisuuslaki", "TyösopL": "työsopimuslaki", "KauppaL": "kauppalaki"},
+    **{"HLL": "hallintolainkäyttölaki"},
 }
+# What a short name means where a collection has that law and not the one above.
+OTHER_MEANINGS = {"KL": "kauppalaki", "TTL": "työturvallisuuslaki"}
 # In small letters too where that is no other word; "ok", "uk" and "al" are.
 _SMALL = "|".join(name for name in SHORT_NAMES if name not in ("OK", "UK", "AL"))
-SHORT_NAME = rf"(?:(?-i:[A-ZÅÄÖ][a-zåäö]{{2,}}L|[A-ZÅÄÖ]{{1,5}}[LKA])|{_SMALL})(?![\wåäö])"
+SHORT_NAME = rf"(?:(?-i:[A-ZÅÄÖ][a-zåäö]{{2,}}[LA]|[A-ZÅÄÖ]{{1,5}}[LKA])|{_SMALL})(?![\wåäö])"
 
 # What two of them write quite alike ("§ 12") is read in the upper one where nobody says which is
 # meant. The signs of English occur in all.
@@ -105,7 +113,7 @@ SPELLINGS = (
         "section",
         "sign or word before the number",
         r"(?:pykäl[\wåäö]*\s+|(?<![\d\wåäö§])§+\s?(?=\d{1,3}(?!\d)))"
-        r"(?P<units>UNITS)(?![\d(]|\.?\s?SIGN)",
+        r"(?P<units>UNITS)(?![\d(]|\.?\s?(?:SIGN|MOMENTS|ITEMS))",
         ("§ 110", "§110", "pykälä 148", "§ 12.2", "§ 110 a.3", "kuntalain § 110"),
     ),
     Spelling(
@@ -139,9 +147,17 @@ SPELLINGS = (
     Spelling(
         "fi",
         "moment",
-        "moment alone",
-        r"(?P<own>NUMBERS)\.?\s?MOMENTS(?:,?\s+(?P<own_items>NUMBERS)\s?ITEMS)?",
-        ("3 mom.", "2 ja 3 momentissa"),
+        "moment alone, or of the section named before",
+        r"(?:(?P<same>SAME\s+pykälän)\s+)?(?P<own>NUMBERS)\.?\s?MOMENTS"
+        r"(?:,?\s+(?P<own_items>NUMBERS)\s?ITEMS)?",
+        ("3 mom.", "2 ja 3 momentissa", "113 § ja saman pykälän 2 momentti"),
+    ),
+    Spelling(
+        "fi",
+        "chapter",
+        "chapter of a law as a whole",
+        r"(?P<whole>UNIT)\s+(?:luku(?:un|a)?|luvu(?:n|ssa|sta))(?![\wåäö]|\s+UNITS\.?\s?SIGN)",
+        ("osakeyhtiölain 13 luku",),
     ),
     # ── Hebrew: section, brackets, schedule, law; מס' 12 is "no. 12" ──────────────────────────────
     Spelling(
@@ -183,7 +199,8 @@ SPELLINGS = (
         "en",
         "regulation",
         "regulation",
-        r"[Rr](?:egulations?|(?<=R)EGULATIONS?|egs?(?:\.|(?=\s)))(?:,?\s+SIGN)?\s?(?P<list>LIST)",
+        r"[Rr](?:egulations?|(?<=R)EGULATIONS?|egs?(?:\.|(?=\s)))(?:,?\s+SIGN)?\s?"
+        r"(?!\d+\s+(?:Cal\b|C\.?\s?C\.?\s?R\b))(?P<list>LIST)",
         ("Regulation 18702.2(a)(1)", "Reg. 18702.2", "Reg 18702.2"),
     ),
     Spelling(
@@ -192,13 +209,43 @@ SPELLINGS = (
         "section, in words or by its sign",
         r"[Ss§](?:(?<=[Ss])(?:ections?|ecs?\.)|(?<=S)(?:ECTIONS?|ecs?(?=\s))|(?<=§)§?)"
         r"\s?(?P<list>LIST)"
-        r"(?:\s+of\s+the\s+(?P<after>CODE))?",
+        r"(?:\s+of\s+(?P<after>AFTER))?",
         (
             *("Section 1090", "§ 1090", "Sec. 87103(a)", "Section 87103(a)(1)", "§ 18702.2"),
             *("Section 12A", "Sec 12"),
             *("Government Code section 87100", "Gov. Code § 87103(a)"),
-            "Sections 87100 through 87105",
+            *("Sections 87100 through 87105", "Section 87103(a) and (c)", "Section 87103(a)-(e)"),
+            *("subdivisions (a) and (b) of Section 87103", "Cal. Const., art. II, § 8"),
+            *(
+                "Title 2, California Code of Regulations, Section 18730",
+                "Stats. 1984, ch. 931, § 2",
+            ),
         ),
+    ),
+    Spelling(
+        "en",
+        "statute",
+        "number after a title of federal law, or after a code",
+        r"(?P<code>\d(?<![\d.§-].)\d?\s+(?:U\.?\s?S\.?\s?C\.?(?:\s?A\.)?|C\.?\s?F\.?\s?R\.?))"
+        r"(?:\s+[Pp]arts?)?\s+(?=\d)(?P<list>LIST)",
+        ("11 CFR 110.20", "2 U.S.C. 441e"),
+    ),
+    Spelling(
+        "en",
+        "statute",
+        "number after the name of a code",
+        r"(?P<code>G(?:\.\s?C\.|C(?=\s)|ov(?:ernment|[’']?t|\.)?\s+Code)"
+        r"|(?:Penal|Elec(?:tions|\.)|Educ(?:ation|\.)|Labor|Civil)\s+Code)\s+(?=\d{3})"
+        r"(?P<list>LIST)",
+        ("Government Code 87103", "G.C. 87103"),
+    ),
+    Spelling(
+        "en",
+        "regulation",
+        "number after the administrative code",
+        r"(?P<title5>\d(?<![\d.§-].)\d?)\s+(?:Cal(?:ifornia|\.)?\s+)?"
+        r"(?:Adm(?:in|inistrative)?\.?\s+Code|C\.?C\.?R\.?)\s+(?=\d)(?P<list>LIST)",
+        ("2 Cal. Adm. Code 18702", "2 CCR 18702"),
     ),
     Spelling(
         "en",

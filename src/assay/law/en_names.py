@@ -1,0 +1,136 @@
+"""Names in English citations: codes and other sources of law, and reporters of cases, each with its
+normal form."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from assay.law.citation import Kind
+
+# Long and short names of codes, each with its normal form. A code that is not here keeps its own
+# name.
+CODES = {
+    r"Gov(?:ernment|[’']?t\.?|\.)?": "Gov.",
+    r"Pen(?:al|\.)": "Penal",
+    r"Elec(?:tions?|\.)": "Elec.",
+    r"Civ(?:il|\.)": "Civ.",
+    r"Corp(?:orations?|s?\.)": "Corp.",
+    r"Bus(?:iness|\.)\s*(?:and|&)\s*Prof(?:essions|\.)": "Bus. & Prof.",
+    r"Health\s*(?:and|&)\s*Saf(?:ety|\.)": "Health & Saf.",
+    r"Pub(?:lic|\.)\s*Cont(?:ract|\.)": "Pub. Cont.",
+    r"Pub(?:lic|\.)\s*Res(?:ources|\.)": "Pub. Res.",
+    r"Pub(?:lic|\.)\s*Util(?:ities|\.)": "Pub. Util.",
+    r"Welf(?:are|\.)\s*(?:and|&)\s*Inst(?:itutions|\.)": "Welf. & Inst.",
+    r"Rev(?:enue|\.)\s*(?:and|&)\s*Tax(?:ation|\.)": "Rev. & Tax.",
+    r"Ed(?:ucation|uc?\.)": "Educ.",
+    r"Veh(?:icle|\.)": "Veh.",
+    r"Lab(?:or|\.)": "Lab.",
+    r"Ins(?:urance|\.)": "Ins.",
+    r"Fin(?:ancial|\.)": "Fin.",
+    r"Fam(?:ily|\.)": "Fam.",
+    r"Prob(?:ate|\.)": "Prob.",
+    r"Evid(?:ence|\.)": "Evid.",
+    r"Water": "Water",
+    r"(?:Internal\s+Revenue|Int\.\s*Rev\.|I\.?R\.?)": "Int. Rev.",
+}
+REPORTERS = {
+    r"Cal\.?\s*App\.?\s*(2d|3d|4th|5th)": "Cal.App.{}",
+    r"Cal\.?\s*App\.?": "Cal.App.",
+    r"Cal\.?\s*Rptr\.?\s*(2d|3d)": "Cal.Rptr.{}",
+    r"Cal\.?\s*Rptr\.?": "Cal.Rptr.",
+    r"Cal\.?\s*(2d|3d|4th|5th)": "Cal.{}",
+    r"Cal\.": "Cal.",
+    r"U\.\s*S\.": "U.S.",
+    r"S\.\s*Ct\.": "S.Ct.",
+    r"F\.\s*Supp\.?\s*(2d|3d)": "F.Supp.{}",
+    r"F\.\s*Supp\.?": "F.Supp.",
+    r"F\.\s*(2d|3d|4th)": "F.{}",
+    r"P\.\s*(2d|3d)": "P.{}",
+    r"Ops\.?\s*Cal\.?\s*Att(?:[’']?y|orney)?\.?\s*Gen(?:eral|\.)?": "Ops.Cal.Atty.Gen.",
+}
+_FEDERAL = r"\d{1,2}\s+(?:U\.?\s?S\.?\s?C\.?(?:\s?A\.)?|C\.?\s?F\.?\s?R\.?)(?![A-Za-z])"
+_ROMAN = r"(?:[IVXL]+|\d{1,2})(?:\s?[A-E](?![A-Za-z]))?"
+_CONSTITUTION = (
+    r"(?:Cal(?:ifornia|\.)?|U\.\s?S\.|United\s+States|[Ss]tate|[Ff]ederal)\s+[Cc]onst(?:itution|\.)"
+    r"|Const(?:itution|\.)"
+)
+_ARTICLE = rf"[Aa]rt(?:icle|\.)\s*{_ROMAN}"
+_ROMAN_ARTICLE = r"[Aa]rt(?:icle|\.)\s*[IVXL]+(?:\s?[A-E](?![A-Za-z]))?(?![A-Za-z])"
+_WORD = r"[A-Z][A-Za-z.’'&-]*"
+CODE = (
+    rf"G\.\s?C\.|GC(?=\s*[§\d])|(?:{'|'.join(CODES)})\s+Code|Code\s+of\s+[A-Z][a-z]+\s+Procedure"
+    rf"|(?:(?!Adm)[A-Z][A-Za-z.’'&-]*\s+(?:(?:of|and|&)\s+)?){{1,5}}Code(?!\s+(?:of\s+)?Reg)"
+)
+# What a section may be one of, before it ("Stats. 1984, ch. 931, § 2") or after ("§ 5 of the City
+# Charter").
+SOURCE = (
+    rf"{_FEDERAL}|(?:{_CONSTITUTION}),?\s+{_ARTICLE}|{_ROMAN_ARTICLE}"
+    rf"|{_ARTICLE}\s+of\s+the\s+(?:{_CONSTITUTION})"
+    r"|Stats?\.\s*(?:of\s+)?\d{4},?\s+[Cc]h(?:apter|ap)?\.?\s*\d+|Prop(?:osition|\.)\s+\d+"
+    rf"|(?:{_WORD}\s+){{0,3}}(?:Charter|Ordinance(?:\s+No\.\s?[\w-]+)?|[Bb]y-?laws|Resolution)"
+    rf"|{CODE}"
+)
+AFTER = (
+    rf"(?:the|said|its|this)\s+(?:(?:{_WORD}\s+){{0,4}}"
+    r"(?:Agreement|Contract|Lease|Charter|Ordinance|[Bb]y-?laws|Resolution|Rules|Policy|MOU|Deed)"
+    rf"|(?:{_CONSTITUTION})|{CODE}|(?:{_WORD}\s+){{1,5}}Act(?![A-Za-z]))"
+    rf"|[Aa]rticle\s+{_ROMAN}\s+of\s+(?:the\s+)?(?:{_CONSTITUTION})"
+    r"|Proposition\s+\d+|[Tt]itle\s+\d+,?\s+(?:of\s+the\s+)?United\s+States\s+Code"
+)
+# Acts whose sections are those of a code.
+ACTS = {
+    **dict.fromkeys(("Political Reform", "Ralph M. Brown", "Brown", "Levine"), "Gov. Code"),
+    **dict.fromkeys(("Bagley-Keene Open Meeting", "Bagley-Keene", "Public Records"), "Gov. Code"),
+    "California Public Records": "Gov. Code",
+}
+_BEGINNINGS = re.compile(
+    r"^(?:(?:The|Under|See|In|And|Of|This|That|Both|From|Also|Former|West[’']s|Cal(?:ifornia|\.)?"
+    r"|[Tt]he|[Ss]aid|[Ii]ts|[Tt]his|State|Thus|By|If|When|Since|As|To|While)\s+)+"
+)
+
+
+@cache
+def law_name(text: str) -> str:
+    """The normal name of a code: 'Government Code' is 'Gov. Code'."""
+    plain = _BEGINNINGS.sub("", " ".join(text.split())) or " ".join(text.split())
+    if re.fullmatch(r"G\.?\s?C\.?", plain):
+        return "Gov. Code"
+    if federal := re.fullmatch(_FEDERAL, plain):
+        title = plain.split()[0]
+        return f"{title} U.S.C." if "S" in federal[0].upper() else f"{title} C.F.R."
+    if constitution := _constitution(text):
+        return constitution
+    if laws := re.fullmatch(r"Stats?\.\s*(?:of\s+)?(\d{4}),?\s+[Cc]h\w*\.?\s*(\d+)", plain):
+        return f"Stats. {laws[1]}, ch. {laws[2]}"
+    if plain.endswith(" Act") and plain.removesuffix(" Act") in ACTS:
+        return ACTS[plain.removesuffix(" Act")]
+    words = plain.split()
+    for begin in range(len(words) - 1):  # "Thus Government Code"
+        for pattern, name in CODES.items():
+            if re.fullmatch(rf"(?:{pattern})\s+Code", " ".join(words[begin:]), re.IGNORECASE):
+                return f"{name} Code"
+    return plain
+
+
+def _constitution(text: str) -> str:
+    article = re.search(rf"\b[Aa]rt(?:icle|\.)\s*({_ROMAN})", text)
+    if not re.search(r"[Cc]onst(?:itution|\.)", text):
+        return f"art. {' '.join(article[1].split())}" if article else ""
+    whose = "U.S." if re.search(r"U\.\s?S\.|United|[Ff]ederal", text) else "Cal."
+    return f"{whose} Const." + (f" art. {' '.join(article[1].split())}" if article else "")
+
+
+def kind_of_source(code: str) -> Kind:
+    """Of what kind a section of this source is."""
+    if code.endswith("C.F.R."):
+        return "regulation"
+    return "constitution" if re.match(r"(?:Cal|U\.S)\. Const\.", code) else "statute"
+
+
+@cache
+def reporter(text: str) -> str:
+    for pattern, name in REPORTERS.items():
+        if match := re.fullmatch(pattern, text.strip(), re.IGNORECASE):
+            return name.format(*(group.lower() for group in match.groups()))
+    return text
