@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.options import StoreUrl, opened
+from assay.cli.options import StoreUrl, a_number, opened
 from assay.cli.output import Json, emit, say
 from assay.core.errors import AssayError, UsageError
 
@@ -21,7 +21,8 @@ def backlog(
         int | None, typer.Option(min=0, help="Fail above this many waiting items.")
     ] = None,
     max_age: Annotated[
-        float | None, typer.Option(min=0, help="Fail when one waits longer, in days.")
+        float | None,
+        typer.Option(min=0, callback=a_number, help="Fail when one waits longer, in days."),
     ] = None,
     webhook: Annotated[str, typer.Option(help="Tell this address when a limit is passed.")] = "",
     gold: Annotated[str, typer.Option(help="Only this gold set.")] = "",

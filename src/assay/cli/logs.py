@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.options import By, Redact, StoreUrl, opened
+from assay.cli.options import By, Redact, StoreUrl, a_number, opened
 from assay.cli.output import say
 
 app = typer.Typer(
@@ -51,7 +51,7 @@ def decisions(
 
 @app.command()
 def purge(
-    older_than: Annotated[float, typer.Option(help="In days.")],
+    older_than: Annotated[float, typer.Option(callback=a_number, help="In days.")],
     keep_cited: Annotated[
         bool, typer.Option(help="Keep searches that a decision confirmed.")
     ] = False,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import socket
 from collections.abc import Iterator, Sequence
@@ -40,6 +41,13 @@ On = Annotated[
 ]
 
 GOLD_SET = Path("gold-set.jsonl")
+
+
+def a_number(value: float | None) -> float | None:
+    """As a callback of an option: "nan" is a float to Python, and no limit to anybody."""
+    if value is not None and not math.isfinite(value):
+        raise typer.BadParameter(f"{value} is not a number")
+    return value
 
 
 def is_named(store: str) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.options import GOLD_SET, By, Gold, On, StoreUrl, Why, is_named, opened
+from assay.cli.options import GOLD_SET, By, Gold, On, StoreUrl, Why, a_number, is_named, opened
 from assay.cli.output import say
 
 if TYPE_CHECKING:
@@ -24,7 +24,8 @@ def bootstrap(
         int, typer.Option(help="Searches that must have confirmed a document.")
     ] = 1,
     recent: Annotated[
-        float | None, typer.Option(min=0, help="Only what is at most this many days old.")
+        float | None,
+        typer.Option(min=0, callback=a_number, help="Only what is at most this many days old."),
     ] = None,
     min_grade: Annotated[int, typer.Option(help="3: cited. 2: voted for. 1: clicked.")] = 3,
     dry_run: Annotated[bool, typer.Option(help="Show the difference, write nothing.")] = False,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.options import Redact, StoreUrl, check_gold, check_port, opened
+from assay.cli.options import Redact, StoreUrl, a_number, check_gold, check_port, opened
 from assay.cli.output import say
 
 ProxySecret = Annotated[
@@ -49,7 +49,8 @@ def serve(
     token: Token = "",
     redact: Redact = None,
     retention: Annotated[
-        float | None, typer.Option(min=0, help="Forget searches older than this, in days.")
+        float | None,
+        typer.Option(min=0, callback=a_number, help="Forget searches older than this, in days."),
     ] = None,
     store: StoreUrl = "",
 ) -> None:

@@ -9,14 +9,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
-import numpy as np
-import polars as pl
+
+# Both take long to load, and a process that only asks an engine needs neither.
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
 
 JsonObject = dict[str, Any]  # an object of a file or an engine, kept as it stands there
-Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 # ── records ───────────────────────────────────────────────────────────────────────────────────────
 
@@ -232,6 +234,8 @@ def judgment_frame(
 ) -> pl.DataFrame:
     """Judgments as columns: interned query ids, document ids as they are, a small integer grade,
     and whichever text columns the source has."""
+    import polars as pl
+
     columns = {
         "query_id": _interned(query_ids),
         "doc_id": pl.Series(doc_ids, dtype=pl.String),
@@ -242,6 +246,8 @@ def judgment_frame(
 
 
 def _interned(ids: Sequence[str] | pl.Series) -> pl.Series:
+    import polars as pl
+
     if isinstance(ids, pl.Series) and ids.dtype == pl.Categorical:
         return ids
     return pl.Series(ids, dtype=pl.String).cast(pl.Categorical)
@@ -350,6 +356,8 @@ class Run:
     @cached_property
     def offsets(self) -> np.ndarray[Any, np.dtype[np.int64]]:
         """Where each query's hits begin, with the end as last element."""
+        import numpy as np
+
         return np.concatenate([[0], np.cumsum(self.queries["n"].to_numpy(), dtype=np.int64)])
 
     @cached_property
@@ -415,7 +423,9 @@ class ScoreSheet:
     def to_frame(self) -> pl.DataFrame:
         """One row a query: id, attributes, the value of every measure, and the reason where there
         is none."""
-        columns: dict[str, Sequence[str] | Floats] = {
+        import polars as pl
+
+        columns: dict[str, Sequence[str] | np.ndarray[Any, np.dtype[np.float64]]] = {
             "query_id": [query.id for query in self.queries]
         }
         columns |= {

@@ -14,7 +14,6 @@ from numbers import Real
 from typing import Any
 
 from assay.core.errors import AssayError, EngineError
-from assay.core.runs import run_from_results
 from assay.core.types import Hit, Query, QueryResult, Run
 from assay.engines.calling import LATE, Crew, Late, Pace, patiently, time_limit
 from assay.engines.described import Calls
@@ -35,6 +34,8 @@ def run_engine(
     """Search every query. A call that raises is recorded as failed and the run goes on; an answer
     that breaks the contract (None, not a list, ids that are not strings) stops it, since every
     number after it would be wrong."""
+    from assay.core.runs import run_from_results
+
     name, results = ask_all(engine, queries, top_k=top_k, calls=calls, progress=progress)
     return run_from_results(name, results, top_k=top_k)
 
