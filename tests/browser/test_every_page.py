@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from assay.workbench.opening import read_gold
+from browsing import expect
 from every_page import Team, Visitors, make_project, pages_of, team
 from sample_home import made_once
 
@@ -46,25 +48,81 @@ def serious(page: Any, *rules: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("language", "scheme", "size"), [("en", "light", WIDE), ("he", "dark", PHONE)]
+    ("language", "scheme", "sizes"), [("en", "light", (WIDE, PHONE)), ("he", "dark", (PHONE, WIDE))]
 )
 def test_axe_finds_nothing_serious(
-    browser: Any, served: Team, axe: str, language: str, scheme: str, size: tuple[int, int]
+    browser: Any,
+    served: Team,
+    axe: str,
+    language: str,
+    scheme: str,
+    sizes: tuple[tuple[int, int], tuple[int, int]],
 ) -> None:
-    """Each page in both languages, on both screens, and in both colours on each of them."""
-    phone = {"has_touch": True, "is_mobile": True} if size == PHONE else {}
+    """Each page in both languages, on both screens, and in both colours on each of them. Nothing
+    is wider than a phone."""
+    phone = {"has_touch": True, "is_mobile": True} if sizes[0] == PHONE else {}
     people = Visitors(
-        browser, served, size, locale=language, color_scheme=scheme, bypass_csp=True, **phone
+        browser, served, sizes[0], locale=language, color_scheme=scheme, bypass_csp=True, **phone
     )
     other = "dark" if scheme == "light" else "light"
     found: list[str] = []
     for shown in pages_of(served):
         page = people.open(shown.who, shown.address)
         page.evaluate(axe)
-        found += serious(page)
+        for size in sizes:
+            page.set_viewport_size({"width": size[0], "height": size[1]})
+            found += serious(page)
+            wide = page.evaluate("document.documentElement.scrollWidth")
+            found += [f"{page.url}: {wide} wide on a screen of {size[0]}"] if wide > size[0] else []
+        page.set_viewport_size({"width": sizes[0][0], "height": sizes[0][1]})
         page.emulate_media(color_scheme=other)
         found += serious(page, "color-contrast")
         page.emulate_media(color_scheme=scheme)
+    assert not found, "\n".join(found)
+
+
+def test_axe_on_what_opens(browser: Any, served: Team, axe: str) -> None:
+    """The words that explain themselves, the dialogs and the reason of a judge, and a run that is
+    started."""
+    people = Visitors(browser, served, WIDE, locale="en", bypass_csp=True)
+    found: list[str] = []
+
+    def look(page: Any) -> None:
+        page.evaluate(axe)
+        found.extend(serious(page))
+
+    page = people.open("admin", "/")
+    page.locator("button.term").first.click()
+    expect(page.locator(".word:popover-open")).to_be_visible()
+    look(page)
+    query = read_gold(served.service, served.gold).queries[0].id
+    page = people.open("admin", f"/judge/{served.gold}/{query}")
+    page.keyboard.press("?")
+    expect(page.locator("#help")).to_be_visible()
+    look(page)
+    page.keyboard.press("Escape")
+    page.keyboard.press("/")
+    page.fill("#look", "gift")
+    page.keyboard.press("Enter")
+    expect(page.locator("#found button").first).to_be_visible()
+    look(page)
+    page.keyboard.press("Escape")
+    expect(page.locator("#add")).to_be_hidden()
+    page.keyboard.press("1")
+    page.keyboard.press("Enter")  # without a reason
+    expect(page.locator("#why")).to_have_attribute("aria-invalid", "true")
+    look(page)
+    page.keyboard.press("Escape")
+    page.keyboard.press("g")
+    expect(page.locator("#guide")).to_have_attribute("open", "")
+    look(page)
+    page = people.open("admin", "/runs")
+    page.select_option('select[name="engine"]', "words")
+    page.click("#start button")
+    page.wait_for_selector("[data-job]")
+    look(page)
+    page.wait_for_selector('[data-state="done"]', timeout=60_000)
+    look(page)
     assert not found, "\n".join(found)
 
 
@@ -101,7 +159,8 @@ PRINTED = """() => {
   for (const one of document.querySelectorAll("body *")) {
     if (!seen(one) || one.closest("svg")) continue;
     const style = getComputedStyle(one), name = `${one.tagName}.${one.className}`;
-    if (one.matches("nav, header.top, kbd, select, :not(th) > button:not(.pick)")) wrong.push(name);
+    const pressed = ":not(th) > button:not(.pick, .term)";
+    if (one.matches(`nav, header.top, kbd, select, ${pressed}`)) wrong.push(name);
     const own = [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
     if (own && bright(light(style.color)) > 0.55) wrong.push(`pale: ${name}`);
     if (bright(light(style.backgroundColor)) < 0.5) wrong.push(`dark: ${name}`);

@@ -183,7 +183,7 @@ def test_a_lost_connection_keeps_votes_and_sends_them_again(
     page.keyboard.press("u")
     page.reload()  # still there, and shown as given
     ready(page)
-    assert page.locator('.doc[data-doc="d1"]').inner_text() == "2"
+    assert page.locator('.doc[data-doc="d1"] .given').inner_text() == "2"
     assert not votes_path(dataset).exists()
     page.unroute("**/api/votes")
     page.evaluate("votes.send()")
@@ -254,7 +254,7 @@ def test_two_tabs_agree_in_the_end(browser: Any, url: str, dataset: Path) -> Non
     sent(two)
     assert now(dataset, "Ada") == {"d1": 1}
     one.evaluate("sync()")
-    until(one, "document.querySelector('.doc[data-doc=d1]').textContent === '1'")
+    until(one, "document.querySelector('.doc[data-doc=d1] .given')?.textContent === '1'")
 
 
 def test_double_clicks_held_keys_and_back_are_harmless(

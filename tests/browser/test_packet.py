@@ -43,7 +43,7 @@ def dataset(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def page(dataset: Path, tmp_path: Path, browser: Any) -> Iterator[Any]:
-    write_packet(dataset, tmp_path / "packet.html", judge="ann")
+    write_packet(dataset, tmp_path / "packet.html", judge="ann", language="en")
     opened = browser.new_page(viewport={"width": 1280, "height": 800})
     said = faults(opened, "file:", dialogs=False)
     opened.goto((tmp_path / "packet.html").as_uri())
@@ -160,6 +160,23 @@ def test_hebrew_reads_from_the_right_and_its_keyboard_works(page: Any) -> None:
         "new KeyboardEvent('keydown', {key: 'ו', code: 'KeyU', bubbles: true}))"
     )
     assert page.locator(".grade[aria-pressed=true] b").inner_text() == "Unsure"
+
+
+def test_the_page_speaks_the_language_of_its_queries(
+    browser: Any, dataset: Path, tmp_path: Path
+) -> None:
+    write_packet(dataset, tmp_path / "he.html", judge="ann", queries=["q2"])
+    page = browser.new_page()
+    said = faults(page, "file:", dialogs=False)
+    page.goto((tmp_path / "he.html").as_uri())
+    assert page.evaluate("[document.dir, document.documentElement.lang]") == ["rtl", "he"]
+    assert text_of(page, "#count") == "0 מתוך 1 נשפטו · נותרו 1"
+    page.keyboard.press("2")
+    assert text_of(page, "#ask") == "ציון 2 נשמר. עכשיו נמקו במשפט שנוקב בנקודה."
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    assert "שמירה לקובץ" in text_of(page, "#help")
+    assert said == []
 
 
 def test_time_stops_while_the_page_is_hidden(page: Any) -> None:

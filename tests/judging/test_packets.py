@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
+import msgspec
 import pytest
 
 from assay.core.types import Document, Vote
@@ -19,6 +21,7 @@ from assay.judging.rubrics import Grade, Rubric
 from assay.judging.votes import append, votes_path
 from assay.reports.environment import HERE
 from assay.reports.packet_page import level
+from assay.reports.words import LANGUAGES, page_table
 from command_line import Assay
 
 LETTERHEAD = "COMMISSION\n428 J Street\n\nDear Ms. Vane:\n\n"
@@ -291,6 +294,28 @@ def test_every_grade_of_a_scale_has_a_colour_of_its_own(count: int) -> None:
         assert all(f".{name} {{" in styles for name in levels)
 
 
-def test_a_reason_that_is_wanted_is_asked_for_as_wanted() -> None:
-    script = (HERE / "packet.js").read_text()
-    assert all(f'{kind}: "Why' in script for kind in ("required", "wanted", "optional"))
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_page_has_every_word_that_its_script_says(language: str) -> None:
+    """Also those that it puts together: why it asks for a reason."""
+    script = (HERE / "packet.js").read_text(encoding="utf-8")
+    said = set(re.findall(r'(?<!\w)told\("(\w+)"', script))
+    said |= {
+        key for pair in re.findall(r'told\([^"()]*\? "(\w+)" : "(\w+)"', script) for key in pair
+    }
+    kinds = get_args(
+        next(each.type for each in msgspec.structs.fields(Rubric) if each.name == "rationale")
+    )
+    assert len(kinds) == 3
+    wanted = said - {"why_"} | {f"why_{kind}" for kind in kinds}
+    assert len(wanted) > 40
+    assert wanted <= page_table("packet", language).keys()
+
+
+def test_the_language_of_the_page_can_be_chosen(assay_cli: Assay, dataset: Path) -> None:
+    assay_cli("gold", "packet", dataset, "--judge", "ann", "-o", "p.html", "--language", "fi")
+    page = Path("p.html").read_text(encoding="utf-8")
+    assert '<html lang="fi" dir="ltr">' in page
+    assert "Tallenna tiedostoon" in page
+    assert "Save to a file" not in page
+    done = assay_cli("gold", "packet", dataset, "--judge", "ann", "-o", "q.html", "--language", "x")
+    assert (done.code, Path("q.html").exists()) == (2, False)

@@ -311,9 +311,12 @@ class TestItem:
 
     def test_what_is_not_there(self, client: TestClient) -> None:
         answer = client.post("/review/none", data={"action": "approve", "why": "typed"})
-        assert (answer.status_code, "no longer in the queue" in answer.text) == (400, True)
+        assert (answer.status_code, "no longer in the queue" in answer.text) == (404, True)
         assert ">typed</textarea>" in answer.text
-        assert client.post("/api/review/none/approve", json={}).status_code == 400
+        for action in ("approve", "reject"):
+            answer = client.post(f"/api/review/none/{action}", json={"reason": "so"})
+            assert answer.status_code == 404
+            assert "no longer in the queue" in answer.json()["error"]
 
     def test_what_was_typed_outlives_the_store(self) -> None:
         class Gone:

@@ -26,6 +26,10 @@ def packet(
         list[str] | None, typer.Option(help="Only this query; repeat for more.")
     ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="At most so many pairs.")] = None,
+    language: Annotated[
+        str,
+        typer.Option(help="Of the page: en, fi or he.", show_default="that of the queries"),
+    ] = "",
     json: Json = False,
 ) -> None:
     """Write one self-contained file for a judge: the rubric, the queries and the documents. It is
@@ -35,7 +39,13 @@ def packet(
     from assay.workbench.packing import write_packet
 
     packed = write_packet(
-        dataset, output, judge=judge, corpus=corpus, queries=query or (), limit=limit
+        dataset,
+        output,
+        judge=judge,
+        corpus=corpus,
+        queries=query or (),
+        limit=limit,
+        language=language,
     )
     emit(packed, lambda: listing.key_values(packed, notes=len(packed.notes)), json=json)
     for note in packed.notes:

@@ -35,9 +35,11 @@ class Line:
     points: Sequence[Point]
 
 
-def time_chart(lines: Sequence[Line], *, label: str, ends: tuple[str, str]) -> Markup:
+def time_chart(
+    lines: Sequence[Line], *, label: str, ends: tuple[str, str], rtl: bool = False
+) -> Markup:
     """Every line in a colour and a dash of its own, as `swatch` shows it; `ends` are the first and
-    the last day."""
+    the last day. Time goes the way of reading: with `rtl` from right to left."""
     points = [point for line in lines for point in line.points]
     last = max((point.place for point in points), default=0)
     bounds = [
@@ -49,18 +51,19 @@ def time_chart(lines: Sequence[Line], *, label: str, ends: tuple[str, str]) -> M
     floor, roof = _range(bounds)
 
     def across(place: float) -> str:
-        return f"{LEFT + (RIGHT - LEFT) * (place / last if last else 0.5):.2f}%"
+        return f"{_side(LEFT + (RIGHT - LEFT) * (place / last if last else 0.5), rtl):.2f}%"
 
     def up(value: float) -> str:
         return f"{BOTTOM - (BOTTOM - TOP) * (value - floor) / (roof - floor):.2f}%"
 
-    shapes = [_grid(value, up(value)) for value in _ticks(floor, roof)]
+    shapes = [_grid(value, up(value), rtl) for value in _ticks(floor, roof)]
     for number, line in enumerate(lines):
         shapes += _line(line, number, across, up)
+    begins, stops = ("end", "start") if rtl else ("start", "end")
     days = Markup(
-        '<text x="{}%" y="98%" class="tick">{}</text>'
-        '<text x="{}%" y="98%" class="tick" text-anchor="end">{}</text>'
-    ).format(LEFT, ends[0], RIGHT, ends[1] if last else "")
+        '<text x="{}%" y="98%" class="tick" text-anchor="{}">{}</text>'
+        '<text x="{}%" y="98%" class="tick" text-anchor="{}">{}</text>'
+    ).format(_side(LEFT, rtl), begins, ends[0], _side(RIGHT, rtl), stops, ends[1] if last else "")
     return Markup(
         '<svg class="chart" width="100%" height="{}" role="group" aria-label="{}" direction="ltr">'
         "{}{}</svg>"
@@ -89,12 +92,25 @@ def _ticks(floor: float, roof: float) -> list[float]:
     return [round(floor + step * place, 2) for place in range(count + 1)]
 
 
-def _grid(value: float, y: str) -> Markup:
+def _side(place: float, rtl: bool) -> float:
+    return 100 - place if rtl else place
+
+
+def _grid(value: float, y: str, rtl: bool) -> Markup:
     text = f"{value:.1f}".replace("0.", ".") if 0 < value < 1 else f"{value:.0f}"
     return Markup(
         '<line x1="{}%" x2="{}%" y1="{}" y2="{}" stroke="var(--line)"/>'
-        '<text x="1%" y="{}" dy="4" class="tick">{}</text>'
-    ).format(LEFT, RIGHT, y, y, y, text)
+        '<text x="{}%" y="{}" dy="4" class="tick" text-anchor="{}">{}</text>'
+    ).format(
+        _side(LEFT, rtl),
+        _side(RIGHT, rtl),
+        y,
+        y,
+        _side(1, rtl),
+        y,
+        "end" if rtl else "start",
+        text,
+    )
 
 
 def _line(

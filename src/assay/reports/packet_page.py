@@ -3,7 +3,8 @@
 What documents say is data and never markup: it stands in JSON blocks, in which no character can end
 the block, and the page puts it in as text. The page runs only the one script whose hash its policy
 names. The text of a document is a block of its own, read when somebody opens it, so that a
-thousand letters do not make the page slow."""
+thousand letters do not make the page slow. The page itself speaks one language; the rubric and the
+texts are as they are."""
 
 from __future__ import annotations
 
@@ -16,6 +17,7 @@ from markupsafe import Markup
 from assay.judging.packets import Packet, PacketRow
 from assay.judging.rubrics import Rubric, span
 from assay.reports.environment import HERE, template_environment
+from assay.reports.words import Words, page_table
 
 # What could end a script block or begin a comment in it; two line ends that old browsers trip over.
 _ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
@@ -37,9 +39,11 @@ class _PageRow(msgspec.Struct, frozen=True):
     words: tuple[str, ...]
 
 
-def render(packet: Packet) -> str:
+def render(packet: Packet, language: str = "en") -> str:
+    words = Words(language)
     queries = {row.query_id: row for row in packet.rows}
     documents = {row.doc_id: row for row in packet.rows}
+    rows = list(queries.values())
     script, style = _part("packet.js"), _part("packet.css")
     return (
         template_environment()
@@ -47,7 +51,10 @@ def render(packet: Packet) -> str:
         .render(
             packet=packet,
             rubric=packet.rubric,
-            usual=_usual(packet.rubric),
+            usual=_usual(packet.rubric, language),
+            t=page_table("packet", language),
+            lang=language,
+            dir=words.direction,
             policy="; ".join(
                 (
                     "default-src 'none'",
@@ -59,14 +66,14 @@ def render(packet: Packet) -> str:
             ),
             script=script,
             style=style,
-            data=_block(_data(packet, list(queries.values()), list(documents.values()))),
+            data=_block(_data(packet, rows, list(documents.values()), language)),
             texts=[_block(row.text) for row in documents.values()],
         )
     )
 
 
 def _data(
-    packet: Packet, queries: list[PacketRow], documents: list[PacketRow]
+    packet: Packet, queries: list[PacketRow], documents: list[PacketRow], language: str
 ) -> dict[str, object]:
     query_places = {row.query_id: place for place, row in enumerate(queries)}
     places = {row.doc_id: place for place, row in enumerate(documents)}
@@ -74,6 +81,7 @@ def _data(
         "id": packet.id,
         "set": packet.set,
         "judge": packet.judge,
+        "words": page_table("packet", language),
         "rubric": {
             "id": packet.rubric.id,
             "version": packet.version,
@@ -137,15 +145,16 @@ def _level(rubric: Rubric, grade: int) -> str:
     return "some" if grade >= rubric.relevant_from else "none"
 
 
-def _usual(rubric: Rubric) -> str:
+def _usual(rubric: Rubric, language: str) -> str:
     """What a sound query has, where the rubric says so."""
-    expected = rubric.expected_per_query
+    expected, said = rubric.expected_per_query, page_table("packet", language)
     rows = (
-        (expected.highly_relevant, f"{rubric.unit}s that answer it"),
-        (expected.relevant, "that help"),
-        (expected.judged, "judged in all"),
+        (expected.highly_relevant, "usual_answers"),
+        (expected.relevant, "usual_help"),
+        (expected.judged, "usual_judged"),
     )
-    return ", ".join(f"{span(bounds)} {what}" for bounds, what in rows if bounds)
+    what = [str(said[key]).format(span=span(bounds)) for bounds, key in rows if bounds]
+    return str(said["usually_has"]).format(what=", ".join(what)) if what else ""
 
 
 def _block(value: object) -> Markup:

@@ -40,6 +40,7 @@ def set_page(request: Request) -> Response:
         mark=_mark,
         disputes=agreed.open_disputes(service, name) if chair else [],
         chair=chair,
+        uncounted=agreed.waiting_votes(service, name),
     )
 
 

@@ -15,25 +15,34 @@ from starlette.responses import RedirectResponse, Response
 
 from assay.core.errors import InputError, NotHere
 from assay.reports import render, view
-from assay.reports.charts import Line, Point, moves, swatch, time_chart
+from assay.reports.charts import moves, swatch
 from assay.reports.drawings import change_mark, range_mark
 from assay.reports.numbers import Numbers
 from assay.reports.sentences import Sentences
 from assay.reports.words import Words
 from assay.web.access import Guarded, user_of
+from assay.web.decide_parts import (
+    LINES,
+    chart_of,
+    grade_class,
+    is_share,
+    moved,
+    since,
+    weakness,
+)
 from assay.web.shell import body, form, json, language_for, page, query, service_of
 from assay.workbench.decisions import Board, RunLine, boards, decided, run_page
 from assay.workbench.facing import Duel, SliceChange, duel, lead_of
 from assay.workbench.history import KeptRun, kept_run
-from assay.workbench.opening import stored_name
+from assay.workbench.opening import Service, stored_name
 from assay.workbench.overview import Overview, overview
 from assay.workbench.paging import Page
 from assay.workbench.run_queue import RunJob, RunQueue, choices
+from assay.workbench.set_standing import set_standing
 from assay.workbench.side_by_side import TwoRankings, two_rankings
 from assay.workbench.warming import show_ahead
 
 WORDS = ("judge", "decide")
-LINES = 6  # engines that are drawn in a chart
 REPORTS = 16  # kept as they were written
 LISTED = 30  # runs in a list, and queries of a comparison, before the rest is folded away
 
@@ -52,8 +61,7 @@ def home(request: Request) -> Response:
         seen=seen,
         board=drawn[0] if drawn else None,
         lead=lead_of(service, drawn[0]) if drawn else None,
-        chart=_chart(request, drawn[0]) if drawn else "",
-        can_start=_may_start(request),
+        chart=chart_of(drawn[0], Words(language_for(request))) if drawn else "",
     )
 
 
@@ -92,12 +100,11 @@ def runs(request: Request) -> Response:
         request,
         "runs.html",
         asked=asked,
-        boards=[(board, _chart(request, board)) for board in shown],
+        boards=[(board, chart_of(board, Words(language_for(request)))) for board in shown],
         lead=lead_of(service, shown[0]) if shown else None,
         listed=listed,
         choices=choices(service),
         jobs=[job for job in queue_of(request).jobs() if not job.is_over],
-        can_start=_may_start(request),
         complaint="",
     )
 
@@ -132,25 +139,13 @@ def run(request: Request) -> Response:
         verdict=verdict,
         report=report,
         figures=[
-            (figure, range_mark(figure.value or 0, figure.bounds) if _is_share(figure.key) else "")
+            (figure, range_mark(figure.value or 0, figure.bounds) if is_share(figure.key) else "")
             for figure in figures
         ],
         others=others,
-        weakest=sorted(report.queries, key=_weakness)[:LISTED],
+        uncounted=_uncounted(service, kept.gold),
+        weakest=sorted(report.queries, key=weakness)[:LISTED],
     )
-
-
-def _is_share(key: str) -> bool:
-    return not any(part in key for part in ("latency", "score", "total", "n_"))
-
-
-def _weakness(line: object) -> tuple[float, str]:
-    values: dict[str, float | None] = dict(getattr(line, "values", {}))
-    outcome = getattr(line, "outcome", None)
-    if outcome is not None:
-        return float(outcome.passed), getattr(line, "query_id", "")
-    value = values.get("ndcg@10", next(iter(values.values()), None))
-    return (2.0 if value is None else value), getattr(line, "query_id", "")
 
 
 def run_call(request: Request) -> Response:
@@ -310,12 +305,21 @@ def compare(request: Request) -> Response:
         ],
         warnings=Sentences(Words(language)).warnings(found.change.comparison.warnings),
         losses=losses,
+        uncounted=_uncounted(service, found.b.gold),
+        left_out=results.receipt.counts.get("n_unjudged", 0),
         wins=wins,
         listed=LISTED,
         same=len(found.change.queries) - len(losses) - len(wins),
         pair=urlencode({"a": asked.a, "b": asked.b}),
         swapped=urlencode({"a": asked.b, "b": asked.a}),
     )
+
+
+def _uncounted(service: Service, kept: str) -> int:
+    """Documents of a set, by its name in the history, that were judged since its labels."""
+    sets = service.gold_sets.items()
+    standings = (set_standing(*one) for one in sets if stored_name(service, one[0]) == kept)
+    return next((standing.uncounted for standing in standings), 0)
 
 
 def _reach(parts: list[SliceChange]) -> float:
@@ -347,28 +351,9 @@ def rankings(request: Request) -> Response:
         "rankings.html",
         found=found,
         moves=moves(pairs, rows),
-        moved=_moved(found),
+        moved=moved(found),
         pair=urlencode({"a": asked.a, "b": asked.b}),
         readable=any(row.path.startswith("/doc/") for row in request.app.state.table),
-    )
-
-
-class Moved(msgspec.Struct, frozen=True, kw_only=True):
-    """How many documents of B stand higher and lower than in A, are new, and of A are gone."""
-
-    up: int
-    down: int
-    new: int
-    out: int
-
-
-def _moved(found: TwoRankings) -> Moved:
-    now = found.b.documents
-    return Moved(
-        up=sum(placed.moved > 0 for placed in now),
-        down=sum(placed.moved < 0 for placed in now),
-        new=sum(placed.other_rank is None for placed in now),
-        out=sum(placed.other_rank is None for placed in found.a.documents),
     )
 
 
@@ -403,54 +388,11 @@ def _page(request: Request, template: str, status: int = 200, **values: object) 
         slice_kind=words.slice_kind,
         quoted=lambda text: quote(text, safe=""),
         lines=LINES,
+        is_rows=lambda name: set_standing(name, service.gold_sets[name]).approved is not None,
+        can_start=_may_start(request),
         names={stored_name(service, name): name for name in service.gold_sets},
         **values,
     )
-
-
-def since(at: datetime, now: datetime) -> tuple[str, int]:
-    """(key of the words, how many) of how long ago something was."""
-    seconds = max((now - at).total_seconds(), 0.0)
-    for key, length in (("days_ago", 86_400), ("hours_ago", 3_600), ("minutes_ago", 60)):
-        if seconds >= length:
-            return key, int(seconds // length)
-    return "minutes_ago", 0
-
-
-def grade_class(grade: int | None) -> str:
-    return "gq" if grade is None else f"g{min(max(grade, 0), 2)}"
-
-
-def _chart(request: Request, board: Board) -> object:
-    """The tracks of a set in the order of time."""
-    words = Words(language_for(request))
-    numbers = Numbers(words)
-    runs_in_order = sorted(
-        (line for track in board.tracks for line in track.runs), key=lambda line: (line.at, line.id)
-    )
-    first = runs_in_order[0].at if runs_in_order else None
-    lines = [
-        Line(
-            name=track.engine,
-            points=[
-                Point(
-                    place=(line.at - (first or line.at)).total_seconds(),
-                    value=line.value or 0.0,
-                    low=line.low,
-                    high=line.high,
-                    label=f"{line.engine} {line.at:%Y-%m-%d}: {numbers.decimal(line.value)}",
-                    link=f"/runs/{line.id}",
-                )
-                for line in track.runs
-            ],
-        )
-        for track in board.tracks[:LINES]
-    ]
-    if not runs_in_order:
-        return ""
-    name = words.figure(board.measure) if words.has("figures", board.measure) else board.measure
-    ends = (f"{runs_in_order[0].at:%Y-%m-%d}", f"{runs_in_order[-1].at:%Y-%m-%d}")
-    return time_chart(lines, label=f"{board.gold}: {name}", ends=ends)
 
 
 DECIDE_ROUTES = [

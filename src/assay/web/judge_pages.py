@@ -3,6 +3,8 @@ The pages show; votes, flags and additions go through the calls below them."""
 
 from __future__ import annotations
 
+from functools import partial
+
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
@@ -22,6 +24,7 @@ from assay.workbench.grading_views import (
     SetDesk,
     SetRow,
 )
+from assay.workbench.opening import stored_name
 
 WORDS = ("judge",)
 
@@ -69,7 +72,14 @@ def is_chair(request: Request) -> bool:
 
 def sets_page(request: Request) -> Response:
     rows = grading.sets_to_judge(service_of(request), user_of(request).name)
-    return page(request, "judge_sets.html", words=WORDS, sets=rows)
+    return page(
+        request,
+        "judge_sets.html",
+        words=WORDS,
+        sets=rows,
+        chair=is_chair(request),
+        kept_as=partial(stored_name, service_of(request)),
+    )
 
 
 def set_page(request: Request) -> Response:
@@ -82,6 +92,7 @@ def set_page(request: Request) -> Response:
         shown=shown,
         first=_first_open(shown),
         chair=is_chair(request),
+        kept_as=partial(stored_name, service_of(request)),
         uncounted=agreed.waiting_votes(service_of(request), name),
     )
 

@@ -10,7 +10,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from assay.core.errors import AssayError, InputError
+from assay.core.errors import AssayError, InputError, NotHere
 from assay.reports.words import page_words
 from assay.web.access import ROLES, Guarded, user_of
 from assay.web.review_api import BulkQuery, ListQuery
@@ -212,7 +212,7 @@ def _given(item: str, sent: Form) -> Given:
 
 def _refused(request: Request, given: Given, error: AssayError) -> Response:
     complaint = _in_words(request, error)
-    status = 400 if isinstance(error, InputError) else 503
+    status = 404 if isinstance(error, NotHere) else 400 if isinstance(error, InputError) else 503
     try:
         item = known_item(service_of(request), given.item)
         if item is not None:

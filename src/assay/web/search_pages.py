@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date
 from functools import partial
 
@@ -16,6 +16,7 @@ from assay.web.access import Guarded
 from assay.web.addresses import doc_address, search_address
 from assay.web.shell import is_api, json, language_for, page, query, service_of
 from assay.workbench import reading, searching
+from assay.workbench.corpora import CorpusRow
 from assay.workbench.filtering import Choice
 from assay.workbench.reading import DocumentPage
 from assay.workbench.searching import Asked, Filters, NotHere, ResultPage, Similar
@@ -122,6 +123,7 @@ def search(request: Request) -> Response:
         given = msgspec.structs.replace(given, since="", until="", as_of="")
         asked = _asked(given)
     found = searching.find(service, asked, reader=language_for(request))
+    corpora = searching.known_corpora(service)
     given = msgspec.structs.replace(given, corpus=found.asked.corpus, q=found.asked.query, page="")
     return page(
         request,
@@ -130,25 +132,25 @@ def search(request: Request) -> Response:
         words=("why",),
         given=given,
         found=found,
-        corpora=searching.known_corpora(service),
+        corpora=corpora,
         misread=misread,
+        picked=bool(given.q and not query(request, SearchQuery).corpus and _many(corpora)),
         bars=_bars(found.choices.years),
         filtered=found.asked.filters.any(),
         marked=reading.marked,
         document=partial(doc_address, found.asked.corpus, query=found.asked.query),
         narrowed=_narrowed(given),
-        topic_name=topic_name,
     )
+
+
+def _many(corpora: Sequence[CorpusRow]) -> bool:
+    """Whether another corpus could have been searched."""
+    return sum(row.indexed for row in corpora) > 1
 
 
 def _narrowed(given: SearchQuery) -> Callable[..., str]:
     """The address of the same search with something changed."""
     return lambda **changed: search_address(**(msgspec.structs.asdict(given) | changed))
-
-
-def topic_name(topic: str) -> str:
-    """gifts_and_honoraria is how a file writes it."""
-    return topic.replace("_", " ")
 
 
 class Bar(msgspec.Struct, frozen=True, kw_only=True):
@@ -199,8 +201,22 @@ def document(request: Request) -> Response:
         document=partial(doc_address, read.corpus, query=given.q),
         plain=partial(doc_address, read.corpus),
         search_address=search_address,
-        topic_name=topic_name,
         whole_first=len(read.sections) == 1,
+        whole_open=_opens_whole(read),
+    )
+
+
+def _opens_whole(read: DocumentPage) -> bool:
+    """The whole text is opened where what stands above it is only somebody's summary, or where the
+    words asked for stand in it alone."""
+    above = [section for section in read.sections if section.name != "text"]
+    if all(section.derived for section in above):
+        return True
+    return bool(read.words) and not any(
+        piece.marked
+        for section in above
+        for paragraph in section.paragraphs
+        for piece in paragraph.pieces
     )
 
 

@@ -7,6 +7,8 @@ A page is `page(request, "room.html", value=…)`; its template extends `base.ht
   for the words of others: `page(request, "doc.html", words=("search",))`.
 - `say("KEY", name=value)`: a sentence with facts, each in its own direction.
 - `count("KEY", n)`: one of two forms, `KEY = ["{n} document", "{n} documents"]`.
+- `term("KEY", shown)`: a word of the trade that explains itself: see `glossary`.
+- `topic_name(TOPIC)`: a topic or practice area as the reader's language calls it.
 - `lang`, `dir`, `user` (a `User`, or none), `may(path)` (whether the user may open that path and
   there is such a page), `csrf` (the token) and `csrf_field` (the hidden field; every
   `<form method="post">` has it), `path`.
@@ -30,12 +32,14 @@ from assay.core.errors import AssayError, InputError
 from assay.reports.environment import template_environment
 from assay.reports.words import LANGUAGES, Words, language_of, page_counts, page_words
 from assay.web.access import Guarded, access_of, csrf_token, fields_of, may, visitor_of
+from assay.web.glossary import Glossary
 from assay.web.visitors import VISIT_COOKIE, YEAR, keep
 from assay.workbench.attention import Waiting, waiting
 from assay.workbench.opening import Service
 
 HERE = Path(__file__).parent
 T = TypeVar("T")
+EVERYWHERE = ("topics", "glossary")  # words that any page may need
 
 # path and word of every entry of the header; one that this server has no page for is not shown
 NAVIGATION = (
@@ -159,7 +163,7 @@ def page(
 ) -> Response:
     """A template in its frame, in the language of the reader."""
     language = language_for(request)
-    names = (*words, Path(template).stem)
+    names = (*EVERYWHERE, *words, Path(template).stem)
     texts = page_words(language, *names)
     counts = page_counts(language, *names)
     speaker = Words(language)
@@ -171,6 +175,9 @@ def page(
         number = f"{n:,}".replace(",", speaker("language.thousands"))
         return counts[key][0 if n == 1 else 1].format(n=number, **speaker.with_directions(**facts))
 
+    def topic_name(topic: str) -> str:
+        return texts.get(f"topic {topic}", topic.replace("_", " "))
+
     token = csrf_token(request)
     html = (
         template_environment(HERE / "templates")
@@ -179,6 +186,8 @@ def page(
             t=Texts(texts),
             say=say,
             count=count,
+            term=Glossary(texts),
+            topic_name=topic_name,
             lang=language,
             dir=speaker.direction,
             languages=[

@@ -17,7 +17,7 @@ from assay.workbench import adjudicating, voting
 from assay.workbench.adjudicating import Ruled
 from assay.workbench.agreeing import Agreement, agreement_between
 from assay.workbench.desk import Desk, desk_of
-from assay.workbench.disputed import disputes_of, pair_as_it_stands, uncounted
+from assay.workbench.disputed import disputes_of, open_labels, pair_as_it_stands, uncounted
 from assay.workbench.grading import read_pair
 from assay.workbench.grading_views import Reading
 from assay.workbench.kept import Kept
@@ -64,6 +64,7 @@ class AgreementRow(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     votes: int = 0
     judges: int = 0
+    disputes: int = 0  # that wait for a ruling
     error: str = ""
 
 
@@ -101,7 +102,13 @@ def _row(service: Service, name: str) -> AgreementRow:
         return AgreementRow(name=name, title=name, error=str(error))
     with desk.votes.reading:
         votes, judges = len(desk.votes.ids), len(desk.votes.kinds)
-    return AgreementRow(name=name, title=desk.gold.name, votes=votes, judges=judges)
+    return AgreementRow(
+        name=name,
+        title=desk.gold.name,
+        votes=votes,
+        judges=judges,
+        disputes=len(open_labels(desk)),
+    )
 
 
 def agreement_of(service: Service, name: str) -> Agreement:

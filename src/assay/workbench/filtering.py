@@ -249,11 +249,12 @@ def naming(statute: str) -> Callable[[str], object]:
 def choices(columns: Columns, rows: Mask | Numbers, filters: Filters) -> Choices:
     """What the rows have, with the filters that are on marked, also where no row has them."""
     years = columns.years[columns.years >= 0]
+    found = len(columns.years[rows])
     return Choices(
-        topics=_offered(columns.topics.counts(rows), filters.topic),
-        statutes=_offered(_statutes(columns, rows), filters.statute),
-        laws=_offered(columns.laws.counts(rows), filters.law),
-        languages=_offered(columns.languages.counts(rows), filters.language),
+        topics=_offered(columns.topics.counts(rows), filters.topic, found),
+        statutes=_offered(_statutes(columns, rows), filters.statute, found),
+        laws=_offered(columns.laws.counts(rows), filters.law, found),
+        languages=_offered(columns.languages.counts(rows), filters.language, found),
         years=_by_year(columns.years[rows], years, filters),
         first_year=int(years.min()) if len(years) else None,
         last_year=int(years.max()) if len(years) else None,
@@ -261,7 +262,9 @@ def choices(columns: Columns, rows: Mask | Numbers, filters: Filters) -> Choices
     )
 
 
-def _offered(counts: Sequence[tuple[str, int]], chosen: str) -> tuple[Choice, ...]:
+def _offered(counts: Sequence[tuple[str, int]], chosen: str, found: int) -> tuple[Choice, ...]:
+    """`found` rows pass the filters, so all of them have what is chosen: also where it is written
+    otherwise than in the documents, or in too few of them to be offered."""
     known = [
         Choice(value=value, documents=count, chosen=value.casefold() == chosen.casefold())
         for value, count in counts
@@ -269,7 +272,7 @@ def _offered(counts: Sequence[tuple[str, int]], chosen: str) -> tuple[Choice, ..
     offered = known[:MOST_CHOICES]
     if chosen and not any(choice.chosen for choice in offered):
         of_it = next((choice for choice in known if choice.chosen), None)
-        offered.insert(0, of_it or Choice(value=chosen, documents=0, chosen=True))
+        offered.insert(0, of_it or Choice(value=chosen, documents=found, chosen=True))
     return tuple(offered) if len(offered) > 1 or chosen else ()
 
 

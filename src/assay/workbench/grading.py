@@ -87,6 +87,7 @@ def _set_row(service: Service, name: str, judge: str) -> SetRow:
         asked=asked,
         judged=judged,
         pooled=desk.pool is not None,
+        from_logs=desk.gold.from_logs,
         dealt_to=desk.pool.judges if desk.pool is not None else (),
     )
 
@@ -102,6 +103,7 @@ def set_desk(service: Service, name: str, judge: str) -> SetDesk:
         title=desk.gold.name,
         rubric=desk.version,
         pooled=desk.pool is not None,
+        from_logs=desk.gold.from_logs,
         dealt_to=desk.pool.judges if desk.pool is not None else (),
         asked=sum(row.asked for row in rows),
         judged=sum(row.judged for row in rows),

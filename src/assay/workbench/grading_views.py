@@ -19,6 +19,7 @@ class SetRow(msgspec.Struct, frozen=True, kw_only=True):
     asked: int = 0
     judged: int = 0
     pooled: bool = False
+    from_logs: bool = False  # its rows are approved, not judged
     dealt_to: tuple[str, ...] = ()
     error: str = ""
 
@@ -60,6 +61,7 @@ class SetDesk(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     rubric: str
     pooled: bool
+    from_logs: bool
     dealt_to: tuple[str, ...]
     asked: int
     judged: int

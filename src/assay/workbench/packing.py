@@ -17,11 +17,15 @@ from assay.judging.packets import Packet, as_csv, as_jsonl, left_to_judge, make_
 from assay.judging.policy import policy_path, read_policy
 from assay.judging.pool import PEOPLE, Pool, PooledPair, pool_path, read_pool
 from assay.judging.votes import read_votes, votes_path
+from assay.language.detect import detect
+from assay.reports.words import language_of
 from assay.workbench.outputs import refuse_output
 from assay.workbench.sparing import spare_judgments
 from assay.workbench.texts import texts_of
 
 __all__ = ["Packed", "write_packet", "writer_of"]
+
+SPOKEN = 4_000  # characters of the queries that tell their language
 
 
 class Packed(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,8 +51,10 @@ def write_packet(
     corpus: str = "",
     queries: Sequence[str] = (),
     limit: int | None = None,
+    language: str = "",
 ) -> Packed:
-    """Write what waits for the judge as HTML, JSONL or CSV, by the ending of `output`."""
+    """Write what waits for the judge as HTML, JSONL or CSV, by the ending of `output`. A page
+    speaks `language`, or that of its queries."""
     beside = (votes_path(dataset), pool_path(dataset), policy_path(dataset))
     render = writer_of(output)
     refuse_output(output, dataset, *beside)
@@ -74,7 +80,7 @@ def write_packet(
     elif not judge and (rest := left_to_judge(pool, gold, votes, PEOPLE)):
         judged = f"{counted(len(rest), 'pair')} judged by machines alone"
         notes.append(f"{judged}: --judge NAME gives them to a person")
-    content = render(packet) if chosen else b""
+    content = render(packet, language) if chosen else b""
     if chosen:
         write_atomic(output, content)
     return Packed(
@@ -93,21 +99,29 @@ def write_packet(
 # ── before anything is written ────────────────────────────────────────────────────────────────────
 
 
-def _as_html(packet: Packet) -> bytes:
+def _as_html(packet: Packet, language: str) -> bytes:
     from assay.reports.packet_page import render
 
-    return render(packet).encode()
+    return render(packet, language or _spoken(packet)).encode()
 
 
-WRITERS: dict[str, Callable[[Packet], bytes]] = {
+def _spoken(packet: Packet) -> str:
+    """The language of the queries, where the page has words in it."""
+    asked = dict.fromkeys(row.query for row in packet.rows)
+    return language_of(detect(" ".join(asked)[:SPOKEN]))
+
+
+Writer = Callable[[Packet, str], bytes]  # the language is that of a page; "" is the queries' own
+
+WRITERS: dict[str, Writer] = {
     ".html": _as_html,
     ".htm": _as_html,
-    ".jsonl": as_jsonl,
-    ".csv": as_csv,
+    ".jsonl": lambda packet, _: as_jsonl(packet),
+    ".csv": lambda packet, _: as_csv(packet),
 }
 
 
-def writer_of(output: Path) -> Callable[[Packet], bytes]:
+def writer_of(output: Path) -> Writer:
     if writer := WRITERS.get(output.suffix.lower()):
         return writer
     raise UsageError(

@@ -15,7 +15,7 @@ from typing import Literal
 
 import msgspec
 
-from assay.core.errors import InputError
+from assay.core.errors import InputError, NotHere
 from assay.reports.words import page_words
 from assay.review import rulings, second_thoughts
 from assay.review.pairs import unsettle_pair
@@ -60,6 +60,13 @@ class Refused(InputError):
 
     def in_words_of(self, words: dict[str, str]) -> str:
         return words[f"refused_{self.key}"].format(**self.values)
+
+
+class Gone(Refused, NotHere):
+    """The item is not in the queue any more: a page answers 404."""
+
+    def __init__(self) -> None:
+        super().__init__("gone")
 
 
 class Said(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -128,7 +135,7 @@ def _open_item(service: Service, item_id: str, wanted: Outcome, by: str) -> Revi
         raise Refused("name")
     item = known_item(service, item_id)
     if item is None:
-        raise Refused("gone")
+        raise Gone()
     if item.state == "pending_review":
         return item
     if item.state == wanted and item.decided_by == by:
@@ -307,7 +314,7 @@ def approve_many(service: Service, picks: Iterable[Pick], *, by: str, reason: st
             if item is not None and item.state == "approved" and item.decided_by == by:
                 already.append(id)
             elif item is None or problem is not None:
-                refused[id] = str(problem or Refused("gone"))
+                refused[id] = str(problem or Gone())
             else:
                 by_set.setdefault(item.gold, []).append(item)
         done = list[str]()
@@ -323,7 +330,7 @@ def approve_many(service: Service, picks: Iterable[Pick], *, by: str, reason: st
 
 def _problem(item: ReviewItem | None, seen: str) -> Refused | None:
     if item is None:
-        return Refused("gone")
+        return Gone()
     if item.state != "pending_review":
         return Refused("decided", ref=item.ref, by=item.decided_by)
     if item.kind != "gold_row":
@@ -352,7 +359,7 @@ def take_back(service: Service, ids: Sequence[str], *, by: str) -> Bulk:
         for id in dict.fromkeys(ids):
             item = known.get(id)
             if item is None:
-                refused[id] = str(Refused("gone"))
+                refused[id] = str(Gone())
             elif item.state == "pending_review":
                 already.append(id)
             elif item.state == "approved" and item.kind == "gold_row":

@@ -63,7 +63,7 @@ def _write(dataset: Path, gold: GoldSet, drawn: Draw, output: Path, corpus: Path
         missing = next((pair.doc_id for pair in pairs if pair.doc_id not in texts), None)
         if missing is not None:
             raise InputError(f"no document {missing!r} in the corpus", where=str(dataset))
-        write_atomic(output, writer_of(output)(make_packet(gold, rubric, pairs, texts)))
+        write_atomic(output, writer_of(output)(make_packet(gold, rubric, pairs, texts), ""))
         return
     queries = {query.id: query.text for query in gold.queries}
     rows = [

@@ -2,6 +2,9 @@
 const byId = id => document.getElementById(id);
 const packet = JSON.parse(byId("packet").textContent);
 const { rows, queries, documents, rubric } = packet;
+/* A sentence of the page in its language, with its facts. */
+const told = (key, facts = {}) => packet.words[key].replace(/\{(\w+)\}/g, (_, name) => facts[name]);
+const number = n => n.toLocaleString(document.documentElement.lang);
 const KEPT = "assay-packet-" + packet.id;
 const IDLE = 5 * 60 * 1000;  // a judge who does nothing for so long has left
 const WORD = /[\p{L}\p{N}\p{M}]+(?:["'״׳’][\p{L}\p{N}\p{M}]+)*/gu;
@@ -21,13 +24,14 @@ const isDone = vote => isJudged(vote) && !lacksReason(vote);
 const hasWords = vote => isJudged(vote) || vote.rationale.trim() !== "";
 const count = test => votes.filter(test).length;
 const ofQuery = query => rows.flatMap((row, i) => row.query === query ? [i] : []);
+const typeName = type => packet.words[`type ${type}`] || type.replaceAll("_", " ");
 const gradeOf = value => rubric.grades.find(grade => grade.value === value);
 
 function keep() {
   try {
     localStorage.setItem(KEPT, JSON.stringify({ place, judge, votes }));
   } catch {
-    if (keeps) say("This browser keeps nothing for pages on disk: save to a file before you leave.", true);
+    if (keeps) say(told("keeps_nothing"), true);
     keeps = false;
   }
 }
@@ -121,19 +125,19 @@ function showPair() {
   const row = rows[place], query = queries[row.query], paper = documents[row.document];
   const words = new Set(row.words), mine = ofQuery(row.query);
   byId("about").replaceChildren();
-  if (query.type) byId("about").append(make("span", query.type.replaceAll("_", " "), "chip"));
-  byId("about").append(`query ${row.query + 1} of ${queries.length} · ${rubric.unit} ${mine.indexOf(place) + 1} of ${mine.length}`);
+  if (query.type) byId("about").append(make("span", typeName(query.type), "chip"));
+  byId("about").append(told("about", { query: row.query + 1, queries: queries.length, place: mine.indexOf(place) + 1, total: mine.length }));
   byId("query").textContent = query.text;
   fill(byId("title"), paper.title || paper.id, words);
   byId("doc-id").textContent = paper.title ? paper.id : "";
   const isShort = paper.length <= SHORT, hasParts = paper.question || paper.conclusion;
   const parts = [
-    ...part("Question", [paper.question].filter(Boolean), words),
-    ...part("Conclusion", [paper.conclusion].filter(Boolean), words),
+    ...part(told("question"), [paper.question].filter(Boolean), words),
+    ...part(told("conclusion"), [paper.conclusion].filter(Boolean), words),
   ];
-  if (!isShort || hasParts) parts.push(...part("Best passages", row.passages, words, "passage"));
+  if (!isShort || hasParts) parts.push(...part(told("passages"), row.passages, words, "passage"));
   if (!row.passages.length && !isShort)
-    parts.push(make("p", "Outside the parts above, the text has no word of the query.", "small"));
+    parts.push(make("p", told("no_word"), "small"));
   byId("parts").replaceChildren(...parts);
   showFull(isShort && !hasParts);
   showVotes();
@@ -144,7 +148,7 @@ function showFull(open) {
   byId("full").hidden = !open;
   byId("open-full").setAttribute("aria-expanded", String(open));
   byId("open-full").replaceChildren(
-    open ? "Hide the full text " : `Full text, ${paper.length.toLocaleString("en")} words `, make("kbd", "f"));
+    `${open ? told("hide_full") : told("full", { n: number(paper.length) })} `, make("kbd", "f"));
   if (open) fill(byId("full"), flow(JSON.parse(byId("text-" + row.document).textContent)), new Set(row.words));
   else byId("full").replaceChildren();
 }
@@ -154,8 +158,8 @@ function showVotes() {
   const done = count(isDone), left = rows.length - done;
   byId("bar").max = rows.length;
   byId("bar").value = done;
-  byId("count").textContent = `${done} of ${rows.length} judged · ${left} left`;
-  document.title = `${left} left · ${packet.set} · Assay`;
+  byId("count").textContent = told("progress", { done, all: rows.length, left });
+  document.title = `${told("left", { left })} · ${packet.set} · Assay`;
   byId("strip").replaceChildren(...mine.map(stripButton));
   for (const button of byId("grades").children)
     button.setAttribute("aria-pressed", String(
@@ -164,8 +168,8 @@ function showVotes() {
   showAsk();
   const graded = rubric.grades.map(grade => [mine.filter(i => votes[i].grade === grade.value).length, grade]);
   byId("tally").textContent = [
-    `${mine.filter(i => isDone(votes[i])).length} of ${mine.length} judged`,
-    ...graded.map(([n, grade]) => `${n} with grade ${grade.value}`),
+    told("of_judged", { done: mine.filter(i => isDone(votes[i])).length, all: mine.length }),
+    ...graded.map(([n, grade]) => told("n_with_grade", { n, grade: grade.value })),
   ].join(" · ");
   showQueries();
 }
@@ -176,7 +180,7 @@ function stripButton(i, n) {
   button.type = "button";
   button.className = grade ? grade.level : vote.unsure ? "unsure" : "open";
   if (lacksReason(vote)) button.classList.add("lacks");
-  const said = grade ? `grade ${grade.value}${lacksReason(vote) ? ", without a reason" : ""}` : vote.unsure ? "unsure" : "not judged";
+  const said = grade ? told(lacksReason(vote) ? "grade_bare" : "grade_n", { grade: grade.value }) : told(vote.unsure ? "unsure" : "not_judged");
   button.title = button.ariaLabel = `${n + 1}: ${said}`;
   button.setAttribute("aria-current", String(i === place));
   button.onclick = () => go(i);
@@ -188,8 +192,8 @@ function showAsk() {
   byId("ask").hidden = !lacksReason(vote) && !isLast;
   byId("ask").classList.toggle("done", isLast);
   byId("ask").textContent = isLast
-    ? "All pairs are judged. Save them to a file and send it back."
-    : `Grade ${vote.grade} is kept. Now say why, in a sentence that names the point.`;
+    ? told("all_judged")
+    : told("say_why", { grade: vote.grade });
 }
 
 function showQueries() {
@@ -197,7 +201,7 @@ function showQueries() {
   [...byId("queries").children].forEach((button, query) => {
     const mine = ofQuery(query), done = mine.filter(i => isDone(votes[i])).length;
     button.setAttribute("aria-current", String(query === current));
-    button.querySelector(".small").textContent = [queries[query].type.replaceAll("_", " "), `${done} of ${mine.length}`].filter(Boolean).join(" · ");
+    button.querySelector(".small").textContent = [typeName(queries[query].type), told("of_judged", { done, all: mine.length })].filter(Boolean).join(" · ");
     button.querySelector("progress").value = done / mine.length;
   });
 }
@@ -205,7 +209,7 @@ function showQueries() {
 // ── judging ──────────────────────────────────────────────────────────────────────────────────────
 
 function go(to) {
-  if (to < 0 || to >= rows.length) return say(to < 0 ? "This is the first one." : "This is the last one.");
+  if (to < 0 || to >= rows.length) return say(told(to < 0 ? "first_one" : "last_one"));
   tick();
   const isOther = rows[to].query !== rows[place].query;
   place = to;
@@ -213,7 +217,7 @@ function go(to) {
   showPair();
   scrollTo({ top: 0, behavior: "instant" });
   byId("document").focus({ preventScroll: true });
-  if (isOther) say("Another query.");
+  if (isOther) say(told("another_query"));
 }
 
 function goToNext() {
@@ -221,9 +225,9 @@ function goToNext() {
   const next = order.find(i => !isDone(votes[i]));
   if (next === undefined) {
     byId("document").focus({ preventScroll: true });
-    return say("All pairs are judged. Save them to a file with S.");
+    return say(told("all_judged_key"));
   }
-  if (next === place) return lacksReason(votes[place]) ? byId("why").focus() : say("Only this one is left.");
+  if (next === place) return lacksReason(votes[place]) ? byId("why").focus() : say(told("only_this"));
   go(next);
 }
 
@@ -231,14 +235,14 @@ function give(value) {
   changed(value === "unsure" ? { grade: null, unsure: true } : { grade: value, unsure: false });
   showVotes();
   if (lacksReason(votes[place])) byId("why").focus();
-  else say(value === "unsure" ? "Unsure: somebody else will be asked too." : `Grade ${value}: ${gradeOf(value).label}.`);
+  else say(value === "unsure" ? told("unsure_given") : told("grade_given", { grade: value, label: gradeOf(value).label }));
 }
 
 function clear() {
   if (!isJudged(votes[place])) return;
   changed({ grade: null, unsure: false });
   showVotes();
-  say("The grade is cleared.");
+  say(told("cleared"));
 }
 
 // ── files ────────────────────────────────────────────────────────────────────────────────────────
@@ -258,10 +262,10 @@ function save() {
   tick();
   if (!judge.trim()) {
     byId("judge").focus();
-    return say("Who judges? Write your name, then save again.", true);
+    return say(told("who"), true);
   }
   const mine = votes.flatMap((vote, i) => hasWords(vote) ? [i] : []);
-  if (!mine.length) return say("There is nothing to save yet.");
+  if (!mine.length) return say(told("nothing_to_save"));
   const head = {
     packet: 1, id: packet.id, set: packet.set, judge,
     rubric: { id: rubric.id, version: rubric.version }, pairs: mine.length, of: rows.length,
@@ -276,8 +280,8 @@ function save() {
   keep();
   const lacking = count(lacksReason), left = rows.length - count(isDone);
   say(lacking
-    ? `Saved. ${lacking} of the grades ${lacking === 1 ? "has" : "have"} no reason yet, and will not be taken without one: press N.`
-    : `Saved ${link.download}: ${count(isJudged)} judged, ${left} left.`, lacking > 0);
+    ? told("saved_lacking", { n: lacking })
+    : told("saved", { file: link.download, judged: count(isJudged), left }), lacking > 0);
 }
 
 async function load(file) {
@@ -285,11 +289,11 @@ async function load(file) {
   try {
     read = (await file.text()).split("\n").filter(line => line.trim()).map(line => JSON.parse(line));
   } catch {
-    return say("Not a file of votes, or one that was cut. Nothing was loaded.", true);
+    return say(told("no_votes_file"), true);
   }
   const head = read.find(line => line && line.packet) || {};
   if (packet.judge && head.judge && head.judge !== packet.judge)
-    return say(`These are the votes of ${head.judge}, and this packet is for ${packet.judge}. Nothing was loaded.`, true);
+    return say(told("of_another", { other: head.judge, judge: packet.judge }), true);
   const places = new Map(rows.map((row, i) => [JSON.stringify([queries[row.query].id, documents[row.document].id]), i]));
   let taken = 0, older = 0, foreign = 0;
   for (const line of read) {
@@ -309,8 +313,8 @@ async function load(file) {
   if (!packet.judge && head.judge) showJudge(String(head.judge));
   keep();
   showPair();
-  const others = [older && `${older} older than yours`, foreign && `${foreign} of other pairs`].filter(Boolean).join(", ");
-  say(`Loaded ${taken} ${taken === 1 ? "vote" : "votes"}${others ? `; left out: ${others}` : ""}.`, foreign > 0);
+  const others = [older && told("left_out_older", { n: older }), foreign && told("left_out_foreign", { n: foreign })];
+  say([told("loaded", { n: taken }), ...others].filter(Boolean).join(" "), foreign > 0);
 }
 
 function showJudge(name) {
@@ -340,17 +344,18 @@ function closeSide() {
 // ── keys ─────────────────────────────────────────────────────────────────────────────────────────
 
 const KEYS = {
-  j: ["next; so does →", () => go(place + 1)], k: ["previous; so does ←", () => go(place - 1)],
-  n: ["next that is not judged; so does Enter", goToNext],
-  u: ["unsure: somebody else is asked too", () => give("unsure")],
-  x: ["clear the grade", clear],
-  r: ["write the reason; Enter goes on, Esc leaves it", () => byId("why").focus()],
-  f: ["full text", toggleFull],
-  g: ["the rubric", () => openSide("rubric")], q: ["the queries", () => openSide("queries")],
-  s: ["save to a file", save], l: ["load a saved file, to go on with it", () => byId("file").click()],
-  "?": ["these keys", () => byId("help").showModal()],
+  j: [told("key_j"), () => go(place + 1)], k: [told("key_k"), () => go(place - 1)],
+  n: [told("key_n"), goToNext],
+  u: [told("key_u"), () => give("unsure")],
+  x: [told("key_x"), clear],
+  r: [told("key_r"), () => byId("why").focus()],
+  f: [told("key_f"), toggleFull],
+  g: [told("key_g"), () => openSide("rubric")], q: [told("key_q"), () => openSide("queries")],
+  s: [told("key_s"), save], l: [told("key_l"), () => byId("file").click()],
+  "?": [told("key_help"), () => byId("help").showModal()],
 };
-const OTHER_NAMES = { ArrowRight: "j", ArrowLeft: "k", Enter: "n" };
+const ahead = document.documentElement.dir === "rtl" ? "ArrowLeft" : "ArrowRight";
+const OTHER_NAMES = { ArrowRight: "k", ArrowLeft: "k", [ahead]: "j", Enter: "n" };
 
 function toggleFull() {
   showFull(byId("full").hidden);
@@ -427,16 +432,15 @@ function queryButton(query) {
 byId("grades").append(
   ...rubric.grades.map(grade => gradeButton(
     grade.key === String(grade.value) ? grade.key : String(grade.value), grade.value, grade.level, grade.label, grade.definition)),
-  gradeButton("u", "unsure", "unsure", "Unsure", "No grade: somebody else is asked too."));
+  gradeButton("u", "unsure", "unsure", told("unsure"), told("unsure_means")));
 byId("queries").append(...queries.map(queryButton));
-const whys = { required: "Why? ", wanted: "Why? Wanted, not required: ", optional: "Why, if you like? " };
-byId("why-label").append(whys[rubric.rationale], make("kbd", "r"), " one sentence that names the point");
-const digits = rubric.grades.map(grade => grade.key === String(grade.value) ? grade.key : `${grade.key} (grade ${grade.value})`);
-for (const [key, what] of [[digits.join(" "), "the grades of the rubric"], ...Object.entries(KEYS).map(([key, [what]]) => [key, what])])
+byId("why-label").append(`${told("why_" + rubric.rationale)} `, make("kbd", "r"), ` ${told("why_sentence")}`);
+const digits = rubric.grades.map(grade => grade.key === String(grade.value) ? grade.key : told("key_for_grade", { key: grade.key, grade: grade.value }));
+for (const [key, what] of [[digits.join(" "), told("key_grades")], ...Object.entries(KEYS).map(([key, [what]]) => [key, what])])
   byId("help-keys").append(make("dt"), make("dd", what)), byId("help-keys").lastChild.previousSibling.append(...key.split(" ").map(one => make("kbd", one)));
 
 const restored = restore();
-if (packet.judge) byId("who").replaceChildren("Judge ", make("b", packet.judge));
+if (packet.judge) byId("who").replaceChildren(`${told("judge")} `, make("b", packet.judge));
 else {
   byId("judge").value = judge;
   byId("judge").oninput = () => { judge = byId("judge").value; keep(); };
@@ -462,4 +466,4 @@ byId("tab-queries").onclick = () => openSide("queries");
 openSide("rubric");
 byId("side").classList.remove("open");
 showPair();
-if (restored) say(`Welcome back: ${restored} judged so far, ${rows.length - count(isDone)} left.`);
+if (restored) say(told("welcome_back", { n: restored, left: rows.length - count(isDone) }));

@@ -38,7 +38,8 @@ function showStrip() {
   pairs.forEach((pair, at) => {
     const graded = isJudged(pair) ? (pair.grade === null ? "?" : String(pair.grade)) : "";
     pair.button.className = `doc ${graded === "" || graded === "?" ? "gq" : `g${Math.min(pair.grade, 2)}`}${at === place ? " cur" : ""}`;
-    pair.button.textContent = graded || at + 1;
+    pair.button.textContent = at + 1;  // its place stays; the grade is a mark at the corner
+    if (graded) pair.button.append(reading.make("span", graded, "given"));
     pair.button.setAttribute("aria-label", `${at + 1}: ${graded === "?" ? words.unsure : graded ? fill(words.gradeGiven, { grade: graded }) : "–"}`);
     pair.button.toggleAttribute("aria-current", at === place);
   });
@@ -53,6 +54,8 @@ function showPanel() {
   }
   for (const button of document.querySelectorAll(".start")) button.hidden = chosen === null || Number(button.dataset.for) !== chosen;
   document.querySelector('[data-act="unsure"]').setAttribute("aria-pressed", String(Boolean(pair && pair.vote && pair.grade === null)));
+  why.removeAttribute("aria-invalid");
+  byId("state").classList.remove("warned");
   byId("save").hidden = chosen === null || (pair && pair.vote && pair.grade === chosen && pair.rationale === why.value.trim());
 }
 
@@ -66,11 +69,14 @@ function line(done, text) {
 function showProgress() {
   const p = progress, list = [];
   byId("count").textContent = fill(words.judgedOf, { judged: p.judged, asked: p.asked });
-  if (p.min_judged) list.push(line(p.judged_by_anybody >= p.min_judged, p.judged_by_anybody >= p.min_judged
-    ? fill(words.enoughJudged, { n: p.judged_by_anybody }) : fill(words.moreTo, { n: p.min_judged - p.judged_by_anybody, of: p.min_judged })));
+  const some = p.judged_by_anybody, left = p.min_judged - some;
+  if (p.min_judged) list.push(line(left <= 0, fill(left <= 0 ? words.enoughJudged : some ? words.moreTo : words.wanted, { n: left <= 0 ? some : left, of: p.min_judged })));
   if (p.min_high) {
-    const facts = { n: p.high, grade: p.high_from, least: p.min_high, span: (p.expected_high || [p.min_high]).join("–") };
-    list.push(line(p.high >= p.min_high, fill(p.high >= p.min_high ? words.highGood : p.high ? words.highFew : words.highNone, facts)));
+    const top = Math.max(...[...document.querySelectorAll(".grade")].map(button => Number(button.dataset.grade)));
+    const grade = p.high_from < top ? fill(words.orMore, { grade: p.high_from }) : p.high_from;
+    const facts = { n: p.high, grade, span: (p.expected_high || [p.min_high]).join("–") };
+    const none = p.judged ? words.highNone : words.highNotYet;  // who has judged nothing is asked for no flag
+    list.push(line(p.high >= p.min_high, fill(p.high >= p.min_high ? words.highGood : p.high ? words.highFew : none, facts)));
   }
   if (p.judged) list.push(line(!p.without_reason, p.without_reason ? fill(words.reasonsMissing, { n: p.without_reason }) : words.reasonsAll));
   if (p.again) list.push(line(true, p.again === 1 ? words.againOne : fill(words.againMany, { n: p.again })));
@@ -101,6 +107,7 @@ async function show(at) {
   reading.whole = false;
   showStrip();
   showPanel();
+  showQueue();
   history.replaceState(null, "", `${location.pathname}?doc=${encodeURIComponent(pair.doc)}`);
   paper.setAttribute("aria-busy", "true");
   try {
@@ -126,13 +133,17 @@ function give(pair, said, isUndo = false) {
   store(localStorage, DRAFT + pair.doc, null);
   if (!isUndo) store(sessionStorage, HISTORY, [...stored(sessionStorage, HISTORY, []), before].slice(-200));
   showStrip();
+  return vote;
 }
+const undone = new Map();  // votes that take something back, and what is said of them
 
-function save() {
+function save(pressed = false) {
   const pair = pairs[place], rationale = why.value.trim();
   if (!pair || chosen === null) return;
   if (desk.required && !rationale) {
     byId("state").textContent = words.needsReason;
+    if (pressed) why.setAttribute("aria-invalid", "true");
+    byId("state").classList.toggle("warned", pressed);
     assay.say(words.needsReason);
     return why.focus();
   }
@@ -143,7 +154,30 @@ function save() {
   onward();
 }
 
+// The place of what is shown among the documents that would settle a comparison (queue.js), or -1.
+const queue = stored(sessionStorage, "assay.queue", { from: "", settling: [] });
+const queued = () => queue.settling.findIndex(one => one.set === desk.set && one.query === desk.query && one.doc === pairs[place]?.doc);
+
+function showQueue() {
+  const at = queued();
+  byId("queued").hidden = at < 0;
+  byId("queued").textContent = fill(words.queuedOf, { place: at + 1, total: queue.settling.length });
+}
+
+function followQueue(at) {
+  const next = queue.settling[at + 1];
+  if (next) return location.assign(`/judge/${encodeURIComponent(next.set)}/${encodeURIComponent(next.query)}?doc=${encodeURIComponent(next.doc)}`);
+  const back = reading.make("a", words.queuedBack, "button");
+  back.href = queue.from;
+  byId("queued").replaceChildren(`${words.queuedDone} `, back);
+  store(sessionStorage, "assay.queue", null);
+  queue.settling = [];
+  showPanel();
+}
+
 function onward() {
+  const at = queued();
+  if (at >= 0 && isJudged(pairs[place])) return followQueue(at);
   const order = [...pairs.keys()], next = [...order.slice(place + 1), ...order.slice(0, place)].find(at => !isJudged(pairs[at]));
   if (next !== undefined) return show(next);
   chosen = pairs[place].vote ? pairs[place].grade : null;
@@ -162,6 +196,7 @@ const acts = {
   skip() {
     if (!pairs[place]) return;
     assay.say(words.skipped);
+    if (queued() >= 0) return followQueue(queued());
     const order = [...pairs.keys()], next = [...order.slice(place + 1), ...order.slice(0, place)].find(at => !isJudged(pairs[at]));
     show(next ?? Math.min(place + 1, pairs.length - 1));
   },
@@ -175,10 +210,11 @@ const acts = {
     store(sessionStorage, HISTORY, done);
     const at = pairs.findIndex(pair => pair.doc === last.doc);
     if (at < 0) return;
-    give(pairs[at], last.vote ? { grade: last.grade, rationale: last.rationale } : { grade: null, rationale: "", withdrawn: true }, true);
+    const said = last.vote ? words.restored : words.withdrawnSaid;
+    undone.set(give(pairs[at], last.vote ? { grade: last.grade, rationale: last.rationale } : { grade: null, rationale: "", withdrawn: true }, true).id, said);
     place = -1;
     show(at);
-    assay.say(last.vote ? words.restored : words.withdrawnSaid);
+    assay.say(said);
   },
   why() { why.focus(); },
   guide() {
@@ -200,12 +236,12 @@ for (const button of document.querySelectorAll(".grade")) button.addEventListene
   else save();
 });
 for (const pair of pairs) pair.button.addEventListener("click", () => show(pairs.indexOf(pair)));
-byId("save").addEventListener("click", save);
+byId("save").addEventListener("click", () => save(true));
 why.addEventListener("input", () => { keepDraft(); showPanel(); });
 why.addEventListener("keydown", (event) => {
   if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
     event.preventDefault();
-    if (chosen !== null) save();
+    if (chosen !== null) save(true);
     else { keepDraft(); why.blur(); }
   }
 });
@@ -230,7 +266,7 @@ addEventListener("keydown", (event) => {
   const asks = document.querySelector("dialog[open]");
   if (asks && !typing && event.key !== "Escape" && event.key !== "Enter" && event.key !== "Tab" && !event.key.startsWith("Arrow")) return event.stopImmediatePropagation();
   if (typing || asks || event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.key === "Enter" && event.target === document.body && chosen !== null && !byId("save").hidden) { event.preventDefault(); save(); }
+  if (event.key === "Enter" && event.target === document.body && chosen !== null && !byId("save").hidden) { event.preventDefault(); save(true); }
   // by its place, for boards on which it writes something else
   if (event.code === "Slash" && !["/", "?"].includes(event.key)) { event.preventDefault(); event.shiftKey ? acts.help() : acts.add(); }
 }, { capture: true });
@@ -253,6 +289,32 @@ byId("lookfor").addEventListener("submit", async (event) => {
     byId("looked").textContent = error.message;
   }
 });
+// Asks for a document to be judged here, and opens it.
+async function add(doc, button, told) {
+  button.disabled = true;
+  try {
+    await assay.post("/api/pool", { set: desk.set, query_id: desk.query, doc_id: doc });
+    location.assign(`${location.pathname}?doc=${encodeURIComponent(doc)}`);
+    return true;
+  } catch (error) {
+    told.textContent = error.message;
+    button.disabled = false;
+    return false;
+  }
+}
+// A document that a comparison names, and that nobody is asked about yet.
+async function showUnasked(doc) {
+  showStrip();
+  try {
+    reading.show(paper, await textOf(doc));
+    const line = reading.make("p", `${words.notAsked} `, "said note"), button = reading.make("button", words.askForIt, "approve");
+    button.type = "button";
+    button.onclick = () => add(doc, button, byId("state"));
+    line.append(button);
+    paper.prepend(line);
+  } catch (error) { paper.replaceChildren(reading.make("p", error.message, "said")); }
+  paper.setAttribute("aria-busy", "false");
+}
 function foundItem(hit) {
   const item = reading.make("li"), button = reading.make("button", "", "quiet hit");
   button.type = "button";
@@ -263,15 +325,7 @@ function foundItem(hit) {
   if (here >= 0) button.append(reading.make("span", words.inPool, "chip"));
   button.onclick = async () => {
     if (here >= 0) { byId("add").close(); return show(here); }
-    button.disabled = true;
-    try {
-      await assay.post("/api/pool", { set: desk.set, query_id: desk.query, doc_id: hit.doc_id });
-      byId("looked").textContent = words.added;
-      location.assign(`${location.pathname}?doc=${encodeURIComponent(hit.doc_id)}`);
-    } catch (error) {
-      byId("looked").textContent = error.message;
-      button.disabled = false;
-    }
+    if (await add(hit.doc_id, button, byId("looked"))) byId("looked").textContent = words.added;
   };
   item.append(button);
   return item;
@@ -315,6 +369,7 @@ votes.listeners.push((vote, saved, refused) => {
     showProgress();
     showSet(more);
   }
+  if (saved && undone.has(vote.id)) byId("state").textContent = undone.get(vote.id);
   if (refused || (saved && !saved.holds)) sync();
 });
 
@@ -362,4 +417,5 @@ for (const vote of votes.waiting()) {
 document.querySelector(".list [aria-current]")?.scrollIntoView({ block: "nearest" });
 showProgress();
 const asked = pairs.findIndex(pair => pair.doc === desk.open), open = pairs.findIndex(pair => !isJudged(pair));
-if (pairs.length) show(asked >= 0 ? asked : Math.max(open, 0));
+if (desk.open && asked < 0) showUnasked(desk.open);
+else if (pairs.length) show(asked >= 0 ? asked : Math.max(open, 0));

@@ -1,0 +1,6 @@
+// Documents that would settle a comparison: whoever begins with one is led through all of them (judge.js).
+"use strict";
+const settling = [...document.querySelectorAll(".tojudge a")].map(({ dataset }) => ({ set: dataset.set, query: dataset.query, doc: dataset.doc }));
+for (const link of document.querySelectorAll("a.queued")) link.addEventListener("click", () => {
+  try { sessionStorage.setItem("assay.queue", JSON.stringify({ from: location.pathname + location.search, settling })); } catch { /* then one goes on by query */ }
+});
