@@ -110,7 +110,7 @@ def test_a_grade_without_a_reason_is_kept_and_asked_for(page: Any, tmp_path: Pat
     assert page.locator(".grade[aria-pressed=true] b").inner_text() == "Highly relevant"
     assert text_of(page, "#count") == "0 of 4 judged · 4 left"
     path = saved(page, tmp_path)
-    assert "no reason yet" in text_of(page, "#status")
+    assert "Grades without a reason: 1." in text_of(page, "#status")
     assert read_ballots(path).rows[0].grade == 2
 
 
@@ -125,7 +125,7 @@ def test_a_saved_file_goes_on_elsewhere(page: Any, tmp_path: Path) -> None:
     other.goto(page.url)
     assert text_of(other, "#count") == "0 of 4 judged · 4 left"
     other.set_input_files("#file", path)
-    expect(other.locator("#status")).to_have_text("Loaded 4 votes.")
+    expect(other.locator("#status")).to_have_text("Loaded votes: 4.")
     assert text_of(other, "#count") == "3 of 4 judged · 1 left"
     other.keyboard.press("n")
     assert other.input_value("#why") == "not graded yet"

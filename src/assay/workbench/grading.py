@@ -88,6 +88,7 @@ def _set_row(service: Service, name: str, judge: str) -> SetRow:
         judged=judged,
         pooled=desk.pool is not None,
         from_logs=desk.gold.from_logs,
+        golden=any(query.checks for query in desk.gold.queries),
         dealt_to=desk.pool.judges if desk.pool is not None else (),
     )
 
@@ -104,6 +105,7 @@ def set_desk(service: Service, name: str, judge: str) -> SetDesk:
         rubric=desk.version,
         pooled=desk.pool is not None,
         from_logs=desk.gold.from_logs,
+        golden=any(query.checks for query in desk.gold.queries),
         dealt_to=desk.pool.judges if desk.pool is not None else (),
         asked=sum(row.asked for row in rows),
         judged=sum(row.judged for row in rows),

@@ -20,6 +20,7 @@ class SetRow(msgspec.Struct, frozen=True, kw_only=True):
     judged: int = 0
     pooled: bool = False
     from_logs: bool = False  # its rows are approved, not judged
+    golden: bool = False  # its questions name what is to be found
     dealt_to: tuple[str, ...] = ()
     error: str = ""
 
@@ -62,6 +63,7 @@ class SetDesk(msgspec.Struct, frozen=True, kw_only=True):
     rubric: str
     pooled: bool
     from_logs: bool
+    golden: bool
     dealt_to: tuple[str, ...]
     asked: int
     judged: int
