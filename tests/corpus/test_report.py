@@ -76,7 +76,17 @@ def test_a_parsed_report_keeps_pages_sections_and_cells(tmp_path: Path) -> None:
     path = tmp_path / "satama.json"
     path.write_bytes(msgspec.json.encode(PARSED))
     corpus = load(path, tmp_path)
-    assert corpus.ids == ["satama:p7:s1", "satama:p7:t1", "satama:p7:s2", "satama:metrics"]
+    assert corpus.ids == [
+        "satama:p7:s1",
+        "satama:p7:t1",
+        "satama:p7:t1:r1",
+        "satama:p7:s2",
+        "satama:metrics",
+    ]
+    row = corpus.get("satama:p7:t1:r1")
+    assert row.text == "Satama 2031 | Talous | Tuloslaskelma | Toimintakate | 2031: -45 | 2030: 12"
+    assert row.locator is not None
+    assert (row.locator.table, row.locator.row) == ("p7-t1", "Toimintakate")
     table = corpus.get("satama:p7:t1")
     assert table.locator is not None
     assert (table.locator.doc_id, table.locator.page, table.locator.table) == ("satama", 7, "p7-t1")

@@ -132,7 +132,7 @@ class CarriedEngine(SearchEngine):
             return []
         about = self._loaded()
         depth = max(DEPTH, top_k)
-        soft = about.profile.kind == "soft"
+        soft = about.profile.kind != "stems"
         question = _Question(self._carrier, about, depth)
         fused = question.soft(text) if soft else question.stems(text)
         best = sorted(fused, key=lambda row: (-fused[row], row))

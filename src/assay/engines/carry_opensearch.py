@@ -167,7 +167,7 @@ class OpenSearchCarrier:
 
 def _definition(about: About) -> object:
     profile = about.profile
-    k1, b = (GRAM_K1, GRAM_B) if profile.kind == "soft" else (profile.k1, profile.b)
+    k1, b = (GRAM_K1, GRAM_B) if profile.kind != "stems" else (profile.k1, profile.b)
     terms = {"type": "text", "analyzer": "whitespace", "similarity": "assay"}
     properties: JsonObject = {
         "row": {"type": "integer"},

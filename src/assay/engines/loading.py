@@ -148,7 +148,7 @@ def _rows(
 
 def _impacts(words: list[str], counted: _Field, profile: Profile) -> Iterator[tuple[str, float]]:
     """What bm25() of lexical.py gives each term of the document."""
-    soft = profile.kind == "soft"
+    soft = profile.kind != "stems"
     k1, b = (GRAM_K1, GRAM_B) if soft else (profile.k1, profile.b)
     norm = k1 * (1 - b + b * len(words) * counted.filled / max(counted.length, 1))
     for term, times in Counter(words).items():
@@ -164,7 +164,7 @@ def _impacts(words: list[str], counted: _Field, profile: Profile) -> Iterator[tu
 def _views(corpus: Corpus, profile: Profile) -> Iterable[tuple[View, str]]:
     """Each document as the index sees it; for short texts with the text of its whole section, so
     that those are all in memory."""
-    if profile.kind != "soft":
+    if profile.kind == "stems":
         return ((view_of(document), "") for document in corpus.iter())
     views = [view_of(document) for document in corpus.iter()]
     return zip(views, section_texts(views), strict=True)
@@ -174,7 +174,7 @@ def _terms(views: Iterable[tuple[View, str]], profile: Profile) -> Iterator[Term
     """The terms of each field that is not empty, by the same texts as the index has."""
     language = analyzer(profile.language)
     for view, section in views:
-        if profile.kind == "soft":
+        if profile.kind != "stems":
             texts = {
                 "main": f"{view.title} {view.title} {view.body}",
                 "title": view.title,

@@ -266,6 +266,7 @@ def _place_fields(ranked: Ranked) -> Iterator[tuple[str, str]]:
         "page": place.page,
         "table": place.table,
         "row": place.row,
+        "column": place.column,
         "version": place.version,
     }
     yield from ((key, value) for key, value in names.items() if value)

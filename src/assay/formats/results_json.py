@@ -33,6 +33,8 @@ PLACE_KEYS = (
     "moment",
     "page",
     "table",
+    "row",
+    "column",
 )
 OWN_FIELDS = ("doc_id", "score", "title", "text", "match")
 

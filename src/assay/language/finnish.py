@@ -145,6 +145,19 @@ def by_rule(term: str, word: str) -> bool:
     return _inflects(sure, word) or _is_compound(term, sure, word)
 
 
+def may_be_form(term: str, word: str) -> bool:
+    """Whether the rules can make `word` a form of `term`, sure or not; no dictionary is asked, and
+    compounds do not count."""
+    sure, likely = _stems(term)
+    return _inflects(sure, word) or _inflects(likely, word)
+
+
+def is_form_of_name(name: str, word: str) -> bool:
+    """Whether `word` is a form of a proper name in the singular; no dictionary has names."""
+    sure, likely = _stems(name)
+    return _inflects((*sure[:2], *likely[:2]), word)
+
+
 def _inflects(stems: Stems, word: str) -> bool:
     return any(
         word.startswith(stem) and ending.fullmatch(word, len(stem) - 1)

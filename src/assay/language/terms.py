@@ -7,10 +7,12 @@ decides, where it can be told; where it cannot, English and Finnish are both tri
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 
 from assay.language import english, finnish, hebrew
+from assay.language.amounts import factors_in, number_in, numbers_in, unit_in
 from assay.language.detect import detect
 
 WORD = re.compile(r"[^\W_]+")
@@ -18,7 +20,9 @@ IGNORED = re.compile(r"[\u00ad\u200b-\u200f]")
 
 
 def contains_term(text: str, term: str) -> bool:
-    """Every word of `term` stands in `text` in some form."""
+    """Every word of `term` stands in `text` in some form; a number is compared as a number."""
+    if (number := number_in(term)) is not None and not unit_in(term):
+        return _has_number(text, number)
     folded = fold(text)
     words = frozenset(WORD.findall(folded))
     asked = WORD.findall(fold(term))
@@ -27,6 +31,15 @@ def contains_term(text: str, term: str) -> bool:
     missing = [word for word in asked if word not in words]
     language = detect(folded) if missing else ""
     return all(_has_form(word, words, language) for word in missing)
+
+
+def _has_number(text: str, number: float) -> bool:
+    """As it is printed, or in full where the text says thousands or millions."""
+    return any(
+        math.isclose(number, found * factor, rel_tol=1e-12)
+        for found in numbers_in(text)
+        for factor in factors_in(text)
+    )
 
 
 def _has_form(term: str, words: frozenset[str], language: str) -> bool:

@@ -36,6 +36,7 @@ DOC_KEYS = ("doc_id", "node_id", "document_id", "opinion_id", "id")
 LAW_KEYS = ("law", "law_id", "law_key", "law_name", "law_names", "statute")
 SECTION_KEYS = ("section_num", "section_id", "section")
 TABLE_KEYS = ("table", "table_id")
+TABLE_NAMES = ("table_title", "table_name")
 FROM_KEYS = ("valid_from", "effective_from")
 TO_KEYS = ("valid_to", "effective_to")
 VERSION_KEYS = ("version", "finlex_version")
@@ -51,6 +52,12 @@ EXPECTATION_KEYS = frozenset(
         *VERSION_KEYS,
     )
 )
+
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+# what stands before the name of a row: "A I 2 Rakennukset"
+_COUNTED = re.compile(r"^(?:(?:[IVX]+|[A-H]|\d+(?:\.\d+)*)[.)]?\s+)+(?=[^\W\d]{3})")
+# a column that is not the figure of its year: the budget, a change
+_NOT_OUTCOME = re.compile(r"^[lm]?ta\d|talousarvio|budjet|budget|muuto|poikkeam|change|%")
 
 ACT_NUMBER = re.compile(r"(?<!\d)(\d{1,4})[/_-](\d{4})(?!\d)")
 
@@ -71,6 +78,8 @@ class Place:
     table: str = ""
     row: str = ""
     column: str = ""
+    table_names: frozenset[str] = frozenset()  # what the table is called, beside its id
+    columns: frozenset[str] = frozenset()  # those of a row that is given whole
     version: str = ""
     valid_from: str = ""
     valid_to: str = ""
@@ -142,12 +151,21 @@ def place_of(parts: Mapping[str, object] | Locator, language: str = "") -> Place
         moment=normal_moment(raw.get("moment")) or cited.moment,
         page=normal_page(raw.get("page", raw.get("page_num"))),
         table=squeezed(next(given(TABLE_KEYS), None)),
-        row=squeezed(raw.get("row")),
+        row=normal_row(raw.get("row")),
         column=squeezed(raw.get("column")),
+        table_names=frozenset(map(squeezed, given(TABLE_NAMES))),
+        columns=frozenset(map(squeezed, given(("columns",)))),
         version=normal_version(next(given(VERSION_KEYS), None)),
         valid_from=normal_date(next(given(FROM_KEYS), None)),
         valid_to=normal_date(next(given(TO_KEYS), None)),
     )
+
+
+def normal_row(label: object) -> str:
+    """The label of a row without what counts it: "I Peruspääoma" is peruspääoma."""
+    if not isinstance(label, str):
+        return squeezed(label)
+    return squeezed(_COUNTED.sub("", " ".join(label.split())).rstrip(":") or label)
 
 
 def _flat(values: Iterable[object]) -> Iterator[object]:
@@ -232,11 +250,31 @@ def known_document(document: Document) -> Known:
             if document.metadata.get(key) not in (None, "")
         },
         **locator,
+        **_in_table(document),
         "doc_id": ids,
         "valid_from": document.valid_from,
         "valid_to": document.valid_to,
     }
     return Known(place_of(parts, document.language), document.text, document.language)
+
+
+def _in_table(document: Document) -> dict[str, object]:
+    """What the table of a report is called, with its year or without, and the columns of a row."""
+    cells = document.metadata.get("table")
+    title = cells.get("title") if isinstance(cells, Mapping) else None
+    if document.locator is None or not document.locator.table:
+        return {}
+    heading = document.fields.get("section_title", "").rpartition(" / ")[2]
+    names = [name for name in (title, document.fields.get("statement"), heading) if name]
+    year = document.metadata.get("year")
+    dated = [f"{name} {year}" for name in names if year and not _YEAR.search(str(name))]
+    figures = document.metadata.get("figures")
+    columns = [
+        figure.get("column")
+        for figure in (figures if isinstance(figures, list) else ())
+        if isinstance(figure, Mapping)
+    ]
+    return {"table_title": [*names, *dated], "columns": columns}
 
 
 def hit_place(hit: Hit, locate: Locate | None = None, language: str = "") -> Place:
@@ -278,10 +316,24 @@ def matches(wanted: Place, got: Place, *, any_version: bool = False) -> bool:
         and wanted.doc_ids <= got.doc_ids
         and all(
             not getattr(wanted, part) or getattr(wanted, part) == getattr(got, part)
-            for part in ("schedule", "section", "moment", "page", "table", "row", "column")
+            for part in ("schedule", "section", "moment", "page", "row")
         )
+        and wanted.table in ("", got.table, *got.table_names)
+        and _same_column(wanted.column, got)
         and (any_version or not wanted.version or wanted.version == got.version)
     )
+
+
+def _same_column(wanted: str, got: Place) -> bool:
+    """A hit that gives a whole row has all its columns. A year is the column of its outcome,
+    whatever else the heading says."""
+    if not wanted:
+        return True
+    for column in (got.column,) if got.column else got.columns:
+        is_year = _YEAR.findall(column) == [wanted] and not _NOT_OUTCOME.search(column)
+        if column == wanted or is_year:
+            return True
+    return False
 
 
 def same_law(wanted: Place, got: Place) -> bool:

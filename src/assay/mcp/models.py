@@ -21,6 +21,7 @@ from assay.workbench.review import ReviewItem, ToJudge
 SNIPPET = 400
 
 Place = dict[str, str | int]  # what a lawyer would cite: section, moment, page, …
+Figure = dict[str, str | float]  # a cell of a table
 
 
 def place_of(locator: Locator | None) -> Place:
@@ -43,6 +44,9 @@ class Found(Answer):
     title: str = ""
     snippet: str = Field("", description="The beginning of the text.")
     locator: Place = Field({}, description="Section, moment, page: what a lawyer would cite.")
+    cell: Figure = Field(
+        {}, description="Of a row of a table: row, column, text, value, unit, table."
+    )
 
 
 class SearchResults(Answer):
@@ -62,6 +66,7 @@ class SearchResults(Answer):
                 title=hit.title,
                 snippet=hit.snippet[:SNIPPET],
                 locator=place_of(hit.locator),
+                cell=msgspec.to_builtins(hit.cell) if hit.cell is not None else {},
             )
             for hit in page.items
         ]

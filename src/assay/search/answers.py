@@ -8,6 +8,7 @@ import msgspec
 
 from assay.core.types import Document, Hit, Locator
 from assay.law.parse import parse
+from assay.search.cells import Cell, cell_of, located
 from assay.search.engine import Engine
 
 Get = Callable[[str], Document]
@@ -26,6 +27,7 @@ class FoundDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     signals: dict[str, float]
     locator: Locator | None = None
     citations: list[str] = []  # those that the question and the document share
+    cell: Cell | None = None  # of a row of a table
 
 
 class SearchAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,6 +48,7 @@ def found_documents(
     for rank, hit in enumerate(hits, start=first):
         document = get(hit.doc_id)
         snippet, words = engine.snippet(query, document)
+        cell = cell_of(document, query)
         each = FoundDocument(
             rank=rank,
             doc_id=hit.doc_id,
@@ -54,7 +57,8 @@ def found_documents(
             snippet=snippet,
             words=words,
             signals=hit.explanation,
-            locator=document.locator,
+            locator=located(document, cell),
+            cell=cell,
             citations=_cited_by_both(asked, document),
         )
         found.append(each)

@@ -19,9 +19,11 @@ import numpy as np
 from assay.core.types import Document, Hit, SearchEngine
 from assay.language.analysis import UNSEEN
 from assay.law.places import Cited, sections_named, without_sections
-from assay.search import snippets
+from assay.search import cells, snippets
 from assay.search.arrays import Array, best_rows
 from assay.search.index import Index
+from assay.search.profile import ROWS
+from assay.search.rows import row_signals
 from assay.search.signals import Signals, SoftQuestion, soft_signals, stem_signals
 from assay.search.views import SEPARATOR
 
@@ -93,16 +95,21 @@ class Engine(SearchEngine):
             return Hits.none()
         if self._index.profile.kind == "soft":
             signals = self._soft_signals(text)
+        elif self._index.profile.kind == ROWS:
+            signals = row_signals(self._index, text)
         else:
             signals = stem_signals(self._index, text, self._index.analyzer.terms(text), None)
-        return self._ranked(signals, top_k, allowed, explain, texts)
+        hits = self._ranked(signals, top_k, allowed, explain, texts)
+        if self._index.profile.kind == ROWS and self._lookup is not None and texts:
+            hits[:] = [cells.with_cell(hit, self._lookup(hit.doc_id), text) for hit in hits]
+        return hits
 
     def like(
         self, doc_id: str, top_k: int = 10, *, allowed: Array | None = None, texts: bool = True
     ) -> Hits:
         """More like this: the document's most telling terms and its own vector as the question."""
         row = self._index.ids.index(doc_id)
-        if self._index.profile.kind == "soft":
+        if self._index.profile.kind != "stems":
             document = self._lookup(doc_id) if self._lookup else None
             text = f"{document.title} {document.text}"[:LIKE_CHARACTERS] if document else ""
             question = without_sections(text, self._index.profile.language)
@@ -114,7 +121,12 @@ class Engine(SearchEngine):
         return Hits([hit for hit in hits if hit.doc_id != doc_id][:top_k])
 
     def snippet(self, query: str, document: Document) -> tuple[str, list[str]]:
-        """The passage of a document with most of the query's words, and those words."""
+        """The passage of a document with most of the query's words, and those words; of a row its
+        cell."""
+        if cell := cells.cell_of(document, query):
+            return snippets.with_words(
+                self._index, self._asked_for(_printable(query)), cells.sentence(document, cell)
+            )
         return snippets.best_passage(self._index, self._asked_for(_printable(query)), document)
 
     def _telling_terms(self, row: int) -> list[str]:
@@ -176,11 +188,15 @@ class Engine(SearchEngine):
         head = {name: float(values[top[0]]) for name, values in signals.items()}
         if "coverage" in signals:
             head["coverage"] = float(signals["coverage"][top[:COVERING_HITS]].max())
+            if index.profile.kind == ROWS:
+                head["attained"] = float(signals["attained"][top[:COVERING_HITS]].max())
             acts = index.act_of[top[:FIRST_HITS]]
             several = len(index.acts) > 1
             head["one_act"] = float(np.bincount(acts).max()) / len(acts) if several else USUAL_ACT
             if not head["coverage"] and not head["named"]:
                 return {}  # no word of the question is here: what the encoder hears is chance
+        if "year" in signals and not signals["year"][top[:COVERING_HITS]].any():
+            return {}  # the question names a year that is not here
         if "citation" in signals and index.sections and not signals["citation"].any():
             return {}  # the question names a section that is not here
         return head

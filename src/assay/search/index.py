@@ -47,7 +47,8 @@ from assay.search.lexical import (
     joined_counts,
     no_counts,
 )
-from assay.search.profile import Profile, choose, with_encoder
+from assay.search.profile import ROWS, Profile, choose, with_encoder
+from assay.search.reported import Marked, is_row, marked
 from assay.search.shown import Passages, joined, passages_of, taken
 from assay.search.soft import Lookalikes, SoftView, lookalikes
 from assay.search.views import Parts, View, body_length, section_texts, view_of
@@ -78,6 +79,7 @@ class Index:
     act_of: Array = field(default_factory=lambda: np.empty(0, np.int32))
     sections: list[str] = field(default_factory=list)  # of each document, as views.py writes it
     transitional: Array = field(default_factory=lambda: np.empty(0, np.bool_))
+    marks: list[str] = field(default_factory=list)  # of each document of a report
     word_vectors: Floats | None = None  # of index words, where they were learned from the corpus
     passages: Passages | None = None  # of longer texts
     awaited: str = ""  # the encoder whose vectors are still missing
@@ -85,6 +87,10 @@ class Index:
     @cached_property
     def row_of(self) -> dict[str, int]:
         return {doc_id: row for row, doc_id in enumerate(self.ids)}
+
+    @cached_property
+    def marked(self) -> Marked:
+        return marked(self.marks)
 
     @property
     def analyzer(self) -> Analyzer:
@@ -128,11 +134,12 @@ class _Sources:
     def views(self) -> Iterator[tuple[list[View], list[str]]]:
         """Documents and their digests, some at a time."""
         has_encoder = bool(self.profile.encoder)
+        is_report = self.profile.kind == ROWS
         pairs = iter(self.pairs)
         done = 0
         while block := list(islice(pairs, BLOCK)):
             yield (
-                [view_of(document, dense=has_encoder) for document, _ in block],
+                [view_of(document, dense=has_encoder, report=is_report) for document, _ in block],
                 [digest for _, digest in block],
             )
             done += len(block)
@@ -190,14 +197,14 @@ def draft(
         tick=tick,
         spill=spill,
     )
-    return _draft_soft(sources) if profile.kind == "soft" else _draft_stems(sources)
+    return _draft_stems(sources) if profile.kind == "stems" else _draft_soft(sources)
 
 
 def _profile(documents: Iterable[Document]) -> tuple[Profile, int]:
     """The profile that suits them, and how many they are."""
     stated: Counter[str] = Counter()
     sample: list[str] = []
-    size = characters = asked = 0
+    size = characters = asked = rows = 0
     for document in documents:
         if document.language.strip():
             stated[language_code(document.language)] += 1
@@ -206,6 +213,7 @@ def _profile(documents: Iterable[Document]) -> tuple[Profile, int]:
             sample.append(f"{view.title} {view.body}"[:2_000])
         characters += body_length(document)
         asked += any(document.fields.get(name) for name in ("question", "question_synthetic"))
+        rows += is_row(document)
         size += 1
     if not size:
         raise InputError("the corpus has no documents", hint="Import documents first.")
@@ -213,7 +221,10 @@ def _profile(documents: Iterable[Document]) -> tuple[Profile, int]:
     if stated:
         most = min(stated, key=lambda code: (-stated[code], code))
         language = most if not is_foreign(" ".join(sample), most) else language
-    return choose(language, characters / size, size, opinions=asked > size / 2), size
+    profile = choose(
+        language, characters / size, size, opinions=asked > size / 2, reports=rows > size / 4
+    )
+    return profile, size
 
 
 def read_alike(one: Profile, other: Profile) -> bool:
@@ -337,13 +348,16 @@ def _draft_soft(sources: _Sources) -> Draft:
     for own_views, own_digests in sources.views():
         views += own_views
         digests += own_digests
-    counts, fields = _counted_views(views, sources.language)
-    words = lookalikes(counts["main"].vocabulary, sources.language)
+    is_report = profile.kind == ROWS
+    texts = _report_texts(views) if is_report else _view_texts(views)
+    counts, fields = _counted_views(texts, sources.language)
+    first = next(iter(counts.values()))
+    words = lookalikes(first.vocabulary, sources.language)
     learned: Floats | None = None
     vectors: Floats | None = None
     if profile.encoder == LEARNED:
-        learned = word_vectors(counts["main"], words)
-        vectors = document_vectors(counts["main"], learned)
+        learned = word_vectors(first, words)
+        vectors = document_vectors(first, learned)
     acts = sorted({view.act for view in views})
     number_of = {act: number for number, act in enumerate(acts)}
     index = Index(
@@ -358,28 +372,41 @@ def _draft_soft(sources: _Sources) -> Draft:
         transitional=np.array([view.is_transitional for view in views]),
         acts=acts,
         act_of=np.array([number_of[view.act] for view in views], np.int32),
-        sections=[view.section for view in views],
+        sections=[] if is_report else [view.section for view in views],
+        marks=[view.reported.marks for view in views if view.reported],
         vectors=vectors,
     )
     return _to_encode(sources, index, [view.dense for view in views])
 
 
-def _counted_views(
-    views: Sequence[View], language: Analyzer
-) -> tuple[dict[str, Counts], dict[str, Bm25]]:
-    """The words of each view that has any, over one vocabulary, and postings of its n-grams."""
-    texts = {
+def _view_texts(views: Sequence[View]) -> dict[str, list[str]]:
+    return {
         # a word of the title counts twice
         "main": [f"{view.title} {view.title} {view.body}" for view in views],
         "title": [view.title for view in views],
         "tags": [view.tags for view in views],
         "section": section_texts(views),
     }
+
+
+def _report_texts(views: Sequence[View]) -> dict[str, list[str]]:
+    reports = [view.reported for view in views if view.reported]
+    return {
+        "label": [report.label for report in reports],
+        "context": [report.context for report in reports],
+        "body": [report.body for report in reports],
+    }
+
+
+def _counted_views(
+    texts: dict[str, list[str]], language: Analyzer
+) -> tuple[dict[str, Counts], dict[str, Bm25]]:
+    """The words of each view that has any, over one vocabulary, and postings of its n-grams."""
     vocabulary: list[str] = []
     counts: dict[str, Counts] = {}
     fields: dict[str, Bm25] = {}
     for name, view_texts in texts.items():
-        if name == "main" or any(text.strip() for text in view_texts):
+        if not counts or any(text.strip() for text in view_texts):
             # a view begins with the words of the views before it, so that numbers stay the same
             counts[name] = count_terms(view_texts, language.words, no_counts(vocabulary))
             vocabulary = counts[name].vocabulary

@@ -195,6 +195,8 @@ def _lists_of(index: Index) -> Lists:
         "acts": index.acts,
         "sections": index.sections,
     }
+    if index.marks:
+        lists["marks"] = index.marks
     for name, field in index.fields.items():
         lists[f"{name}.terms"] = list(field.numbers)
     if index.words is not None:
@@ -263,7 +265,7 @@ def _assembled(profile: Profile, arrays: Arrays, lists: Lists) -> Index:
         for key in lists
         if key.endswith(".terms")
     }
-    is_soft = profile.kind == "soft"
+    is_soft = profile.kind != "stems"
     awaited = "" if VECTORS in arrays else profile.encoder
     counts = {
         name: Counts(
@@ -287,6 +289,7 @@ def _assembled(profile: Profile, arrays: Arrays, lists: Lists) -> Index:
         acts=lists["acts"],
         act_of=arrays["act_of"],
         sections=lists["sections"],
+        marks=lists.get("marks", []),
         transitional=arrays.get("transitional", np.empty(0, np.bool_)),
         word_vectors=arrays.get("word_vectors"),
         passages=_passages(arrays, lists) if "passage.words" in arrays else None,

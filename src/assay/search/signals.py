@@ -232,7 +232,7 @@ def soft_signals(index: Index, question: SoftQuestion) -> Signals:
         signals["act"] = _act_prior(index, words, frequencies["main"])[index.act_of]
         fused = fused + profile.act * signals["act"]
     if index.vectors is not None:
-        signals["dense"] = cosines(index.vectors, _query_vector(index, question.text, similar))
+        signals["dense"] = cosines(index.vectors, asked_vector(index, question.text, similar))
         fused = fused + profile.dense * signals["dense"]
     if index.transitional.any() and not ASKS_WHEN.search(question.text):
         fused = fused * np.where(index.transitional, 1 - LATER, 1.0)
@@ -297,7 +297,8 @@ def _by_terms(index: Index, text: str, terms: dict[str, list[Term]]) -> Doubles:
     return _by_grams(index, index.analyzer.terms(f"{text} {meant}"))
 
 
-def _query_vector(index: Index, text: str, similar: list[Similar]) -> Floats:
+def asked_vector(index: Index, text: str, similar: list[Similar]) -> Floats:
+    """Of a question whose words stand for these index words."""
     if index.word_vectors is None:
         return np.asarray(named_encoder(index.profile.encoder).queries([text])[0])
     return query_vector(index.word_vectors, similar)

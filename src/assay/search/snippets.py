@@ -44,9 +44,14 @@ def best_passage(index: Index, asked: Asked, document: Document) -> tuple[str, l
         span = _best_span(index, asked, texts)
     if span is None:
         return _shortened(document.text[:LONGEST]), []
-    best = " ".join("".join(texts)[slice(*span)].split())
-    words = dict.fromkeys(index.analyzer.words(best))
-    return _shortened(best), [word for word in words if asked.is_asked(word)]
+    best, words = with_words(index, asked, " ".join("".join(texts)[slice(*span)].split()))
+    return _shortened(best), words
+
+
+def with_words(index: Index, asked: Asked, text: str) -> tuple[str, list[str]]:
+    """A text, and those of its words that are asked for."""
+    words = dict.fromkeys(index.analyzer.words(text))
+    return text, [word for word in words if asked.is_asked(word)]
 
 
 def _best_span(index: Index, asked: Asked, texts: list[str]) -> tuple[int, int] | None:

@@ -22,6 +22,7 @@ The weights and the threshold are from docs/experiments.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -37,6 +38,7 @@ CONTAINMENT = 0.4
 SIZES = (3, 4, 5)
 UNSEEN_SHARE = 0.5  # of the rarest n-gram's weight, for one that no index word has
 CACHE = 4096
+BEGINNING = 3  # letters that the forms of a word have in common
 K1 = 1.2
 B = 0.6
 
@@ -86,6 +88,31 @@ class Lookalikes:
         """The numbers of the word's own forms."""
         numbers = np.array(self._by_lemma.get(self.lemma(word), []), np.int64)
         return numbers, np.ones(len(numbers))
+
+    def inflected(self, word: str, is_form: Callable[[str, str], bool]) -> Similar:
+        """As `similar`, with every form of the same word in full: those whose lemma the rules of a
+        language make into this one."""
+        key = f"\0{word}"
+        if key in self._cache:
+            return self._cache[key]
+        numbers, shares = self.similar(word)
+        best = dict(zip(numbers.tolist(), shares.tolist(), strict=True))
+        for lemma in self._beginning.get(without_dots(word[:BEGINNING]), ()):
+            if is_form(lemma, word):
+                best |= dict.fromkeys(self._by_lemma[lemma], 1.0)
+        found = np.array(list(best), np.int64), np.array(list(best.values()))
+        if len(self._cache) < CACHE:
+            self._cache[key] = found
+        return found
+
+    @cached_property
+    def _beginning(self) -> dict[str, list[str]]:
+        """Lemmas by their first letters, which no ending changes."""
+        lemmas: dict[str, list[str]] = {}
+        for lemma in self._by_lemma:
+            if len(lemma) >= BEGINNING and lemma.isalpha():
+                lemmas.setdefault(without_dots(lemma[:BEGINNING]), []).append(lemma)
+        return lemmas
 
     def similar(self, word: str) -> Similar:
         """The numbers of the words that look like this one, and how much each counts."""
@@ -154,7 +181,8 @@ class SoftView:
         row = np.repeat(np.arange(counts.documents), np.diff(counts.offsets))
         lengths = np.bincount(row, weights=counts.frequencies, minlength=counts.documents)
         average = float(lengths[lengths > 0].mean()) if (lengths > 0).any() else 1.0
-        self._norm = K1 * (1 - B + B * lengths / average)
+        self.lengths = lengths / average  # of each text, the mean is one
+        self._norm = K1 * (1 - B + B * self.lengths)
         order = np.argsort(counts.terms, kind="stable")
         self._rows = row[order]
         self._frequencies = counts.frequencies[order].astype(np.float64)

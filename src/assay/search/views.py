@@ -9,6 +9,7 @@ import msgspec
 
 from assay.core.types import Document, Locator
 from assay.law.places import normal_chapter
+from assay.search.reported import Reported, reported
 from assay.search.shown import shown_texts
 
 # titles of provisions that say from when on an act applies
@@ -51,6 +52,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     is_transitional: bool  # says from when on the act applies, or that it is repealed
     dense: Parts  # what the encoder reads
     shown: list[str]  # what a passage is shown of
+    reported: Reported | None = None  # of a report
 
 
 NO_PARTS = Parts(texts=(), most=0)
@@ -62,8 +64,8 @@ def body_length(document: Document) -> int:
     return len(document.text) + (len(intro) + 1 if intro else 0)
 
 
-def view_of(document: Document, *, dense: bool = True) -> View:
-    """Without `dense`, nothing is prepared for an encoder."""
+def view_of(document: Document, *, dense: bool = True, report: bool = False) -> View:
+    """Without `dense`, nothing is prepared for an encoder; `report` for a collection of them."""
     fields = document.fields
     metadata = document.metadata
     locator = document.locator
@@ -92,6 +94,7 @@ def view_of(document: Document, *, dense: bool = True) -> View:
         is_transitional=bool(group and is_later),
         dense=_dense_parts(document, title, body) if dense else NO_PARTS,
         shown=shown_texts(document),
+        reported=reported(document) if report else None,
     )
 
 

@@ -74,6 +74,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     header: tuple[tuple[str, ...], ...]
     rows: tuple[tuple[str, ...], ...]
+    here: int = -1  # the row that was asked for
 
 
 class Section(msgspec.Struct, frozen=True, kw_only=True):
@@ -361,21 +362,40 @@ def _path(document: Document) -> tuple[str, ...]:
 def _parts(
     shelf: Shelf, unit: Unit, members: Sequence[Document], row: int, words: Words
 ) -> tuple[Part, ...]:
+    """A row of a table is read in its table."""
     parts = []
+    asked = next(member for other, member in zip(unit.rows, members, strict=True) if other == row)
+    own_table = asked.locator.table if _is_row(asked) and asked.locator else None
     for other, member in zip(unit.rows, members, strict=True):
+        if _is_row(member):
+            continue
+        place = member.locator
+        is_own = own_table is not None and place is not None and place.table == own_table
         table = _table(member)
+        if table and is_own:
+            table = msgspec.structs.replace(table, here=_row_number(asked) - 1)
         targets = _targets(shelf, other)
         moment = member.locator.moment if member.locator else None
         parts.append(
             Part(
                 doc_id=member.id,
                 label=moment or "",
-                here=other == row,
+                here=other == row or is_own,
                 paragraphs=() if table else tuple(_paragraphs(member.text, words, targets)),
                 table=table,
             )
         )
     return tuple(parts)
+
+
+def _is_row(document: Document) -> bool:
+    return document.metadata.get("type") == "row"
+
+
+def _row_number(document: Document) -> int:
+    """Its number in the table is the end of its id: p15:t1:r3."""
+    found = re.search(r":r(\d+)$", document.id)
+    return int(found[1]) if found else 0
 
 
 class _Cells(msgspec.Struct):

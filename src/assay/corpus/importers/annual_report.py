@@ -1,8 +1,9 @@
-"""Annual reports by page, section and table: from PDF (the extra `pdf`) or from parsed JSON.
+"""Annual reports by page, section, table and row: from PDF (the extra `pdf`) or from parsed JSON.
 
-A document is the text of one section on one page, or one table. A table keeps its cells in
-`metadata["table"]` (`header` and `rows`), and its text repeats them row by row. The locator carries
-the report, the page and the table's id.
+A document is the text of one section on one page, one table, or one row of a table. A table keeps
+its cells in `metadata["table"]` (`header` and `rows`), and its text repeats them row by row; a row
+has its figures in `metadata["figures"]` (report_rows.py). The locator carries the report, the page,
+the table's id and the row's label.
 
 Parsed JSON: `{"city", "year", "title", "pages": [{"page_num", "sections": [{"title", "level",
 "paragraphs", "tables": [{"title", "rows": [{"cells": […]}]}], "subsections": […]}]}]}`; `metrics`,
@@ -26,14 +27,20 @@ from assay.corpus.importers.foreign_json import unreadable
 from assay.corpus.importers.kinds import Options, Problem, Unit, files_below, path_of
 from assay.corpus.importers.pdf import Line, Page
 from assay.corpus.importers.pdf_tables import find_tables
+from assay.corpus.importers.report_rows import RowText, grid_of, rows_of, told
 from assay.language.detect import detect
+from assay.language.finnish import without_dots
+from assay.language.towns import towns_in
 from assay.law.citation import PLAIN
 
 SCHEME = PLAIN
-VERSION = 1
-OPTIONS = ("language", "title")
+VERSION = 2
+OPTIONS = ("language", "title", "town")
 LARGER = 1.14  # a heading's size over that of the text
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+REPORTS = ("tilinpäätös", "talousarvio", "toimintakertomus", "osavuosikatsaus", "arviointikertomus")
+_LETTERS = re.compile(r"[^\W\d_]+")
+FIRST_WORDS = 3_000  # characters of a report that name its town
 
 
 class Source(NamedTuple):
@@ -44,6 +51,12 @@ class Source(NamedTuple):
     year: int | None
     language: str
     metadata: dict[str, str | int]
+
+    @property
+    def name(self) -> str:
+        """As it is told beside a figure: Lapua, tilinpäätös 2023."""
+        said = (self.metadata.get("town"), self.metadata.get("report"))
+        return ", ".join(str(part) for part in said if part) or self.title
 
 
 class Section(NamedTuple):
@@ -64,6 +77,10 @@ class TableText(NamedTuple):
     title: str
     header: Sequence[Sequence[str]]
     rows: Sequence[Sequence[str]]
+
+    @property
+    def id(self) -> str:
+        return f"p{self.page}-t{self.number}"
 
 
 def units(source: str, options: Options) -> list[Unit]:
@@ -100,26 +117,72 @@ def _section_document(report: Source, section: Section) -> Document:
 
 
 def _table_document(report: Source, table: TableText) -> Document:
-    table_id = f"p{table.page}-t{table.number}"
     name = table.title or table.section
     lines = [" | ".join(row) for row in (*table.header, *table.rows)]
     cells = {
-        "id": table_id,
+        "id": table.id,
         "title": table.title,
         "header": [list(row) for row in table.header],
         "rows": [list(row) for row in table.rows],
     }
     return Document(
         id=f"{report.id}:p{table.page}:t{table.number}",
-        title=f"{report.title}, s. {table.page} – {name or table_id}",
+        title=f"{report.title}, s. {table.page} – {name or table.id}",
         text="\n".join([name, *lines] if name else lines),
         fields={"section_title": table.section} if table.section else {},
         locator=Locator(
-            doc_id=report.id, page=table.page, section=table.section or None, table=table_id
+            doc_id=report.id, page=table.page, section=table.section or None, table=table.id
         ),
         language=report.language,
         valid_from=str(report.year or ""),
         metadata={"type": "table", "year": report.year, **report.metadata, "table": cells},
+    )
+
+
+def _table_documents(report: Source, table: TableText) -> Iterator[Document]:
+    """The table, and then its rows."""
+    yield _table_document(report, table)
+    heading = " ".join((table.section, table.title))
+    grid = grid_of(table.header, table.rows, title=table.title or heading, year=report.year)
+    for row in rows_of(grid):
+        yield _row_document(report, table, row)
+
+
+def _row_document(report: Source, table: TableText, row: RowText) -> Document:
+    """Its text is the line `town year | headings | table | group | label | column: figure unit`."""
+    statement = (table.title or table.section.rpartition(" / ")[2]).rstrip(" :")
+    place = " ".join(str(part) for part in (report.metadata.get("town"), report.year) if part)
+    parent = " / ".join(row.parents)
+    name = row.label or parent
+    said = (place, table.section, table.title, row.stub, parent, row.label)
+    line = [*(part for part in said if part), *map(told, row.figures)]
+    fields = {
+        "label": row.label,
+        "parent": parent,
+        "statement": statement,
+        "section_title": table.section,
+        "stub": row.stub,
+    }
+    return Document(
+        id=f"{report.id}:p{table.page}:t{table.number}:r{row.number}",
+        title=f"{report.title}, s. {table.page} – {statement or table.id}: {name}".rstrip(": "),
+        text=" | ".join(line),
+        fields={name: text for name, text in fields.items() if text},
+        locator=Locator(
+            doc_id=report.id,
+            page=table.page,
+            section=table.section or None,
+            table=table.id,
+            row=name or None,
+        ),
+        language=report.language,
+        valid_from=str(report.year or ""),
+        metadata={
+            "type": "row",
+            "year": report.year,
+            **report.metadata,
+            "figures": msgspec.to_builtins(row.figures),
+        },
     )
 
 
@@ -171,17 +234,36 @@ def _read_parsed(path: Path, name: str, options: Options) -> Iterator[Document |
         return
     sections = [section for page in parsed.pages for section in page.sections]
     words = " ".join(text for section in sections for text in section.paragraphs)
+    said = (parsed.city.capitalize(), parsed.title, name)
     report = Source(
         id=name,
         title=parsed.title or name,
         year=parsed.year,
         language=str(options.get("language") or detect(words) or "fi"),
-        metadata={"city": parsed.city} if parsed.city else {},
+        metadata=_about(options, said, parsed.year, parsed.city)
+        | ({"city": parsed.city} if parsed.city else {}),
     )
     for page in parsed.pages:
         yield from _parsed_page(report, page)
     if parsed.metrics:
         yield _metrics_document(report, parsed)
+
+
+def _about(
+    options: Options, said: Sequence[str], year: int | None, city: str = ""
+) -> dict[str, str | int]:
+    """The town, as it is stated or as the first of these texts that names one has it; and what the
+    report is called."""
+    about: dict[str, str | int] = {}
+    towns = next((found for text in said if (found := towns_in(text[:FIRST_WORDS]))), [])
+    town = str(options.get("town") or "") or (towns[0] if towns else city.capitalize())
+    if town:
+        about["town"] = town
+    lower = without_dots(" ".join(said)[:FIRST_WORDS].lower())
+    kinds = (kind for kind in REPORTS if re.search(without_dots(kind)[:-1], lower))
+    if kind := next(kinds, ""):
+        about["report"] = f"{kind} {year}" if year else kind
+    return about
 
 
 def _metrics_document(report: Source, parsed: Parsed) -> Document:
@@ -214,7 +296,7 @@ def _parsed_page(report: Source, page: ParsedPage) -> Iterator[Document]:
             rows = [["" if cell is None else str(cell) for cell in row.cells] for row in table.rows]
             header = [table.header] if table.header else []
             cells = TableText(page.page_num, tables, title, table.title, header, rows)
-            yield _table_document(report, cells)
+            yield from _table_documents(report, cells)
 
 
 def _nested(
@@ -258,13 +340,15 @@ def _read_pdf(path: Path, name: str, options: Options) -> Iterator[Document | Pr
             yield Problem(code="no-text-layer", where=where, reason=reason)
     running = _running_lines(pages)
     words = " ".join(line.text for page in pages[:30] for line in page.lines)
-    year = _YEAR.search(name) or _YEAR.search(words[:400])
+    stated = _YEAR.search(name) or _YEAR.search(words[:400])
+    year = int(stated[0]) if stated else None
+    about = _about(options, (" ".join(map(str.capitalize, _LETTERS.findall(name))), words), year)
     report = Source(
         id=name,
         title=str(options.get("title") or name),
-        year=int(year[0]) if year else None,
+        year=year,
         language=str(options.get("language") or detect(words)),
-        metadata={"pages": opened.pages},
+        metadata={"pages": opened.pages, **about},
     )
     section = ""
     for page in pages:
@@ -314,7 +398,7 @@ def _pdf_page(report: Source, page: Page, section: str) -> tuple[list[Document],
             number = numbers[index]
             table = tables[number - 1]
             cells = TableText(page.number, number, section, table.title, table.header, table.rows)
-            documents.append(_table_document(report, cells))
+            documents += _table_documents(report, cells)
         elif index not in inside:
             if _is_heading(line, page):
                 close()

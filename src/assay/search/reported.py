@@ -1,0 +1,185 @@
+"""A document of a report as its ranking sees it: label, context and prose, and what can be asked of
+it beside words (which town, which years, whose accounts, budget or outcome)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+
+from assay.core.types import Document
+from assay.language.towns import towns_in
+from assay.search.arrays import Array
+
+ROW, TABLE, PROSE = "row", "table", "prose"
+YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+# the accounts of the town and its companies together; the town's own central services are not that
+GROUP = re.compile(
+    r"konserni(?:n|lla|ssa|sta|in|a|t|en)?(?![\wäö])"
+    r"|(?:kaupunki|kunta)konserni|konserni(?:tas|tulos|rahoitus|laskelm|tilinp)",
+    re.I,
+)
+OWN = re.compile(r"\b(?:emo)?(?:kaupun[gk]i|kunta|kunna)(?:n|lla|t|na|ssa|sta)?(?![\wäö])", re.I)
+
+BUDGET = re.compile(r"budjet|talousarvio|\bTA\b|määräraha|budget", re.I)
+
+
+class Marks(msgspec.Struct, frozen=True, array_like=True):
+    """What is known of a document beside its words."""
+
+    kind: str
+    town: str = ""
+    years: tuple[int, ...] = ()
+    group: bool = False  # of the town and its companies together
+    own: bool = True  # of the town itself
+    budget: bool = False  # has a column of the budget
+    table: str = ""  # the report and table it is of
+    page: str = ""  # the report and page
+    year: int = 0  # of the report
+
+
+class Reported(msgspec.Struct, frozen=True, kw_only=True):
+    label: str
+    context: str
+    body: str
+    marks: str  # as the index keeps them
+
+
+def reported(document: Document) -> Reported:
+    kind = _kind(document)
+    fields = document.fields
+    heading = fields.get("section_title", "")
+    label, body = "", ""
+    if kind == ROW:
+        label = _label(fields)
+        figures = _figures(document)
+        words = [str(figure["text"]) for figure in figures if figure.get("value") is None]
+        columns = dict.fromkeys(str(figure["column"]) for figure in figures)
+        context = [
+            heading,
+            *_said(fields, "statement", "stub", "parent", "entity"),
+            *columns,
+            *words,
+        ]
+    elif kind == TABLE:
+        cells = document.metadata["table"]
+        label = " ".join(row[0] for row in cells["rows"] if row)
+        context = [heading, cells.get("title", "")]
+        context += [text for row in cells["header"] for text in row]
+    else:
+        body = document.text
+        context = [heading]
+    return Reported(
+        label=label,
+        context=" ".join(dict.fromkeys(part for part in context if part)),
+        body=body,
+        marks=msgspec.json.encode(_marks(document, kind)).decode(),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Marked:
+    """The marks of all documents as columns. A document of no table has the table -1."""
+
+    kinds: Array
+    towns: tuple[str, ...]  # that have a report
+    town_of: Array
+    with_year: dict[int, Array]  # the mask of the documents of each year
+    group: Array
+    own: Array
+    budget: Array
+    table_of: Array
+    page_of: Array
+    year_of: Array  # of the report
+
+
+def marked(lines: Iterable[str]) -> Marked:
+    """From the marks as an index keeps them."""
+    decode = msgspec.json.Decoder(Marks).decode
+    every = [decode(line) for line in lines]
+    years = sorted({year for marks in every for year in marks.years})
+    held = {year: np.zeros(len(every), bool) for year in years}
+    for row, marks in enumerate(every):
+        for year in marks.years:
+            held[year][row] = True
+    return Marked(
+        kinds=np.array([marks.kind for marks in every]),
+        towns=tuple(sorted({marks.town for marks in every if marks.town})),
+        town_of=np.array([marks.town for marks in every]),
+        with_year=held,
+        group=np.array([marks.group for marks in every]),
+        own=np.array([marks.own for marks in every]),
+        budget=np.array([marks.budget for marks in every]),
+        table_of=_numbered([marks.table for marks in every]),
+        page_of=_numbered([marks.page for marks in every]),
+        year_of=np.array([marks.year for marks in every], np.int64),
+    )
+
+
+def _numbered(names: Sequence[str]) -> Array:
+    """The same number for the same name, -1 for none."""
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    return np.array([numbers[name] if name else -1 for name in names], np.int64)
+
+
+def _label(fields: dict[str, str]) -> str:
+    """Where rows are towns or years, what they are of stands at the head of the table."""
+    label = fields.get("label", "")
+    if label and (YEAR.fullmatch(label) or towns_in(label)):
+        return f"{label} {fields.get('stub') or fields.get('statement', '')}"
+    return label or fields.get("parent", "")
+
+
+def is_row(document: Document) -> bool:
+    return document.metadata.get("type") == ROW
+
+
+def _kind(document: Document) -> str:
+    kind = document.metadata.get("type")
+    if kind == TABLE and not isinstance(document.metadata.get("table"), dict):
+        return PROSE
+    return kind if kind in (ROW, TABLE) else PROSE
+
+
+def _said(fields: dict[str, str], *names: str) -> list[str]:
+    return [fields[name] for name in names if fields.get(name)]
+
+
+def _figures(document: Document) -> list[dict[str, object]]:
+    figures = document.metadata.get("figures")
+    return figures if isinstance(figures, list) else []
+
+
+def _marks(document: Document, kind: str) -> Marks:
+    metadata = document.metadata
+    fields = document.fields
+    place = document.locator
+    headings = " ".join(_said(fields, "section_title", "statement", "parent", "label"))
+    columns = " ".join(str(figure["column"]) for figure in _figures(document))
+    if kind == TABLE:
+        cells = metadata["table"]
+        headings += f" {cells.get('title', '')}"
+        columns = " ".join(text for row in cells["header"] for text in row)
+    text = document.text if kind == PROSE else f"{headings} {columns}"
+    years = {int(year) for year in YEAR.findall(text)}
+    report_year = metadata.get("year")
+    told = {figure.get("year") for figure in _figures(document)} - {None}
+    if isinstance(report_year, int) and (kind == PROSE or not told):
+        years.add(report_year)
+    years.update(year for year in told if isinstance(year, int))
+    group = bool(GROUP.search(f"{headings} {columns}")) or fields.get("entity") == "konserni"
+    source = place.doc_id if place and place.doc_id else document.id
+    return Marks(
+        kind,
+        str(metadata.get("town") or ""),
+        tuple(sorted(years)),
+        group,
+        not group or bool(OWN.search(columns)),
+        any(figure.get("kind") == "budget" for figure in _figures(document)),
+        f"{source} {place.table}" if place and place.table else "",
+        f"{source} {place.page}" if place and place.page is not None else "",
+        report_year if isinstance(report_year, int) else 0,
+    )

@@ -1,0 +1,351 @@
+"""Ranking in reports: rows of tables and passages of prose in one list.
+
+**Words.** A document has three fields: the label of a row, its context (headings, table, group,
+columns), and prose. A word of the question is compared with index words by their looks (soft.py),
+and its soft frequencies in the fields are added with weights, the label's the heaviest, before they
+saturate: BM25F (Robertson, Zaragoza & Taylor 2004). So a row that says a word in its label and
+another in its heading is as good as a paragraph that says both, and rows and prose stand on one
+scale, the share of the attainable score.
+
+**Readings.** A question says *taseen loppusumma* where accounts say *vastaavaa yhteensä*. Each row
+of data/fi.rows.tsv whose words are all in the question gives another reading of it, and a document
+counts by the reading that fits it best.
+
+**What is not a word.** A town that is named is a filter: figures of another town are no answer. A
+town that has no report here leaves what names it. A year, the accounts of the group or of the town
+alone, and the budget multiply: a row without the asked year is hardly an answer, one of the group
+where nobody asked for the group a little less.
+
+**Spread.** The rows of one table look alike, and a reader wants to see where else a figure stands:
+each further hit of a table and of a page counts a little less than the one before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+import numpy as np
+
+from assay.language.analysis import grams
+from assay.language.finnish import by_rule, may_be_form, without_dots
+from assay.language.towns import is_town, towns_in
+from assay.search.arrays import TINY, Array, Doubles, best_rows, cosines
+from assay.search.index import Index
+from assay.search.reported import BUDGET, GROUP, OWN, PROSE, ROW, TABLE, YEAR
+from assay.search.signals import asked_vector
+from assay.search.soft import Similar
+
+FIELDS = {"label": 3.0, "context": 0.6, "body": 1.0}  # what a word counts in each
+LENGTHS = {"label": 0.5, "context": 0.3, "body": 0.5}  # how much the length of each counts
+K1 = 1.2
+GRAMS = 0.5  # what n-grams count beside words
+READ = 0.95  # what a reading counts beside the question as it is
+MAX_WORDS = 60
+MAX_READINGS = 8
+DENSE = 0.6  # the encoder on prose
+DENSE_ROWS = 0.05
+NO_YEAR = 0.35
+RECENT = 2  # years that the prose of a report looks back
+OTHER_ACCOUNTS = 0.6  # the town's where the group is asked for, and the other way round
+UNASKED_GROUP = 0.85
+NO_BUDGET = 0.75
+# what each kind of document counts where a figure is asked for, a text, or keywords are given
+BY_KIND = {
+    "figure": {ROW: 1.0, TABLE: 0.9, PROSE: 0.85},
+    "text": {ROW: 0.8, TABLE: 0.8, PROSE: 1.0},
+    "": {ROW: 1.0, TABLE: 0.9, PROSE: 0.95},
+}
+ONLY_REPORT = 0.5  # as if it had been named
+SPREAD = 60  # first hits that are spread
+SAME_TABLE = 0.8
+SAME_PAGE = 0.92
+# words of a question that say nothing of what it is about
+ASKING = frozenset(
+    "oli olivat ollut olleet olisi on ovat paljonko montako moniko kuinka paljon monta moni suuri "
+    "suuret suuruinen iso isot korkea korkealla vuonna vuoden vuodelta vuodelle vuodesta vuosi "
+    "vuosina vuosien lopussa lopulla alussa aikana mikä mikäs mitkä mitä mitäs minkä millainen "
+    "millaiset miltä kerro kertoo kerrotaan näytä haluan tietää löytyy lukee sanotaan kohdassa "
+    "yhteensä euroa euro euroina eur paljon paljonkos määrä määrältään arvo summa verran tehty "
+    "kaupunki kaupungin kaupungilla kaupungissa kaupungille kunta kunnan kunnalla kunnassa "
+    "kaupunkimme kuntamme meidän raportti raportin raportissa tilinpäätöksessä tilinpäätöksen "
+    "mukaan sai saanut sivu sivulla tieto tiedot luku lukuna kohti kohden eikä vain pelkkä pelkän "
+    "stä sta ssa ssä lla llä lle ltä lta hun ään n "  # Oy:stä
+    "what was is the of in for how much many were are did does year".split()
+)
+FIGURE = re.compile(
+    r"paljonko|montako|kuinka\s+(?:paljon|mon|suu|iso|kork|piene)"
+    r"|\bmikä\s+(?:oli|on)\b|mitkä\s+oliv"
+    r"|prosent|%|€|\beuro|määrä|\bsumma|how (?:much|many)",
+    re.I,
+)
+TEXT = re.compile(
+    r"\b(?:miten|miksi|missä|kuka|ketkä|mitä|mitkä|millä|millai|milloin|mihin|onko|\w+ko|\w+kö"
+    r"|why|who|where|when)\b",
+    re.I,
+)
+
+Signals = dict[str, Array]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """What a question asks for: its words apart from the town, the years and what only asks; and
+    those."""
+
+    words: tuple[str, ...]
+    towns: tuple[str, ...]
+    years: tuple[int, ...]
+    group: bool
+    own: bool
+    budget: bool
+    asks: str  # "figure", "text", or neither
+
+
+def question_of(index: Index, text: str) -> Question:
+    towns = tuple(towns_in(text, index.marked.towns))
+    years = tuple(sorted({int(year) for year in YEAR.findall(text)}))
+    group = bool(GROUP.search(text))
+    words = []
+    for word in dict.fromkeys(index.analyzer.words(text)):
+        is_date = len(word) < 2 or (word.isdigit() and (int(word) in years or len(word) <= 2))
+        if word in ASKING or is_date or any(is_town(town, word) for town in towns):
+            continue
+        if (group and GROUP.search(word)) or BUDGET.match(word):
+            continue
+        words.append(word)
+    return Question(
+        words=tuple(words[:MAX_WORDS] or index.analyzer.words(text)[:MAX_WORDS]),
+        towns=towns,
+        years=years,
+        group=group,
+        own=not group and bool(OWN.search(text)),
+        budget=bool(BUDGET.search(text)),
+        asks="figure" if FIGURE.search(text) else "text" if TEXT.search(text) else "",
+    )
+
+
+def row_signals(index: Index, text: str) -> Signals:
+    asked = question_of(index, text)
+    here = _towns(index, asked)
+    fields = _Fields(index)
+    size = len(index)
+    best = np.zeros(size)
+    attained = np.zeros(size)
+    coverage = np.zeros(size)
+    for number, words in enumerate(readings(asked.words)):
+        read = fields.scores(words)
+        share = 1.0 if not number else READ
+        better = share * read.attained > attained
+        attained = np.where(better, share * read.attained, attained)
+        coverage = np.maximum(coverage, share * read.coverage)
+        best = np.maximum(best, share * (read.attained + GRAMS * fields.by_grams(words)))
+    signals: Signals = {"coverage": coverage, "attained": attained, "named": np.zeros(size)}
+    fused = best
+    if index.vectors is not None:
+        similar = [similar_words(index, word) for word in asked.words]
+        signals["dense"] = cosines(index.vectors, asked_vector(index, text, similar))
+        is_prose = index.marked.kinds == PROSE
+        weight = np.where(is_prose, DENSE, DENSE_ROWS)
+        fused = fused + weight * np.maximum(signals["dense"], 0.0)
+    signals["fit"] = _fit(index, asked)
+    signals["year"] = _years(index, asked)
+    fused = fused * signals["fit"] * np.where(signals["year"] > 0, 1.0, NO_YEAR)
+    known = any(town in index.marked.towns for town in asked.towns)
+    only = len(index.marked.towns) == 1 and not asked.towns
+    # a town is named whose report is here, or there is one report
+    signals["town"] = np.full(size, 1.0 if known else ONLY_REPORT * only)
+    signals["fused"] = _spread(index, np.where(here, fused, 0.0))
+    return signals
+
+
+# ── words ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class _Read:
+    attained: Doubles
+    coverage: Doubles
+
+
+class _Fields:
+    """The fields of an index, for the words of one question."""
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self._known: dict[str, tuple[Doubles, Doubles, float]] = {}
+
+    def scores(self, words: Sequence[str]) -> _Read:
+        size = len(self._index)
+        scores = np.zeros(size)
+        covered = np.zeros(size)
+        total = TINY
+        for word in words:
+            frequency, presence, rarity = self._word(word)
+            scores += rarity * frequency / (frequency + K1)
+            covered += rarity * presence
+            total += rarity
+        most = FIELDS["label"] / (FIELDS["label"] + K1)  # a label that is the word alone
+        return _Read(np.minimum(1.0, scores / total / most), covered / total)
+
+    def _word(self, word: str) -> tuple[Doubles, Doubles, float]:
+        if word in self._known:
+            return self._known[word]
+        index = self._index
+        similar = similar_words(index, word)
+        frequency = np.zeros(len(index))
+        presence = np.zeros(len(index))
+        for name, weight in FIELDS.items():
+            if name in index.soft:
+                own = index.soft[name].frequency(similar)
+                norm = index.soft[name].lengths * LENGTHS[name] + 1 - LENGTHS[name]
+                frequency += weight * own / norm
+                presence = np.maximum(presence, np.minimum(1.0, own))
+        held = float(presence.sum())
+        size = len(index)
+        rarity = float(np.log1p((size - held + 0.5) / (held + 0.5)))
+        self._known[word] = frequency, presence, rarity
+        return self._known[word]
+
+    def by_grams(self, words: Sequence[str]) -> Doubles:
+        """BM25 over the n-grams of labels, and of prose, as a share of what is attainable."""
+        index = self._index
+        asked = grams(map(without_dots, words), index.analyzer.gram)
+        total = np.zeros(len(index))
+        for name, weight in (("label", 1.0), ("context", 0.15), ("body", 0.8)):
+            field = index.fields.get(f"{name}.grams")
+            if field is not None and asked:
+                scores = field.scores(field.query(asked)).astype(float)
+                total = total + weight * scores / max(field.attainable(asked), TINY)
+        return total
+
+
+def similar_words(index: Index, word: str) -> Similar:
+    """The index words that a word of the question stands for."""
+    assert index.words is not None
+    if index.profile.language != "fi":
+        return index.words.similar(word)
+    return index.words.inflected(word, may_be_form)
+
+
+def readings(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """The words as they are, and with what accounts call it in the place of some of them."""
+    yield tuple(words)
+    for number, (said, row) in enumerate(_meant(words)):
+        if number >= MAX_READINGS:
+            return
+        rest = [word for word in words if not any(_is_form(base, word) for base in said)]
+        yield tuple(dict.fromkeys([*row, *rest]))
+
+
+def _meant(words: Sequence[str]) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Those whose words are all in the question, the longest first."""
+    found = []
+    for said, row in _row_terms():
+        if _are_in(said, words) and not _are_in(row, words):
+            found.append((said, row))
+    return iter(sorted(found, key=lambda pair: -len(pair[0])))
+
+
+def _are_in(terms: Sequence[str], words: Sequence[str]) -> bool:
+    return all(any(_is_form(term, word) for word in words) for term in terms)
+
+
+def _is_form(base: str, word: str) -> bool:
+    return base == word or (base[:2] == word[:2] and by_rule(base, word))
+
+
+@cache
+def _row_terms() -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """(what people say, in base forms; what the row is called)."""
+    path = resources.files("assay.search") / "data" / "fi.rows.tsv"
+    pairs = []
+    for line in path.read_text(encoding="utf-8").splitlines()[1:]:
+        row, said = line.split("\t")
+        for variant in said.split(";"):
+            pairs.append((tuple(variant.split()), tuple(re.findall(r"\w{2,}", row))))
+    return pairs
+
+
+# ── what is not a word ────────────────────────────────────────────────────────────────────────────
+
+
+def _towns(index: Index, asked: Question) -> Array:
+    """The mask of what may answer: the reports of the towns that are named. Where none of them has
+    one, rows whose label names them; and where no figure is asked for, what else names them."""
+    every = np.ones(len(index), bool)
+    if not asked.towns:
+        return every
+    reports = np.isin(index.marked.town_of, [town for town in asked.towns])
+    if reports.any():
+        return reports
+    named = np.zeros(len(index), bool)
+    assert index.words is not None
+    for town in asked.towns:
+        start = town[:2].lower()
+        forms = [
+            number
+            for number, word in enumerate(index.words.words)
+            if word.startswith(start) and is_town(town, word)
+        ]
+        similar: Similar = (np.array(forms, np.int64), np.ones(len(forms)))
+        for name in ("label",) if asked.asks != "text" else FIELDS:
+            if name in index.soft and forms:
+                named |= index.soft[name].frequency(similar) > 0
+    return named
+
+
+def _years(index: Index, asked: Question) -> Doubles:
+    """The share of the asked years that a document has; 1 where none is asked for. Prose that only
+    mentions a year far from the report's has no figure of it."""
+    if not asked.years:
+        return np.ones(len(index))
+    none = np.zeros(len(index), bool)
+    held = []
+    for year in asked.years:
+        has = index.marked.with_year.get(year, none)
+        if asked.asks != "text":
+            back = index.marked.year_of - year
+            is_far = (index.marked.year_of > 0) & ((back < 0) | (back > RECENT))
+            has = has & ~((index.marked.kinds == PROSE) & is_far)
+        held.append(has)
+    return np.asarray(np.mean(held, axis=0))
+
+
+def _fit(index: Index, asked: Question) -> Doubles:
+    marks = index.marked
+    by_kind = BY_KIND[asked.asks]
+    fit = np.select(
+        [index.marked.kinds == ROW, index.marked.kinds == TABLE],
+        [by_kind[ROW], by_kind[TABLE]],
+        by_kind[PROSE],
+    )
+    if asked.group:
+        fit = fit * np.where(marks.group, 1.0, OTHER_ACCOUNTS)
+    else:
+        less = OTHER_ACCOUNTS if asked.own else UNASKED_GROUP
+        fit = fit * np.where(marks.group & ~marks.own, less, 1.0)
+    if asked.budget:
+        fit = fit * np.where(marks.budget | (index.marked.kinds == PROSE), 1.0, NO_BUDGET)
+    return np.asarray(fit)
+
+
+def _spread(index: Index, fused: Doubles) -> Doubles:
+    """The first hits, with less for each further one of the same table or page."""
+    spread = fused.copy()
+    left = [int(row) for row in best_rows(fused, SPREAD)]
+    values = {row: float(fused[row]) for row in left}
+    while left:
+        best = max(left, key=values.__getitem__)
+        left.remove(best)
+        spread[best] = values[best]
+        table, page = int(index.marked.table_of[best]), int(index.marked.page_of[best])
+        for row in left:
+            if table >= 0 and index.marked.table_of[row] == table:
+                values[row] *= SAME_TABLE
+            if page >= 0 and index.marked.page_of[row] == page:
+                values[row] *= SAME_PAGE
+    return spread

@@ -1,0 +1,69 @@
+"""Figures as reports print them."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.language.amounts import factor_of, number_in, numbers_in, unit_in
+from assay.language.terms import contains_term
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("-38 396 165,19", -38_396_165.19),
+        ("− 565 051", -565_051.0),
+        ("(12)", -12.0),
+        ("5,3 %", 5.3),
+        ("3 400 000 €", 3_400_000.0),
+        ("12.345,6", 12_345.6),
+        ("12,345.6", 12_345.6),
+        ("2024", 2024.0),
+        ("+4", 4.0),
+        ("–", None),
+        ("", None),
+        ("Vuosikate", None),
+        ("31.12.2024", None),
+    ],
+)
+def test_a_cell_is_a_number_or_none(text: str, number: float | None) -> None:
+    assert number_in(text) == number
+
+
+def test_the_numbers_of_a_text() -> None:
+    text = "Vuosikate | 2023: 3 400 000 € | 2022: -3 100,5, vuosina 2021–2022 kasvua 1.234"
+    numbers = numbers_in(text)
+    assert {3_400_000.0, -3_100.5, 2023.0, 2022.0, 1_234.0, 1.234} <= numbers
+    assert not {400.0, 3.0, -2022.0, 3_100.5} & numbers
+
+
+@pytest.mark.parametrize(
+    ("heading", "unit", "factor"),
+    [
+        ("Tuloslaskelma (1 000 €)", "1 000 €", 1_000),
+        ("milj. euroa", "milj. €", 1_000_000),
+        ("Lainakanta €/asukas", "€/asukas", 1),
+        ("Muutos-%", "%", 1),
+        ("TP 2024", "", 1),
+    ],
+)
+def test_the_unit_of_a_heading(heading: str, unit: str, factor: int) -> None:
+    assert unit_in(heading) == unit
+    assert factor_of(unit) == factor
+
+
+@pytest.mark.parametrize(
+    ("text", "term", "holds"),
+    [
+        ("Vuosikate | 2023: 3 400 000 €", "3400000", True),
+        ("Vuosikate | 2023: 3 400 000,00", "3 400 000", True),
+        ("Vuosikate 2023: 3 400 (1 000 €)", "3 400 000", True),
+        ("Toimintakate: -45,2 miljoonaa euroa", "-45200000", True),
+        ("Toimintakate: -45,2", "45,2", False),
+        ("Henkilöstö 1 438", "438", False),
+        ("Henkilöstö 438 henkilöä", "438", True),
+        ("31.12.2024", "2024", True),
+    ],
+)
+def test_evidence_that_is_a_number_is_compared_as_one(text: str, term: str, holds: bool) -> None:
+    assert contains_term(text, term) is holds

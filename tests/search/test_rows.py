@@ -1,0 +1,169 @@
+"""Reports: rows of tables found by their label, town, year and accounts, and prose beside them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.corpus import import_corpus, open_corpus
+from assay.engines.indexed import index_corpus, open_indexed
+from assay.search.engine import Engine
+from assay.search.rows import readings
+from assay.workbench.corpora import search
+
+
+def _table(title: str, *rows: tuple[str, str, str], header: list[str] | None = None) -> Any:
+    cells = [{"cells": list(row)} for row in rows]
+    return {"title": title, "rows": cells, "header": header or []}
+
+
+def _report(city: str, year: int, factor: int) -> Any:
+    def money(number: int) -> str:
+        return f"{number * factor:,}".replace(",", " ")
+
+    income = _table(
+        f"Tuloslaskelma {year} (1 000 €)",
+        ("Toimintatuotot", money(1_200), money(1_100)),
+        ("Toimintakulut", f"-{money(5_700)}", f"-{money(5_500)}"),
+        ("Vuosikate", money(340), money(310)),
+        ("Tilikauden tulos", f"-{money(110)}", money(120)),
+    )
+    group = _table(
+        f"Konsernituloslaskelma {year}",
+        ("Toimintatuotot", money(2_200), money(2_100)),
+        ("Vuosikate", money(640), money(610)),
+        ("Tilikauden tulos", money(210), money(220)),
+    )
+    balance = _table(
+        "Tase",
+        ("VASTAAVAA", "", ""),
+        ("Pysyvät vastaavat", money(12_000), money(11_800)),
+        ("Vastaavaa yhteensä", money(13_500), money(13_200)),
+        header=["", f"31.12.{year}", f"31.12.{year - 1}"],
+    )
+    budget = _table(
+        "Käyttötalouden toteutuminen",
+        ("Perusopetus", money(900), money(950)),
+        ("Kirjasto", money(90), money(85)),
+        header=["", f"Talousarvio {year}", f"Toteuma {year}"],
+    )
+    sections = [
+        (
+            3,
+            "Toimintakertomus",
+            ["Vuosi oli vaikea. Merkittävimmät riskit ovat henkilöstö ja korot."],
+        ),
+        (5, "Rahoitus", ["Kaupunki nosti lainaa kuntalain 113 §:n mukaisesti."]),
+    ]
+    pages = [
+        {"page_num": page, "sections": [{"title": title, "paragraphs": text}]}
+        for page, title, text in sections
+    ]
+    tables = [
+        (15, "Tuloslaskelma", income),
+        (55, "Konsernin laskelmat", group),
+        (20, "Tase", balance),
+        (30, "Talousarvion toteutuminen", budget),
+    ]
+    pages += [
+        {"page_num": page, "sections": [{"title": title, "tables": [table]}]}
+        for page, title, table in tables
+    ]
+    title = f"{city} tilinpäätös {year}"
+    return {"city": city.lower(), "year": year, "title": title, "pages": pages}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("reports")
+    (home / "source").mkdir()
+    for city, year, factor in (("Lapua", 2023, 1), ("Kauhava", 2024, 7)):
+        path = home / "source" / f"{city.lower()}.json"
+        path.write_text(json.dumps(_report(city, year, factor)))
+    import_corpus("report", home / "source", name="reports", home=home)
+    index_corpus("reports", home=home, dense=False)
+    return home
+
+
+@pytest.fixture(scope="module")
+def engine(home: Path) -> Engine:
+    return open_indexed("reports", home=home)
+
+
+def test_a_row_is_a_document(home: Path) -> None:
+    corpus = open_corpus(home, "reports")
+    row = corpus.get("lapua:p15:t1:r3")
+    assert row.locator is not None
+    assert (row.locator.page, row.locator.table, row.locator.row) == (15, "p15-t1", "Vuosikate")
+    assert row.text.startswith("Lapua 2023 | Tuloslaskelma | Tuloslaskelma 2023 (1 000 €) |")
+    assert row.text.endswith("Vuosikate | 2023: 340 (1 000 €) | 2022: 310 (1 000 €)")
+    assert row.metadata["figures"][0]["value"] == 340.0
+    assert row.metadata["figures"][0]["unit"] == "1 000 €"
+    balance = corpus.get("lapua:p20:t1:r2")
+    assert balance.fields["parent"] == "VASTAAVAA"
+    assert "lapua:p20:t1:r1" not in corpus  # a heading, kept in the table
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Mikä oli Lapuan kaupungin vuosikate vuonna 2023?", "lapua:p15:t1:r3"),
+        ("Mikä oli Lapuan konsernin vuosikate vuonna 2023?", "lapua:p55:t1:r2"),
+        ("kauhavan vuosikate", "kauhava:p15:t1:r3"),
+        ("Kuinka suuri Lapuan taseen loppusumma oli?", "lapua:p20:t1:r3"),
+        ("Paljonko Kauhava budjetoi perusopetukseen 2024?", "kauhava:p30:t1:r1"),
+        ("Mitkä ovat Lapuan merkittävimmät riskit?", "lapua:p3:s1"),
+        ("Mitä lainaa Lapua nosti kuntalain 113 §:n mukaan?", "lapua:p5:s1"),
+    ],
+)
+def test_the_first_hit(engine: Engine, question: str, expected: str) -> None:
+    hits = engine.search(question, 5)
+    assert hits[0].doc_id == expected
+    assert not hits.abstained
+    assert hits[0].score is not None
+    assert hits[0].score >= 0.6
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Mikä oli Helsingin kaupungin vuosikate 2023?",  # a town that is not here
+        "Mikä oli Lapuan vuosikate vuonna 2031?",  # a year that is not here
+        "Kuka voitti jääkiekon maailmanmestaruuden?",  # another subject
+    ],
+)
+def test_what_the_reports_do_not_answer(engine: Engine, question: str) -> None:
+    assert engine.search(question, 5).abstained
+
+
+def test_every_hit_is_of_the_town_that_is_named(engine: Engine) -> None:
+    hits = engine.search("Lapuan tulos ja toimintakulut", 20)
+    assert {hit.doc_id.partition(":")[0] for hit in hits} == {"lapua"}
+
+
+def test_a_hit_has_its_column_and_the_cell_is_told(home: Path) -> None:
+    answer = search("reports", "Mikä oli Lapuan vuosikate vuonna 2022?", home=home, top_k=1)
+    (hit,) = answer.hits
+    assert hit.snippet == (
+        "Vuosikate 2022: 310 (1 000 €), Lapua, tilinpäätös 2023, s. 15, "
+        "Tuloslaskelma 2023 (1 000 €)"
+    )
+    assert hit.locator is not None
+    assert (hit.locator.row, hit.locator.column) == ("Vuosikate", "2022")
+    assert hit.cell is not None
+    assert (hit.cell.value, hit.cell.amount) == (310.0, 310_000.0)
+
+
+def test_the_budget_or_the_outcome(engine: Engine) -> None:
+    for asked, column in (("budjetoi", "Talousarvio 2024"), ("käytti", "Toteuma 2024")):
+        first = engine.search(f"Paljonko Kauhava {asked} kirjastoon 2024?", 1)[0]
+        assert first.locator is not None
+        assert (first.locator.row, first.locator.column) == ("Kirjasto", column)
+
+
+def test_what_people_say_is_read_as_what_accounts_say() -> None:
+    assert ("vastaavaa", "yhteensä") in list(readings(("taseen", "loppusumma")))
+    assert list(readings(("vuosikate",))) == [("vuosikate",)]
