@@ -35,6 +35,7 @@ COMMANDS = {
     "score": "score:score",
     "run": "run:run",
     "compare": "compare:compare",
+    "plan": "plan:plan",
     "explain": "explain:explain",
     "report": "report:report",
     "export": "export:export",

@@ -1,0 +1,90 @@
+"""How many queries and judgments, for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from assay.evaluation.planning import MOST, Need, Plan
+from assay.reports.grids import headed
+
+
+def plan_table(plan: Plan) -> RenderableType:
+    return Group(*_answer(plan), *_depths(plan), *_judges(plan))
+
+
+def _answer(plan: Plan) -> Iterator[RenderableType]:
+    asked = plan.needs[0]
+    yield Text.assemble(
+        "To show a difference of ",
+        (f"{asked.difference:g} in {plan.measure}", "bold"),
+        f" with {plan.power:.0%} power you need ",
+        (_queries(asked.queries), "bold"),
+        ".",
+    )
+    if asked.queries is not None and asked.queries > plan.pilot:
+        yield Text(f"You have {plan.pilot:,}: {asked.queries - plan.pilot:,} more.")
+    elif asked.queries is not None:
+        yield Text(f"You have {plan.pilot:,}, which is enough.")
+    yield Text(
+        f"From the differences of {plan.system} and {plan.baseline} on {plan.pilot} queries, whose "
+        f"standard deviation is {plan.spread:.3f}. The range says how uncertain that is.",
+        style="dim",
+    )
+    yield Text()
+    table = headed("difference", right=("queries", "likely range"))
+    for need in sorted(plan.needs, key=lambda need: need.difference):
+        style = "bold" if need is asked else None
+        table.add_row(f"{need.difference:g}", _count(need.queries), _range(need), style=style)
+    yield from (table, Text())
+
+
+def _depths(plan: Plan) -> Iterator[RenderableType]:
+    if not plan.depths:
+        return
+    yield Text("More queries, or deeper pools?", style="bold")
+    names = ("documents a query", "agrees with the deepest", "queries", "judgments in all")
+    table = headed("judge the top", right=names)
+    for row in plan.depths:
+        table.add_row(
+            str(row.depth),
+            f"{row.documents:.1f}",
+            "–" if row.agreement is None else f"{row.agreement:.2f}",
+            _count(row.queries),
+            _count(row.judgments),
+            style="bold" if row.depth == plan.cheapest else None,
+        )
+    yield table
+    if plan.cheapest is not None:
+        yield Text(f"Judging the top {plan.cheapest} of both engines is the cheapest here.")
+    yield Text(
+        "Agreement is the correlation by query with judging everything kept. A shallow pool "
+        "decides between two engines; it does not give their true values.",
+        style="dim",
+    )
+    yield Text()
+
+
+def _judges(plan: Plan) -> Iterator[RenderableType]:
+    if not plan.crowds:
+        return
+    pool = f", judging the top {plan.cheapest}" if plan.cheapest is not None else ""
+    yield Text(f"With judges who agree to {plan.agreement:g}{pool}", style="bold")
+    table = headed("judges a pair", right=("queries", "judgments in all"))
+    for row in plan.crowds:
+        table.add_row(str(row.judges), _count(row.queries), _count(row.judgments))
+    yield table
+
+
+def _count(value: int | None) -> str:
+    return "–" if value is None else f"{value:,}"
+
+
+def _queries(value: int | None) -> str:
+    return f"more than {MOST:,} queries" if value is None else f"{value:,} queries"
+
+
+def _range(need: Need) -> str:
+    return f"{_count(need.low)} to {_count(need.high)}"

@@ -1,0 +1,78 @@
+"""`assay plan`: from a pilot of two engines, how many queries and judgments a decision takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from msgspec.structs import replace
+
+from assay.core.errors import InputError, UsageError
+from assay.core.results import GradedResults, Results
+from assay.evaluation.comparison import ALPHA, compare
+from assay.evaluation.planning import Goal, Plan, crowds_of, depths_of, needed
+from assay.formats.results_json import read_results
+
+OTHERS = (0.01, 0.02, 0.03, 0.05, 0.1)
+
+
+def plan_from(
+    paths: tuple[Path, Path],
+    *,
+    difference: float,
+    power: float = 0.8,
+    primary: str = "",
+    agreement: float | None = None,
+) -> Plan:
+    """The queries and judgments that show a difference of this size in the primary measure."""
+    for name, value, most in (("difference", difference, 1.0), ("power", power, 0.999)):
+        if not 0 < value <= most:
+            raise UsageError(f"--{name} lies between 0 and {most:g}, not {value:g}")
+    base, other = (read_results(path) for path in paths)
+    names = [base.engine, other.engine]
+    if names[0] == names[1]:
+        names = [str(path) for path in paths]
+    found = compare([base, other], names, primary=primary)
+    row = next(row for row in found.differences if row.measure == found.headline)
+    values = [_values(each, row.key) for each in (base, other)]
+    moves = np.array([values[1][key] - values[0][key] for key in values[0] if key in values[1]])
+    if len(moves) < 3 or moves.std() < 1e-12:
+        raise InputError(
+            f"these results do not differ in {row.measure} from query to query",
+            where=f"{paths[0]}, {paths[1]}",
+            hint="A pilot is two engines that differ, on the same ten queries or more.",
+        )
+    spread = float(moves.std(ddof=1))
+    goal = Goal(difference=difference, spread=spread, power=power, level=1 - ALPHA)
+    asked = [difference, *(each for each in OTHERS if each != difference)]
+    needs = [needed(moves, replace(goal, difference=each)) for each in asked]
+    depths = []
+    if isinstance(base, GradedResults) and isinstance(other, GradedResults):
+        depths = depths_of(base, other, row.measure, needs[0].queries)
+    cheap = min(
+        (each for each in depths if each.judgments is not None),
+        key=lambda each: each.judgments or 0,
+        default=None,
+    )
+    return Plan(
+        measure=row.measure,
+        baseline=names[0],
+        system=names[1],
+        pilot=len(moves),
+        spread=spread,
+        power=power,
+        level=goal.level,
+        needs=needs,
+        depths=depths,
+        cheapest=cheap.depth if cheap else None,
+        agreement=agreement,
+        crowds=[] if agreement is None else crowds_of(agreement, goal, cheap),
+    )
+
+
+def _values(results: Results, key: str) -> dict[str, float]:
+    return {
+        entry.query_id: float(value)
+        for entry in results.per_query
+        if (value := entry.metrics.get(key)) is not None
+    }

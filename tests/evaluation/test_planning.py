@@ -1,0 +1,109 @@
+"""How many queries: against scipy's noncentral t, and what a pilot cannot tell."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from assay.core.errors import InputError
+from assay.evaluation.planning import Goal, crowds_of, queries_for
+from command_line import Assay
+
+QRELS = "".join(
+    f"q{n} 0 {doc} {grade}\n" for n in range(12) for doc, grade in (("a", 2), ("b", 1), ("c", 0))
+)
+
+
+def goal(difference: float, spread: float = 0.2) -> Goal:
+    return Goal(difference=difference, spread=spread, power=0.8, level=0.95)
+
+
+@pytest.mark.parametrize("difference", [0.02, 0.05, 0.1, 0.2])
+def test_so_many_queries_have_the_power_asked_for(difference: float) -> None:
+    n = queries_for(goal(difference))
+    assert n is not None
+    powers = []
+    for size in (n - 1, n, n + 3):
+        critical = scipy.stats.t.ppf(0.975, size - 1)
+        shift = difference / 0.2 * np.sqrt(size)
+        powers.append(1 - scipy.stats.nct.cdf(critical, size - 1, shift))
+    assert powers[0] < 0.81
+    assert powers[1] == pytest.approx(0.8, abs=0.02)
+    assert powers[2] > 0.79
+
+
+def test_a_difference_too_small_has_no_number() -> None:
+    assert queries_for(goal(1e-5)) is None
+    assert queries_for(goal(0.5, spread=1e-6)) == 2
+
+
+def test_judges_who_agree_perfectly_cost_only_themselves() -> None:
+    one, two, three = crowds_of(1.0, goal(0.05), None)
+    assert one.queries == two.queries == three.queries == queries_for(goal(0.05))
+    noisy = crowds_of(0.6, goal(0.05), None)
+    counts = [row.queries or 0 for row in noisy]
+    assert counts == sorted(counts, reverse=True)
+    # one judge sees the difference shrunk by the root of 0.6
+    assert noisy[0].queries == pytest.approx((one.queries or 0) / 0.6, rel=0.02)
+    with pytest.raises(InputError, match="between 0 and 1"):
+        crowds_of(1.2, goal(0.05), None)
+
+
+def runs(folder: Path) -> None:
+    """Engine one has the best document first on two queries of three; engine two on one of two."""
+    (folder / "x.qrels").write_text(QRELS)
+    for name, good in (("one", 3), ("two", 2)):
+        lines = []
+        for n in range(12):
+            order = ("a", "b", "c") if n % good else ("c", "b", "a")
+            lines += [f"q{n} Q0 {doc} {r} {9 - r} {name}\n" for r, doc in enumerate(order, 1)]
+        (folder / f"{name}.run").write_text("".join(lines))
+
+
+def test_from_two_results_to_a_plan(assay_cli: Assay, tmp_path: Path) -> None:
+    runs(tmp_path)
+    for name in ("one", "two"):
+        given = ("--run", f"{name}.run", "--dataset", "x.qrels", "-o", f"{name}.json")
+        assert assay_cli("score", *given).code == 0
+    found = assay_cli("plan", "one.json", "two.json", "--difference", "0.07", "--json").json
+    assert found["needs"][0]["difference"] == 0.07
+    assert found["needs"][0]["low"] <= found["needs"][0]["queries"] <= found["needs"][0]["high"]
+    entries = [json.loads((tmp_path / f"{name}.json").read_text()) for name in ("one", "two")]
+    moves = [
+        b["metrics"]["ndcg@10"] - a["metrics"]["ndcg@10"]
+        for a, b in zip(entries[0]["per_query"], entries[1]["per_query"], strict=True)
+    ]
+    assert found["spread"] == pytest.approx(np.std(moves, ddof=1))
+    deepest = found["depths"][-1]
+    assert deepest["agreement"] == pytest.approx(1)
+    assert deepest["documents"] == 3
+    shown = assay_cli("plan", "one.json", "two.json", "--agreement", "0.8").out
+    assert "you need" in shown
+    assert "With judges who agree to 0.8" in shown
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--difference", "0"), "--difference lies between 0 and 1"),
+        (("--power", "1"), "--power lies between"),
+        (("--primary", "AP"), "AP"),
+        (("--agreement", "2"), "between 0 and 1"),
+    ],
+)
+def test_what_cannot_be_planned(
+    assay_cli: Assay, tmp_path: Path, options: tuple[str, ...], said: str
+) -> None:
+    runs(tmp_path)
+    for name in ("one", "two"):
+        assay_cli("score", "--run", f"{name}.run", "--dataset", "x.qrels", "-o", f"{name}.json")
+    refused = assay_cli("plan", "one.json", "two.json", *options)
+    assert refused.code == 2
+    assert said in refused.err
+    alike = assay_cli("plan", "one.json", "one.json")
+    assert alike.code == 2
+    assert "do not differ" in alike.err
