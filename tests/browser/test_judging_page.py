@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -138,9 +139,38 @@ def test_what_waits_counts_down_while_one_judges(browser: Any, url: str) -> None
     assert page.locator(".list a[aria-current] progress").evaluate("bar => bar.value") == 1
     page.keyboard.press("z")
     expect(page.locator("#waits")).to_have_text("4 to judge")
+    expect(page.locator("#state")).to_have_text("Your vote is taken back.")
     page.reload()
     ready(page)
     assert page.locator("#waits").inner_text() == "4 to judge"
+
+
+def test_what_would_settle_a_comparison_comes_one_after_the_other(
+    browser: Any, url: str, dataset: Path
+) -> None:
+    """Also a document that nobody was asked about; then back to where it was named."""
+    page = opened(browser, url, "Ada", [])
+    settling = [{"set": "set", "query": "q1", "doc": doc} for doc in ("d3", "d1", "d5")]
+    kept = json.dumps({"from": "/runs", "settling": settling})
+    page.evaluate("kept => sessionStorage.setItem('assay.queue', kept)", kept)
+    page.goto(f"{url}/judge/set/q1?doc=d3")
+    for place, doc in enumerate(("d3", "d1"), 1):
+        ready(page)
+        expect(page.locator("#queued")).to_contain_text(f"{place} of 3")
+        assert shown(page) == doc
+        page.keyboard.press("2")
+        page.keyboard.type("It decides the point.")
+        page.keyboard.press("Enter")
+        page.wait_for_url(f"**doc={'d1' if doc == 'd3' else 'd5'}")
+    ready(page)
+    assert "Behested payments" in page.inner_text("#document")
+    page.click("text=Add it, then judge it")
+    expect(page.locator(".doc.cur")).to_have_attribute("data-doc", "d5")
+    ready(page)
+    page.keyboard.press("u")
+    page.click("text=Back to the comparison")
+    page.wait_for_url("**/runs")
+    assert now(dataset, "Ada") == {"d3": 2, "d1": 2, "d5": None}
 
 
 def test_a_required_reason_is_asked_for_and_a_draft_is_kept(

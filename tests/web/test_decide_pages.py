@@ -14,6 +14,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from assay.core.types import Vote
+from assay.judging.pool import Pool, PooledPair, write_pool
 from assay.reports.words import LANGUAGES, Words
 from assay.reports.words import page_table as words_of
 from assay.store import Store
@@ -358,3 +359,34 @@ def test_the_store_is_gone(service: Service) -> None:
     with TestClient(create_app(lost)) as client:
         for path in ("/", "/runs", "/api/overview"):
             assert client.get(path).status_code == 503
+
+
+def test_what_waits_for_all_and_what_waits_for_the_reader(store: Store, tmp_path: Path) -> None:
+    """Who is unsure has judged, and somebody else is still asked: two counts, and each is named."""
+    path = graded_set(tmp_path)
+    pairs = tuple(PooledPair(query_id="q0", doc_id=f"n{n}") for n in range(3))
+    write_pool(path, Pool(pairs=pairs))
+    client = local_client(served(store, tmp_path, path), "Ada")
+    assert "for you" not in client.get("/?lang=en").text
+    unsure = Vote(
+        id="v1", query_id="q0", doc_id="n0", grade=None, judge="Ada", kind="human", at="2026-05-01"
+    )
+    give(path, [unsure])
+    page = client.get("/?lang=en").text
+    assert "for you: 2" in page
+    assert 'data-n="2"' in page, "the pill at the top says the same"
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_a_word_of_the_trade_explains_itself(
+    service: Service, client: TestClient, lang: str
+) -> None:
+    """Every button has its sentence on the page, and every sentence a button."""
+    first = kept(service, gold(service), "a", DOCS, days=1)
+    second = kept(service, gold(service), "b", ["d1", "d0", *DOCS[2:]])
+    for path in ("/", "/runs", f"/runs/{first.id}", f"/compare?a={first.id}&b={second.id}"):
+        page = client.get(f"{path}{'&' if '?' in path else '?'}lang={lang}").text
+        asked = set(re.findall(r'popovertarget="(word-\w+)"', page))
+        assert asked == set(re.findall(r'<div popover id="(word-\w+)"', page))
+        assert "word-ndcg" in asked, path
+        assert str(words_of("glossary", lang)["word ndcg"]) in page

@@ -20,6 +20,7 @@ from assay.web.agreement_pages import AGREEMENT_ROUTES
 from assay.web.app import create_app
 from assay.web.judge_pages import JUDGE_ROUTES
 from assay.workbench.opening import Service
+from decided import golden_set, graded_set
 from judged_pages import HOSTILE, both, judged_set
 from voted_sets import labels
 
@@ -226,3 +227,24 @@ def test_the_pill_says_what_waits_for_whom(client: TestClient) -> None:
     vote(client, "Ada", "d2", 1, query_id="q3", id="Ada-q3-d2-vote")
     assert pill("Ada") == ""
     assert "pill warn" not in page("Ben", "reader"), "a reader does neither"
+
+
+def test_sets_without_a_pool_say_what_to_do_to_whom_it_concerns(
+    store: Store, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No command for a judge; rows of searches lead to the review; a golden set asks nothing."""
+    monkeypatch.setattr(access, "identify", lambda request: _user(request.headers))
+    plain, rows = graded_set(tmp_path, name="plain"), tmp_path / "rows.jsonl"
+    row = {"id": "g1", "query": "levy", "relevant_doc_ids": ["a"], "source": "bootstrap"}
+    rows.write_text(json.dumps(row) + "\n")
+    sets = {"plain": plain, "rows": rows, "golden": golden_set(tmp_path)}
+    service = Service(store=store, gold_sets=sets, home=dataset.parent)
+    with TestClient(create_app(service), follow_redirects=False) as client:
+        for role, is_told in (("judge", False), ("chair", True)):
+            page = client.get("/judge?lang=en", headers=as_user("Ada", role)).text
+            assert ("assay gold pool plain" in page) is is_told
+            assert "assay gold pool rows" not in page
+            assert "assay gold pool golden" not in page
+            assert 'href="/review?gold=rows"' in page
+        assert "say what has to be found" in client.get("/judge/golden?lang=en").text
+        assert client.get("/review?gold=rows").status_code == 200

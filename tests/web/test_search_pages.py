@@ -222,3 +222,23 @@ def test_what_is_empty_is_not_in_an_address() -> None:
     assert search_address(q="a b", since=2001, page="") == "/search?q=a+b&since=2001"
     assert doc_address("c", "a/b ä") == "/doc/c/a%2Fb%20%C3%A4"
     assert doc_address("c", "..", "x") == "/doc/c/?id=..&q=x"
+
+
+def test_a_question_in_the_wrong_corpus_is_led_to_the_others(client: TestClient) -> None:
+    """A Hebrew page searches precedents first; the letter about tickets is in another corpus."""
+    asked = {"corpus": "precedents", "q": "free tickets given to a council member", "lang": "he"}
+    refused = client.get("/search", params=asked).text
+    card = refused.partition('class="elsewhere"')[2].partition("</p>")[0]
+    others = links(card, "/search?")
+    assert {address.rpartition("corpus=")[2] for address in others} >= {"opinions", "act"}
+    assert all(client.get(address).status_code == 200 for address in others)
+    by_language = client.get("/search", params={"q": "gift of travel", "lang": "en"}).text
+    assert "Searched in opinions" in by_language.replace("\u2068", "").replace("\u2069", "")
+
+
+def test_what_is_less_likely_stands_apart(client: TestClient) -> None:
+    page = client.get("/search?lang=en&corpus=opinions&q=letter+about+tickets")
+    likely = client.get("/api/search?corpus=opinions&q=letter+about+tickets").json()
+    assert 0 < likely["likely"] < 10
+    before, _, _ = page.text.partition('class="rest small"')
+    assert before.count('<li class="hit"') == likely["likely"] + 1

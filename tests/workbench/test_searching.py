@@ -11,7 +11,7 @@ import pytest
 from assay.core.errors import InputError
 from assay.store import Store
 from assay.workbench import reading, searching, shelves
-from assay.workbench.corpora import import_corpus, index_corpus
+from assay.workbench.corpora import corpus_named, import_corpus, index_corpus
 from assay.workbench.filtering import Filters, columns_of
 from assay.workbench.opening import Service
 from assay.workbench.reading import Paragraph, marked
@@ -107,7 +107,18 @@ def test_every_filter_leaves_what_it_says(service: Service, sample_home: Path) -
     assert find(service, before).state == "filtered"
     none = find(service, Asked(corpus="opinions", query="gift", filters=Filters(topic="nope")))
     assert (none.state, none.results) == ("filtered", ())
-    assert any(choice.chosen and choice.value == "nope" for choice in none.choices.topics)
+    assert [one.documents for one in none.choices.topics if one.value == "nope"] == [0]
+
+
+def test_what_is_chosen_is_counted_however_few_have_it(service: Service) -> None:
+    """A place that one document cites is not offered, and may be chosen on that document's page."""
+    columns = columns_of(corpus_named("opinions", service.home))
+    counts = columns.cited.counts(columns.of_law)
+    once = next(name for name, count in counts if count == 1)
+    page = find(service, Asked(corpus="opinions", filters=Filters(statute=once.lower())))
+    chosen = [choice for choice in page.choices.statutes if choice.chosen]
+    assert page.total >= 1
+    assert [choice.documents for choice in chosen] == [page.total]
 
 
 def test_a_corpus_is_known_by_name_and_nothing_else(service: Service, tmp_path: Path) -> None:

@@ -246,10 +246,13 @@ def naming(statute: str) -> Callable[[str], object]:
 # ── what there is to choose from ──────────────────────────────────────────────────────────────────
 
 
-def choices(columns: Columns, rows: Mask | Numbers, filters: Filters) -> Choices:
-    """What the rows have, with the filters that are on marked, also where no row has them."""
+def choices(
+    columns: Columns, rows: Mask | Numbers, filters: Filters, *, passing: bool = True
+) -> Choices:
+    """What the rows have, with the filters that are on marked, also where no row has them.
+    Without `passing` the rows are those of the whole corpus, and none passes the filters."""
     years = columns.years[columns.years >= 0]
-    found = len(columns.years[rows])
+    found = len(columns.years[rows]) if passing else 0
     return Choices(
         topics=_offered(columns.topics.counts(rows), filters.topic, found),
         statutes=_offered(_statutes(columns, rows), filters.statute, found),

@@ -173,7 +173,7 @@ def find(service: Service, asked: Asked, *, reader: str = "") -> ResultPage:
         page = _searched(shelf, asked) if query else _listed(shelf, asked)
     except NonePasses:
         every = np.arange(len(shelf.columns.titles))
-        left = choices(shelf.columns, every, asked.filters)
+        left = choices(shelf.columns, every, asked.filters, passing=False)
         page = ResultPage(asked=asked, state="filtered", choices=left)
     millis = (time.perf_counter() - begun) * 1000
     return msgspec.structs.replace(page, millis=round(millis, 1))
