@@ -155,6 +155,26 @@ TABLE = [
         )
     ),
     he("סעיפים 4(5) ו-4(7)", Cited("4", "5"), Cited("4", "7")),
+    he("סעיפים 12(א) ו-(ב)", Cited("12", "א"), Cited("12", "ב")),
+    he("סעיפים 4(א)(1) ו-(5)", Cited("4", "א", item="1"), Cited("4", "א", item="5")),
+    he("סעיף 12(א)-(ג)", Cited("12", "א–ג")),
+    he("סעיפים 12או־12ב", Cited("12א"), Cited("12ב")),
+    he("סעיפים 196א-197", Cited("196א", to="197")),
+    *(he(written, Cited("12", "ב")) for written in ("סעיף קטן (ב) לסעיף 12", "סעיף 12, ס״ק (ב)")),
+    he("סעיף 12 סיפה", Cited("12")),
+    *(
+        he(written, Cited("4", law=PLANNING, schedule="3"))
+        for written in (
+            "סעיף 4 לתוספת השלישית לחוק התכנון והבנייה",
+            "התוספת השלישית לחוק התכנון והבנייה, סעיף 4",
+        )
+    ),
+    he("חוק התכנון והבנייה, סעיף 197(א)", Cited("197", "א", law=PLANNING)),
+    *(
+        he(f"סעיף 12 לחוק {short}", Cited("12", law="חוק התכנון והבניה"))
+        for short in ('התו"ב', "תו״ב")
+    ),
+    he('סעיף 12 לחוק ההוצל"פ', Cited("12", law="חוק ההוצאה לפועל")),
     # English: the dot is part of the number
     *(en(written, Cited("1090")) for written in ("Section 1090", "section 1090", "§ 1090")),
     *(en(written, Cited("87103", "a")) for written in ("Sec. 87103(a)", "Section 87103(a)")),

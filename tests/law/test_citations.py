@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from assay.core.errors import InputError
 from assay.corpus import Citation, Scheme, format, parse
 from assay.law.fi import ENDINGS, law_name
+from assay.law.he_names import key_of, same_law
 
 CALIFORNIA = Scheme(language="en", code="Gov. Code", regulation=r"18\d{3}")
 
@@ -57,7 +58,14 @@ FORMS = [
     # Hebrew
     ("סעיף 197 לחוק התכנון והבנייה", "סעיף 197 לחוק התכנון והבנייה"),
     ("בסעיף 4(5) לתוספת השלישית", "סעיף 4(5) לתוספת השלישית"),
-    ("ס' 158ו1(א) לחוק התכנון והבניה, התשכ\"ה-1965", "סעיף 158ו1(א) לחוק התכנון והבניה"),
+    (
+        "ס' 158ו1(א) לחוק התכנון והבניה, התשכ\"ה-1965",
+        'סעיף 158ו1(א) לחוק התכנון והבניה, תשכ"ה-1965',
+    ),
+    (
+        'סעיף 5 לחוק הפיקוח על שירותים פיננסיים (ביטוח), תשמ"א-1981',
+        'סעיף 5 לחוק הפיקוח על שירותים פיננסיים (ביטוח), תשמ"א-1981',
+    ),
     (
         "סעיף 19(ג)(1) לתוספת השלישית לחוק התכנון והבנייה",
         "סעיף 19(ג)(1) לתוספת השלישית לחוק התכנון והבנייה",
@@ -182,6 +190,41 @@ def test_supra_and_id_mean_what_was_cited_before() -> None:
         *("No. A-98-123", "No. A-98-123"),
         "In re Thorner (1975) 1 FPPC Ops. 198",
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "normal"),
+    [
+        (
+            'לפי חוק המקרקעין, תשכ"ט-1969 (להלן: "החוק"). סעיף 5 לחוק קובע',
+            'סעיף 5 לחוק המקרקעין, תשכ"ט-1969',
+        ),
+        ("חוק המקרקעין חל כאן. סעיף 5 לאותו חוק", "סעיף 5 לחוק המקרקעין"),
+        ("חוק המקרקעין חל כאן. סעיף 5 לחוק זה", "סעיף 5"),
+        ("סעיף 44 לחוק יסודות התקציב", "סעיף 44 לחוק יסודות התקציב"),
+        ("סעיף 3 לחוק שיקום אסירים קובע", "סעיף 3 לחוק שיקום אסירים"),
+        ("סעיף 5 לחוק המקרקעין (בסעיף זה – החוק)", "סעיף 5 לחוק המקרקעין"),
+        ("סעיף 5 לחוק המקרקעין (חיזוק בתים)", "סעיף 5 לחוק המקרקעין (חיזוק בתים)"),
+        ("סעיף 2(1) לפקודה", "סעיף 2(1) לפקודה"),
+        ("סעיף 5 לתוספת לחוק המקרקעין", "סעיף 5 לתוספת לחוק המקרקעין"),
+        ("סעיף 5 לתוספת זו", "סעיף 5"),
+        ("סעיף 5 לתוספת הראשונה א'", "סעיף 5 לתוספת הראשונה א'"),
+    ],
+)
+def test_which_law_is_meant_in_hebrew(text: str, normal: str) -> None:
+    assert [one.normal for one in parse(text, "he")] == [normal]
+
+
+def test_hebrew_laws_are_told_apart_by_bracket_and_year() -> None:
+    sale = key_of('חוק המכר (דירות) (הבטחת השקעות), תשל"ה–1974')
+    assert not same_law(key_of("חוק המכר", 'תשכ"ח-1968'), sale)
+    assert not same_law(key_of("חוק המכר (דירות)", 'תשל"ג-1973'), sale)
+    assert not same_law(key_of("חוק המכר"), sale)
+    assert same_law(key_of("חוק המכר (דירות) (הבטחת השקעות)"), sale)
+    tax = key_of('חוק מיסוי מקרקעין (שבח ורכישה), תשכ"ג–1963')
+    assert same_law(key_of("חוק מיסוי מקרקעין"), tax)
+    assert same_law(key_of("חוק מיסוי מקרקעין (שבח, מכירה ורכישה)", "1963"), tax)
+    assert same_law(key_of("חוק השתלת איברים", 'תשס"ח'), key_of('חוק השתלת אברים, התשס"ח–2008'))
 
 
 def test_a_row_of_citations_carries_its_law_along() -> None:

@@ -31,9 +31,12 @@ from typing import NamedTuple
 
 from assay.law import he
 from assay.law.citation import Citation, Facts, Resolution
+from assay.law.he_names import LawKey, key_of, same_law
 from assay.law.parse import law_name
 from assay.law.places import Cited, normal_chapter, reading, section_key
 
+HEBREW = re.compile("[א-ת]")
+SECTION_NUMBER = re.compile(r"\d+(?:[a-zåäö]{0,2}|[א-ת]{1,3}\d{0,2})")
 ACT_NUMBER = re.compile(r"\d{1,4}/\d{4}")
 OF_YEAR = re.compile(r"vuoden (\d{4}) ")
 SHORT_FORM = re.compile(r"([A-ZÅÄÖ][a-zåäö]{2,})([LA])")
@@ -56,6 +59,9 @@ class Laws:
 
     def __init__(self) -> None:
         self.names: dict[str, set[str]] = defaultdict(set)  # base form of a name -> laws
+        # Hebrew laws by the words of their name outside brackets
+        self.keys: dict[str, list[tuple[LawKey, str]]] = defaultdict(list)
+        self.schedules: dict[str, set[str]] = defaultdict(set)  # by law
         # by law, schedule and section
         self.sections: dict[tuple[str, str, str], list[Standing]] = defaultdict(list)
         self.places: dict[int, Standing] = {}  # by row
@@ -76,8 +82,13 @@ class Laws:
             self.titles[law] = facts.law
             for name in (facts.law, *facts.law_names):
                 self.names[law_name(name)].add(law)
-                self.names[he.law_key(name)].add(law)
+            for name in (facts.law_title or facts.law, *facts.law_names):
+                if HEBREW.search(name):
+                    key = key_of(name)
+                    self.keys[key.base].append((key, law))
             self.names[law].add(law)
+        if facts.schedule:
+            self.schedules[law].add(facts.schedule)
 
     def reference(self, address: str, source: int | None) -> Resolution:
         """The documents inside the element that an Akoma Ntoso address names."""
@@ -101,9 +112,13 @@ class Laws:
     def statute(self, citation: Citation, source: int | None) -> Resolution:
         cited = reading(citation)
         own = self.places.get(source) if source is not None else None
-        laws = self._laws_named(cited, own)
+        laws = self._laws_named(cited, citation.parts.get("year", ""), own)
         if isinstance(laws, Resolution):
             return laws
+        if citation.parts.get("schedule") == he.ONLY:
+            several = [law for law in laws if len(self.schedules[law]) > 1]
+            if several:
+                return Resolution("ambiguous", (), "the law has several schedules")
         if cited.chapter and not cited.section and not cited.moment:
             return Resolution("no-document", (), "a chapter as a whole")
         if not cited.section and own is None:
@@ -125,7 +140,7 @@ class Laws:
             return Resolution("ambiguous", _rows(places), reason)
         return _moments(places, cited, in_brackets=bool(citation.parts.get("sub")))
 
-    def _laws_named(self, cited: Cited, own: Standing | None) -> list[str] | Resolution:
+    def _laws_named(self, cited: Cited, year: str, own: Standing | None) -> list[str] | Resolution:
         if cited.law_id in self.titles:
             return [cited.law_id]
         if cited.law.startswith("tämä"):
@@ -135,43 +150,52 @@ class Laws:
         if cited.law_id and all(ACT_NUMBER.fullmatch(law) for law in self.titles):
             # another act of the same name, of another year
             return Resolution("missing", (), f"the law {cited.law_id!r} is not in the corpus")
-        if laws := self._by_name(cited.law):
+        if laws := self._by_name(cited.law, year):
             return sorted(laws)
         if cited.law or cited.law_id:
             reason = f"the law {cited.law or cited.law_id!r} is not in the corpus"
             return Resolution("missing", (), reason)
         return [own.law] if own else sorted(self.titles)
 
-    def _by_name(self, name: str) -> set[str]:
+    def _by_name(self, name: str, year: str) -> set[str]:
         """The laws of a name: in full, of the year it says, short, or by its beginning."""
-        key = he.law_key(name)
+        if HEBREW.search(name):
+            return self._by_hebrew_name(key_of(name, year))
         if not name:
             return set()
-        if named := self.names.get(name) or self.names.get(key):
+        if named := self.names.get(name):
             return named
         if dated := OF_YEAR.match(name):
             laws = self.names.get(name[dated.end() :], set())
             return {law for law in laws if law.endswith(f"/{dated[1]}")}
-        if short := SHORT_FORM.fullmatch(name):  # TilintL
-            begun = short[1].lower()
-            laws = set().union(
-                *(
-                    laws
-                    for full, laws in self.names.items()
-                    if full.startswith(begun) and full.endswith(SHORT_ENDINGS[short[2]])
-                )
-            )
+        short = SHORT_FORM.fullmatch(name)  # TilintL
+        if short:
+            begins, ends = short[1].lower(), SHORT_ENDINGS[short[2]]
         else:
-            laws = self._laws_beginning(key)
+            begins, ends = f"{name} ", ""
+        fitting = (
+            laws
+            for full, laws in self.names.items()
+            if full.startswith(begins) and full.endswith(ends)
+        )
+        laws = set().union(*fitting) if short or " " in name else set()
         return laws if len(laws) == 1 else set()
 
-    def _laws_beginning(self, key: str) -> set[str]:
-        """Laws by the first words of their name, where a text says no more: at least two words."""
-        if key.count(" ") < 1:
+    def _by_hebrew_name(self, cited: LawKey) -> set[str]:
+        """By the words, the brackets and the year; or by the first words of a name that has no
+        brackets, if they are two or more and only one law begins so."""
+        if named := {law for key, law in self.keys.get(cited.base, ()) if same_law(cited, key)}:
+            return named
+        if cited.inside or cited.base in self.keys or " " not in cited.base:
             return set()
-        return {
-            law for name, laws in self.names.items() if name.startswith(f"{key} ") for law in laws
+        begun = {
+            law
+            for base, laws in self.keys.items()
+            if base.startswith(f"{cited.base} ")
+            for key, law in laws
+            if same_law(cited._replace(base=base), key)
         }
+        return begun if len(begun) == 1 else set()
 
     def _sections_of(self, law: str, cited: Cited, own: Standing | None) -> list[Standing]:
         inside = own if own is not None and own.law == law else None
@@ -201,8 +225,8 @@ class Laws:
 
     def _span(self, law: str, schedule: str, first: str, last: str) -> list[str]:
         """The sections from the first to the last, where a citation names a row of them."""
-        are_numbers = all(end.rstrip("abcdefgh").isdigit() for end in (first, last))
-        if not last or not are_numbers:
+        last = last.partition("(")[0]
+        if not last or not all(SECTION_NUMBER.fullmatch(end) for end in (first, last)):
             return [first]
         low, high = section_key(first), section_key(last)
         every = [section for at, kind, section in self.sections if at == law and kind == schedule]

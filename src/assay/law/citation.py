@@ -98,6 +98,7 @@ class Facts(msgspec.Struct):
     commission_opinion: bool = False
     request: bool = False
     law: str = ""
+    law_title: str = ""
     law_id: str = ""
     law_names: tuple[str, ...] = ()
     chapter: str = ""

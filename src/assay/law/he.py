@@ -3,31 +3,33 @@
     סעיף 197 לחוק התכנון והבנייה         בסעיף 197 לחוק התכנון והבנייה, התשכ"ה-1965
                                            ס' 197 לחוק התכנון והבנייה
     סעיף 4(5) לתוספת השלישית              סעיף 4(5) לתוספת השלישית לחוק
+                                           התוספת השלישית לחוק, סעיף 4(5)
     ערר 8011/19                            בערר (מחוז מרכז) 8011/19
 
 Where a law's name ends in running text is settled by its year, by a name the corpus knows, or by
-grammar: the words that carry on a name begin with the article or with "and"."""
+grammar: a noun in the construct state goes on, and so do words with the article or "and". What
+stands in brackets is part of the name, and so is the year: they tell laws apart that begin alike.
+"The law", "the said law" and a name that the text defines ("להלן: החוק") mean the law named
+before."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from functools import partial
+from typing import NamedTuple
 
-from assay.language.hebrew import (
-    PLAIN_QUOTES,
-    PREFIX_LETTERS,
-    number_of,
-    single_letters,
-    without_points,
-)
+from assay.language.hebrew import PREFIX_LETTERS, number_of
+from assay.law.brackets import end_of, placed
 from assay.law.citation import Citation, Kind, Scheme, citation_at
+from assay.law.he_names import BRACKETS, NAMES, QUOTES, SHORT_ALONE, YEAR, full_name, key_of
 from assay.law.spellings import spelled
 
 ORDINALS = tuple("ראשונה שנייה שלישית רביעית חמישית שישית שביעית שמינית תשיעית עשירית".split())
 OTHER_ORDINALS = {"שניה": "שנייה", "ששית": "שישית"}
+ONLY = "only"  # the schedule of a law that is named without a number
 UNITS = {
-    **dict.fromkeys(("סעיף", "סעיפים", "סעיפי", "ס'", "סע'"), "סעיף"),
+    **dict.fromkeys(("סעיף", "סעיפים", "סעיפי", "ס'", "סע'", 'ס"ק', "סעיפים קטנים"), "סעיף"),
     **dict.fromkeys(("תקנה", "תקנות"), "תקנה"),
     "פרט": "פרט",
 }
@@ -35,29 +37,34 @@ COURTS = (
     'ע"א רע"א בג"ץ ע"פ רע"פ דנ"א עע"מ בר"ם עת"מ ת"א ת"פ ה"פ עמ"נ ו"ע בש"א עמ"ה ע"ע דנג"ץ ערר ער"ר '
     'ת"ק בב"נ'
 ).split()
-# Names of laws that go on without an article, which grammar alone would cut short.
-NAMES = (
-    *("חוק מס ערך מוסף", "חוק מיסוי מקרקעין", "חוק יסודות התקציב", "חוק רשויות מקומיות"),
-    *("פקודת מס הכנסה", "חוק בתי משפט לעניינים מינהליים", "חוק תובענות ייצוגיות"),
-    *("חוק חופש המידע", "פקודת העיריות"),
-)
 
-# One character for one, so that places in a text hold.
-_QUOTES = PLAIN_QUOTES | str.maketrans(dict.fromkeys("־‐‑‒–—―−", "-"))
-_BRACKETS = r"(?:\([א-ת\d]{1,4}\)|\s\([א-ת\d]{1,2}\)){0,5}"
-_NUMBER = rf"\d{{1,4}}(?:(?!ו-\d)[א-ת]{{1,3}}\d{{0,2}})?{_BRACKETS}(?![א-ת\d])"
-_SEPARATOR = r"(?:\s?,\s?(?:ו-?\s?)?|\s+ו-?\s?|\s+או\s+|\s+עד\s+|\s?-\s?)"
-PIECES = {"LIST": rf"{_NUMBER}(?:{_SEPARATOR}{_NUMBER})*"}
-_YEAR = r'(?:,?\s*ה?תש[א-ת]{0,2}"?[א-ת]\s*-\s*(?:19|20)\d\d)'
+_SUB = r"\([א-ת\d]{1,4}\)"
+_BRACKETS = rf"(?:{_SUB}|\s\([א-ת\d]{{1,2}}\)){{0,5}}"
+# a letter of the number, and not the "and" or "or" before the next one, which may touch it
+_LETTERS = r"(?:(?:(?!ו-\s?\d|או\s\d)[א-ת]){1,3}\d{0,2})?"
+_NUMBER = rf"\d{{1,4}}{_LETTERS}{_BRACKETS}(?=ו-|או\s|[^א-ת\d]|$)"
+_SEPARATOR = r"(?:\s?,\s?(?:ו-?\s?)?|\s+ו-?\s?|ו-\s?|\s*או\s+|\s+עד\s+|\s?-\s?)"
+_SMALL = r"(?:סעיפים\s+קטנים|סעיף\s+קטן|סעיפי\s+משנה|ס\"ק|ס\"קים|פסקאות|פסקה|פיסקה|פס')"
+_SUBS = rf"{_SUB}(?:\s?{_SUB})*(?:{_SEPARATOR}{_SUB}(?:\s?{_SUB})*)*"
+# 62א(א)(1) ו-(2); 197, סעיף קטן (א)
+_ITEM = rf"{_NUMBER}(?:(?<=\))(?:{_SEPARATOR}{_SUB}(?:{_SUB})*)+|,?\s{_SMALL}\s*{_SUBS})?"
+PIECES = {"LIST": rf"{_ITEM}(?:{_SEPARATOR}{_ITEM})*"}
 _ORDINAL = "|".join((*ORDINALS, *OTHER_ORDINALS))
-_SCHEDULE = rf"(?:\s+ל?(?:ה?תוספת)\s+(?P<schedule>ה?(?:{_ORDINAL}))(?![א-ת]))"
+_ORDERED = rf"ה?(?:{_ORDINAL})(?:\s[א-ד]'?(?![א-ת]))?"
+_SCHEDULE = (
+    r"(?:\s+(?P<edge>רישא|רישה|סיפא|סיפה)(?![א-ת]))?"
+    rf"(?:\s+(?:ל|ב|של\s+)?ה?תוספת\s+(?P<schedule>{_ORDERED})(?![א-ת])"
+    r"|\s+(?:ל|ב|של\s+ה)(?P<only>תוספת)(?![א-ת]|\s+זו))?"
+)
+_LAW_WORD = r"(?:ה?חוק-יסוד:?|ה?חוק\s+יסוד:?|ה?חוק|ה?פקודה|פקודת|ה?תקנות|ה?צו|כללי)(?![א-ת])"
 # looked at and not taken: where the name ends is settled later, and the words after it may hold the
 # next citation
 _LAW = (
-    r"(?:(?=\s+(?:ל|של\s+)(?P<law>(?:ה?חוק|פקודת|תקנות|צו|חוק-יסוד)(?![א-ת])[^\n.;:()]{0,120}))|)"
+    rf"(?:(?=\s+(?:של\s+|[לב])(?P<law>(?:{_LAW_WORD}|אותו\s+חוק|אותה\s+פקודה|ה?{SHORT_ALONE})"
+    r"[^\n.;]{0,170}))|)"
 )
 _RULES = [
-    re.compile(rf"(?<![א-ת])[{PREFIX_LETTERS}]{{0,3}}{core}{_SCHEDULE}?{_LAW}")
+    re.compile(rf"(?<![א-ת])[{PREFIX_LETTERS}]{{0,3}}{core}{_SCHEDULE}{_LAW}")
     for _, core in spelled("he", PIECES)
 ]
 _COURT = "|".join(re.escape(name) for name in sorted(COURTS, key=len, reverse=True))
@@ -65,17 +72,54 @@ _CASE = re.compile(
     rf"(?<![א-ת\"'])[{PREFIX_LETTERS}]{{0,2}}?(?P<court>{_COURT})\s*(?:\([^()]{{1,25}}\)\s*)?"
     r"(?P<number>\d{1,6}(?:[/-]\d{2,4}){1,2})(?!\d)"
 )
-_ONE = re.compile(_NUMBER)
+_EACH = re.compile(_ITEM)
+_EACH_SUB = re.compile(rf"(?P<join>{_SEPARATOR}|)(?P<sub>{_SUB}(?:\s?{_SUB})*)")
 _THROUGH = re.compile(r"^(?:\s?-\s?|\s+עד\s+)$")
-_CONTINUES = re.compile(r"^(?:\(.*|[הו][א-ת\"']+,?|\(?[א-ת\"' ]+\))$")
+_LEAD = re.compile(
+    rf"(?<![א-ת])[{PREFIX_LETTERS}]{{0,2}}{_SMALL}\s*(?P<subs>{_SUBS})\s+(?:של\s+)?$"
+)
+_SCHEDULE_FIRST = re.compile(
+    rf"ה?תוספת\s+(?P<schedule>{_ORDERED})(?![א-ת])(?:\s+ל(?P<law>{_LAW_WORD}[^\n;]{{0,150}}?))?"
+    r"\s*[,:-]?\s*$"
+)
+_FIRST_WORD = re.compile(rf"(?<![א-ת])[{PREFIX_LETTERS}]{{0,2}}?(?P<law>{_LAW_WORD}|{SHORT_ALONE})")
+_DEFINES = re.compile(r"\s*\(\s*להלן\s*[:,-]?\s*(?P<name>[^()]{2,45}?)\s*\)")
+_CONTINUES = re.compile(r"^(?:[הו][א-ת\"']+,?)$")
+# words that no name of a law goes on with
+_NO_NAME = re.compile(
+    r"^(?:של|על|אשר|לא|או|כי|גם|אם|אינו|הוא|היא|הם|זה|זו|יש|אין|וכן|כאמור|כפי|לפי|ביום|בדבר|לעני?ין"
+    r"|יחול\w*|יהיה|יהיו|יראו|ייחשב\w*|קובע\w*|מורה|נקבע|שהוחל\w*|שנחקק\w*|שעניינ\w*|בידי|בשל)$"
+)
+_CONSTRUCT = re.compile(r"(?:י|ת|ות)$")
+# "the law", "the said law"; "law" alone where no name follows
+_POINTS = re.compile(
+    r"(?:החוק|ה?פקודה|התקנות|הצו|(?:חוק|תקנות|צו)(?=\s*(?:$|[,)(])|\s+ה?(?:נ\"ל|אמור\w?)(?![א-ת])"
+    rf"|\s+זה(?![א-ת])|\s+(?:{_NO_NAME.pattern[1:-1]})(?![א-ת])))"
+    r"(?:\s+(?:ה?נ\"ל|ה?אמור\w?|ה?זה|זה|זו|אלה|העיקרי\w?)(?![א-ת]))?|אותו\s+חוק|אותה\s+פקודה"
+)
+_REACH = 190
 Spanned = tuple[dict[str, str], int, int]  # what is named, and from where to where it stands
 
 
+class Named(NamedTuple):
+    """A law's name in a text: how it is called, its year as written, how long it is there, and
+    where it begins if it stands before the section."""
+
+    law: str = ""
+    year: str = ""
+    length: int = 0
+    start: int = -1
+
+
 def parse(text: str, scheme: Scheme) -> Iterator[Citation]:
-    plain = text.translate(_QUOTES)
-    for rule in _RULES:
-        for match in rule.finditer(plain):
-            yield from _statutes(text, match, scheme)
+    plain = text.translate(QUOTES)
+    matches = [match for rule in _RULES for match in rule.finditer(plain)]
+    defined = _definitions(plain, scheme) if "להלן" in plain else {}
+    last = Named()
+    for match in sorted(matches, key=lambda match: (match.start(), -match.end())):
+        named = _law_of(match, scheme, defined, last)
+        last = named if named.law else last
+        yield from _statutes(text, match, named, scheme)
     for match in _CASE.finditer(plain):
         start = match.start("court")
         parts = {"court": match["court"], "number": match["number"]}
@@ -86,28 +130,20 @@ def format(kind: Kind, parts: dict[str, str]) -> str:
     if kind == "case":
         return f"{parts['court']} {parts['number']}"
     to = f"-{parts['to']}" if parts.get("to") else ""
-    schedule = f" לתוספת ה{ORDINALS[int(parts['schedule']) - 1]}" if parts.get("schedule") else ""
+    if to.startswith(f"-{parts['section']}("):
+        to = f"-{end_of(parts.get('sub', ''), to[len(parts['section']) + 1 :])}"
     law = f" ל{parts['law']}" if parts.get("law") else ""
-    return (
-        f"{parts.get('unit', 'סעיף')} {parts['section']}{parts.get('sub', '')}{to}{schedule}{law}"
-    )
+    year = f", {parts['year']}" if parts.get("year") else ""
+    place = f"{parts.get('unit', 'סעיף')} {parts['section']}{parts.get('sub', '')}{to}"
+    return f"{place}{schedule_name(parts.get('schedule', ''))}{law}{year}"
 
 
 _citation = partial(citation_at, "he", format)
 
 
 def law_name(name: str) -> str:
-    """As it is written: `law_key` compares names."""
+    """As it is written: `he_names.key_of` compares names."""
     return name
-
-
-def law_key(name: str) -> str:
-    """A law's name for comparison: without year and vowel marks, and with either spelling of
-    doubled letters."""
-    plain = without_points(name.translate(_QUOTES))
-    plain = re.sub(rf"{_YEAR}.*$|\[[^\]]*\]|\([^)]*\)", "", plain)
-    words = re.sub(r"[,\"'-]", " ", plain).split()
-    return single_letters(" ".join(words))
 
 
 def without_year(name: str) -> str:
@@ -116,76 +152,246 @@ def without_year(name: str) -> str:
 
 
 def schedule_number(name: str) -> str:
-    """The number of a schedule, from the ordinal in its name: התוספת השלישית is 3."""
+    """The number of a schedule, from the ordinal in its name: התוספת השלישית is 3; with a letter,
+    3א."""
     for number, word in enumerate(ORDINALS, start=1):
         forms = [word, *(old for old, new in OTHER_ORDINALS.items() if new == word)]
-        if re.search(rf"(?<![א-ת])ה?(?:{'|'.join(forms)})(?![א-ת])", name):
-            return str(number)
+        found = re.search(rf"(?<![א-ת])ה?(?:{'|'.join(forms)})(?:\s([א-ד])'?)?(?![א-ת])", name)
+        if found:
+            return f"{number}{found[1] or ''}"
     return ""
 
 
-def _statutes(text: str, match: re.Match[str], scheme: Scheme) -> Iterator[Citation]:
+def schedule_name(number: str) -> str:
+    """' לתוספת השלישית', from 3; as it is after a section."""
+    if not number:
+        return ""
+    ordered = re.fullmatch(r"(\d+)([א-ד]?)", number)
+    if ordered and 0 < int(ordered[1]) <= len(ORDINALS):
+        letter = f" {ordered[2]}'" if ordered[2] else ""
+        return f" לתוספת ה{ORDINALS[int(ordered[1]) - 1]}{letter}"
+    return " לתוספת" if number == ONLY else f" לתוספת ({number})"
+
+
+# ── sections ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def _statutes(text: str, match: re.Match[str], named: Named, scheme: Scheme) -> Iterator[Citation]:
+    plain = match.string
     shared = {"unit": UNITS[match["unit"]]} if UNITS[match["unit"]] != "סעיף" else {}
     in_letters = "letters" in match.re.groupindex
-    end = match.end("letters" if in_letters else "list")
-    if match["schedule"]:
-        shared["schedule"] = schedule_number(match["schedule"])
-        end = match.end("schedule")
-    if match["law"] and (name := _law_name(match["law"], scheme)):
-        shared["law"] = name
-        end = match.start("law") + len(name)
+    end = max(match.end("letters" if in_letters else "list"), match.end("edge"))
+    first = _SCHEDULE_FIRST.search(plain, max(0, match.start() - _REACH), match.start())
+    if match["schedule"] or match["only"]:
+        shared["schedule"] = schedule_number(match["schedule"] or "") or ONLY
+        end = match.end("schedule" if match["schedule"] else "only")
+    elif first and (not first["law"] or named.start >= 0):
+        shared["schedule"] = schedule_number(first["schedule"])
+        named = named._replace(start=first.start())
+    if named.law:
+        shared["law"] = named.law
+        if named.year:
+            shared["year"] = named.year
+    if named.length and match["law"]:
+        end = match.start("law") + named.length
     if in_letters:
         parts = shared | {"section": str(number_of(match["letters"]))}
         yield _citation(text, "statute", parts, match.start("unit"), end)
         return
-    sections = _sections(match)
+    sections = _with_lead(match, _sections(match))
+    front = match.start("unit") if named.start < 0 else named.start
     for index, (parts, start, stop) in enumerate(sections):
-        first = match.start("unit") if index == 0 else start
+        begin = min(front, start) if index == 0 else start
         last = end if index == len(sections) - 1 else stop
-        yield _citation(text, "statute", shared | parts, first, last)
+        yield _citation(text, "statute", shared | parts, begin, last)
 
 
 def _sections(match: re.Match[str]) -> list[Spanned]:
-    numbers = list(_ONE.finditer(match.string, *match.span("list")))
+    text = match.string
     sections: list[Spanned] = []
-    for before, number in zip([None, *numbers], numbers, strict=False):
-        written = "".join(number[0].split())
-        if before and _THROUGH.match(match.string[before.end() : number.start()]):
-            parts, start, _ = sections[-1]
-            sections[-1] = (parts | {"to": written}, start, number.end())
-        else:
-            section, bracket, rest = written.partition("(")
-            parts = {"section": section} | ({"sub": bracket + rest} if bracket else {})
-            sections.append((parts, number.start(), number.end()))
+    items = list(_EACH.finditer(text, *match.span("list")))
+    for before, item in zip([None, *items], items, strict=False):
+        each = _one_section(text, item)
+        if before and _THROUGH.match(text[before.end() : item.start()]):
+            parts, start, _ = sections.pop()
+            first, _, end = each[0]
+            each[0] = (parts | {"to": first["section"] + first.get("sub", "")}, start, end)
+        sections += each
     return sections
 
 
-def _law_name(text: str, scheme: Scheme) -> str:
-    """How much of the words after "to the law" is its name."""
-    if (year := re.search(_YEAR, text)) and " ו" + text.split()[0] not in text[: year.start()]:
-        name = text[: year.start()].rstrip(" ,")
-        # the year is kept where only it shows how far the name goes, so that the printed form can
-        # be read again
-        return name if _law_name(name, scheme) == name else text[: year.end()]
-    known = [name for name in (*scheme.laws, *NAMES) if _begins(text, name)]
-    if known:
-        return text[: max(_begins(text, name) for name in known)]
-    words = text.split(" ")
-    if words[0] in ("חוק", "החוק", "תקנות", "צו", "פקודת") and (
-        len(words) == 1 or words[1].rstrip(",") == "זה"
-    ):
-        return ""  # "this law"
-    kept = words[:2]
-    for word in words[2:]:
-        if not _CONTINUES.match(word) or kept[-1].endswith(","):
+def _one_section(text: str, item: re.Match[str]) -> list[Spanned]:
+    """A section with its brackets, one by one: 197(א) ו-(ב)."""
+    number = re.match(rf"\d{{1,4}}{_LETTERS}", item[0])
+    section = number[0] if number else item[0]
+    at = item.start() + len(section)
+    subs = _subdivisions(text[at : item.end()])
+    if not subs:
+        return [({"section": section}, *item.span())]
+    return [
+        (
+            {"section": section, "sub": first} | ({"to": section + last} if last else {}),
+            item.start() if index == 0 else at + start,
+            at + end,
+        )
+        for index, (first, last, start, end) in enumerate(subs)
+    ]
+
+
+def _subdivisions(text: str) -> list[tuple[str, str, int, int]]:
+    """(first, last, from, to) of each in a list of brackets; `last` is empty where it is no
+    range."""
+    found: list[tuple[str, str, int, int]] = []
+    for each in _EACH_SUB.finditer(text):
+        sub = "".join(each["sub"].split())
+        if not found:
+            found.append((sub, "", each.start("sub"), each.end()))
+            continue
+        first, last, start, _ = found[-1]
+        if not each["join"].strip() and not _THROUGH.match(each["join"]):
+            found[-1] = (first + sub, last, start, each.end())
+        elif not (meant := placed(last or first, sub)):
             break
-        kept.append(word)
-    name = " ".join(kept).rstrip(" ,\"'")
-    return name if words[0] != "החוק" else ""
+        elif _THROUGH.match(each["join"]):
+            found[-1] = (first, meant, start, each.end())
+        else:
+            found.append((meant, "", each.start("sub"), each.end()))
+    return found
+
+
+def _with_lead(match: re.Match[str], sections: list[Spanned]) -> list[Spanned]:
+    """What stands before a section: "סעיף קטן (ב) לסעיף 197"."""
+    lead = _LEAD.search(match.string, max(0, match.start() - 60), match.start())
+    if not lead or not sections or sections[0][0].get("sub"):
+        return sections
+    parts, _, end = sections[0]
+    subs = _subdivisions(lead["subs"])
+    at = lead.start("subs")
+    placed_first = [
+        (
+            parts | {"sub": first} | ({"to": parts["section"] + last} if last else {}),
+            lead.start() if index == 0 else at + start,
+            end if index == len(subs) - 1 else at + stop,
+        )
+        for index, (first, last, start, stop) in enumerate(subs)
+    ]
+    return placed_first + sections[1:]
+
+
+# ── the law ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def _law_of(match: re.Match[str], scheme: Scheme, defined: dict[str, Named], last: Named) -> Named:
+    """The law after a section, or else before it."""
+    plain = match.string
+    if not match["law"]:
+        return _law_before(plain, match.start(), scheme)
+    text = match["law"]
+    for name, law in defined.items():
+        if text.startswith(name) and not re.match("[א-ת]", text[len(name) :]):
+            return law._replace(length=len(name), start=-1)
+    if points := _POINTS.match(text):
+        if re.search(r"\sזה$|\sזו$|\sאלה$", points[0]):
+            return Named()  # "this law" is the one it stands in
+        word = points[0].split()[0]
+        law = defined.get(word) or _mentioned(plain, match.start(), scheme) or last
+        if not law.law and word.endswith("פקודה"):
+            return Named("פקודה", "", points.end())  # which one, nobody can say
+        return law._replace(length=points.end() if law.law else 0)
+    return _law_name(text, scheme)
+
+
+def _law_before(plain: str, at: int, scheme: Scheme) -> Named:
+    """The law that a section follows: "חוק התכנון והבניה, סעיף 145"."""
+    window = plain[max(0, at - _REACH) : at]
+    for word in reversed(list(_FIRST_WORD.finditer(window))):
+        text = window[word.start("law") :]
+        named = _law_name(text, scheme)
+        rest = text[named.length :]
+        if named.law and re.fullmatch(r"\s*[,:-]?\s*(?:\(להלן[^()]*\))?\s*[,:-]?\s*", rest):
+            return named._replace(length=0, start=at - len(text))
+        return Named()
+    return Named()
+
+
+def _mentioned(plain: str, at: int, scheme: Scheme) -> Named | None:
+    """The law named last before a place."""
+    window = plain[max(0, at - 400) : at]
+    for word in reversed(list(_FIRST_WORD.finditer(window))):
+        text = window[word.start("law") :]
+        if not _POINTS.match(text) and (named := _law_name(text, scheme)).law:
+            return named
+    return None
+
+
+def _definitions(plain: str, scheme: Scheme) -> dict[str, Named]:
+    """What a text calls laws: 'להלן: "החוק"' after the name of one."""
+    defined = {}
+    for match in _DEFINES.finditer(plain):
+        law = _law_before(plain, match.start(), scheme)
+        law = law._replace(start=-1)
+        if law.law:
+            defined[match["name"].strip("\"' ").removeprefix("ה")] = law
+            defined[match["name"].strip("\"' ")] = law
+    return defined
+
+
+def _law_name(text: str, scheme: Scheme) -> Named:
+    """How much of the words that begin with a law is its name, with its brackets and its year."""
+    short, length = full_name(text)
+    if not short:
+        length = _until_year(text) or _known(text, scheme) or _by_grammar(text)
+    if not length:
+        return Named()
+    while bracket := BRACKETS.match(text, length):
+        length = bracket.end()
+    name = re.sub(r"\s*\[[^\]]*\]", "", text[:length]).strip(" ,\"'")
+    dated = re.match(YEAR, text[length:])
+    year = re.sub(r"\s*-\s*", "-", dated[0].strip(" ,")).removeprefix("ה") if dated else ""
+    return Named(short or name, year, length + (dated.end() if dated else 0))
+
+
+def _until_year(text: str) -> int:
+    """The length of a name that a year ends, if no other law begins before the year."""
+    year = re.search(YEAR, text)
+    if not year:
+        return 0
+    name = text[: year.start()]
+    others = [word for word in _FIRST_WORD.finditer(name) if word.start() > 0]
+    is_name = not others and "סעי" not in name and len(name.split()) <= 24
+    return len(name.rstrip(" ,")) if is_name and "(להלן" not in name else 0
+
+
+def _known(text: str, scheme: Scheme) -> int:
+    return max(_begins(text, name) for name in (*scheme.laws, *NAMES))
 
 
 def _begins(text: str, name: str) -> int:
     """The length of `name` at the start of `text`, in either spelling; 0 when it is not there."""
-    words = name.split()
-    start = " ".join(text.split(" ")[: len(words)]).rstrip(" ,")
-    return len(start) if law_key(start) == law_key(name) else 0
+    words = re.sub(r"\[[^\]]*\]", "", name).split()
+    pieces = re.match(rf"(?:\S+\s+){{{len(words) - 1}}}\S+", text)
+    if not pieces:
+        return 0
+    start = re.sub(r"[,:\"']+$", "", pieces[0])
+    same = key_of(start)._replace(year=0) == key_of(name)._replace(year=0)
+    return len(start) if same else 0
+
+
+def _by_grammar(text: str) -> int:
+    """A construct noun goes on to the next word, and so do words with the article or "and"."""
+    words = list(re.finditer(r"[^\s(\[]+", text.partition("(")[0]))
+    if len(words) < 2 or _POINTS.match(text):
+        return 0
+    kept = words[:2]
+    if words[0][0].rstrip(":").endswith("יסוד"):
+        kept = words[:3]
+    for word in words[len(kept) :]:
+        last = kept[-1][0]
+        if last.endswith((",", ":")) or _NO_NAME.match(word[0]):
+            break
+        construct = len(kept) == 2 and not last.startswith(("ה", "ל"))
+        goes_on = construct or (_CONSTRUCT.search(last) and not last.startswith("ה"))
+        if not goes_on and not _CONTINUES.match(word[0]):
+            break
+        kept.append(word)
+    return len(text[: kept[-1].end()].rstrip(" ,\"':"))

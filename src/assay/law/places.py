@@ -114,7 +114,7 @@ def reading(citation: Citation) -> Cited:
         item=parts.get("item", "") + parts.get("point", "")
         or "".join(f"({item})" for item in items)[1:-1],
         to=to.casefold(),
-        schedule=parts.get("schedule", ""),
+        schedule="1" if parts.get("schedule") == "only" else parts.get("schedule", ""),
         law_id=parts.get("id", ""),
     )
 

@@ -71,6 +71,9 @@ def _one_form(citation: Citation, act: str = "") -> str:
     if act and "id" not in citation.parts:
         named = msgspec.structs.replace(citation, parts=citation.parts | {"id": act})
         return format(named).casefold()
+    if citation.language == "he" and "year" in citation.parts:
+        parts = {key: value for key, value in citation.parts.items() if key != "year"}
+        return format(msgspec.structs.replace(citation, parts=parts)).casefold()
     if citation.language != "en" or citation.kind != "statute":
         return f"{citation.normal.casefold()} {act}".rstrip()
     cited = reading(citation)
