@@ -145,7 +145,7 @@ REPORTS = msgspec.structs.replace(
     # 66 questions to three reports, with and without the town, against 146 that they do not answer
     calibration=Calibration(
         scope=Logistic(
-            bias=-5.6, weights={"coverage": 3.0, "attained": 6.0, "dense": 3.0, "town": 1.8}
+            bias=-5.7, weights={"coverage": 3.5, "attained": 6.0, "dense": 2.5, "town": 1.6}
         ),
         power=0.3,
     ),
@@ -170,7 +170,7 @@ BY_WORDS = {
     "soft": _SOFT_WORDS,
     # the mean cosine of the first hits is in the bias
     "reports": Calibration(
-        scope=Logistic(bias=-4.6, weights={"coverage": 3.0, "attained": 6.0, "town": 1.8}),
+        scope=Logistic(bias=-4.7, weights={"coverage": 3.5, "attained": 6.0, "town": 1.6}),
         power=0.3,
     ),
 }

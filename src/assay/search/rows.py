@@ -39,17 +39,17 @@ from assay.search.reported import BUDGET, GROUP, OWN, PROSE, ROW, TABLE, YEAR
 from assay.search.signals import asked_vector
 from assay.search.soft import Similar
 
-FIELDS = {"label": 3.0, "context": 0.6, "body": 1.0}  # what a word counts in each
-LENGTHS = {"label": 0.5, "context": 0.3, "body": 0.5}  # how much the length of each counts
+FIELDS = {"label": 4.0, "context": 1.2, "body": 1.0}  # what a word counts in each
+LENGTHS = {"label": 0.5, "context": 0.3, "body": 0.75}  # how much the length of each counts
 K1 = 1.2
 GRAMS = 0.5  # what n-grams count beside words
 READ = 0.95  # what a reading counts beside the question as it is
 MAX_WORDS = 60
 MAX_READINGS = 8
-DENSE = 0.6  # the encoder on prose
+DENSE = 0.3  # the encoder on prose
 DENSE_ROWS = 0.05
 NO_YEAR = 0.35
-RECENT = 2  # years that the prose of a report looks back
+RECENT = 4  # years that the prose of a report looks back
 OTHER_ACCOUNTS = 0.6  # the town's where the group is asked for, and the other way round
 UNASKED_GROUP = 0.85
 NO_BUDGET = 0.75
