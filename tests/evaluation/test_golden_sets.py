@@ -25,6 +25,7 @@ from assay.workbench.config import read_config
 EVAL = Path(__file__).parents[2] / "eval"
 KUNTALAKI = EVAL / "questions_kuntalaki_golden.json"
 MUNICIPAL = EVAL / "questions_municipal_golden.json"
+REPORTS = EVAL / "questions_reports_golden.json"
 SIX_ACTS = EVAL / "questions_six_acts_golden.json"
 OPINIONS = EVAL / "dataset.json"
 
@@ -68,6 +69,13 @@ def test_the_set_on_annual_reports() -> None:
     places = [place for query in gold.queries for place in query.checks.get("expected_any", ())]
     assert len({place["doc_id"] for place in places}) == 3
     assert all("page" in place for place in places)
+    assert check_expectations(gold) == []
+
+
+def test_the_set_written_from_the_pages_of_two_reports() -> None:
+    gold = read_gold(REPORTS)
+    assert len({query.text for query in gold.queries}) >= 60
+    assert {"table", "page", "abstention"} == set(_types(gold))
     assert check_expectations(gold) == []
 
 
@@ -137,10 +145,10 @@ def test_every_expected_page_and_table_is_in_the_reports(data: Path) -> None:
     for unit in annual_report.units(source, {}):
         for document in annual_report.read(source, unit, {}):
             if isinstance(document, Document) and document.locator is not None:
-                place = document.locator
-                row = {"doc_id": place.doc_id, "page": place.page, "table": place.table}
-                known.append(Known(place_of(row), document.text))
+                known.append(known_document(document))
     assert check_expectations(read_gold(MUNICIPAL), known) == []
+    found = check_expectations(read_gold(REPORTS), known)
+    assert [finding for finding in found if finding.level == "error"] == []
 
 
 def test_the_configuration_beside_the_sets_has_the_gates_of_the_suite() -> None:
