@@ -12,7 +12,6 @@ where there are any, are a table as well."""
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -22,11 +21,8 @@ import msgspec
 from assay.core.errors import InputError
 from assay.core.files import read_json
 from assay.core.types import Document, Locator
-from assay.corpus.importers import pdf
-from assay.corpus.importers.foreign_json import unreadable
 from assay.corpus.importers.kinds import Options, Problem, Unit, files_below, path_of
-from assay.corpus.importers.pdf import Line, Page
-from assay.corpus.importers.pdf_tables import find_tables
+from assay.corpus.importers.report_pages import Passage, ReadPage, read_pages, survey
 from assay.corpus.importers.report_rows import RowText, grid_of, rows_of, told
 from assay.language.detect import detect
 from assay.language.finnish import without_dots
@@ -34,9 +30,8 @@ from assay.language.towns import towns_in
 from assay.law.citation import PLAIN
 
 SCHEME = PLAIN
-VERSION = 2
+VERSION = 3
 OPTIONS = ("language", "title", "town")
-LARGER = 1.14  # a heading's size over that of the text
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 REPORTS = ("tilinpäätös", "talousarvio", "toimintakertomus", "osavuosikatsaus", "arviointikertomus")
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -59,6 +54,18 @@ class Source(NamedTuple):
         return ", ".join(str(part) for part in said if part) or self.title
 
 
+class Standing(NamedTuple):
+    """What stands around the text of a page: its printed number, the lines it has in common."""
+
+    printed: str = ""
+    running: tuple[str, ...] = ()
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        known = {"printed_page": self.printed, "running": "\n".join(self.running)}
+        return {key: value for key, value in known.items() if value}
+
+
 class Section(NamedTuple):
     """The text of one section on one page."""
 
@@ -66,6 +73,7 @@ class Section(NamedTuple):
     number: int
     title: str
     text: str
+    stands: Standing = Standing()
 
 
 class TableText(NamedTuple):
@@ -77,6 +85,11 @@ class TableText(NamedTuple):
     title: str
     header: Sequence[Sequence[str]]
     rows: Sequence[Sequence[str]]
+    units: tuple[str, ...] = ()  # of each column, where they are known
+    parents: tuple[tuple[str, ...], ...] = ()  # the groups of each row, where they are known
+    entity: str = ""  # whose table it is
+    continues: str = ""  # the table of the page before that it goes on with
+    stands: Standing = Standing()
 
     @property
     def id(self) -> str:
@@ -103,7 +116,7 @@ def read(source: str, unit: Unit, options: Options) -> Iterator[Document | Probl
 
 
 def _section_document(report: Source, section: Section) -> Document:
-    place = f"{report.title}, s. {section.page}"
+    place = f"{report.title}, s. {section.stands.printed or section.page}"
     return Document(
         id=f"{report.id}:p{section.page}:s{section.number}",
         title=f"{place} – {section.title}" if section.title else place,
@@ -112,7 +125,12 @@ def _section_document(report: Source, section: Section) -> Document:
         locator=Locator(doc_id=report.id, page=section.page, section=section.title or None),
         language=report.language,
         valid_from=str(report.year or ""),
-        metadata={"type": "section", "year": report.year, **report.metadata},
+        metadata={
+            "type": "section",
+            "year": report.year,
+            **report.metadata,
+            **section.stands.metadata,
+        },
     )
 
 
@@ -127,7 +145,7 @@ def _table_document(report: Source, table: TableText) -> Document:
     }
     return Document(
         id=f"{report.id}:p{table.page}:t{table.number}",
-        title=f"{report.title}, s. {table.page} – {name or table.id}",
+        title=f"{report.title}, s. {table.stands.printed or table.page} – {name or table.id}",
         text="\n".join([name, *lines] if name else lines),
         fields={"section_title": table.section} if table.section else {},
         locator=Locator(
@@ -135,7 +153,13 @@ def _table_document(report: Source, table: TableText) -> Document:
         ),
         language=report.language,
         valid_from=str(report.year or ""),
-        metadata={"type": "table", "year": report.year, **report.metadata, "table": cells},
+        metadata={
+            "type": "table",
+            "year": report.year,
+            **report.metadata,
+            **table.stands.metadata,
+            "table": cells,
+        },
     )
 
 
@@ -144,6 +168,10 @@ def _table_documents(report: Source, table: TableText) -> Iterator[Document]:
     yield _table_document(report, table)
     heading = " ".join((table.section, table.title))
     grid = grid_of(table.header, table.rows, title=table.title or heading, year=report.year)
+    if table.parents:  # read from the page, where more is known than from the cells
+        units = zip(table.units, grid.units, strict=True)
+        units_read = tuple(read or guessed for read, guessed in units)
+        grid = msgspec.structs.replace(grid, units=units_read, parents=table.parents)
     for row in rows_of(grid):
         yield _row_document(report, table, row)
 
@@ -163,9 +191,11 @@ def _row_document(report: Source, table: TableText, row: RowText) -> Document:
         "section_title": table.section,
         "stub": row.stub,
     }
+    page = table.stands.printed or table.page
+    title = f"{report.title}, s. {page} – {statement or table.id}"
     return Document(
         id=f"{report.id}:p{table.page}:t{table.number}:r{row.number}",
-        title=f"{report.title}, s. {table.page} – {statement or table.id}: {name}".rstrip(": "),
+        title=f"{title}: {name}".rstrip(": "),
         text=" | ".join(line),
         fields={name: text for name, text in fields.items() if text},
         locator=Locator(
@@ -181,6 +211,7 @@ def _row_document(report: Source, table: TableText, row: RowText) -> Document:
             "type": "row",
             "year": report.year,
             **report.metadata,
+            **table.stands.metadata,
             "figures": msgspec.to_builtins(row.figures),
         },
     )
@@ -322,111 +353,47 @@ def _metric_lines(metrics: object, name: str = "") -> Iterator[str]:
 
 
 def _read_pdf(path: Path, name: str, options: Options) -> Iterator[Document | Problem]:
-    try:
-        opened = pdf.open_pdf(path)
-    except InputError as error:
-        if "needs pypdfium2" in error.message:
-            raise
-        yield Problem(code="unreadable-pdf", where=str(path), reason=error.message)
+    known = survey(path)
+    if isinstance(known, Problem):
+        yield known
         return
-    except OSError as error:
-        yield unreadable(path, error)
-        return
-    pages = list(opened)
-    for page in pages:
-        if not page.lines and page.images:
-            where = f"{path}: page {page.number}"
-            reason = "the page is an image without a text layer; run OCR"
-            yield Problem(code="no-text-layer", where=where, reason=reason)
-    running = _running_lines(pages)
-    words = " ".join(line.text for page in pages[:30] for line in page.lines)
-    stated = _YEAR.search(name) or _YEAR.search(words[:400])
+    stated = _YEAR.search(name) or _YEAR.search(known.words[:400])
     year = int(stated[0]) if stated else None
-    about = _about(options, (" ".join(map(str.capitalize, _LETTERS.findall(name))), words), year)
+    called = " ".join(map(str.capitalize, _LETTERS.findall(name)))
+    about = _about(options, (called, known.words), year)
     report = Source(
         id=name,
         title=str(options.get("title") or name),
         year=year,
-        language=str(options.get("language") or detect(words)),
-        metadata={"pages": opened.pages, **about},
+        language=str(options.get("language") or detect(known.words)),
+        metadata={"pages": known.pages, **about},
     )
-    section = ""
-    for page in pages:
-        documents, section = _pdf_page(report, _without(page, running), section)
-        yield from documents
+    for page in read_pages(path, known):
+        if isinstance(page, Problem):
+            yield page
+        else:
+            yield from _pdf_page(report, page)
 
 
-def _running_lines(pages: list[Page]) -> set[str]:
-    """Headings and page numbers that stand at the top or bottom of many pages."""
-    seen: Counter[str] = Counter()
-    for page in pages:
-        seen.update({_shape(line) for line in (*page.lines[:3], *page.lines[-2:])})
-    return {shape for shape, count in seen.items() if count >= max(4, 0.04 * len(pages))}
-
-
-def _shape(line: Line) -> str:
-    place = "top" if line.box.y0 < 110 else "bottom"
-    return f"{place} {re.sub(r'[0-9]+', '9', line.text)[:60]}"
-
-
-def _without(page: Page, running: set[str]) -> Page:
-    edge = set(page.lines[:3]) | set(page.lines[-2:])
-    lines = tuple(line for line in page.lines if not (line in edge and _shape(line) in running))
-    return Page(page.number, page.width, page.height, lines, page.rulings, page.images)
-
-
-def _pdf_page(report: Source, page: Page, section: str) -> tuple[list[Document], str]:
-    """The sections and tables of a page, and the section it ends in; a section goes on until the
-    next heading, over page ends."""
-    tables = find_tables(page)
-    numbers = {table.first: number for number, table in enumerate(tables, start=1)}
-    inside = {line for table in tables for line in range(table.first, table.last + 1)}
-    documents: list[Document] = []
-    texts: list[str] = []
-    count = 0
-
-    def close() -> None:
-        nonlocal count
-        if texts:
-            count += 1
-            text = _prose(texts)
-            documents.append(_section_document(report, Section(page.number, count, section, text)))
-            texts.clear()
-
-    for index, line in enumerate(page.lines):
-        if index in numbers:
-            number = numbers[index]
-            table = tables[number - 1]
-            cells = TableText(page.number, number, section, table.title, table.header, table.rows)
-            documents += _table_documents(report, cells)
-        elif index not in inside:
-            if _is_heading(line, page):
-                close()
-                section = line.text
-            else:
-                texts.append(line.text)
-    close()
-    return documents, section
-
-
-def _is_heading(line: Line, page: Page) -> bool:
-    """Larger than the text around it, or bold, short, and numbered or without a full stop."""
-    text = line.text
-    if not 4 <= len(text) <= 110 or text.endswith((",", ";")):
-        return False
-    if not re.search(r"[^\W\d]{3}", text):
-        return False
-    if line.size >= LARGER * page.body_size:
-        return True
-    ends_open = not text.endswith(".")
-    if re.match(r"\d+(?:\.\d+)+\.?\s+[A-ZÅÄÖ]", text) and ends_open:
-        return len(text) < 80
-    is_numbered = bool(re.match(r"(?:\d+\.?|[IVX]+)\s+[A-ZÅÄÖ]", text))
-    return line.bold and (is_numbered or ends_open) and len(text) < 80
-
-
-def _prose(lines: list[str]) -> str:
-    """Lines as running text: a word parted at the end of a line is put together again."""
-    text = "\n".join(lines)
-    text = re.sub(r"(?<=[a-zåäö])[-\u00ad\u2010]\n(?=[a-zåäö])", "", text)
-    return text.replace("\u00ad", "")
+def _pdf_page(report: Source, page: ReadPage) -> Iterator[Document]:
+    stands = Standing(page.printed, page.running)
+    for part in page.parts:
+        section = " / ".join(heading.text for heading in part.trail)
+        if isinstance(part, Passage):
+            passage = Section(page.number, part.number, section, part.text, stands)
+            yield _section_document(report, passage)
+        else:
+            table = TableText(
+                page=page.number,
+                number=part.number,
+                section=section,
+                title=part.title,
+                header=part.header,
+                rows=[row.cells for row in part.rows],
+                units=part.units,
+                parents=tuple(row.parents for row in part.rows),
+                entity=part.entity,
+                continues=part.continues,
+                stands=stands,
+            )
+            yield from _table_documents(report, table)

@@ -1,196 +1,102 @@
-"""A table's cells: a line cut into cells, the columns they fall into, and rows out of lines.
+"""A table's cells where numbers, not rulings, make the columns; and tables as values.
 
-**Columns.** Vertical rulings that stand along nearly half of the table's height are the columns,
-where there are any and no row has two numbers between two of them. Else numbers tell: figures are
-set flush right, so that the right edges of a column's numbers come together within a few points,
-and what lies left of the first such column is the label. This is the stream and lattice distinction
-of Nurminen (2013, "Algorithmic Extraction of Data in Tables in PDF Documents"), on which Tabula and
-Camelot are built; here it is for statements in annual reports, where figures are never centred.
+**Columns.** Figures are set flush right, so that the right edges of a column's numbers come
+together within a few points, and what lies left of the first such column is the label. This is the
+stream of Nurminen (2013, "Algorithmic Extraction of Data in Tables in PDF Documents"), on which
+Tabula and Camelot are built; here it is for statements in annual reports, where figures are never
+centred.
 
-**Rows.** In a grid, a line that no ruling parts from the line above goes on with its cells. Without
-one, a label that ends in a hyphen, or goes on in lower case, is one label over two lines. The rows
-above the first figure that is no year are the heading, and the line above them may be the title.
+**Rows.** A label that ends in a hyphen, or goes on in lower case, is one label over two lines. The
+rows above the first figure that is no year are the heading; a heading over several columns stands
+in each of them.
 """
 
 from __future__ import annotations
 
 import re
+import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from itertools import groupby, pairwise
 
-from assay.corpus.importers.pdf import SHY, Box, Line, Page, Word, around
+from assay.corpus.importers.pdf_grid import Grid, GridRow
+from assay.corpus.importers.pdf_page import SHY, Box, Line, Word, around
+from assay.corpus.importers.pdf_words import (
+    NEAR,
+    NUMBER,
+    YEARLIKE,
+    Cell,
+    cut,
+    mended,
+    signed,
+    with_signs,
+)
 
-NUMBER = re.compile(
-    r"[-–−+±]?\(?\d{1,3}(?:[  .]?\d{3})*(?:[,.]\d+)?\)?\s?(?:%|€|kpl|pv|htv)?|[-–−—]|\d+(?:,\d+)?%?"
-)
-YEARLIKE = re.compile(
-    r"(?:TP|TA|KS|LTA)?\s?(?:19|20)\d\d"
-    r"|\d{1,2}\.\d{1,2}\.?\s?[-–]\s?\d{1,2}\.\d{1,2}\.\d{4}"
-    r"|\d{1,2}\.\d{1,2}\.(?:19|20)?\d\d"
-    r"|1\s?000\s?€?"
-)
-NEAR = 3.0  # points within which two edges are one column
+MAX_HEADING = 6  # rows
 
 Bound = tuple[float, float]  # the left and right edge of a column
-Rows = list[list[str]]
 
 
 @dataclass(frozen=True)
-class Cell:
-    text: str
-    box: Box
+class TableRow:
+    """The texts of a row, one for each column; where its label begins, whether it is bold, and its
+    height on the page."""
+
+    cells: tuple[str, ...]
+    indent: float
+    bold: bool
+    at: float = 0.0
 
     @property
-    def is_number(self) -> bool:
-        return bool(NUMBER.fullmatch(self.text.strip()))
+    def is_label(self) -> bool:
+        return bool(self.cells[0]) and not any(self.cells[1:])
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of cell texts, of equal length, the heading rows first."""
-
     title: str
     header: tuple[tuple[str, ...], ...]
-    rows: tuple[tuple[str, ...], ...]
+    rows: tuple[TableRow, ...]
     box: Box
-    first: int  # the lines of the page it takes
-    last: int
+    bounds: tuple[Bound, ...]
+    words: frozenset[Word]  # those it takes from the page
 
 
-def cut(line: Line) -> list[Cell]:
-    """A line's words in cells: a gap of more than two spaces parts them, and so does a number that
-    is complete."""
-    cells: list[list[Word]] = []
-    for word in line.words:
-        gap = word.box.x0 - cells[-1][-1].box.x1 if cells else 0.0
-        if not cells or gap > 0.55 * max(word.size, 6.0) or _is_next_number(cells[-1], word, gap):
-            cells.append([word])
-        else:
-            cells[-1].append(word)
-    return [_cell(words) for words in cells]
+# ── columns of numbers ────────────────────────────────────────────────────────────────────────────
 
 
-def _is_next_number(cell: list[Word], word: Word, gap: float) -> bool:
-    """Two numbers side by side: the next word cannot carry on the number before it."""
-    before = " ".join(earlier.text for earlier in cell)
-    if not NUMBER.fullmatch(before) or not re.match(r"[-–−+]?\d", word.text):
-        return False
-    begun = re.fullmatch(r"[-–−+]?\d{1,3}", cell[-1].text)
-    goes_on = begun and re.fullmatch(r"\d{3}(?:,\d+)?%?", word.text)
-    return not goes_on and gap > 0.2 * word.size
-
-
-def _cell(words: Sequence[Word]) -> Cell:
-    return Cell(" ".join(word.text for word in words), around(word.box for word in words))
-
-
-def is_year_row(row: list[Cell]) -> bool:
-    """A row of years alone: the heading of a table."""
-    return len(row) >= 2 and all(YEARLIKE.fullmatch(cell.text) for cell in row)
-
-
-def table_in(page: Page, cells: list[list[Cell]], first: int, last: int, free: int) -> Table | None:
-    """The table in these lines of a page, if there is one; lines from `free` on may be its
-    title."""
-    rows = cells[first : last + 1]
-    box = around(line.box for line in page.lines[first : last + 1])
-    grid = _grid_columns(page, box)
-    bounds = _number_columns(rows) if not grid or _is_crowded(rows, grid) else grid
-    if len(bounds) < 2:
-        bounds = grid
+def table_of(lines: Sequence[Line]) -> Table | None:
+    """The table in these lines, if there is one."""
+    rows = with_signs([cut(line) for line in lines])
+    bounds = _number_columns(rows)
     if len(bounds) < 2:
         return None
-    placed = [_place(row, bounds) for row in rows]
-    if bounds is grid:
-        placed = _wrapped(placed, rows, page, first)
-    used = [column for column in range(len(bounds)) if any(row[column] for row in placed)]
-    placed = _labelled([[row[column] for column in used] for row in placed])
-    if len(placed[0]) < 2:
+    placed = [_placed(row, bounds) for row in rows]
+    bounds, placed = _one_label(bounds, placed)
+    heading = _last_heading([row.cells for row in placed])
+    over = _with_labels(bounds, rows[heading:])
+    header = [_spread(_recut(line, over), over) for line in lines[:heading]]
+    body = carried_on(placed[heading:])
+    if len(bounds) < 2 or sum(1 for row in body for text in row.cells if text) < 4:
         return None
-    heading = _heading_rows(placed)
-    title, header = _titled(page, first, free, placed[:heading])
-    body = placed[heading:]
-    if sum(1 for row in body for text in row if text) < (3 if grid else 4):
-        return None
-    return Table(title, tuple(map(tuple, header)), tuple(map(tuple, body)), box, first, last)
-
-
-def _grid_columns(page: Page, box: Box) -> list[Bound]:
-    """Columns between vertical rulings that stand along most of the table's height."""
-    spans: dict[float, float] = {}
-    for ruling in page.rulings:
-        if ruling.height > ruling.width and ruling.y0 < box.y1 and ruling.y1 > box.y0:
-            edge = next((known for known in spans if abs(known - ruling.x0) <= NEAR), ruling.x0)
-            spans[edge] = spans.get(edge, 0.0) + min(ruling.y1, box.y1) - max(ruling.y0, box.y0)
-    edges = sorted(edge for edge, height in spans.items() if height >= 0.45 * box.height)
-    if len(edges) < 3:
-        return []
-    if box.x0 < edges[0] - 6:
-        edges = [box.x0 - 1, *edges]
-    if box.x1 > edges[-1] + 6:
-        edges = [*edges, box.x1 + 1]
-    return list(pairwise(edges))
-
-
-def _labelled(placed: Rows) -> Rows:
-    """One column of labels: steps of indentation are no columns, and a label over two lines is one
-    label."""
-    first = _first_of_numbers(placed)
-    single = sum(sum(map(bool, row[:first])) <= 1 for row in placed)  # rows with one label or none
-    if first > 1 and single >= 0.9 * len(placed):
-        placed = [[" ".join(filter(None, row[:first])), *row[first:]] for row in placed]
-    joined: Rows = []
-    for row in placed:
-        if joined and _carries_on(joined[-1], row):
-            row = [_unbroken(joined.pop()[0], row[0]), *row[1:]]
-        joined.append(row)
-    return [[text.replace(SHY, "") for text in row] for row in joined]
-
-
-def _first_of_numbers(placed: Rows) -> int:
-    """The first column in which at least two rows have a number."""
-    for column in range(len(placed[0])):
-        if sum(bool(NUMBER.fullmatch(row[column])) for row in placed) >= 2:
-            return column
-    return 0
-
-
-def _carries_on(before: list[str], row: list[str]) -> bool:
-    """The row before is a label alone, and this one goes on with it."""
-    if not before[0] or any(before[1:]):
-        return False
-    return before[0].endswith(SHY) or (any(row[1:]) and row[0][:1].islower())
-
-
-def _unbroken(first: str, second: str) -> str:
-    return first[:-1] + second if first.endswith(SHY) else f"{first} {second}"
-
-
-def _is_crowded(rows: list[list[Cell]], bounds: list[Bound]) -> bool:
-    """Two numbers of a row fall into one column: the rulings do not part all columns."""
-    for row in rows:
-        columns = [_column_of(cell, bounds) for cell in row if cell.is_number]
-        if len(columns) != len(set(columns)):
-            return True
-    return False
+    words = frozenset(word for line in lines for word in line.words)
+    box = around(line.box for line in lines)
+    title, header = _title_row(_whole(header))
+    return Table(title, tuple(header), tuple(body), box, tuple(bounds), words)
 
 
 def _number_columns(rows: list[list[Cell]]) -> list[Bound]:
     """A label column, then one for every place where the right edges of numbers come together."""
-    groups = _flush_right(rows)
-    if not groups:
-        return []
     merged: list[Bound] = []
-    for group in groups:
+    for group in _flush_right(rows):
         left = min(box.x0 for box in group)
         right = max(box.x1 for box in group)
-        if merged and left < merged[-1][1] - 1 and _centre(left, right) < merged[-1][1]:
+        if merged and left < merged[-1][1] - 1 and (left + right) / 2 < merged[-1][1]:
             merged[-1] = (min(left, merged[-1][0]), max(right, merged[-1][1]))
         else:
             merged.append((left, right))
     margin = min((cell.box.x0 for row in rows for cell in row), default=0.0)
-    if margin < merged[0][0] - 6:
+    if merged and margin < merged[0][0] - 6:
         merged = [(margin, merged[0][0] - 1), *merged]
     return merged
 
@@ -208,16 +114,12 @@ def _flush_right(rows: list[list[Cell]]) -> list[list[Box]]:
     return [group for group in groups if len(group) >= needed]
 
 
-def _centre(left: float, right: float) -> float:
-    return (left + right) / 2
-
-
-def _place(row: list[Cell], bounds: list[Bound]) -> list[str]:
+def _placed(row: list[Cell], bounds: list[Bound]) -> TableRow:
     texts = [""] * len(bounds)
     for cell in row:
         column = _column_of(cell, bounds)
         texts[column] = f"{texts[column]} {cell.text}".strip()
-    return texts
+    return TableRow(tuple(texts), row[0].box.x0, row[0].bold, row[0].box.middle)
 
 
 def _column_of(cell: Cell, bounds: list[Bound]) -> int:
@@ -225,13 +127,13 @@ def _column_of(cell: Cell, bounds: list[Bound]) -> int:
     if cell.is_number:
         far = [min(abs(bound[1] - cell.box.x1), _outside(cell, bound)) for bound in bounds]
         return far.index(min(far))
-    middle = _centre(cell.box.x0, cell.box.x1)
+    middle = cell.box.centre
     for column, (left, right) in enumerate(bounds):
         if left - 3 <= middle <= right + 3:
             return column
     if cell.box.x0 <= bounds[0][1]:
         return 0
-    far = [abs(_centre(*bound) - middle) for bound in bounds]
+    far = [abs((left + right) / 2 - middle) for left, right in bounds]
     return far.index(min(far))
 
 
@@ -240,59 +142,256 @@ def _outside(cell: Cell, bound: Bound) -> float:
     return max(0.0, bound[0] - cell.box.x0) + max(0.0, cell.box.x1 - bound[1])
 
 
-def _wrapped(placed: Rows, rows: list[list[Cell]], page: Page, first: int) -> Rows:
-    """In a grid, a line that no ruling parts from the one above carries on its cells, if rulings
-    part rows at all."""
-    levels = [box for box in page.rulings if box.width > box.height and box.width > 20]
-    boxes = [line.box for line in page.lines[first : first + len(rows)]]
-    parted = [True]
-    for above, below in pairwise(boxes):
-        parted.append(any(_is_between(level, above, below) for level in levels))
-    if sum(parted) < 0.3 * len(parted):
-        return placed
-    joined: Rows = []
-    for texts, row, apart in zip(placed, rows, parted, strict=True):
-        has_number = any(cell.is_number for cell in row)
-        if not joined or apart or has_number or _is_next_label(joined[-1], texts):
-            joined.append(list(texts))
-        else:
-            pairs = zip(joined[-1], texts, strict=True)
-            joined[-1] = [f"{above} {below}".strip() for above, below in pairs]
-    return joined
+def _one_label(bounds: list[Bound], placed: list[TableRow]) -> tuple[list[Bound], list[TableRow]]:
+    """One column of labels: steps of indentation are no columns. Columns that no row uses go."""
+    used = [column for column in range(len(bounds)) if any(row.cells[column] for row in placed)]
+    bounds = [bounds[column] for column in used]
+    placed = [_with(row, [row.cells[column] for column in used]) for row in placed]
+    first = _first_of_numbers(placed)
+    single = sum(sum(map(bool, row.cells[:first])) <= 1 for row in placed)
+    if first > 1 and single >= 0.9 * len(placed):
+        bounds = [(bounds[0][0], bounds[first - 1][1]), *bounds[first:]]
+        placed = [
+            _with(row, [" ".join(filter(None, row.cells[:first])), *row.cells[first:]])
+            for row in placed
+        ]
+    return bounds, placed
 
 
-def _is_next_label(before: list[str], texts: list[str]) -> bool:
-    """A label alone, under a row that has its figures already, begins a row."""
-    alone = bool(texts[0]) and not any(texts[1:]) and not texts[0][0].islower()
-    return alone and any(NUMBER.fullmatch(text) for text in before[1:])
+def _with(row: TableRow, cells: Sequence[str]) -> TableRow:
+    return replace(row, cells=tuple(cells))
 
 
-def _is_between(ruling: Box, above: Box, below: Box) -> bool:
-    if not above.middle < ruling.y0 <= below.middle:
-        return False
-    return ruling.x1 > below.x0 and ruling.x0 < below.x1
+def _first_of_numbers(placed: list[TableRow]) -> int:
+    """The first column in which at least two rows have a number."""
+    for column in range(len(placed[0].cells)):
+        if sum(bool(NUMBER.fullmatch(row.cells[column])) for row in placed) >= 2:
+            return column
+    return 0
 
 
-def _heading_rows(placed: Rows) -> int:
-    """How many rows at the top are headings: no number in them but years and units."""
-    for index, row in enumerate(placed):
+def carried_on(placed: list[TableRow]) -> list[TableRow]:
+    """Labels and numbers over two lines put together."""
+    pitch = _pitch(placed)
+    joined: list[TableRow] = []
+    for row in placed:
+        if joined and _is_broken_number(joined[-1], row):
+            row = _with_numbers(joined.pop(), row)
+        elif joined and _goes_on(joined[-1], row, pitch):
+            before = joined.pop()
+            label = mended((before.cells[0], row.cells[0]))
+            figures = row.cells[1:] if any(row.cells[1:]) else before.cells[1:]
+            row = replace(before, cells=(label, *figures), at=row.at)
+        joined.append(row)
+    return [_with(row, [text.replace(SHY, "") for text in row.cells]) for row in joined]
+
+
+def _pitch(placed: list[TableRow]) -> float:
+    """How far rows are apart."""
+    steps = [below.at - above.at for above, below in pairwise(placed)]
+    return statistics.median(steps) if steps else 0.0
+
+
+def _is_broken_number(before: TableRow, row: TableRow) -> bool:
+    """The row before has nothing but numbers, and maybe a label, and each goes on below with three
+    digits: "11 635" over "000"."""
+    broken = [column for column, text in enumerate(before.cells) if column and text]
+    return (
+        bool(broken)
+        and all(
+            before.cells[column][-1:].isdigit()
+            and "," not in before.cells[column]
+            and re.fullmatch(r"\d{3}", row.cells[column])
+            for column in broken
+        )
+        and sum(map(bool, row.cells[1:])) > len(broken)
+    )
+
+
+def _with_numbers(before: TableRow, row: TableRow) -> TableRow:
+    cells = [
+        f"{above} {below}".strip()
+        for above, below in zip(before.cells[1:], row.cells[1:], strict=True)
+    ]
+    label = mended(filter(None, (before.cells[0], row.cells[0])))
+    return replace(row, cells=(label, *cells))
+
+
+def _goes_on(before: TableRow, row: TableRow, pitch: float) -> bool:
+    """A label alone that this row goes on with, or figures whose label goes on here: it cannot end
+    there, or the lines are nearer to each other than rows are."""
+    if not before.cells[0] or not row.cells[0] or (before.is_label and row.is_label):
+        return before.is_label and before.cells[0].endswith(SHY)
+    is_lower = row.cells[0][:1].islower()
+    is_near = row.at - before.at < 0.8 * pitch
+    if before.is_label:
+        return before.cells[0].endswith(SHY) or is_lower or is_near
+    is_open = before.cells[0].endswith((SHY, "-", " ja", " sekä", ","))
+    return row.is_label and (is_near or (is_lower and is_open))
+
+
+def _last_heading(rows: Sequence[Sequence[str]]) -> int:
+    """How many rows at the top are headings: no number in them but years and units. A label alone
+    between them and the figures is that of a group of rows."""
+    heading = 0
+    for index, row in enumerate(rows[:MAX_HEADING]):
         values = [text for text in row[1:] if text]
         if any(NUMBER.fullmatch(text) and not YEARLIKE.fullmatch(text) for text in values):
-            return index
-    return min(1, len(placed) - 1)
+            break
+        if values:
+            heading = index + 1
+    return min(heading, len(rows) - 1)
 
 
-def _titled(page: Page, first: int, free: int, heading: Rows) -> tuple[str, Rows]:
-    """The title: a heading row with words in its first cell alone, or the line right above the
-    table."""
-    if heading and sum(map(bool, heading[0])) == 1:
-        only = next(text for text in heading[0] if text)
-        if heading[0][0] or len(only) > 25:
-            return only, heading[1:]
-    if first > free:
-        line = page.lines[first - 1]
-        is_near = page.lines[first].box.y0 - line.box.y1 < 4 * max(line.box.height, 8.0)
-        is_sentence = line.text.endswith(".") and not line.text.startswith("Taulukko")
-        if is_near and len(line.text) < 110 and not is_sentence:
-            return line.text, heading
-    return "", heading
+def _with_labels(bounds: list[Bound], rows: list[list[Cell]]) -> list[Bound]:
+    """The columns, that of the labels as wide as they are."""
+    labels = [row[0].box for row in rows if not row[0].is_number]
+    right = max((box.x1 for box in labels if box.x1 <= bounds[0][1]), default=bounds[0][1])
+    return [(bounds[0][0], right), *bounds[1:]]
+
+
+def _recut(line: Line, bounds: list[Bound]) -> list[Cell]:
+    """A heading row in cells: where a word ends as the figures of a column do, its heading ends."""
+    edges = [right for _, right in bounds[1:]]
+    parts: list[list[Word]] = [[]]
+    for word in line.words:
+        parts[-1].append(word)
+        if any(abs(word.box.x1 - edge) <= NEAR for edge in edges):
+            parts.append([])
+    return [cell for part in parts if part for cell in cut(Line(tuple(part)))]
+
+
+def _spread(row: list[Cell], bounds: list[Bound]) -> tuple[str, ...]:
+    """A heading row with every heading in all the columns that it stands over. One that ends where
+    the figures do is that column's; another may be that of a group of columns, and begins where the
+    group does or stands over its middle."""
+    texts = [""] * len(bounds)
+    over = [_under(cell, bounds) for cell in row]
+    taken = {column for columns in over for column in columns}
+    for number, cell in enumerate(row):
+        columns = over[number]
+        is_flush = abs(cell.box.x1 - bounds[columns[-1]][1]) <= 2 * NEAR
+        if 0 not in columns and not is_flush:
+            columns = _grouped(cell.box, columns, taken, bounds)
+        for column in columns:
+            texts[column] = f"{texts[column]} {cell.text}".strip()
+    return tuple(texts)
+
+
+def _under(cell: Cell, bounds: list[Bound]) -> list[int]:
+    """The columns right under a heading."""
+    for column, (_, right) in enumerate(bounds):
+        if column and abs(cell.box.x1 - right) <= NEAR and cell.box.x0 > bounds[column - 1][1] - 12:
+            return [column]
+    found = [column for column, bound in enumerate(bounds) if _stands_over(cell.box, bound)]
+    if not found:
+        shared = [min(cell.box.x1, right) - max(cell.box.x0, left) for left, right in bounds]
+        found = [shared.index(max(shared))] if max(shared) > 0 else [_column_of(cell, bounds)]
+    return found
+
+
+def _stands_over(box: Box, bound: Bound) -> bool:
+    shared = min(box.x1, bound[1]) - max(box.x0, bound[0])
+    return shared >= 0.5 * min(box.width, bound[1] - bound[0])
+
+
+def _grouped(box: Box, columns: list[int], taken: set[int], bounds: list[Bound]) -> list[int]:
+    """The columns of the group that a heading stands over, as far as they have no other: those over
+    whose middle it stands, or else all to the right of where it begins."""
+    first, last = columns[0], columns[-1]
+    best = columns
+    far = abs((bounds[first][0] + bounds[last][1]) / 2 - box.centre)
+    for left in range(first, 0, -1):
+        if left < first and left in taken:
+            break
+        for right in range(last, len(bounds)):
+            if right > last and right in taken:
+                break
+            off = abs((bounds[left][0] + bounds[right][1]) / 2 - box.centre)
+            if off < far - NEAR and off <= 3 * NEAR:
+                best, far = list(range(left, right + 1)), off
+    if best == columns and box.x0 <= bounds[first][0] + 2 * NEAR and far > 2 * NEAR:
+        end = next((other for other in range(last + 1, len(bounds)) if other in taken), len(bounds))
+        return list(range(first, end))
+    return best
+
+
+def _whole(header: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Heading rows of which a word goes on in the next are one row."""
+    joined: list[tuple[str, ...]] = []
+    for row in header:
+        if joined and any(text.endswith(SHY) for text in joined[-1]):
+            pairs = zip(joined.pop(), row, strict=True)
+            row = tuple(_once(above, below) for above, below in pairs)
+        joined.append(row)
+    return [tuple(mended([text]) for text in row) for row in joined]
+
+
+def _once(above: str, below: str) -> str:
+    return above if above == below else "\n".join(filter(None, (above, below)))
+
+
+def _title_row(header: list[tuple[str, ...]]) -> tuple[str, list[tuple[str, ...]]]:
+    """A first heading row with one text in it, over the labels or long, is the title."""
+    if header and len(header) > 1:
+        only = {text for text in header[0] if text}
+        if len(only) == 1:
+            (text,) = only
+            if header[0][0] or len(text) > 25:
+                return text, header[1:]
+    return "", header
+
+
+# ── grids ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def table_of_grid(grid: Grid) -> Table:
+    rows = list(grid.rows)
+    width = len(grid.columns)
+    title = ""
+    if len(rows) > 2 and rows[0].spans.get(0) == width:
+        title = rows.pop(0).starts[0]
+    heading = _grid_heading(rows, width)
+    header = [tuple(row.texts.get(column, "") for column in range(width)) for row in rows[:heading]]
+    body = _grid_body(rows[heading:], width)
+    return Table(title, tuple(_whole(header)), tuple(body), grid.box, grid.columns, grid.words)
+
+
+def _grid_body(rows: Sequence[GridRow], width: int) -> list[TableRow]:
+    """Rows of a grid; where one rectangle holds several of them, labels over two lines are put
+    together."""
+    body: list[TableRow] = []
+    for is_line, group in groupby(rows, key=lambda row: row.is_line):
+        placed = [
+            TableRow(
+                tuple(signed(row.starts.get(column, "")) for column in range(width)),
+                row.indent,
+                row.bold,
+                row.at,
+            )
+            for row in group
+        ]
+        body += carried_on(placed) if is_line else placed
+    return body
+
+
+def _grid_heading(rows: Sequence[GridRow], width: int) -> int:
+    """How many rows of a grid are headings. Where it holds figures, those above the first of them;
+    where it holds words, the first row, and the next ones while a heading over several columns, or
+    over several rows, stands above them."""
+    texts = [[row.texts.get(column, "") for column in range(width)] for row in rows]
+    above = _last_heading(texts)
+    cells = [text for row in texts[above:] for text in row[1:] if text]
+    if above and sum(bool(NUMBER.fullmatch(text)) for text in cells) >= 0.6 * len(cells):
+        return above
+    if any(NUMBER.fullmatch(text) and not YEARLIKE.fullmatch(text) for text in texts[0][1:]):
+        return 0
+    heading = 1
+    while heading < min(len(rows) - 1, MAX_HEADING):
+        before, row = rows[heading - 1], rows[heading]
+        is_under_span = any(1 < span < width for span in before.spans.values())
+        is_same_label = row.texts.get(0, "") in ("", before.texts.get(0, ""))
+        if not (is_under_span and is_same_label):
+            break
+        heading += 1
+    return min(heading, len(rows) - 1)

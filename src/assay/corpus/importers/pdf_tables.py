@@ -3,44 +3,175 @@
 **Idea.** Two signs of a table are looked for. Rulings that cross make a grid: touching rulings are
 merged into outlines until nothing changes, and an outline with at least three vertical and three
 horizontal rulings and words inside is a table; a chart has scattered numbers, a frame one column.
+The words of a grid are its own, so that a table beside it is another.
 Numbers whose right edges stand under each other make columns, which is how annual reports set their
 statements, mostly without rulings. Lines with a label and a number, or several numbers, make a row;
 rows near each other, with few short lines between, a run; a run in which half of the rows have a
-number at one edge, a table, and short lines over its columns are its heading. Where both signs are
-on one place they are one table, and a row of years alone in the middle begins another.
+number at one edge, a table, and short lines over its columns are its heading. A row of years alone
+in the middle begins another table, and labels right of figures, with figures of their own, a table
+beside the first.
 
 The two signs are those of Tabula and Camelot, which call them lattice and stream; edges of text as
 a sign of columns are from A. Nurminen, Algorithmic Extraction of Data in Tables in PDF Documents
 (thesis, Tampere University of Technology, 2013). Our own is that only the right edges of numbers
 count: a statement sets its figures flush right, and numbers in running text stand anywhere.
 
-What the cells are is told in pdf_cells.py. All measures are in points or in heights of a line, and
-were set on the annual reports of Finnish municipalities.
+What the cells are is told in pdf_grid.py and pdf_cells.py. All measures are in points or in heights
+of a line, and were set on the annual reports of Finnish municipalities.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from assay.corpus.importers.pdf import Box, Page
-from assay.corpus.importers.pdf_cells import NEAR, Cell, Table, cut, is_year_row, table_in
+from assay.corpus.importers.pdf_cells import Table, table_of, table_of_grid
+from assay.corpus.importers.pdf_grid import grids_in, levels
+from assay.corpus.importers.pdf_page import SHY, Box, Line, Page, Word
+from assay.corpus.importers.pdf_words import NEAR, Cell, cut, is_year_row, mended
 
 Region = tuple[int, int]  # the first line and the last
 
 
-def find_tables(page: Page) -> list[Table]:
-    cells = [cut(line) for line in page.lines]
-    grids = _grids(page, cells)
-    merged = _merged([*grids, *_columns(page, cells, grids)])
-    regions = [region for whole in merged for region in _split(page, cells, *whole)]
+@dataclass(frozen=True)
+class Tables:
+    """The tables of a page, and the lines that are in none."""
+
+    tables: tuple[Table, ...]
+    lines: tuple[Line, ...]
+    sideways: tuple[Word, ...]
+
+
+def find_tables(page: Page) -> Tables:
+    """First what rulings draw, then columns of numbers, then areas filled like cells."""
     tables: list[Table] = []
-    for first, last in sorted(regions):
-        free = tables[-1].last + 1 if tables else 0
-        table = table_in(page, cells, first, last, free)
-        if table is not None:
-            tables.append(table)
-    return tables
+    loose = _draw(page, page.rulings, tables)
+    tables += _aligned(_rest(page, tables), loose)
+    _draw(_rest(page, tables), (*page.rulings, *page.edges), tables)
+    rest = _rest(page, tables)
+    tables.sort(key=lambda table: (round(table.box.y0), table.box.x0))
+    return Tables(tuple(_titled(tables, rest.lines)), rest.lines, rest.sideways)
+
+
+def _draw(page: Page, rulings: Sequence[Box], tables: list[Table]) -> list[Box]:
+    """Adds the tables that these rulings draw; the outlines whose rulings part no columns."""
+    loose: list[Box] = []
+    for box in _crossing(rulings):
+        found = _ruled(page, box, rulings)
+        tables += found
+        if not found:
+            loose.append(box)
+    return loose
+
+
+def _rest(page: Page, tables: Iterable[Table]) -> Page:
+    """The page without the words of these tables."""
+    taken = {word for table in tables for word in table.words}
+    sideways = tuple(word for word in page.sideways if word not in taken)
+    return replace(page, lines=_without(page.lines, taken), sideways=sideways)
+
+
+def _without(lines: Iterable[Line], taken: set[Word]) -> tuple[Line, ...]:
+    kept = []
+    for line in lines:
+        words = tuple(word for word in line.words if word not in taken)
+        if words:
+            kept.append(line if len(words) == len(line.words) else Line(words))
+    return tuple(kept)
+
+
+def _ruled(page: Page, box: Box, drawn: Sequence[Box]) -> list[Table]:
+    inside = [line for line in page.lines if any(box.holds(word.box, 1) for word in line.words)]
+    rulings = [ruling for ruling in drawn if _is_inside(ruling, box)]
+    if len(inside) < 2 or not _is_tabular(page, box, rulings, [cut(line) for line in inside]):
+        return []
+    return [table_of_grid(grid) for grid in grids_in(page, box, rulings)]
+
+
+def _aligned(page: Page, loose: list[Box]) -> Iterator[Table]:
+    """Tables by their columns of numbers."""
+    cells = [cut(line) for line in page.lines]
+    outlines = [region for box in loose if (region := _lines_in(page, box)) is not None]
+    for whole in _merged(_columns(page, cells, outlines)):
+        for first, last in _split(cells, *whole):
+            for lines in _beside(page.lines[first : last + 1]):
+                table = table_of(lines)
+                if table is not None:
+                    yield table
+
+
+def _lines_in(page: Page, box: Box) -> Region | None:
+    inside = [number for number, line in enumerate(page.lines) if _is_within(line.box, box)]
+    return (inside[0], inside[-1]) if len(inside) >= 2 else None
+
+
+def _beside(lines: Sequence[Line]) -> list[Sequence[Line]]:
+    """The lines of one table, or of several that stand side by side: labels that begin at one place
+    right of figures, with figures of their own."""
+    starts = [place for line in lines if (place := _second_label(cut(line))) is not None]
+    numbered = sum(_is_row(cut(line)) for line in lines)
+    if len(starts) < max(3, 0.4 * numbered):
+        return [lines]
+    edge = min(starts) - 2
+    left: list[Line] = []
+    right: list[Line] = []
+    for line in lines:
+        for side, words in (
+            (left, tuple(word for word in line.words if word.box.x0 < edge)),
+            (right, tuple(word for word in line.words if word.box.x0 >= edge)),
+        ):
+            if words:
+                side.append(Line(words))
+    crossing = sum(1 for line in lines if any(_crosses(cell.box, edge) for cell in cut(line)))
+    if crossing > 0.15 * len(lines) or len(left) < 3 or len(right) < 3:
+        return [lines]
+    return [left, *_beside(right)]
+
+
+def _crosses(box: Box, edge: float) -> bool:
+    return box.x0 < edge - 1 and box.x1 > edge + 3
+
+
+def _second_label(row: list[Cell]) -> float | None:
+    """Where the words begin that stand between the figures of a row."""
+    for number, cell in enumerate(row):
+        is_words = len(re.findall(r"[^\W\d]", cell.text)) >= 3 and not cell.is_number
+        before = any(other.is_number and not other.is_dash for other in row[:number])
+        after = any(other.is_number for other in row[number + 1 :])
+        if is_words and before and after:
+            return cell.box.x0
+    return None
+
+
+def _titled(tables: Sequence[Table], lines: Sequence[Line]) -> Iterator[Table]:
+    """Tables with the line right above them as title, where they have none of their own."""
+    for table in tables:
+        title = table.title or _title_above(table, tables, lines)
+        yield replace(table, title=title)
+
+
+def _title_above(table: Table, tables: Sequence[Table], lines: Sequence[Line]) -> str:
+    above = [line for line in lines if line.box.middle < table.box.y0 and _is_above(line, table)]
+    if not above:
+        return ""
+    line = above[-1]
+    is_near = table.box.y0 - line.box.y1 < 4 * max(line.box.height, 8.0)
+    ends = [other.box.y1 for other in tables if other.box.y1 <= table.box.y0 + 2]
+    is_free = all(end <= line.box.middle for end in ends)
+    is_sentence = line.text.endswith(".") and not line.text.startswith("Taulukko")
+    if not is_near or not is_free or is_sentence or len(line.text) >= 110:
+        return ""
+    begun = [line.text]
+    for before in reversed(above[:-1]):
+        if not before.text.endswith(SHY):
+            break
+        begun.insert(0, before.text)
+    return mended(begun)
+
+
+def _is_above(line: Line, table: Table) -> bool:
+    return line.box.x0 < table.box.x1 and line.box.x1 > table.box.x0
 
 
 def _columns(page: Page, cells: list[list[Cell]], grids: list[Region]) -> list[Region]:
@@ -67,7 +198,7 @@ def _columns(page: Page, cells: list[list[Cell]], grids: list[Region]) -> list[R
     regions = []
     for run in runs:
         if _is_aligned(cells, run):
-            top = top_of.get(run[0], _with_heading(page, cells, run[0]))
+            top = top_of.get(run[0], _with_heading(page, cells, run))
             regions.append((top, run[-1]))
     return regions
 
@@ -89,6 +220,8 @@ def _joined(page: Page, cells: list[list[Cell]], before: int, index: int) -> boo
     height = max(page.lines[index].box.height, page.lines[before].box.height, 6.0)
     if gap > (len(between) + 1) * 2.6 * height + 14:
         return False
+    if any(_is_larger(page.lines[line], page.lines[before]) for line in between):
+        return False  # the heading of a section
     return len(between) <= 5 and not any(_is_prose(page, cells[line]) for line in between)
 
 
@@ -106,9 +239,14 @@ def _is_aligned(cells: list[list[Cell]], run: list[int]) -> bool:
     return max(near, default=0) >= max(3, 0.5 * len(run))
 
 
-def _with_heading(page: Page, cells: list[list[Cell]], first: int) -> int:
+def _is_larger(line: Line, row: Line) -> bool:
+    return line.size >= 1.2 * row.size
+
+
+def _with_heading(page: Page, cells: list[list[Cell]], run: list[int]) -> int:
     """Up over the lines of column headings: short pieces that stand over the columns of numbers."""
-    columns = [cell.box for cell in cells[first] if cell.is_number]
+    first = run[0]
+    columns = [cell.box for number in run[:4] for cell in cells[number] if cell.is_number]
     top = first
     reached = first
     while reached > 0 and first - reached < 5:
@@ -116,6 +254,8 @@ def _with_heading(page: Page, cells: list[list[Cell]], first: int) -> int:
         line = page.lines[reached - 1]
         gap = page.lines[reached].box.y0 - line.box.y1
         if gap > 3.2 * line.box.height + 4 or _is_prose(page, row) or not _is_short(row):
+            break
+        if _is_larger(line, page.lines[first]):
             break
         is_over = any(_is_over(cell.box, column) for cell in row for column in columns)
         is_label = len(row) <= 2 and reached == first  # one may stand between headings and figures
@@ -135,29 +275,18 @@ def _is_over(box: Box, column: Box) -> bool:
     return box.x0 < column.x1 + 12 and box.x1 > column.x0 - 12
 
 
-def _grids(page: Page, cells: list[list[Cell]]) -> list[Region]:
-    """Runs of lines inside rulings that cross."""
-    regions = []
-    for box in _crossing(page.rulings):
-        inside = [number for number, line in enumerate(page.lines) if _is_within(line.box, box)]
-        if len(inside) >= 2 and _is_tabular(page, box, [cells[number] for number in inside]):
-            regions.append((inside[0], inside[-1]))
-    return regions
-
-
 def _is_within(line: Box, box: Box) -> bool:
     return box.y0 - 1 <= line.middle <= box.y1 + 1 and line.x1 > box.x0 and line.x0 < box.x1
 
 
-def _is_tabular(page: Page, box: Box, rows: list[list[Cell]]) -> bool:
+def _is_tabular(page: Page, box: Box, rulings: list[Box], rows: list[list[Cell]]) -> bool:
     """A grid holds text in at least two columns. A chart holds scattered numbers, a framed
     paragraph one column."""
-    if box.width < 0.25 * page.width:
+    if box.width < 0.15 * page.width:
         return False
-    rulings = [ruling for ruling in page.rulings if _is_inside(ruling, box)]
     upright = [line.x0 for line in rulings if line.height > line.width and line.height >= 6]
     level = [line.y0 for line in rulings if line.width >= line.height and line.width >= 20]
-    if len(_levels(upright)) < 3 or len(_levels(level)) < 3:
+    if len(levels(upright, NEAR)) < 3 or len(levels(level, NEAR)) < 3:
         return False
     worded = sum(1 for row in rows if any(re.search(r"[^\W\d]{3}", cell.text) for cell in row))
     return worded >= max(2, 0.4 * len(rows))
@@ -171,37 +300,37 @@ def _is_inside(ruling: Box, box: Box) -> bool:
 def _crossing(rulings: Iterable[Box]) -> list[Box]:
     """The outlines of groups of rulings that touch."""
     places = {
-        (round(ruling.x0), round(ruling.y0), round(ruling.x1), round(ruling.y1))
+        (round(ruling.y0), round(ruling.x0), round(ruling.y1), round(ruling.x1))
         for ruling in rulings
     }
-    from_the_top = sorted(places, key=lambda place: place[1])
-    groups = [Box(x0 - 2, y0 - 2, x1 + 2, y1 + 2) for x0, y0, x1, y1 in from_the_top]
+    groups = [Box(x0 - 2, y0 - 2, x1 + 2, y1 + 2) for y0, x0, y1, x1 in places]
     changed = True
     while changed:
-        merged: list[Box] = []
-        for box in groups:
-            near = [group for group in merged if _touch(group, box)]
-            for group in near:
-                merged.remove(group)
-                box = box.with_(group)
-            merged.append(box)
+        merged = _swept(groups)
         changed = len(merged) < len(groups)
         groups = merged
     return [group for group in groups if group.height > 12 and group.width > 40]
 
 
+def _swept(boxes: list[Box]) -> list[Box]:
+    """Boxes from the top down, each merged with those above that it touches."""
+    done: list[Box] = []
+    near: list[Box] = []  # those that still reach down to where we are
+    for box in sorted(boxes, key=lambda box: (box.y0, box.x0)):
+        done += [group for group in near if group.y1 < box.y0]
+        near = [group for group in near if group.y1 >= box.y0]
+        touching = [group for group in near if _touch(group, box)]
+        if touching:
+            near = [group for group in near if not _touch(group, box)]
+            for group in touching:
+                box = box.with_(group)
+        near.append(box)
+    return [*done, *near]
+
+
 def _touch(first: Box, second: Box) -> bool:
     across = first.x0 <= second.x1 and second.x0 <= first.x1
     return across and first.y0 <= second.y1 and second.y0 <= first.y1
-
-
-def _levels(values: list[float]) -> list[float]:
-    """Distinct positions, near ones taken together."""
-    levels: list[float] = []
-    for value in sorted(values):
-        if not levels or value - levels[-1] > NEAR:
-            levels.append(value)
-    return levels
 
 
 def _merged(regions: list[Region]) -> list[Region]:
@@ -214,7 +343,7 @@ def _merged(regions: list[Region]) -> list[Region]:
     return merged
 
 
-def _split(page: Page, cells: list[list[Cell]], first: int, last: int) -> list[Region]:
+def _split(cells: list[list[Cell]], first: int, last: int) -> list[Region]:
     """A row of years alone, after rows of figures, is the heading of another table; its title
     stands above it."""
     for index in range(first + 3, last):
@@ -225,5 +354,5 @@ def _split(page: Page, cells: list[list[Cell]], first: int, last: int) -> list[R
         start = index
         while start > first and index - start < 2 and not _is_row(cells[start - 1]):
             start -= 1
-        return [(first, start - 1), *_split(page, cells, start, last)]
+        return [(first, start - 1), *_split(cells, start, last)]
     return [(first, last)]

@@ -1,0 +1,196 @@
+"""Headings, from how the text of a report is set.
+
+**Idea.** What is a heading depends on the size of the running text, so that is found first: the
+size of most letters in lines that read as sentences, over a sample of pages. Lines in a larger
+size, in bold, or numbered, are headings; several lines in one style that go on like a paragraph are
+not. A heading over two lines is one heading.
+
+**Levels.** A numbered heading says its own level (3.1 is of the second; under chapters in Roman
+numbers, of the third). Headings in a style that is mostly numbered share its level; others in that
+style are one below; other sizes are ranked, the largest first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from assay.corpus.importers.pdf_page import Line
+from assay.corpus.importers.pdf_words import mended
+
+LARGER = 1.14  # a heading's size over that of the text
+LONGEST = 160  # letters
+DEEPEST = 6
+_NUMBERED = re.compile(r"(\d{1,2}(?:\.\d{1,2})*)\.?\s+[A-ZÅÄÖ]")
+_ROMAN = re.compile(r"[IVX]+\.?\s+[A-ZÅÄÖ][A-ZÅÄÖ ,-]{4,}")
+_LEADERS = re.compile(r"\.{4,}|(?:\. ){4,}|…{2,}|_{4,}")
+_TO_PAGE = re.compile(r"\s\d{1,3}$")
+
+Style = tuple[float, bool]  # size in half points, bold
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How a report is set: the size of its text, and the level of each style of headings."""
+
+    body: float
+    styles: dict[Style, int] = field(default_factory=dict)
+    has_chapters: bool = False  # in Roman numbers
+
+    def level(self, text: str, style: Style) -> int:
+        if depth := _depth(text, self.has_chapters):
+            return depth
+        near = [known for known in self.styles if abs(known[0] - style[0]) <= 0.5]
+        same = [known for known in near if known[1] == style[1]] or near
+        if same:
+            return self.styles[min(same, key=lambda known: abs(known[0] - style[0]))]
+        larger = [level for known, level in self.styles.items() if known[0] > style[0]]
+        return min(max(larger, default=0) + 1, DEEPEST)
+
+
+@dataclass(frozen=True)
+class Titled:
+    """A heading on a page: its text, and the first and last of its lines."""
+
+    text: str
+    style: Style
+    first: int
+    last: int
+
+
+def _depth(text: str, has_chapters: bool) -> int:
+    """The level that a heading says itself; 0 where it says none."""
+    if has_chapters and _ROMAN.match(text):
+        return 1
+    found = _NUMBERED.match(text)
+    return min(found[1].count(".") + 1 + has_chapters, DEEPEST) if found else 0
+
+
+def style_of(line: Line) -> Style:
+    return round(2 * line.size) / 2, line.bold
+
+
+def setting_of(pages: Iterable[Sequence[Line]]) -> Setting:
+    """From the lines of a sample of pages."""
+    pages = list(pages)
+    sizes: Counter[float] = Counter()
+    for lines in pages:
+        for line in lines:
+            if _is_sentence_like(line):
+                sizes[round(2 * line.size) / 2] += len(line.text)
+    if not sizes:
+        for lines in pages:
+            for line in lines:
+                sizes[round(2 * line.size) / 2] += len(line.text)
+    body = max(sizes, key=lambda size: (sizes[size], size)) if sizes else 10.0
+    chapters = sum(bool(_ROMAN.match(line.text)) for lines in pages for line in lines) >= 3
+    found = [heading for lines in pages for heading in headings_in(lines, Setting(body))]
+    return Setting(body, _levels(found, chapters), chapters)
+
+
+def _levels(found: Iterable[Titled], has_chapters: bool) -> dict[Style, int]:
+    """A level for each style: that of the numbered headings in it, or its rank."""
+    depths: dict[Style, list[int]] = {}
+    counts: Counter[Style] = Counter()
+    for heading in found:
+        counts[heading.style] += 1
+        if depth := _depth(heading.text, has_chapters):
+            depths.setdefault(heading.style, []).append(depth)
+    levels: dict[Style, int] = {}
+    above = 0
+    for style in sorted(counts, key=lambda style: (-style[0], not style[1])):
+        known = sorted(depths.get(style, []))
+        is_smaller = style[0] not in {other[0] for other in levels}
+        level = above + is_smaller
+        if len(known) >= 2:
+            level = known[len(known) // 2] + (2 * len(known) < counts[style])
+        levels[style] = min(max(level, 1), DEEPEST)
+        above = max(above, levels[style])
+    return levels
+
+
+def _is_sentence_like(line: Line) -> bool:
+    letters = sum(letter.isalpha() for letter in line.text)
+    return len(line.words) >= 6 and letters >= 0.75 * len(line.text.replace(" ", ""))
+
+
+def headings_in(lines: Sequence[Line], setting: Setting) -> list[Titled]:
+    """The headings among the lines of a page."""
+    return [
+        Titled(
+            text=mended(lines[number].text for number in group),
+            style=style_of(lines[group[0]]),
+            first=group[0],
+            last=group[-1],
+        )
+        for group in _groups(lines, setting)
+    ]
+
+
+def _groups(lines: Sequence[Line], setting: Setting) -> list[list[int]]:
+    groups: list[list[int]] = []
+    for run in _runs(lines, setting):
+        text = sum(len(lines[number].text) for number in run)
+        if len(run) >= 4 and text > LONGEST:
+            continue  # a paragraph in larger type
+        group = [run[0]]
+        for before, number in pairwise(run):
+            if _goes_on(lines[before], lines[number], lines):
+                group.append(number)
+            else:
+                groups.append(group)
+                group = [number]
+        groups.append(group)
+    return [
+        group for group in groups if sum(len(lines[number].text) for number in group) <= LONGEST
+    ]
+
+
+def _runs(lines: Sequence[Line], setting: Setting) -> list[list[int]]:
+    """Lines that look like headings, those in one style right under each other together."""
+    runs: list[list[int]] = []
+    for number, line in enumerate(lines):
+        follows = bool(runs) and runs[-1][-1] == number - 1
+        before = lines[number - 1]
+        same = follows and style_of(before) == style_of(line)
+        is_close = same and line.box.y0 - before.box.y1 < 0.7 * line.box.height
+        if is_close and (_looks(line, setting) or line.text[:1].islower()):
+            runs[-1].append(number)
+        elif _looks(line, setting):
+            runs.append([number])
+    return runs
+
+
+def _goes_on(before: Line, line: Line, lines: Sequence[Line]) -> bool:
+    """The second line of a heading: the first is full, or cannot end there."""
+    if _NUMBERED.match(line.text):
+        return False
+    if line.text[:1].islower() or before.text.endswith(("-", "\u00ad", ",", " ja", " sekä")):
+        return True
+    left = min(other.box.x0 for other in lines)
+    right = max(other.box.x1 for other in lines)
+    first = line.words[0].box.width
+    return before.box.x1 + first > right - 0.02 * (right - left)
+
+
+def _looks(line: Line, setting: Setting) -> bool:
+    """Larger than the text, or bold, short, and numbered or without a full stop."""
+    text = line.text
+    if not 3 <= len(text) <= 130 or _LEADERS.search(text):
+        return False
+    if not re.search(r"[^\W\d]{3}", text):
+        return False
+    is_numbered = bool(_NUMBERED.match(text))
+    if is_numbered and _TO_PAGE.search(text):
+        return False  # of a table of contents
+    if line.size >= LARGER * setting.body:
+        return not text.endswith((".", ",", ";")) or is_numbered
+    if line.size < 0.9 * setting.body:
+        return False
+    ends_open = not text.endswith((".", ",", ";", ":"))
+    if is_numbered and "." in text.split()[0].rstrip(".") and ends_open and len(text) < 80:
+        return True
+    return line.bold and ends_open and len(text) < 80

@@ -1,0 +1,150 @@
+"""A line cut into cells, what in them is a number or a year, and lines put together as one text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from assay.corpus.importers.pdf_page import SHY, Box, Line, Word, around
+
+NUMBER = re.compile(
+    r"[-–−+±]?\(?\d{1,3}(?:[  .]?\d{3})*(?:[,.]\d+)?\)?\s?(?:%|€|kpl|pv|htv)?|[-–−—]|\d+(?:,\d+)?%?"
+)
+YEARLIKE = re.compile(
+    r"(?:TP|TA|KS|LTA)?\s?(?:19|20)\d\d"
+    r"|\d{1,2}\.\d{1,2}\.?\s?[-–]\s?\d{1,2}\.\d{1,2}\.\d{4}"
+    r"|\d{1,2}\.\d{1,2}\.(?:19|20)?\d\d"
+    r"|1\s?000\s?€?"
+)
+NEAR = 3.0  # points within which two edges are one column
+MINUS = frozenset("-–−—")
+_PARTED = re.compile(r"(?<=[^\W\d_])[-\u2010]\n(?=[^\W\d_A-ZÅÄÖ])")
+
+
+@dataclass(frozen=True)
+class Cell:
+    text: str
+    box: Box
+    bold: bool = False
+
+    @property
+    def is_number(self) -> bool:
+        return bool(NUMBER.fullmatch(self.text.strip()))
+
+    @property
+    def is_dash(self) -> bool:
+        return self.text in MINUS
+
+    @property
+    def is_unsigned(self) -> bool:
+        """A number that a minus may belong to."""
+        return self.text[:1].isdigit() and self.is_number
+
+
+def cut(line: Line) -> list[Cell]:
+    """A line's words in cells: a gap of more than two spaces parts them, and so does a number that
+    is complete."""
+    cells: list[list[Word]] = []
+    for word in line.words:
+        gap = word.box.x0 - cells[-1][-1].box.x1 if cells else 0.0
+        if not cells or gap > 0.55 * max(word.size, 6.0) or _is_next_number(cells[-1], word, gap):
+            cells.append([word])
+        else:
+            cells[-1].append(word)
+    return [_cell(words) for words in cells]
+
+
+def _is_next_number(cell: list[Word], word: Word, gap: float) -> bool:
+    """Two numbers side by side: the next word cannot carry on the number before it."""
+    before = " ".join(earlier.text for earlier in cell)
+    if not NUMBER.fullmatch(before) or not re.match(r"[-–−+]?\d", word.text):
+        return False
+    if before in MINUS:
+        return False
+    begun = re.fullmatch(r"[-–−+]?\d{1,3}", cell[-1].text)
+    goes_on = begun and re.match(r"\d{3}(?!\d)", word.text)
+    return not goes_on and gap > 0.2 * word.size
+
+
+def _cell(words: Sequence[Word]) -> Cell:
+    text = signed(" ".join(word.text for word in words))
+    return Cell(text, around(word.box for word in words), all(word.bold for word in words))
+
+
+def signed(text: str) -> str:
+    """A number with its minus right before it: "- 10 %" is "-10 %"."""
+    if text[:1] in MINUS and text[1:2].isspace():
+        joined = f"{text[0]}{text[1:].lstrip()}"
+        return joined if NUMBER.fullmatch(joined) else text
+    return text
+
+
+def with_signs_from_above(lines: Sequence[Line]) -> tuple[Line, ...]:
+    """A line of nothing but minus signs, where a narrow column broke between the sign and the
+    number, goes to the numbers right under them."""
+    kept: list[Line] = []
+    signs: Line | None = None
+    for line in lines:
+        if signs is not None:
+            joined = _signed_below(signs, line)
+            kept += [signs] if joined is None else []
+            line = joined or line
+            signs = None
+        if all(word.text in MINUS for word in line.words):
+            signs = line
+        else:
+            kept.append(line)
+    return (*kept, signs) if signs is not None else tuple(kept)
+
+
+def _signed_below(signs: Line, line: Line) -> Line | None:
+    """The line with the signs above it, if each stands over a number without one."""
+    if line.box.middle - signs.box.middle > 1.6 * line.box.height:
+        return None
+    numbers = [cell for cell in cut(line) if cell.is_unsigned]
+    first: dict[float, str] = {}  # where the number begins, and its sign
+    for sign in signs.words:
+        over = [cell for cell in numbers if cell.box.x0 - 2 <= sign.box.centre <= cell.box.x1 + 2]
+        if len(over) != 1:
+            return None
+        first[over[0].box.x0] = sign.text
+    words = (
+        replace(word, text=first[word.box.x0] + word.text) if word.box.x0 in first else word
+        for word in line.words
+    )
+    return Line(tuple(words))
+
+
+def with_signs(rows: list[list[Cell]]) -> list[list[Cell]]:
+    """A minus that stands apart from its number, at the left edge of the column, is put before it.
+    A dash that stands where numbers of its column end is no sign: it says that there is none."""
+    ends = [cell.box.x1 for row in rows for cell in row if cell.is_unsigned]
+    return [_signed(row, ends) for row in rows]
+
+
+def _signed(row: list[Cell], ends: list[float]) -> list[Cell]:
+    joined: list[Cell] = []
+    for cell in row:
+        if joined and cell.is_unsigned and joined[-1].is_dash and not _ends(joined[-1], ends):
+            dash = joined.pop()
+            cell = Cell(dash.text + cell.text, dash.box.with_(cell.box), cell.bold)
+        joined.append(cell)
+    return joined
+
+
+def _ends(dash: Cell, ends: list[float]) -> bool:
+    """At least two numbers end where the dash does, or under its middle."""
+    return sum(abs(end - dash.box.x1) <= 2 * NEAR for end in ends) >= 2
+
+
+def is_year_row(row: list[Cell]) -> bool:
+    """A row of years alone: the heading of a table."""
+    return len(row) >= 2 and all(YEARLIKE.fullmatch(cell.text) for cell in row)
+
+
+def mended(lines: Iterable[str], between: str = " ") -> str:
+    """Lines as one text: a word parted at the end of a line is put together again."""
+    text = "\n".join(line for line in lines if line)
+    text = text.replace(f"{SHY}\n", "").replace(SHY, "-" if text == SHY else "")
+    return _PARTED.sub("", text).replace("\n", between)

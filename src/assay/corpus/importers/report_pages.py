@@ -1,0 +1,438 @@
+"""What a report in PDF holds, page by page: passages and tables under their headings.
+
+Every word of a page's text layer is in one of its parts or in its running lines. Pages are read one
+after another and let go, so that a report of any length needs the memory of a few pages; what holds
+for the whole of it (the size of its text, the lines that stand on many pages, how its pages are
+numbered) is found on a sample of pages beforehand.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import msgspec
+
+from assay.core.errors import InputError
+from assay.corpus.importers.foreign_json import unreadable
+from assay.corpus.importers.kinds import Problem
+from assay.corpus.importers.pdf_cells import Table, TableRow
+from assay.corpus.importers.pdf_file import PdfFile, open_pdf
+from assay.corpus.importers.pdf_headings import Setting, Style, headings_in, setting_of
+from assay.corpus.importers.pdf_page import Line, Page
+from assay.corpus.importers.pdf_tables import find_tables
+from assay.corpus.importers.pdf_words import cut, mended
+from assay.language.amounts import unit_in
+
+SAMPLE = 48  # pages that a report is surveyed on
+EDGE = 0.14  # of a page's height: where running lines stand
+SAME_COLUMN = 12.0  # points between the columns of a table and those it goes on with
+_NUMBERS = re.compile(r"(?<![\d.,])\d{1,4}(?![\d.,]*\d)")
+_LISTED = re.compile(r"(?:[A-ZÅÄÖ]|[IVX]+|\d+)[ .)]")
+_MONEY = ("1 000 €", "milj. €", "€")
+_COMPANY = re.compile(
+    r"(?:[A-ZÅÄÖ][\w&.:-]*\s(?:[\w&.:-]+\s){0,5}?)?"
+    r"(?:Oyj?|Ab|Ky|[\w-]*[Ss]äätiö(?: sr)?|[\w-]*kuntayhtymä|[\w-]*liikelaitos|[\w-]*lautakunta)\b"
+)
+
+
+class Heading(msgspec.Struct, frozen=True, kw_only=True):
+    text: str
+    level: int  # 1 is a chapter
+
+
+Trail = tuple[Heading, ...]
+
+
+class Passage(msgspec.Struct, frozen=True, kw_only=True):
+    """Running text under one heading on one page. `number` counts those of the page."""
+
+    number: int
+    trail: Trail
+    text: str
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of a table: one text per column, the label first. `parents` are the labels of the
+    groups it stands under, outermost first."""
+
+    cells: tuple[str, ...]
+    parents: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        return self.cells[0]
+
+
+class ReadTable(msgspec.Struct, frozen=True, kw_only=True):
+    """A table. `header` are its heading rows, a heading over several columns in each of them;
+    `columns` one heading for each column; `units` what its figures count, for each column;
+    `continues` the table of the page before that it goes on with."""
+
+    number: int
+    title: str
+    trail: Trail
+    header: tuple[tuple[str, ...], ...]
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    units: tuple[str, ...]
+    continues: str = ""
+    entity: str = ""
+
+
+class ReadPage(msgspec.Struct, frozen=True, kw_only=True):
+    """`number` counts the pages of the file; `printed` is the number that stands on the page."""
+
+    number: int
+    printed: str
+    running: tuple[str, ...]
+    parts: tuple[Passage | ReadTable, ...]
+
+
+class Survey(msgspec.Struct, frozen=True, kw_only=True):
+    """What holds for a whole report."""
+
+    pages: int
+    words: str
+    body: float
+    styles: dict[Style, int]
+    has_chapters: bool
+    running: frozenset[str]
+    offsets: frozenset[int]  # printed page numbers less the number of the page
+
+
+# ── the whole report ──────────────────────────────────────────────────────────────────────────────
+
+
+def survey(path: Path) -> Survey | Problem:
+    """A look at some pages of a report. A file that cannot be read is a problem; that the extra
+    `pdf` is missing is raised."""
+    try:
+        file = open_pdf(path)
+    except InputError as error:
+        if "needs pypdfium2" in error.message:
+            raise
+        return Problem(code="unreadable-pdf", where=str(path), reason=error.message)
+    except OSError as error:
+        return unreadable(path, error)
+    try:
+        return _surveyed(file)
+    finally:
+        file.close()
+
+
+def read_pages(path: Path, known: Survey) -> Iterator[ReadPage | Problem]:
+    """The pages of a report, in order; a page without text or one that cannot be read is a problem,
+    and the next one is read."""
+    file = open_pdf(path)
+    try:
+        reading = _Reading(known)
+        for number in range(1, file.pages + 1):
+            yield from reading.page(file, number)
+    finally:
+        file.close()
+
+
+def _surveyed(file: PdfFile) -> Survey:
+    pages: list[Page] = []
+    for number in _sample(file.pages):
+        try:
+            pages.append(file.page(number))
+        except InputError:
+            continue  # told when its turn comes
+    shapes = Counter(
+        shape for page in pages for shape in {_shape(line, page) for line in _edge(page)}
+    )
+    running = frozenset(
+        shape for shape, count in shapes.items() if shape and count >= max(3, 0.06 * len(pages))
+    )
+    offsets = Counter(
+        offset for page in pages for offset in {int(n) - page.number for n in _page_numbers(page)}
+    )
+    inner = [[line for line in page.lines if _shape(line, page) not in running] for page in pages]
+    setting = setting_of(inner)
+    return Survey(
+        pages=file.pages,
+        words=" ".join(line.text for lines in inner[:30] for line in lines),
+        body=setting.body,
+        styles=setting.styles,
+        has_chapters=setting.has_chapters,
+        running=running,
+        offsets=frozenset(offset for offset, count in offsets.items() if count >= 3),
+    )
+
+
+def _sample(pages: int) -> list[int]:
+    """Page numbers in pairs, so that left and right pages are both seen, spread over the report."""
+    if pages <= SAMPLE:
+        return list(range(1, pages + 1))
+    pairs = SAMPLE // 2
+    firsts = {1 + round(number * (pages - 2) / (pairs - 1)) for number in range(pairs)}
+    return sorted({page for first in firsts for page in (first, first + 1)})
+
+
+def _edge(page: Page) -> list[Line]:
+    """The lines near the top and the bottom of a page."""
+    return [line for line in page.lines if _side(line, page)]
+
+
+def _side(line: Line, page: Page) -> str:
+    if line.box.y1 < EDGE * page.height:
+        return "top"
+    return "bottom" if line.box.y0 > (1 - EDGE / 2) * page.height else ""
+
+
+def _shape(line: Line, page: Page) -> str:
+    """What of a running line is the same on every page, "" for a line in the middle."""
+    side = _side(line, page)
+    worded = [cell for cell in cut(line) if re.search(r"[^\W\d]", cell.text)]
+    if len(worded) > 1 or "%" in line.text:
+        return ""  # the heading or a row of a table
+    return f"{side} {re.sub(r'[0-9]+', '9', line.text)[:60]}" if side else ""
+
+
+def _page_numbers(page: Page) -> list[str]:
+    """Numbers at the edges of a page that may be its own."""
+    lines = _edge(page)
+    outermost = [*lines[:2], *lines[-2:]]
+    return [
+        number
+        for line in outermost
+        if len(line.text) < 90
+        for number in _NUMBERS.findall(line.text)
+    ]
+
+
+# ── page by page ──────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass
+class _Open:
+    """A heading that the text now stands under. `is_told` when a part of its own page has it."""
+
+    heading: Heading
+    is_told: bool = False
+
+
+@dataclass
+class _Last:
+    """The table at the end of the page before."""
+
+    page: int
+    table: Table
+    read: ReadTable
+
+
+@dataclass
+class _Reading:
+    """Where reading stands between two pages."""
+
+    known: Survey
+    trail: list[_Open] = field(default_factory=list)
+    last: _Last | None = None
+    offset: int | None = None
+
+    def page(self, file: PdfFile, number: int) -> Iterator[ReadPage | Problem]:
+        try:
+            page = file.page(number)
+        except InputError as error:
+            self.last = None
+            yield Problem(code="bad-page", where=error.where, reason=error.message)
+            return
+        lines = [line for line in page.lines if _shape(line, page) in self.known.running]
+        inner = tuple(line for line in page.lines if line not in lines)
+        if not inner and page.images:
+            reason = "the page is an image without a text layer; run OCR"
+            yield Problem(code="no-text-layer", where=f"{file.path}: page {number}", reason=reason)
+        yield ReadPage(
+            number=number,
+            printed=self._printed(page),
+            running=tuple(line.text for line in lines),
+            parts=tuple(_parts(self, replace(page, lines=inner))),
+        )
+
+    def _printed(self, page: Page) -> str:
+        """The number at the edge of the page that goes on from the page before; pages without one,
+        such as those that part chapters, may or may not be counted."""
+        found = _page_numbers(page)
+        for offset in (self.offset, *sorted(self.known.offsets)):
+            if offset is not None and str(page.number + offset) in found:
+                self.offset = offset
+                return str(page.number + offset)
+        for number in found:
+            if self.offset is not None and abs(int(number) - page.number - self.offset) <= 3:
+                self.offset = int(number) - page.number
+                return number
+        return ""
+
+    @property
+    def headings(self) -> Trail:
+        return tuple(opened.heading for opened in self.trail)
+
+
+def _parts(reading: _Reading, page: Page) -> Iterator[Passage | ReadTable]:
+    """The parts of a page in reading order. A heading that no part of its own page carries is a
+    passage by itself, so that its words are on their page."""
+    found = find_tables(page)
+    known = reading.known
+    setting = Setting(known.body, known.styles, known.has_chapters)
+    headings = {heading.first: heading for heading in headings_in(found.lines, setting)}
+    inside = {n for heading in headings.values() for n in range(heading.first, heading.last + 1)}
+    tables = list(found.tables)
+    numbers = Counter[str]()
+    texts: list[str] = []
+
+    def passage() -> Iterator[Passage]:
+        if texts:
+            numbers["s"] += 1
+            text = mended(texts, "\n")
+            texts.clear()
+            yield Passage(number=numbers["s"], trail=reading.headings, text=text)
+            _tell(reading)
+
+    def table(drawn: Table) -> Iterator[Passage | ReadTable]:
+        yield from passage()
+        numbers["t"] += 1
+        is_first = sum(numbers.values()) == 1
+        read = _read_table(reading, page.number, numbers["t"], drawn, is_first=is_first)
+        reading.last = _Last(page.number, drawn, read)
+        _tell(reading)
+        yield read
+
+    for opened in reading.trail:
+        opened.is_told = True
+    for number, line in enumerate(found.lines):
+        while tables and tables[0].box.y0 < line.box.middle:
+            yield from table(tables.pop(0))
+        if number in headings:
+            yield from passage()
+            heading = headings[number]
+            texts += _opened(reading, heading.text, setting.level(heading.text, heading.style))
+            yield from passage()
+        elif number not in inside:
+            texts.append(line.text)
+    for drawn in tables:
+        yield from table(drawn)
+    texts += [word.text for word in found.sideways]
+    texts += [opened.heading.text for opened in reading.trail if not opened.is_told]
+    if texts:
+        reading.last = None
+    yield from passage()
+
+
+def _tell(reading: _Reading) -> None:
+    for opened in reading.trail:
+        opened.is_told = True
+
+
+def _opened(reading: _Reading, text: str, level: int) -> list[str]:
+    """Opens a heading; the texts of those it closes that no part has."""
+    untold: list[str] = []
+    while reading.trail and reading.trail[-1].heading.level >= level:
+        closed = reading.trail.pop()
+        if not closed.is_told:
+            untold.insert(0, closed.heading.text)
+    reading.trail.append(_Open(Heading(text=text, level=level)))
+    reading.last = None
+    return untold
+
+
+# ── tables ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _read_table(
+    reading: _Reading, page: int, number: int, drawn: Table, *, is_first: bool
+) -> ReadTable:
+    trail = reading.headings
+    before = reading.last if is_first else None
+    header = drawn.header
+    title = drawn.title
+    continues = ""
+    if before is not None and before.page == page - 1 and _goes_on(before, drawn):
+        continues = f"p{before.page}-t{before.read.number}"
+        header = header or before.read.header
+        title = title or before.read.title
+    columns = _columns(header, len(drawn.bounds))
+    return ReadTable(
+        number=number,
+        title=title,
+        trail=trail,
+        header=header,
+        columns=columns,
+        rows=tuple(_rows(drawn.rows)),
+        units=_units(header, title, trail, drawn.rows),
+        continues=continues,
+        entity=_entity(title, trail),
+    )
+
+
+def _goes_on(before: _Last, drawn: Table) -> bool:
+    """The same columns at the same places, and no other heading."""
+    if len(before.table.bounds) != len(drawn.bounds):
+        return False
+    if drawn.header and drawn.header != before.read.header:
+        return False
+    pairs = zip(before.table.bounds[1:], drawn.bounds[1:], strict=True)
+    return all(abs(old[1] - new[1]) <= SAME_COLUMN for old, new in pairs)
+
+
+def _columns(header: Sequence[Sequence[str]], width: int) -> tuple[str, ...]:
+    """One heading for each column, its rows from the top down."""
+    joined = []
+    for column in range(width):
+        texts = list(dict.fromkeys(row[column] for row in header if row[column]))
+        joined.append(mended(texts))
+    return tuple(joined)
+
+
+def _rows(rows: Sequence[TableRow]) -> Iterator[Row]:
+    """Rows with the labels they stand under: a label alone heads the rows after it, and a row heads
+    those that are set further in."""
+    above: list[TableRow] = []
+    for row in rows:
+        if row.cells[0]:
+            while above and not _is_under(row, above[-1]):
+                above.pop()
+        yield Row(cells=row.cells, parents=tuple(parent.cells[0] for parent in above))
+        if row.cells[0]:
+            above.append(row)
+
+
+def _is_under(row: TableRow, parent: TableRow) -> bool:
+    if row.indent > parent.indent + 2:
+        return True
+    if row.indent < parent.indent - 2 or not parent.is_label or row.is_label:
+        return False
+    label, above = row.cells[0], parent.cells[0]
+    is_heavier = (row.bold and not parent.bold) or (label.isupper() and not above.isupper())
+    are_listed = bool(_LISTED.match(label)) and bool(_LISTED.match(above))
+    return not is_heavier and not are_listed
+
+
+def _units(
+    header: Sequence[Sequence[str]], title: str, trail: Trail, rows: Sequence[TableRow]
+) -> tuple[str, ...]:
+    """From the heading of the column, the cells in it, or else the table's own."""
+    stated = [*(row[0] for row in header), title, *(one.text for one in reversed(trail[-2:]))]
+    general = next((unit for text in stated if (unit := unit_in(text)) in _MONEY), "")
+    units = []
+    for column in range(len(rows[0].cells)):
+        of_heading = next((unit for row in header if (unit := unit_in(row[column]))), "")
+        cells = [row.cells[column] for row in rows if row.cells[column]]
+        own = Counter(unit_in(cell) for cell in cells).most_common(1)
+        of_cells = own[0][0] if own and own[0][1] > 0.5 * len(cells) else ""
+        units.append(of_heading or of_cells or (general if column else ""))
+    return tuple(units)
+
+
+def _entity(title: str, trail: Trail) -> str:
+    """The company, board or foundation that a table is about, or the group."""
+    for text in (title, *(heading.text for heading in reversed(trail))):
+        if found := _COMPANY.search(text):
+            return found[0].strip()
+        if re.search(r"\bkonserni", text, re.I):
+            return "konserni"
+    return ""

@@ -1,0 +1,365 @@
+"""What is read from the pages of a report: every word, headings with their levels, cells, signs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from drawn_reports import Sheet, drawn
+
+from assay.corpus.importers.kinds import Problem
+from assay.corpus.importers.report_pages import (
+    Passage,
+    ReadPage,
+    ReadTable,
+    Survey,
+    read_pages,
+    survey,
+)
+
+pypdfium2 = pytest.importorskip("pypdfium2", reason="needs the extra: pip install 'assay[pdf]'")
+
+PROSE = (
+    "Kunnan talous kehittyi vuoden aikana odotetulla tavalla ja menot",
+    "pysyivät lähellä sitä, mitä valtuusto oli talousarviossa päättänyt",
+    "niille, vaikka korot nousivat ja rakentaminen kallistui nopeasti.",
+)
+SMALL = "Pienellä painettu huomautus kertoo, mistä luvut on koottu ja milloin."
+
+
+def read(path: Path) -> list[ReadPage | Problem]:
+    known = survey(path)
+    assert isinstance(known, Survey)
+    return list(read_pages(path, known))
+
+
+@pytest.fixture
+def pages(tmp_path: Path) -> Callable[..., list[ReadPage]]:
+    def of(*sheets: Sheet) -> list[ReadPage]:
+        path = tmp_path / "r.pdf"
+        path.write_bytes(drawn(sheets))
+        found = read(path)
+        assert not [page for page in found if isinstance(page, Problem)]
+        return [page for page in found if isinstance(page, ReadPage)]
+
+    return of
+
+
+def prose(sheet: Sheet, y: float) -> None:
+    for number, line in enumerate(PROSE):
+        sheet.text(60, y + 13 * number, line)
+
+
+def tables(page: ReadPage) -> list[ReadTable]:
+    return [part for part in page.parts if isinstance(part, ReadTable)]
+
+
+def passages(page: ReadPage) -> list[Passage]:
+    return [part for part in page.parts if isinstance(part, Passage)]
+
+
+def cells(table: ReadTable) -> list[tuple[str, ...]]:
+    return [row.cells for row in table.rows]
+
+
+# ── sheets of every kind ──────────────────────────────────────────────────────────────────────────
+
+
+def small_print() -> Sheet:
+    """More small print than text, under a heading over two lines."""
+    sheet = Sheet()
+    sheet.text(60, 140, "2 Selvitys kunnan sisäisestä valvonnasta", size=16)
+    sheet.text(60, 158, "ja riskienhallinnan järjestämisestä", size=16)
+    prose(sheet, 190)
+    for number in range(30):
+        sheet.text(60, 260 + 9 * number, f"{number}) {SMALL}", size=6.5)
+    return sheet
+
+
+def heading_after_heading() -> Sheet:
+    sheet = Sheet()
+    sheet.text(60, 140, "3 Talous", size=16)
+    sheet.text(60, 170, "3.1 Tulos", size=13)
+    prose(sheet, 200)
+    sheet.text(60, 260, "3.2 Rahoitus", size=13)
+    sheet.text(60, 290, "3.3 Tase", size=13)
+    prose(sheet, 320)
+    sheet.text(60, 400, "4 Henkilöstö", size=16)
+    return sheet
+
+
+def merged_cells() -> Sheet:
+    """A heading over two columns, and a goal over two rows."""
+    sheet = Sheet()
+    xs, ys = (60, 200, 330, 420, 510), (150, 172, 194, 216, 238, 260)
+    for y in ys:
+        left = 200 if y == 238 else 330 if y == 172 else 60
+        sheet.line(left, y, 510, y)
+    for x in xs:
+        sheet.line(x, 172 if x == 420 else 150, x, 260)
+    for x, y, text in (
+        (65, 180, "Tavoite"),
+        (205, 180, "Mittari"),
+        (380, 165, "Asukkaita"),
+        (335, 187, "2031"),
+        (425, 187, "2030"),
+        (65, 209, "Vesi riittää"),
+        (205, 209, "Katkot"),
+        (335, 209, "3"),
+        (425, 209, "5"),
+        (65, 240, "Tiet kestävät"),
+        (205, 231, "Kuopat"),
+        (335, 231, "17"),
+        (425, 231, "21"),
+        (205, 253, "Sillat"),
+        (335, 253, "2"),
+        (425, 253, "4"),
+    ):
+        sheet.text(x, y, text)
+    return sheet
+
+
+def side_by_side() -> Sheet:
+    sheet = Sheet()
+    for left, rows in (
+        (60, (("Rakennukset", "120"), ("Koneet", "35"), ("Maa", "60"), ("Yhteensä", "215"))),
+        (320, (("Peruspääoma", "150"), ("Lainat", "40"), ("Velat", "25"), ("Yhteensä", "215"))),
+    ):
+        sheet.figure(left + 200, 150, "2031")
+        for number, (label, figure) in enumerate(rows):
+            sheet.row(170 + 16 * number, label, [(left + 200, figure)], x=left)
+    return sheet
+
+
+def on_its_side() -> Sheet:
+    sheet = Sheet(turned=True)
+    sheet.text(60, 90, "Tuloslaskelma", size=14)
+    sheet.figure(500, 120, "2031")
+    sheet.figure(700, 120, "2030")
+    for number, (label, *figures) in enumerate(
+        (
+            ("Tuotot", "7 725", "7 920"),
+            ("Kulut", "-46 216", "-47 229"),
+            ("Kate", "-38 490", "-39 309"),
+        )
+    ):
+        sheet.row(140 + 16 * number, label, zip((500, 700), figures, strict=True))
+    return sheet
+
+
+def apart_signs() -> Sheet:
+    sheet = Sheet()
+    sheet.figure(350, 140, "2031")
+    sheet.figure(450, 140, "2030")
+    for y, label, first, second in (
+        (160, "Tuotot", "725 767", "920 010"),
+        (176, "Verot", "595 351", "172 130"),
+        (192, "Siirrot", "551 587", "107 209"),
+    ):
+        sheet.row(y, label, [(350, first), (450, second)])
+    sheet.row(208, "Lainat", [(350, "565 051"), (450, "12 004")])
+    sheet.text(300, 208, "-")
+    sheet.row(224, "Avustukset", [(350, "-"), (450, "7 003")])
+    sheet.row(240, "Korot", [(350, "565 051"), (450, "48 111")])
+    sheet.text(304, 236, "-")
+    sheet.row(280, "Poistot", [(350, "11 565 051"), (450, "48 111")])
+    sheet.text(340, 268, "-")
+    return sheet
+
+
+def statement(sheet: Sheet, y: float, labels: str, *, header: bool) -> None:
+    if header:
+        sheet.figure(350, y, "31.12.2031")
+        sheet.figure(450, y, "31.12.2030")
+    for number, label in enumerate(labels.split(), start=1):
+        sheet.row(y + 16 * number, label, [(350, f"{number} 250"), (450, f"{number} 125")])
+
+
+def goes_on() -> tuple[Sheet, Sheet]:
+    first, second = Sheet(), Sheet()
+    first.text(60, 130, "Tase, 1 000 €", size=14)
+    statement(first, 160, "Maa Talot Tiet Koneet Osakkeet", header=True)
+    statement(second, 130, "Lainat Saamiset Rahat", header=False)
+    prose(second, 300)
+    return first, second
+
+
+def numbered(sheets: list[Sheet]) -> list[Sheet]:
+    """With a running line above and the number of the page below, which is behind by two."""
+    for number, sheet in enumerate(sheets, start=1):
+        if not sheet.turned:
+            sheet.text(60, 40, "Sataman kunta")
+            sheet.text(290, 815, str(number + 2))
+    return sheets
+
+
+def every_kind() -> list[Sheet]:
+    return numbered(
+        [
+            small_print(),
+            heading_after_heading(),
+            merged_cells(),
+            side_by_side(),
+            on_its_side(),
+            apart_signs(),
+            *goes_on(),
+        ]
+    )
+
+
+# ── every word ────────────────────────────────────────────────────────────────────────────────────
+
+
+def layer(path: Path) -> list[list[str]]:
+    """The words of each page's text layer, as PDFium gives them without us."""
+    with pypdfium2.PdfDocument(path) as document:
+        return [re.findall(r"\w+", page.get_textpage().get_text_range()) for page in document]
+
+
+def told(page: ReadPage) -> str:
+    texts = list(page.running)
+    for part in page.parts:
+        texts += [heading.text for heading in part.trail]
+        if isinstance(part, Passage):
+            texts.append(part.text)
+        else:
+            texts += [part.title, *(text for row in part.header for text in row)]
+            texts += [text for row in part.rows for text in row.cells]
+    return "\n".join(texts)
+
+
+def test_every_word_of_the_text_layer_is_in_a_part_of_its_page(tmp_path: Path) -> None:
+    path = tmp_path / "r.pdf"
+    path.write_bytes(drawn(every_kind()))
+    found = read(path)
+    assert len(found) == 8
+    for page, words in zip(found, layer(path), strict=True):
+        assert isinstance(page, ReadPage)
+        assert words
+        have = set(re.findall(r"\w+", told(page)))
+        assert [word for word in words if word not in have] == []
+
+
+# ── headings ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_beside_small_print_the_text_is_no_heading(pages: Callable[..., list[ReadPage]]) -> None:
+    (page,) = pages(small_print())
+    (text,) = passages(page)
+    assert text.text.startswith(PROSE[0])
+    assert SMALL in text.text
+    (heading,) = text.trail
+    assert heading.text == (
+        "2 Selvitys kunnan sisäisestä valvonnasta ja riskienhallinnan järjestämisestä"
+    )
+
+
+def test_a_heading_right_after_another_is_kept_and_levels_make_a_trail(
+    pages: Callable[..., list[ReadPage]],
+) -> None:
+    (page,) = pages(heading_after_heading())
+    trails = [[heading.text for heading in part.trail] for part in page.parts]
+    assert trails[0] == ["3 Talous", "3.1 Tulos"]
+    assert ["3 Talous", "3.3 Tase"] in trails
+    assert [heading.level for heading in page.parts[0].trail] == [1, 2]
+    alone = [part.text for part in passages(page) if part.text in ("3.2 Rahoitus", "4 Henkilöstö")]
+    assert alone == ["3.2 Rahoitus", "4 Henkilöstö"]
+
+
+def test_printed_numbers_and_running_lines_are_kept_apart(
+    pages: Callable[..., list[ReadPage]],
+) -> None:
+    found = pages(
+        *numbered([small_print(), heading_after_heading(), merged_cells(), apart_signs()])
+    )
+    assert [page.printed for page in found] == ["3", "4", "5", "6"]
+    assert found[0].running == ("Sataman kunta", "3")
+    assert "Sataman" not in " ".join(part.text for page in found for part in passages(page))
+
+
+# ── tables ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_merged_cells_stand_in_every_row_and_column_they_cover(
+    pages: Callable[..., list[ReadPage]],
+) -> None:
+    (page,) = pages(merged_cells())
+    (table,) = tables(page)
+    assert table.columns == ("Tavoite", "Mittari", "Asukkaita 2031", "Asukkaita 2030")
+    assert cells(table) == [
+        ("Vesi riittää", "Katkot", "3", "5"),
+        ("Tiet kestävät", "Kuopat", "17", "21"),
+        ("Tiet kestävät", "Sillat", "2", "4"),
+    ]
+
+
+def test_tables_side_by_side_are_two(pages: Callable[..., list[ReadPage]]) -> None:
+    (page,) = pages(side_by_side())
+    left, right = tables(page)
+    assert cells(left)[0] == ("Rakennukset", "120")
+    assert cells(right) == [
+        ("Peruspääoma", "150"),
+        ("Lainat", "40"),
+        ("Velat", "25"),
+        ("Yhteensä", "215"),
+    ]
+    assert left.columns == right.columns == ("", "2031")
+
+
+def test_a_page_stored_on_its_side_is_read_upright(pages: Callable[..., list[ReadPage]]) -> None:
+    (page,) = pages(on_its_side())
+    (table,) = tables(page)
+    assert table.columns == ("", "2031", "2030")
+    assert cells(table)[1] == ("Kulut", "-46 216", "-47 229")
+
+
+def test_a_minus_apart_from_its_number_is_put_before_it(
+    pages: Callable[..., list[ReadPage]],
+) -> None:
+    (page,) = pages(apart_signs())
+    (table,) = tables(page)
+    figures = {row.label: row.cells[1:] for row in table.rows}
+    assert figures["Lainat"] == ("-565 051", "12 004")
+    assert figures["Korot"] == ("-565 051", "48 111")
+    assert figures["Poistot"] == ("-11 565 051", "48 111")
+    assert figures["Avustukset"] == ("-", "7 003")
+    assert figures["Siirrot"] == ("551 587", "107 209")
+
+
+def test_a_table_that_goes_on_has_the_headings_and_the_unit_of_the_page_before(
+    pages: Callable[..., list[ReadPage]],
+) -> None:
+    first, second = pages(*goes_on())
+    (table,) = tables(second)
+    assert table.continues == "p1-t1"
+    assert table.columns == tables(first)[0].columns == ("", "31.12.2031", "31.12.2030")
+    assert table.units[1:] == ("1 000 €", "1 000 €")
+    assert cells(table)[0] == ("Lainat", "1 250", "1 125")
+
+
+# ── files that are not whole ──────────────────────────────────────────────────────────────────────
+
+
+def test_a_scanned_page_is_told_and_the_others_are_read(tmp_path: Path) -> None:
+    scan = Sheet()
+    scan.image()
+    sheets = numbered([small_print(), heading_after_heading(), scan, apart_signs()])
+    path = tmp_path / "r.pdf"
+    path.write_bytes(drawn(sheets))
+    found = read(path)
+    (problem,) = [page for page in found if isinstance(page, Problem)]
+    assert problem.code == "no-text-layer"
+    assert problem.where == f"{path}: page 3"
+    read_on = [page.number for page in found if isinstance(page, ReadPage) and page.parts]
+    assert read_on == [1, 2, 4]
+
+
+def test_a_broken_page_is_told_and_the_others_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "r.pdf"
+    whole = drawn([small_print(), heading_after_heading(), apart_signs()])
+    path.write_bytes(whole.replace(b"[6 0 R 8 0 R", b"[6 0 R 1 0 R", 1))
+    found = read(path)
+    assert [page.code for page in found if isinstance(page, Problem)] == ["bad-page"]
+    assert [page.number for page in found if isinstance(page, ReadPage)] == [1, 3]
