@@ -49,25 +49,80 @@ def shell(folder: Path, command: str, **more: str) -> int:
     return done.returncode
 
 
+def steps() -> tuple[dict[str, Any], dict[str, str]]:
+    """The action, and its shell steps by what they are for."""
+    action: dict[str, Any] = yaml.safe_load((ROOT / "integrations" / "action.yml").read_text())
+    commands = [step["run"] for step in action["runs"]["steps"] if "run" in step]
+    names = ("install", "run", "post", "end")
+    return action, dict(zip(names, commands, strict=True))
+
+
 @pytest.mark.parametrize(
-    ("gate", "code"),
+    ("gate", "code", "headline"),
     [
-        ("minimum = 0.1", 0),
-        ("minimum = 0.9", 1),
-        ("minimum = 0.66\nsignificance = 0.05", 0),
-        ("minimum = 0.1\nx = 1", 2),
+        ("minimum = 0.1", 0, "PASS"),
+        ("minimum = 0.9", 1, "FAIL"),
+        ("minimum = 0.66\nsignificance = 0.05", 3, "INCONCLUSIVE"),
+        ("minimum = 0.1\nx = 1", 2, "ERROR"),
     ],
 )
-def test_the_github_action_fails_when_a_gate_does_and_not_when_it_cannot_tell(
-    gate: str, code: int, project: Path
+def test_the_github_action_fails_when_a_gate_does(
+    gate: str, code: int, headline: str, project: Path
 ) -> None:
-    action: dict[str, Any] = yaml.safe_load((ROOT / "integrations" / "action.yml").read_text())
+    action, commands = steps()
     configure(project, gate)
-    step = next(step for step in action["runs"]["steps"] if "assay run" in step.get("run", ""))
-    assert shell(project, step["run"], CONFIG=action["inputs"]["config"]["default"]) == code
-    assert "### Assay" in (project / "summary.md").read_text()
+    output = project / "output.txt"
+    given = {"CONFIG": "assay.toml", "TEXTS": "false", "GITHUB_OUTPUT": str(output)}
+    assert action["inputs"]["config"]["default"] == "assay.toml"
+    assert shell(project, commands["run"], **given) == 0
+    assert output.read_text() == f"code={code}\n"
+    comment = (project / "assay-comment.md").read_text()
+    assert comment.startswith(f"<!-- assay -->\n### Assay: {headline}\n")
+    assert (project / "summary.md").read_text() == comment
+    assert "gift" not in comment  # no words of a query
+    for inconclusive in ("pass", "fail"):
+        ended = shell(project, commands["end"], CODE=str(code), INCONCLUSIVE=inconclusive)
+        assert ended == (0 if (code, inconclusive) == (3, "pass") else code)
     upload = next(step for step in action["runs"]["steps"] if "upload" in step.get("uses", ""))
-    assert (project / upload["with"]["path"]).is_dir() == (code < 2)
+    assert (project / upload["with"]["path"]).is_dir() == (code != 2)
+
+
+GH = """#!/bin/sh
+echo "$@" >> {calls}
+case "$*" in *--paginate*) cat {known} ;; esac
+"""
+
+
+@pytest.mark.parametrize("known", ["", "17\n23\n"])
+def test_one_comment_a_pull_request(known: str, project: Path) -> None:
+    calls = project / "calls.txt"
+    (project / "known.txt").write_text(known)
+    (project / "assay-comment.md").write_text("<!-- assay -->\n")
+    gh = project / "bin" / "gh"
+    gh.write_text(GH.format(calls=calls, known=project / "known.txt"))
+    gh.chmod(0o755)
+    assert shell(project, steps()[1]["post"], REPOSITORY="o/r", NUMBER="7") == 0
+    asked, sent = calls.read_text().splitlines()
+    assert "repos/o/r/issues/7/comments" in asked
+    assert "body=@assay-comment.md" in sent
+    wanted = "PATCH repos/o/r/issues/comments/23" if known else "POST repos/o/r/issues/7/comments"
+    assert wanted in sent
+
+
+def test_a_comment_says_what_broke_by_id_and_by_text(project: Path) -> None:
+    configure(project, "minimum = 0.1")
+    config = project / "assay.toml"
+    config.write_text(config.read_text().replace("[engines", 'baseline = "base.json"\n[engines', 1))
+    score = f"assay score --engine bm25 --corpus {SAMPLE / 'corpus.jsonl'} -o base.json"
+    assert shell(project, f"{score} --dataset {SAMPLE / 'dataset.json'}") == 0
+    config.write_text(config.read_text().replace('engine = "bm25"', 'engine = "random"'))
+    assert shell(project, "assay run --comment c.md; assay run --comment t.md --texts") == 0
+    plain, worded = ((project / name).read_text() for name in ("c.md", "t.md"))
+    assert "nDCG@10" in plain
+    assert "; in `" in plain
+    assert "; out `" in plain
+    assert plain.count("- `") == 3
+    assert len(worded) > len(plain)
 
 
 @pytest.mark.parametrize(("minimum", "code"), [(0.1, 0), (0.9, 1)])

@@ -65,7 +65,7 @@ FIGURES = [
 
 
 def test_figures_of_the_reports(tmp_path: Path) -> None:
-    pytest.importorskip("pypdfium2", reason="needs the extra: pip install 'assay[pdf]'")
+    pytest.importorskip("pypdfium2", reason="needs the extra: pip install 'assay-ir[pdf]'")
     corpus = load("report", DATA / "municipal", tmp_path)
     for report, page, row, column, figure in FIGURES:
         table = corpus.get(f"{report}:p{page}:t1").metadata["table"]

@@ -109,7 +109,7 @@ def test_json_that_is_no_report_is_named(tmp_path: Path, content: str) -> None:
 
 @pytest.fixture
 def pdf() -> None:
-    pytest.importorskip("pypdfium2", reason="needs the extra: pip install 'assay[pdf]'")
+    pytest.importorskip("pypdfium2", reason="needs the extra: pip install 'assay-ir[pdf]'")
 
 
 @pytest.mark.usefixtures("pdf")
@@ -196,4 +196,4 @@ def test_without_the_extra_a_pdf_says_what_to_install(
     (tmp_path / "r.pdf").write_bytes(pdf_with_text(STATEMENT))
     with pytest.raises(InputError) as missing:
         load(tmp_path / "r.pdf", tmp_path)
-    assert "assay[pdf]" in missing.value.hint
+    assert "assay-ir[pdf]" in missing.value.hint

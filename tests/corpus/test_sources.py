@@ -276,7 +276,7 @@ def test_a_parquet_file_that_is_none_is_reported(tmp_path: Path) -> None:
 def test_postgres_needs_a_query_and_an_address_that_answers(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no query"):
         import_corpus("postgres", "postgresql://u:secret@localhost:1/x", name="c", home=tmp_path)
-    pytest.importorskip("psycopg", reason="needs the extra: pip install 'assay[postgres]'")
+    pytest.importorskip("psycopg", reason="needs the extra: pip install 'assay-ir[postgres]'")
     with pytest.raises(InputError, match="PostgreSQL"):
         import_corpus(
             "postgres",

@@ -191,7 +191,7 @@ def test_without_ir_measures_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(sys.modules, "ir_measures", None)
     with pytest.raises(InputError, match=r"computed by ir_measures") as told:
         parse_measure("SetF(beta=3.5)")
-    assert "assay[measures]" in told.value.hint
+    assert "assay-ir[measures]" in told.value.hint
     with pytest.raises(InputError, match="unknown measure 'Nonsense'"):
         parse_measure("Nonsense")
     assert str(parse_measure("nDCG@10")) == "nDCG@10"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,6 +19,12 @@ if TYPE_CHECKING:
 def run(
     config: Annotated[Path, typer.Option(help="The configuration.")] = Path("assay.toml"),
     fresh: Annotated[bool, typer.Option(help="Run every pair again, whatever is cached.")] = False,
+    comment: Annotated[
+        Path | None, typer.Option(help="Write a short pull-request comment (Markdown) here.")
+    ] = None,
+    texts: Annotated[
+        bool, typer.Option(help="With the words of queries in the comment, not only ids.")
+    ] = False,
     on: On = "",
     json: Json = False,
 ) -> None:
@@ -30,20 +37,8 @@ def run(
     from assay.workbench.run import exit_code, results_folder, run_all
 
     settings = read_config(config)
-    with progress_bar() as tick:
-        seen: list[Outcome] = []
-
-        def done(outcome: Outcome, total: int) -> None:
-            seen.append(outcome)
-            tick("scoring", len(seen), total)
-            say(f"{outcome.engine} on {outcome.gold}: {outcome.state}")
-
-        try:
-            with cluster.on(on):
-                outcomes = run_all(settings, config, fresh=fresh, done=done)
-        except KeyboardInterrupt:
-            say("interrupted; what was scored is kept, and not run again")
-            sys.exit(130)
+    with cluster.on(on):
+        outcomes = _watched(lambda done: run_all(settings, config, fresh=fresh, done=done))
     rows = [
         {
             "gold": outcome.gold,
@@ -58,6 +53,10 @@ def run(
     shown = [(each.gold, each.engine, each.results, each.error) for each in outcomes]
     emit(rows, lambda: run_summary(shown), json=json)
     say(f"results and reports are in {results_folder()}")
+    if comment is not None:
+        from assay.workbench.pull_request import write_comment
+
+        write_comment(comment, outcomes, settings, texts=texts)
     scored = [
         (each.results, Path(settings.gold[each.gold].path), each.engine)
         for each in outcomes
@@ -66,3 +65,20 @@ def run(
     if scored:
         say(record_here(scored))
     sys.exit(exit_code(outcomes))
+
+
+def _watched(run: Callable[[Callable[[Outcome, int], None]], list[Outcome]]) -> list[Outcome]:
+    """With a bar and a line for every pair that is done."""
+    with progress_bar() as tick:
+        seen: list[Outcome] = []
+
+        def done(outcome: Outcome, total: int) -> None:
+            seen.append(outcome)
+            tick("scoring", len(seen), total)
+            say(f"{outcome.engine} on {outcome.gold}: {outcome.state}")
+
+        try:
+            return run(done)
+        except KeyboardInterrupt:
+            say("interrupted; what was scored is kept, and not run again")
+            sys.exit(130)

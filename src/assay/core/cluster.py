@@ -113,7 +113,7 @@ def _distributed() -> Any:
         return import_module("distributed")
     except ImportError as error:
         raise InputError(
-            "a cluster needs the package distributed", hint="pip install 'assay[cluster]'"
+            "a cluster needs the package distributed", hint="pip install 'assay-ir[cluster]'"
         ) from error
 
 

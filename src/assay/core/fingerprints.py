@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 import polars as pl
 
+from assay import __version__
 from assay.core.results import GitState
 from assay.core.types import GoldSet
 
@@ -54,8 +55,9 @@ def module_fingerprint(spec: str, folder: Path) -> str:
 
 
 def versions() -> dict[str, str]:
-    names = ("assay", "numpy", "polars", "msgspec")
-    return {"python": platform.python_version()} | {name: metadata.version(name) for name in names}
+    names = ("numpy", "polars", "msgspec")
+    own = {"python": platform.python_version(), "assay": __version__}
+    return own | {name: metadata.version(name) for name in names}
 
 
 def git_state() -> GitState | None:

@@ -76,7 +76,9 @@ class PostgresEngine(SearchEngine):
         try:
             import psycopg
         except ImportError as error:
-            raise EngineError("PostgreSQL needs psycopg: pip install 'assay[postgres]'") from error
+            raise EngineError(
+                "PostgreSQL needs psycopg: pip install 'assay-ir[postgres]'"
+            ) from error
         if not settings.table and not settings.query:
             raise InputError("the PostgreSQL engine needs a table or a query")
         self._psycopg, self._settings, self._embed = psycopg, settings, embed

@@ -46,7 +46,7 @@ def imported(module: str, what: str, extra: str) -> Any:
         return import_module(module)
     except ImportError as error:
         raise EngineError(
-            f"{what} needs the package {error.name or module}: pip install 'assay[{extra}]'"
+            f"{what} needs the package {error.name or module}: pip install 'assay-ir[{extra}]'"
         ) from error
 
 

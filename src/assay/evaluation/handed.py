@@ -28,7 +28,7 @@ NAMES = frozenset(
 )
 PARAMETERS = ("judged_only", "gains")
 SUMMED = ("NumQ", "NumRel", "NumRet")
-HOW = "Install it: pip install 'assay[measures]'."
+HOW = "Install it: pip install 'assay-ir[measures]'."
 
 
 def parse(text: str) -> tuple[str, int | None] | None:

@@ -47,7 +47,7 @@ def _opened(name: str) -> Any:
         import ir_datasets
     except ImportError as error:
         raise InputError(
-            "it needs the package ir-datasets", where=where, hint="pip install 'assay[irds]'"
+            "it needs the package ir-datasets", where=where, hint="pip install 'assay-ir[irds]'"
         ) from error
     try:
         dataset = ir_datasets.load(name)

@@ -165,7 +165,7 @@ class SentenceEncoder:
             from sentence_transformers import SentenceTransformer
         except ImportError as error:
             raise InputError(
-                f"{spec} needs sentence-transformers", hint="pip install 'assay[st]'"
+                f"{spec} needs sentence-transformers", hint="pip install 'assay-ir[st]'"
             ) from error
         self.name = spec
         self._model = SentenceTransformer(spec.removeprefix("st:"))

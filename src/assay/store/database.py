@@ -94,7 +94,7 @@ def _postgres(url: URL) -> Engine:
     try:
         import psycopg  # noqa: F401
     except ImportError as error:
-        raise StoreError("PostgreSQL needs psycopg: pip install 'assay[postgres]'") from error
+        raise StoreError("PostgreSQL needs psycopg: pip install 'assay-ir[postgres]'") from error
     return create_engine(
         url, hide_parameters=True, pool_pre_ping=True, connect_args={"connect_timeout": 10}
     )

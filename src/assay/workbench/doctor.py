@@ -147,7 +147,7 @@ def _installed(extra: str) -> str:
     try:
         return ", ".join(f"{package} {version(package)}" for package in EXTRAS[extra])
     except PackageNotFoundError:
-        return f"not installed: pip install 'assay[{extra}]'"
+        return f"not installed: pip install 'assay-ir[{extra}]'"
 
 
 def _workspace(home: Path | None) -> WorkspaceHealth:

@@ -32,7 +32,8 @@ def log_to_mlflow(source: Path | Results, uri: str = "", *, experiment: str = "a
         import mlflow
     except ImportError as error:
         raise InputError(
-            "logging to MLflow needs the package mlflow-skinny", hint="pip install 'assay[mlflow]'"
+            "logging to MLflow needs the package mlflow-skinny",
+            hint="pip install 'assay-ir[mlflow]'",
         ) from error
     results = read_results(source) if isinstance(source, Path) else source
     try:

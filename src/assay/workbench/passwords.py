@@ -49,7 +49,7 @@ def _hasher() -> PasswordHasher:
     try:
         from argon2 import PasswordHasher
     except ImportError as error:
-        raise UsageError("accounts need argon2: pip install 'assay[serve]'") from error
+        raise UsageError("accounts need argon2: pip install 'assay-ir[serve]'") from error
     return PasswordHasher()
 
 

@@ -71,7 +71,7 @@ def as_transformer(engine: Any, top_k: int = 1000) -> Any:
         import pyterrier
     except ImportError as error:
         raise InputError(
-            "a transformer needs the package pyterrier", hint="pip install 'assay[pyterrier]'"
+            "a transformer needs the package pyterrier", hint="pip install 'assay-ir[pyterrier]'"
         ) from error
     asked = as_engine(engine)
 
@@ -93,6 +93,6 @@ def _pandas() -> Any:
         import pandas
     except ImportError as error:
         raise InputError(
-            "tables of PyTerrier need the package pandas", hint="pip install 'assay[pyterrier]'"
+            "tables of PyTerrier need the package pandas", hint="pip install 'assay-ir[pyterrier]'"
         ) from error
     return pandas

@@ -34,7 +34,7 @@ def read(source: str, unit: Unit, options: Options) -> Iterator[Placed | Problem
     try:
         import psycopg
     except ImportError as error:
-        hint = "pip install 'assay[postgres]'"
+        hint = "pip install 'assay-ir[postgres]'"
         raise InputError("reading PostgreSQL needs psycopg", hint=hint) from error
     given = tabular.given_mapping(options)
     language = str(options.get("language") or "")

@@ -1,0 +1,144 @@
+"""A pull-request comment: the verdict, the measure that decides, what broke, what to judge.
+
+Ids only, unless texts are asked for: a query may be a client's. The first line is a mark by which
+the next comment finds this one and replaces it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from assay.core.results import Bounds, Results, Status
+from assay.evaluation.comparison import Comparison, Moved
+from assay.reports.markdown import marked
+from assay.reports.numbers import signed
+from assay.reports.shapes import Figure, ReportView
+from assay.reports.view import view
+
+MARK = "<!-- assay -->"
+BROKEN = 3  # queries
+DOCUMENTS = 3  # that entered or left the top of a query
+PAIRS = 5  # to judge
+NAMES: dict[Status | None, str] = {
+    "fail": "FAIL",
+    "inconclusive": "INCONCLUSIVE",
+    "pass": "PASS",
+    None: "no gate",
+}
+WORST_FIRST: tuple[Status, ...] = ("fail", "inconclusive", "pass")
+DECIDING = ("ndcg@10", "pass_rate_total")
+LETTERS = 60  # of the text of a query
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scored:
+    """An engine on a gold set: its results, and what is different from the baseline; or the error
+    that stopped it."""
+
+    gold: str
+    engine: str
+    results: Results | None
+    comparison: Comparison | None = None
+    error: str = ""
+
+
+def comment(pairs: Sequence[Scored], *, texts: bool = False) -> str:
+    lines = [MARK, f"### Assay: {_worst(pairs)}", ""]
+    lines += ["| set | engine | verdict | decides | change |", "|---|---|---|---|---|"]
+    lines += [_row(pair) for pair in pairs]
+    for pair in pairs:
+        if details := list(_details(pair, texts)):
+            lines += ["", f"**{marked(pair.gold)} on {marked(pair.engine)}**", "", *details]
+    return "\n".join(lines) + "\n"
+
+
+def _worst(pairs: Sequence[Scored]) -> str:
+    if any(pair.error for pair in pairs):
+        return "ERROR"
+    statuses = {
+        pair.results.verdict.status
+        for pair in pairs
+        if pair.results is not None and pair.results.verdict is not None
+    }
+    return next((NAMES[status] for status in WORST_FIRST if status in statuses), NAMES[None])
+
+
+def _row(pair: Scored) -> str:
+    names = f"| {marked(pair.gold)} | {marked(pair.engine)} |"
+    if pair.results is None:
+        return f"{names} ERROR | – | – |"
+    report = view(pair.results)
+    figure = _deciding(report)
+    if figure is None or figure.value is None:
+        return f"{names} {NAMES[report.status]} | – | – |"
+    value = f"{figure.title} {figure.value:.3f}{_between(figure.bounds)}, {report.n} queries"
+    return f"{names} {NAMES[report.status]} | {marked(value)} | {_change(report, figure)} |"
+
+
+def _deciding(report: ReportView) -> Figure | None:
+    found = (report.figure(key) for key in DECIDING)
+    return next((figure for figure in found if figure), next(iter(report.figures), None))
+
+
+def _between(bounds: Bounds, form: str = ".3f") -> str:
+    low, high = bounds
+    return "" if low is None or high is None else f" ({low:{form}} to {high:{form}})"
+
+
+def _change(report: ReportView, figure: Figure) -> str:
+    baseline = report.baseline
+    if report.stale:
+        return marked(report.stale)
+    if baseline is None or figure.key not in baseline.delta:
+        return "–"
+    between = _between(baseline.intervals.get(figure.key, (None, None)), "+.3f")
+    return f"{signed(baseline.delta[figure.key])}{between}, {baseline.n} queries"
+
+
+# ── what to look at ───────────────────────────────────────────────────────────────────────────────
+
+
+def _details(pair: Scored, texts: bool) -> Iterator[str]:
+    if pair.error:
+        yield f"The engine failed: {marked(pair.error)}"
+    if pair.results is None:
+        return
+    report = view(pair.results)
+    for check in report.checks:
+        if check.status != "pass" and check.counts:
+            yield f"- {NAMES[check.status]}: {marked(check.message)}"
+    if pair.comparison is not None:
+        yield from _broken(pair.comparison, texts)
+    if report.judge_next:
+        asked = "; ".join(f"`{_code(q)}` `{_code(d)}`" for q, d in report.judge_next[:PAIRS])
+        more = len(report.judge_next) - PAIRS
+        yield f"- Judge next: {asked}" + (f"; {more} more" if more > 0 else "")
+
+
+def _broken(comparison: Comparison, texts: bool) -> Iterator[str]:
+    worse = sorted(
+        (moved for moved in comparison.moved if moved.value < moved.baseline),
+        key=lambda moved: moved.value - moved.baseline,
+    )
+    for moved in worse[:BROKEN]:
+        text = f" {marked(moved.query_text[:LETTERS])}" if texts and moved.query_text else ""
+        yield (
+            f"- `{_code(moved.query_id)}`{text}: {moved.baseline:.2f} to {moved.value:.2f}"
+            f"{_documents(moved)}"
+        )
+
+
+def _documents(moved: Moved) -> str:
+    said = []
+    for verb, documents in (("in", moved.entered), ("out", moved.left)):
+        shown = ", ".join(
+            f"`{_code(doc_id)}` ({'unjudged' if grade is None else grade})"
+            for doc_id, grade in documents[:DOCUMENTS]
+        )
+        said += [f"{verb} {shown}"] if shown else []
+    return f"; {'; '.join(said)}" if said else ""
+
+
+def _code(name: str) -> str:
+    """An id between backticks, which it cannot close."""
+    return name.replace("`", "'").replace("\n", " ")

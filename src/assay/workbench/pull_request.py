@@ -1,0 +1,46 @@
+"""The comment on a pull request: what `assay run` found, against the baselines of the sets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from assay.core.errors import InputError
+from assay.core.files import write_atomic
+from assay.core.results import GoldenResults, Results
+from assay.evaluation.comparison import Comparison, compare
+from assay.reports.comment import Scored, comment
+from assay.workbench.baseline import read_baseline
+from assay.workbench.config import Config
+from assay.workbench.run import Outcome
+
+
+def write_comment(
+    target: Path, outcomes: Sequence[Outcome], config: Config, *, texts: bool = False
+) -> None:
+    """Short enough to be read. With `texts`, the words of queries too."""
+    pairs = [
+        Scored(
+            gold=outcome.gold,
+            engine=outcome.engine,
+            results=outcome.results,
+            comparison=_against_baseline(outcome, config),
+            error=outcome.error,
+        )
+        for outcome in outcomes
+    ]
+    write_atomic(target, comment(pairs, texts=texts).encode())
+
+
+def _against_baseline(outcome: Outcome, config: Config) -> Comparison | None:
+    results: Results | None = outcome.results
+    baseline = config.gold[outcome.gold].baseline
+    if results is None or not baseline:
+        return None
+    then = read_baseline(Path(baseline), golden=isinstance(results, GoldenResults))
+    if then is None:
+        return None
+    try:
+        return compare([then, results], ["baseline", outcome.engine])
+    except InputError:  # another set or corpus: the table says that the baseline is stale
+        return None
