@@ -19,7 +19,7 @@ from assay.corpus.importers.report_pages import (
     survey,
 )
 
-pypdfium2 = pytest.importorskip("pypdfium2", reason="needs the extra: pip install 'assay[pdf]'")
+pypdfium2 = pytest.importorskip("pypdfium2", reason="needs the extra: pip install 'assay-ir[pdf]'")
 
 PROSE = (
     "Kunnan talous kehittyi vuoden aikana odotetulla tavalla ja menot",

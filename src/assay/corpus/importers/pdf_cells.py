@@ -24,9 +24,9 @@ from assay.corpus.importers.pdf_page import SHY, Box, Line, Word, around
 from assay.corpus.importers.pdf_words import (
     NEAR,
     NUMBER,
-    YEARLIKE,
     Cell,
     cut,
+    is_value,
     mended,
     signed,
     with_signs,
@@ -226,8 +226,7 @@ def _goes_on(before: TableRow, row: TableRow, pitch: float) -> bool:
     is_near = row.at - before.at < 0.8 * pitch
     if before.is_label:
         return before.cells[0].endswith(SHY) or is_lower or is_near
-    is_open = before.cells[0].endswith((SHY, "-", " ja", " sekä", ","))
-    return row.is_label and (is_near or (is_lower and is_open))
+    return row.is_label and (is_near or is_lower or row.cells[0].startswith("("))
 
 
 def _last_heading(rows: Sequence[Sequence[str]]) -> int:
@@ -236,7 +235,7 @@ def _last_heading(rows: Sequence[Sequence[str]]) -> int:
     heading = 0
     for index, row in enumerate(rows[:MAX_HEADING]):
         values = [text for text in row[1:] if text]
-        if any(NUMBER.fullmatch(text) and not YEARLIKE.fullmatch(text) for text in values):
+        if any(map(is_value, values)):
             break
         if values:
             heading = index + 1
@@ -384,7 +383,7 @@ def _grid_heading(rows: Sequence[GridRow], width: int) -> int:
     cells = [text for row in texts[above:] for text in row[1:] if text]
     if above and sum(bool(NUMBER.fullmatch(text)) for text in cells) >= 0.6 * len(cells):
         return above
-    if any(NUMBER.fullmatch(text) and not YEARLIKE.fullmatch(text) for text in texts[0][1:]):
+    if any(map(is_value, texts[0][1:])):
         return 0
     heading = 1
     while heading < min(len(rows) - 1, MAX_HEADING):
@@ -395,3 +394,30 @@ def _grid_heading(rows: Sequence[GridRow], width: int) -> int:
             break
         heading += 1
     return min(heading, len(rows) - 1)
+
+
+def stands_over(line: Line, bounds: Sequence[Bound]) -> bool:
+    """Whether the words of a line stand over columns, in several pieces; running text is one."""
+    columns = {_column_at(word, bounds) for word in line.words}
+    return len(cut(line)) >= 2 and None not in columns and len(columns) >= 2
+
+
+def _column_at(word: Word, bounds: Sequence[Bound]) -> int | None:
+    for column, (left, right) in enumerate(bounds):
+        if left - NEAR <= word.box.centre <= right + NEAR:
+            return column
+    return None
+
+
+def with_heading(table: Table, lines: Sequence[Line]) -> Table:
+    """A table with lines above it as the first rows of its heading."""
+    rows: list[tuple[str, ...]] = []
+    for line in lines:
+        texts = [""] * len(table.bounds)
+        for word in line.words:
+            column = _column_at(word, table.bounds) or 0
+            texts[column] = f"{texts[column]} {word.text}".strip()
+        rows.append(tuple(texts))
+    words = table.words | {word for line in lines for word in line.words}
+    box = around([table.box, *(line.box for line in lines)])
+    return replace(table, header=(*_whole(rows), *table.header), words=words, box=box)

@@ -40,7 +40,7 @@ def open_pdf(path: Path) -> PdfFile:
     try:
         import pypdfium2  # type: ignore[import-untyped, unused-ignore]
     except ImportError as error:
-        hint = "pip install 'assay[pdf]'"
+        hint = "pip install 'assay-ir[pdf]'"
         raise InputError("reading PDF needs pypdfium2", where=str(path), hint=hint) from error
     try:
         document = pypdfium2.PdfDocument(path)

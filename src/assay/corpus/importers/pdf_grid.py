@@ -68,7 +68,7 @@ def grids_in(page: Page, box: Box, rulings: Sequence[Box]) -> list[Grid]:
         return []
     words = [word for line in page.lines for word in line.words if box.holds(word.box, 1)]
     words += [word for word in page.sideways if box.holds(word.box, 1)]
-    cells = lattice.fill(words)
+    cells = _unmerged(lattice, lattice.fill(words))
     if _is_crowded(cells):
         return []
     grids = []
@@ -256,6 +256,34 @@ def _spans(owner: list[list[int]]) -> list[Span]:
     return [spans[number] for number in range(len(spans))]
 
 
+def _unmerged(lattice: Lattice, cells: dict[Span, list[Word]]) -> dict[Span, list[Word]]:
+    """Labels that no ruling parts from each other, beside rows that are ruled, are one for each
+    row: nearly every row beside them has a line of its own there, and figures."""
+    parted: dict[Span, list[Word]] = defaultdict(list)
+    for span, words in cells.items():
+        if span.bottom - span.top < 2:
+            parted[span] += words
+            continue
+        by_row: dict[int, list[Word]] = defaultdict(list)
+        for word in words:
+            by_row[min(max(bisect_right(lattice.ys, word.box.middle) - 1, 0), span.bottom)] += [
+                word
+            ]
+        beside = {
+            other.top
+            for other, held in cells.items()
+            if other.left > span.right and other.top == other.bottom
+            if span.top <= other.top <= span.bottom and _is_figure(mended(w.text for w in held))
+        }
+        shared = len(beside & by_row.keys())
+        if shared < 3 or shared < 0.8 * len(by_row):
+            parted[span] += words
+            continue
+        for row, held in by_row.items():
+            parted[Span(row, row, span.left, span.right)] += held
+    return parted
+
+
 def _is_crowded(cells: dict[Span, list[Word]]) -> bool:
     """Lines with two numbers in one cell: the rulings do not part all columns."""
     crowded = 0
@@ -267,16 +295,17 @@ def _is_crowded(cells: dict[Span, list[Word]]) -> bool:
 
 def _is_lined(cells: dict[Span, list[Word]]) -> bool:
     """Cells right of the labels hold numbers under each other, and hardly anything else."""
-    numbers = others = stacks = 0
-    for span, words in cells.items():
-        if span.left == 0:
-            continue
-        texts = [line.text for line in lines_of(words)]
-        found = sum(_is_figure(text) for text in texts)
-        numbers += found
-        others += len(texts) - found if found else 0
-        stacks += found >= 2
-    return stacks >= 2 and numbers >= 3 * others
+    lines = {
+        span: [line.text for line in lines_of(words)]
+        for span, words in cells.items()
+        if span.left > 0
+    }
+    figures = {span: sum(map(_is_figure, texts)) for span, texts in lines.items()}
+    first = min((span.top for span, found in figures.items() if found), default=0)
+    numbers = sum(figures.values())
+    below = sum(len(texts) for span, texts in lines.items() if span.top >= first)
+    stacks = sum(found >= 2 for found in figures.values())
+    return stacks >= 2 and numbers >= 0.75 * below
 
 
 def _is_figure(text: str) -> bool:

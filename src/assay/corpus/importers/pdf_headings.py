@@ -159,9 +159,19 @@ def _runs(lines: Sequence[Line], setting: Setting) -> list[list[int]]:
         is_close = same and line.box.y0 - before.box.y1 < 0.7 * line.box.height
         if is_close and (_looks(line, setting) or line.text[:1].islower()):
             runs[-1].append(number)
-        elif _looks(line, setting):
+        elif _looks(line, setting) and not _is_sentence(number, lines, setting):
             runs.append([number])
     return runs
+
+
+def _is_sentence(number: int, lines: Sequence[Line], setting: Setting) -> bool:
+    """A line in bold that goes on below in the type of the text."""
+    line = lines[number]
+    if line.size >= LARGER * setting.body or number + 1 >= len(lines):
+        return False
+    below = lines[number + 1]
+    is_close = below.box.y0 - line.box.y1 < 0.7 * line.box.height
+    return is_close and not below.bold and below.text[:1].islower()
 
 
 def _goes_on(before: Line, line: Line, lines: Sequence[Line]) -> bool:

@@ -26,10 +26,18 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from assay.corpus.importers.pdf_cells import Table, table_of, table_of_grid
+from assay.corpus.importers.pdf_cells import (
+    Table,
+    stands_over,
+    table_of,
+    table_of_grid,
+    with_heading,
+)
 from assay.corpus.importers.pdf_grid import grids_in, levels
 from assay.corpus.importers.pdf_page import SHY, Box, Line, Page, Word
 from assay.corpus.importers.pdf_words import NEAR, Cell, cut, is_year_row, mended
+
+MOST_ABOVE = 4  # lines of headings over a grid
 
 Region = tuple[int, int]  # the first line and the last
 
@@ -47,6 +55,7 @@ def find_tables(page: Page) -> Tables:
     """First what rulings draw, then columns of numbers, then areas filled like cells."""
     tables: list[Table] = []
     loose = _draw(page, page.rulings, tables)
+    tables = list(_with_headings(tables, _rest(page, tables).lines))
     tables += _aligned(_rest(page, tables), loose)
     _draw(_rest(page, tables), (*page.rulings, *page.edges), tables)
     rest = _rest(page, tables)
@@ -63,6 +72,21 @@ def _draw(page: Page, rulings: Sequence[Box], tables: list[Table]) -> list[Box]:
         if not found:
             loose.append(box)
     return loose
+
+
+def _with_headings(tables: Sequence[Table], lines: Sequence[Line]) -> Iterator[Table]:
+    """Tables with the lines right above their rulings that stand over their columns."""
+    for table in tables:
+        top = table.box.y0
+        taken: list[Line] = []
+        for line in reversed(lines):
+            if line.box.middle > table.box.y0 or len(taken) == MOST_ABOVE:
+                continue
+            if top - line.box.y1 > 0.8 * line.box.height or not stands_over(line, table.bounds):
+                break
+            taken.insert(0, line)
+            top = min(top, line.box.y0)
+        yield with_heading(table, taken) if taken else table
 
 
 def _rest(page: Page, tables: Iterable[Table]) -> Page:

@@ -62,7 +62,7 @@ def _is_next_number(cell: list[Word], word: Word, gap: float) -> bool:
         return False
     if before in MINUS:
         return False
-    begun = re.fullmatch(r"[-–−+]?\d{1,3}", cell[-1].text)
+    begun = re.fullmatch(r"[-–−+]?\(?\d{1,3}", cell[-1].text)
     goes_on = begun and re.match(r"\d{3}(?!\d)", word.text)
     return not goes_on and gap > 0.2 * word.size
 
@@ -136,6 +136,14 @@ def _signed(row: list[Cell], ends: list[float]) -> list[Cell]:
 def _ends(dash: Cell, ends: list[float]) -> bool:
     """At least two numbers end where the dash does, or under its middle."""
     return sum(abs(end - dash.box.x1) <= 2 * NEAR for end in ends) >= 2
+
+
+def is_value(text: str) -> bool:
+    """Whether a cell holds figures, one or several, that are not years."""
+    if re.search(r"[^\W\d_]", text):
+        return bool(NUMBER.fullmatch(text)) and not YEARLIKE.fullmatch(text)
+    rest = YEARLIKE.sub("", text)
+    return bool(re.search(r"\d", rest)) or text in MINUS
 
 
 def is_year_row(row: list[Cell]) -> bool:

@@ -182,7 +182,7 @@ def _edge(page: Page) -> list[Line]:
 def _side(line: Line, page: Page) -> str:
     if line.box.y1 < EDGE * page.height:
         return "top"
-    return "bottom" if line.box.y0 > (1 - EDGE / 2) * page.height else ""
+    return "bottom" if line.box.y0 > 0.9 * page.height else ""
 
 
 def _shape(line: Line, page: Page) -> str:
