@@ -115,6 +115,37 @@ class TestOverview:
         assert seen.subject is not None
         assert seen.subject.engine == "e"
 
+    def test_the_leading_engine_is_what_the_first_sentence_is_about(
+        self, store: Store, gold: Path, tmp_path: Path
+    ) -> None:
+        toml = f'{GATE}[[gates]]\nmeasure = "nDCG@10"\nminimum = 0.5\n'
+        service = served(store, tmp_path, gold, toml)
+        kept(service, gold, "good", [*DOCS], days=1)
+        kept(service, gold, "bad", ["x1", "x2", "x3", "x4"])
+        seen = overview(service)
+        assert {line.engine: line.status for line in seen.verdicts} == {
+            "good": "pass",
+            "bad": "fail",
+        }
+        assert seen.subject is not None
+        assert (seen.headline, seen.subject.engine) == ("ship", "good")
+
+    def test_a_set_that_changed_since_it_was_run_is_to_be_run_again(
+        self, store: Store, tmp_path: Path
+    ) -> None:
+        gold = graded_set(tmp_path, judged=5)
+        toml = f'{GATE}[[gates]]\nmeasure = "nDCG@10"\nminimum = 0.05\nmin_judged = 0.9\n'
+        service = served(store, tmp_path, gold, toml)
+        kept(service, gold, "e", DOCS, days=1)
+        seen = overview(service)
+        assert (seen.headline, seen.sets[0].changed) == ("needs_judging", False)
+        graded_set(tmp_path, judged=10)
+        seen = overview(service)
+        assert (seen.headline, seen.sets[0].changed) == ("changed", True)
+        kept(service, gold, "e", DOCS)
+        seen = overview(service)
+        assert (seen.headline, seen.sets[0].changed) == ("ship", False)
+
 
 class TestRuns:
     def test_over_time_and_leaders(self, store: Store, gold: Path, tmp_path: Path) -> None:

@@ -170,7 +170,7 @@ def _make(say: Say, now: datetime) -> None:
     say("two made-up judges vote, and the engines run, on four days")
     with open_service() as service:
         _log(_then(service, now, SEARCHED), story, now)
-        _judge(service, source / "demo" / "votes.jsonl", now)
+        _judge(service, source / "demo" / "votes.jsonl", story, now)
         _rest(service, story, now)
 
 
@@ -178,8 +178,9 @@ def _then(service: Service, now: datetime, days: int) -> Service:
     return replace(service, clock=lambda: now - timedelta(days=days))
 
 
-def _judge(service: Service, votes: Path, now: datetime) -> None:
-    """Day by day: what the judges said comes in, and the engines are run on what is judged."""
+def _judge(service: Service, votes: Path, story: _Story, now: datetime) -> None:
+    """Day by day: what the judges said comes in, and the engines are run on what is judged. On the
+    last day the chair has ruled on some of it first."""
     by_day: dict[int, list[dict[str, object]]] = {}
     for _, row in iter_json_lines(votes):
         by_day.setdefault(row.pop("days_ago"), []).append(row)
@@ -187,6 +188,10 @@ def _judge(service: Service, votes: Path, now: datetime) -> None:
         at = (now - timedelta(days=days, hours=1)).isoformat()
         with _as_lines([{**row, "at": at} for row in rows]) as file:
             merge_files(SET, [file], corpus=Path(ENGLISH), allow=Allowed(unasked=True))
+        if days == min(by_day):
+            for said in story.rulings:
+                grade, why = said.grade, said.rationale
+                rule(SET, said.query_id, said.doc_id, grade, rationale=why, by=said.by)
         others = ON_OTHERS if days in RAN_TWICE else ()
         runs = [*others, *(("opinions", engine) for engine in ON_ENGLISH)]
         for place, (gold, engine) in enumerate(runs):
@@ -229,9 +234,7 @@ def _log(service: Service, story: _Story, now: datetime) -> None:
 
 
 def _rest(service: Service, story: _Story, now: datetime) -> None:
-    """Rulings, a flag, rows that wait for the chair, and what an agent suggests."""
-    for said in story.rulings:
-        rule(SET, said.query_id, said.doc_id, said.grade, rationale=said.rationale, by=said.by)
+    """A flag, rows that wait for the chair, and what an agent suggests."""
     for flag in story.flags:
         given = FlagGiven(set="opinions", query_id=flag.query_id, reason=flag.reason)
         flag_query(_then(service, now, 1), given, flag.by)

@@ -33,17 +33,27 @@ LOOKED_AT = 2_000  # runs among which the latest of every set and engine are
 CORPORA_SECONDS = 5.0  # how long the list of corpora stands
 
 Headline = Literal[
-    "empty", "no_engines", "no_runs", "failing", "needs_judging", "inconclusive", "ship", "ran"
+    "empty",
+    "no_engines",
+    "no_runs",
+    "failing",
+    "changed",
+    "needs_judging",
+    "inconclusive",
+    "ship",
+    "ran",
 ]
 
 
 class SetLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A set, and its latest run; `kept` is its name in the history."""
+    """A set, and its latest run; `kept` is its name in the history. It has `changed` where its
+    queries or labels are others than when it was last run."""
 
     standing: SetStanding
     kept: str
     run: RunLine | None = None
     runs: int = 0
+    changed: bool = False
 
 
 class EngineLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,6 +105,8 @@ def overview(service: Service) -> Overview:
     if headline == "inconclusive" and subject is not None:
         subject = _settled(service, subject)
         headline = "needs_judging" if subject.to_judge else headline
+        if any(line.changed and line.kept == subject.gold for line in sets):
+            headline = "changed"
     return Overview(
         headline=headline,
         subject=subject,
@@ -116,12 +128,15 @@ def set_lines(service: Service, records: Sequence[RunRecord]) -> list[SetLine]:
     for name, path in service.gold_sets.items():
         kept = name_of(service.store, path, claim=False)
         mine = [record for record in records if record.gold == kept]
+        standing, last = set_standing(name, path), run_line(service, mine[0]) if mine else None
+        ran_on = last.fingerprint if last is not None else ""
         lines.append(
             SetLine(
-                standing=set_standing(name, path),
+                standing=standing,
                 kept=kept,
-                run=run_line(service, mine[0]) if mine else None,
+                run=last,
                 runs=len(mine),
+                changed=bool(ran_on and standing.fingerprint) and ran_on != standing.fingerprint,
             )
         )
     return lines
@@ -205,6 +220,16 @@ def _settled(service: Service, line: RunLine) -> RunLine:
     return msgspec.structs.replace(line, to_judge=_needed[key])
 
 
+def _best(verdicts: Sequence[RunLine]) -> list[RunLine]:
+    """The leading engine of every set: whether the one behind it may ship is nobody's question."""
+    best: dict[str, RunLine] = {}
+    for line in verdicts:
+        known = best.get(line.gold)
+        if line.status and (known is None or (line.value or 0) > (known.value or 0)):
+            best[line.gold] = line
+    return list(best.values())
+
+
 def _headline(
     sets: Sequence[SetLine],
     engines: Sequence[EngineLine],
@@ -221,8 +246,9 @@ def _headline(
         "inconclusive": "inconclusive",
         "pass": "ship",
     }
+    best = _best(verdicts)
     for status, said in sentences.items():
-        found = next((line for line in verdicts if line.status == status), None)
+        found = next((line for line in best if line.status == status), None)
         if found is not None:
             return said, found
     return "ran", latest

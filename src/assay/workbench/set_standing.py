@@ -12,6 +12,7 @@ import numpy as np
 
 from assay import formats
 from assay.core.errors import AssayError, InputError
+from assay.core.fingerprints import gold_fingerprint
 from assay.core.types import GoldSet, Vote, standing
 from assay.evaluation import concordance
 from assay.judging.comparisons import Comparisons, Scale, compared
@@ -42,6 +43,7 @@ class SetStanding(msgspec.Struct, frozen=True, kw_only=True):
     to_judge: int = 0
     disputes: int = 0
     uncounted: int = 0  # documents judged since the labels were made
+    fingerprint: str = ""  # of its queries and labels, as the receipt of a run has it
     by_machine: int = 0
     right_to_left: bool = False
     error: str = ""
@@ -97,9 +99,21 @@ def _read(path: Path) -> SetStanding:
         to_judge=len(waiting(pool, gold, votes, PEOPLE)) if pool else 0,
         disputes=disputes,
         uncounted=newer,
+        fingerprint=_fingerprint(path, gold),
         by_machine=gold.labelling.by_machine if gold.labelling else 0,
         right_to_left=_is_rtl(gold),
     )
+
+
+_prints: dict[Path, tuple[GoldSet, str]] = {}
+
+
+def _fingerprint(path: Path, gold: GoldSet) -> str:
+    """Found once as long as the set is the same: votes change every second, and a set seldom."""
+    known = _prints.get(path)
+    if known is None or known[0] is not gold:
+        known = _prints[path] = gold, gold_fingerprint(gold)
+    return known[1]
 
 
 def _is_rtl(gold: GoldSet) -> bool:
