@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.output import Json, emit, progress_bar, say
+from assay.core.concealing import printable
 from assay.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def _announce(plan: Plan) -> None:
 def _show_prompt(plan: Plan) -> None:
     if plan.to_send:
         for message in plan.to_send[0].request.messages:
-            typer.echo(f"── {message.role} ──\n{message.content}")
+            typer.echo(printable(f"── {message.role} ──\n{message.content}"))
     say("dry run: nothing was sent, nothing was written")
 
 

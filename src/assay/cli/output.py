@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from assay.core.types import Query
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout instead of a table.")]
@@ -31,15 +33,13 @@ def emit(answer: Any, render: Callable[[], Any], *, json: bool) -> None:
 def show(renderable: Any) -> None:
     from io import StringIO
 
-    from rich.console import Console
-
     # ids and texts are not markup
-    console = Console(highlight=False, markup=False, emoji=False)
+    console = _console()
     if console.is_terminal:
         console.print(renderable)
         return
     printed = StringIO()
-    page = Console(highlight=False, markup=False, emoji=False, width=120, file=printed)
+    page = _console(width=120, file=printed)
     page.print(renderable)
     with _reader_may_leave():
         sys.stdout.write("".join(f"{line.rstrip()}\n" for line in printed.getvalue().splitlines()))
@@ -48,11 +48,23 @@ def show(renderable: Any) -> None:
 
 def say(message: str, *, style: str = "dim") -> None:
     """Progress, warnings and errors to stderr."""
-    from rich.console import Console
+    _console(stderr=True).print(message, style=style, soft_wrap=True)
 
-    Console(stderr=True, highlight=False, emoji=False).print(
-        message, style=style, markup=False, soft_wrap=True
-    )
+
+def _console(**options: Any) -> Console:
+    """A terminal that no text can drive: what a title or a message says is taken as letters
+    alone."""
+    from rich.console import Console
+    from rich.segment import Segment
+
+    from assay.core.concealing import printable
+
+    class Plain(Console):
+        def render(self, *args: Any, **named: Any) -> Iterator[Segment]:
+            for text, style, control in super().render(*args, **named):
+                yield Segment(text if control else printable(text), style, control)
+
+    return Plain(highlight=False, markup=False, emoji=False, **options)
 
 
 def searching(queries: Iterable[Query]) -> Iterator[Query]:

@@ -13,6 +13,7 @@ import typer
 
 from assay.cli.options import GOLD_SET, By, Gold, On, StoreUrl, Why, a_number, is_named, opened
 from assay.cli.output import say
+from assay.core.concealing import printable
 
 if TYPE_CHECKING:
     from assay.workbench.gold import Ruled
@@ -47,7 +48,7 @@ def bootstrap(
             dry_run=dry_run,
         )
     if dry_run:
-        typer.echo(done.diff, nl=False)
+        typer.echo(printable(done.diff), nl=False)
     if not (done.added or done.updated or done.removed or done.unchanged or done.kept):
         say(
             "no decision cites anything that a search has shown; "

@@ -21,7 +21,6 @@ content where only the time differs) and not read again.
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import time
 from collections import Counter
@@ -36,6 +35,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
+from assay.core.concealing import is_keywords, without_password
 from assay.core.errors import AssayError, InputError
 from assay.core.files import sha256_of, write_atomic
 from assay.core.workers import Failure, Job, run_jobs
@@ -48,8 +48,8 @@ from assay.corpus.disk import (
     Part,
     corpus_path,
     fingerprint_of,
-    id_hash,
     read_arrow,
+    write_ids,
 )
 from assay.corpus.graph import link
 from assay.corpus.importers.kinds import (
@@ -177,8 +177,12 @@ def _report(manifest: Manifest, began: float, *, unchanged: bool) -> ImportRepor
 
 def _recipe(kind: str, source: str, options: Options, reader: Importer) -> Recipe:
     """A database address may hold a password, which the corpus must not."""
-    safe = re.sub(r"(//[^:/@]*):[^@/]*@", r"\1:***@", source)
-    place = safe if "://" in safe else str(Path(safe).resolve())
+    is_address = "://" in source or is_keywords(source)
+    place = without_password(source if is_address else str(Path(source).resolve()))
+    options = {
+        key: without_password(value) if isinstance(value, str) else value
+        for key, value in options.items()
+    }
     versions = {"format": FORMAT, "importer": reader.VERSION, "resolve": resolve.VERSION}
     return Recipe(kind=kind, source=place, options=options, versions=versions)
 
@@ -312,7 +316,7 @@ def _put_together(building: _Building, batch_count: int) -> Corpus:
         raise _nothing(merged.problems, building.recipe)
     ids = list(merged.first_seen)
     parts = tuple(merged.parts)
-    _write_ids(folder, ids)
+    write_ids(folder, ids)
     _write_sources(folder, building.units, hashes_read(folder, batch_count))
     lines = (msgspec.json.encode(problem) + b"\n" for problem in merged.problems)
     write_atomic(folder / "problems.jsonl", b"".join(lines))
@@ -421,13 +425,6 @@ def _keep_rows(folder: Path, stem: str, keep: list[bool]) -> str:
     write_arrow(renumbered, mentions_path(folder, f"{stem}-kept"))
     write_arrow(read_arrow(folder / f"{stem}.arrow").filter(kept), folder / f"{stem}-kept.arrow")
     return f"{stem}-kept"
-
-
-def _write_ids(folder: Path, ids: list[str]) -> None:
-    hashes = np.array([id_hash(doc_id) for doc_id in ids], dtype=np.uint64)
-    order = np.argsort(hashes, kind="stable")
-    np.save(folder / "ids.hash.npy", hashes[order])
-    np.save(folder / "ids.row.npy", order.astype(np.int64))
 
 
 def _write_sources(folder: Path, units: list[Unit], hashes: dict[str, str]) -> None:

@@ -34,6 +34,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
+from assay.core.concealing import without_password
 from assay.core.errors import InputError
 from assay.core.files import read_json
 from assay.core.types import Document, Locator, counted
@@ -222,6 +223,11 @@ class Corpus:
         hashes = np.load(self.data_folder / "ids.hash.npy", mmap_mode="r")
         return np.asarray(hashes), np.asarray(self._array("ids.row.npy"))
 
+    @property
+    def lines(self) -> positioned.Lines | None:
+        """The documents once more, for quick reading, where they are there."""
+        return self._lines
+
     @cached_property
     def _lines(self) -> positioned.Lines | None:
         return positioned.open_lines(self.data_folder, len(self))
@@ -269,8 +275,12 @@ class Corpus:
         return [self._id_at(int(other)) for other in rows[offsets[row] : offsets[row + 1]]]
 
 
+_PLAIN = re.compile(r"\w[\w.-]*")  # what can only be a file or folder right here
+_FINGERPRINT = re.compile(r"sha256:[0-9a-f]{64}")
+
+
 def corpus_path(home: Path | None, name: str) -> Path:
-    if not re.fullmatch(r"\w[\w.-]*", name):
+    if not _PLAIN.fullmatch(name):
         hint = "Use letters, digits, '-', '_' and '.', and begin with a letter or digit."
         raise InputError(f"{name!r} cannot be the name of a corpus", hint=hint)
     return workspace(home) / "corpora" / name
@@ -296,9 +306,28 @@ def open_path(path: Path) -> Corpus:
         message = f"corpus format {version!r}, this version reads {FORMAT}"
         raise InputError(message, where=str(where), hint="Import it again.")
     try:
-        return Corpus(path, msgspec.convert(raw, Manifest))
+        manifest = refuse_unsafe(msgspec.convert(raw, Manifest), where)
     except msgspec.ValidationError as error:
         raise InputError(f"not a corpus manifest: {error}", where=str(where)) from error
+    # one of an earlier version may have kept a password
+    source = without_password(manifest.source)
+    return Corpus(path, msgspec.structs.replace(manifest, source=source))
+
+
+def refuse_unsafe(manifest: Manifest, where: Path) -> Manifest:
+    """Its names become parts of paths: one that leads elsewhere was not written by us."""
+    names = {"name": manifest.name, "data": manifest.data_folder}
+    names |= {f"parts[{row}].file": part.file for row, part in enumerate(manifest.parts)}
+    wrong = [f"{key} is {name!r}" for key, name in names.items() if not _PLAIN.fullmatch(name)]
+    if not _FINGERPRINT.fullmatch(manifest.fingerprint):
+        wrong.append(f"fingerprint is {manifest.fingerprint!r}")
+    if wrong:
+        raise InputError(
+            f"not a corpus manifest: {wrong[0][:200]}",
+            where=str(where),
+            hint="Names have letters, digits, '-', '_' and '.'. Do not use this file.",
+        )
+    return manifest
 
 
 def list_corpora(home: Path | None = None) -> list[str]:
@@ -317,12 +346,11 @@ def document_frame(documents: list[Document], sources: list[str]) -> pl.DataFram
     for key, name in LOCATOR_COLUMNS.items():
         columns[name] = [getattr(doc.locator, key) if doc.locator else None for doc in documents]
     columns["citations"] = [list(doc.citations) for doc in documents]
-    encode = msgspec.json.Encoder(order="deterministic").encode
-    columns["metadata"] = [encode(doc.metadata).decode() for doc in documents]
+    columns["metadata"] = [_encode(doc.metadata).decode() for doc in documents]
     columns["type"] = [_string(doc.metadata.get("type")) for doc in documents]
-    columns["year"] = [_year(doc) for doc in documents]
+    columns["year"] = [year_of(doc) for doc in documents]
     columns["source"] = sources
-    columns["digest"] = [_digest(encode(_as_before(doc))) for doc in documents]
+    columns["digest"] = [digest_of(doc) for doc in documents]
     schema = pl.Schema(SCHEMA)
     for name in sorted({name for doc in documents for name in doc.fields}):
         columns[f"fields.{name}"] = [doc.fields.get(name) for doc in documents]
@@ -337,8 +365,12 @@ def _as_before(document: Document) -> Document:
     return msgspec.structs.replace(document, locator=locator)
 
 
-def _digest(encoded: bytes) -> str:
-    return hashlib.sha256(encoded).hexdigest()
+_encode = msgspec.json.Encoder(order="deterministic").encode
+
+
+def digest_of(document: Document) -> str:
+    """SHA-256 of what a document says."""
+    return hashlib.sha256(_encode(_as_before(document))).hexdigest()
 
 
 def documents_of(frame: pl.DataFrame) -> Iterator[Document]:
@@ -373,6 +405,14 @@ def id_hash(doc_id: str) -> np.uint64:
     return np.uint64(int.from_bytes(digest, "little"))
 
 
+def write_ids(folder: Path, ids: list[str]) -> None:
+    """The index from an id to its row."""
+    hashes = np.array([id_hash(doc_id) for doc_id in ids], dtype=np.uint64)
+    order = np.argsort(hashes, kind="stable")
+    np.save(folder / "ids.hash.npy", hashes[order])
+    np.save(folder / "ids.row.npy", order.astype(np.int64))
+
+
 def fingerprint_of(ids: list[str], digests: list[str]) -> str:
     digest = hashlib.sha256()
     for doc_id, content in sorted(zip(ids, digests, strict=True)):
@@ -384,7 +424,7 @@ def _string(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _year(document: Document) -> int | None:
+def year_of(document: Document) -> int | None:
     year = document.metadata.get("year")
     if isinstance(year, int) and not isinstance(year, bool) and abs(year) < 2**31:
         return year

@@ -1,7 +1,8 @@
 """One portable file with a corpus in it, and opening it elsewhere.
 
 A ZIP archive with the manifest first and every file's SHA-256 in it. The same corpus always gives
-the same bytes. Opening unpacks it once into the workspace and checks every file.
+the same bytes. Opening unpacks it once into the workspace and checks every file, every name and
+every document (trust.py): the file may come from anybody.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import shutil
 import tempfile
 import zipfile
 import zlib
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -19,10 +21,14 @@ from assay.core.errors import InputError
 from assay.core.files import os_message, sha256_of, write_atomic
 from assay.core.workspace import workspace
 from assay.corpus import positioned
-from assay.corpus.disk import MANIFEST, Corpus, Manifest, fingerprint_of, open_path
+from assay.corpus.disk import MANIFEST, Corpus, Manifest, open_path, refuse_unsafe, write_ids
+from assay.corpus.trust import altered, refuse_bad_graph, refuse_odd_columns, refuse_swollen
 
 SUMS = "SHA256SUMS.json"
-_NAME = re.compile(r"[\w.-]+")
+_NAME = re.compile(r"\w[\w.-]*")
+MOST_TOLD = 64 * 2**20  # bytes of the manifest, and of the sums
+# A corpus packs to a quarter or less of its size; what unpacks to a hundred times is no corpus.
+SMALL, MOST_PACKED = 256 * 2**20, 100
 # what reading a file raises that is no frozen corpus, or not all of one
 _NO_ARCHIVE = (zipfile.BadZipFile, KeyError, msgspec.MsgspecError, EOFError, zlib.error)
 
@@ -61,9 +67,11 @@ def open_frozen(path: Path, *, home: Path | None = None) -> Corpus:
     """Open a frozen corpus. It is unpacked under `<home>/frozen/` the first time."""
     try:
         with zipfile.ZipFile(path) as archive:
-            manifest = msgspec.json.decode(archive.read(MANIFEST), type=Manifest)
-            sums = msgspec.json.decode(archive.read(SUMS), type=dict[str, str])
-            folder = workspace(home) / "frozen" / manifest.fingerprint.removeprefix("sha256:")[:24]
+            manifest = msgspec.json.decode(_told(archive, MANIFEST, path), type=Manifest)
+            refuse_unsafe(manifest, path)
+            sums = msgspec.json.decode(_told(archive, SUMS, path), type=dict[str, str])
+            # by the whole fingerprint: folders of earlier versions, which trusted digests, are left
+            folder = workspace(home) / "frozen" / manifest.fingerprint.removeprefix("sha256:")
             if (folder / MANIFEST).exists():
                 return open_path(folder)
             return _unpack(archive, path, folder, manifest, sums)
@@ -74,6 +82,23 @@ def open_frozen(path: Path, *, home: Path | None = None) -> Corpus:
         raise InputError(os_message(error), where=str(path), hint="Check the path.") from error
 
 
+def _told(archive: zipfile.ZipFile, name: str, path: Path) -> bytes:
+    if archive.getinfo(name).file_size > MOST_TOLD:
+        raise _too_much(path, f"{name} alone is larger than {MOST_TOLD // 2**20} MiB")
+    return archive.read(name)
+
+
+def _refuse_bomb(archive: zipfile.ZipFile, path: Path, files: Iterable[str]) -> None:
+    """`zipfile` reads no more of a file than its entry states, so that the entries can be added."""
+    whole = sum(archive.getinfo(f"data/{file}").file_size for file in files)
+    if whole > max(SMALL, MOST_PACKED * path.stat().st_size):
+        raise _too_much(path, f"it would unpack to {whole / 2**30:.1f} GiB")
+
+
+def _too_much(path: Path, what: str) -> InputError:
+    return InputError(what, where=str(path), hint="This is no frozen corpus.")
+
+
 def _unpack(
     archive: zipfile.ZipFile, path: Path, folder: Path, manifest: Manifest, sums: dict[str, str]
 ) -> Corpus:
@@ -81,19 +106,33 @@ def _unpack(
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".unpacking-") as name:
         inside = Path(name) / "corpus"
-        (inside / "data").mkdir(parents=True)
-        for file, digest in sums.items():
-            _unpack_file(archive, path, inside / "data", file, digest)
+        data = inside / "data"
+        data.mkdir(parents=True)
+        manifest = msgspec.structs.replace(manifest, data_folder=data.name)
+        files = {file: digest for file, digest in sums.items() if file not in positioned.FILES}
+        _refuse_bomb(archive, path, files)
+        for file, digest in files.items():
+            _unpack_file(archive, path, data, file, digest)
+            if file.endswith(".arrow"):
+                refuse_swollen(data / file)
         shown = msgspec.json.format(msgspec.json.encode(manifest), indent=1)
         write_atomic(inside / MANIFEST, shown)
         corpus = open_path(inside)
-        columns = corpus.frame.select("id", "digest").collect()
-        if fingerprint_of(list(columns["id"]), list(columns["digest"])) != manifest.fingerprint:
-            raise InputError("its content does not have the fingerprint it states", where=str(path))
+        _refuse_altered(corpus, path)
+        write_ids(data, corpus.ids)
         corpus.complete()
         if not folder.exists():
             inside.rename(folder)
     return open_path(folder)
+
+
+def _refuse_altered(corpus: Corpus, path: Path) -> None:
+    for part in corpus.manifest.parts:
+        refuse_odd_columns(corpus.data_folder / part.file)
+    for found in altered(corpus):
+        name = f"document {found.doc_id!r}: " if found.doc_id else ""
+        raise InputError(f"{name}{found.what}", where=str(path), hint="Do not use this file.")
+    refuse_bad_graph(corpus, path)
 
 
 def _unpack_file(

@@ -27,6 +27,7 @@ import polars as pl
 from assay.core.types import Finding
 from assay.corpus.disk import Corpus, read_arrow
 from assay.corpus.importers.kinds import importer
+from assay.corpus.trust import altered
 
 LOW_QUALITY = 0.6  # a stored or estimated score below this asks for a person to look
 SIGNATURE = 64  # values of a document's signature
@@ -194,7 +195,7 @@ def check(corpus: Corpus, *, limit: int = 1000) -> list[Finding]:
     """What asks for a person to look. At most `limit` findings of each code, and one that says how
     many more."""
     findings: list[Finding] = []
-    for look in (_unread, _no_text, _poor, _near, _dangling):
+    for look in (_altered, _unread, _no_text, _poor, _near, _dangling):
         findings += _limited(look(corpus), limit)
     return findings
 
@@ -213,6 +214,13 @@ def _limited(findings: Iterable[Finding], limit: int) -> Iterator[Finding]:
         if count > limit:
             message = f"{count - limit:,} more of this kind are not listed"
             yield _flag(code, "", message)
+
+
+def _altered(corpus: Corpus) -> Iterator[Finding]:
+    """What was changed after the import: digests are computed from the documents again."""
+    for found in altered(corpus):
+        where = found.doc_id or str(corpus.path)
+        yield Finding(level="error", code="altered", where=where, message=found.what)
 
 
 def _unread(corpus: Corpus) -> Iterator[Finding]:

@@ -9,11 +9,11 @@ import os
 import re
 from collections.abc import Iterable
 
+from assay.core.concealing import MASK, without_password
 from assay.core.errors import InputError
 
 NAMED = re.compile(r"\benv:([A-Za-z_][A-Za-z0-9_]*)")
 SHORTEST = 6  # a part of a key that is this long is one
-MASK = "***"
 
 
 def names_in(text: str) -> list[str]:
@@ -46,8 +46,9 @@ def values_of(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def hidden(text: str, secrets: Iterable[str]) -> str:
-    """The text without the secrets, and without any part of one that is six characters or
-    longer."""
+    """The text without the secrets, without any part of one that is six characters or longer, and
+    without a password that stands in an address."""
+    text = without_password(text)
     for secret in sorted(secrets, key=len, reverse=True):
         if len(secret) <= SHORTEST:
             text = text.replace(secret, MASK)

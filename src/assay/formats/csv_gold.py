@@ -21,7 +21,7 @@ from assay.core.types import (
     judgments_to_frame,
 )
 from assay.formats.schema import grade_of, text_of
-from assay.formats.spreadsheet import place, separated
+from assay.formats.spreadsheet import guarded_row, place, separated, unguarded
 
 REQUIRED = ("query_id", "doc_id", "grade")
 KNOWN = (
@@ -99,7 +99,7 @@ def _read_row(
     where: str,
     path: Path,
 ) -> None:
-    values = {key: value or "" for key, value in row.items() if key is not None}
+    values = {key: unguarded(value or "") for key, value in row.items() if key is not None}
     query_id, doc_id, grade = (values[name] for name in REQUIRED)
     if None in row or not query_id:
         raise InputError("the row has too many fields or no query_id", where=where)
@@ -147,8 +147,9 @@ def write_gold(gold: GoldSet, path: Path) -> list[Path]:
         attributes = [query.id, query.text, *(getattr(query, name) for name in query_columns)]
         for judgment in judged[query.id]:
             text = [getattr(judgment, name) for name in text_columns]
-            writer.writerow([*attributes, judgment.doc_id, judgment.grade, *text])
+            row = [*attributes, judgment.doc_id, judgment.grade, *text]
+            writer.writerow(guarded_row(row))
         if not judged[query.id]:
-            writer.writerow([*attributes, "", "", *("" for _ in text_columns)])
+            writer.writerow(guarded_row([*attributes, "", "", *("" for _ in text_columns)]))
     write_atomic(path, stream.getvalue())
     return [path]

@@ -338,8 +338,10 @@ def locked(path: Path, *, wait: float = 5.0) -> Iterator[None]:
         _remove_leftovers(place)
         yield
     finally:
-        lock.unlink(missing_ok=True)  # while it is still ours: see _try_lock
-        os.close(handle)
+        try:
+            lock.unlink(missing_ok=True)  # while it is still ours: see _try_lock
+        finally:
+            os.close(handle)
 
 
 def _remove_leftovers(path: Path) -> None:
@@ -358,14 +360,23 @@ def _try_lock(lock: Path) -> int | None:
         # The last holder may have removed the file between our open and our lock: then this lock
         # guards nothing.
         if os.fstat(handle).st_ino == os.stat(lock).st_ino:
-            os.truncate(handle, 0)
-            now = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"
-            os.write(handle, f"process {os.getpid()} since {now}".encode())
+            _sign(handle)
             return handle
     except (BlockingIOError, FileNotFoundError):
         pass
+    except BaseException:
+        os.close(handle)  # or the lock would be held by nobody until this process ends
+        raise
     os.close(handle)
     return None
+
+
+def _sign(handle: int) -> None:
+    """Who holds it, for people. A full disk has no room even for this; the lock holds anyway."""
+    with contextlib.suppress(OSError):
+        os.truncate(handle, 0)
+        now = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"
+        os.write(handle, f"process {os.getpid()} since {now}".encode())
 
 
 def _holder(lock: Path) -> str:

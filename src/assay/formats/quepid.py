@@ -16,6 +16,7 @@ from assay.core.types import GoldSet, Judgment, Query, judgments_to_frame
 from assay.formats.ballots import Ballot, Ballots
 from assay.formats.exchange import NOTHING, Guide, Task, head_of, rows_of, same_text
 from assay.formats.schema import grade_of, text_of
+from assay.formats.spreadsheet import guarded_row, unguarded
 
 HEAD = ("query", "docid", "rating")
 FORMULA = "-=+@"  # Quepid puts a space before these, so that no spreadsheet computes them
@@ -100,7 +101,7 @@ def _ratings(path: Path) -> Iterator[tuple[str, str, str, str]]:
         if not text or (rating and not doc_id):
             missing = "query" if not text else "docid"
             raise InputError(f"the row has no {missing}", where=where, hint=NOTHING)
-        yield where, text_of(text, path, where), doc_id, rating
+        yield where, text_of(unguarded(text), path, where), unguarded(doc_id), rating
 
 
 def texts_of(queries: Iterable[Query]) -> dict[str, str]:
@@ -124,5 +125,5 @@ def write_table(path: Path, head: Sequence[str], rows: Sequence[Sequence[object]
     stream = io.StringIO(newline="")
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(head)
-    writer.writerows(rows)
+    writer.writerows(map(guarded_row, rows))
     write_atomic(path, stream.getvalue())

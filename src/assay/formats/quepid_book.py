@@ -19,6 +19,7 @@ from assay.formats.ballots import Ballot, Ballots
 from assay.formats.exchange import NOTHING, Guide, Task, head_of, rows_of
 from assay.formats.quepid import texts_of, write_table
 from assay.formats.schema import expect, grade_of, record
+from assay.formats.spreadsheet import unguarded
 
 HEAD = ("query", "docid")
 
@@ -80,7 +81,7 @@ def _read_table(path: Path) -> Ballots:
                 where=where,
                 query_id="",
                 query=row[query],
-                doc_id=row[document],
+                doc_id=unguarded(row[document]),
                 grade=grade_of(row[place], where, NOTHING),
                 judge=head[place],
             )

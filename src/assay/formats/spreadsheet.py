@@ -8,14 +8,25 @@ taking one away always gives the text back."""
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")
-_GUARDED = re.compile(r"'+[=+\-@\t\r]")
+_BEGINS = r"[=+\-@\t\r\n＝＋－＠]"  # the wide ones in East Asian editions
+_FORMULA = re.compile(rf"'*{_BEGINS}")
+_GUARDED = re.compile(rf"'+{_BEGINS}")
+_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 
 
 def guarded(cell: str) -> str:
     return f"'{cell}" if _FORMULA.match(cell) else cell
+
+
+def guarded_row(cells: Iterable[object]) -> list[object]:
+    """A row of a table that people open: texts are guarded, numbers stay numbers."""
+    return [
+        guarded(cell) if isinstance(cell, str) and not _NUMBER.fullmatch(cell) else cell
+        for cell in cells
+    ]
 
 
 def unguarded(cell: str) -> str:

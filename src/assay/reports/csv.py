@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Iterator
 
+from assay.formats.spreadsheet import guarded_row
 from assay.reports.shapes import ReportView
 
 QUERY = ("query_id", "query_text", "query_type", "query_topic", "num_results")
@@ -32,7 +33,7 @@ def render(report: ReportView) -> str:
     writer = csv.writer(stream, lineterminator="\n")
     rows = _questions(report) if report.kind == "golden" else _queries(report)
     for row in rows:
-        writer.writerow(["" if cell is None else cell for cell in row])
+        writer.writerow(guarded_row("" if cell is None else cell for cell in row))
     return stream.getvalue()
 
 

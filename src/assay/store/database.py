@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, exc, make_url, text
 
+from assay.core.concealing import is_keywords, without_password
 from assay.core.errors import InputError
 from assay.store.contract import NoStore, StoreError, StoreUnavailable
 
@@ -35,15 +36,18 @@ NAMES_LOCK = 0x61737363
 def url_of(target: str | Path) -> URL:
     """A path, `sqlite:///file` or `postgresql://…`."""
     text_ = str(target)
+    if is_keywords(text_):  # a file of this name would have the password in it
+        where = without_password(text_)
+        raise InputError("a store is no connection string", where=where, hint=SUPPORTED)
     if "://" not in text_:
         return URL.create("sqlite", database=text_)
     try:
         url = make_url(text_)
     except exc.ArgumentError as error:
-        raise InputError(f"not a store URL: {_redacted(text_)}", hint=SUPPORTED) from error
+        raise InputError(f"not a store URL: {without_password(text_)}", hint=SUPPORTED) from error
     if url.get_backend_name() not in ("sqlite", "postgresql"):
         raise InputError(
-            f"no store on {url.get_backend_name()!r}", where=_redacted(text_), hint=SUPPORTED
+            f"no store on {url.get_backend_name()!r}", where=without_password(text_), hint=SUPPORTED
         )
     return (
         url.set(drivername="postgresql+psycopg") if url.get_backend_name() == "postgresql" else url
@@ -198,7 +202,7 @@ def _translated(engine: Engine, error: exc.DBAPIError) -> StoreError | InputErro
             where=address(engine),
             hint="Check --store and $ASSAY_STORE; a new database is made with createdb.",
         )
-    message = f"{address(engine)}: {first}"
+    message = f"{address(engine)}: {without_password(first)}"
     gone = (
         isinstance(error, exc.OperationalError | exc.InterfaceError) or error.connection_invalidated
     )
@@ -212,10 +216,5 @@ def _translated(engine: Engine, error: exc.DBAPIError) -> StoreError | InputErro
 def address(engine: Engine) -> str:
     if engine.dialect.name == "sqlite":
         return str(engine.url.database)
-    return engine.url.set(drivername=engine.dialect.name).render_as_string(hide_password=True)
-
-
-def _redacted(url: str) -> str:
-    """Without what may be a password."""
-    scheme, _, rest = url.partition("://")
-    return f"{scheme}://…{rest.rpartition('@')[2]}" if "@" in rest else url
+    shown = engine.url.set(drivername=engine.dialect.name).render_as_string(hide_password=True)
+    return without_password(shown)

@@ -122,11 +122,10 @@ class Recorder:
         log_id = id or new_id()
         try:
             text = {name: "" if value is None else str(value) for name, value in fields.items()}
-            asked = "" if query is None else str(query)[:MAX_QUERY]
             record = SearchLog(
                 id=str(log_id),
                 at=at or datetime.now(UTC),
-                query=asked,
+                query="" if query is None else str(query),
                 millis=_number(millis),
                 results=shown(results),
                 **text,
@@ -174,7 +173,7 @@ class Recorder:
             if self._closing.is_set() or len(self._queue) >= self._capacity:
                 self._drop()
                 return False
-            self._queue.append(record)
+            self._queue.append(_cut(record))
             if len(self._queue) >= self._batch and not self._wake.is_set():
                 self._wake.set()
         except Exception as error:
@@ -408,6 +407,14 @@ def new_id() -> str:
     two are the same. Not from the system: asking it lets go of the interpreter, and the caller
     waits until the writer gives it back."""
     return f"{time.time_ns() // 1_000_000:012x}{_dice.getrandbits(48):012x}"
+
+
+def _cut(record: SearchLog | Feedback) -> SearchLog | Feedback:
+    """A search is kept to a length that a person could have typed, however it came here."""
+    if isinstance(record, Feedback) or len(record.query) + len(record.error) <= MAX_QUERY:
+        return record
+    query, error = record.query[:MAX_QUERY], record.error[:MAX_QUERY]
+    return msgspec.structs.replace(record, query=query, error=error)
 
 
 def shown(results: Sequence[Any]) -> tuple[Shown, ...]:

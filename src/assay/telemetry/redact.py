@@ -26,7 +26,9 @@ class Redaction(msgspec.Struct, frozen=True):
 BUILT_IN: Mapping[str, Redaction] = {
     rule.name: rule
     for rule in (
-        Redaction("email", r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", "[email]"),
+        # From the beginning of a word, and never back into it: a long text without an @ takes one
+        # pass, not one for each of its letters.
+        Redaction("email", r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)++", "[email]"),
         # A dash or stroke with a digit beyond it belongs to a case number; with a word beyond it,
         # to the sentence.
         Redaction("israeli-id", r"(?<!\d)(?<!\d[/-])(?:\d{9}|\d{8}-\d)(?!\d|[/-]\d)", "[id]"),

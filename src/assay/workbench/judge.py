@@ -13,6 +13,7 @@ from assay.core.files import write_atomic
 from assay.core.results_file import encode
 from assay.core.types import ASKED
 from assay.formats.results_json import read_results
+from assay.formats.spreadsheet import guarded_row
 from assay.judging.next import Decision, next_to_judge
 
 __all__ = [
@@ -74,5 +75,6 @@ def write_pairs(decision: Decision, output: Path) -> None:
     writer.writerow(["query_id", "query", "doc_id", "grade", "rationale", "source", "narrowing"])
     for pair in decision.pairs:
         narrowing = f"{pair.narrowing:.6f}"
-        writer.writerow([pair.query_id, pair.query_text, pair.doc_id, "", "", ASKED, narrowing])
+        row = (pair.query_id, pair.query_text, pair.doc_id, "", "", ASKED, narrowing)
+        writer.writerow(guarded_row(row))
     write_atomic(output, stream.getvalue())

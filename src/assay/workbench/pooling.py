@@ -26,6 +26,7 @@ from assay.engines.answering import ask_engine
 from assay.engines.described import EngineConfig
 from assay.engines.registry import BASELINES, searched
 from assay.formats.gold_jsonl import locked
+from assay.formats.spreadsheet import guarded_row
 from assay.judging.policy import read_policy
 from assay.judging.pool import (
     PEOPLE,
@@ -427,7 +428,7 @@ def write_pairs(pairs: Sequence[PooledPair], gold: GoldSet, output: Path) -> Non
     stream = io.StringIO(newline="")
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow([*columns, "grade", "rationale", "source"])
-    writer.writerows([*row, "", "", SOURCE] for row in rows)
+    writer.writerows(guarded_row([*row, "", "", SOURCE]) for row in rows)
     write_atomic(output, stream.getvalue())
 
 

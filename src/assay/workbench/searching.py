@@ -134,9 +134,10 @@ def known_corpora(service: Service) -> list[CorpusRow]:
 
 
 def shelf_of(service: Service, corpus: str) -> Shelf:
-    """A corpus of the workspace by its name: a page opens no files."""
-    if corpus not in list_corpora(service.home):
-        raise NotHere(f"no corpus {corpus!r}")
+    """A corpus of the workspace by its name: a page or an agent opens no files."""
+    known = list_corpora(service.home)
+    if corpus not in known:
+        raise NotHere(f"no corpus {corpus!r}", hint=f"Known: {', '.join(known) or 'none yet'}.")
     return kept_shelf(corpus, home=service.home, say=service.say)
 
 
@@ -377,7 +378,7 @@ def found_page(
             "the query is empty", hint="Give a question, keywords or a description of facts."
         )
     size = page_size(limit)
-    shelf = kept_shelf(corpus, home=service.home, say=service.say)
+    shelf = shelf_of(service, corpus)
     hits = shelf.engine.search(query, offset + size + 1, explain=True, texts=False)
     shown = hits[offset : offset + size]
     found = found_documents(shown, shelf.engine, query, shelf.get, first=offset + 1)
@@ -387,7 +388,7 @@ def found_page(
 
 def found_ids(service: Service, corpus: str, query: str, limit: int) -> list[str]:
     """What is found, best first, where nothing of the documents is shown."""
-    shelf = kept_shelf(corpus, home=service.home, say=service.say)
+    shelf = shelf_of(service, corpus)
     return [hit.doc_id for hit in shelf.engine.search(query, limit, texts=False)]
 
 

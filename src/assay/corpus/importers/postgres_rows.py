@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from assay.core.concealing import without_password
 from assay.core.errors import InputError
 from assay.corpus.importers import tabular
 from assay.corpus.importers.kinds import Options, Placed, Problem, Unit
@@ -53,7 +54,7 @@ def read(source: str, unit: Unit, options: Options) -> Iterator[Placed | Problem
                 made = tabular.document(row, mapping, language, f"row {number}")
                 yield made if isinstance(made, Problem) else (f"row {number}", made)
     except psycopg.Error as error:
-        message = f"PostgreSQL: {str(error).strip()}"
+        message = f"PostgreSQL: {without_password(str(error).strip())}"
         raise InputError(message, hint="Check the address and the query.") from error
 
 

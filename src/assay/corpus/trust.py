@@ -1,0 +1,149 @@
+"""What a corpus from elsewhere must be before it is used: Arrow files that are as large as they
+look, a graph that stays inside, and documents that are what their digests say.
+
+A frozen corpus comes from anybody. Its digests are stored beside the documents, so they are
+computed again from the documents: a fingerprint says what is in a corpus only if it is.
+(`disk.open_path` checks the names in a manifest, whoever wrote it.)
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import polars as pl
+
+from assay.core.errors import InputError
+from assay.corpus.disk import (
+    SCHEMA,
+    Corpus,
+    digest_of,
+    documents_of,
+    fingerprint_of,
+    read_arrow,
+    year_of,
+)
+
+_MAGIC = b"ARROW1"
+
+
+# ── documents ─────────────────────────────────────────────────────────────────────────────────────
+
+
+class Altered(msgspec.Struct, frozen=True):
+    """A document that is not what is stored beside it; an empty id means the corpus."""
+
+    doc_id: str
+    what: str
+
+
+def altered(corpus: Corpus) -> Iterator[Altered]:
+    """Every document whose digest, type or year is not that of its content, or whose copy for quick
+    reading differs; and whether the whole has the fingerprint that it states."""
+    ids: list[str] = []
+    digests: list[str] = []
+    lines = corpus.lines
+    for part in corpus.manifest.parts:
+        frame = read_arrow(corpus.data_folder / part.file)
+        kept = frame.select("digest", "type", "year").rows()
+        for document, (digest, kind, year) in zip(documents_of(frame), kept, strict=True):
+            found = digest_of(document)
+            if digest != found:
+                yield Altered(document.id, "its content is not what its digest says")
+            said = document.metadata.get("type")
+            if (kind, year) != (said if isinstance(said, str) else None, year_of(document)):
+                yield Altered(document.id, "its type or year is not what its metadata says")
+            if lines is not None and lines.at(len(ids)) != document:
+                yield Altered(document.id, "its copy in documents.jsonl says something else")
+            ids.append(document.id)
+            digests.append(found)
+    if fingerprint_of(ids, digests) != corpus.fingerprint or len(ids) != len(corpus):
+        yield Altered("", "its content does not have the fingerprint it states")
+
+
+def refuse_bad_graph(corpus: Corpus, where: Path) -> None:
+    """A neighbour must be a row of this corpus."""
+    for direction in ("cites", "cited_by"):
+        try:
+            offsets, rows = corpus.graph(direction)
+            whole = len(offsets) == len(corpus) + 1 and offsets[0] == 0 and offsets[-1] == len(rows)
+            inside = bool(np.all(offsets[1:] >= offsets[:-1]))
+            inside &= not len(rows) or (rows.min() >= 0 and rows.max() < len(corpus))
+        except (OSError, ValueError, TypeError, IndexError) as error:
+            raise InputError(f"its graph cannot be read: {error}", where=str(where)) from error
+        if not whole or not inside:
+            raise InputError("its graph of citations is not that of this corpus", where=str(where))
+
+
+# ── Arrow files ───────────────────────────────────────────────────────────────────────────────────
+
+
+def refuse_swollen(path: Path) -> None:
+    """An Arrow file that would take far more memory than it has bytes: packed columns, or columns
+    of a kind that needs none. We write neither."""
+    try:
+        with path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=1) as content:
+            packed = any(_is_packed(content, at) for at in _batches(content))
+        schema = pl.read_ipc_schema(path)
+    except (OSError, ValueError, struct.error, IndexError, pl.exceptions.PolarsError) as error:
+        raise InputError(f"not an Arrow file: {error}", where=str(path)) from error
+    odd = [
+        name for name, kind in schema.items() if isinstance(kind, pl.Null) or kind == pl.Categorical
+    ]
+    if packed or odd:
+        what = "its columns are packed" if packed else f"the column {odd[0]!r} is of an odd kind"
+        raise InputError(what, where=str(path), hint="This is no frozen corpus.")
+
+
+def refuse_odd_columns(path: Path) -> None:
+    """Documents have the columns that we write, each of its kind."""
+    schema = pl.read_ipc_schema(path)
+    for name in ("id", "title", "text", "language", "citations", "metadata", "digest"):
+        if schema.get(name) != SCHEMA[name]:
+            raise InputError(f"the column {name!r} is missing or of another kind", where=str(path))
+
+
+def _batches(content: mmap.mmap) -> Iterator[int]:
+    """Where its record batches and dictionaries are, by the footer (Arrow's columnar format)."""
+    if content[:6] != _MAGIC or content[-6:] != _MAGIC:
+        raise ValueError("no Arrow file")
+    (length,) = struct.unpack_from("<i", content, len(content) - 10)
+    footer = content[len(content) - 10 - length : len(content) - 10]
+    (root,) = struct.unpack_from("<I", footer, 0)
+    for field in (2, 3):  # dictionaries, record batches
+        place = _field(footer, root, field)
+        if not place:
+            continue
+        start = place + struct.unpack_from("<I", footer, place)[0]
+        (count,) = struct.unpack_from("<I", footer, start)
+        for number in range(count):
+            yield struct.unpack_from("<q", footer, start + 4 + 24 * number)[0]
+
+
+def _is_packed(content: mmap.mmap, at: int) -> bool:
+    """Whether a record batch names a compression. A dictionary has its batch one level down."""
+    mark, length = struct.unpack_from("<Ii", content, at)
+    begin = at + (8 if mark == 0xFFFFFFFF else 4)
+    message = content[begin : begin + (length if mark == 0xFFFFFFFF else mark)]
+    (root,) = struct.unpack_from("<I", message, 0)
+    kind, header = _field(message, root, 1), _field(message, root, 2)
+    batch = header + struct.unpack_from("<I", message, header)[0]
+    if kind and message[kind] == 2:  # a dictionary: its second field is the batch
+        inner = _field(message, batch, 1)
+        batch = inner + struct.unpack_from("<I", message, inner)[0]
+    return _field(message, batch, 3) != 0
+
+
+def _field(buffer: bytes, table: int, number: int) -> int:
+    """Where a field of a flatbuffers table is; 0 where it has none."""
+    (back,) = struct.unpack_from("<i", buffer, table)
+    vtable = table - back
+    (size,) = struct.unpack_from("<H", buffer, vtable)
+    if 4 + 2 * number + 2 > size:
+        return 0
+    (offset,) = struct.unpack_from("<H", buffer, vtable + 4 + 2 * number)
+    return table + offset if offset else 0

@@ -1,0 +1,117 @@
+"""What is shown of a text from elsewhere."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from assay.cli import output
+from assay.core.concealing import is_keywords, printable, without_password
+from assay.core.errors import AssayError, InputError
+from assay.corpus.build import _recipe
+from assay.corpus.importers.kinds import importer
+from assay.engines.secrets import hidden
+from assay.store import open_store
+from assay.store.database import address, connect
+
+ADDRESSES = [
+    "postgresql://me:hunter2@db/law",
+    "postgresql://me:hunter2/x?y@db/law",
+    "postgresql://me:hun@ter2@db/law",
+    "postgresql://db/law?user=me&password=hunter2",
+    "postgresql://db/law?sslpassword=hunter2&sslmode=require",
+    "host=db user=me password=hunter2",
+    r"host=db password = 'hunter2 with \' and spaces' dbname=law",
+    "PASSWORD=hunter2 host=db",
+    "Server=db;Pwd=hunter2;Database=law",
+]
+
+
+@pytest.mark.parametrize("given", ADDRESSES)
+def test_a_password_is_not_shown(given: str) -> None:
+    shown = without_password(given)
+    assert "hunter2" not in shown
+    assert "hun@" not in shown
+    assert "ter2" not in shown
+    assert "spaces" not in shown
+    assert "***" in shown
+    assert "db" in shown
+    assert "hunter2" not in hidden(f"cannot connect to {given}", ())
+    recipe = _recipe(
+        "postgres", given, {"query": f"SELECT dblink('{given}')"}, importer("postgres")
+    )
+    assert "ter2" not in recipe.source
+    assert "ter2" not in str(recipe.options)
+
+
+def test_an_address_without_a_password_stays() -> None:
+    for given in (
+        "postgresql://me@db:5432/law?sslmode=require",
+        "/home/me/opinions",
+        "https://db:9200/index/_search",
+        "host=db dbname=law",
+    ):
+        assert without_password(given) == given
+
+
+def test_a_store_on_a_connection_string_is_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert is_keywords("host=db password=hunter2")
+    assert not is_keywords("logs/assay.db")
+    with pytest.raises(InputError) as refused:
+        open_store("host=db password=hunter2")
+    assert "hunter2" not in str(refused.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_address_of_a_store_has_no_password() -> None:
+    pytest.importorskip("psycopg", reason="needs psycopg")
+    engine = connect("postgresql://me:hunter2@127.0.0.1:1/law?password=hunter2&connect_timeout=1")
+    assert "hunter2" not in address(engine)
+    with pytest.raises(AssayError) as refused:
+        open_store("postgresql://127.0.0.1:1/law?user=me&password=hunter2")
+    assert "hunter2" not in str(refused.value)
+
+
+ATTACKS = [
+    "\x1b]0;owned\x07title",
+    "\x1b[31mtitle\x1b[0m",
+    "\x1b[2Jtitle",
+    "\x9b2Jtitle",
+    "\x1b]8;;http://evil\x1b\\title\x1b]8;;\x1b\\",
+    "ti\x08\x08\x08tle",
+    "title\x1b",
+    "\u202etitle",
+]
+
+
+@pytest.mark.parametrize("text", ATTACKS)
+def test_a_title_cannot_drive_a_terminal(
+    text: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from rich.table import Table
+
+    table = Table()
+    table.add_column("title")
+    table.add_row(text)
+    output.show(table)
+    output.say(text)
+    shown = capsys.readouterr()
+    for said in (shown.out, shown.err, printable(text)):
+        assert "tle" in said
+        assert not set(said) & {"\x1b", "\x07", "\x08", "\x9b", "\u202e"}
+
+
+def test_colours_of_our_own_stay() -> None:
+    console = output._console(file=io.StringIO(), force_terminal=True, color_system="standard")
+    console.print("\x1b[31mtitle", style="bold")
+    assert console.file.getvalue() == "\x1b[1mtitle\x1b[0m\n"  # type: ignore[attr-defined]
+
+
+def test_lines_tabs_and_letters_of_all_languages_stay() -> None:
+    text = "שלום\tπ\nכיתה א׳ – 1\u200f"
+    assert printable(text) == text

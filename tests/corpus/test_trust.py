@@ -1,0 +1,201 @@
+"""A frozen corpus from somebody else: it writes nowhere but into the workspace, and is what it says
+it is."""
+
+from __future__ import annotations
+
+import hashlib
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import polars as pl
+import pytest
+from corpus_sources import write_lines
+
+from assay.core.errors import AssayError, InputError
+from assay.corpus import freeze, import_corpus, open_corpus, open_frozen
+from assay.corpus.disk import document_frame, documents_of
+from assay.corpus.quality import check
+from assay.engines.indexed import open_indexed
+from assay.store import open_store
+from assay.workbench.opening import Service
+from assay.workbench.searching import found_ids, found_page
+
+DOCS = [{"id": f"d{n}", "title": f"Title {n}", "text": f"the dog of {n}"} for n in range(3)]
+Files = dict[str, bytes]
+
+
+@pytest.fixture
+def honest(tmp_path: Path) -> Path:
+    import_corpus("jsonl", write_lines(tmp_path / "s.jsonl", DOCS), name="c", home=tmp_path / "h")
+    return freeze(open_corpus(tmp_path / "h", "c"), tmp_path / "honest.zip")
+
+
+def crafted(honest: Path, change: Callable[[Files, dict[str, Any]], None]) -> Path:
+    """The archive with other content, and sums that fit it."""
+    with zipfile.ZipFile(honest) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    manifest = msgspec.json.decode(files.pop("corpus.json"))
+    del files["SHA256SUMS.json"]
+    change(files, manifest)
+    sums = {
+        name.removeprefix("data/"): hashlib.sha256(content).hexdigest()
+        for name, content in files.items()
+    }
+    path = honest.with_name("crafted.zip")
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("corpus.json", msgspec.json.encode(manifest))
+        archive.writestr("SHA256SUMS.json", msgspec.json.encode(sums))
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return path
+
+
+def arrow(frame: pl.DataFrame, folder: Path, **options: Any) -> bytes:
+    frame.write_ipc(folder / "part", **options)
+    return (folder / "part").read_bytes()
+
+
+def part_of(files: Files) -> str:
+    return next(name for name in files if name.startswith("data/part-"))
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("name", "../../foreign"),
+        ("name", "{foreign}"),
+        ("name", ".."),
+        ("fingerprint", "../../../foreign"),
+        ("fingerprint", "sha256:../../foreign"),
+        ("data", "../../foreign"),
+        ("parts", [{"file": "../../../foreign/data-1/kept", "rows": 3}]),
+    ],
+)
+def test_a_manifest_that_leads_elsewhere_is_refused(
+    tmp_path: Path, honest: Path, key: str, value: Any
+) -> None:
+    foreign = tmp_path / "foreign"
+    (foreign / "data-1").mkdir(parents=True)
+    (foreign / "data-1" / "kept").write_text("theirs")
+    (foreign / "data-1" / "written.txt").touch()
+    before = sorted(foreign.rglob("*"))
+
+    def change(files: Files, manifest: dict[str, Any]) -> None:
+        manifest[key] = value.format(foreign=foreign) if isinstance(value, str) else value
+
+    with pytest.raises(InputError, match="not a corpus manifest"):
+        open_indexed(str(crafted(honest, change)), home=tmp_path / "there")
+    assert sorted(foreign.rglob("*")) == before
+    assert not list((tmp_path / "there").rglob("*.arrow"))
+
+
+def test_a_manifest_in_the_workspace_is_read_as_strictly(tmp_path: Path, honest: Path) -> None:
+    path = tmp_path / "h/corpora/c/corpus.json"
+    path.write_bytes(path.read_bytes().replace(b'"name": "c"', b'"name": "../../x"'))
+    with pytest.raises(InputError, match="name is"):
+        open_corpus(tmp_path / "h", "c")
+
+
+def test_a_forged_fingerprint_is_refused_and_leaves_the_cache_clean(
+    tmp_path: Path, honest: Path
+) -> None:
+    def change(files: Files, manifest: dict[str, Any]) -> None:
+        name = part_of(files)
+        (tmp_path / "p").write_bytes(files[name])
+        frame = pl.read_ipc(tmp_path / "p")
+        lies = pl.Series("text", ["the cat lies"] * frame.height)
+        files[name] = arrow(frame.with_columns(lies), tmp_path)
+
+    home = tmp_path / "there"
+    with pytest.raises(InputError, match="its content is not what its digest says"):
+        open_frozen(crafted(honest, change), home=home)
+    assert open_frozen(honest, home=home).get("d1").text == "the dog of 1"
+
+
+def test_documents_for_quick_reading_are_not_taken_from_the_archive(
+    tmp_path: Path, honest: Path
+) -> None:
+    quick = tmp_path / "h/corpora/c"
+
+    def change(files: Files, manifest: dict[str, Any]) -> None:
+        folder = next(quick.glob("data-*"))
+        lines = (folder / "documents.jsonl").read_bytes()
+        files["data/documents.jsonl"] = lines.replace(b"dog", b"cat")
+        files["data/documents.offsets.npy"] = (folder / "documents.offsets.npy").read_bytes()
+
+    thawed = open_frozen(crafted(honest, change), home=tmp_path / "there")
+    assert thawed.get("d1").text == "the dog of 1"
+
+
+def test_check_computes_digests_again(tmp_path: Path, honest: Path) -> None:
+    corpus = open_corpus(tmp_path / "h", "c")
+    assert [found for found in check(corpus) if found.code == "altered"] == []
+    part = corpus.data_folder / corpus.manifest.parts[0].file
+    frame = pl.read_ipc(part)
+    texts = pl.Series("text", ["another", *frame["text"][1:]])
+    frame.with_columns(texts).write_ipc(part)
+    found = check(open_corpus(tmp_path / "h", "c"))
+    assert {finding.where for finding in found if finding.code == "altered"} >= {"d0"}
+    assert {finding.level for finding in found if finding.code == "altered"} == {"error"}
+
+
+def test_check_sees_other_text_in_the_copy_for_quick_reading(tmp_path: Path, honest: Path) -> None:
+    lines = next((tmp_path / "h/corpora/c").glob("data-*/documents.jsonl"))
+    lines.write_bytes(lines.read_bytes().replace(b"dog of 2", b"cat of 2"))
+    found = check(open_corpus(tmp_path / "h", "c"))
+    assert [finding.where for finding in found if finding.code == "altered"] == ["d2"]
+
+
+def test_what_unpacks_to_very_much_is_refused(tmp_path: Path, honest: Path) -> None:
+    def large_file(files: Files, manifest: dict[str, Any]) -> None:
+        files["data/x.npy"] = bytes(300 * 2**20)
+
+    with pytest.raises(InputError, match="it would unpack to"):
+        open_frozen(crafted(honest, large_file), home=tmp_path / "there")
+
+    def packed(files: Files, manifest: dict[str, Any]) -> None:
+        name = part_of(files)
+        (tmp_path / "p").write_bytes(files[name])
+        frame = pl.read_ipc(tmp_path / "p")
+        files[name] = arrow(frame, tmp_path, compression="zstd")
+
+    with pytest.raises(InputError, match="its columns are packed"):
+        open_frozen(crafted(honest, packed), home=tmp_path / "there")
+
+
+def test_a_manifest_without_end_is_refused(tmp_path: Path, honest: Path) -> None:
+    def change(files: Files, manifest: dict[str, Any]) -> None:
+        manifest["source"] = "x" * (64 * 2**20 + 1)
+
+    with pytest.raises(InputError, match=r"corpus\.json alone is larger"):
+        open_frozen(crafted(honest, change), home=tmp_path / "there")
+
+
+def test_a_graph_of_another_corpus_is_refused(tmp_path: Path, honest: Path) -> None:
+    def change(files: Files, manifest: dict[str, Any]) -> None:
+        files["data/cites.rows.npy"] = files["data/ids.row.npy"]
+
+    with pytest.raises(InputError, match="graph"):
+        open_frozen(crafted(honest, change), home=tmp_path / "there")
+
+
+def test_agents_and_pages_open_no_files(tmp_path: Path, honest: Path) -> None:
+    store = open_store(tmp_path / "assay.db")
+    service = Service(store=store, home=tmp_path / "h")
+    for ask in (found_page, found_ids):
+        with pytest.raises(AssayError, match="no corpus"):
+            ask(service, str(honest), "dog", 3)
+    assert not (tmp_path / "h" / "frozen").exists()
+    store.close()
+
+
+def test_a_document_keeps_its_digest_on_the_way_through_a_file(
+    tmp_path: Path, honest: Path
+) -> None:
+    corpus = open_corpus(tmp_path / "h", "c")
+    frame = pl.read_ipc(corpus.data_folder / corpus.manifest.parts[0].file)
+    again = document_frame(list(documents_of(frame)), list(frame["source"]))
+    assert list(again["digest"]) == list(frame["digest"])

@@ -1,0 +1,76 @@
+"""No table that we write has a cell that a spreadsheet computes; reading takes the guard off."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from assay import formats
+from assay.core.types import GoldSet, Judgment, Query, judgments_to_frame
+from assay.formats import csv_gold, quepid
+from assay.formats.spreadsheet import guarded_row
+from assay.workbench import judge, pooling
+
+EVIL = '=HYPERLINK("http://evil","x")'
+
+
+def cells(path: Path) -> list[str]:
+    with path.open(newline="", encoding="utf-8-sig") as stream:
+        return [cell for row in csv.reader(stream) for cell in row]
+
+
+def computed(path: Path) -> list[str]:
+    return [cell for cell in cells(path) if cell.startswith(("=", "+", "-", "@", "\t", "\r"))]
+
+
+@pytest.fixture
+def gold() -> GoldSet:
+    judged = [
+        Judgment(query_id="=q", doc_id="@d", grade=2, rationale="+1!"),
+        Judgment(query_id="=q", doc_id="-d", grade=0, rationale="'=quoted"),
+    ]
+    queries = (Query(id="=q", text=EVIL),)
+    return GoldSet(name="g", queries=queries, judgments=judgments_to_frame(judged))
+
+
+def test_a_gold_set_as_csv_comes_back_as_it_was(tmp_path: Path, gold: GoldSet) -> None:
+    csv_gold.write_gold(gold, tmp_path / "g.csv")
+    assert computed(tmp_path / "g.csv") == []
+    again = formats.read_gold(tmp_path / "g.csv")
+    assert again.queries == gold.queries
+    assert list(again.iter_judgments()) == list(gold.iter_judgments())
+
+
+def test_quepid_gets_no_formulas(tmp_path: Path, gold: GoldSet) -> None:
+    quepid.write_gold(gold, tmp_path / "q.csv")
+    assert computed(tmp_path / "q.csv") == []
+    again = quepid.read_gold(tmp_path / "q.csv")
+    assert {row.doc_id for row in again.iter_judgments()} == {"@d", "-d"}
+
+
+def test_pairs_to_judge_have_none(tmp_path: Path, gold: GoldSet) -> None:
+    pairs: Any = [pooling.PooledPair(query_id="=q", doc_id="@d")]
+    pooling.write_pairs(pairs, gold, tmp_path / "p.csv")
+    assert computed(tmp_path / "p.csv") == []
+
+
+def test_numbers_stay_numbers() -> None:
+    assert guarded_row(["-0.25", "+1e-5", -3, EVIL, "-a", None]) == [
+        "-0.25",
+        "+1e-5",
+        -3,
+        f"'{EVIL}",
+        "'-a",
+        None,
+    ]
+
+
+def test_pairs_worth_judging_have_none(tmp_path: Path) -> None:
+    pair = SimpleNamespace(query_id="=q", query_text=EVIL, doc_id="@d", narrowing=0.5)
+    decision: Any = SimpleNamespace(pairs=[pair])
+    judge.write_pairs(decision, tmp_path / "p.csv")
+    assert computed(tmp_path / "p.csv") == []

@@ -1,0 +1,45 @@
+"""A query that nobody typed holds nobody up."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+import pytest
+
+from assay.store.records import SearchLog
+from assay.telemetry.recorder import MAX_QUERY, Recorder
+from assay.telemetry.redact import BUILT_IN, redact, redactor
+from assay.telemetry.wire import search_from
+
+
+def reads(head: str, text: str) -> int:
+    """How many letters a pattern reads that begins at every place it may begin at."""
+    begin = re.compile(head)
+    return sum(len(found[0]) for at in range(len(text)) if (found := begin.match(text, at)))
+
+
+def test_the_pattern_of_addresses_reads_a_long_word_once() -> None:
+    before, _, _ = BUILT_IN["email"].pattern.partition("@")
+    assert reads(before, "a" * 1000) == 1000
+    rules = redactor(["email"])
+    assert redact("write to a.b+c@d-e.co.il, please", rules) == "write to [email], please"
+    assert redact(f"{'x' * 300}@y.fi", rules) == "[email]"
+    assert redact("a@b, c@d.e and @f.g", rules) == "a@b, [email] and @f.g"
+
+
+@pytest.mark.parametrize("rule", list(BUILT_IN))
+def test_a_megabyte_is_redacted_while_one_waits(rule: str) -> None:
+    """With a quadratic pattern this takes hours, not a second."""
+    for text in ("a" * 2**20, "1" * 2**20, "a." * 2**19, "1-" * 2**19, "a@" * 2**19):
+        redact(text, redactor([rule]))
+
+
+def test_a_query_from_a_program_is_cut_as_any_other() -> None:
+    recorder = Recorder(lambda: sys.exit("no store is opened"))
+    kept: list[SearchLog] = []
+    recorder._thread = object()  # type: ignore[assignment]
+    assert recorder.put(search_from({"query": "q" * (MAX_QUERY * 5), "error": "e" * MAX_QUERY * 2}))
+    kept += [record for record in recorder._queue if isinstance(record, SearchLog)]
+    recorder._thread = None
+    assert [(len(search.query), len(search.error)) for search in kept] == [(MAX_QUERY, MAX_QUERY)]
