@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from assay.cli import output
-from assay.core.concealing import is_keywords, printable, without_password
+from assay.cli.output import printable
+from assay.core.concealing import is_keywords, without_password
 from assay.core.errors import AssayError, InputError
 from assay.corpus.build import _recipe
 from assay.corpus.importers.kinds import importer

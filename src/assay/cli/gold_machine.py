@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.output import Json, emit, progress_bar, say
-from assay.core.concealing import printable
+from assay.cli.output import Json, emit, printable, progress_bar, say
 from assay.core.errors import UsageError
 
 if TYPE_CHECKING:

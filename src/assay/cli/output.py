@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,6 +15,18 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from assay.core.types import Query
+
+# Letters that move a cursor, colour a terminal, retitle its window or turn a line around.
+_CONTROLS = re.compile(
+    "\x1b(?:\\[[0-?]*[ -/]*[@-~]|[\\]PX^_][^\x07\x1b\x9c]*(?:\x07|\x1b\\\\|\x9c)|[ -/]*[0-~])?"
+    "|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
+)
+
+
+def printable(text: str) -> str:
+    """A text for a terminal: escapes and other controls are taken out, lines and tabs stay."""
+    return text if text.isascii() and text.isprintable() else _CONTROLS.sub("", text)
+
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout instead of a table.")]
 
@@ -56,8 +69,6 @@ def _console(**options: Any) -> Console:
     alone."""
     from rich.console import Console
     from rich.segment import Segment
-
-    from assay.core.concealing import printable
 
     class Plain(Console):
         def render(self, *args: Any, **named: Any) -> Iterator[Segment]:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.options import GOLD_SET, By, Gold, On, StoreUrl, Why, a_number, is_named, opened
-from assay.cli.output import say
-from assay.core.concealing import printable
+from assay.cli.output import printable, say
 
 if TYPE_CHECKING:
     from assay.workbench.gold import Ruled

@@ -1,5 +1,4 @@
-"""What may be shown of a text from elsewhere: an address without its password, and a line that
-cannot drive a terminal. (Cells that a spreadsheet would compute: `formats/spreadsheet.py`.)"""
+"""An address of a database as it may be shown and kept: without its password."""
 
 from __future__ import annotations
 
@@ -27,15 +26,3 @@ def without_password(text: str) -> str:
 def is_keywords(text: str) -> bool:
     """Whether this is a connection string of keywords: host=db dbname=law."""
     return "://" not in text and _KEYWORDS.search(text) is not None
-
-
-# Letters that move a cursor, colour a terminal, retitle its window or turn a line around.
-_CONTROLS = re.compile(
-    "\x1b(?:\\[[0-?]*[ -/]*[@-~]|[\\]PX^_][^\x07\x1b\x9c]*(?:\x07|\x1b\\\\|\x9c)|[ -/]*[0-~])?"
-    "|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
-)
-
-
-def printable(text: str) -> str:
-    """A text for a terminal: escapes and other controls are taken out, lines and tabs stay."""
-    return text if text.isascii() and text.isprintable() else _CONTROLS.sub("", text)
