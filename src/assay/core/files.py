@@ -228,11 +228,22 @@ def write_atomic(path: Path, content: bytes | str) -> None:
                 os.fsync(stream.fileno())
             os.chmod(temporary, 0o666 & ~_umask())
             os.replace(temporary, path)
+            sync_folder(path.parent)
         except BaseException:
             Path(temporary).unlink(missing_ok=True)
             raise
     except OSError as error:
         raise InputError(f"cannot write: {os_message(error)}", where=str(path)) from error
+
+
+def sync_folder(folder: Path) -> None:
+    """A new name is on the disk when its folder is. Some file systems have no such thing."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def refuse_unwritable(path: Path) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from assay.core.errors import InputError
-from assay.core.files import iter_json_lines, os_message
+from assay.core.files import iter_json_lines, os_message, sync_folder
 from assay.core.types import Vote
 from assay.formats.gold_jsonl import locked
 
@@ -112,7 +112,7 @@ def appending(path: Path) -> Iterator[Callable[[Sequence[Vote]], None]]:
             _take_back(path, size)
             raise
         if is_new:
-            _sync_folder(path.parent)
+            sync_folder(path.parent)
 
     try:
         with locked(path):
@@ -209,11 +209,3 @@ def _mend_end(path: Path) -> None:
     read_votes(path)  # a file that cannot be read is not written to
     with path.open("ab") as stream:
         stream.write(b"\n")
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -7,6 +7,8 @@ again, never shown to the caller."""
 
 from __future__ import annotations
 
+import contextlib
+import os
 import random
 import sqlite3
 import time
@@ -18,6 +20,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, exc, make_
 
 from assay.core.concealing import is_keywords, without_password
 from assay.core.errors import InputError
+from assay.core.files import sync_folder
 from assay.store.contract import NoStore, StoreError, StoreUnavailable
 
 T = TypeVar("T")
@@ -25,6 +28,7 @@ T = TypeVar("T")
 SUPPORTED = "A store is a file path, sqlite:///FILE or postgresql://USER@HOST/DATABASE."
 BUSY_MILLIS = 10_000
 RETRY_SECONDS = 120.0
+_FILE = "assay_file"  # of a connection: which file it has open
 # Decisions and the log writers beside them must not miss each other on PostgreSQL, where neither
 # sees what the other
 # has not committed: writers of logs share this lock, a writer of decisions has it alone.
@@ -82,7 +86,64 @@ def connect(target: str | Path, *, create: bool = True) -> Engine:
     )  # errors are shown; queries are not
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
+    file = DatabaseFile(path)
+    event.listen(engine, "do_connect", file.before_opening)
+    event.listen(engine, "connect", file.opened)
     return engine
+
+
+class DatabaseFile:
+    """The file that a path names. SQLite goes on writing to one that was moved away or replaced,
+    and says that all is well; so every connection knows its file, and the path is looked at before
+    every transaction and after every write."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._was_open = False
+        _make_private(path)
+
+    def before_opening(self, *_: object) -> None:
+        """SQLite would make a new, empty one where ours was."""
+        if self._was_open and not self._path.exists():
+            raise StoreUnavailable(f"{self._path}: the database is gone")
+
+    def opened(self, _connection: object, record: Any) -> None:
+        self._was_open = True
+        record.info[_FILE] = (self, self._identity())
+
+    def require(self, connection: Connection, known: tuple[int, int]) -> None:
+        """`StoreUnavailable` where the path has another file now, or none. One that was put in its
+        place is taken from the next call on."""
+        try:
+            now = self._identity()
+        except StoreUnavailable:
+            connection.invalidate()
+            raise
+        if now != known:
+            connection.invalidate()
+            raise StoreUnavailable(f"{self._path}: the database was replaced by another file")
+
+    def _identity(self) -> tuple[int, int]:
+        try:
+            found = self._path.stat()
+        except OSError as error:
+            raise StoreUnavailable(f"{self._path}: the database is gone") from error
+        return found.st_dev, found.st_ino
+
+
+def _make_private(path: Path) -> None:
+    """Searches and votes are read by those who run Assay: a new file is theirs alone, and an old
+    one is closed to others. SQLite gives its log the same mode."""
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        sync_folder(path.parent)
+    except FileExistsError:
+        with contextlib.suppress(OSError):  # somebody else's: theirs to close
+            mode = path.stat().st_mode & 0o777
+            if mode & 0o007:
+                path.chmod(mode & ~0o007)
+    except OSError:
+        pass  # SQLite says why
 
 
 def missing(where: str) -> NoStore:
@@ -109,7 +170,7 @@ def _prepare_sqlite(connection: Any, _record: Any) -> None:
     for pragma in (
         f"busy_timeout={BUSY_MILLIS}",
         "journal_mode=WAL",
-        "synchronous=NORMAL",
+        "synchronous=FULL",  # what was committed outlives a power cut
         "foreign_keys=ON",
         "temp_store=MEMORY",
         "cache_size=-65536",
@@ -127,6 +188,7 @@ def read(engine: Engine, work: Callable[[Connection], T]) -> T:
 
     def attempt() -> T:
         with engine.connect() as connection:
+            _require_file(connection)
             if engine.dialect.name == "postgresql":
                 connection = connection.execution_options(isolation_level="REPEATABLE READ")
             with connection.begin():
@@ -140,10 +202,21 @@ def write(engine: Engine, work: Callable[[Connection], T]) -> T:
     than once."""
 
     def attempt() -> T:
-        with engine.connect().execution_options(writes=True) as connection, connection.begin():
-            return work(connection)
+        with engine.connect().execution_options(writes=True) as connection:
+            _require_file(connection)
+            with connection.begin():
+                done = work(connection)
+            _require_file(connection)  # nobody is told "done" of what is in a file without a name
+            return done
 
     return _with_retries(engine, attempt)
+
+
+def _require_file(connection: Connection) -> None:
+    """PostgreSQL says itself when it is gone."""
+    if _FILE in connection.info:
+        file, known = connection.info[_FILE]
+        file.require(connection, known)
 
 
 def lock(connection: Connection, key: int, *, shared: bool = False) -> None:
