@@ -148,7 +148,7 @@ needs_cwl = pytest.mark.skipif(
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=10)
 @given(qrels(), scores(empty=False, ties=False))
 def test_measures_that_are_not_ours_are_its_own(judged: Qrels, scored: Scores) -> None:
     check(HANDED, judged, scored)

@@ -87,9 +87,7 @@ def create_app(
         # the first reader waits as little as the second: what is quick is done before anybody is
         # let in, the rest behind, by threads that give way to a reader at once
         sys.setswitchinterval(0.001)
-        for folders in ((), (HERE / "templates",)):  # of reports, and of the pages
-            compile_templates(*folders)
-        warming.open_sets(service)
+        _make_ready(service)
         threading.Thread(target=ahead, args=(app,), daemon=True).start()
         yield
         # a signal ends the process right after this: what was accepted is written first
@@ -112,6 +110,13 @@ def create_app(
     app.state.table = table
     app.state.limiter = Limiter()
     return app
+
+
+def _make_ready(service: Service) -> None:
+    """Templates compiled, of reports and of the pages, and sets open; again it costs little."""
+    compile_templates()
+    compile_templates(HERE / "templates")
+    warming.open_sets(service)
 
 
 def _failed(request: Request, error: Exception) -> Response:
@@ -249,6 +254,7 @@ def serve(service: Service, serving: Serving, *, say: Callable[[str], None]) -> 
     import uvicorn
 
     app, way_in = prepare(service, serving)
+    _make_ready(service)  # before anybody is told the address
     say(f"serving on {serving.address or serving.own_address}/ (Ctrl-C stops it)")
     if way_in:
         say(f"the first admin joins here, once, within a day: {way_in}")
