@@ -83,6 +83,8 @@ WEAKER = tuple(
         "t-d"
     ).split()
 )
+GRADES = tuple(map(set, ("kg", "td", "pv", "tn", "tl", "tr", "pm")))
+LONGEST_TAIL = 5  # letters from a grade to the end of a word
 # The stems of words that end so: all of them, or only some, where the dictionary has the last word.
 ALWAYS = (
     ("nen", ("se", "s")),
@@ -149,7 +151,17 @@ def may_be_form(term: str, word: str) -> bool:
     """Whether the rules can make `word` a form of `term`, sure or not; no dictionary is asked, and
     compounds do not count."""
     sure, likely = _stems(term)
-    return _inflects(sure, word) or _inflects(likely, word)
+    return _inflects(sure, word) or _inflects(likely, word) or differ_in_grade(term, word)
+
+
+def differ_in_grade(first: str, second: str) -> bool:
+    """Whether two words part at the strong and the weak grade of a consonant, near their ends:
+    lisäosinkoa, lisäosingon."""
+    pairs = enumerate(zip(first, second, strict=False))
+    common = next((at for at, (one, other) in pairs if one != other), 0)
+    if common < COMPOUND or max(len(first), len(second)) - common > LONGEST_TAIL:
+        return False
+    return {first[common], second[common]} in GRADES
 
 
 def is_form_of_name(name: str, word: str) -> bool:

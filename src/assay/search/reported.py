@@ -16,6 +16,8 @@ from assay.search.arrays import Array
 
 ROW, TABLE, PROSE = "row", "table", "prose"
 YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+SPAN = re.compile(r"(?<!\d)((?:19|20)\d\d)\s?[-–—]\s?((?:19|20)\d\d)(?!\d)")
+LONGEST_SPAN = 30  # years
 # the accounts of the town and its companies together; the town's own central services are not that
 GROUP = re.compile(
     r"konserni(?:n|lla|ssa|sta|in|a|t|en)?(?![\wäö])"
@@ -165,6 +167,8 @@ def _marks(document: Document, kind: str) -> Marks:
         columns = " ".join(text for row in cells["header"] for text in row)
     text = document.text if kind == PROSE else f"{headings} {columns}"
     years = {int(year) for year in YEAR.findall(text)}
+    for first, last in SPAN.findall(text):
+        years.update(range(int(first), min(int(last), int(first) + LONGEST_SPAN) + 1))
     report_year = metadata.get("year")
     told = {figure.get("year") for figure in _figures(document)} - {None}
     if isinstance(report_year, int) and (kind == PROSE or not told):

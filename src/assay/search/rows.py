@@ -59,8 +59,8 @@ BY_KIND = {
     "text": {ROW: 0.8, TABLE: 0.8, PROSE: 1.0},
     "": {ROW: 1.0, TABLE: 0.9, PROSE: 0.95},
 }
-ONLY_REPORT = 0.5  # as if it had been named
-SPREAD = 60  # first hits that are spread
+ONLY_REPORT = 0.5  # as if it had been named, in part
+SPREAD = 40  # first hits that are spread
 SAME_TABLE = 0.8
 SAME_PAGE = 0.92
 # words of a question that say nothing of what it is about
@@ -73,6 +73,7 @@ ASKING = frozenset(
     "kaupunki kaupungin kaupungilla kaupungissa kaupungille kunta kunnan kunnalla kunnassa "
     "kaupunkimme kuntamme meidän raportti raportin raportissa tilinpäätöksessä tilinpäätöksen "
     "mukaan sai saanut sivu sivulla tieto tiedot luku lukuna kohti kohden eikä vain pelkkä pelkän "
+    "monessa vuodessa muihin muiden muista muita verrattuna verrattaessa "
     "stä sta ssa ssä lla llä lle ltä lta hun ään n "  # Oy:stä
     "what was is the of in for how much many were are did does year".split()
 )
@@ -155,9 +156,9 @@ def row_signals(index: Index, text: str) -> Signals:
     signals["year"] = _years(index, asked)
     fused = fused * signals["fit"] * np.where(signals["year"] > 0, 1.0, NO_YEAR)
     known = any(town in index.marked.towns for town in asked.towns)
-    only = len(index.marked.towns) == 1 and not asked.towns
-    # a town is named whose report is here, or there is one report
-    signals["town"] = np.full(size, 1.0 if known else ONLY_REPORT * only)
+    only = ONLY_REPORT if len(index.marked.towns) == 1 else 0.0
+    # a town is named whose report is here; one is named that has none
+    signals["town"] = np.full(size, 1.0 if known else -1.0 if asked.towns else only)
     signals["fused"] = _spread(index, np.where(here, fused, 0.0))
     return signals
 
