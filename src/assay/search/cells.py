@@ -75,7 +75,7 @@ def sentence(document: Document, cell: Cell) -> str:
     """The cell in words: what it is, and where it stands."""
     metadata = document.metadata
     place = document.locator
-    page = place.page if place else None
+    page = metadata.get("printed_page") or (place.page if place else None)
     label = cell.row if len(cell.row) <= LONGEST_LABEL else f"{cell.row[:LONGEST_LABEL]} …"
     head = " ".join(part for part in (label, cell.column) if part)
     unit = f" ({cell.unit})" if cell.unit and cell.unit not in cell.text else ""

@@ -30,7 +30,7 @@ from assay.language.towns import towns_in
 from assay.law.citation import PLAIN
 
 SCHEME = PLAIN
-VERSION = 3
+VERSION = 4
 OPTIONS = ("language", "title", "town")
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 REPORTS = ("tilinpäätös", "talousarvio", "toimintakertomus", "osavuosikatsaus", "arviointikertomus")
@@ -177,12 +177,12 @@ def _table_documents(report: Source, table: TableText) -> Iterator[Document]:
 
 
 def _row_document(report: Source, table: TableText, row: RowText) -> Document:
-    """Its text is the line `town year | headings | table | group | label | column: figure unit`."""
+    """Its text is the line `town year | headings | whose | table | group | label | column: figure (unit)`."""
     statement = (table.title or table.section.rpartition(" / ")[2]).rstrip(" :")
     place = " ".join(str(part) for part in (report.metadata.get("town"), report.year) if part)
     parent = " / ".join(row.parents)
     name = row.label or parent
-    said = (place, table.section, table.title, row.stub, parent, row.label)
+    said = (place, table.section, table.entity, table.title, row.stub, parent, row.label)
     line = [*(part for part in said if part), *map(told, row.figures)]
     fields = {
         "label": row.label,
@@ -190,6 +190,7 @@ def _row_document(report: Source, table: TableText, row: RowText) -> Document:
         "statement": statement,
         "section_title": table.section,
         "stub": row.stub,
+        "entity": table.entity,
     }
     page = table.stands.printed or table.page
     title = f"{report.title}, s. {page} – {statement or table.id}"
