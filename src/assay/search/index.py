@@ -48,7 +48,7 @@ from assay.search.lexical import (
     no_counts,
 )
 from assay.search.profile import ROWS, Profile, choose, with_encoder
-from assay.search.reported import Marked, is_row, marked
+from assay.search.reported import Marked, is_row, marked, page_texts
 from assay.search.shown import Passages, joined, passages_of, taken
 from assay.search.soft import Lookalikes, SoftView, lookalikes
 from assay.search.views import Parts, View, body_length, section_texts, view_of
@@ -395,6 +395,7 @@ def _report_texts(views: Sequence[View]) -> dict[str, list[str]]:
         "label": [report.label for report in reports],
         "context": [report.context for report in reports],
         "body": [report.body for report in reports],
+        "page": page_texts(reports),
     }
 
 

@@ -43,10 +43,27 @@ class Marks(msgspec.Struct, frozen=True, array_like=True):
     year: int = 0  # of the report
 
 
+PAGE_WORDS = 80  # of the prose around a table
+
+
+def page_texts(reports: Sequence[Reported]) -> list[str]:
+    """For each row and table the first words of the prose on its page: what a heading leaves unsaid
+    may stand there."""
+    words: dict[str, list[str]] = {}
+    for report in reports:
+        if report.body and report.page:
+            words.setdefault(report.page, []).extend(report.body.split()[:PAGE_WORDS])
+    return [
+        "" if report.body else " ".join(words.get(report.page, [])[:PAGE_WORDS])
+        for report in reports
+    ]
+
+
 class Reported(msgspec.Struct, frozen=True, kw_only=True):
     label: str
     context: str
     body: str
+    page: str  # the report and page it stands on
     marks: str  # as the index keeps them
 
 
@@ -74,11 +91,13 @@ def reported(document: Document) -> Reported:
     else:
         body = document.text
         context = [heading]
+    marks = _marks(document, kind)
     return Reported(
         label=label,
         context=" ".join(dict.fromkeys(part for part in context if part)),
         body=body,
-        marks=msgspec.json.encode(_marks(document, kind)).decode(),
+        page=marks.page,
+        marks=msgspec.json.encode(marks).decode(),
     )
 
 
@@ -166,20 +185,21 @@ def _marks(document: Document, kind: str) -> Marks:
         headings += f" {cells.get('title', '')}"
         columns = " ".join(text for row in cells["header"] for text in row)
     text = document.text if kind == PROSE else f"{headings} {columns}"
-    years = {int(year) for year in YEAR.findall(text)}
-    for first, last in SPAN.findall(text):
-        years.update(range(int(first), min(int(last), int(first) + LONGEST_SPAN) + 1))
     report_year = metadata.get("year")
-    told = {figure.get("year") for figure in _figures(document)} - {None}
-    if isinstance(report_year, int) and (kind == PROSE or not told):
-        years.add(report_year)
-    years.update(year for year in told if isinstance(year, int))
+    stated = (figure.get("year") for figure in _figures(document))
+    years = {year for year in stated if isinstance(year, int)}
+    if not years:  # no column is of a year: what stands around it tells
+        years = {int(year) for year in YEAR.findall(text)}
+        years.add(report_year if isinstance(report_year, int) else 0)
+    if kind == PROSE:
+        for first, last in SPAN.findall(text):
+            years.update(range(int(first), min(int(last), int(first) + LONGEST_SPAN) + 1))
     group = bool(GROUP.search(f"{headings} {columns}")) or fields.get("entity") == "konserni"
     source = place.doc_id if place and place.doc_id else document.id
     return Marks(
         kind,
         str(metadata.get("town") or ""),
-        tuple(sorted(years)),
+        tuple(sorted(years - {0})),
         group,
         not group or bool(OWN.search(columns)),
         any(figure.get("kind") == "budget" for figure in _figures(document)),

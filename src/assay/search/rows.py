@@ -23,7 +23,7 @@ each further hit of a table and of a page counts a little less than the one befo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -39,13 +39,19 @@ from assay.search.reported import BUDGET, GROUP, OWN, PROSE, ROW, TABLE, YEAR
 from assay.search.signals import asked_vector
 from assay.search.soft import Similar
 
-FIELDS = {"label": 4.0, "context": 1.2, "body": 1.0}  # what a word counts in each
-LENGTHS = {"label": 0.5, "context": 0.3, "body": 0.75}  # how much the length of each counts
+FIELDS = {"label": 4.0, "context": 1.2, "body": 1.0, "page": 0.5}  # what a word counts in each
+LENGTHS = {
+    "label": 0.5,
+    "context": 0.3,
+    "body": 0.75,
+    "page": 0.0,
+}  # how much the length of each counts
 K1 = 1.2
+PRECISE = 0.15  # more for a label that says nothing else than what is asked for
 GRAMS = 0.5  # what n-grams count beside words
 READ = 0.95  # what a reading counts beside the question as it is
 MAX_WORDS = 60
-MAX_READINGS = 8
+MAX_READINGS = 6
 DENSE = 0.3  # the encoder on prose
 DENSE_ROWS = 0.05
 NO_YEAR = 0.35
@@ -70,6 +76,7 @@ ASKING = frozenset(
     "vuosina vuosien lopussa lopulla alussa aikana mikä mikäs mitkä mitä mitäs minkä millainen "
     "millaiset miltä kerro kertoo kerrotaan näytä haluan tietää löytyy lukee sanotaan kohdassa "
     "yhteensä euroa euro euroina eur paljon paljonkos määrä määrältään arvo summa verran tehty "
+    "teki tehnyt "
     "kaupunki kaupungin kaupungilla kaupungissa kaupungille kunta kunnan kunnalla kunnassa "
     "kaupunkimme kuntamme meidän raportti raportin raportissa tilinpäätöksessä tilinpäätöksen "
     "mukaan sai saanut sivu sivulla tieto tiedot luku lukuna kohti kohden eikä vain pelkkä pelkän "
@@ -137,13 +144,15 @@ def row_signals(index: Index, text: str) -> Signals:
     best = np.zeros(size)
     attained = np.zeros(size)
     coverage = np.zeros(size)
-    for number, words in enumerate(readings(asked.words)):
-        read = fields.scores(words)
+    for number, reading in enumerate(readings(asked.words)):
+        words = tuple(reading)
+        read = fields.scores(reading)
         share = 1.0 if not number else READ
         better = share * read.attained > attained
         attained = np.where(better, share * read.attained, attained)
         coverage = np.maximum(coverage, share * read.coverage)
-        best = np.maximum(best, share * (read.attained + GRAMS * fields.by_grams(words)))
+        fit = read.attained + GRAMS * fields.by_grams(words) + PRECISE * read.precision
+        best = np.maximum(best, share * fit)
     signals: Signals = {"coverage": coverage, "attained": attained, "named": np.zeros(size)}
     fused = best
     if index.vectors is not None:
@@ -170,6 +179,18 @@ def row_signals(index: Index, text: str) -> Signals:
 class _Read:
     attained: Doubles
     coverage: Doubles
+    precision: Doubles  # how much of a label is asked for, where the rest of the question fits
+
+
+@dataclass(frozen=True)
+class _Word:
+    """A word of a question: how often and whether it stands in each document, in its label, and how
+    rare it is."""
+
+    frequency: Doubles
+    presence: Doubles
+    in_label: Doubles
+    rarity: float
 
 
 class _Fields:
@@ -177,38 +198,51 @@ class _Fields:
 
     def __init__(self, index: Index) -> None:
         self._index = index
-        self._known: dict[str, tuple[Doubles, Doubles, float]] = {}
+        self._known: dict[str, _Word] = {}
 
-    def scores(self, words: Sequence[str]) -> _Read:
+    def scores(self, words: Mapping[str, float]) -> _Read:
+        """`words` are those of a reading, and what each counts."""
         size = len(self._index)
         scores = np.zeros(size)
         covered = np.zeros(size)
+        in_label = np.zeros(size)
         total = TINY
-        for word in words:
-            frequency, presence, rarity = self._word(word)
-            scores += rarity * frequency / (frequency + K1)
-            covered += rarity * presence
-            total += rarity
+        for word, share in words.items():
+            found = self._word(word)
+            weight = share * found.rarity
+            scores += weight * found.frequency / (found.frequency + K1)
+            covered += weight * found.presence
+            in_label += found.in_label
+            total += weight
         most = FIELDS["label"] / (FIELDS["label"] + K1)  # a label that is the word alone
-        return _Read(np.minimum(1.0, scores / total / most), covered / total)
+        coverage = covered / total
+        label_words = np.maximum(self._index.soft["label"].different, 1)
+        precision = np.minimum(1.0, in_label / label_words)
+        return _Read(
+            attained=np.minimum(1.0, scores / total / most),
+            coverage=coverage,
+            precision=precision * coverage,
+        )
 
-    def _word(self, word: str) -> tuple[Doubles, Doubles, float]:
+    def _word(self, word: str) -> _Word:
         if word in self._known:
             return self._known[word]
         index = self._index
         similar = similar_words(index, word)
         frequency = np.zeros(len(index))
         presence = np.zeros(len(index))
+        in_label = presence
         for name, weight in FIELDS.items():
             if name in index.soft:
                 own = index.soft[name].frequency(similar)
                 norm = index.soft[name].lengths * LENGTHS[name] + 1 - LENGTHS[name]
                 frequency += weight * own / norm
                 presence = np.maximum(presence, np.minimum(1.0, own))
+                in_label = presence if name == "label" else in_label
         held = float(presence.sum())
         size = len(index)
         rarity = float(np.log1p((size - held + 0.5) / (held + 0.5)))
-        self._known[word] = frequency, presence, rarity
+        self._known[word] = _Word(frequency, presence, in_label, rarity)
         return self._known[word]
 
     def by_grams(self, words: Sequence[str]) -> Doubles:
@@ -232,14 +266,15 @@ def similar_words(index: Index, word: str) -> Similar:
     return index.words.inflected(word, may_be_form)
 
 
-def readings(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """The words as they are, and with what accounts call it in the place of some of them."""
-    yield tuple(words)
+def readings(words: Sequence[str]) -> Iterator[dict[str, float]]:
+    """The words as they are, and with what accounts call it in the place of some of them. What
+    stands in the place of a word counts as much as the word, however long it is."""
+    yield dict.fromkeys(words, 1.0)
     for number, (said, row) in enumerate(_meant(words)):
         if number >= MAX_READINGS:
             return
         rest = [word for word in words if not any(_is_form(base, word) for base in said)]
-        yield tuple(dict.fromkeys([*row, *rest]))
+        yield dict.fromkeys(row, min(1.0, len(said) / len(row))) | dict.fromkeys(rest, 1.0)
 
 
 def _meant(words: Sequence[str]) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:

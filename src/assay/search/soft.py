@@ -97,6 +97,7 @@ class Lookalikes:
             return self._cache[key]
         numbers, shares = self.similar(word)
         best = dict(zip(numbers.tolist(), shares.tolist(), strict=True))
+        best |= {number: 1.0 for number in best if is_form(self.words[number], word)}
         for lemma in self._beginning.get(without_dots(word[:BEGINNING]), ()):
             if is_form(lemma, word):
                 best |= dict.fromkeys(self._by_lemma[lemma], 1.0)

@@ -177,7 +177,8 @@ def _table_documents(report: Source, table: TableText) -> Iterator[Document]:
 
 
 def _row_document(report: Source, table: TableText, row: RowText) -> Document:
-    """Its text is the line `town year | headings | whose | table | group | label | column: figure (unit)`."""
+    """Its text is the line `town year | headings | whose it is | table | group | label | column:
+    figure (unit)`."""
     statement = (table.title or table.section.rpartition(" / ")[2]).rstrip(" :")
     place = " ".join(str(part) for part in (report.metadata.get("town"), report.year) if part)
     parent = " / ".join(row.parents)
