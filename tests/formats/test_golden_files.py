@@ -8,6 +8,7 @@ import pytest
 
 from assay.core.errors import InputError
 from assay.core.results_file import entry_to_json, to_json
+from assay.evaluation.expectations import check_expectations
 from assay.evaluation.golden_checks import check_all
 from assay.evaluation.golden_figures import results
 from assay.formats import read_gold, read_run, write_gold
@@ -137,3 +138,21 @@ def test_bad_hits_name_file_and_path(tmp_path: Path, hit: Any) -> None:
     path = _write(tmp_path / "bad.json", {"results": [{"id": "q1", "hits": [hit]}]})
     with pytest.raises(InputError, match=r"results\[0\]\.hits\[0\]"):
         read_answers(path)
+
+
+def test_golden_files_as_they_are_found(tmp_path: Path) -> None:
+    """The list under `questions`, and places as strings."""
+    question = {
+        "id": "q1",
+        "query": "?",
+        "expected_any": ["110a"],
+        "expected_none": ["12 §"],
+        "x": 1,
+    }
+    path = _write(tmp_path / "g.json", {"questions": [question, {**question, "id": "q2"}]})
+    gold = read_gold(path)
+    assert gold.queries[0].checks["expected_none"] == [{"section": "12 §"}]
+    flagged = [finding for finding in check_expectations(gold) if finding.code == "unknown-key"]
+    assert [(finding.where, "1 more" in finding.message) for finding in flagged] == [("q1", True)]
+    with pytest.raises(InputError, match="empty"):
+        read_gold(_write(tmp_path / "h.json", [{**question, "expected_any": [" "]}]))

@@ -61,7 +61,7 @@ def test_the_report_in_finnish() -> None:
     assert "| A | PASS-osuus (MUST) | 0,0 % | vähintään 95,0 % | EI LÄPI |" in text
     assert "| C | Latenssi, keskiarvo | 12,0 ms | alle 150,0 ms | läpi |" in text
     assert "| D | PASS-osuus (MUST) | 0,0 % | laskee enintään 2,0 %-yks. | ei mitattu |" in text
-    assert "- Odotettu oli: sija 2, pisteet 0,400" in text
+    assert "- Odotettu kohta: sijalla 2, pisteet 0,400" in text
 
 
 def test_no_english_is_left_in_the_finnish_report() -> None:

@@ -44,6 +44,8 @@ _NO_NAMES = set("and the van von advice letter opinion informal this see also".s
 # same document.
 VOTES = 5
 AGREEMENT = 0.9
+FIRST_YEAR = 70  # of the century before; '69 is 2069
+REPAIRED = "addressee, number one digit off"
 # How alike two names must be (SequenceMatcher's ratio): less where they begin with the same letter.
 SAME_BEGINNING = 0.5
 ANY_BEGINNING = 0.66
@@ -89,10 +91,12 @@ class Letters:
         self.years: set[str] = set()
         self.requests: set[int] = set()
         self.id_of: dict[int, Number] = {}
+        self.year_of: dict[int, int] = {}
 
     def add(self, row: int, doc_id: str, facts: Facts, year: int | None) -> None:
         if year:
             self.years.add(f"{year % 100:02d}")
+            self.year_of[row] = year
         for (yy, number, extension), (weight, series) in _claims(doc_id, facts, year).items():
             self.claims[(yy, number)].append(Claim(row, weight, series, extension))
             self.numbers_of[row].add((yy, number))
@@ -118,18 +122,29 @@ class Letters:
         key = (cited["year"], cited["number"])
         if source is not None and self._answers_too(source, key):
             return Resolution("self", (), "a number of the document itself")
+        if self._is_later(source, key[0]):
+            return Resolution("missing", (), "the number is of a later year than what cites it")
         surnames = _surnames(citation.name)
         claims = _fitting(self.claims.get(key, []), cited.get("ext", ""))
         if claims and all(claim.row in self.requests for claim in claims):
             reason = "the corpus has the request filed under this number, not the answer"
             return Resolution("missing", (), reason)
         rows = self._best_rows(claims, surnames, cited.get("series", ""))
+        latest = self.year_of.get(source, 0) if source is not None else 0
         if len(rows) == 1:
-            doubt = self._named_otherwise(rows[0], key, surnames)
+            doubt = self._named_otherwise(rows[0], key, surnames, latest)
             return doubt or Resolution("resolved", (rows[0],), "number")
         if rows:
             return Resolution("ambiguous", tuple(rows), f"{len(rows)} documents carry this number")
-        return self._by_name(key, surnames) or self._missing(citation, key)
+        return self._by_name(key, surnames, latest) or self._missing(citation, key)
+
+    def _is_later(self, source: int | None, year: str) -> bool:
+        """Whether a letter would cite one of the years after it: a misread number."""
+        own = self.year_of.get(source) if source is not None else None
+        if not own or not year.isdigit():
+            return False
+        century = 1900 if int(year) >= FIRST_YEAR else 2000
+        return century + int(year) > own + 1
 
     def _best_rows(self, claims: list[Claim], surnames: frozenset[str], series: str) -> list[int]:
         """The documents with the heaviest claims: to the one named, if there are any, and of the
@@ -158,7 +173,7 @@ class Letters:
         return any(_alike(surname, name) for surname in surnames for name in known)
 
     def _named_otherwise(
-        self, row: int, key: Number, surnames: frozenset[str]
+        self, row: int, key: Number, surnames: frozenset[str], latest: int
     ) -> Resolution | None:
         """The number leads to a letter to somebody else: one digit away may be a letter to the one
         named, or else the citation is in doubt."""
@@ -168,18 +183,21 @@ class Letters:
             return None  # named after the official it is about, and not the lawyer who asked
         names = " and ".join(sorted(name.title() for name in surnames))
         reason = f"the number is that of another letter than one to {names}"
-        return self._by_name(key, surnames) or Resolution("ambiguous", (row,), reason)
+        return self._by_name(key, surnames, latest) or Resolution("ambiguous", (row,), reason)
 
-    def _by_name(self, key: Number, surnames: frozenset[str]) -> Resolution | None:
+    def _by_name(self, key: Number, surnames: frozenset[str], latest: int) -> Resolution | None:
         """One letter to that addressee whose number or year is one slip away."""
         rows = set()
         for name in surnames:
             for year in _years_near(key[0]):
                 for row in self.by_name.get((name, year), ()):
+                    own = self.year_of.get(row)
+                    if own and latest and own > latest + 1:
+                        continue  # it was not written yet
                     if any(_one_slip(key, number) for number in self.numbers_of[row]):
                         rows.add(row)
         if len(rows) == 1:
-            return Resolution("resolved", tuple(rows), "addressee, number one digit off")
+            return Resolution("resolved", tuple(rows), REPAIRED)
         return None
 
     def _missing(self, citation: Citation, key: Number) -> Resolution:

@@ -27,8 +27,11 @@ import polars as pl
 from assay.core.types import Finding
 from assay.corpus.disk import Corpus, read_arrow
 from assay.corpus.importers.kinds import importer
+from assay.corpus.letters import REPAIRED
 from assay.corpus.trust import altered
 
+# what is read all the same; the same twice is no loss
+ONLY_ODD = frozenset("duplicate no-id odd-id bad-date future-date wrong-folder html".split())
 LOW_QUALITY = 0.6  # a stored or estimated score below this asks for a person to look
 SIGNATURE = 64  # values of a document's signature
 BANDS = 16
@@ -195,7 +198,7 @@ def check(corpus: Corpus, *, limit: int = 1000) -> list[Finding]:
     """What asks for a person to look. At most `limit` findings of each code, and one that says how
     many more."""
     findings: list[Finding] = []
-    for look in (_altered, _unread, _no_text, _poor, _near, _dangling):
+    for look in (_altered, _unread, _no_text, _poor, _near, _dangling, _repaired):
         findings += _limited(look(corpus), limit)
     return findings
 
@@ -225,8 +228,7 @@ def _altered(corpus: Corpus) -> Iterator[Finding]:
 
 def _unread(corpus: Corpus) -> Iterator[Finding]:
     for problem in corpus.problems():
-        # the same twice is no loss
-        level: Literal["error", "flag"] = "flag" if problem.code == "duplicate" else "error"
+        level: Literal["error", "flag"] = "flag" if problem.code in ONLY_ODD else "error"
         yield Finding(level=level, code=problem.code, where=problem.where, message=problem.reason)
 
 
@@ -259,6 +261,19 @@ def _dangling(corpus: Corpus) -> Iterator[Finding]:
         code = "dangling-reference" if status == "missing" else "ambiguous-reference"
         where = corpus.at(row).id if count == 1 else normal
         yield _flag(code, where, f"{normal}: {reason} (cited by {count:,})")
+
+
+def _repaired(corpus: Corpus) -> Iterator[Finding]:
+    """References that name a letter by its addressee, under a number that is a slip away."""
+    mended = corpus.citations.filter(
+        (pl.col("status") == "resolved") & (pl.col("reason") == REPAIRED)
+    )
+    for row, normal, name, targets in (
+        mended.select("row", "normal", "name", "targets").collect().iter_rows()
+    ):
+        target = corpus.at(targets[0])
+        message = f"{normal} to {name} is taken for {target.title}: one digit differs"
+        yield _flag("repaired-reference", corpus.at(row).id, message)
 
 
 # ── near-duplicates ───────────────────────────────────────────────────────────────────────────────

@@ -48,7 +48,24 @@ def check_expectations(
             place = error.where.removeprefix(f"{query.id}: ")
             at = f"{file or gold.name}: $[{number}].{place} ({query.id})"
             raise InputError(error.message, where=at, hint=error.hint) from error
-    return findings
+    return [*_unknown(gold), *findings]
+
+
+def _unknown(gold: GoldSet) -> Iterator[Finding]:
+    """Keys that nothing looks at, each set of them once, by the first question that has it."""
+    seen: dict[str, list[Query]] = {}
+    for query in gold.queries:
+        kept = sorted(query.extra.keys() - {"parent", "perturbation"})
+        messages = [
+            f"keys that are not looked at: {', '.join(keys)}" for keys in _unknown_keys(query)
+        ]
+        if kept:
+            messages.append(f"keys that are kept but not looked at: {', '.join(kept)}")
+        for message in dict.fromkeys(messages):
+            seen.setdefault(message, []).append(query)
+    for message, queries in seen.items():
+        more = f" (and in {len(queries) - 1} more questions)" if len(queries) > 1 else ""
+        yield _finding("flag", "unknown-key", queries[0], message + more)
 
 
 class _Corpus:
@@ -73,14 +90,6 @@ class _Corpus:
 
 def _findings(query: Query, corpus: _Corpus | None) -> Iterator[Finding]:
     checks = checks_of(query, language=corpus.language if corpus is not None else "")
-    for where, keys in _unknown_keys(query):
-        message = f"{where}: keys that are not looked at: {', '.join(keys)}"
-        yield _finding("flag", "unknown-key", query, message)
-    if query.extra.keys() - {"parent", "perturbation"}:
-        names = ", ".join(sorted(query.extra.keys() - {"parent", "perturbation"}))
-        yield _finding(
-            "flag", "unknown-key", query, f"keys that are kept but not looked at: {names}"
-        )
     if not (checks.expected or checks.negatives or checks.must_abstain or checks.traps):
         yield _finding(
             "flag", "nothing-expected", query, "nothing is expected, so the question can never pass"
@@ -112,13 +121,13 @@ def _findings(query: Query, corpus: _Corpus | None) -> Iterator[Finding]:
         yield from _against_corpus(query, checks, corpus)
 
 
-def _unknown_keys(query: Query) -> Iterator[tuple[str, list[str]]]:
-    """Where an expectation has keys that nothing reads, and which."""
+def _unknown_keys(query: Query) -> Iterator[list[str]]:
+    """The keys of each expectation that nothing reads."""
     for check in ("expected_any", "expected_none", "confusion"):
         stated = query.checks.get(check)
-        for number, parts in enumerate(stated if isinstance(stated, list) else ()):
+        for parts in stated if isinstance(stated, list) else ():
             if isinstance(parts, Mapping) and (unknown := sorted(set(parts) - KNOWN_KEYS)):
-                yield f"{check}[{number}]", unknown
+                yield unknown
 
 
 def _against_corpus(query: Query, checks: Checks, corpus: _Corpus) -> Iterator[Finding]:

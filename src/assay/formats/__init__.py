@@ -185,12 +185,19 @@ def listed() -> list[plugins.Plugin]:
 # ── by what a file looks like ─────────────────────────────────────────────────────────────────────
 
 
+def _holds_questions(path: Path) -> bool:
+    """An object with the questions of a golden set under `questions`."""
+    with path.open("rb") as file:
+        begin = file.read(65_536)
+    return b'"questions"' in begin and (b'"expected_' in begin or b'"must_abstain"' in begin)
+
+
 def detect_gold(path: Path) -> str:
     name = format_of_name(path)
     if not path.is_file():
         return name
     if name == "json":
-        return "golden" if _first_byte(path) == b"[" else name
+        return "golden" if _first_byte(path) == b"[" or _holds_questions(path) else name
     if name == "csv":
         from assay.formats import quepid
 

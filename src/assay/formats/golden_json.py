@@ -1,5 +1,8 @@
 """The pass/fail golden set: a JSON list of questions with `expected_any`, `k`, `min_score` and
-`must`."""
+`must`.
+
+As files are found: the list may stand under `questions`, and a place may be a string, which is its
+section ("110a", "kuntalaki 110 § 3 mom.")."""
 
 from __future__ import annotations
 
@@ -68,8 +71,8 @@ class _Question(msgspec.Struct):
     as_of: str = ""
     language: str = ""
     notes: str = ""
-    expected_any: list[JsonObject] = []
-    expected_none: list[JsonObject] = []
+    expected_any: list[JsonObject | str] = []
+    expected_none: list[JsonObject | str] = []
     evidence: list[str | int | float] | str = []
     must_abstain: bool = False
     test_type: str = ""
@@ -77,11 +80,15 @@ class _Question(msgspec.Struct):
 
 
 def read_gold(path: Path) -> GoldSet:
-    rows = expect(read_strict_json(path), list, path, "$", "an array of questions")
+    content = read_strict_json(path)
+    root = "$"
+    if isinstance(content, dict) and "questions" in content:
+        content, root = content["questions"], "$.questions"
+    rows = expect(content, list, path, root, "an array of questions")
     seen: set[str] = set()
     queries = []
     for index, raw in enumerate(rows):
-        at = f"$[{index}]"
+        at = f"{root}[{index}]"
         try:
             query = _read_question(expect(raw, dict, path, at, "an object"), path, at)
         except InputError as error:
@@ -118,7 +125,7 @@ def _read_question(raw: JsonObject, path: Path, at: str) -> Query:
             _check_place(parts, path, f"{at}.{name}[{index}]")
     if row.as_of:
         _check_date(row.as_of, path, f"{at}.as_of")
-    checks = {name: raw[name] for name in CHECKS if name in raw}
+    checks = {name: _places(name, raw[name]) for name in CHECKS if name in raw}
     if not {"expected_any", "expected_none", "must_abstain", "confusion"} & set(checks):
         raise InputError(
             "nothing is expected of this question",
@@ -140,8 +147,17 @@ def _read_question(raw: JsonObject, path: Path, at: str) -> Query:
     )
 
 
+def _places(name: str, stated: object) -> object:
+    """A place that is a string is a section."""
+    if name not in ("expected_any", "expected_none") or not isinstance(stated, list):
+        return stated
+    return [{"section": place} if isinstance(place, str) else place for place in stated]
+
+
 def _check_place(parts: JsonObject | str, path: Path, at: str) -> None:
     if isinstance(parts, str):
+        if not parts.strip():
+            raise InputError("the place is empty", where=f"{path}: {at}")
         return
     stated = {
         key: value for key, value in parts.items() if key in PARTS and value not in (None, "")

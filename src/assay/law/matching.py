@@ -14,6 +14,7 @@ from functools import lru_cache
 import msgspec
 
 from assay.core.types import Document, Hit, Locator
+from assay.law.he import schedule_name
 from assay.law.parse import law_name
 from assay.law.places import (
     CHAPTER,
@@ -59,6 +60,7 @@ _COUNTED = re.compile(r"^(?:(?:[IVX]+|[A-H]|\d+(?:\.\d+)*)[.)]?\s+)+(?=[^\W\d]{3
 # a column that is not the figure of its year: the budget, a change
 _NOT_OUTCOME = re.compile(r"^[lm]?ta\d|talousarvio|budjet|budget|muuto|poikkeam|change|%")
 
+HEBREW = re.compile("[א-ת]")
 ACT_NUMBER = re.compile(r"(?<!\d)(\d{1,4})[/_-](\d{4})(?!\d)")
 
 
@@ -390,10 +392,24 @@ def _neighbours(wanted: str, got: str) -> bool:
     return abs(int(numbers[0][0]) - int(numbers[1][0])) <= 1
 
 
+def _hebrew_label(place: Place, law: str, *, in_full: bool) -> str:
+    """'סעיף 197(א) לתוספת השלישית לחוק התכנון והבניה'."""
+    words = [
+        f"סעיף {place.section}" + (f"({place.moment})" if place.moment else ""),
+        schedule_name(place.schedule).strip(),
+        f"פרק {place.chapter}'" if place.chapter and in_full else "",
+        f"ל{law}" if HEBREW.search(law) else law,
+        f"גרסה {place.version}" if place.version and in_full else "",
+    ]
+    return " ".join(word for word in words if word)
+
+
 def label(place: Place, *, in_full: bool = False) -> str:
     """A Place as people cite it: '410/2015 110a § 3 mom.', 'lapua-tilinpaatos-2023 p. 15, table
     tuloslaskelma'; in full with its chapter and version."""
     law = min(place.law_names or place.act_numbers, default="")
+    if place.section and HEBREW.search(f"{law}{place.section}{place.moment}"):
+        return _hebrew_label(place, law, in_full=in_full)
     source = (
         law
         if place.section

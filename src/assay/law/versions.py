@@ -6,6 +6,12 @@ import re
 from collections.abc import Hashable, Iterable, Set
 from datetime import date, timedelta
 
+# the text of a provision that is no more: "(3) (repealed);",
+# "2 momentti on kumottu L:lla 21.5.2021/419."
+REPEALED = re.compile(
+    r"\W*(?:\w{1,3}\W+)?(?:repealed|(?:בוטל|הושמט|נמחק|פקע)\w?)\W*|.{0,20} on kumottu\b.{0,40}",
+    re.I,
+)
 FINNISH_DATE = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})")
 
 
@@ -24,6 +30,11 @@ def normal_version(value: object) -> str:
     """'fin@20230780' and '20230780' are one version."""
     text = "" if value is None else "".join(str(value).split()).casefold()
     return text.rpartition("@")[2]
+
+
+def is_repealed(text: str) -> bool:
+    """Whether a text only says that what stood there is repealed."""
+    return bool(REPEALED.fullmatch(text.strip()))
 
 
 def holds_on(day: str, valid_from: str, valid_to: str) -> bool:

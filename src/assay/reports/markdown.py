@@ -230,7 +230,8 @@ class _Golden:
         yield from (f"# {self.say('title')}", "")
         if report.checks:
             yield from (f"**{self._verdict()}**", "")
-        about = {"engine": report.engine, "set": report.gold.name, "time": report.timestamp}
+        time = self.numbers.moment(report.timestamp)
+        about = {"engine": report.engine, "set": report.gold.name, "time": time}
         for key, value in about.items():
             if value:
                 yield f"- {self.say(key)}: {value}"

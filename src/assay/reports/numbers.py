@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 
 from assay.reports.words import Words
 
@@ -58,6 +59,19 @@ class Numbers:
 
     def whole(self, value: int) -> str:
         return self.local(f"{value:,}")
+
+    def moment(self, timestamp: str) -> str:
+        """When it was, as the language writes it: 16.11.2026 klo 2.41 UTC."""
+        try:
+            at = datetime.fromisoformat(timestamp)
+        except ValueError:
+            return timestamp
+        if self._words.is_english:
+            return timestamp
+        shape = str(self._words.entry("language.moment"))
+        zone = " UTC" if at.utcoffset() == timedelta(0) else ""
+        said = {"day": at.day, "month": at.month, "year": at.year, "hour": at.hour}
+        return self._words.isolated(shape.format(minute=f"{at.minute:02}", **said) + zone)
 
     def p_value(self, value: float) -> str:
         return self.local(p_value(value))

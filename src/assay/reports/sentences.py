@@ -6,6 +6,7 @@ them together anew from the facts beside them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -24,6 +25,7 @@ from assay.core.types import Finding, standing
 from assay.reports.numbers import Numbers
 from assay.reports.words import Words
 
+HEBREW = re.compile("[א-ת]")
 LAW_KEYS = ("law", "law_id", "law_key", "law_name", "law_names", "statute")
 DOC_KEYS = ("doc_id", "node_id", "document_id", "opinion_id", "id")
 PRIMARY = ("ndcg@10", "pass_rate_total")  # what a change is told by, where both have it
@@ -41,6 +43,7 @@ class Written(NamedTuple):
     table: str
     row: str
     version: str
+    schedule: str = ""
 
 
 def inline(text: object) -> str:
@@ -120,7 +123,9 @@ class Sentences:
     # ── places ────────────────────────────────────────────────────────────────────────────────────
 
     def place(self, place: Written) -> str:
-        """A place in the order people cite it."""
+        """A place in the order people cite it, in Hebrew where it is a Hebrew one."""
+        if place.section and HEBREW.search(f"{place.source}{place.section}{place.moment}"):
+            return inline(_in_hebrew(place))
         cited = [
             place.source,
             _with_number("{} luku", place.chapter),
@@ -302,6 +307,20 @@ class Sentences:
             yield self.words("gate.always_valid")
 
 
+def _in_hebrew(place: Written) -> str:
+    from assay.law.he import schedule_name  # only where there is Hebrew: it compiles many patterns
+
+    section = place.section.removesuffix(" §").removeprefix("סעיף ")
+    moment = f"({place.moment})" if place.moment else ""
+    words = [
+        f"סעיף {section}{moment}",
+        schedule_name(place.schedule).strip(),
+        f"ל{place.source}" if HEBREW.search(place.source) else place.source,
+        f"({place.version})" if place.version else "",
+    ]
+    return " ".join(word for word in words if word)
+
+
 def _written(stated: Mapping[str, object] | str) -> Written:
     """A place as it stands in a results file: a law may stand alone."""
     parts = stated if isinstance(stated, Mapping) else {"law": stated}
@@ -327,6 +346,7 @@ def _written(stated: Mapping[str, object] | str) -> Written:
         table=given("table", "table_id"),
         row=given("row"),
         version=given("version", "finlex_version"),
+        schedule=given("schedule"),
     )
 
 

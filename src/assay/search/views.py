@@ -9,6 +9,7 @@ import msgspec
 
 from assay.core.types import Document, Locator
 from assay.law.places import normal_chapter
+from assay.law.versions import is_repealed
 from assay.search.reported import Reported, reported
 from assay.search.shown import shown_texts
 
@@ -18,11 +19,6 @@ TRANSITIONAL = re.compile(
     r"|transitional|entry into force|commencement"
     r"|הוראות? מעבר|הוראת מעבר|^תחילה",
     re.I,
-)
-# the text of a provision that is no more: "(3) (repealed);",
-# "2 momentti on kumottu L:lla 21.5.2021/419."
-REPEALED = re.compile(
-    r"\W*(?:\w{1,3}\W+)?(?:repealed|בוטל\w?)\W*|.{0,20} on kumottu\b.{0,40}", re.I
 )
 # a question about these
 ASKS_WHEN = re.compile(
@@ -81,7 +77,7 @@ def view_of(document: Document, *, dense: bool = True, report: bool = False) -> 
     title = str(heading) if group else document.title
     body = f"{fields['intro']} {document.text}" if fields.get("intro") else document.text
     tags = metadata.get("tags")
-    is_later = TRANSITIONAL.search(title) or REPEALED.fullmatch(document.text)
+    is_later = TRANSITIONAL.search(title) or is_repealed(document.text)
     return View(
         id=document.id,
         title=title,

@@ -17,6 +17,8 @@ import polars as pl
 from assay.core.errors import InputError
 from assay.corpus.disk import Corpus
 from assay.engines.indexed import in_force
+from assay.law.he_names import law_key
+from assay.law.matching import normal_laws
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]  # which rows of a corpus
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
@@ -205,6 +207,23 @@ def _named(values: pl.Series) -> Named:
     return Named(names=tuple(names), numbers=numbers)
 
 
+def _of_law(columns: Columns, wanted: str) -> Mask:
+    """The rows of a law in any spelling: 'kuntalain', 'KuntaL', 'kuntalaki (410/2015)'."""
+    numbers, names = normal_laws((wanted,))
+    key = law_key(wanted)
+
+    def fits(name: str) -> bool:
+        own_numbers, own_names = normal_laws((name,))
+        by_name = names & own_names or (key and law_key(name) == key)
+        return bool(name) and bool(numbers & own_numbers if numbers else by_name)
+
+    held = [
+        np.array([fits(name) for name in named.names], bool)[named.numbers]
+        for named in (columns.laws, columns.law_ids)
+    ]
+    return np.asarray(held[0] | held[1])
+
+
 # ── masks ─────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -216,7 +235,8 @@ def _mask(columns: Columns, filters: Filters) -> Mask:
     if filters.topic:
         mask &= columns.topics.holding(filters.topic)
     if filters.law:
-        mask &= columns.laws.holding(filters.law) | columns.law_ids.holding(filters.law)
+        of_law = columns.laws.holding(filters.law) | columns.law_ids.holding(filters.law)
+        mask &= of_law if of_law.any() else _of_law(columns, filters.law)
     if filters.language:
         mask &= columns.languages.holding(filters.language)
     if filters.statute:

@@ -27,14 +27,16 @@ from assay.corpus.importers.foreign_json import unreadable
 from assay.corpus.importers.kinds import Options, Problem, Unit, files_below, path_of
 from assay.language.detect import language_code
 from assay.law.citation import PLAIN
-from assay.law.he import ORDINALS, schedule_number, without_year
+from assay.law.he import schedule_name, schedule_number, without_year
 from assay.law.places import normal_chapter, normal_part, printed_number
+from assay.law.versions import is_repealed
 
 SCHEME = PLAIN
-VERSION = 2
+VERSION = 3
 OPTIONS: tuple[str, ...] = ()
 MAX_BYTES = 256 * 2**20
 MAX_DEPTH = 200
+GONE = {"he": " (בוטל)", "fi": " (kumottu)"}  # what a title says of a text that is repealed
 CONTAINERS = tuple("part chapter title division subdivision book appendix attachment".split())
 BLOCKS = tuple(
     "p point paragraph subparagraph intro wrapup tr block item content subsection".split()
@@ -56,9 +58,12 @@ class Law(NamedTuple):
 
 
 class Section(NamedTuple):
+    """A section; `term` where it is a piece of one that stands beside it, such as a definition."""
+
     element: ElementTree.Element
     above: tuple[ElementTree.Element, ...]
     number: str
+    term: str = ""
 
 
 class Moment(NamedTuple):
@@ -262,14 +267,25 @@ def _documents(root: ElementTree.Element, law: Law) -> Iterator[Document]:
 def _sections(
     element: ElementTree.Element, above: tuple[ElementTree.Element, ...], language: str
 ) -> Iterator[Section]:
-    """The sections of an act, each with the parts, chapters and schedules around it."""
+    """The sections of an act, each with the parts, chapters and schedules around it. A point
+    without a number belongs to the section before it; if there is none, the points in it are
+    sections."""
+    last = ""
     for child in element:
         if child.tag in ("meta", "preface", "conclusions", "coverPage"):
             continue
         if child.tag == "point" or (
             child.tag in ("section", "article") and child.find(".//point") is None
         ):
-            yield Section(child, above, _number(child, language))
+            number = _number(child, language)
+            is_piece = child.tag == "point" and not _schedule_of(above) and not _has_number(child)
+            if is_piece and last:
+                yield Section(child, above, last, number)
+            elif is_piece and not number and child.find("list/point") is not None:
+                yield from _sections(child, above, language)
+            else:
+                last = number
+                yield Section(child, above, number)
         elif child.tag in (*CONTAINERS, "section", "article") and child.get("eId") != "title":
             yield from _sections(child, (*above, child), language)
         elif len(child):
@@ -293,8 +309,12 @@ def _moments(section: Section) -> Iterator[Moment]:
     if whole.tag == "point" and points:
         before = [child for group in whole for child in group if child.tag == "intro"]
         intro = " ".join(map(_flat, before))
+        closing = [_text(child) for group in groups for child in group if child.tag == "wrapup"]
         for point in points:
-            yield Moment(_number(point), point, _text(point, skip=("heading",)), intro)
+            text = _text(point, skip=("heading",))
+            if point is points[-1]:  # closing words, a proviso among them, end the last one
+                text = "\n".join((text, *closing))
+            yield Moment(_number(point), point, text, intro)
         return
     text = _text(whole, skip=("num", "heading"))
     yield Moment("" if whole.tag == "point" else "1", whole, text)
@@ -303,6 +323,7 @@ def _moments(section: Section) -> Iterator[Moment]:
 def _document(law: Law, section: Section, moment: Moment, *, with_chapter: bool) -> Document:
     element = moment.element
     schedule, heading, places = _schedule(section), _heading(section.element), _places(section)
+    number = " ".join(filter(None, (section.term, moment.number)))
     chapter = normal_chapter(places.get("chapter"))
     period = _inherited(section, element, "period").lstrip("#")
     valid_from, valid_to = law.periods.get(period, (law.valid_from, law.valid_to))
@@ -312,12 +333,13 @@ def _document(law: Law, section: Section, moment: Moment, *, with_chapter: bool)
         f"schedule-{schedule}" if schedule else "",
         f"{chapter}l" if "luku" in places.get("chapter", "") and with_chapter else "",
         section.number or element.get("eId", "x"),
-        moment.number,
+        number,
     )
     named = {"section_title": heading, "intro": moment.intro}
     return Document(
         id=":".join(part for part in id_parts if part),
-        title=_label(law, section.number, moment.number, schedule, heading),
+        title=_label(law, section.number, number, schedule, heading)
+        + (GONE.get(law.language, " (repealed)") if is_repealed(moment.text) else ""),
         text=moment.text,
         fields={name: words for name, words in named.items() if words},
         locator=Locator(
@@ -326,14 +348,15 @@ def _document(law: Law, section: Section, moment: Moment, *, with_chapter: bool)
             chapter=chapter or None,
             schedule=schedule or None,
             section=section.number or None,
-            moment=moment.number or None,
+            moment=number or None,
             version=law.version or None,
         ),
         citations=tuple(_references(element, law)),
         language=law.language,
         valid_from=valid_from,
         valid_to=valid_to,
-        metadata=_metadata(law, section, element, places),
+        metadata=_metadata(law, section, element, places)
+        | ({"repealed": True} if is_repealed(moment.text) else {}),
     )
 
 
@@ -365,8 +388,7 @@ def _renamed(document: Document, copy: int) -> Document:
 def _label(law: Law, section: str, moment: str, schedule: str, heading: str) -> str:
     if law.language == "he":
         place = f"סעיף {section}" + (f"({moment})" if moment else "")
-        if schedule.isdigit() and int(schedule) <= len(ORDINALS):
-            place += f" לתוספת ה{ORDINALS[int(schedule) - 1]}"
+        place += schedule_name(schedule)
     elif law.language == "fi":
         place = f"{section} §" + (f" {moment} mom." if moment else "")
     else:
@@ -388,15 +410,26 @@ def _places(section: Section) -> dict[str, str]:
 
 
 def _schedule(section: Section) -> str:
-    """The number of the schedule a section stands in, from the ordinal in its name."""
-    for element in section.above:
+    return _schedule_of(section.above)
+
+
+def _schedule_of(above: tuple[ElementTree.Element, ...]) -> str:
+    """The schedule a section stands in: by the ordinal in its name, the first with a letter as 1א;
+    else by its number or its name. One without any is the first."""
+    for element in above:
         if element.tag in ("appendix", "attachment"):
             title = element.find("title")
-            words = (element.get("eId", ""), _flat(title) if title is not None else "")
-            name = " ".join(words).replace("_", " ")
-            digits = re.search(r"\d+", name)
-            return schedule_number(name) or (digits[0] if digits else "1")
+            eid = element.get("eId", "").replace("_", " ")
+            name = f"{eid} {_flat(title) if title is not None else ''}"
+            digits = re.search(r"(?<!\d)\d{1,2}(?!\d)", name)
+            called = " ".join(eid.split()[1:])
+            return schedule_number(name) or (digits[0] if digits else called or "1")
     return ""
+
+
+def _has_number(element: ElementTree.Element) -> bool:
+    num = element.find("num")
+    return num is not None and bool(_flat(num))
 
 
 def _number(element: ElementTree.Element, language: str = "") -> str:

@@ -3,6 +3,10 @@
 The record's own id is the document's id; a record without one is named by its file, with the folder
 before it where two files have the same name. `metadata["numbers"]` are the file numbers the letter
 carries itself, in its heading, its title or its id: what other letters cite it by.
+
+A record with something odd is read all the same and reported: no id, an id with spaces, a date that
+is none or lies in the future or in another year than the record says, a folder of another year,
+HTML in the text. What can be mended is: tags are taken out of the text.
 """
 
 from __future__ import annotations
@@ -10,6 +14,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator
+from datetime import UTC, date, datetime
 from typing import NamedTuple
 
 import msgspec
@@ -23,7 +28,7 @@ from assay.law import en
 from assay.law.citation import Scheme
 
 SCHEME = Scheme(language="en", code="Gov. Code", regulation=r"18\d{3}")
-VERSION = 1
+VERSION = 2
 OPTIONS: tuple[str, ...] = ()
 # Where the specification's coverage table finds each of its fields in a document.
 COVERAGE = {
@@ -43,6 +48,13 @@ COVERAGE = {
     "extraction.quality_score": "metadata.quality_score",
 }
 LABELS = {"opinion": "Opinion", "correspondence": "Correspondence"}
+COMMISSION = "Commission Opinion"
+_TAG = re.compile(
+    r"</?(?:p|br|div|span|b|i|u|em|strong|table|tr|td|th|li|ul|ol|a|h[1-6]|font|html|body)"
+    r"\b[^<>]{0,200}>"
+)
+_ODD_ID = re.compile(r"\s|[^\w.()~&,+'/-]")
+_YEAR = re.compile(r"(?:19|20)\d\d")
 HEAD = 2500  # a letter's own number stands in its heading
 
 _OWN = re.compile(r"(?i)\b(?:our\s+)?file\s+n[o0]s?\b\.?|\bre\s?:|\bno\.\s*(?=[A-Z]-\d\d-\d)")
@@ -160,7 +172,48 @@ def read(source: str, unit: Unit, options: Options) -> Iterator[Document | Probl
         reason = "not an opinion: no `content` in the record"
         yield Problem(code="bad-record", where=str(path), reason=reason)
         return
-    yield _document(as_far_as_it_fits(record, Opinion), unit)
+    opinion = as_far_as_it_fits(record, Opinion)
+    text = opinion.content.full_text
+    problems = [
+        Problem(code=code, where=str(path), reason=why) for code, why in _odd(opinion, unit)
+    ]
+    if len(_TAG.findall(text)) > 1:
+        plain = msgspec.structs.replace(opinion.content, full_text=_without_tags(text))
+        opinion = msgspec.structs.replace(opinion, content=plain)
+        problems.append(Problem(code="html", where=str(path), reason="tags were taken out of it"))
+    yield _document(opinion, unit)
+    yield from problems
+
+
+def _without_tags(text: str) -> str:
+    return html.unescape(_TAG.sub(" ", text))
+
+
+def _odd(opinion: Opinion, unit: Unit) -> Iterator[tuple[str, str]]:
+    """What is odd about a record: (code, why)."""
+    if not opinion.id:
+        yield "no-id", f"the record has no id; it is called {unit.id}, as its file is"
+    elif _ODD_ID.search(opinion.id) or len(opinion.id) > 60:
+        yield "odd-id", f"the id is {opinion.id!r}"
+    year = int(str(opinion.year)) if str(opinion.year or "").isdigit() else None
+    if opinion.year is not None and year is None:
+        yield "bad-date", f"the year is {opinion.year!r}"
+    folder = next(
+        (part for part in reversed(unit.path.split("/")[:-1]) if _YEAR.fullmatch(part)), ""
+    )
+    if folder and year and int(folder) != year:
+        yield "wrong-folder", f"the folder is {folder}, and the record says {year}"
+    if not (said := opinion.parsed.date):
+        return
+    try:
+        day = date.fromisoformat(said)
+    except ValueError:
+        yield "bad-date", f"the date is {said!r}"
+        return
+    if day > datetime.now(tz=UTC).date():
+        yield "future-date", f"the date {said} is still to come"
+    elif year and abs(day.year - year) > 1:
+        yield "bad-date", f"the date is {said}, and the record says {year}"
 
 
 def _document(opinion: Opinion, unit: Unit) -> Document:
@@ -331,6 +384,8 @@ def _reported_at(text: str) -> str:
 
 def _title(opinion: Opinion, header: OwnHeader, doc_id: str) -> str:
     label = LABELS.get(opinion.parsed.document_type, "Advice Letter")
+    if header.is_commission_opinion:
+        label = COMMISSION
     number = next(iter(header.numbers), doc_id)
     name = _one_line(opinion.parsed.requestor_name) or next(iter(header.names), "")
     return f"{name} {label}, No. {number}".strip()

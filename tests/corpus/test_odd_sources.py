@@ -1,0 +1,121 @@
+"""Sources with something odd: opinions whose records contradict themselves, acts whose sections,
+schedules and closing words stand in unusual places."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from corpus_sources import letter, opinion, write_opinions
+
+from assay.corpus import Corpus, cite, import_corpus, open_corpus
+from assay.law.matching import label, place_of
+
+
+def load(kind: str, source: Path, home: Path) -> Corpus:
+    import_corpus(kind, source, name="c", home=home)
+    return open_corpus(home, "c")
+
+
+@pytest.mark.parametrize(
+    ("changed", "code"),
+    [
+        ({"id": "", "file": "a"}, "no-id"),
+        ({"id": "A 90 1?", "file": "a"}, "odd-id"),
+        ({"parsed": {"date": "31.5.1990"}}, "bad-date"),
+        ({"parsed": {"date": "1890-05-01"}}, "bad-date"),
+        ({"parsed": {"date": "2990-05-01"}}, "future-date"),
+        ({"content": {"full_text": "<p>You may</p><br/> vote &amp; sign."}}, "html"),
+    ],
+)
+def test_an_odd_opinion_is_read_and_reported(
+    tmp_path: Path, changed: dict[str, object], code: str
+) -> None:
+    record = opinion("A-90-001") | changed
+    corpus = load("fppc", write_opinions(tmp_path / "s", [record]), tmp_path)
+    assert len(corpus) == 1
+    assert [problem.code for problem in corpus.problems()] == [code]
+    if code == "html":
+        assert corpus.at(0).text.split() == "You may vote & sign.".split()
+
+
+def test_a_folder_of_another_year_is_reported(tmp_path: Path) -> None:
+    write_opinions(tmp_path / "s", [opinion("A-90-001")])
+    (tmp_path / "s" / "1990").rename(tmp_path / "s" / "1985")
+    corpus = load("fppc", tmp_path / "s", tmp_path)
+    assert [problem.code for problem in corpus.problems()] == ["wrong-folder"]
+
+
+def test_an_opinion_of_the_commission_is_no_letter(tmp_path: Path) -> None:
+    text = (
+        "BEFORE THE PUBLIC INTEGRITY COMMISSION\n\nIn the Matter of\nOpinion requested by: Tom Roe"
+    )
+    corpus = load("fppc", write_opinions(tmp_path / "s", [opinion("75-031", text)]), tmp_path)
+    assert corpus.at(0).title.startswith("Smith Commission Opinion, No.")
+
+
+def test_a_letter_cites_nothing_of_the_years_after_it(tmp_path: Path) -> None:
+    later = opinion("A-98-123", letter("A-98-123", "Ms. Poe"), year=1998, parsed={})
+    early = opinion("A-90-001", letter("A-90-001", "Ms. Roe", "See No. A-98-123."), parsed={})
+    corpus = load("fppc", write_opinions(tmp_path / "s", [early, later]), tmp_path)
+    found = corpus.citations.collect().filter(normal="No. A-98-123", own=False)
+    by_row = {
+        corpus.at(row).id: status for row, status in found.select("row", "status").iter_rows()
+    }
+    assert by_row["A-90-001"] == "missing"
+
+
+ACT = """<akomaNtoso><act><meta><identification><FRBRWork><FRBRuri value="/akn/il/act/1/7"/>
+</FRBRWork><FRBRExpression><FRBRlanguage language="hebrew"/></FRBRExpression></identification>
+</meta>
+<body><title eId="title"><content><p>חוק הדוגמה, תש"ך–1960</p></content></title>
+<list>
+<point eId="point_1"><num>1.</num><content><p>בחוק זה</p></content></point>
+<point eId="point_מכירה"><content><p>מכירה – העברה</p></content></point>
+<point eId="point_2"><num>2.</num><list><intro><p>אלה</p></intro>
+<point eId="point_2__point_1"><num>(1)</num><content><p>ראשון</p></content></point>
+<point eId="point_2__point_2"><num>(2)</num><content><p>אחרון</p></content></point>
+<wrapup><content><p>ובלבד שיירשם</p></content></wrapup></list></point>
+<point eId="point_3"><num>3.</num><content><p>(בוטל).</p></content></point>
+</list>
+<appendix eId="appendix_ראשונה_א"><list><point eId="appendix_ראשונה_א__point_1"><num>1.</num>
+<content><p>של א</p></content></point></list></appendix>
+<appendix eId="appendix_ראשונה_ב"><list><point eId="appendix_ראשונה_ב__point_1"><num>1.</num>
+<content><p>של ב</p></content></point></list></appendix>
+</body></act></akomaNtoso>"""
+
+
+@pytest.fixture(scope="module")
+def act(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    folder = tmp_path_factory.mktemp("act")
+    (folder / "act.xml").write_text(ACT, encoding="utf-8")
+    return load("akn", folder / "act.xml", folder)
+
+
+def test_closing_words_end_the_last_point(act: Corpus) -> None:
+    assert act.get("7:2:2").text.endswith("ובלבד שיירשם")
+
+
+def test_a_definition_beside_its_section_belongs_to_it(act: Corpus) -> None:
+    locator = act.get("7:1:מכירה").locator
+    assert locator is not None
+    assert (locator.section, locator.moment) == ("1", "מכירה")
+
+
+def test_what_is_repealed_says_so(act: Corpus) -> None:
+    gone = act.get("7:3")
+    assert gone.metadata["repealed"] is True
+    assert gone.title.endswith("(בוטל)")
+    assert "repealed" not in act.get("7:1").metadata
+
+
+def test_schedules_with_a_letter_are_two(act: Corpus) -> None:
+    texts = [act.get(f"7:schedule-1{letter}:1").text for letter in "אב"]
+    assert texts == ["של א", "של ב"]
+    (answer,) = cite("סעיף 1 לתוספת הראשונה ב' לחוק הדוגמה", act)
+    assert answer.targets == ("7:schedule-1ב:1",)
+
+
+def test_a_hebrew_place_is_printed_in_hebrew() -> None:
+    stated = {"law": "חוק הדוגמה", "section": "4", "moment": "א", "schedule": "3"}
+    assert label(place_of(stated)) == "סעיף 4(א) לתוספת השלישית לחוק הדוגמה"
