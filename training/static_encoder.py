@@ -8,8 +8,8 @@ it.
 The corpus is one that `assay corpus import` made. VECTORS is the file vocab/vectors of the package
 spacy-fi-experimental-web-md 0.15 (MIT); without it the vectors begin with what the corpus itself
 says (latent semantic analysis). Four kinds of pairs: questions written for moments
-(questions-LANGUAGE), as they are and carelessly typed; section titles; tags; passages in which
-terms were replaced by what the thesaurus has for them. Needs torch and scipy; one thread is
+(they ship with the package), as they are and carelessly typed; section titles; tags; passages in
+which terms were replaced by what the thesaurus has for them. Needs torch and scipy; one thread is
 fastest."""
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from assay.language.finnish import without_dots
 from assay.search.static import places
 from assay.search.thesaurus import thesaurus
 from assay.search.views import view_of
+from assay.search.written import shipped
 
 HIDDEN = 48
 NGRAMS = {"fi": (4, 5), "he": (3, 4)}
@@ -62,7 +63,7 @@ class Pair(NamedTuple):
 class Data:
     """Words by number, the moments they make up, and the pairs."""
 
-    def __init__(self, language: Analyzer, corpus: str, questions: Path) -> None:
+    def __init__(self, language: Analyzer, corpus: str) -> None:
         self._language, self._random, self._numbers = language, random.Random(0), {}
         self._variants = self._by_term()
         documents = list(open_corpus(None, corpus).iter())
@@ -82,15 +83,10 @@ class Data:
             said += [self._reworded(view.body) for _ in range(2)]
             self.pairs += [Pair(words, number, False) for words in said if words]
         place = {document.id: number for number, document in enumerate(documents)}
-        lines = [
-            line
-            for path in sorted(questions.glob("*.jsonl"))
-            for line in path.open(encoding="utf-8")
-        ]
         written = [
-            (place[record["id"]], text)
-            for record in map(json.loads, lines)
-            for text in record["questions"]
+            (place[record.id], text)
+            for record in shipped(language.language)
+            for text in record.questions
         ]
         often = Counter(word for _, text in written for word in language.words(text)).most_common(
             COMMON
@@ -324,9 +320,6 @@ def main() -> None:
     parser.add_argument("--language", choices=NGRAMS, required=True)
     parser.add_argument("--corpus", required=True)
     parser.add_argument("--vectors", type=Path)
-    parser.add_argument(
-        "--questions", type=Path, help="default: questions-LANGUAGE beside this file"
-    )
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--size", type=int, default=192)
     parser.add_argument("--steps", type=int, default=800)
@@ -337,11 +330,7 @@ def main() -> None:
     torch.manual_seed(0)
     torch.set_num_threads(1)
     language = analyzer(args.language)
-    data = Data(
-        language,
-        args.corpus,
-        args.questions or Path(__file__).parent / f"questions-{args.language}",
-    )
+    data = Data(language, args.corpus)
     log.info("%d words, %d moments, %d pairs", len(data.words), len(data.moments), len(data.pairs))
     if args.vectors:
         given = np.load(args.vectors).astype(np.float32)

@@ -143,6 +143,15 @@ def index(
         ),
     ] = "",
     fresh: Annotated[bool, typer.Option(help="Take nothing over from the index before.")] = False,
+    questions: Annotated[
+        str,
+        typer.Option(
+            metavar="FILE",
+            help="Questions written for documents, as JSON lines with id and questions; kept for "
+            "later builds. 'none': leave out those that ship, too; 'shipped': those alone.",
+            show_default="what was last said, else those that ship",
+        ),
+    ] = "",
     into: Annotated[
         str,
         typer.Option(
@@ -166,10 +175,12 @@ def index(
 
     if not into and (dataset is not None or config is not None):
         raise UsageError("--dataset and --config are for --into ENGINE")
-    if into and dense and not encoder and not fresh:  # the index that is there will do
+    if into and dense and not (encoder or fresh or questions):  # the index that is there will do
         return _load_into(name, into, config=config, dataset=dataset, json=json)
     with cluster.on(on), progress_bar() as tick:
-        done = corpora.index_corpus(name, dense=dense, encoder=encoder, fresh=fresh, tick=tick)
+        done = corpora.index_corpus(
+            name, dense=dense, encoder=encoder, fresh=fresh, questions=questions, tick=tick
+        )
     if into:
         return _load_into(name, into, config=config, dataset=dataset, json=json)
     emit(done, lambda: listing.key_values(done), json=json)

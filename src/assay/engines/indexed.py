@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from assay.core.errors import InputError
-from assay.core.files import os_message
+from assay.core.files import os_message, write_atomic
 from assay.core.types import Document
 from assay.core.workspace import workspace
 from assay.corpus.disk import Corpus
@@ -25,13 +25,28 @@ from assay.search.dense import SHIPPED, named_encoder
 from assay.search.engine import Engine
 from assay.search.index import Index, Tick, read_alike
 from assay.search.index_files import IndexProblem
+from assay.search.profile import ROWS
+from assay.search.written import Written, read_written, shipped
 
+QUESTIONS = "questions.jsonl"  # beside the index: what a file gave
+SHIPS = "shipped"
+NONE = "none"
 AWAITED = 200  # texts to encode from which on the index is there by words first
 Say = Callable[[str], None]
 
 
 def silent(what: str, done: int, of: int) -> None:
     """Progress that nobody watches."""
+
+
+class Questions(msgspec.Struct, frozen=True, kw_only=True):
+    """Questions that were written for documents of the index: how many ship with the package, how
+    many a file gave, how many documents have any, and how many ids of the file are not here."""
+
+    shipped: int
+    given: int
+    documents: int
+    unknown_ids: int
 
 
 class Indexed(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,6 +58,7 @@ class Indexed(msgspec.Struct, frozen=True, kw_only=True):
     profile: str
     language: str
     encoder: str
+    questions: Questions
     folder: str
 
 
@@ -70,13 +86,18 @@ def index_corpus(
     dense: bool = True,
     encoder: str = "",
     fresh: bool = False,
+    questions: str = "",
     tick: Tick = silent,
 ) -> Indexed:
-    """Build the index of a corpus, or bring it up to date; says what it did."""
+    """Build the index of a corpus, or bring it up to date; says what it did. `questions` is a file
+    of questions that were written for documents, SHIPS for those of the package alone, NONE for
+    none, or nothing for what was last said."""
     corpus = corpus_named(name, home)
     corpus.complete()
     if encoder:
         named_encoder(encoder)  # an unknown name is refused before the work begins
+    if questions:
+        _choose_questions(index_folder(corpus, home), questions)
     recipe = Recipe(dense=dense, encoder=encoder, fresh=fresh)
     built, reused = _build(corpus, home, recipe, tick)
     return Indexed(
@@ -86,6 +107,7 @@ def index_corpus(
         profile=built.profile.name,
         language=built.profile.language,
         encoder=built.profile.encoder,
+        questions=_questions_of(built, index_folder(corpus, home)),
         folder=str(index_folder(corpus, home)),
     )
 
@@ -168,6 +190,7 @@ def _built(pairs: _Pairs, site: _Site, recipe: Recipe, tick: Tick) -> tuple[Inde
         tick=tick,
         spill=site.spill,
     )
+    draft = replace(draft, index=_with_questions(draft.index, folder))
     before = site.previous
     same = before is not None and read_alike(before.profile, draft.index.profile)
     known = set(before.digests) if before is not None and same else set()
@@ -181,6 +204,46 @@ def _built(pairs: _Pairs, site: _Site, recipe: Recipe, tick: Tick) -> tuple[Inde
         index_files.save(built, folder, fingerprint)
     encoding.forget(folder)
     return built, sum(digest in known for digest in pairs.digests)
+
+
+def _choose_questions(folder: Path, questions: str) -> None:
+    """Keep what was said beside the index, so that one that is built again has the same: nothing
+    for what ships, an empty file for no questions."""
+    kept = folder / QUESTIONS
+    if questions == SHIPS:
+        kept.unlink(missing_ok=True)
+        return
+    lines = read_written(Path(questions)) if questions != NONE else []
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomic(kept, b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
+
+
+def _questions_given(folder: Path) -> list[Written] | None:
+    """Those of a file; none at all where they are not wanted; None where nothing was said."""
+    kept = folder / QUESTIONS
+    if not kept.exists():
+        return None
+    return read_written(kept) if kept.stat().st_size else []
+
+
+def _with_questions(built: Index, folder: Path) -> Index:
+    given = _questions_given(folder)
+    if built.profile.kind == ROWS or given == []:
+        return built
+    return index.with_questions(built, shipped(built.profile.language), given or [])
+
+
+def _questions_of(built: Index, folder: Path) -> Questions:
+    given = _questions_given(folder) or []
+    here = [line for line in given if line.id in built.row_of]
+    asked = built.asked.documents if built.asked is not None else np.empty(0)
+    count = sum(len(line.questions) for line in here) if len(asked) else 0
+    return Questions(
+        shipped=max(0, len(asked) - count),
+        given=count,
+        documents=len(np.unique(asked)),
+        unknown_ids=len({line.id for line in given} - built.row_of.keys()),
+    )
 
 
 def _has_vectors(folder: Path) -> bool:

@@ -52,6 +52,7 @@ from assay.search.reported import Marked, is_row, marked, page_texts
 from assay.search.shown import Passages, joined, passages_of, taken
 from assay.search.soft import Lookalikes, SoftView, lookalikes
 from assay.search.views import Parts, View, body_length, section_texts, view_of
+from assay.search.written import Asked, Written, asked_of
 
 VIEWS = {"main": 1.0, "title": 0.3, "tags": 0.5, "section": 0.3}  # soft views and what each counts
 GRAM_K1 = 1.2  # BM25 over the n-grams of a view
@@ -82,6 +83,7 @@ class Index:
     marks: list[str] = field(default_factory=list)  # of each document of a report
     word_vectors: Floats | None = None  # of index words, where they were learned from the corpus
     passages: Passages | None = None  # of longer texts
+    asked: Asked | None = None  # questions that were written for documents
     awaited: str = ""  # the encoder whose vectors are still missing
 
     @cached_property
@@ -111,6 +113,21 @@ def letters_of(text: str) -> list[str]:
     """The words of a text as runs of letters and digits, for character n-grams."""
     lower = text.lower()
     return (_ASCII_RUNS if lower.isascii() else _RUNS).findall(lower)
+
+
+def question_terms(profile: Profile, text: str) -> list[str]:
+    """The n-grams by which questions are compared with one another."""
+    language = analyzer(profile.language)
+    if profile.kind == "stems":
+        return grams(letters_of(text), language.gram)
+    return language.terms(text)
+
+
+def with_questions(index: Index, ships: Iterable[Written], given: Iterable[Written]) -> Index:
+    """The index with questions that were written for its documents: those that ship with the
+    package and those of a file."""
+    terms_of = partial(question_terms, index.profile)
+    return replace(index, asked=asked_of(index.ids, ships, given, terms_of))
 
 
 Pairs = Iterable[tuple[Document, str]]  # documents with their digests

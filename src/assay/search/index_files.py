@@ -16,6 +16,7 @@ import shutil
 import time
 import zlib
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
 
@@ -25,17 +26,21 @@ import numpy as np
 from assay.core.errors import AssayError, InputError
 from assay.core.files import os_message, read_json, write_atomic
 from assay.language.analysis import analyzer
+from assay.search import written
 from assay.search.arrays import Array, Floats
 from assay.search.index import Index
 from assay.search.lexical import Bm25, Counts
 from assay.search.profile import Profile, with_encoder
 from assay.search.shown import Passages
 from assay.search.soft import Lookalikes, SoftView, unseen
+from assay.search.written import Asked
 
-FORMAT = 7
-READABLE = (6, FORMAT)  # 6 has no passages: the sentence to show is then found by reading
+FORMAT = 8
+# 6 has no passages: the sentence to show is then found by reading; 7 has no written questions
+READABLE = (6, 7, FORMAT)
 MANIFEST = "index.json"
 VECTORS = "vectors"
+ASKED = "asked"
 WRITTEN = "written.txt"  # the end mark of a data folder
 STALE = 3_600.0  # seconds after which a folder without the end mark is given up
 
@@ -161,10 +166,7 @@ def _write_array(path: Path, array: Array) -> None:
 def _arrays_of(index: Index) -> Arrays:
     arrays: Arrays = {"act_of": index.act_of}
     for name, field in index.fields.items():
-        arrays[f"{name}.starts"] = field.starts
-        arrays[f"{name}.rows"] = field.rows
-        arrays[f"{name}.impacts"] = field.impacts
-        arrays[f"{name}.idf"] = field.idf
+        arrays |= _postings(name, field)
     for name, counted in index.counts.items():
         arrays[f"{name}.offsets"] = counted.offsets
         arrays[f"{name}.counted"] = counted.terms
@@ -178,6 +180,9 @@ def _arrays_of(index: Index) -> Arrays:
         arrays["word_vectors"] = index.word_vectors
     if len(index.transitional):
         arrays["transitional"] = index.transitional
+    if index.asked is not None:
+        arrays |= _postings(ASKED, index.asked.postings)
+        arrays[f"{ASKED}.documents"] = index.asked.documents
     if index.passages is not None:
         arrays |= {
             "passage.documents": index.passages.offsets,
@@ -186,6 +191,15 @@ def _arrays_of(index: Index) -> Arrays:
             "passage.spans": index.passages.spans,
         }
     return arrays
+
+
+def _postings(name: str, field: Bm25) -> Arrays:
+    return {
+        f"{name}.starts": field.starts,
+        f"{name}.rows": field.rows,
+        f"{name}.impacts": field.impacts,
+        f"{name}.idf": field.idf,
+    }
 
 
 def _lists_of(index: Index) -> Lists:
@@ -203,6 +217,8 @@ def _lists_of(index: Index) -> Lists:
         lists["words"] = index.words.words
         lists["lemmas"] = index.words.lemmas
         lists["grams"] = index.words.grams
+    if index.asked is not None:
+        lists[f"{ASKED}.terms"] = list(index.asked.postings.numbers)
     if index.passages is not None:
         lists["passage.lemmas"] = index.passages.lemmas
     return lists
@@ -263,7 +279,7 @@ def _assembled(profile: Profile, arrays: Arrays, lists: Lists) -> Index:
     fields = {
         key.removesuffix(".terms"): _field(key.removesuffix(".terms"), profile, arrays, lists)
         for key in lists
-        if key.endswith(".terms")
+        if key.endswith(".terms") and key != f"{ASKED}.terms"
     }
     is_soft = profile.kind != "stems"
     awaited = "" if VECTORS in arrays else profile.encoder
@@ -293,6 +309,7 @@ def _assembled(profile: Profile, arrays: Arrays, lists: Lists) -> Index:
         transitional=arrays.get("transitional", np.empty(0, np.bool_)),
         word_vectors=arrays.get("word_vectors"),
         passages=_passages(arrays, lists) if "passage.words" in arrays else None,
+        asked=_asked(profile, arrays, lists) if f"{ASKED}.documents" in arrays else None,
     )
 
 
@@ -306,6 +323,14 @@ def _field(name: str, profile: Profile, arrays: Arrays, lists: Lists) -> Bm25:
         documents=len(lists["ids"]),
         k1=profile.k1,
     )
+
+
+def _asked(profile: Profile, arrays: Arrays, lists: Lists) -> Asked:
+    documents = arrays[f"{ASKED}.documents"]
+    postings = replace(
+        _field(ASKED, profile, arrays, lists), documents=len(documents), k1=written.K1
+    )
+    return Asked(postings=postings, documents=documents)
 
 
 def _passages(arrays: Arrays, lists: Lists) -> Passages:

@@ -74,6 +74,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     feedback: float = 0.0  # likeness to the first eight hits
     citation: float = 0.5
     act: float = 0.3  # which act the question is about, where there are several
+    asked: float = 0.0  # questions that were written for documents, where there are any
     calibration: Calibration
 
 
@@ -88,6 +89,7 @@ OPINIONS = Profile(
     dense=1.2,
     feedback=0.6,
     citation=0.2,
+    asked=1.0,
     calibration=Calibration(
         scope=Logistic(bias=-13.7, weights={"attained": 13.8, "dense": 20.7}),
         hit=Logistic(bias=-7.67, weights={"ratio": 7.94, "attained": 4.79, "dense": 1.48}),
@@ -102,12 +104,14 @@ GENERIC = Profile(
     characters=1.0,
     dense=1.0,
     spread=True,
+    asked=1.0,
     calibration=Calibration(scope=Logistic(bias=-3.4, weights={"attained": 3.0, "dense": 9.0})),
 )
 SOFT = Profile(
     name="soft",
     kind="soft",
     language="",
+    asked=4.0,
     encoder="learned",
     dense=0.3,
     citation=3.0,

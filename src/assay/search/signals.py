@@ -10,7 +10,7 @@ judged sets; docs/experiments has the figures.
 question and the answer, over character n-grams, the encoder's cosine, likeness to the first hits,
 and citations in common. `soft_signals` is for short texts in inflected languages: words that look
 alike (soft.py), n-grams, the thesaurus, which act is meant, the encoder, and provisions that the
-question names.
+question names. Both also match it with questions that were written for documents (written.py).
 
 **Feedback.** The first hits are taken for relevant and their centroid for a better question:
 Rocchio (1971) in the encoder's space. Each counts by the softmax of its score, so that a clear
@@ -33,7 +33,7 @@ import numpy as np
 from assay.language.analysis import grams
 from assay.search.arrays import TINY, Array, Doubles, Floats, best_rows, cosines
 from assay.search.dense import named_encoder
-from assay.search.index import VIEWS, Index, is_citation, letters_of
+from assay.search.index import VIEWS, Index, is_citation, letters_of, question_terms
 from assay.search.learned import query_vector
 from assay.search.lexical import Bm25
 from assay.search.soft import Similar
@@ -54,6 +54,7 @@ LATER = 0.2  # taken off a transitional provision, unless the question asks for 
 ALIKE = 4  # letters that two words must have in common before they part
 SAME_ACT = 0.6  # how alike a word and one of an act's name must be
 STRENGTH = 30.0  # provisions of the average act that every act is smoothed with
+WELL_HELD = 0.6  # of the attainable score, from which on written questions are not needed
 LEAST_HELD = 0.2  # documents that must hold a word for its rarity to be believed
 
 Signals = dict[str, Array]  # name -> a number for each document; `fused` is what ranks them
@@ -86,6 +87,8 @@ def stem_signals(index: Index, text: str, words: list[str], vector: Floats | Non
         if profile.feedback:
             first = to_best(by_words) + np.float32(FIRST_DENSE) * signals["dense"]
             signals["feedback"] = _feedback(index.vectors, first)
+    if index.asked is not None and text:
+        signals["asked"] = _asked(index, text)
     if cited := _citations_of(words, full):
         signals["citation"] = _shared_citations(cited, full, len(index))
     signals["fused"] = _fused(index, signals)
@@ -101,6 +104,8 @@ def _fused(index: Index, signals: Signals) -> Array:
             is_spread = name == "dense" and profile.spread
             values = _spread(signals[name]) if is_spread else signals[name]
             fused = fused + np.float32(getattr(profile, name)) * values
+    if "asked" in signals:
+        fused = fused + _by_questions(index, signals)
     return np.asarray(signals["full"] + fused)
 
 
@@ -234,6 +239,9 @@ def soft_signals(index: Index, question: SoftQuestion) -> Signals:
     if index.vectors is not None:
         signals["dense"] = cosines(index.vectors, asked_vector(index, question.text, similar))
         fused = fused + profile.dense * signals["dense"]
+    if index.asked is not None:
+        signals["asked"] = _asked(index, question.text)
+        fused = fused + _by_questions(index, signals)
     if index.transitional.any() and not ASKS_WHEN.search(question.text):
         fused = fused * np.where(index.transitional, 1 - LATER, 1.0)
     signals["named"] = _named(index, words)
@@ -302,6 +310,20 @@ def asked_vector(index: Index, text: str, similar: list[Similar]) -> Floats:
     if index.word_vectors is None:
         return np.asarray(named_encoder(index.profile.encoder).queries([text])[0])
     return query_vector(index.word_vectors, similar)
+
+
+def _asked(index: Index, text: str) -> Floats:
+    """How alike a document's best written question is."""
+    assert index.asked is not None
+    return index.asked.scores(question_terms(index.profile, text), len(index))
+
+
+def _by_questions(index: Index, signals: Signals) -> Array:
+    """What written questions add. Squared, so that a poor match adds next to nothing; and the more
+    of the question's own words a document holds, the less, so that legal wording is left alone."""
+    held = float(signals["attained"].max()) / WELL_HELD
+    weight = index.profile.asked * max(0.0, 1 - held)
+    return np.asarray(np.float32(weight) * signals["asked"] ** 2)
 
 
 def _coverage(index: Index, frequencies: dict[str, list[Doubles]]) -> Doubles:

@@ -1,0 +1,136 @@
+"""Questions that were written for documents, matched as questions.
+
+**Idea.** People do not ask in the words of a statute, but they ask in each other's. So where
+questions have been written for a document (by people, or by a language model that read it), a new
+question is compared with each of them, by BM25 over n-grams, and the best one counts for the
+document. That is document expansion (Nogueira et al. 2019, "Document Expansion by Query
+Prediction"), with every question kept apart: in one text with the others, a long list of them
+would drown the one that fits.
+
+**How sure it is.** A score is divided by what a question would reach against itself, about, so that
+1 means that the same was asked before. What was never asked has no good match, and adds little.
+
+The questions for Finnish and Israeli statutes that the encoders were trained on ship with the
+package, in data/LANGUAGE.questions.jsonl.gz. A file of one's own has the same lines:
+
+    {"id": "410/2015:fin@20230780:1:1", "questions": ["…", "…"]}
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import resources
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from assay.core.errors import InputError
+from assay.core.files import iter_json_lines
+from assay.search.arrays import TINY, Array, Floats
+from assay.search.inverting import bm25
+from assay.search.lexical import Bm25, count_terms
+
+K1 = 1.2
+B = 0.6
+LONGEST = 2_000  # characters of a question
+HINT = 'A line is {"id": "…", "questions": ["…", "…"]}.'
+_VERSION = re.compile(r"@\d+")
+
+
+class Written(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What was written for one document."""
+
+    id: str
+    questions: list[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """Questions by document: `postings` has a row for each question, `documents` its document, in
+    ascending order."""
+
+    postings: Bm25
+    documents: Array
+
+    @cached_property
+    def _starts(self) -> Array:
+        """Of each document's questions."""
+        return np.flatnonzero(np.r_[True, self.documents[1:] != self.documents[:-1]])
+
+    def scores(self, terms: Sequence[str], size: int) -> Floats:
+        """For each document how alike the best of its questions is: about 1 for the same one."""
+        scores = np.zeros(size, np.float32)
+        by_question = self.postings.scores(self.postings.query(terms))
+        best = np.maximum.reduceat(by_question, self._starts)
+        reachable = self.postings.attainable(terms) / (self.postings.k1 + 1)
+        scores[self.documents[self._starts]] = best / np.float32(max(reachable, TINY))
+        return scores
+
+
+def read_written(path: Path) -> list[Written]:
+    """Of a file. Raises InputError that names the line."""
+    read: list[Written] = []
+    for number, raw in iter_json_lines(path, strict=True):
+        where = f"{path}, line {number}"
+        try:
+            line = msgspec.convert(raw, Written)
+        except msgspec.ValidationError as error:
+            raise InputError(f"not questions to a document: {error}", where=where, hint=HINT) from (
+                error
+            )
+        if not line.id.strip():
+            raise InputError("the id is empty", where=where, hint=HINT)
+        for question in line.questions:
+            if not question.strip():
+                raise InputError("a question is empty", where=where, hint=HINT)
+            if len(question) > LONGEST:
+                raise InputError(
+                    f"a question has {len(question):,} characters, more than {LONGEST:,}",
+                    where=where,
+                )
+        read.append(line)
+    return read
+
+
+def shipped(language: str) -> list[Written]:
+    """What ships with the package for statutes in a language; nothing for most."""
+    path = resources.files("assay.search") / "data" / f"{language}.questions.jsonl.gz"
+    if not path.is_file():
+        return []
+    lines = gzip.decompress(path.read_bytes()).splitlines()
+    return [msgspec.json.decode(line, type=Written) for line in lines]
+
+
+def asked_of(
+    ids: Sequence[str],
+    shipped: Iterable[Written],
+    given: Iterable[Written],
+    terms_of: Callable[[str], list[str]],
+) -> Asked | None:
+    """The questions for these documents; None where there are none. Those that ship also hold for
+    another version of the same provision."""
+    row_of = {doc_id: row for row, doc_id in enumerate(ids)}
+    versions: dict[str, list[int]] = {}
+    for row, doc_id in enumerate(ids):
+        versions.setdefault(_VERSION.sub("", doc_id), []).append(row)
+    pairs: set[tuple[int, str]] = set()
+    for written in shipped:
+        exact = row_of.get(written.id)
+        rows = versions.get(_VERSION.sub("", written.id), []) if exact is None else [exact]
+        pairs.update((row, text) for row in rows for text in written.questions)
+    for written in given:
+        if written.id in row_of:
+            pairs.update((row_of[written.id], text) for text in written.questions)
+    if not pairs:
+        return None
+    ordered = sorted(pairs)
+    counts = count_terms((text for _, text in ordered), terms_of)
+    return Asked(
+        postings=bm25(counts, k1=K1, b=B),
+        documents=np.array([row for row, _ in ordered], np.int32),
+    )
