@@ -81,6 +81,18 @@ INSIDE = "; cannot tell: the bound is inside the interval"
 PRIMARY = "one measure decides, and is not corrected for those that inform"
 NOT_SEEN = "intervals reckon with queries not seen: columns are as wide as they are"
 SINCE = "a change against the baseline has its interval and test"
+BELIEF = "one calibrated belief about unjudged documents decides what they could turn"
+CLOSED = "a set that lists relevant documents alone is closed: nothing is unjudged there"
+ON_TOP = "the answer stands on top with its doubt, and the table fits in 80 columns"
+SETTLED = (
+    r"^Judgments that would settle|[0-9a-f]{8}-[0-9a-f]{4}-.*, g\d|and \d+ more$|would hold with"
+)
+TURN = (
+    "; cannot tell: 64 of 111 hits that count are unjudged; with all of them judged 0.009311 is "
+    "expected (-0.06923 to 0.08012): it would hold with 80% probability and fail with 20%"
+)
+HTML_DOUBT = r"(?i)judg|code>|gold next|^[\w()=@]+( \*)?$|randomization test"
+JUNIT = "in JUnit gates have names of their own, and one that cannot be told is not green"
 
 ALLOWED = [
     *(Allowed(each, "terminal", NOT_SEEN, spacing=True) for each in ("score-*", "run-*", "comp*")),
@@ -111,6 +123,45 @@ ALLOWED = [
     Allowed("score-*-against-*", "*.md", SINCE, before=r"^Baseline old/"),
     Allowed(
         "score-*-against-*", "*.md", SINCE, after=r"^Baseline old/.* p [\d.]+\) over \d+ queries"
+    ),
+    *(
+        Allowed("score-he-*", place, CLOSED, before=pattern)
+        for place, pattern in (
+            ("terminal", r"of the top 10 is judged|every possible grade of the rest"),
+            ("*.json", r"\.receipt\.unjudged\."),
+        )
+    ),
+    Allowed(
+        "score-he-*",
+        "*.json",
+        CLOSED,
+        r"an unjudged document counts as not relevant; judged-only values and bounds stand beside",
+        "the set is closed: it lists relevant documents alone, and a document that it does not "
+        "list is not relevant; nothing is unjudged",
+    ),
+    Allowed(
+        "report-*-html",
+        "*.html",
+        CLOSED,
+        r'("corpus_fingerprint": [^,]+)(, "counts": \{ "n_expected": \d+, "n_failed": )',
+        r'\1, "unjudged_policy": ""\2',
+    ),
+    Allowed("run-graded*", "*.json", BELIEF, r'(checks\[4\].status = )"pass"', r'\1"inconclusive"'),
+    Allowed("run-graded*", "*.json", BELIEF, r'(checks\[4\].mess.* down allowed)"', rf'\1{TURN}"'),
+    Allowed("compare-fi-json", "stdout.json", ON_TOP, r"^(\.diff.*length = )1$", r"\g<1>3"),
+    *(
+        Allowed(commands, place, reason, **{way: pattern})
+        for way in ("before", "after")
+        for commands, place, reason, pattern in (
+            ("run-graded*", "terminal", BELIEF, SETTLED),
+            ("gold-next*", "terminal", BELIEF, r"^(?!exit code)"),
+            ("gold-next*", "*.csv", BELIEF, r"gold next"),
+            ("compare-*", "terminal", ON_TOP, r"^(?!exit code)"),
+            ("report-en-against-html", "*", BELIEF, HTML_DOUBT),
+            ("report-en-against-md", "*", BELIEF, r"unjudged documents could|of them judged"),
+            ("report-en-against-csv", "terminal", ON_TOP, r"exit code|refused.csv|--against"),
+            ("report-*-xml", "*.xml", JUNIT, r"^testsuite |'gates'|^skipped |^error "),
+        )
     ),
     # The versions of the importers and of reading citations.
     Allowed(
@@ -185,6 +236,8 @@ INTERVALS = [
     (r" *\d+\s?% (?:to|–) \d+\s?%", " <interval>"),
 ]
 INTERVAL_KEYS = set("intervals low high p_holm detectable".split())
+# What is believed of unjudged documents, and so what to judge: tests/judging/test_next.py.
+INTERVAL_KEYS |= set("expected deviation confidence needed pairs judge_next".split())
 COUNTED = re.compile(r"(by_type|by_language|citations_by_kind|record_citations) ")
 MASKED_KEYS = set("timestamp created_at at seconds versions git commit data cache_key".split())
 

@@ -209,7 +209,7 @@ def test_no_judgment_makes_more_queries() -> None:
 
 
 def test_judgments_that_bring_the_interval_over_the_bound_are_named() -> None:
-    """P@2 is 0.4, more than 0.3 but not surely; with every second hit unjudged, judging brings it
+    """P@2 is 0.4, more than 0.36 but not surely; with every second hit unjudged, judging brings it
     up."""
     entries = [
         GradedEntry(
@@ -219,9 +219,9 @@ def test_judgments_that_bring_the_interval_over_the_bound_are_named() -> None:
             judged=[1, 1, 1],
             metrics={"p": 0.5 * int(n % 5 > 0)},
         )
-        for n in range(10)
+        for n in range(25)
     ]
-    gate = Gate(measure="P@2", minimum=0.3, significance=0.05)
+    gate = Gate(measure="P@2", minimum=0.36, significance=0.05)
     line = MeasureLine(key="p", measure="P@2", cutoff=2)
     found = verdict_on(_graded(entries, line), [gate], None)
     assert found.status == "inconclusive"
@@ -229,9 +229,9 @@ def test_judgments_that_bring_the_interval_over_the_bound_are_named() -> None:
     assert found.judge_next
     brought = value + sum(pair.change for pair in found.judge_next)
     assert (
-        brought - (value - low) >= 0.3 - 1e-3
+        brought - (value - low) >= 0.36 - 1e-3
     )  # the interval, moved as far, is clear of the bound
-    assert len(found.judge_next) < 10  # and no longer than it takes
+    assert len(found.judge_next) < 25  # and no longer than it takes
 
 
 def _write(folder: Path, engines: str, gold: str = "s", gates: str = "") -> None:
@@ -330,6 +330,6 @@ def test_a_configuration_that_decides_nothing_is_refused(
 def test_every_condition_of_a_gate_is_in_the_tables() -> None:
     """What to do with a new one is said above Gate."""
     about = {"measure", "slice", "name"}
-    listed = [*BOUNDS, *DROPS, *EVIDENCE, "significance", "always_valid"]
+    listed = [*BOUNDS, *DROPS, *EVIDENCE, "significance", "always_valid", "unjudged"]
     assert sorted({*Gate.__struct_fields__} - about) == sorted(listed)
     assert {*BOUNDS, "max_drop"} <= set(LIMITS)

@@ -71,15 +71,20 @@ def test_any_measure_can_be_decided_by(name: str) -> None:
 
 
 def test_hits_judged_on_request_teach_what_the_rest_is_worth() -> None:
-    """Ten good hits known before say little for the unjudged; ten poor ones judged on request say
-    they are poor."""
-    before = results(*["gx"] * 10, grades={"g": 2})
-    asked = [
-        msgspec.structs.replace(entry, results=["g", "p", "x"], grades=[2, 0, None], asked=["p"])
-        for entry in before
+    """Half of the second hits were judged before, all of them good. Five poor ones among the others
+    say more of the rest where they were judged on request."""
+    known = results(*["gk"] * 20, grades={"g": 2, "k": 2})
+    open_ = results(*["gx"] * 20, grades={"g": 2})
+    poor = results(*["gp"] * 5, grades={"g": 2, "p": 0})
+    entries = [
+        msgspec.structs.replace(entry, query_id=f"q{number}")
+        for number, entry in enumerate([*known, *open_, *poor])
     ]
-    unasked = [msgspec.structs.replace(entry, asked=[]) for entry in asked]
-    hopeful, sober = (standing(item, measure="P(rel=1)@3").expected for item in (unasked, asked))
+    asked = [
+        msgspec.structs.replace(entry, asked=["p"]) if "p" in entry.results else entry
+        for entry in entries
+    ]
+    hopeful, sober = (standing(item, measure="P(rel=1)@2").expected for item in (entries, asked))
     assert sober < hopeful
 
 

@@ -3,6 +3,7 @@ them."""
 
 from __future__ import annotations
 
+import csv
 import json
 import subprocess
 import sys
@@ -100,13 +101,23 @@ def test_a_comparison_has_all_its_tests(
     assert assay_cli("report", "b.json", "--against", "a.json", "-o", "r.html").code == 0
     assert "p BH</th>" in (tmp_path / "r.html").read_text()
     assert assay_cli("report", "b.json", "--against", "a.json", "-o", "r.md").code == 0
-    assert "could turn this around; `assay gold next` says which" in (tmp_path / "r.md").read_text()
+    assert (
+        "hits that count are unjudged. With all of them judged a change of"
+        in (tmp_path / "r.md").read_text()
+    )
     assert assay_cli("report", "b.json", "--against", "a.json", "-o", "r.tex").code == 0
     assert r"nDCG@10 & 0.668 & " in (tmp_path / "r.tex").read_text()
     assert r"& 0.001 \\" in (tmp_path / "r.tex").read_text()
-    assert (
-        assay_cli("report", "b.json", "--against", "a.json", "-o", "r.csv").code == 2
-    )  # it would leave it out
+    assert assay_cli("report", "b.json", "--against", "a.json", "-o", "r.csv").code == 0
+    with (tmp_path / "r.csv").open(newline="") as file:
+        row = next(csv.DictReader(file))
+    before = json.loads((tmp_path / "a.json").read_text())["per_query"][0]["metrics"]
+    assert float(row["ndcg@10_before"]) == before["ndcg@10"]
+    assert assay_cli("report", "b.json", "--against", "a.json", "-o", "r.xml").code == 0
+    root = ElementTree.fromstring((tmp_path / "r.xml").read_text())
+    (case,) = root.findall("testcase[@classname='comparison']")
+    assert case.find("failure") is not None  # a random order is worse
+    assert root.findall("testcase[@classname='queries']/failure")  # what it no longer finds
 
 
 def test_ids_and_names_are_shown_and_not_obeyed(scored: dict[str, Any]) -> None:

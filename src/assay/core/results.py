@@ -52,6 +52,7 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     min_queries: int | None = None
     significance: float | None = None  # a bound inside the interval at this level decides nothing
     always_valid: bool = False  # decided by evidence that may be looked at every day
+    unjudged: str = ""  # COUNT_AS_WRONG, where somebody asks for it; else they leave a doubt
     name: str = ""
 
     def stated(self, conditions: Iterable[str]) -> dict[str, float]:
@@ -74,6 +75,7 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 BOUNDS = ("minimum", "maximum", "below")  # on the figure itself
 DROPS = ("max_drop", "no_worse_than")  # on its change
 EVIDENCE = ("min_judged", "min_queries")  # without which nothing is decided
+COUNT_AS_WRONG = "count as wrong"  # may be said of unjudged documents
 
 # limit: the words for it
 LIMITS = {
@@ -232,6 +234,7 @@ class GradedReceipt(msgspec.Struct, frozen=True, kw_only=True):
     """What the numbers depend on, enough to compute them again."""
 
     measures: list[MeasureLine] = []
+    primary: str = ""  # the measure that decides, where the set or the configuration names one
     ties: str = ""
     unjudged_policy: str = ""
     missing_policy: str = ""
@@ -259,6 +262,7 @@ class GoldenReceipt(msgspec.Struct, frozen=True, kw_only=True):
     versions: dict[str, str] = {}
     git: GitState | None = None
     corpus_fingerprint: str | None = None
+    unjudged_policy: str = ""
     counts: dict[str, int] = {}
     findings: list[Finding] = []
 
@@ -401,9 +405,8 @@ class GoldenEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     hits: list[GoldenHit] = always([])
     reason: str = always("")
     failure: str = always("")
-    expected_rank: int | None = always(
-        None
-    )  # of the first hit at an expected place, accepted or not
+    # of the first hit at an expected place, accepted or not
+    expected_rank: int | None = always(None)
     expected_score: float | None = always(None)
     negative_rank: int | None = always(None)
     abstained: bool = always(False)

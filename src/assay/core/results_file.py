@@ -58,6 +58,8 @@ def receipt_to_json(receipt: Receipt) -> JsonObject:
     written: JsonObject = msgspec.to_builtins(receipt)
     written["measures"] = [_opened(line, "params") for line in written["measures"]]
     if isinstance(receipt, GradedReceipt):
+        if not receipt.primary:  # nobody named one
+            del written["primary"]
         written["n"] = _with_flat_slices(written["n"])
         if receipt.kept_hits is None:  # every hit is there, as in files of earlier versions
             del written["kept_hits"]

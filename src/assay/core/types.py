@@ -104,12 +104,14 @@ class Expected(_Stated, frozen=True, kw_only=True):
 
 class Targets(_Stated, frozen=True, kw_only=True):
     """What a gold set sets out to hold: how many queries, of which types in equal shares, how many
-    of each topic; and its own expected spread of judgments, in the place of the rubric's."""
+    of each topic; its own expected spread of judgments, in the place of the rubric's; and the
+    measure that decides."""
 
     queries: Range | None = None
     types: tuple[str, ...] = ()
     topics: dict[str, Range] = {}
     expected_per_query: Expected | None = None
+    primary: str = ""
 
 
 class Query(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

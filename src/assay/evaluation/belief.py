@@ -1,15 +1,21 @@
 """The one belief about unjudged hits: what one is probably worth, learnt from the judged ones.
 
-It is a Bayesian logistic regression of "relevant" on where the hit stands, which systems return it,
-the query's own rate, and whether it was judged because it was asked for. The last is what makes it
-honest: hits judged in the past were chosen, mostly since they looked good, and say too much for the
-rest; hits judged on request are a fair sample of it.
+`compare`, gates and `gold next` all use it; docs/statistics.md states it, and says how often it was
+right. It is a Bayesian logistic regression of "relevant" on where a hit stands, which systems
+return it, its query, and how it came to be judged. The last is what makes it honest: what is judged
+was chosen, mostly because other engines had found it, and says too much for the rest. At a rank of
+which a share s is judged, a judged hit has the contrast -(1 - s) and an unjudged one +s, so that
+both together are the rank as it is; hits that were judged because this belief asked for them count
+with the unjudged. How much worse the unjudged are is in doubt, by more for the difference of two
+systems than the judged hits tell, and each query has its own departures from all this.
 
 `learn` finds the posterior by Newton's steps and keeps its curvature (Laplace's approximation:
 MacKay 1992, "The evidence framework applied to classification networks"), so the doubt is kept and
 not only the mean. `chances` gives the mean probability of each hit, `draw` grades that are doubted
 together where hits share a query or a rank, and `plan` the order in which judging takes the most of
 that doubt away: the linear rule of Gaussian conditioning, applied greedily.
+
+The spreads below were chosen on pools of real engines: see benchmarks/unjudged_tables.py.
 """
 
 from __future__ import annotations
@@ -22,55 +28,63 @@ import numpy as np
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Integers = np.ndarray[Any, np.dtype[np.int64]]
 
-# before any judgment, three hits in ten are taken to be relevant
-START, START_SPREAD = np.log(0.3 / 0.7), 1.5
-SLOPE_SPREAD = 1.0
-# what is still unjudged is taken to be worse than what judges were shown first
-ASKED, ASKED_SPREAD = -1.0, 1.0
-QUERY_SPREAD = 1.0  # how far, in log-odds, queries differ in how much of what is found is relevant
-ROUNDS = 8
+# The columns of `features`, after which a constant stands first in the design.
+COLUMNS = ("rank", "both", "side", "chosen", "chosen by side")
+# mean and spread of each coefficient before any judgment, the constant's first: in log-odds
+PRIOR_MEAN = np.array([np.log(0.3 / 0.7), 0.0, 0.0, 0.0, -1.5, 0.0])
+PRIOR_SPREAD = np.array([1.5, 2.0, 1.0, 1.0, 1.0, 1.0])
+# columns of the design whose coefficient each query has its own departure of, and their spreads
+OWN = (0, 3, 4)
+OWN_SPREAD = np.array([1.0, 0.7, 0.7])
+ROUNDS = 12
 PLANNED = 500  # so many pairs are put in order one by one; the rest by their value at that point
 
 
 @dataclass(frozen=True, kw_only=True)
 class Belief:
-    """The posterior: coefficients with covariance, each query's own shift with variance, and how
-    the grades of relevant hits are spread."""
+    """The posterior: coefficients with covariance, each query's own departures with theirs given
+    the coefficients, how these depend on the coefficients, and how the grades of relevant hits are
+    spread."""
 
     coefficients: Floats
     covariance: Floats
-    shift: Floats
-    shift_variance: Floats
+    own: Floats  # [queries, OWN]
+    own_covariance: Floats  # [queries, OWN, OWN]
+    follows: Floats  # [queries, OWN, coefficients]
     grades: Integers  # 1 and up
     shares: Floats
 
 
 def learn(features: Floats, query: Integers, grade: Integers, queries: int, top: int) -> Belief:
-    """From judged hits, one row each. `features` has no constant column, and its last column tells
-    the hits judged because they were asked for; `top` is the highest grade."""
-    design = np.column_stack([np.ones(len(features)), features])
+    """From judged hits, one row each, in the order of COLUMNS; `top` is the highest grade."""
+    design = _design(features)
+    mine = design[:, OWN]
     relevant = (grade > 0).astype(np.float64)
-    slopes = design.shape[1] - 2
-    prior_mean = np.array([START, *[0.0] * slopes, ASKED])
-    precision = np.array([START_SPREAD, *[SLOPE_SPREAD] * slopes, ASKED_SPREAD]) ** -2.0
-    coefficients, shift = prior_mean.copy(), np.zeros(queries)
-    for _ in range(ROUNDS):  # Newton's steps in turn: the coefficients, then every query's shift
-        chance = _chance(design @ coefficients + shift[query])
+    precision, own_precision = PRIOR_SPREAD**-2.0, np.diag(OWN_SPREAD**-2.0)
+    coefficients, own = PRIOR_MEAN.copy(), np.zeros((queries, len(OWN)))
+    for _ in range(ROUNDS):
+        chance = _chance(design @ coefficients + (mine * own[query]).sum(axis=1))
         weight = chance * (1 - chance)
-        curvature = (design * weight[:, None]).T @ design + np.diag(precision)
-        coefficients = coefficients + np.linalg.solve(
-            curvature, design.T @ (relevant - chance) - precision * (coefficients - prior_mean)
-        )
-        chance = _chance(design @ coefficients + shift[query])
-        information = np.bincount(query, chance * (1 - chance), queries) + QUERY_SPREAD**-2
-        pull = np.bincount(query, relevant - chance, queries) - shift * QUERY_SPREAD**-2
-        shift = shift + pull / information
+        whole = (design * weight[:, None]).T @ design + np.diag(precision)
+        inner = _summed(mine, mine * weight[:, None], query, queries) + own_precision
+        across = _summed(mine, design * weight[:, None], query, queries)
+        slope = design.T @ (relevant - chance) - precision * (coefficients - PRIOR_MEAN)
+        own_slope = _summed(mine, (relevant - chance)[:, None], query, queries)[:, :, 0]
+        own_slope = own_slope - own @ own_precision
+        # both steps at once: what the queries' own departures explain is taken out first
+        inverse = np.linalg.inv(inner)
+        follows = -inverse @ across
+        whole = whole + np.einsum("qik,qij->kj", across, follows)
+        step = np.linalg.solve(whole, slope + np.einsum("qik,qi->k", follows, own_slope))
+        coefficients = coefficients + step
+        own = own + np.einsum("qij,qj->qi", inverse, own_slope) + follows @ step
     counts = np.bincount(np.clip(grade, 0, top), minlength=top + 1)[1:] + 0.5
     return Belief(
         coefficients=coefficients,
-        covariance=np.asarray(np.linalg.inv(curvature), np.float64),
-        shift=shift,
-        shift_variance=1 / information,
+        covariance=np.asarray(np.linalg.inv(whole), np.float64),
+        own=own,
+        own_covariance=np.asarray(inverse, np.float64),
+        follows=follows,
         grades=np.arange(1, top + 1),
         shares=counts / counts.sum(),
     )
@@ -78,28 +92,32 @@ def learn(features: Floats, query: Integers, grade: Integers, queries: int, top:
 
 def chances(belief: Belief, features: Floats, query: Integers) -> Floats:
     """The mean probability that each hit is relevant."""
-    design = np.column_stack([np.ones(len(features)), features])
-    spread = (
-        np.einsum("ij,jk,ik->i", design, belief.covariance, design) + belief.shift_variance[query]
-    )
+    design = _design(features)
+    mine = design[:, OWN]
+    both = design + np.einsum("ni,nik->nk", mine, belief.follows[query])
+    spread = np.einsum("ij,jk,ik->i", both, belief.covariance, both)
+    spread = spread + np.einsum("ni,nij,nj->n", mine, belief.own_covariance[query], mine)
+    middle = design @ belief.coefficients + (mine * belief.own[query]).sum(axis=1)
     # MacKay's correction: doubt about the log-odds draws the mean probability towards a half
-    return _chance(
-        (design @ belief.coefficients + belief.shift[query]) / np.sqrt(1 + np.pi * spread / 8)
-    )
+    return _chance(middle / np.sqrt(1 + np.pi * spread / 8))
 
 
 def draw(
     belief: Belief, features: Floats, query: Integers, samples: int, rng: np.random.Generator
 ) -> Integers:
-    """Grades for each hit, [hits, samples]: a sample draws the coefficients and the queries' shifts
-    too, so that hits that share them are doubted together."""
-    design = np.column_stack([np.ones(len(features)), features])
+    """Grades for each hit, [hits, samples]: a sample draws the coefficients and the queries'
+    departures too, so that hits that share them are doubted together."""
+    design = _design(features)
     root = np.linalg.cholesky(belief.covariance + 1e-12 * np.eye(len(belief.covariance)))
-    coefficients = belief.coefficients[:, None] + root @ rng.standard_normal((len(root), samples))
-    noise = (
-        rng.standard_normal((len(belief.shift), samples)) * np.sqrt(belief.shift_variance)[:, None]
-    )
-    chance = _chance(design @ coefficients + (belief.shift[:, None] + noise)[query])
+    moved = root @ rng.standard_normal((len(root), samples))
+    log_odds = design @ (belief.coefficients[:, None] + moved)
+    roots = np.linalg.cholesky(belief.own_covariance)
+    noise = rng.standard_normal((len(OWN), len(belief.own), samples))
+    for place, column in enumerate(OWN):
+        own = belief.own[:, place, None] + belief.follows[:, place] @ moved
+        own = own + np.einsum("qj,jqs->qs", roots[:, place], noise)
+        log_odds += design[:, column, None] * own[query]
+    chance = _chance(log_odds)
     steps = np.concatenate([[0.0], np.cumsum(belief.shares)])[:-1]
     # one uniform number decides both: below the chance it is relevant, and how far below picks the
     # grade
@@ -120,67 +138,90 @@ def plan(
     """The order to judge in, and the share of the variance that each judgment takes away.
 
     The total is a sum of effect times relevance. Knowing one hit takes away its own variance and,
-    through the coefficients and its query's shift, some of that of all hits like it: by the linear
-    rule, covariance with the total squared over the hit's variance. Greedy: the largest first, then
-    the belief is narrowed as if it were known. `extra` is the variance that the exact grade adds.
-    Pairs that change nothing are left out."""
-    x = np.column_stack([np.ones(len(features)), features])
-    weight = np.maximum(chance * (1 - chance), 1e-6)
-    effects, extra, covariance, shift = (
-        effects.copy(),
-        extra.copy(),
-        belief.covariance.copy(),
-        belief.shift_variance,
-    )
-    shift = shift.copy()
-    pull, own_pull = (
-        (effects * weight) @ x,
-        np.bincount(query, effects * weight, len(shift)).astype(np.float64),
-    )
-    variance = whole = _variance(pull, own_pull, covariance, shift, weight, effects, extra)
+    through the coefficients and its query's departures, some of that of all hits like it: by the
+    linear rule, covariance with the total squared over the hit's variance. Greedy: the largest
+    first, then the belief is narrowed as if it were known. `extra` is the variance that the exact
+    grade adds. Pairs that change nothing are left out."""
+    doubt = _Doubt(belief, features, query, chance, effects, extra)
+    variance = whole = max(doubt.variance(), 1e-300)
     left = np.abs(effects) + extra > 1e-12
     order, shares = list[int](), list[float]()
+    value = np.zeros(len(effects))
     while left.any() and len(order) < PLANNED:
-        known = covariance @ x.T
-        doubt = np.einsum("ij,ji->i", x, known) + shift[query]
-        together = effects * weight + weight * (pull @ known + own_pull[query] * shift[query])
-        value = np.where(left, together**2 / (weight + weight**2 * doubt) + extra, -1.0)
+        value = np.where(left, doubt.values(), -1.0)
         best = int(np.argmax(value))
-        spread = 1 / weight[best] + doubt[best]
-        covariance = covariance - np.outer(known[:, best], known[:, best]) / spread
-        shift[query[best]] -= shift[query[best]] ** 2 / spread
-        pull = pull - effects[best] * weight[best] * x[best]
-        own_pull[query[best]] -= effects[best] * weight[best]
-        effects[best] = extra[best] = 0.0
+        doubt.know(best)
         left[best] = False
         order.append(best)
-        now = _variance(pull, own_pull, covariance, shift, weight, effects, extra)
+        now = doubt.variance()
         shares.append(max(variance - now, 0.0) / whole)
         variance = min(variance, now)
-    rest = (
-        np.flatnonzero(left)[np.argsort(-value[left], kind="stable")]
-        if left.any()
-        else np.empty(0, np.int64)
-    )
+    rest = np.flatnonzero(left)[np.argsort(-value[left], kind="stable")]
     tail = value[rest] / value[rest].sum() * variance / whole if len(rest) else np.empty(0)
     return np.concatenate([np.array(order, np.int64), rest]), np.concatenate(
         [np.array(shares), tail]
     )
 
 
-def _variance(
-    pull: Floats,
-    own_pull: Floats,
-    covariance: Floats,
-    shift: Floats,
-    weight: Floats,
-    effects: Floats,
-    extra: Floats,
-) -> float:
-    """The variance of the total: what the coefficients, the queries and the hits themselves leave
-    open."""
-    single = float((weight * effects**2 + extra).sum())
-    return float(pull @ covariance @ pull) + float((shift * own_pull**2).sum()) + single
+class _Doubt:
+    """The variance of the total, as it shrinks while hits become known."""
+
+    def __init__(
+        self,
+        belief: Belief,
+        features: Floats,
+        query: Integers,
+        chance: Floats,
+        effects: Floats,
+        extra: Floats,
+    ) -> None:
+        self.x, self.query = _design(features), query
+        self.mine = self.x[:, OWN]
+        self.weight = np.maximum(chance * (1 - chance), 1e-6)
+        self.effects, self.extra = effects.copy(), extra.copy()
+        self.covariance, self.own = belief.covariance.copy(), belief.own_covariance.copy()
+        scaled = effects * self.weight
+        self.pull = scaled @ self.x
+        self.own_pull = _summed(self.mine, scaled[:, None], query, len(self.own))[:, :, 0]
+
+    def variance(self) -> float:
+        """What the coefficients, the queries and the hits themselves leave open."""
+        single = float((self.weight * self.effects**2 + self.extra).sum())
+        own = float(np.einsum("qi,qij,qj->", self.own_pull, self.own, self.own_pull))
+        return float(self.pull @ self.covariance @ self.pull) + own + single
+
+    def values(self) -> Floats:
+        """What knowing each hit would take away."""
+        known = self.covariance @ self.x.T
+        own = np.einsum("nij,nj->ni", self.own[self.query], self.mine)
+        spread = np.einsum("ij,ji->i", self.x, known) + (self.mine * own).sum(axis=1)
+        through = self.pull @ known + (self.own_pull[self.query] * own).sum(axis=1)
+        together = self.weight * (self.effects + through)
+        return np.asarray(together**2 / (self.weight + self.weight**2 * spread) + self.extra)
+
+    def know(self, hit: int) -> None:
+        row, at = self.x[hit], self.query[hit]
+        known, own = self.covariance @ row, self.own[at] @ self.mine[hit]
+        spread = 1 / self.weight[hit] + float(row @ known) + float(self.mine[hit] @ own)
+        self.covariance = self.covariance - np.outer(known, known) / spread
+        self.own[at] -= np.outer(own, own) / spread
+        scaled = self.effects[hit] * self.weight[hit]
+        self.pull = self.pull - scaled * row
+        self.own_pull[at] -= scaled * self.mine[hit]
+        self.effects[hit] = self.extra[hit] = 0.0
+
+
+def _design(features: Floats) -> Floats:
+    return np.column_stack([np.ones(len(features)), features])
+
+
+def _summed(left: Floats, right: Floats, query: Integers, queries: int) -> Floats:
+    """By query the sum of outer products of the rows: [queries, left, right]."""
+    total = np.zeros((queries, left.shape[1], right.shape[1]))
+    for i in range(left.shape[1]):
+        for j in range(right.shape[1]):
+            total[:, i, j] = np.bincount(query, left[:, i] * right[:, j], queries)
+    return total
 
 
 def _chance(log_odds: Floats) -> Floats:

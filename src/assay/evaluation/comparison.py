@@ -5,18 +5,18 @@ with one of today."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import Literal
 
-import msgspec
 import numpy as np
 
 from assay.core.errors import InputError
 from assay.core.results import (
     Bounds,
     Entry,
+    GoldenEntry,
+    GoldenResults,
     GradedEntry,
     GradedResults,
     Receipt,
@@ -26,70 +26,25 @@ from assay.core.results import (
 )
 from assay.core.types import counted
 from assay.evaluation import statistics
+from assay.evaluation.differences import (
+    ALPHA,
+    RANKS,
+    Comparison,
+    Difference,
+    Equivalence,
+    Found,
+    Moved,
+)
+from assay.evaluation.doubts import SURE, Doubt, Rule, doubt_about, is_closed
+from assay.evaluation.measures import Integers
 from assay.evaluation.unjudged import could_overturn
 
-ALPHA = 0.05
-TIE = 1e-9  # a difference no larger than this is a tie
-Equivalence = Literal["equivalent", "no worse", "worse", "not shown"]
+__all__ = ["ALPHA", "TIE", "Comparison", "Difference", "Moved", "compare", "incomparable"]
+
+EXACT_ENOUGH = 200  # queries, above which the t test stands for the randomization test in draws
 MOVED = 10  # how many of the queries that moved most are shown
-
-
-@dataclass(frozen=True, kw_only=True)
-class Difference:
-    """One measure of one system against the baseline system, over the queries both have: values,
-    difference, interval, p-values, wins. `could_flip`: unjudged documents could overturn the
-    sign."""
-
-    system: str
-    measure: str
-    key: str
-    n: int
-    baseline: float
-    value: float
-    difference: float
-    low: float | None
-    high: float | None
-    p_randomization: float
-    p_t: float
-    p_wilcoxon: float
-    p_holm: float
-    p_bh: float
-    effect_size: float | None  # None where every query changed by the same amount
-    detectable: float | None  # the smallest change that would show; None where no query changed
-    wins: int
-    ties: int
-    losses: int
-    could_flip: bool
-    inner: Bounds = (None, None)  # the 90% interval, for two one-sided tests at 5% each
-    equivalence: Equivalence | None = None  # to the margin, where one is given
-    residuals: tuple[float, float] | None = (
-        None  # RBP: what the unknown could add, of the baseline and of the system
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Moved:
-    """A query that moved, and what entered and left its top 10, with grades."""
-
-    system: str
-    query_id: str
-    query_text: str
-    baseline: float
-    value: float
-    entered: list[tuple[str, int | None]]
-    left: list[tuple[str, int | None]]
-
-
-class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    baseline: str
-    systems: list[str]
-    headline: str  # the primary measure: it decides, and orders the queries that moved
-    differences: list[Difference]
-    moved: list[Moved]
-    warnings: list[str]
-    gold_status: str = ""  # how far the gold set is approved; empty where there is nothing to
-    variants: list[Difference] = []  # perturbed questions apart, each by the mean of its variants
-    margin: float | None = None  # within which two engines count as equivalent
+STILL = 0.2  # the chance that judging shows a difference, up to which none is said to be shown
+TIE = 1e-9  # a difference no larger than this is a tie
 
 
 def compare(
@@ -99,48 +54,71 @@ def compare(
     force: bool = False,
     primary: str = "",
     equivalence: float | None = None,
+    tests: int = 0,
 ) -> Comparison:
     """Compare each of the results with the first. Raises InputError on other gold sets or corpora
-    unless forced. `primary` is the measure that decides, nDCG@10 or else the first; the others
-    inform. `equivalence` is a margin: what is shown to lie within it, or no worse, is said.
-    Perturbed questions beside their parents are in `variants` alone."""
+    unless forced. `primary` is the measure that decides: what the results name, else nDCG@10, or
+    else the first; the others inform. `equivalence` is a margin: what is shown to lie within it, or
+    no worse, is said. `tests` is how many comparisons stand together, where there are more than
+    these. Perturbed questions beside their parents are in `variants` alone."""
     warnings = _incomparable(results, names)
     if warnings and not force:
         raise InputError(
             warnings[0], hint="Score both on the same gold set, or give --force to compare anyway."
         )
     measures = _shared_measures(results)
-    headline = _primary(primary, measures)
+    headline = _primary(primary or _named_primary(results), measures)
     if equivalence is not None and not 0 < equivalence < 1:
         raise InputError(f"a margin lies between 0 and 1, not {equivalence:g}")
-    base = results[0]
-    rows: list[Difference] = []
+    base, rows = results[0], list[Difference]()
     apart: list[Difference] = []
     moved: list[Moved] = []
+    changes: dict[str, tuple[_Pair, dict[str, float]]] = {}
+    together, column = tests or len(names) - 1, list(measures).index(headline)
     for other, name in zip(results[1:], names[1:], strict=True):
-        both = _paired(_values(base, measures), _values(other, measures))
-        if not both.ids:
-            raise _nothing_in_common(base, f"{names[0]} and {name} have no scored query in common")
-        if len(both.ids) < max(len(_questions(base)), len(_questions(other))):
-            warnings.append(
-                f"{name}: compared on {counted(len(both.ids), 'query')} that both have scored"
-            )
-        pair = _Pair(name=name, base=base, other=other, measures=measures, tests=len(names) - 1)
-        rows += _differences(pair, both)
-        moved += _moved(pair, both, list(measures).index(headline))
+        pair = _Pair(
+            name=name,
+            base=base,
+            other=other,
+            measures=measures,
+            tests=together,
+            one_of_many=bool(tests),
+        )
+        both = _common(pair, names[0], warnings)
+        rows += [*_differences(pair, both), *_beside(pair)]
+        moved += _moved(pair, both, column)
+        moves = (both.right - both.left)[:, column].tolist()
+        changes[name] = pair, dict(zip(both.ids, moves, strict=True))
         varied = _paired(_variant_means(base, measures), _variant_means(other, measures))
         apart += _differences(pair, varied) if varied.ids else []
     return Comparison(
         baseline=names[0],
         systems=list(names[1:]),
         headline=measures[headline],
-        differences=[_within(row, equivalence) for row in _corrected(rows, headline)],
+        differences=[
+            _decided(row, equivalence, *changes[row.system])
+            if row.key == headline
+            else _within(row, equivalence)
+            for row in _corrected(rows, headline)
+        ],
         moved=moved,
         warnings=warnings,
         gold_status=_gold_status(results),
         variants=_corrected(apart, headline),
         margin=equivalence,
     )
+
+
+def _common(pair: _Pair, first: str, warnings: list[str]) -> _Values:
+    """The queries that both have scored; a warning says where that is not all of them."""
+    both = _paired(_values(pair.base, pair.measures), _values(pair.other, pair.measures))
+    if not both.ids:
+        message = f"{first} and {pair.name} have no scored query in common"
+        raise _nothing_in_common(pair.base, message)
+    if len(both.ids) < max(len(_questions(pair.base)), len(_questions(pair.other))):
+        said = f"compared on {counted(len(both.ids), 'query')} that both have scored"
+        warnings.append(f"{pair.name}: {said}")
+    return both
 
 
 # ── what can be compared ──────────────────────────────────────────────────────────────────────────
@@ -204,6 +182,7 @@ class _Pair:
     other: Results
     measures: Mapping[str, str]
     tests: int = 1  # systems tested together
+    one_of_many: bool = False  # of which others are tested elsewhere
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -308,6 +287,35 @@ def _differences(pair: _Pair, values: _Values) -> list[Difference]:
     ]
 
 
+def _beside(pair: _Pair) -> Iterator[Difference]:
+    """What a pass does not show: whether the first hit is right, and how high the first right one
+    stands. Each over the questions that have it."""
+    if not isinstance(pair.base, GoldenResults) or not isinstance(pair.other, GoldenResults):
+        return
+    for key, (measure, value) in GOLDEN.items():
+        tables = (
+            {
+                entry.query_id: [found]
+                for entry in _questions(each)
+                if isinstance(entry, GoldenEntry) and (found := value(entry)) is not None
+            }
+            for each in (pair.base, pair.other)
+        )
+        both = _paired(*tables)
+        if both.ids:
+            yield from _differences(replace(pair, measures={key: measure}), both)
+
+
+def _first_hit(entry: GoldenEntry) -> float | None:
+    return float(entry.first_rank == 1) if entry.expected_any and entry.error is None else None
+
+
+GOLDEN: dict[str, tuple[str, Callable[[GoldenEntry], float | None]]] = {
+    "top1_rate": ("first hit", _first_hit),
+    "mrr_at_k": ("MRR@k", lambda entry: entry.metrics.get("mrr_at_k")),
+}
+
+
 def _could_flip(pair: _Pair, measure: str, ids: Sequence[str], lead: float) -> bool:
     """Whether grades of unjudged documents could turn the difference around, over the queries
     compared. Questions of a golden set pass or fail, whatever is judged."""
@@ -352,6 +360,12 @@ def _corrected(rows: list[Difference], headline: str) -> list[Difference]:
     ]
 
 
+def _named_primary(results: Sequence[Results]) -> str:
+    """The measure that the newest of the results names."""
+    named = [each.receipt.primary for each in results if isinstance(each, GradedResults)]
+    return next(filter(None, reversed(named)), "")
+
+
 def _primary(wanted: str, measures: Mapping[str, str]) -> str:
     """The key of the measure that decides, which may be named by key or in any spelling."""
     if not wanted:
@@ -366,18 +380,81 @@ def _primary(wanted: str, measures: Mapping[str, str]) -> str:
     return known[wanted.casefold()]
 
 
+def _decided(
+    row: Difference, margin: float | None, pair: _Pair, moves: Mapping[str, float]
+) -> Difference:
+    """With the verdict: what the corrected test says, unless unjudged documents could turn it; and
+    the same of the margin."""
+    row = _within(row, margin)
+    p = row.p_randomization * pair.tests if pair.one_of_many else row.p_holm
+    now = int(np.sign(row.difference)) if p <= ALPHA else 0
+    doubt = None
+    if not (is_closed(pair.base) and is_closed(pair.other)):
+        entries = (pair.base.per_query, pair.other.per_query)
+        doubt = doubt_about(entries, row.measure, moves, _told_by_test(ALPHA / pair.tests), now)
+        if margin is not None and doubt is not None and row.equivalence != "not shown":
+            held = RANKS[row.equivalence or "not shown"]
+            about = doubt_about(entries, row.measure, moves, _told_by_margin(margin), held)
+            row = replace(row, equivalence="open") if about and about.is_open else row
+    return replace(row, verdict=_verdict(now, doubt), doubt=doubt)
+
+
+def _verdict(now: int, doubt: Doubt | None) -> Found:
+    """What the test says, where the unjudged leave no doubt. Where they do: better or worse, where
+    that is the sign with 95% probability and the test is expected to show it; no difference shown,
+    where with everything judged it stays so with 80%; and else it is open."""
+    words: dict[int, Found] = {1: "better", -1: "worse", 0: "no difference"}
+    if doubt is None:
+        return words[now]
+    if doubt.up is None or doubt.down is None or doubt.ahead is None:
+        return "open" if doubt.is_open else words[now]
+    if doubt.ahead >= SURE and doubt.up > 0.5:
+        return "better"
+    if doubt.ahead <= 1 - SURE and doubt.down > 0.5:
+        return "worse"
+    return "no difference" if not now and doubt.up + doubt.down <= STILL else "open"
+
+
+def _told_by_test(alpha: float) -> Rule:
+    def rule(columns: statistics.Floats) -> Integers:
+        few = len(columns) <= EXACT_ENOUGH
+        p = (
+            statistics.randomization_test(columns, samples=2_000)
+            if few
+            else statistics.t_test(columns)
+        )
+        return np.where(p <= alpha, np.sign(columns.mean(axis=0)), 0).astype(np.int64)
+
+    return rule
+
+
+def _told_by_margin(margin: float) -> Rule:
+    def rule(columns: statistics.Floats) -> Integers:
+        inner = statistics.change_intervals(columns, level=1 - 2 * ALPHA)
+        found = [_margin_held((each.low, each.high), margin) for each in inner]
+        return np.array([RANKS[each] for each in found], np.int64)
+
+    return rule
+
+
 def _within(row: Difference, margin: float | None) -> Difference:
-    """Two one-sided tests (Schuirmann 1987) by the 90% interval: inside the margin on both sides
-    the two are equivalent, on the lower side alone the system is no worse."""
-    low, high = row.inner
-    if margin is None or low is None or high is None:
+    """Two one-sided tests (Schuirmann 1987) by the 90% interval."""
+    if margin is None or None in row.inner:
         return row
-    found: Equivalence = "not shown"
+    return replace(row, equivalence=_margin_held(row.inner, margin))
+
+
+def _margin_held(inner: Bounds, margin: float) -> Equivalence:
+    """Inside the margin on both sides the two are equivalent, on the lower side alone the system is
+    no worse."""
+    low, high = inner
+    if low is None or high is None:
+        return "not shown"
     if high < -margin:
-        found = "worse"
-    elif low > -margin:
-        found = "equivalent" if high < margin else "no worse"
-    return replace(row, equivalence=found)
+        return "worse"
+    if low <= -margin:
+        return "not shown"
+    return "equivalent" if high < margin else "no worse"
 
 
 # ── what moved ────────────────────────────────────────────────────────────────────────────────────

@@ -80,21 +80,27 @@ def members(gate: Gate, results: GradedResults) -> list[GradedEntry]:
 
 
 def values_of(gate: Gate, results: GradedResults, key: str) -> list[float]:
-    values = (entry.metrics.get(key) for entry in members(gate, results))
-    return [value for value in values if value is not None]
+    return list(by_query(gate, results, None, key).values())
 
 
 def moves_of(gate: Gate, results: Results, baseline: Results | None, key: str) -> list[float]:
     """The change of each query that both have."""
-    if not isinstance(results, GradedResults) or baseline is None:
-        return []
+    return list(by_query(gate, results, baseline, key).values()) if baseline is not None else []
+
+
+def by_query(gate: Gate, results: Results, baseline: Results | None, key: str) -> dict[str, float]:
+    """The value of each query of the slice, or its change from the baseline where both have it."""
+    if not isinstance(results, GradedResults):
+        return {}
+    found = {entry.query_id: entry.metrics.get(key) for entry in members(gate, results)}
+    if baseline is None:
+        return {name: value for name, value in found.items() if value is not None}
     then = {entry.query_id: entry.metrics.get(key) for entry in baseline.per_query}
-    return [
-        now - before
-        for entry in members(gate, results)
-        if (now := entry.metrics.get(key)) is not None
-        and (before := then.get(entry.query_id)) is not None
-    ]
+    return {
+        name: now - before
+        for name, now in found.items()
+        if now is not None and (before := then.get(name)) is not None
+    }
 
 
 def too_few(gate: Gate, results: GradedResults) -> bool:

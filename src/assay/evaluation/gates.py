@@ -23,6 +23,7 @@ import numpy as np
 from assay.core.errors import InputError
 from assay.core.results import (
     BOUNDS,
+    COUNT_AS_WRONG,
     DROPS,
     EVIDENCE,
     LIMITS,
@@ -39,18 +40,22 @@ from assay.core.results import (
 from assay.evaluation.gate_values import (
     ALIASES,
     LATENCY,
+    by_query,
     golden_figure,
     interval_of,
     judged_share,
+    level_of,
     measure_line,
     members,
     moves_of,
+    scale_of,
     shown,
     spread_of,
     values_of,
 )
 from assay.evaluation.golden_figures import FIGURES, RATES
-from assay.evaluation.statistics import WIDE
+from assay.evaluation.measures import Integers
+from assay.evaluation.statistics import WIDE, Floats, mean_intervals
 
 ROUNDING = 1e-9  # a mean of 0.6 can be a little less in floating point
 
@@ -157,6 +162,8 @@ def mistake(gate: Gate) -> str:
         return "max_drop and no_worse_than ask about one change; give one of them"
     if gate.always_valid and not any(name in given for name in (*BOUNDS, *DROPS)):
         return "always_valid is how a bound is decided, and there is none"
+    if gate.unjudged not in ("", COUNT_AS_WRONG):
+        return f'unjudged is "{COUNT_AS_WRONG}" or left out, not {gate.unjudged!r}'
     if not gate.slice:
         return "slice is empty; leave it out for all queries, or give KIND:NAME"
     if given.get("min_queries", 1) < 1:
@@ -306,6 +313,7 @@ def _refuse_golden(gate: Gate, results: GoldenResults) -> None:
                 hint="Rates are shares: 0.95 is 95%, and a drop of 0.02 is two points.",
             )
     foreign = [*gate.stated(GRADED_ONLY), *(["always_valid"] if gate.always_valid else [])]
+    foreign += ["unjudged"] if gate.unjudged else []
     if foreign:
         raise InputError(
             f"gate {gate.name!r}: {foreign[0]} is for graded sets, "
@@ -339,12 +347,15 @@ def _graded_reading(gate: Gate, results: GradedResults, asked: _Asked) -> _Readi
     else:
         reading = _mean_reading(gate, title, float(np.mean(rows)) if rows else None, rows)
     doubts = (*_graded_doubts(gate, results, line, len(rows)), *_unsure(gate, reading.rows))
+    if not reading.missing and not doubts and gate.stated((*BOUNDS, *DROPS)):
+        doubts = tuple(_unjudged(gate, line, reading.holds, asked))
     return replace(reading, doubts=doubts)
 
 
 def _refuse_latency(gate: Gate) -> None:
     foreign = list(gate.stated((*DROPS, *EVIDENCE, "significance")))
     foreign += ["always_valid"] if gate.always_valid else []
+    foreign += ["unjudged"] if gate.unjudged else []
     if foreign := [*foreign, *(["slice"] if gate.slice != "overall" else [])]:
         raise InputError(
             f"gate on {gate.measure}: {foreign[0]} is not for a latency of a graded set",
@@ -388,6 +399,56 @@ def _graded_doubts(gate: Gate, results: GradedResults, line: MeasureLine, n: int
         share = float(np.mean(shares)) if shares else 0.0
         if share < gate.min_judged:
             yield f"{share:.0%} of the top {cutoff} is judged, {gate.min_judged:.0%} needed"
+
+
+def _unjudged(gate: Gate, line: MeasureLine, holds: bool, asked: _Asked) -> Iterator[str]:
+    """That unjudged hits could turn it with more than one chance in twenty."""
+    from assay.evaluation.doubts import doubt_about, is_closed
+
+    then = asked.baseline if gate.drop is not None else None
+    graded = [each for each in (then, asked.results) if isinstance(each, GradedResults)]
+    if gate.unjudged == COUNT_AS_WRONG or all(map(is_closed, graded)):
+        return
+    now = members(gate, graded[-1])
+    entries = [graded[0].per_query, now] if then is not None else [now]
+    values = by_query(gate, asked.results, then, line.key)
+    doubt = doubt_about(
+        entries, line.measure, values, lambda columns: _told(gate, columns), 1 if holds else -1
+    )
+    if doubt is None or not doubt.is_open:
+        return
+    hits = f"{doubt.unjudged} of {doubt.unjudged + doubt.judged} hits that count are unjudged"
+    if doubt.stands is None or doubt.expected is None:
+        yield f"{hits}, nothing is known of them, and some grades of theirs would turn it"
+        return
+    passes, fails = f"{doubt.up:.0%}", f"{doubt.down:.0%}"
+    yield (
+        f"{hits}; with all of them judged {doubt.expected:.4g} is expected "
+        f"({doubt.low:.4g} to {doubt.high:.4g}): it would hold with {passes} probability and fail "
+        f"with {fails}"
+    )
+
+
+def _told(gate: Gate, columns: Floats) -> Integers:
+    """What the gate says of each column of values by query: 1 holds, -1 fails, 0 cannot be told."""
+    means = columns.mean(axis=0)
+    if gate.drop is not None:
+        holds, bounds = means >= -gate.drop - ROUNDING, [-gate.drop]
+    else:
+        holds = np.array([_inside(gate, mean) for mean in means.tolist()])
+        bounds = list(gate.stated(BOUNDS).values())
+    told = np.where(holds, 1, -1)
+    if gate.alpha is None:
+        return told
+    if gate.always_valid:
+        sure = [all(shown(gate, column, bound) for bound in bounds) for column in columns.T]
+        return np.where(sure, told, 0)
+    intervals = mean_intervals(columns, level=level_of(gate), scale=scale_of(gate))
+    for at, each in enumerate(intervals):
+        low, high = (math.nan if bound is None else bound for bound in (each.low, each.high))
+        if not all(bound <= low + ROUNDING or bound >= high - ROUNDING for bound in bounds):
+            told[at] = 0
+    return told
 
 
 def _unsure(gate: Gate, rows: Sequence[float]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from assay.core.results import GoldenEntry, GoldenReceipt, GoldenResults
 from assay.core.types import GoldSet, QueryResult
 from assay.evaluation.golden_checks import check_all
 from assay.evaluation.golden_figures import results
-from assay.evaluation.receipts import PASS, gold_card
+from assay.evaluation.receipts import GOLDEN_POLICY, PASS, gold_card
 from assay.evaluation.robustness import robustness
 from assay.law.matching import Locate
 
@@ -33,6 +33,7 @@ def evaluate_golden(
     receipt = GoldenReceipt(
         measures=[PASS],
         gold=gold_card(gold),
+        unjudged_policy=GOLDEN_POLICY,
         counts={"n_expected": len(gold.queries), "n_failed": failed},
     )
     answered = [entry for entry in scored.per_query if entry.failure != "error"]

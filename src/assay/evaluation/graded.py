@@ -45,10 +45,12 @@ from assay.evaluation.measures import (
     suite_of,
 )
 from assay.evaluation.receipts import (
+    CLOSED_POLICY,
     MISSING_POLICY,
     TIE_POLICY,
     UNJUDGED_POLICY,
     gold_card,
+    is_closed,
     latency,
     measure_lines,
 )
@@ -175,12 +177,13 @@ def graded_results(
     lines = measure_lines(sheet.measures)
     keys = {line.measure: line.key for line in lines}
     kinds = dict.fromkeys(("type", "topic", *(each.kind for each in sheet.slices[1:])))
+    closed = is_closed(gold)
     receipt = GradedReceipt(
         measures=lines,
         ties=TIE_POLICY[run.order],
-        unjudged_policy=UNJUDGED_POLICY,
+        unjudged_policy=CLOSED_POLICY if closed else UNJUDGED_POLICY,
         missing_policy=MISSING_POLICY,
-        unjudged=readings(prepared, measures),
+        unjudged={} if closed else readings(prepared, measures),
         n=_counts(sheet, gold),
         counts=dict(sheet.counts),
         latency_ms=latency(run),

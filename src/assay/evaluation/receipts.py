@@ -21,6 +21,11 @@ TIE_POLICY = {
 UNJUDGED_POLICY = (
     "an unjudged document counts as not relevant; judged-only values and bounds stand beside"
 )
+CLOSED_POLICY = (
+    "the set is closed: it lists relevant documents alone, and a document that it does not list is "
+    "not relevant; nothing is unjudged"
+)
+GOLDEN_POLICY = "the set is closed: a question states what it expects, and nothing is unjudged"
 MISSING_POLICY = (
     "a query missing from the run scores 0; a failed query has no score; a query without relevant "
     "documents is a negative test and not ranked"
@@ -53,6 +58,12 @@ def measure_lines(names: Sequence[str]) -> list[MeasureLine]:
             )
         )
     return lines
+
+
+def is_closed(gold: GoldSet) -> bool:
+    """Whether a set lists relevant documents alone, and no rubric says that others were judged."""
+    lowest = gold.judgments["grade"].min()
+    return isinstance(lowest, int) and lowest > 0 and not gold.rubric
 
 
 def gold_card(gold: GoldSet) -> GoldCard:

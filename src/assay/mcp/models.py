@@ -14,7 +14,7 @@ from assay.workbench import history
 from assay.workbench.backlog import Backlog, BacklogFigures, HalachaBacklog
 from assay.workbench.corpora import FoundDocument
 from assay.workbench.gold import GoldSummary
-from assay.workbench.history import Comparison, Difference, KeptRun, Moved
+from assay.workbench.history import Comparison, Difference, KeptRun, Leaderboard, Moved
 from assay.workbench.paging import Page
 from assay.workbench.review import ReviewItem, ToJudge
 
@@ -205,6 +205,9 @@ class RunComparison(Answer):
     )
     margin: float | None = Field(
         None, description="Within which two engines count as equivalent, where one was given."
+    )
+    leaderboard: Leaderboard | None = Field(
+        None, description="Of three systems or more: places, groups, pairs and slices."
     )
 
     @classmethod

@@ -1,13 +1,14 @@
-"""A report as a CSV table, one row a query. Columns are keys of the results, in every language."""
+"""A report as a CSV table, one row a query. Columns are keys of the results, in every language;
+those that end in `_before` are of the results compared with."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from assay.formats.spreadsheet import guarded_row
-from assay.reports.shapes import ReportView
+from assay.reports.shapes import QueryLine, ReportView
 
 QUERY = ("query_id", "query_text", "query_type", "query_topic", "num_results")
 QUESTION = (
@@ -41,15 +42,22 @@ def _queries(report: ReportView) -> Iterator[list[Cell]]:
     keys = [line.key for line in report.measures]
     # a column where rows are approved one by one
     standing: list[Cell] = [report.standing] if report.standing else []
-    yield [*QUERY, *keys, "judged@10", "reason", *(["gold_set"] if standing else [])]
+    head = [*QUERY, *keys, "judged@10", "reason", *(["gold_set"] if standing else [])]
+    yield [*head, *(f"{key}_before" for key in keys if report.before)]
     for line in report.queries:
         values = [_exact(line.values.get(key)) for key in keys]
         row = [line.query_id, line.text, line.type, line.topic, line.num_results, *values]
-        yield [*row, _exact(line.judged), line.reason, *standing]
+        yield [*row, _exact(line.judged), line.reason, *standing, *_before(report, line, keys)]
+
+
+def _before(report: ReportView, line: QueryLine, keys: Sequence[str]) -> list[Cell]:
+    then = report.before.get(line.query_id, {})
+    return [_exact(then.get(key)) for key in keys] if report.before else []
 
 
 def _questions(report: ReportView) -> Iterator[list[Cell]]:
-    yield list(QUESTION)
+    beside = ("pass", "mrr_at_k") if report.before else ()
+    yield [*QUESTION, *(f"{key}_before" for key in beside)]
     for line in report.queries:
         outcome = line.outcome
         assert outcome is not None
@@ -66,6 +74,7 @@ def _questions(report: ReportView) -> Iterator[list[Cell]]:
             outcome.perturbation,
             outcome.failure,
             line.reason,
+            *_before(report, line, beside),
         ]
 
 

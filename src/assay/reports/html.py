@@ -10,12 +10,13 @@ from markupsafe import Markup, escape
 
 from assay.core.results import RobustnessRow
 from assay.core.results_file import receipt_to_json
+from assay.reports.doubted import headlines
 from assay.reports.drawings import change_mark, latency_chart, range_mark
 from assay.reports.environment import template_environment
 from assay.reports.machine_figures import machine_block
 from assay.reports.numbers import Numbers
 from assay.reports.shapes import Figure, QueryLine, ReportView
-from assay.reports.view import FEW, RATES, failed_questions, heading, headlines
+from assay.reports.view import FEW, RATES, failed_questions, heading
 from assay.reports.words import Words
 
 

@@ -1,23 +1,34 @@
-"""A report as a JUnit file, for the CI systems that show them: gates and queries as test cases."""
+"""A report as a JUnit file, for the CI systems that show them: gates and queries as test cases.
+
+A gate that counts and cannot be told is an error, not a skipped test: CI shows skipped tests in
+green. With other results to compare with, a system that is worse fails and one that cannot be told
+yet is skipped; a query that found something relevant before and finds nothing now fails."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Sequence
 from xml.etree import ElementTree
 
-from assay.reports.shapes import CheckLine, QueryLine, ReportView
+from assay.reports.shapes import Answer, CheckLine, QueryLine, ReportView
 
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 TOTALS = {"failures": "failure", "errors": "error", "skipped": "skipped"}  # attributes, elements
-GATES = {"fail": "failure", "inconclusive": "skipped"}
+GATES = {"fail": "failure", "inconclusive": "error"}
+ANSWERS = {"worse": "failure", "open": "skipped"}
 
 
 def render(report: ReportView) -> str:
     suite = ElementTree.Element("testsuite", name=_text(report.engine))
-    for check in report.checks:
-        _add_gate(suite, check, report)
+    names = _distinct([_gate_name(check, report) for check in report.checks])
+    for check, name in zip(report.checks, names, strict=True):
+        _add_gate(suite, check, name, report)
+    for system, answer in zip(_systems(report), report.answers, strict=True):
+        _add_answer(suite, system, answer)
+    broke = {turned.query_id for turned in report.changes.broke} if report.changes else set()
     for line in report.queries:
-        _add_query(suite, line)
+        _add_query(suite, line, _lost(report, line) or line.query_id in broke)
     suite.set("tests", str(len(suite)))
     for total, tag in TOTALS.items():
         suite.set(total, str(len(suite.findall(f"testcase/{tag}"))))
@@ -32,16 +43,59 @@ def render(report: ReportView) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{body}\n'
 
 
-def _add_gate(suite: ElementTree.Element, check: CheckLine, report: ReportView) -> None:
-    name = f"gate {check.title}" if report.kind == "golden" else check.title
+def _gate_name(check: CheckLine, report: ReportView) -> str:
+    """With its limit: two gates may be on one measure."""
+    if report.kind == "golden":
+        return f"gate {check.title}"
+    return f"{check.title}: {check.limit}" if check.limit else check.title
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """Those that come again are numbered: CI systems keep one test case of a name."""
+    seen = Counter[str]()
+    found = []
+    for name in names:
+        seen[name] += 1
+        found.append(f"{name} ({seen[name]})" if seen[name] > 1 else name)
+    return found
+
+
+def _systems(report: ReportView) -> list[str]:
+    if report.comparison is None:
+        return []
+    head, base = report.comparison.headline, report.comparison.baseline
+    return [f"{head}: {system} against {base}" for system in report.comparison.systems]
+
+
+def _add_answer(suite: ElementTree.Element, name: str, answer: Answer) -> None:
+    case = ElementTree.SubElement(suite, "testcase", classname="comparison", name=_text(name))
+    said = f"{answer.text}. {answer.change}"
+    if answer.verdict in ANSWERS:
+        ElementTree.SubElement(case, ANSWERS[answer.verdict], message=_text(said))
+    ElementTree.SubElement(case, "system-out").text = _text("\n".join((said, *answer.notes)))
+
+
+def _lost(report: ReportView, line: QueryLine) -> bool:
+    """Whether a query of a graded set had a value in the measure that decides, and has none now."""
+    if report.comparison is None:
+        return False
+    key = next(
+        (each.key for each in report.measures if each.measure == report.comparison.headline), ""
+    )
+    before, now = report.before.get(line.query_id, {}).get(key), line.values.get(key)
+    return bool(before) and now == 0
+
+
+def _add_gate(suite: ElementTree.Element, check: CheckLine, name: str, report: ReportView) -> None:
     case = ElementTree.SubElement(suite, "testcase", classname="gates", name=_text(name))
     if check.status in GATES:
-        ElementTree.SubElement(case, GATES[check.status], message=_text(check.message))
+        tag = GATES[check.status] if check.counts else "skipped"
+        ElementTree.SubElement(case, tag, message=_text(check.message))
     if report.proviso:
         ElementTree.SubElement(case, "system-out").text = _text(report.proviso)
 
 
-def _add_query(suite: ElementTree.Element, line: QueryLine) -> None:
+def _add_query(suite: ElementTree.Element, line: QueryLine, broke: bool) -> None:
     case = ElementTree.SubElement(
         suite, "testcase", classname=_group(line), name=_text(line.query_id)
     )
@@ -52,7 +106,11 @@ def _add_query(suite: ElementTree.Element, line: QueryLine) -> None:
     elif line.outcome is None and all(value is None for value in line.values.values()):
         ElementTree.SubElement(case, "skipped", message=_text(line.reason))
     elif line.outcome and not line.outcome.passed:
-        ElementTree.SubElement(case, "failure", message=_text(line.reason))
+        reason = f"{line.reason}; it passed before" if broke else line.reason
+        ElementTree.SubElement(case, "failure", message=_text(reason))
+    elif broke:
+        gone = "nothing relevant is found any more"
+        ElementTree.SubElement(case, "failure", message=gone)
 
 
 def _group(line: QueryLine) -> str:

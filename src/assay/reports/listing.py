@@ -252,7 +252,11 @@ def decision_page(decision: Decision, limit: int) -> RenderableType:
     if not decision.pairs:
         return Group(head, Text("Nothing unjudged could change it.", style="green"))
     need = f"That is enough: {decision.level:.0%} was asked for. These would narrow it most."
-    if decision.needed:
+    if decision.first:
+        few = "Too few of these hits are judged to say what the others are worth."
+        head = Text(f"{few} At least {counted(decision.first, 'judgment')} first:")
+        need = "the decision is forecast once they are made."
+    elif decision.needed:
         count = counted(decision.needed, "judgment")
         need = f"About {count}, in this order, would make it {decision.level:.0%} sure."
     table = headed("query", "document", "rank A", "rank B", "narrows by")

@@ -14,7 +14,7 @@ from assay.core.results import RobustnessRow
 from assay.reports.numbers import COUNTS, Bounds, Numbers
 from assay.reports.sentences import Sentences, inline
 from assay.reports.shapes import CheckLine, Figure, Move, ReportView, SliceTable, Turned
-from assay.reports.view import failed_questions, headlines
+from assay.reports.view import failed_questions
 from assay.reports.words import Words
 
 SHOWN_PAIRS = 5  # of the judgments that would settle a verdict
@@ -134,10 +134,10 @@ class _Graded:
         yield ""
         for answer in self.report.answers:
             yield f"**{marked(answer.text)}.** {answer.change}"
+            for note in answer.notes:
+                yield from ("", marked(note))
         for warning in self.report.warnings:
             yield from ("", f"**{marked(warning)}**")
-        if any(row.could_flip for row in headlines(comparison)):
-            yield from ("", say("could_flip_brief", command="`assay gold next`"))
         before = marked(comparison.baseline)
         yield from ("", say("moved_brief", baseline=before, measure=comparison.headline), "")
         for row in comparison.moved[:SHOWN_MOVED]:

@@ -7,7 +7,7 @@ writes in its own way.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, TypeVar, overload
 
@@ -147,11 +147,14 @@ class Outcome:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """Is one system better than another, in a sentence, and the figures behind it."""
+    """Is one system better than another, in a sentence, the figures behind it, and what may be
+    doubted of it."""
 
     text: str
     change: str
     status: Status
+    verdict: str  # better, worse, no difference, or open
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,6 +234,8 @@ class ReportView:
     machine_estimate: MachineEstimate | None = None
     thresholds: str = ""  # the rubric's, as a sentence, where they are not the usual ones
     proviso: str = ""  # of the verdict, where it rests on labels by machines
+    # by query the values of the results that these are compared with
+    before: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
 
     def figure(self, key: str) -> Figure | None:
         return next((figure for figure in self.figures if figure.key == key), None)

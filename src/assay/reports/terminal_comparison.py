@@ -9,29 +9,38 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.evaluation.comparison import Comparison, Difference
+from assay.reports.doubted import answers
 from assay.reports.grids import headed
 from assay.reports.numbers import change_span, p_value, short, signed
-from assay.reports.view import ALPHA
+from assay.reports.sentences import Sentences
+from assay.reports.shapes import Answer
+from assay.reports.terminal_board import board_lines
+from assay.reports.words import Words
 
 SHOWN_DOCUMENTS = 4  # that entered or left the top of a query
+STYLES = {"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow"}
 
 
 def comparison_table(comparison: Comparison) -> RenderableType:
-    """By measure, then the queries that moved most."""
+    """The answer, the figures by measure, then the queries that moved most."""
     shown: list[RenderableType] = [Text(note, style="yellow") for note in comparison.warnings]
     if comparison.gold_status:
         shown += [Text(f"Gold set {comparison.gold_status}.", style="yellow"), Text()]
-    for system in comparison.systems:
-        shown += _against_baseline(comparison, system)
+    if comparison.leaderboard is not None:
+        shown += board_lines(comparison.leaderboard)
+    told = answers(comparison, Sentences(Words("en")))
+    for system, answer in zip(comparison.systems, told, strict=True):
+        shown += _against_baseline(comparison, system, answer)
         shown += _moved(comparison, system)
     return Group(*shown)
 
 
-def _against_baseline(comparison: Comparison, system: str) -> Iterator[RenderableType]:
-    names = (comparison.baseline, system, "change", "95% interval", "p", "p Holm", "d", "w/t/l")
-    table = headed()
-    for name in ("measure", "n", *names):
-        table.add_column(name, justify="left" if name == "measure" else "right", no_wrap=True)
+def _against_baseline(
+    comparison: Comparison, system: str, answer: Answer
+) -> Iterator[RenderableType]:
+    table = headed("measure", right=("n", "before", "now", "change", "95% interval"))
+    for name in ("p Holm", "w/t/l"):
+        table.add_column(name, justify="right", no_wrap=True)
     rows = [row for row in comparison.differences if row.system == system]
     variants = [row for row in comparison.variants if row.system == system]
     for row in rows:
@@ -39,7 +48,9 @@ def _against_baseline(comparison: Comparison, system: str) -> Iterator[Renderabl
     for row in variants:
         _add_difference(table, row, f"{row.measure} of variants")
     against = Text.assemble((system, "bold"), " against ", (comparison.baseline, "bold"))
-    yield from (against, Text(), table, Text())
+    yield from (against, Text(), Text(f"{answer.text}.", style=STYLES[answer.status]))
+    yield from (Text(note, style="yellow") for note in answer.notes)
+    yield from (Text(), table, Text())
     yield from _notes(comparison, rows)
     if variants:
         note = "Variants are compared apart, each question by the mean of its variants."
@@ -47,19 +58,15 @@ def _against_baseline(comparison: Comparison, system: str) -> Iterator[Renderabl
 
 
 def _add_difference(table: Table, row: Difference, measure: str) -> None:
-    style = ""
-    if row.p_holm <= ALPHA:
-        style = "green" if row.difference > 0 else "red"
+    style = {"better": "green", "worse": "red"}.get(row.verdict, "")
     table.add_row(
-        f"{measure} *" if row.could_flip else measure,
+        measure,
         str(row.n),
         f"{row.baseline:.3f}",
         f"{row.value:.3f}",
         signed(row.difference),
         change_span(row.low, row.high),
-        p_value(row.p_randomization),
         p_value(row.p_holm),
-        signed(row.effect_size, 2),
         f"{row.wins}/{row.ties}/{row.losses}",
         style=style,
     )
@@ -67,18 +74,18 @@ def _add_difference(table: Table, row: Difference, measure: str) -> None:
 
 def _notes(comparison: Comparison, rows: Sequence[Difference]) -> Iterator[Text]:
     head = next(row for row in rows if row.measure == comparison.headline)
-    sure = "significant" if head.p_holm <= ALPHA else "not significant"
     tested = len(comparison.systems)
-    over = f"corrected over {tested} systems, p" if tested > 1 else "p"
+    over = f", corrected over {tested} systems" if tested > 1 else ""
     yield Text(
-        f"{comparison.headline} decides. It changed by {signed(head.difference)}: {sure} "
-        f"({over} {p_value(head.p_holm)}). The other measures inform; their p Holm is over all."
+        f"{comparison.headline} decides, by the randomization test{over}. The other measures "
+        "inform; their p Holm is over all."
     )
     if head.equivalence is not None and comparison.margin is not None:
         yield Text(_margin(head, comparison.margin))
     others = (
-        f"t {p_value(head.p_t)}, Wilcoxon {p_value(head.p_wilcoxon)}, "
-        f"Benjamini–Hochberg {p_value(head.p_bh)}"
+        f"p uncorrected {p_value(head.p_randomization)}, t {p_value(head.p_t)}, "
+        f"Wilcoxon {p_value(head.p_wilcoxon)}, Benjamini–Hochberg {p_value(head.p_bh)}, "
+        f"effect size {signed(head.effect_size, 2)}"
     )
     beside = f"Beside it: {others}; those of every measure are in --json and in the report."
     yield Text(beside, style="dim")
@@ -91,13 +98,7 @@ def _notes(comparison: Comparison, rows: Sequence[Difference]) -> Iterator[Text]
                 f"{before} for {comparison.baseline} and {after} for {row.system}.",
                 style="dim",
             )
-    if any(row.could_flip for row in rows):
-        flip = "* judging the unjudged documents could turn this difference around."
-        yield Text(flip, style="yellow")
-    yield Text(
-        "p: paired randomization test. d: effect size. w/t/l: queries better, equal, worse.",
-        style="dim",
-    )
+    yield Text("w/t/l: queries better, equal, worse.", style="dim")
     yield Text()
 
 
@@ -108,6 +109,8 @@ def _margin(row: Difference, margin: float) -> str:
         "no worse": f"NO WORSE: it fell by less than {margin:g}, if at all",
         "worse": f"WORSE: it fell by more than {margin:g}",
         "not shown": f"NOT SHOWN to be no worse than {margin:g} down",
+        "open": f"CANNOT TELL whether it is no worse than {margin:g} down: unjudged documents "
+        "could turn it",
     }[row.equivalence or "not shown"]
     return f"{said} (two one-sided tests at 5%, 90% interval {change_span(*row.inner)})."
 

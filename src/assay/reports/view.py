@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from assay.core.results import (
@@ -41,10 +42,9 @@ from assay.reports.words import Words, table
 
 if TYPE_CHECKING:
     from assay.evaluation.changes import Changes
-    from assay.evaluation.comparison import Comparison, Difference
+    from assay.evaluation.comparison import Comparison
 
 FEW = 10  # a slice with fewer queries is marked
-ALPHA = 0.05
 # The rates of a golden set, as pages and tables have them; Markdown has every figure.
 RATES = (
     "pass_rate_total",
@@ -70,14 +70,19 @@ def view(
     *,
     comparison: Comparison | None = None,
     changes: Changes | None = None,
+    before: Results | None = None,
     language: str = "en",
 ) -> ReportView:
     """What a report on these results says: with `comparison`, or for a golden set `changes`, also
-    what is different from other results."""
+    what is different from other results, which are `before`."""
     tell = Sentences(Words(language))
     if isinstance(results, GoldenResults):
-        return _golden(results, changes, tell)
-    return _graded(results, comparison, tell)
+        report = _golden(results, changes, tell)
+    else:
+        report = _graded(results, comparison, tell)
+    if before is None:
+        return report
+    return replace(report, before={entry.query_id: entry.metrics for entry in before.per_query})
 
 
 # ── graded sets ───────────────────────────────────────────────────────────────────────────────────
@@ -108,7 +113,7 @@ def _graded(results: GradedResults, comparison: Comparison | None, tell: Sentenc
         stale=_stale(results.baseline, tell),
         receipt=receipt,
         comparison=comparison,
-        answers=tuple(_answers(comparison, tell)) if comparison else (),
+        answers=_answers(comparison, tell),
         warnings=tell.warnings(comparison.warnings) if comparison else (),
         changes=None,
         findings=(),
@@ -144,6 +149,15 @@ def _proviso(results: GradedResults, tell: Sentences) -> str:
     if results.verdict is None or not card.by_machine:
         return ""
     return tell.words("verdict_proviso", standing=tell.standing(card))
+
+
+def _answers(comparison: Comparison | None, tell: Sentences) -> tuple[Answer, ...]:
+    """Loaded where there is something to compare."""
+    if comparison is None:
+        return ()
+    from assay.reports.doubted import answers
+
+    return tuple(answers(comparison, tell))
 
 
 def heading(key: str, measure: str) -> str:
@@ -223,43 +237,6 @@ def _query(entry: GradedEntry, tell: Sentences) -> QueryLine:
         error=entry.error or "",
         latency_ms=entry.latency_ms,
         hits=tuple(HitLine(title=doc_id, grade=grade) for doc_id, grade in ranked),
-    )
-
-
-def _answers(comparison: Comparison, tell: Sentences) -> Iterator[Answer]:
-    """Each system against the baseline, by the headline measure."""
-    for row in headlines(comparison):
-        is_sure = row.p_holm <= ALPHA
-        key = "no_difference" if not is_sure else "better" if row.difference > 0 else "worse"
-        status: Status = "inconclusive"
-        if is_sure:
-            status = "pass" if row.difference > 0 else "fail"
-        yield Answer(
-            text=tell.words(key, system=row.system, baseline=comparison.baseline),
-            change=_change_found(row, len(comparison.systems), tell),
-            status=status,
-        )
-
-
-def headlines(comparison: Comparison) -> list[Difference]:
-    """The differences in the measure that decides, one a system."""
-    return [row for row in comparison.differences if row.measure == comparison.headline]
-
-
-def _change_found(row: Difference, tests: int, tell: Sentences) -> str:
-    numbers = tell.numbers
-    return tell.words(
-        "change_found",
-        measure=row.measure,
-        before=numbers.decimal(row.baseline),
-        now=numbers.decimal(row.value),
-        change=numbers.signed(row.difference),
-        between=numbers.change_span(row.low, row.high),
-        p=numbers.p_value(row.p_holm),
-        tests=tests,
-        wins=tell.words.counted(row.wins, "query"),
-        ties=row.ties,
-        losses=row.losses,
     )
 
 

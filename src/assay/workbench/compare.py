@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
+
 from assay.core.errors import UsageError
 from assay.evaluation.comparison import Comparison, compare
 from assay.formats.results_json import read_results
@@ -17,8 +19,9 @@ def compare_results(
     primary: str = "",
     equivalence: float | None = None,
 ) -> Comparison:
-    """Paired differences; `primary` is the measure that decides, `equivalence` a margin. The
-    systems are called by their engines, or where these are the same by their files."""
+    """Paired differences; `primary` is the measure that decides, `equivalence` a margin. Three or
+    more also have a leaderboard. The systems are called by their engines, or where these are the
+    same by their files."""
     if len(paths) < 2:
         raise UsageError("give at least two results files to compare")
     results = [read_results(path) for path in paths]
@@ -29,4 +32,10 @@ def compare_results(
     ):
         if len(set(names)) == len(names):
             break
-    return compare(results, names, force=force, primary=primary, equivalence=equivalence)
+    found = compare(results, names, force=force, primary=primary, equivalence=equivalence)
+    if len(results) < 3:
+        return found
+    from assay.evaluation.leaderboard import leaderboard
+
+    board = leaderboard(results, names, found)
+    return msgspec.structs.replace(found, leaderboard=board)

@@ -29,6 +29,7 @@ class GoldConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     path: str
     baseline: str | None = None
     measures: tuple[str, ...] = ()
+    primary: str = ""  # the measure that decides; else the set's own, or nDCG@10
     engines: tuple[str, ...] = ()  # empty: every engine
 
 

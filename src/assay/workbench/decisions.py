@@ -152,6 +152,9 @@ def headline(results: Results) -> tuple[str, str]:
     if isinstance(results, GoldenResults):
         return "pass_rate_total", "pass_rate_total"
     names = {line.key: line.measure for line in results.receipt.measures}
+    for key, measure in names.items():
+        if measure == results.receipt.primary:
+            return key, measure
     key = next((key for key in HEADLINES if key in names), next(iter(names), ""))
     return key, names.get(key, "")
 

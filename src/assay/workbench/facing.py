@@ -25,7 +25,7 @@ from assay.core.results import (
     is_variant,
 )
 from assay.evaluation import statistics
-from assay.evaluation.comparison import ALPHA, TIE, Comparison, Difference, compare
+from assay.evaluation.comparison import Comparison, Difference, compare
 from assay.judging.next import next_to_judge
 from assay.workbench.decisions import Board, RunLine, decided, judged_share, line_of
 from assay.workbench.history import KeptRun, kept_run
@@ -33,7 +33,9 @@ from assay.workbench.opening import Service
 
 __all__ = ["Change", "Duel", "Lead", "QueryChange", "SliceChange", "duel", "lead_of", "names_of"]
 
-Outcome = Literal["better", "worse", "probably_better", "probably_worse", "not_shown", "same"]
+Outcome = Literal[
+    "better", "worse", "probably_better", "probably_worse", "not_shown", "same", "open"
+]
 Ship = Literal["yes", "no", "not_yet", "no_gates"]
 
 FEW = 10  # a slice with fewer queries tells little
@@ -219,11 +221,12 @@ def _compared(runs: tuple[KeptRun, KeptRun]) -> tuple[Comparison, Difference]:
 
 
 def _outcome(head: Difference) -> Outcome:
-    """`not_shown` where zero is inside the interval: then the sign says nothing."""
-    if not head.wins and not head.losses:
+    """`open` where unjudged documents could turn it; `not_shown` where zero is inside the interval:
+    then the sign says nothing."""
+    if not head.wins and not head.losses and head.verdict != "open":
         return "same"
-    if head.p_holm <= ALPHA and abs(head.difference) > TIE:
-        return "better" if head.difference > 0 else "worse"
+    if head.verdict in ("better", "worse", "open"):
+        return head.verdict
     if head.low is None or head.high is None or head.low <= 0 <= head.high:
         return "not_shown"
     return "probably_better" if head.difference > 0 else "probably_worse"

@@ -13,6 +13,7 @@ from assay.core.results import Results
 from assay.core.results_file import from_json
 from assay.engines.described import EngineConfig
 from assay.evaluation.comparison import Comparison, Difference, Moved, compare
+from assay.evaluation.differences import Leaderboard
 from assay.store.records import RunRecord
 from assay.workbench.config import Config
 from assay.workbench.explain import Explanation
@@ -26,6 +27,7 @@ __all__ = [
     "Difference",
     "Explanation",
     "KeptRun",
+    "Leaderboard",
     "Moved",
     "compare_runs",
     "evaluate",

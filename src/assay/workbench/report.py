@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from assay.core.errors import UsageError
 from assay.core.files import refuse_unwritable, write_atomic
@@ -12,6 +13,9 @@ from assay.formats.results_json import read_results
 from assay.reports import ReportView, evaluation_report, render, view
 from assay.reports.words import Words
 from assay.workbench.outputs import refuse_output
+
+if TYPE_CHECKING:
+    from assay.evaluation.comparison import Comparison
 
 
 def report_file(
@@ -37,15 +41,7 @@ def report_file(
 
 def _refuse_comparison(results: Results, output: Path) -> None:
     """A format that would leave the comparison out is refused."""
-    is_golden = isinstance(results, GoldenResults)
-    if output.suffix in (".csv", ".xml"):
-        others = ".html or .md" if is_golden else ".html, .md or .tex"
-        raise UsageError(
-            f"a {output.suffix} report has no comparison",
-            where=str(output),
-            hint=f"Leave --against out, or write {others}.",
-        )
-    if output.suffix == ".tex" and is_golden:
+    if output.suffix == ".tex" and isinstance(results, GoldenResults):
         raise UsageError(
             f"a {output.suffix} report has no comparison",
             hint="Write .md or .html, or leave --against out.",
@@ -56,19 +52,56 @@ def _compared(
     results_file: Path, against: Path, results: Results, *, language: str, force: bool
 ) -> ReportView:
     """Loaded here alone: a report without a comparison needs no statistics."""
-    from assay.evaluation.changes import changes
     from assay.workbench.compare import compare_results
 
+    # A golden set may have grown since: it is compared on what both have, and said.
+    is_golden = isinstance(results, GoldenResults)
+    comparison = compare_results([against, results_file], force=force or is_golden)
+    return _beside(results, read_results(against), comparison, language=language, where=against)
+
+
+def _beside(
+    results: Results, before: Results, comparison: Comparison, *, language: str, where: Path
+) -> ReportView:
+    """The results with what is different from those `before`."""
     if not isinstance(results, GoldenResults):
-        comparison = compare_results([against, results_file], force=force)
-        return view(results, comparison=comparison, language=language)
-    # A set may have grown since: it is compared on what both have, and said.
-    compared = compare_results([against, results_file], force=True)
-    before = read_results(against)
+        return view(results, comparison=comparison, before=before, language=language)
     if not isinstance(before, GoldenResults):
-        raise UsageError("a golden set is compared with a golden set", where=str(against))
-    turned = changes(before, results, name=compared.baseline, warnings=compared.warnings)
-    return view(results, changes=turned, language=language)
+        raise UsageError("a golden set is compared with a golden set", where=str(where))
+    from assay.evaluation.changes import changes
+
+    turned = changes(before, results, name=comparison.baseline, warnings=comparison.warnings)
+    return view(results, changes=turned, before=before, language=language)
+
+
+def against_baseline(results: Results, then: Results | None, path: Path) -> ReportView:
+    """A report of `assay run`: with the comparison with the baseline, where there is one that can
+    be compared with."""
+    stale = results.baseline.stale if results.baseline else ""
+    if then is None or stale or not _has_common(results, then):
+        return view(results)
+    from assay.evaluation.comparison import compare
+
+    name = f"{then.engine} (baseline)"
+    return _beside(
+        results,
+        then,
+        compare([then, results], [name, results.engine], force=True),
+        language="en",
+        where=path,
+    )
+
+
+def _has_common(results: Results, then: Results) -> bool:
+    def scored(each: Results) -> set[str]:
+        return {
+            entry.query_id
+            for entry in each.per_query
+            if entry.metrics and all(value is not None for value in entry.metrics.values())
+        }
+
+    keys = [{line.key for line in each.receipt.measures} for each in (results, then)]
+    return bool(scored(results) & scored(then)) and bool(keys[0] & keys[1])
 
 
 def check_language(language: str) -> None:
@@ -91,12 +124,14 @@ def check_report(target: Path, *inputs: Path | None) -> None:
         refuse_output(target / "eval-report.md" if target.is_dir() else target)
 
 
-def write_reports(results: Results, target: Path, *, language: str = "en") -> list[Path]:
+def write_reports(
+    results: Results, target: Path, *, language: str = "en", report: ReportView | None = None
+) -> list[Path]:
     """A name that ends in .md is one Markdown report. Anything else is a folder, which gets
     eval-report-DATE.json (the results file) and eval-report-DATE.md; a second run on the same day
     replaces the first."""
     check_report(target)
-    text = evaluation_report(view(results, language=language))
+    text = evaluation_report(report or view(results, language=language))
     if target.suffix == ".md":
         write_atomic(target, text)
         return [target]
@@ -107,6 +142,6 @@ def write_reports(results: Results, target: Path, *, language: str = "en") -> li
     return written
 
 
-def page(results: Results) -> str:
+def page(report: ReportView) -> str:
     """The report as one HTML page."""
-    return render(view(results), ".html")
+    return render(report, ".html")

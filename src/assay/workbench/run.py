@@ -28,7 +28,9 @@ from assay.evaluation.gate_values import ALIASES
 from assay.evaluation.gates import is_golden_measure
 from assay.formats.results_json import read_results
 from assay.workbench import report
+from assay.workbench.baseline import read_baseline
 from assay.workbench.config import Config, GateConfig, GoldConfig, require_pairs
+from assay.workbench.gate_checks import check_gates
 from assay.workbench.score import configured, score, verdict_on
 from assay.workbench.suite import rubric_of
 
@@ -64,6 +66,7 @@ def run_all(
     """Score every pair of the configuration read from `file`; unchanged pairs come from the cache.
     `done` hears of each pair, and how many there are."""
     require_pairs(config, file)
+    check_gates(config, file)
     pairs, folder = list(_pairs(config)), file.resolve().parent
     outcomes: dict[PairName, Outcome] = {}
     waiting = []
@@ -85,7 +88,7 @@ def run_all(
     finished = [_with_verdict(outcomes[pair], config, file, every) for pair in pairs]
     for outcome in finished:
         _keep(outcome)
-        _report(outcome)
+        _report(outcome, config.gold[outcome.gold].baseline)
     return finished
 
 
@@ -158,6 +161,7 @@ def score_pair(
     request = msgspec.structs.replace(
         configured(engine, Path(gold.path)),
         measures=gold.measures,
+        primary=gold.primary,
         baseline=Path(gold.baseline) if gold.baseline else None,
     )
     try:
@@ -273,13 +277,17 @@ def _keep(outcome: Outcome) -> None:
         write_atomic(path, encode(to_json(outcome.results)))
 
 
-def _report(outcome: Outcome) -> None:
-    if outcome.results is None:
+def _report(outcome: Outcome, baseline: str | None) -> None:
+    results = outcome.results
+    if results is None:
         return
     path = _path(outcome.gold, outcome.engine)
-    if isinstance(outcome.results, GoldenResults):
-        report.write_reports(outcome.results, path.with_suffix(".md"))
-    write_atomic(path.with_suffix(".html"), report.page(outcome.results))
+    where = Path(baseline) if baseline else None
+    then = read_baseline(where, golden=isinstance(results, GoldenResults))
+    shown = report.against_baseline(results, then, where or path)
+    if isinstance(results, GoldenResults):
+        report.write_reports(results, path.with_suffix(".md"), report=shown)
+    write_atomic(path.with_suffix(".html"), report.page(shown))
 
 
 def _cached(config: Config, folder: Path, gold_name: str, engine_name: str) -> Results | None:
@@ -302,6 +310,7 @@ def _cache_key(gold: GoldConfig, engine: EngineConfig, folder: Path) -> str:
     """Everything the results depend on: the gold set, the engine's settings, its corpus and its
     source. Modules and frozen corpora are found from `folder`, that of the configuration."""
     parts: list[object] = [__version__, msgspec.to_builtins(engine), gold.measures, gold.baseline]
+    parts += [gold.primary] if gold.primary else []
     judged = formats.read_gold(Path(gold.path))
     parts.append(gold_fingerprint(judged))
     if rubric := rubric_of(judged, Path(gold.path)):  # it may say what counts as relevant

@@ -31,7 +31,8 @@ from assay.core.types import GoldSet, Query, QueryResult, Run
 from assay.engines.described import EngineConfig, called, seconds_of
 from assay.evaluation.graded import graded_results
 from assay.evaluation.judged import UNJUDGED_QUERY, prepare
-from assay.evaluation.measures import is_handed, parse_measures
+from assay.evaluation.measures import is_handed, parse_measure, parse_measures
+from assay.evaluation.receipts import measure_lines
 from assay.evaluation.streamed import Looked, look_up
 from assay.workbench.baseline import against, read_baseline, stale_reason
 from assay.workbench.outputs import refuse_output
@@ -73,6 +74,7 @@ class ScoreRequest(msgspec.Struct, frozen=True, kw_only=True):
     run: Path | None = None
     corpus: Path | None = None
     measures: tuple[str, ...] = ()
+    primary: str = ""
     top_k: int | None = None
     k: int | None = None
     min_score: float | None = None
@@ -208,11 +210,15 @@ def _score_graded(gold: GoldSet, request: ScoreRequest, progress: Progress, say:
             where=str(request.dataset),
         )
     measures = tuple(map(str, parse_measures(request.measures))) or suite(gold, request.dataset)
+    primary = primary_of(request, gold, measures)
     with ThreadPoolExecutor(max_workers=1) as beside:
         # hashing a large run takes its time; an engine may start processes, and is left alone
         hashed = beside.submit(_signature_of, request) if request.run is not None else None
         run, graded = _graded(gold, request, measures, progress, say)
         results = signed(graded, hashed.result() if hashed else _signature_of(request))
+    if primary:
+        receipt = msgspec.structs.replace(results.receipt, primary=primary)
+        results = msgspec.structs.replace(results, receipt=receipt)
     counts = results.receipt.counts
     warnings = (
         *_graded_warnings(counts),
@@ -221,6 +227,23 @@ def _score_graded(gold: GoldSet, request: ScoreRequest, progress: Progress, say:
         *doubts(gold, request.dataset),
     )
     return Scored(results=results, warnings=warnings, failed=counts["n_failed"])
+
+
+def primary_of(request: ScoreRequest, gold: GoldSet, measures: Sequence[str]) -> str:
+    """The measure that decides, by name, where the configuration or the set names one; it has to be
+    one of those scored."""
+    wanted = request.primary or (gold.targets.primary if gold.targets else "")
+    if not wanted:
+        return ""
+    lines = {line.key: line.measure for line in measure_lines(list(measures))}
+    found = lines.get(wanted.casefold()) or str(parse_measure(wanted))
+    if found not in measures:
+        raise InputError(
+            f"the measure that decides, {wanted}, is not one of those scored",
+            where=str(request.dataset),
+            hint=f"They are {', '.join(measures)}.",
+        )
+    return found
 
 
 def _graded(

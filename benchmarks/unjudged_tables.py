@@ -1,0 +1,416 @@
+"""How good is the belief about unjudged documents, and what comes of it? Real engines, real pools.
+
+    python benchmarks/unjudged_tables.py --data ../shared/data/fppc                 # all tables
+    python benchmarks/unjudged_tables.py --data ../shared/data/fppc --only belief   # one of them
+    python benchmarks/unjudged_tables.py … --write docs/statistics.md
+
+DATA/runs-dev has what eleven public engines returned for 33 queries. Documents that
+DATA/judgments-dev-pooled.jsonl does not judge are taken out of the lists; then everything is
+judged, and that is the truth. What a set would have had judged is made by selection, never at
+random: the pool of all engines or of both to a shallow depth, of three others, of one other, of the
+first of the two compared (a baseline that was judged when it was new), or what was published with
+the set (`also_in_original`, 12% of the top tens). Depths are chosen so that a given share of the
+two top tens is judged. The settings of the belief were chosen on every second pair of engines; the
+tables are of the others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from assay.core.results import (
+    Gate,
+    GoldCard,
+    GradedEntry,
+    GradedReceipt,
+    GradedResults,
+    MeasureLine,
+)
+from assay.evaluation import guessed
+from assay.evaluation.comparison import compare
+from assay.evaluation.gates import decide
+from assay.evaluation.measures import parse_measure
+from assay.judging.next import next_to_judge, standing
+
+MEASURES = {"ndcg@10": "nDCG@10", "precision@5": "P@5"}
+DEPTH = 10
+BATCH = 5
+SURE = 0.95
+KINDS = (
+    "all, shallow",
+    "both, shallow",
+    "three others",
+    "one other",
+    "the first's",
+    "published",
+)
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class World:
+    """Every judgment by query, those published with the set, and the lists of the engines."""
+
+    grades: dict[str, dict[str, int]]
+    published: set[Pair]
+    runs: dict[str, dict[str, list[str]]]
+
+    @property
+    def everything(self) -> set[Pair]:
+        return {(query, doc) for query, grades in self.grades.items() for doc in grades}
+
+    def results(
+        self, engine: str, known: set[Pair], asked: set[Pair] = frozenset()
+    ) -> GradedResults:
+        """What `assay score` gives when only `known` is judged, `asked` of it on request."""
+        entries = [self._entry(engine, query, known, asked) for query in self.grades]
+        scored = [entry for entry in entries if max(entry.judged, default=0) > 0]
+        columns = {
+            key: guessed.as_judged(
+                guessed.tabled(scored, None, parse_measure(name)), parse_measure(name)
+            )[0]
+            for key, name in MEASURES.items()
+        }
+        metrics = {
+            entry.query_id: {key: float(column[row]) for key, column in columns.items()}
+            for row, entry in enumerate(scored)
+        }
+        none = dict.fromkeys(MEASURES)
+        return GradedResults(
+            timestamp="",
+            engine=engine,
+            overall={key: float(column.mean()) for key, column in columns.items()},
+            per_query=[
+                msgspec.structs.replace(entry, metrics=metrics.get(entry.query_id, none))
+                for entry in entries
+            ],
+            receipt=GradedReceipt(
+                measures=[
+                    MeasureLine(key=key, measure=name, cutoff=parse_measure(name).cutoff)
+                    for key, name in MEASURES.items()
+                ],
+                gold=GoldCard(fingerprint="g", judgments=len(known), rubric="r"),
+            ),
+        )
+
+    def _entry(self, engine: str, query: str, known: set[Pair], asked: set[Pair]) -> GradedEntry:
+        ranking, grades = self.runs[engine].get(query, []), self.grades[query]
+        judged = [grade for doc, grade in grades.items() if (query, doc) in known]
+        return GradedEntry(
+            query_id=query,
+            results=ranking,
+            num_results=len(ranking),
+            metrics={},
+            grades=[grades.get(doc) if (query, doc) in known else None for doc in ranking],
+            judged=sorted(judged, reverse=True),
+            asked=[doc for doc in ranking if (query, doc) in asked],
+        )
+
+    def top(self, engines: Sequence[str], depth: int = DEPTH) -> list[Pair]:
+        """Depth pooling: rank by rank, query by query."""
+        pairs = [
+            (query, self.runs[engine][query][rank])
+            for rank, query, engine in itertools.product(range(depth), self.grades, engines)
+            if rank < len(self.runs[engine].get(query, []))
+        ]
+        return [pair for pair in dict.fromkeys(pairs) if pair[1] in self.grades[pair[0]]]
+
+
+def read_world(data: Path) -> World:
+    grades: dict[str, dict[str, int]] = defaultdict(dict)
+    published = set()
+    for line in (data / "judgments-dev-pooled.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        grades[row["query_id"]][row["opinion_id"]] = int(row["score"])
+        if row.get("also_in_original"):
+            published.add((row["query_id"], row["opinion_id"]))
+    runs: dict[str, dict[str, list[str]]] = {}
+    for path in sorted((data / "runs-dev").glob("*.run")):
+        lists: dict[str, list[str]] = defaultdict(list)
+        for line in path.read_text(encoding="utf-8").splitlines():
+            query, _, doc, *_ = line.split()
+            lists[query].append(doc)
+        # what was never judged is left out: the rest is the whole truth
+        runs[path.stem] = {
+            query: [doc for doc in docs if doc in grades[query]] for query, docs in lists.items()
+        }
+    return World(dict(grades), published, runs)
+
+
+def pooled(
+    world: World, kind: str, pair: Sequence[str], share: float, rng: np.random.Generator
+) -> set[Pair]:
+    """What was judged before: to the depth at which `share` of the pair's top tens is."""
+    others = [name for name in world.runs if name not in pair]
+    engines = {
+        "one other": lambda: [others[rng.integers(len(others))]],
+        "three others": lambda: [others[at] for at in rng.permutation(len(others))[:3]],
+        "the first's": lambda: [pair[0]],
+        "both, shallow": lambda: list(pair),
+        "all, shallow": lambda: list(world.runs),
+        "published": list,
+    }[kind]()
+    if kind == "published":
+        return set(world.published)
+    hits, known = set(world.top(pair)), set[Pair]()
+    for found in world.top(engines, 20):
+        if len(hits & known) >= share * len(hits):
+            break
+        known.add(found)
+    return known
+
+
+def pairs_of(world: World, *, chosen: bool = False) -> list[tuple[str, str]]:
+    """Every second pair of engines: those the settings were chosen on, or the others; each pair in
+    both orders in turn."""
+    every = list(itertools.combinations(world.runs, 2))[(0 if chosen else 1) :: 2]
+    return [pair if number % 2 else pair[::-1] for number, pair in enumerate(every)]
+
+
+# ── the belief itself ─────────────────────────────────────────────────────────────────────────────
+
+
+def distances(
+    world: World, kind: str, share: float, pairs: Sequence[Sequence[str]], measure: str
+) -> Iterator[tuple[float, float, float, float]]:
+    """(z, true, expected, deviation) of the difference of two engines, or of one engine's value."""
+    for number, pair in enumerate(pairs):
+        rng = np.random.default_rng([number, round(100 * share)])
+        two = pair if len(pair) == 2 else (pair[0], pair[0])
+        known = pooled(world, kind, two, share, rng)
+        now = [world.results(name, known).per_query for name in pair]
+        stand = standing(*now, measure=measure)
+        scored = {entry.query_id for entry in now[0] if max(entry.judged, default=0) > 0}
+        whole = [
+            [entry for entry in world.results(name, world.everything).per_query] for name in pair
+        ]
+        whole = [[entry for entry in one if entry.query_id in scored] for one in whole]
+        true = standing(*whole, measure=measure).expected
+        deviation = max(stand.deviation, 1e-9)
+        yield (true - stand.expected) / deviation, true, stand.expected, deviation
+
+
+def belief_table(world: World, *, chosen: bool = False) -> Iterator[str]:
+    yield "| judged before | share | decision | n | sd of z | beyond 1.96 | bias | mean sd |"
+    yield "|---|---|---|---|---|---|---|---|"
+    every = defaultdict(list)
+    pairs = pairs_of(world, chosen=chosen)
+    for kind, share in itertools.product(KINDS, (0.1, 0.25, 0.5)):
+        if kind == "published" and share != 0.25:
+            continue
+        for name, some in (("change", pairs), ("value", [(one,) for one in world.runs])):
+            found = np.array(list(distances(world, kind, share, some, "nDCG@10")))
+            every[name].append(found)
+            yield _belief_row(kind, f"{share:.0%}" if kind != "published" else "", name, found)
+    for name, parts in every.items():
+        yield _belief_row("all", "", name, np.concatenate(parts))
+
+
+def _belief_row(kind: str, share: str, name: str, found: np.ndarray) -> str:
+    z = found[:, 0]
+    beyond = float((np.abs(z) > 1.96).mean())
+    bias = float((found[:, 1] - found[:, 2]).mean())
+    spread = float(np.sqrt((z**2).mean()))
+    cells = (len(z), f"{spread:.2f}", f"{beyond:.0%}", f"{bias:+.3f}", f"{found[:, 3].mean():.3f}")
+    return f"| {kind} | {share} | {name} | {' | '.join(map(str, cells))} |"
+
+
+# ── verdicts ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def _count(said: Sequence[tuple[str, str]], sure: Sequence[str]) -> list[str]:
+    """(said, true) -> n, inconclusive, and the share of each sure word that is wrong."""
+    open_ = sum(word == "open" for word, _ in said) / max(len(said), 1)
+    cells = [str(len(said)), f"{open_:.0%}"]
+    for word in sure:
+        told = [true for one, true in said if one == word]
+        wrong = sum(true != word for true in told)
+        cells.append(f"{len(told)}, {wrong} wrong" if told else "0")
+    return cells
+
+
+def compare_table(world: World, share: float = 0.25) -> Iterator[str]:
+    yield "| judged before | n | cannot tell | better | worse | no difference |"
+    yield "|---|---|---|---|---|---|"
+    everything = {name: world.results(name, world.everything) for name in world.runs}
+    every: list[tuple[str, str]] = []
+    for kind in KINDS:
+        said = []
+        for number, pair in enumerate(pairs_of(world)):
+            rng = np.random.default_rng([number, 7])
+            known = pooled(world, kind, pair, share, rng)
+            now = compare([world.results(name, known) for name in pair], pair)
+            then = compare([everything[name] for name in pair], pair)
+            said.append((now.differences[0].verdict, then.differences[0].verdict))
+        every += said
+        cells = _count(said, ("better", "worse", "no difference"))
+        yield f"| {kind} | {' | '.join(cells)} |"
+    yield f"| all | {' | '.join(_count(every, ('better', 'worse', 'no difference')))} |"
+
+
+def gate_table(world: World, share: float = 0.25) -> Iterator[str]:
+    yield "| judged before | n | cannot tell | pass | fail |"
+    yield "|---|---|---|---|---|"
+    every: list[tuple[str, str]] = []
+    words = {"pass": "pass", "fail": "fail", "inconclusive": "open"}
+    gates = [
+        Gate(measure=measure, minimum=minimum)
+        for measure in MEASURES.values()
+        for minimum in (0.3, 0.4, 0.5, 0.6, 0.7)
+    ]
+    for kind in KINDS:
+        said = []
+        for number, name in enumerate(world.runs):
+            rng = np.random.default_rng([number, 7])
+            known = pooled(world, kind, (name, name), share, rng)
+            now, then = (
+                decide(world.results(name, judged), gates) for judged in (known, world.everything)
+            )
+            said += [
+                (words[one.status], words[other.status])
+                for one, other in zip(now.checks, then.checks, strict=True)
+            ]
+        every += said
+        yield f"| {kind} | {' | '.join(_count(said, ('pass', 'fail')))} |"
+    yield f"| all | {' | '.join(_count(every, ('pass', 'fail')))} |"
+
+
+# ── what to judge next ────────────────────────────────────────────────────────────────────────────
+
+
+def judgments_to_decide(
+    world: World,
+    engines: Sequence[str],
+    known: set[Pair],
+    order: str,
+    threshold: float,
+    rng: np.random.Generator,
+) -> tuple[int, float, int]:
+    """Judge in this order until the sign is sure: how many judgments, what is believed then, and
+    how many were forecast at the start."""
+    known, asked = set(known), set[Pair]()
+    queue = [pair for pair in world.top(engines) if pair not in known]
+    if order == "random":
+        queue = [queue[place] for place in rng.permutation(len(queue))]
+    done, forecast = 0, -1
+    while True:
+        now = [world.results(name, known, asked).per_query for name in engines]
+        if order == "next":
+            found = next_to_judge(*now, threshold=threshold)
+            forecast = found.needed if forecast < 0 else forecast
+            step = [(pair.query_id, pair.doc_id) for pair in found.pairs]
+            step = [pair for pair in step if pair[1] in world.grades[pair[0]]][:BATCH]
+            stand = found
+        else:
+            stand, step = standing(*now, threshold=threshold), queue[:BATCH]
+            queue = queue[BATCH:]
+        if (stand.confidence >= SURE and not stand.first) or not step:
+            return done, stand.expected, forecast
+        known |= set(step)
+        asked |= set(step)
+        done += len(step)
+
+
+def next_table(world: World, share: float = 0.25, limit: int = 14) -> Iterator[str]:
+    yield (
+        "| decision | judged before | n | next | pool | random | next : pool | wrong (n / p / r) "
+        "| forecast at the start, against what it took (medians) |"
+    )
+    yield "|---|---|---|---|---|---|---|---|---|"
+    for what in ("better", "reaches"):
+        every: list[Sequence[tuple[int, bool, int]]] = []
+        for kind in KINDS:
+            rows = list(_next_rows(world, what, kind, share, limit))
+            every += rows
+            yield _next_row(what, kind, rows)
+        yield _next_row(what, "all", every)
+
+
+def _next_rows(
+    world: World, what: str, kind: str, share: float, limit: int
+) -> Iterator[list[tuple[int, bool, int]]]:
+    pairs = pairs_of(world)
+    pairs = [pairs[at] for at in np.linspace(0, len(pairs) - 1, limit).astype(int)]
+    for number, pair in enumerate(pairs):
+        engines = pair if what == "better" else pair[:1]
+        rng = np.random.default_rng([number, 11])
+        known = pooled(
+            world, kind, (pair[0], pair[-1]) if what == "better" else pair[:1] * 2, share, rng
+        )
+        # what can be judged here are the hits of the engines at hand
+        all_known = world.everything if what == "better" else known | set(world.top(engines))
+        whole = [world.results(name, all_known).per_query for name in engines]
+        true = standing(*whole).expected
+        threshold = 0.0
+        if what == "reaches":
+            threshold = true + (0.05 if number % 2 else -0.05)
+        outcome = []
+        for order in ("next", "pool", "random"):
+            count, believed, forecast = judgments_to_decide(
+                world, engines, known, order, threshold, np.random.default_rng(number)
+            )
+            outcome.append((count, (believed > 0) == (true - threshold > 0), forecast))
+        yield outcome
+
+
+def _next_row(what: str, kind: str, rows: Sequence[Sequence[tuple[int, bool, int]]]) -> str:
+    counts = np.array([[one[0] for one in row] for row in rows], float)
+    right = np.array([[one[1] for one in row] for row in rows])
+    forecast = np.median([row[0][2] for row in rows])
+    ratio = counts[:, 0].sum() / max(counts[:, 1].sum(), 1)
+    wrong = " / ".join(f"{1 - share:.0%}" for share in right.mean(axis=0))
+    means = " | ".join(f"{mean:.0f}" for mean in counts.mean(axis=0))
+    took = np.median(counts[:, 0])
+    return (
+        f"| {what} | {kind} | {len(rows)} | {means} | {ratio:.2f} | {wrong} "
+        f"| {forecast:.0f} / {took:.0f} |"
+    )
+
+
+TABLES: dict[str, tuple[str, Callable[[World], Iterator[str]]]] = {
+    "belief": ("How far the truth lies from what is believed", belief_table),
+    "compare": ("Verdicts of `compare` with 25% judged", compare_table),
+    "gates": ("Verdicts of gates with 25% judged", gate_table),
+    "next": ("Judgments until the decision is 95% sure", next_table),
+}
+BEGIN, END = "<!-- unjudged tables -->", "<!-- end of unjudged tables -->"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--only", choices=TABLES, action="append")
+    parser.add_argument("--write", type=Path, help="put the tables into this file")
+    asked = parser.parse_args()
+    world = read_world(asked.data)
+    told = []
+    for name in asked.only or TABLES:
+        title, table = TABLES[name]
+        told.append(f"### {title}\n")
+        for line in table(world):
+            told.append(line)
+            sys.stdout.write(line + "\n")
+            sys.stdout.flush()
+        told.append("")
+    if asked.write:
+        text = asked.write.read_text(encoding="utf-8")
+        before, _, rest = text.partition(BEGIN)
+        _, _, after = rest.partition(END)
+        body = "\n".join(told)
+        asked.write.write_text(f"{before}{BEGIN}\n{body}{END}{after}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

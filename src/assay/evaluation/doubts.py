@@ -1,0 +1,158 @@
+"""What unjudged hits leave open: the chance that a verdict is the same with everything judged.
+
+A verdict counts an unjudged hit as not relevant. Here it is asked again under grades drawn from the
+one belief about such hits (`belief`), and the share of the draws that give the same answer is the
+chance that it stands. Where fewer than 20 hits are judged nothing is known of the others: then it
+stands only if no grading turns it.
+
+Nothing is unjudged in a closed set: a golden set, or one that lists relevant documents alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from assay.core.results import Entry, GoldenResults, Results
+from assay.evaluation.guessed import (
+    FEWEST,
+    UNJUDGED,
+    Table,
+    as_judged,
+    guessed,
+    measured,
+    sampled,
+    tabled,
+)
+from assay.evaluation.measures import (
+    NO_RANK,
+    Floats,
+    Integers,
+    Measure,
+    is_handed,
+    parse_measure,
+)
+from assay.evaluation.unjudged import BLIND
+
+SURE = 0.95  # a verdict stands where the unjudged turn it with no more than one chance in twenty
+
+# columns of values by query -> what is decided on each: 1 better or a pass, -1 worse or a failure
+Rule = Callable[[Floats], Integers]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Doubt:
+    """`unjudged` hits that count; `stands` is the chance that the verdict is the same with all of
+    them judged, `up` that it is then better or a pass, `down` that it is worse or a failure,
+    `ahead` that the mean is above 0, and `expected`, `low` and `high` where it would be (95%). All
+    None where nothing is known of them, and some grading turns the verdict."""
+
+    unjudged: int
+    judged: int
+    stands: float | None
+    up: float | None = None
+    down: float | None = None
+    ahead: float | None = None
+    expected: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self.stands is None or self.stands < SURE
+
+
+def is_closed(results: Results) -> bool:
+    """Whether what is not judged is known to be not relevant: a question of a golden set states
+    what it expects, and a set without a rubric that lists relevant documents alone lists them
+    all."""
+    if isinstance(results, GoldenResults):
+        return True
+    lowest = [min(entry.judged) for entry in results.per_query if entry.judged]
+    return not results.receipt.gold.rubric and bool(lowest) and min(lowest) > 0
+
+
+def doubt_about(
+    entries: Sequence[Sequence[Entry]],
+    measure: str,
+    values: Mapping[str, float],
+    rule: Rule,
+    now: int,
+) -> Doubt | None:
+    """Of what `rule` says `now` of `values` by query: those of one system, or with two the changes
+    from the first to the second. None where no hit that counts is unjudged, or the measure does not
+    look at such hits. A measure that nobody has gone over the hits of stays in full doubt."""
+    wanted = parse_measure(measure)
+    if wanted.name in BLIND:
+        return None
+    first, second = entries[0], entries[1] if len(entries) > 1 else None
+    table = tabled(first, second, wanted)
+    counts = table.counts == 1
+    unjudged = int((counts & (table.grades == UNJUDGED)).sum())
+    judged = int((counts & (table.grades >= 0)).sum())
+    if not unjudged:
+        return None
+    if is_handed(wanted):
+        return Doubt(unjudged=unjudged, judged=judged, stands=None)
+    rows = [row for row, entry in enumerate(table.entries) if entry.query_id in values]
+    settled = [value for key, value in values.items() if key not in _ids(table)]
+    start = np.array([values[table.entries[row].query_id] for row in rows])
+    known = judged >= FEWEST
+    moved = _guesses(table, wanted) if known else _extremes(table, wanted)
+    if not np.abs(moved[rows]).max(initial=0.0) > 1e-12:
+        return None  # both return them alike
+    columns = start[:, None] + moved[rows]
+    columns = np.vstack([columns, np.repeat(np.array(settled)[:, None], columns.shape[1], axis=1)])
+    found = rule(columns)
+    if not known:
+        stands = 1.0 if (found == now).all() else None
+        return Doubt(unjudged=unjudged, judged=judged, stands=stands)
+    means = columns.mean(axis=0)
+    low, high = np.quantile(means, [0.025, 0.975]).tolist()
+    return Doubt(
+        unjudged=unjudged,
+        judged=judged,
+        stands=float((found == now).mean()),
+        up=float((found == 1).mean()),
+        down=float((found == -1).mean()),
+        ahead=float((means > 0).mean()),
+        expected=float(means.mean()),
+        low=low,
+        high=high,
+    )
+
+
+def _ids(table: Table) -> set[str]:
+    return {entry.query_id for entry in table.entries}
+
+
+def _guesses(table: Table, measure: Measure) -> Floats:
+    """How each query's value moves under every draw: [queries, samples]."""
+    return _moves(as_judged(table, measure), sampled(table, measure, guessed(table)))
+
+
+def _extremes(table: Table, measure: Measure) -> Floats:
+    """The same where every grading is possible: hits of the first alone, of the second alone and of
+    both are all of the top grade or none."""
+    inside = [ranks < NO_RANK for ranks in table.ranks]
+    if len(inside) == 1:
+        parts = [inside[0]]
+    else:
+        parts = [inside[0] & ~inside[1], inside[1] & ~inside[0], inside[0] & inside[1]]
+    rows = np.arange(len(table.entries))
+    start, columns = as_judged(table, measure), []
+    for chosen in product((0, table.top), repeat=len(parts)):
+        grades = table.grades.copy()
+        for part, grade in zip(parts, chosen, strict=True):
+            grades[part & (table.grades == UNJUDGED)] = grade
+        found = [each[:, None] for each in measured(table, measure, rows, grades)]
+        columns.append(_moves(start, found))
+    return np.hstack(columns)
+
+
+def _moves(start: list[Floats], found: list[Floats]) -> Floats:
+    moves = [then - before[:, None] for before, then in zip(start, found, strict=True)]
+    return moves[0] if len(moves) == 1 else moves[1] - moves[0]

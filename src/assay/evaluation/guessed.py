@@ -1,0 +1,267 @@
+"""Measures with grades guessed for the unjudged hits, by the one belief about them.
+
+The top lists of one engine or two become one padded table; grades are drawn for every unjudged hit
+from the belief that the judged ones teach, and a measure is computed under each draw, by query. The
+draws have a fixed seed: the same results always give the same guess.
+
+A measure that divides by what could have been found needs a guess at that too. The less of the hits
+is judged, the less is known of how much there is to find: relevant documents that nobody has judged
+or returned are drawn beside, from none to twice the unjudged share of those that are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.core.results import Entry
+from assay.evaluation.belief import Belief, draw, learn
+from assay.evaluation.measures import (
+    MEASURES,
+    NO_GRADE,
+    NO_RANK,
+    Floats,
+    Integers,
+    JudgedHits,
+    Measure,
+)
+
+DEEPEST = 100  # a measure without a cutoff is looked at to this rank
+FEWEST = 20  # judged hits, below which nothing is known of the others
+BLOCK_CELLS = 2_000_000
+SAMPLED_CELLS = 8_000_000  # hits of all samples together
+SEED = 20_260
+UNSEEN = 2.0  # relevant documents that are not known, for each that is, where nothing is judged
+WIDEST = 20  # at most so many of them
+UNJUDGED, ABSENT = -1, -2
+
+Entries = Sequence[Entry]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """Every query's documents in the top lists, padded: grades (UNJUDGED, ABSENT), the ranks in
+    each system, and all judged grades of the query."""
+
+    entries: list[Entry]
+    documents: list[list[str]]
+    grades: Integers
+    ranks: tuple[Integers, ...]
+    judged: Integers
+    asked: Integers  # 1 where the grade was asked for, or is open; 0 where it was known before
+    returned: tuple[Integers, ...]
+    top: int
+    depth: int  # hits to this rank count
+
+    @property
+    def counts(self) -> Integers:
+        """1 where a document stands at a rank that counts, in either list."""
+        inside = [ranks <= self.depth for ranks in self.ranks]
+        return np.asarray(np.logical_or.reduce(inside), np.int64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Guess:
+    """The unjudged hits as (query, place in the table), what is known of each, and grades drawn for
+    them."""
+
+    spots: Integers
+    features: Floats
+    belief: Belief
+    drawn: Integers  # [hits, samples]
+    unseen: Floats  # [samples]: relevant documents that are not known, for each that is
+
+    @property
+    def samples(self) -> int:
+        return int(self.drawn.shape[1])
+
+
+# ── the queries as one table ──────────────────────────────────────────────────────────────────────
+
+
+def tabled(first: Entries, second: Entries | None, measure: Measure) -> Table:
+    """The queries that all have and that can be scored."""
+    lists = _side_by_side(first, second)
+    depth = measure.cutoff or DEEPEST
+    rows = [_documents(systems, depth) for systems in lists]
+    width = max(map(len, rows), default=0)
+    grades = np.full((len(rows), width), ABSENT, np.int64)
+    asked = np.ones((len(rows), width), np.int64)
+    ranks = tuple(
+        np.full((len(rows), width), NO_RANK, np.int64) for _ in range(1 if second is None else 2)
+    )
+    # where the two were scored on a set that grew in between, the later judgments are the longer
+    all_judged = [max((entry.judged for entry in systems), key=len) for systems in lists]
+    judged = np.full((len(rows), max(map(len, all_judged), default=0)), NO_GRADE, np.int64)
+    for row, (systems, documents) in enumerate(zip(lists, rows, strict=True)):
+        on_request = {doc_id for entry in systems for doc_id in entry.asked}
+        judged[row, : len(all_judged[row])] = all_judged[row]
+        for column, (doc_id, (grade, places)) in enumerate(documents.items()):
+            grades[row, column] = UNJUDGED if grade is None else max(grade, 0)
+            asked[row, column] = grade is None or doc_id in on_request
+            for system, rank in places.items():
+                ranks[system][row, column] = rank
+    return Table(
+        entries=[systems[0] for systems in lists],
+        documents=[list(documents) for documents in rows],
+        grades=grades,
+        ranks=ranks,
+        judged=judged,
+        asked=asked,
+        returned=tuple(
+            np.array([systems[system].returned for systems in lists], np.int64)
+            for system in range(len(ranks))
+        ),
+        top=max(int(judged.max(initial=1)), 1),
+        depth=depth,
+    )
+
+
+def _side_by_side(first: Entries, second: Entries | None) -> list[tuple[Entry, ...]]:
+    """The entries of one query together, for queries that all have and that can be scored."""
+    scorable = [entry for entry in first if max(entry.judged, default=0) > 0 and not entry.error]
+    if second is None:
+        return [(entry,) for entry in scorable]
+    others = {entry.query_id: entry for entry in second if not entry.error}
+    return [(entry, others[entry.query_id]) for entry in scorable if entry.query_id in others]
+
+
+def _documents(
+    systems: Sequence[Entry], depth: int
+) -> dict[str, tuple[int | None, dict[int, int]]]:
+    """{document: (grade, {system: rank})} over the top of every list."""
+    documents: dict[str, tuple[int | None, dict[int, int]]] = {}
+    for system, entry in enumerate(systems):
+        top = zip(entry.results[:depth], entry.grades, strict=False)
+        for rank, (doc_id, grade) in enumerate(top, start=1):
+            known, places = documents.get(doc_id, (None, {}))
+            documents[doc_id] = (grade if known is None else known, places | {system: rank})
+    return documents
+
+
+def _features(table: Table) -> Floats:
+    """What is known of a hit before it is judged, in the order of `belief.COLUMNS`: the discount of
+    its best rank, whether both systems return it, or only the second, how it came to be judged, and
+    that by system."""
+    discounts = [1 / np.log2(np.minimum(ranks, 10**6) + 1.0) for ranks in table.ranks]
+    best = np.maximum.reduce(discounts) - 0.45
+    both, side = np.zeros_like(best), np.zeros_like(best)
+    if len(table.ranks) == 2:
+        inside = [ranks < NO_RANK for ranks in table.ranks]
+        both = (inside[0] & inside[1]).astype(np.float64)
+        side = (inside[1].astype(np.float64) - inside[0]) / 2
+    chosen = _chosen(table)
+    return np.stack([best, both, side, chosen, chosen * side], axis=2)
+
+
+def _chosen(table: Table) -> Floats:
+    """The contrast of judged and unjudged hits at a rank: -(1 - s) and +s where the share s of the
+    rank was judged without being asked for."""
+    before = (table.asked == 0).astype(np.float64)
+    share = np.zeros(table.grades.shape)
+    for ranks in table.ranks:
+        inside = ranks < NO_RANK
+        places = ranks[inside]
+        seen = np.bincount(places, minlength=1)
+        known = np.bincount(places, before[inside], minlength=1)
+        overall = known.sum() / max(seen.sum(), 1)
+        at_rank = (known + 2 * overall) / (seen + 2)
+        found = np.zeros(share.shape)
+        found[inside] = at_rank[places]
+        share = np.maximum(share, found)
+    return np.where(before > 0, share - 1, share)
+
+
+# ── guesses ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def guessed(table: Table, samples: int = 400) -> Guess:
+    """Grades drawn for every unjudged hit, by what the judged ones teach."""
+    spots, known = np.argwhere(table.grades == UNJUDGED), np.argwhere(table.grades >= 0)
+    features = _features(table)
+    grades = table.grades[known[:, 0], known[:, 1]]
+    belief = learn(
+        features[known[:, 0], known[:, 1]], known[:, 0], grades, len(table.entries), table.top
+    )
+    mine = features[spots[:, 0], spots[:, 1]]
+    count = int(np.clip(SAMPLED_CELLS // max(len(spots), 1), 64, samples))
+    rng = np.random.default_rng(SEED)
+    drawn = draw(belief, mine, spots[:, 0], count, rng)
+    share = len(spots) / max(len(spots) + len(known), 1)
+    unseen = UNSEEN * share * rng.random(count)
+    return Guess(spots=spots, features=mine, belief=belief, drawn=drawn, unseen=unseen)
+
+
+def measured(
+    table: Table,
+    measure: Measure,
+    rows: Integers,
+    grades: Integers,
+    unseen: Integers | None = None,
+) -> list[Floats]:
+    """The measure of each system on queries `rows`, each under its own full grades; `unseen` are
+    grades of relevant documents that stand in no list."""
+    was_unjudged = table.grades[rows] == UNJUDGED
+    pool = [table.judged[rows], np.where(was_unjudged, grades, NO_GRADE)]
+    pool += [unseen] if unseen is not None else []
+    ideal = -np.sort(-np.concatenate(pool, axis=1), axis=1)
+    found = []
+    for ranks, returned in zip(table.ranks, table.returned, strict=True):
+        order = np.argsort(ranks[rows], axis=1, kind="stable")
+        placed = np.take_along_axis(ranks[rows], order, axis=1)
+        mine = np.where(placed < NO_RANK, np.take_along_axis(grades, order, axis=1), NO_GRADE)
+        hits = JudgedHits(
+            ranks=placed, grades=mine, ideal=ideal, returned=returned[rows], max_grade=table.top
+        )
+        found.append(MEASURES[measure.name].compute(hits, measure))
+    return found
+
+
+def as_judged(table: Table, measure: Measure) -> list[Floats]:
+    """The measure of each system by query, with unjudged hits as not relevant."""
+    known = np.where(table.grades == UNJUDGED, NO_GRADE, table.grades)
+    return measured(table, measure, np.arange(len(table.entries)), known)
+
+
+def sampled(table: Table, measure: Measure, guess: Guess) -> list[Floats]:
+    """The measure of each system by query under every draw: [queries, samples] each."""
+    spots, drawn, samples = guess.spots, guess.drawn, guess.samples
+    found = [np.repeat(each[:, None], samples, axis=1) for each in as_judged(table, measure)]
+    open_queries = np.unique(spots[:, 0])
+    block = max(1, BLOCK_CELLS // (samples * max(table.grades.shape[1], 1)))
+    for start in range(0, len(open_queries), block):
+        rows = open_queries[start : start + block]
+        mine = (spots[:, 0] >= rows[0]) & (
+            spots[:, 0] <= rows[-1]
+        )  # spots are in the order of queries
+        grades = np.repeat(table.grades[rows][:, None, :], samples, axis=1)
+        grades[np.searchsorted(rows, spots[mine, 0]), :, spots[mine, 1]] = drawn[mine]
+        flat = measured(
+            table,
+            measure,
+            np.repeat(rows, samples),
+            grades.reshape(-1, grades.shape[2]),
+            _unseen(table, rows, grades, guess),
+        )
+        for system, each in enumerate(flat):
+            found[system][rows] = each.reshape(len(rows), samples)
+    return found
+
+
+def _unseen(table: Table, rows: Integers, grades: Integers, guess: Guess) -> Integers:
+    """Grades of relevant documents that nobody has judged or returned, best first, for each query
+    and sample: [queries * samples, some]."""
+    samples = guess.samples
+    inside = (table.grades[rows] == UNJUDGED)[:, None, :]
+    known = (table.judged[rows] > 0).sum(axis=1)[:, None] + (inside & (grades > 0)).sum(axis=2)
+    most = min(table.depth, WIDEST)
+    rng = np.random.default_rng([SEED, int(rows[0])])
+    count = np.minimum(rng.poisson(known * guess.unseen[None, :]), most)
+    # of m documents those of the top grade are its share of m
+    at = (np.arange(most)[None, None, :] + 0.5) / np.maximum(count, 1)[:, :, None]
+    steps = np.cumsum(guess.belief.shares[::-1])
+    picked = np.minimum(np.searchsorted(steps, np.minimum(at, 1.0)), len(steps) - 1)
+    found = np.where(at < 1, guess.belief.grades[::-1][picked], NO_GRADE)
+    return found.reshape(len(rows) * samples, most)

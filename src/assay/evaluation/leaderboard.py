@@ -1,0 +1,210 @@
+"""Several systems at once: who is best, who cannot be told apart, and where it differs by slice.
+
+Every pair is tested over the queries that all have, corrected by Holm over the pairs, and held open
+where unjudged documents could turn it, as `compare` does for two. Systems that cannot be told apart
+share a letter (Piepho 2004, "An algorithm for a letter-based representation of all-pairwise
+comparisons"): those without a letter in common differ.
+
+A slice of five queries shouts: its mean is far from the others by chance alone. So the differences
+of a system by slice are drawn towards its difference over all queries, by as much as they scatter
+no more than their own spread explains (DerSimonian and Laird 1986; Efron and Morris 1975), and a
+slice is told only where what is left stays clear of 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+
+from assay.core.errors import InputError
+from assay.core.results import Entry, GradedEntry, Results
+from assay.evaluation import statistics
+from assay.evaluation.comparison import ALPHA, compare
+from assay.evaluation.differences import Comparison, Leaderboard, Place, SliceLead, Versus
+from assay.evaluation.gate_values import SLICES
+
+SMALLEST = 3  # queries of a slice that is looked at
+Z = statistics.NORMAL.inv_cdf(1 - ALPHA / 2)
+
+
+def leaderboard(
+    results: Sequence[Results], names: Sequence[str], comparison: Comparison
+) -> Leaderboard:
+    """By the measure that decides in `comparison`, over the queries that all have scored; the best
+    first."""
+    row = next(each for each in comparison.differences if each.measure == comparison.headline)
+    tables = [
+        {
+            entry.query_id: float(value)
+            for entry in each.per_query
+            if (value := entry.metrics.get(row.key)) is not None
+        }
+        for each in results
+    ]
+    common = [query for query in tables[0] if all(query in table for table in tables)]
+    if not common:
+        raise InputError("the results have no scored query in common")
+    values = np.array([[table[query] for query in common] for table in tables]).T
+    order = sorted(range(len(names)), key=lambda at: (-values[:, at].mean(), names[at]))
+    pairs = _pairs(results, names, order, values, row.measure)
+    letters = _letters(order, names, pairs)
+    bounds = statistics.mean_intervals(values)
+    return Leaderboard(
+        measure=row.measure,
+        n=len(common),
+        places=[
+            Place(
+                system=names[at],
+                value=float(values[:, at].mean()),
+                low=bounds[at].low,
+                high=bounds[at].high,
+                letters=letters[at],
+            )
+            for at in order
+        ],
+        pairs=pairs,
+        slices=_slices(results[order[0]].per_query, common, values, names, order),
+    )
+
+
+def _pairs(
+    results: Sequence[Results],
+    names: Sequence[str],
+    order: Sequence[int],
+    values: statistics.Floats,
+    primary: str,
+) -> list[Versus]:
+    """All of them, the better first. Holm's rule holds each p to the level over those that are not
+    smaller."""
+    every = list(combinations(order, 2))
+    moves = np.stack([values[:, better] - values[:, worse] for better, worse in every], axis=1)
+    p_values = statistics.randomization_test(moves)
+    corrected = statistics.holm(p_values.tolist())
+    rank = np.argsort(np.argsort(p_values, kind="stable"), kind="stable")
+    found = []
+    for place, (better, worse) in enumerate(every):
+        both = compare(
+            [results[worse], results[better]],
+            [names[worse], names[better]],
+            force=True,
+            primary=primary,
+            tests=len(every) - int(rank[place]),
+        )
+        row = next(each for each in both.differences if each.measure == both.headline)
+        verdict = row.verdict
+        if verdict in ("better", "worse") and corrected[place] > ALPHA:
+            verdict = "no difference"
+        found.append(
+            Versus(
+                system=names[better],
+                other=names[worse],
+                difference=row.difference,
+                low=row.low,
+                high=row.high,
+                p_holm=corrected[place],
+                verdict=verdict,
+                stands=row.doubt.stands if row.doubt else None,
+            )
+        )
+    return found
+
+
+def _letters(order: Sequence[int], names: Sequence[str], pairs: Sequence[Versus]) -> dict[int, str]:
+    """Insert and absorb: a group that holds two systems that differ is split, and one that lies
+    within another is dropped."""
+    groups = [frozenset(order)]
+    at = {name: place for place, name in enumerate(names)}
+    for pair in pairs:
+        if pair.verdict not in ("better", "worse"):
+            continue
+        one, other = at[pair.system], at[pair.other]
+        split = []
+        for group in groups:
+            held = one in group and other in group
+            split += [group - {one}, group - {other}] if held else [group]
+        groups = [
+            group
+            for place, group in enumerate(split)
+            if not any(
+                group < bigger or (group == bigger and place > before)
+                for before, bigger in enumerate(split)
+            )
+        ]
+    groups.sort(key=lambda group: [order.index(each) for each in sorted(group, key=order.index)])
+    return {
+        system: "".join(_letter(place) for place, group in enumerate(groups) if system in group)
+        for system in order
+    }
+
+
+def _letter(place: int) -> str:
+    return chr(ord("a") + place) if place < 26 else f"({place + 1})"
+
+
+# ── by slice ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def _slices(
+    entries: Sequence[Entry],
+    common: Sequence[str],
+    values: statistics.Floats,
+    names: Sequence[str],
+    order: Sequence[int],
+) -> list[SliceLead]:
+    """Each system against the best over all queries, by every kind of slice that has two parts."""
+    by_id = {entry.query_id: entry for entry in entries}
+    found = []
+    for kind in SLICES:
+        groups: dict[str, list[int]] = {}
+        for row, query in enumerate(common):
+            if name := _part(by_id[query], kind):
+                groups.setdefault(name, []).append(row)
+        parts = {name: rows for name, rows in groups.items() if len(rows) >= SMALLEST}
+        if len(parts) < 2:
+            continue
+        for at in order[1:]:
+            moves = values[:, at] - values[:, order[0]]
+            found += _shrunk(names[at], kind, parts, moves)
+    return found
+
+
+def _part(entry: Entry, kind: str) -> str:
+    if isinstance(entry, GradedEntry):
+        return entry.in_slice(kind)
+    return str(getattr(entry, kind, "") or "")
+
+
+def _shrunk(
+    system: str, kind: str, parts: Mapping[str, list[int]], moves: statistics.Floats
+) -> list[SliceLead]:
+    """The spread within slices is taken from all of them together: that of five queries is no
+    estimate."""
+    rows = [moves[index] for index in parts.values()]
+    n = np.array([len(row) for row in rows], float)
+    means = np.array([row.mean() for row in rows])
+    freedom = max(n.sum() - len(rows), 1)
+    within = sum(float(((row - row.mean()) ** 2).sum()) for row in rows) / freedom
+    error = np.maximum(within / n, 1e-12)
+    weight = 1 / error
+    middle = float((weight * means).sum() / weight.sum())
+    scatter = float((weight * (means - middle) ** 2).sum()) - (len(rows) - 1)
+    between = max(scatter / float(weight.sum() - (weight**2).sum() / weight.sum()), 0.0)
+    keep = between / (between + error)
+    settled = keep * means + (1 - keep) * middle
+    spread = np.sqrt(keep * error + (1 - keep) ** 2 / weight.sum())
+    return [
+        SliceLead(
+            system=system,
+            slice=f"{kind}:{name}",
+            n=int(count),
+            difference=float(mean),
+            shrunk=float(centre),
+            low=float(centre - Z * width),
+            high=float(centre + Z * width),
+        )
+        for name, count, mean, centre, width in zip(parts, n, means, settled, spread, strict=True)
+        if math.isfinite(width)
+    ]

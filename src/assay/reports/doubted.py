@@ -1,0 +1,88 @@
+"""Is one system better than another, in sentences that carry the doubt: one wording for every
+format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from assay.core.results import Status
+from assay.reports.sentences import Sentences
+from assay.reports.shapes import Answer
+
+if TYPE_CHECKING:
+    from assay.evaluation.differences import Comparison, Difference, Found
+    from assay.evaluation.doubts import Doubt
+
+COMMAND = "assay gold next"
+ALPHA = 0.05
+FIRST = 20  # judgments, before which nothing is said of unjudged hits
+STATUSES: dict[Found, Status] = {"better": "pass", "worse": "fail"}
+
+
+def answers(comparison: Comparison, tell: Sentences) -> Iterator[Answer]:
+    """Each system against the baseline, by the measure that decides."""
+    for row in headlines(comparison):
+        key = {"no difference": "no_difference"}.get(row.verdict, row.verdict)
+        yield Answer(
+            text=tell.words(key, system=row.system, baseline=comparison.baseline),
+            change=_change_found(row, len(comparison.systems), tell),
+            status=STATUSES.get(row.verdict, "inconclusive"),
+            verdict=row.verdict,
+            notes=tuple(_notes(row, tell)),
+        )
+
+
+def headlines(comparison: Comparison) -> list[Difference]:
+    """The differences in the measure that decides, one a system."""
+    return [row for row in comparison.differences if row.measure == comparison.headline]
+
+
+def _change_found(row: Difference, tests: int, tell: Sentences) -> str:
+    numbers = tell.numbers
+    return tell.words(
+        "change_found",
+        measure=row.measure,
+        before=numbers.decimal(row.baseline),
+        now=numbers.decimal(row.value),
+        change=numbers.signed(row.difference),
+        between=numbers.change_span(row.low, row.high),
+        p=numbers.p_value(row.p_holm),
+        tests=tests,
+        wins=tell.words.counted(row.wins, "query"),
+        ties=row.ties,
+        losses=row.losses,
+    )
+
+
+def _notes(row: Difference, tell: Sentences) -> Iterator[str]:
+    if row.doubt is not None:
+        settle = tell.words("doubt_settle", command=COMMAND)
+        yield _doubt(row.doubt, tell) + (f" {settle}" if row.verdict == "open" else "")
+    if row.disagree:
+        yield tell.words("test_alone" if row.p_holm <= ALPHA else "interval_alone")
+
+
+def _doubt(doubt: Doubt, tell: Sentences) -> str:
+    numbers = tell.numbers
+    hits = {"unjudged": doubt.unjudged, "hits": doubt.unjudged + doubt.judged}
+    facts: dict[str, object] = {name: numbers.whole(count) for name, count in hits.items()}
+    if doubt.stands is None:
+        return tell.words("doubt_unknown", **facts, n=FIRST)
+    if doubt.expected is None:
+        return tell.words("doubt_none", **facts)
+    facts |= {
+        "expected": numbers.signed(doubt.expected),
+        "between": numbers.change_span(doubt.low, doubt.high),
+    }
+    facts |= {name: chance(getattr(doubt, name), tell) for name in ("ahead", "up", "down")}
+    return tell.words("doubt", **facts)
+
+
+def chance(value: float | None, tell: Sentences) -> str:
+    """A chance by draws is never none or all."""
+    if value is None:
+        return "–"
+    if value < 0.01:
+        return f"<{tell.numbers.percent(0.01, 0)}"
+    return f">{tell.numbers.percent(0.99, 0)}" if value > 0.99 else tell.numbers.percent(value, 0)

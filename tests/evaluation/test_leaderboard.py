@@ -1,0 +1,82 @@
+"""Who is best and who cannot be told apart; a small slice does not shout."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from assay.core.results import GoldCard, GradedEntry, GradedReceipt, GradedResults, MeasureLine
+from assay.evaluation.comparison import compare
+from assay.evaluation.differences import Leaderboard
+from assay.evaluation.leaderboard import leaderboard
+
+
+def results(name: str, values: list[float], types: list[str]) -> GradedResults:
+    entries = [
+        GradedEntry(
+            query_id=f"q{row}",
+            query_type=kind,
+            metrics={"p": value},
+            results=[],
+            grades=[],
+            judged=[],
+        )
+        for row, (value, kind) in enumerate(zip(values, types, strict=True))
+    ]
+    line = MeasureLine(key="p", measure="P@5", cutoff=5)
+    receipt = GradedReceipt(measures=[line], gold=GoldCard(fingerprint="g"))
+    return GradedResults(timestamp="", engine=name, overall={}, per_query=entries, receipt=receipt)
+
+
+def board(columns: dict[str, np.ndarray], types: list[str]) -> Leaderboard:
+    every = [results(name, column.tolist(), types) for name, column in columns.items()]
+    return leaderboard(every, list(columns), compare(every, list(columns)))
+
+
+def test_systems_that_cannot_be_told_apart_share_a_letter() -> None:
+    rng = np.random.default_rng(1)
+    base = rng.uniform(0.3, 0.6, 40)
+    columns = {
+        "low": base - 0.2,
+        "one": base + rng.normal(0, 0.01, 40),
+        "two": base + rng.normal(0, 0.01, 40),
+        "best": base + 0.2,
+    }
+    found = board(columns, ["keyword"] * 40)
+    letters = {place.system: place.letters for place in found.places}
+    assert found.places[0].system == "best"
+    assert letters["one"] == letters["two"]
+    assert len({letters["best"], letters["one"], letters["low"]}) == 3
+    assert len(found.pairs) == 6
+    alike = {(pair.system, pair.other) for pair in found.pairs if pair.verdict == "no difference"}
+    assert {frozenset(pair) for pair in alike} == {frozenset(("one", "two"))}
+
+
+def test_a_system_between_two_groups_is_in_both() -> None:
+    base, wave = np.full(30, 0.5), np.tile([0.2, -0.17], 15)
+    columns = {"a": base + 0.04, "b": base + wave, "c": base - 0.04}
+    found = board(columns, ["keyword"] * 30)
+    letters = {place.system: place.letters for place in found.places}
+    assert (letters["a"], letters["b"], letters["c"]) == ("a", "ab", "b")
+
+
+def test_a_slice_of_four_is_drawn_towards_the_rest() -> None:
+    rng = np.random.default_rng(3)
+    types = ["keyword"] * 60 + ["fact"] * 60 + ["odd"] * 4
+    base = rng.uniform(0.4, 0.6, 124)
+    moves = np.concatenate([rng.normal(-0.05, 0.15, 120), [0.2, 0.15, 0.25, 0.1]])
+    found = board({"base": base, "other": base + moves, "third": base - 0.3}, types)
+    odd = next(s for s in found.slices if s.slice == "type:odd" and s.system == "other")
+    assert odd.difference == pytest.approx(0.175)
+    assert odd.shrunk < odd.difference / 2
+    assert not odd.told
+
+
+def test_slices_that_truly_differ_are_told() -> None:
+    rng = np.random.default_rng(4)
+    types = ["keyword"] * 50 + ["fact"] * 50
+    base = np.full(100, 0.5)
+    moves = np.concatenate([rng.normal(-0.2, 0.1, 50), rng.normal(0.15, 0.1, 50)])
+    found = board({"base": base, "other": base + moves, "third": base - 0.3}, types)
+    told = {s.slice: s.shrunk for s in found.slices if s.told and s.system == "other"}
+    assert told["type:keyword"] < 0 < told["type:fact"]
