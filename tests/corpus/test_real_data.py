@@ -4,6 +4,7 @@ municipal/, israel/."""
 from __future__ import annotations
 
 import os
+import re
 import tarfile
 from pathlib import Path
 
@@ -72,3 +73,29 @@ def test_figures_of_the_reports(tmp_path: Path) -> None:
         header = next(cells for cells in table["header"] if column in cells)
         (cells,) = [cells for cells in table["rows"] if cells[0] == row]
         assert cells[header.index(column)] == figure
+
+
+def test_every_word_of_the_reports_is_in_a_document(tmp_path: Path) -> None:
+    """Word by word against the text layer as PDFium gives it; where it puts a word together over
+    two cells, its parts count."""
+    pypdfium2 = pytest.importorskip("pypdfium2")
+    corpus = load("report", DATA / "municipal", tmp_path)
+    told: dict[tuple[str, int], str] = {}
+    for document in corpus.iter():
+        if document.locator is not None and document.locator.page is not None:
+            place = (str(document.locator.doc_id), document.locator.page)
+            parts = [
+                document.title,
+                document.text,
+                str(document.metadata),
+                *document.fields.values(),
+            ]
+            told[place] = told.get(place, "") + " ".join(parts)
+    lost = []
+    for path in sorted((DATA / "municipal").glob("*.pdf")):
+        with pypdfium2.PdfDocument(path) as file:
+            for number, page in enumerate(file, start=1):
+                have = re.sub(r"[\W_]", "", told.get((path.stem, number), ""))
+                words = re.findall(r"[^\W_]+", page.get_textpage().get_text_range())
+                lost += [(path.stem, number, word) for word in words if word not in have]
+    assert lost == []

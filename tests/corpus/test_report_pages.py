@@ -352,8 +352,10 @@ def test_a_scanned_page_is_told_and_the_others_are_read(tmp_path: Path) -> None:
     (problem,) = [page for page in found if isinstance(page, Problem)]
     assert problem.code == "no-text-layer"
     assert problem.where == f"{path}: page 3"
-    read_on = [page.number for page in found if isinstance(page, ReadPage) and page.parts]
-    assert read_on == [1, 2, 4]
+    texts = [told(page) for page in found if isinstance(page, ReadPage)]
+    assert PROSE[0] in texts[1]
+    assert passages(found[3])[0].text == "Sataman kunta\n5"
+    assert "565 051" in texts[3]
 
 
 def test_a_broken_page_is_told_and_the_others_are_read(tmp_path: Path) -> None:

@@ -344,7 +344,44 @@ def _title_row(header: list[tuple[str, ...]]) -> tuple[str, list[tuple[str, ...]
 # ── grids ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def table_of_grid(grid: Grid) -> Table:
+def tables_of_grid(grid: Grid) -> list[Table]:
+    """The tables of a grid: one, or several where headings follow on figures."""
+    starts = [0, *_other_headings(grid.rows, len(grid.columns))]
+    tables = []
+    for start, end in zip(starts, [*starts[1:], len(grid.rows)], strict=True):
+        top = grid.box.y0 if start == 0 else grid.rows[start].at
+        part = replace(
+            grid,
+            rows=grid.rows[start:end],
+            box=Box(grid.box.x0, top, grid.box.x1, grid.box.y1),
+            words=grid.words if start == 0 else frozenset(),
+        )
+        tables.append(_table_of_grid(part))
+    return tables
+
+
+def _other_headings(rows: Sequence[GridRow], width: int) -> list[int]:
+    """Rows of several texts, and no figure, between rows of figures; a text over all columns above
+    them is theirs."""
+    texts = [[row.starts.get(column, "") for column in range(1, width)] for row in rows]
+    valued = [any(map(is_value, row)) for row in texts]
+    filled = [text for row in texts for text in row if text]
+    if sum(map(is_value, filled)) < 0.6 * len(filled):
+        return []
+    found: list[int] = []
+    for number in range(1, len(rows) - 1):
+        several = sum(column > 0 for column in rows[number].starts) >= 2
+        if not several or valued[number] or not any(valued[number : number + MAX_HEADING]):
+            continue
+        first = number
+        while first > 0 and not valued[first - 1] and rows[first - 1].spans.get(0) == width:
+            first -= 1
+        if first > (found[-1] if found else 0) and valued[first - 1]:
+            found.append(first)
+    return found
+
+
+def _table_of_grid(grid: Grid) -> Table:
     rows = list(grid.rows)
     width = len(grid.columns)
     title = ""

@@ -30,7 +30,7 @@ from assay.corpus.importers.pdf_cells import (
     Table,
     stands_over,
     table_of,
-    table_of_grid,
+    tables_of_grid,
     with_heading,
 )
 from assay.corpus.importers.pdf_grid import grids_in, levels
@@ -110,7 +110,8 @@ def _ruled(page: Page, box: Box, drawn: Sequence[Box]) -> list[Table]:
     rulings = [ruling for ruling in drawn if _is_inside(ruling, box)]
     if len(inside) < 2 or not _is_tabular(page, box, rulings, [cut(line) for line in inside]):
         return []
-    return [table_of_grid(grid) for grid in grids_in(page, box, rulings)]
+    found = grids_in(page, box, rulings)
+    return [table for grid in found for table in tables_of_grid(grid)]
 
 
 def _aligned(page: Page, loose: list[Box]) -> Iterator[Table]:
@@ -264,7 +265,7 @@ def _is_aligned(cells: list[list[Cell]], run: list[int]) -> bool:
 
 
 def _is_larger(line: Line, row: Line) -> bool:
-    return line.size >= 1.2 * row.size
+    return line.size >= 1.3 * row.size
 
 
 def _with_heading(page: Page, cells: list[list[Cell]], run: list[int]) -> int:
@@ -282,7 +283,7 @@ def _with_heading(page: Page, cells: list[list[Cell]], run: list[int]) -> int:
         if _is_larger(line, page.lines[first]):
             break
         is_over = any(_is_over(cell.box, column) for cell in row for column in columns)
-        is_label = len(row) <= 2 and reached == first  # one may stand between headings and figures
+        is_label = len(row) <= 2 and reached > first - 2  # they may stand before the figures
         if not is_over and not is_label:
             break
         reached -= 1

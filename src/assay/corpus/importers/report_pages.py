@@ -247,12 +247,11 @@ class _Reading:
         if not inner and page.images:
             reason = "the page is an image without a text layer; run OCR"
             yield Problem(code="no-text-layer", where=f"{file.path}: page {number}", reason=reason)
-        yield ReadPage(
-            number=number,
-            printed=self._printed(page),
-            running=tuple(line.text for line in lines),
-            parts=tuple(_parts(self, replace(page, lines=inner))),
-        )
+        running = tuple(line.text for line in lines)
+        parts = tuple(_parts(self, replace(page, lines=inner)))
+        if running and not parts:  # so that no word is lost
+            parts = (Passage(number=1, trail=self.headings, text="\n".join(running)),)
+        yield ReadPage(number=number, printed=self._printed(page), running=running, parts=parts)
 
     def _printed(self, page: Page) -> str:
         """The number at the edge of the page that goes on from the page before; pages without one,
