@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -169,6 +170,48 @@ def apart_signs() -> Sheet:
     return sheet
 
 
+def touching() -> Sheet:
+    """Two grids with other columns, one right under the other."""
+    sheet = Sheet()
+    for y in (150, 172, 194, 216, 238):
+        sheet.line(60, y, 510, y)
+    for x, y0, y1 in ((60, 150, 238), (510, 150, 238), (200, 150, 194), (400, 194, 238)):
+        sheet.line(x, y0, x, y1)
+    for x, y, text in (
+        (65, 165, "Tavoite"),
+        (205, 165, "Mittari"),
+        (65, 187, "Vesi riittää"),
+        (205, 187, "Katkot"),
+        (65, 209, "Arviointi"),
+        (405, 209, "Tila"),
+        (65, 231, "Toteutui osin"),
+        (405, 231, "Kesken"),
+    ):
+        sheet.text(x, y, text)
+    return sheet
+
+
+def ruled_columns() -> Sheet:
+    """Rulings between columns and around totals only; a label over two lines."""
+    sheet = Sheet()
+    for y in (150, 172, 260, 282):
+        sheet.line(60, y, 460, y)
+    for x in (60, 260, 360, 460):
+        sheet.line(x, 150, x, 282)
+    sheet.figure(355, 165, "2031")
+    sheet.figure(455, 165, "2030")
+    for y, label, figures in (
+        (186, "Lainat pankeilta", ("120,50", "98,00")),
+        (202, "Lainat muilta kuin", ()),
+        (214, "pankeilta", ("-7,25", "-6,00")),
+        (230, "Muut", ("1,00", "2,00")),
+        (246, "Ennakot", ("-", "3,00")),
+        (275, "Yhteensä", ("114,25", "97,00")),
+    ):
+        sheet.row(y, label, zip((355, 455), figures, strict=False), x=65)
+    return sheet
+
+
 def statement(sheet: Sheet, y: float, labels: str, *, header: bool) -> None:
     if header:
         sheet.figure(350, y, "31.12.2031")
@@ -242,6 +285,32 @@ def test_every_word_of_the_text_layer_is_in_a_part_of_its_page(tmp_path: Path) -
         assert [word for word in words if word not in have] == []
 
 
+TEXTS = ("12", "345", "-", "2024", "1 000", "%", "Vuosikate", "kunta", "(5)", "lai-", "osuus")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_word_is_lost_however_words_and_rulings_stand(seed: int, tmp_path: Path) -> None:
+    """Cells that are no rectangles, titles beside figures, text across rulings."""
+    chance = random.Random(seed)
+    sheets = []
+    for _ in range(8):
+        sheet = Sheet()
+        for _ in range(60):
+            x, y = chance.randrange(40, 540, 40), chance.randrange(60, 780, 11)
+            sheet.text(x, y, chance.choice(TEXTS), size=chance.choice((8, 8, 14)))
+        for _ in range(25):
+            x, y = chance.randrange(40, 500, 40), chance.randrange(60, 700, 22)
+            across, down = chance.choice(((40, 0), (400, 0), (0, 44), (0, 300)))
+            sheet.line(x, y, x + across, y + down)
+        sheets.append(sheet)
+    path = tmp_path / "r.pdf"
+    path.write_bytes(drawn(sheets))
+    for page, words in zip(read(path), layer(path), strict=True):
+        assert isinstance(page, ReadPage)
+        have = re.sub(r"\W", "", told(page))
+        assert [word for word in words if word not in have] == []
+
+
 # ── headings ──────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -292,6 +361,28 @@ def test_merged_cells_stand_in_every_row_and_column_they_cover(
         ("Vesi riittää", "Katkot", "3", "5"),
         ("Tiet kestävät", "Kuopat", "17", "21"),
         ("Tiet kestävät", "Sillat", "2", "4"),
+    ]
+
+
+def test_tables_that_touch_are_two(pages: Callable[..., list[ReadPage]]) -> None:
+    (page,) = pages(touching())
+    above, below = tables(page)
+    assert (above.columns, cells(above)) == (("Tavoite", "Mittari"), [("Vesi riittää", "Katkot")])
+    assert (below.columns, cells(below)) == (("Arviointi", "Tila"), [("Toteutui osin", "Kesken")])
+
+
+def test_where_only_columns_are_ruled_every_line_is_a_row(
+    pages: Callable[..., list[ReadPage]],
+) -> None:
+    (page,) = pages(ruled_columns())
+    (table,) = tables(page)
+    assert table.columns == ("", "2031", "2030")
+    assert cells(table) == [
+        ("Lainat pankeilta", "120,50", "98,00"),
+        ("Lainat muilta kuin pankeilta", "-7,25", "-6,00"),
+        ("Muut", "1,00", "2,00"),
+        ("Ennakot", "-", "3,00"),
+        ("Yhteensä", "114,25", "97,00"),
     ]
 
 

@@ -385,7 +385,7 @@ def _table_of_grid(grid: Grid) -> Table:
     rows = list(grid.rows)
     width = len(grid.columns)
     title = ""
-    if len(rows) > 2 and rows[0].spans.get(0) == width:
+    if len(rows) > 2 and rows[0].spans.get(0) == width and len(rows[0].starts) == 1:
         title = rows.pop(0).starts[0]
     heading = _grid_heading(rows, width)
     header = [tuple(row.texts.get(column, "") for column in range(width)) for row in rows[:heading]]

@@ -325,7 +325,7 @@ def _lined_rows(
     ]
     top = min(box.middle for box in figures)
     begin = max(first, bisect_right(lattice.ys, top) - 1)
-    start = lattice.ys[begin]
+    start = lattice.ys[begin] if begin > first else 0.0
     above = {
         span: [word for word in words if word.box.middle < start] for span, words in cells.items()
     }
@@ -356,6 +356,7 @@ def _row(here: dict[Span, list[Word]], line: Line | None) -> GridRow:
         parts = [part.text for part in lines_of(words)]
         text = mended(parts) if line is None else " ".join(parts)
         shown += words
+        text = f"{starts.get(span.left, '')} {text}".strip()  # two where cells are no rectangles
         starts[span.left] = text
         spans[span.left] = span.right - span.left + 1
         texts |= dict.fromkeys(range(span.left, span.right + 1), text)
@@ -395,8 +396,9 @@ def _renumbered(rows: list[GridRow], used: list[int]) -> tuple[GridRow, ...]:
             texts.setdefault(used[column], row.texts[column])
         for column in sorted(row.starts):
             last = column + row.spans[column] - 1
-            starts[used[column]] = row.starts[column]
-            texts[used[column]] = row.starts[column]
+            text = f"{starts.get(used[column], '')} {row.starts[column]}".strip()
+            starts[used[column]] = text
+            texts[used[column]] = text
             spans[used[column]] = used[last] - used[column] + 1
         renumbered.append(replace(row, texts=texts, starts=starts, spans=spans))
     return tuple(renumbered)

@@ -90,7 +90,8 @@ def _letters(textpage: Any, raw: Any, bounds: Box) -> Iterator[Letter | None]:
     matrix = raw.FS_MATRIX()
     place = raw.FS_RECTF()
     for index in range(textpage.count_chars()):
-        text = chr(raw.FPDFText_GetUnicode(handle, index))
+        code = raw.FPDFText_GetUnicode(handle, index)
+        text = "\ufffd" if 0xD800 <= code <= 0xDFFF else chr(code)  # half a letter is none
         if text in HYPHENS:
             text = SHY
         if text.isspace() or ord(text) < 32 or text == "\uffff":
