@@ -412,13 +412,14 @@ def label(place: Place, *, in_full: bool = False) -> str:
         return _hebrew_label(place, law, in_full=in_full)
     source = (
         law
-        if place.section
+        if place.section and not place.page
         else min(place.doc_ids, key=lambda text: (len(text), text), default=law)
     )
     words = [
         source,
         f"{place.chapter} luku" if place.chapter and in_full else "",
-        f"{place.section} §" if place.section else "",
+        # the section of a report is a heading
+        f"{place.section} §" if place.section and not place.page else "",
         f"{place.moment} mom." if place.moment else "",
         f"p. {place.page}" if place.page else "",
         f"table {place.table}" if place.table else "",
