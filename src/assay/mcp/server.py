@@ -7,6 +7,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Annotated, Any, Literal, TypeVar, cast
 
 from mcp.server import MCPServer
@@ -83,6 +84,7 @@ def _said(error: Any) -> str:
 
 
 def build_server(service: Service) -> Server:
+    service = replace(service, opens_files=False)
     server = Server("assay", title="Assay", version=__version__, instructions=INSTRUCTIONS)
     reading = ToolAnnotations(read_only_hint=True, open_world_hint=False)
     writing = ToolAnnotations(
@@ -175,9 +177,20 @@ def _gold_tools(service: Service) -> tuple[Callable[..., Any], ...]:
         grade: Annotated[int, Field(ge=0, le=4, description="0 is not relevant; see the rubric.")],
         rationale: Annotated[
             str,
-            Field(min_length=1, description="Why, in a sentence or two, for the expert."),
+            Field(
+                min_length=1,
+                max_length=review.LONGEST_RATIONALE,
+                description="Why, in a sentence or two, for the expert.",
+            ),
         ],
-        by: Annotated[str, Field(min_length=1, description="Who suggests: your name and version.")],
+        by: Annotated[
+            str,
+            Field(
+                min_length=1,
+                max_length=review.LONGEST_NAME,
+                description="Who suggests: your name and version.",
+            ),
+        ],
     ) -> Suggested:
         """Suggest a judgment. It waits in the review queue for an expert, and does not change the
         gold set."""

@@ -39,7 +39,7 @@ def unsettle_pair(store: Store, path: Path, ruling: Ruling, before: GoldRow) -> 
 
 
 def _change_row(store: Store, path: Path, ruling: Ruling, change: Documents) -> None:
-    with locked_set(path):
+    with locked_set(store, path):
         lines = gold_jsonl.read_lines(path)
         place = place_of(lines, path, ruling.item.ref)
         row = lines[place].row

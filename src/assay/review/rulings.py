@@ -5,8 +5,8 @@ The idea: the gold set is a file in git and the record of who, when and why is i
 neither may say what the other does not. So a ruling is one step over both. The file is locked, the
 changed lines are worked out, and the store is asked to record the ruling; just before it commits,
 the file is replaced. If the commit fails the file is put back; if the process dies between the two,
-the file is right and the next bootstrap queues what it says. A second expert who saw an older state
-is refused by the store, and then the file was never touched.
+the next one finds what was intended and puts it back (intents.py). A second expert who saw an older
+state is refused by the store, and then the file was never touched.
 
 What is decided is a `Change`, a function from a line to a new line, or to nothing where the row
 goes; all four verbs differ in that alone. A ruling is a vote on each document of the row, in the
@@ -31,6 +31,7 @@ from assay.formats.gold_jsonl import Approval, GoldRow, Line
 from assay.formats.votes_jsonl import RULING, append, take_back, votes_path
 from assay.review.bootstrap import item_of
 from assay.review.identity import name_of
+from assay.review.intents import heal, intended, intent_path
 from assay.store import Store
 from assay.store.records import EVERYTHING, ReviewFilter, ReviewItem, ReviewState, Ruling
 from assay.telemetry.recorder import new_id
@@ -105,7 +106,7 @@ def reopen(store: Store, path: Path, id: str, word: Word) -> Ruled:
     """Take a rejection back: the row is in the file again and waits; one that was the chair's is
     the chair's again."""
     say_who(word)
-    with locked_set(path):
+    with locked_set(store, path):
         lines = gold_jsonl.read_lines(path)
         gold = name_of(store, path, claim=False)
         items = store.review_items(gold=gold, kind="gold_row", state="rejected", limit=EVERYTHING)
@@ -148,13 +149,15 @@ def _before_rejection(store: Store, item: ReviewItem) -> GoldRow:
 
 
 @contextlib.contextmanager
-def locked_set(path: Path) -> Iterator[None]:
-    """Only a file that is there has rows to decide on; a mistyped one leaves nothing behind."""
+def locked_set(store: Store, path: Path) -> Iterator[None]:
+    """Only a file that is there has rows to decide on; a mistyped one leaves nothing behind. What
+    was interrupted is healed first."""
     if not path.exists():
         raise InputError(
             "no such gold set", where=str(path), hint="Make one with `assay gold bootstrap`."
         )
     with gold_jsonl.locked(path):
+        heal(store, path)
         yield
 
 
@@ -218,7 +221,7 @@ def _rule(
     """Change the rows with these ids, and record it. A row that would stay the same keeps its bytes
     and is named as `already` so."""
     say_who(word)
-    with locked_set(path):
+    with locked_set(store, path):
         lines = gold_jsonl.read_lines(path)
         places = {id: place_of(lines, path, id) for id in dict.fromkeys(ids)}
         changed = {place: change(lines[place]) for place in places.values()}
@@ -266,13 +269,15 @@ def record(store: Store, path: Path, rulings: Sequence[Ruling], lines: Sequence[
         append(votes_path(path), votes)
         _save(path, lines)
 
-    try:
-        store.rule(rulings, then=save)
-    except BaseException:
-        take_back(votes_path(path), votes)
-        if path.read_bytes() != before:
-            write_atomic(path.resolve(), before)
-        raise
+    with intended(path, rulings, before, gold_jsonl.assemble(lines)):
+        try:
+            store.rule(rulings, then=save)
+        except BaseException:
+            take_back(votes_path(path), votes)
+            if path.read_bytes() != before:
+                write_atomic(path.resolve(), before)
+            intent_path(path).unlink(missing_ok=True)
+            raise
 
 
 def _save(path: Path, lines: Sequence[Line]) -> None:

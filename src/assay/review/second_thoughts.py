@@ -26,7 +26,7 @@ def unapprove(store: Store, path: Path, items: Sequence[ReviewItem], word: Word)
     """Rows that were approved wait again, all of them or none. A row that was changed since, or
     whose approval was not given here, is refused."""
     say_who(word)
-    with locked_set(path):
+    with locked_set(store, path):
         lines = gold_jsonl.read_lines(path)
         rulings = []
         for item in items:

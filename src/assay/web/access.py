@@ -9,6 +9,7 @@ is reached with a name only.
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
@@ -16,13 +17,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import parse_qs
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from assay.core.errors import InputError
-from assay.web.limits import check_call
+from assay.web.limits import Desks, at_desk, check_call
 from assay.web.visitors import (
     Access,
     Refusal,
@@ -49,6 +49,7 @@ __all__ = [
 ]
 
 MAX_BODY = 4 * 2**20
+BODY_SECONDS = 60.0
 MAX_FIELDS = 10_000
 CHANGES = ("POST", "PUT", "PATCH", "DELETE")
 
@@ -111,7 +112,9 @@ def is_api(path: str) -> bool:
 
 def _guarded(row: Guarded) -> Callable[[Request], Awaitable[Response]]:
     async def checked(request: Request) -> Response:
-        request.state.user = user = await run_in_threadpool(identify, request)
+        desks: Desks = request.app.state.desks
+        desk = desks.desk(request.method, watching=row.key == "watch")
+        request.state.user = user = await at_desk(desk, identify, request)
         if not may(user, row):
             raise Refusal(401, "sign_in_first") if user is None else Refusal(403, "not_allowed")
         if user is not None and access_of(request).accounts and row.is_api:
@@ -126,7 +129,7 @@ def _guarded(row: Guarded) -> Callable[[Request], Awaitable[Response]]:
             answer: Response = await row.endpoint(request)
             return answer
         plain: Callable[[Request], Response] = row.endpoint  # type: ignore[assignment]
-        return await run_in_threadpool(plain, request)
+        return await at_desk(desk, plain, request)
 
     return checked
 
@@ -136,14 +139,19 @@ def _lacks_name(user: User, row: Guarded) -> bool:
 
 
 async def _limited(request: Request) -> bytes:
-    """The body, read no further than the limit."""
+    """The body, read no further than the limit, and waited for no longer."""
     body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MAX_BODY:
-            raise InputError(
-                f"the body is larger than {MAX_BODY // 2**20} MiB", hint="Send less at a time."
-            )
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > MAX_BODY:
+                    raise InputError(
+                        f"the body is larger than {MAX_BODY // 2**20} MiB",
+                        hint="Send less at a time.",
+                    )
+    except TimeoutError as error:
+        raise Refusal(408, "too_slow") from error
     return bytes(body)
 
 

@@ -11,7 +11,7 @@ import ipaddress
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -33,7 +33,7 @@ from assay.web.agreement_pages import AGREEMENT_ROUTES, COUNT_FORM
 from assay.web.decide_pages import DECIDE_ROUTES
 from assay.web.endpoints import API_ROUTES
 from assay.web.judge_pages import JUDGE_ROUTES
-from assay.web.limits import Limiter
+from assay.web.limits import Desks, Limiter
 from assay.web.openapi import OPENAPI_ROUTES, describe
 from assay.web.people_api import PEOPLE_API
 from assay.web.people_pages import PEOPLE_ROUTES
@@ -60,6 +60,7 @@ TABLES: tuple[list[Guarded], ...] = (
     OPENAPI_ROUTES,
 )
 
+SHORTEST = 16  # characters of a secret that is given from outside
 LOCAL = ("localhost", "127.0.0.1", "[::1]", "testserver")
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; "
@@ -105,10 +106,11 @@ def create_app(
         ],
         exception_handlers={AssayError: _failed, Refusal: _refused, HTTPException: _missed},
     )
-    app.state.service = service
+    app.state.service = service = replace(service, opens_files=False)
     app.state.access = access or Access()
     app.state.table = table
     app.state.limiter = Limiter()
+    app.state.desks = Desks()
     return app
 
 
@@ -138,7 +140,7 @@ def _refused(request: Request, error: Exception) -> Response:
         answer = json({"error": message}, error.status)
         if error.status == 401:
             answer.headers["WWW-Authenticate"] = "Bearer"
-        if error.status == 429:
+        if error.status in (429, 503):
             answer.headers["Retry-After"] = "1"
         return answer
     way = {401: "/sign-in", 409: "/me"}.get(error.status)
@@ -217,6 +219,12 @@ def prepare(service: Service, serving: Serving) -> tuple[Starlette, str]:
     """The application, and the link for the first admin where there is none yet. Other machines
     are let in with accounts only; once somebody has an account, everybody needs one."""
     accounts = serving.accounts or bool(serving.proxy_secret) or people.has_accounts(service)
+    for name, secret in (("token", serving.token), ("proxy secret", serving.proxy_secret)):
+        if secret and len(secret) < SHORTEST:
+            raise InputError(
+                f"the {name} is too short to keep anybody out",
+                hint=f"Give at least {SHORTEST} characters: openssl rand -hex 16",
+            )
     if not _is_loopback(serving.host) and not accounts:
         raise InputError(
             f"serving on {serving.host} lets other machines in",
@@ -253,9 +261,20 @@ def serve(service: Service, serving: Serving, *, say: Callable[[str], None]) -> 
     """Run the server until it is interrupted."""
     import uvicorn
 
+    from assay.web.connections import MOST_HEADERS, Patient, raise_handles
+
     app, way_in = prepare(service, serving)
     _make_ready(service)  # before anybody is told the address
     say(f"serving on {serving.address or serving.own_address}/ (Ctrl-C stops it)")
     if way_in:
         say(f"the first admin joins here, once, within a day: {way_in}")
-    uvicorn.run(app, host=serving.host, port=serving.port, log_level="warning")
+    raise_handles()
+    uvicorn.run(
+        app,
+        host=serving.host,
+        port=serving.port,
+        log_level="warning",
+        http=Patient,
+        h11_max_incomplete_event_size=MOST_HEADERS,
+        timeout_graceful_shutdown=10,
+    )

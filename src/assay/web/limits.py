@@ -7,12 +7,16 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
+from anyio import CapacityLimiter, to_thread
 from starlette.requests import Request
 
 from assay.web.visitors import Refusal, User
 
 MOST_BUCKETS = 20_000
+LONGEST_LINE = 64  # requests that wait for one desk
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,28 @@ class Limiter:
     def forget(self, key: str) -> None:
         with self._lock:
             self._buckets.pop(key, None)
+
+
+class Desks:
+    """Threads, by what is asked of them: decisions that wait for a locked store take none of those
+    that read, and neither those that say how things are. Static files have the rest."""
+
+    def __init__(self) -> None:
+        self.watching = CapacityLimiter(4)
+        self.deciding = CapacityLimiter(12)
+        self.reading = CapacityLimiter(24)
+
+    def desk(self, method: str, *, watching: bool) -> CapacityLimiter:
+        if watching:
+            return self.watching
+        return self.reading if method in ("GET", "HEAD") else self.deciding
+
+
+async def at_desk(desk: CapacityLimiter, work: Callable[[Request], T], request: Request) -> T:
+    """Run `work` in a thread of this desk. Where a long line waits already, nobody joins it."""
+    if desk.statistics().tasks_waiting >= LONGEST_LINE:
+        raise Refusal(503, "too_busy")
+    return await to_thread.run_sync(work, request, limiter=desk)
 
 
 def limiter_of(request: Request) -> Limiter:

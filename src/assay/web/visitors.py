@@ -56,7 +56,8 @@ class User:
 
 class Refusal(Exception):
     """Why a request goes no further: 401 nobody is signed in, 403 not this one, 409 no name is
-    chosen yet, 429 too often. `word` is its key in the words of the pages."""
+    chosen yet, 408 too slow, 429 too often, 503 too busy. `word` is its key in the words of the
+    pages."""
 
     def __init__(self, status: int, word: str) -> None:
         super().__init__(word)

@@ -20,6 +20,7 @@ from assay.engines.answering import ask_engine
 from assay.engines.asking import AllFailed
 from assay.engines.described import EngineConfig
 from assay.engines.indexed import index_state
+from assay.review.intents import interrupted
 from assay.review.queue import stray_items
 from assay.review.waiting import Backlog, HalachaBacklog, backlog_metrics, metric
 from assay.store import Store, StoreError
@@ -79,11 +80,12 @@ class EnginesHealth(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GoldHealth(msgspec.Struct, frozen=True, kw_only=True):
-    """How much waits in each gold set for a row that is not there. It is no failure: the file may
-    be elsewhere."""
+    """How much waits in each gold set for a row that is not there: no failure, since the file may
+    be elsewhere. A decision that was interrupted is one, until the next start heals it."""
 
     status: str = "ok"
     without_a_row: dict[str, int]
+    interrupted: list[str] = []  # sets with a decision that a killed process left half done
 
 
 class Diagnostics(msgspec.Struct, frozen=True, kw_only=True):
@@ -149,7 +151,8 @@ def store_health(store: Store) -> StoreHealth:
 
 def gold_health(store: Store, gold_sets: Mapping[str, Path]) -> GoldHealth:
     lost = Counter(item.gold for item in stray_items(store, gold_sets))
-    return GoldHealth(without_a_row=dict(lost))
+    half = sorted(name for name, path in gold_sets.items() if interrupted(path))
+    return GoldHealth(status="failed" if half else "ok", without_a_row=dict(lost), interrupted=half)
 
 
 def index_health(home: Path | None) -> IndexHealth:

@@ -4,16 +4,18 @@ A value that is opened once and given to every verb first."""
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
 from assay import formats
-from assay.core.errors import NotHere
+from assay.core.errors import AssayError, NotHere
 from assay.core.types import GoldSet
 from assay.core.workspace import default_store
+from assay.formats.gold_jsonl import locked
 from assay.review.identity import known_sets, name_of
+from assay.review.intents import heal, interrupted
 from assay.store import NoStore, Store, open_store
 from assay.telemetry.recorder import Recorder, Recording
 from assay.workbench.config import CONFIG_NAME, Config, read_config
@@ -44,6 +46,7 @@ class Service:
     clock: Callable[[], datetime] = _now
     recorder: Recorder | None = None
     say: Callable[[str], None] = _unheard
+    opens_files: bool = True  # whether a gold set may be named by its file: not from elsewhere
 
 
 @contextlib.contextmanager
@@ -68,10 +71,12 @@ def open_service(
     recorder = Recorder(lambda: open_store(target), recording) if recording is not None else None
     if opened.created:
         say(f"new store: {opened.address}")
+    sets = _with_known_sets(opened, named)
     try:
+        _heal(opened, sets.values(), say)
         yield Service(
             store=opened,
-            gold_sets=_with_known_sets(opened, named),
+            gold_sets=sets,
             config=settings,
             home=home,
             recorder=recorder,
@@ -81,6 +86,15 @@ def open_service(
         if recorder is not None:
             recorder.close()
         opened.close()
+
+
+def _heal(store: Store, paths: Iterable[Path], say: Callable[[str], None]) -> None:
+    """Decisions that a killed process left half done. A set that somebody writes now, or that
+    cannot be written, is left to them."""
+    for path in filter(interrupted, paths):
+        with contextlib.suppress(AssayError), locked(path, wait=0):
+            if said := heal(store, path):
+                say(said)
 
 
 def _named_sets(config: Config | None, given: Sequence[Path]) -> dict[str, Path]:
@@ -137,7 +151,7 @@ def stored_name(service: Service, gold: str) -> str:
     empty for all sets."""
     if not gold:
         return ""
-    if gold in service.gold_sets or Path(gold).is_file():
+    if gold in service.gold_sets or (service.opens_files and Path(gold).is_file()):
         path = service.gold_sets.get(gold) or Path(gold)
         return name_of(service.store, path, claim=False)
     known = service.store.gold_names()

@@ -59,6 +59,7 @@ __all__ = [
 
 TOP_GRADE = 4  # of sets whose format does not say
 SHOWN_DECISIONS = 5
+LONGEST_RATIONALE, LONGEST_NAME = 4_000, 500  # characters of a suggestion
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
@@ -148,6 +149,10 @@ def suggest(
     by: str,
 ) -> ReviewItem:
     """Put a judgment before the expert. It is never in a gold set until an expert says so."""
+    lengths = ("rationale", rationale, LONGEST_RATIONALE), ("name", by, LONGEST_NAME)
+    for what, text, most in (*lengths, ("document", doc_id, LONGEST_NAME)):
+        if len(text) > most:
+            raise InputError(f"the {what} has {len(text):,} characters, at most {most:,} are kept")
     gold_set = read_gold(service, gold)
     query = next((query for query in gold_set.queries if query.id == query_id), None)
     if query is None:

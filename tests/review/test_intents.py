@@ -1,0 +1,118 @@
+"""A process that is killed between the gold set and the store leaves nothing that the next one does
+not heal."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from assay.formats import gold_jsonl
+from assay.formats.votes_jsonl import read_votes, votes_path
+from assay.review import rulings
+from assay.review.bootstrap import Options, bootstrap
+from assay.review.intents import intent_path, interrupted
+from assay.review.rulings import Word
+from assay.store import Store, open_store
+from assay.store.records import Decision, SearchLog, Shown
+from assay.workbench.doctor import examine
+from assay.workbench.opening import open_service
+
+NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
+WORD = Word(by="Dafna", why="right", at=NOW)
+
+
+@pytest.fixture
+def gold(tmp_path: Path) -> Path:
+    store = open_store(tmp_path / "assay.db")
+    shown = (Shown("a", 1),)
+    store.add_searches([SearchLog(id="l", at=NOW, query="first", corpus="c", results=shown)])
+    store.add_decisions([Decision(id="D", at=NOW + timedelta(days=1), cites=("a",))])
+    bootstrap(store, tmp_path / "gold-set.jsonl", Options(), now=NOW)
+    store.close()
+    return tmp_path / "gold-set.jsonl"
+
+
+def killed_in(gold: Path, place: str) -> None:
+    """Promote a row in a process that dies at this place, as by SIGKILL."""
+    child = os.fork()
+    if child == 0:
+        store = open_store(gold.with_name("assay.db"))
+        real = rulings._save
+
+        def dying(path: Path, lines: list[gold_jsonl.Line]) -> None:
+            if place == "before the file":
+                os._exit(9)
+            real(path, lines)
+            if place == "before the commit":
+                os._exit(9)
+
+        rulings._save = dying  # type: ignore[assignment]
+        if place == "after the commit":
+            rulings.intended.__wrapped__.__globals__["intent_path"] = _dying_path(store)  # type: ignore[attr-defined]
+        rulings.promote(store, gold, ["g001"], WORD)
+        os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+
+
+def _dying_path(store: Store):  # type: ignore[no-untyped-def]
+    def path(gold: Path) -> Path:
+        if store.audit(action="review.approved"):
+            os._exit(9)
+        return intent_path(gold)
+
+    return path
+
+
+def standing(gold: Path) -> tuple[str, int, int, str]:
+    """The row's source, its votes, its entries in the audit trail, and its state in the queue."""
+    store = open_store(gold.with_name("assay.db"))
+    source = gold_jsonl.rows(gold_jsonl.read_lines(gold))[0].source
+    votes = len(read_votes(votes_path(gold))) if votes_path(gold).exists() else 0
+    found = source, votes, len(store.audit(action="review.approved")), store.review_items()[0].state
+    store.close()
+    return found
+
+
+@pytest.mark.parametrize("place", ["before the file", "before the commit"])
+def test_what_was_not_committed_is_undone_at_the_next_start(gold: Path, place: str) -> None:
+    before = standing(gold)
+    killed_in(gold, place)
+    assert interrupted(gold)
+    checkup = examine(str(gold.with_name("assay.db")), home=gold.parent)
+    assert checkup.status == "failed"
+    assert checkup.gold.interrupted == ["gold-set"]  # type: ignore[union-attr]
+    with open_service(str(gold.with_name("assay.db")), gold=[gold]):
+        pass
+    assert standing(gold) == before == ("bootstrap", 0, 0, "pending_review")
+    assert not interrupted(gold)
+
+
+def test_what_was_committed_stays(gold: Path) -> None:
+    killed_in(gold, "after the commit")
+    assert interrupted(gold)
+    with open_service(str(gold.with_name("assay.db")), gold=[gold]):
+        pass
+    assert standing(gold) == ("chair", 1, 1, "approved")
+    assert not interrupted(gold)
+
+
+def test_the_next_decision_heals_as_well(gold: Path) -> None:
+    killed_in(gold, "before the commit")
+    store = open_store(gold.with_name("assay.db"))
+    assert rulings.promote(store, gold, ["g001"], WORD).ids == ("g001",)
+    store.close()
+    assert standing(gold) == ("chair", 1, 1, "approved")
+    assert not interrupted(gold)
+
+
+def test_a_file_that_was_edited_since_is_left_alone(gold: Path) -> None:
+    killed_in(gold, "before the commit")
+    gold.write_bytes(b"# mine\n" + gold.read_bytes())
+    heard: list[str] = []
+    with open_service(str(gold.with_name("assay.db")), gold=[gold], say=heard.append):
+        pass
+    assert gold.read_bytes().startswith(b"# mine\n")
+    assert any("edited since" in said for said in heard)

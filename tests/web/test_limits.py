@@ -1,0 +1,157 @@
+"""Nobody keeps everybody out: half-sent requests, a locked store, short secrets, files by name."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import anyio
+import pytest
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+
+from assay.core.errors import InputError
+from assay.store import Store
+from assay.web import access, connections
+from assay.web.access import Refusal
+from assay.web.app import Serving, prepare
+from assay.web.connections import Patient
+from assay.web.limits import LONGEST_LINE, Desks, at_desk
+from assay.workbench.opening import Service
+from web_client import local_client
+
+
+@contextmanager
+def served() -> Iterator[int]:
+    app = Starlette(routes=[Route("/", lambda request: PlainTextResponse("here"))])
+    config = uvicorn.Config(app, port=0, log_level="error", http=Patient, lifespan="off")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    yield server.servers[0].sockets[0].getsockname()[1]
+    server.should_exit = True
+    thread.join(5)
+
+
+def half_sent(port: int) -> socket.socket:
+    made = socket.create_connection(("127.0.0.1", port), timeout=5)
+    made.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ")
+    return made
+
+
+def get(port: int) -> bytes:
+    with socket.create_connection(("127.0.0.1", port), timeout=5) as made:
+        made.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+        return b"".join(iter(lambda: made.recv(4096), b""))
+
+
+def is_closed(made: socket.socket) -> bool:
+    try:
+        return made.recv(1) == b""
+    except ConnectionResetError:
+        return True
+
+
+def test_half_sent_requests_keep_nobody_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "MOST", 3)
+    with served() as port:
+        halves = [half_sent(port) for _ in range(8)]
+        assert get(port).endswith(b"here")
+        assert all(is_closed(made) for made in halves[:5])
+        for made in halves:
+            made.close()
+
+
+def test_a_request_is_not_waited_for_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "WHOLE_AFTER", 0.05)
+    with served() as port, half_sent(port) as made:
+        assert is_closed(made)
+        assert get(port).endswith(b"here")
+
+
+def test_a_body_is_not_waited_for_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(access, "BODY_SECONDS", 0.01)
+
+    async def never() -> dict[str, object]:
+        await asyncio.sleep(30)
+        return {"type": "http.disconnect"}
+
+    async def ask() -> None:
+        await access._limited(Request({"type": "http", "headers": []}, never))
+
+    with pytest.raises(Refusal) as refused:
+        asyncio.run(ask())
+    assert refused.value.status == 408
+
+
+def test_decisions_that_wait_take_no_threads_from_others() -> None:
+    """As many decisions as there are threads wait for a locked store; reading and health go on."""
+    held = threading.Event()
+
+    async def all_of_them() -> tuple[str, str, int]:
+        desks = Desks()
+        request = Request({"type": "http", "headers": []})
+
+        def wait(_: Request) -> str:
+            held.wait(10)
+            return "decided"
+
+        refused = 0
+        deciding = desks.desk("POST", watching=False)
+        async with anyio.create_task_group() as tasks:
+            for _ in range(LONGEST_LINE + 12):
+                tasks.start_soon(at_desk, deciding, wait, request)
+            await anyio.wait_all_tasks_blocked()
+            reading = await at_desk(desks.desk("GET", watching=False), lambda _: "read", request)
+            health = await at_desk(desks.desk("GET", watching=True), lambda _: "well", request)
+            try:
+                await at_desk(deciding, wait, request)
+            except Refusal as error:
+                refused = error.status
+            held.set()
+        return reading, health, refused
+
+    assert asyncio.run(all_of_them()) == ("read", "well", 503)
+
+
+@pytest.mark.parametrize("secret", ["token", "proxy_secret"])
+def test_a_short_secret_is_refused(store: Store, secret: str) -> None:
+    with pytest.raises(InputError, match="too short"):
+        prepare(Service(store=store), Serving(**{secret: "x" * 15}))
+    prepare(Service(store=store), Serving(**{secret: "x" * 16}))
+
+
+def test_nobody_learns_which_files_there_are(store: Store, tmp_path: Path) -> None:
+    (tmp_path / "there.jsonl").write_text("{}")
+    client = local_client(Service(store=store))
+    said = [
+        client.get("/api/backlog", params={"gold": str(tmp_path / name)})
+        for name in ("there.jsonl", "not-there.jsonl")
+    ]
+    assert [answer.status_code for answer in said] == [404, 404]
+    assert said[0].text.replace("not-", "") == said[1].text.replace("not-", "")
+
+
+def test_a_database_that_is_gone_is_said_and_not_acknowledged(tmp_path: Path) -> None:
+    from assay.store import open_store
+
+    store = open_store(tmp_path / "assay.db")
+    client = local_client(Service(store=store))
+    (tmp_path / "assay.db").rename(tmp_path / "elsewhere.db")
+    decision = {"id": "D", "at": "2026-05-31", "cites": ["a"]}
+    assert client.post("/api/decisions", json=decision).status_code == 503
+    health = client.get("/api/system/diagnostics")
+    assert health.status_code == 503
+    assert "the database is gone" in health.json()["store"]["error"]
+    assert "assay_store_up 0" in client.get("/metrics").text
+    store.close()
