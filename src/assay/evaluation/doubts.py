@@ -110,12 +110,17 @@ def doubt_about(
     if not known:
         stands = 1.0 if (found == now).all() else None
         return Doubt(unjudged=unjudged, judged=judged, stands=stands)
+    stands = float((found == now).mean())
+    if second is None:  # a value depends on what there is to find, a difference hardly
+        wider = columns + 0.0
+        wider[: len(rows)] = start[:, None] + _guesses(table, wanted, with_unseen=True)[rows]
+        stands = min(stands, float((rule(wider) == now).mean()))
     means = columns.mean(axis=0)
     low, high = np.quantile(means, [0.025, 0.975]).tolist()
     return Doubt(
         unjudged=unjudged,
         judged=judged,
-        stands=float((found == now).mean()),
+        stands=stands,
         up=float((found == 1).mean()),
         down=float((found == -1).mean()),
         ahead=float((means > 0).mean()),
@@ -129,9 +134,10 @@ def _ids(table: Table) -> set[str]:
     return {entry.query_id for entry in table.entries}
 
 
-def _guesses(table: Table, measure: Measure) -> Floats:
+def _guesses(table: Table, measure: Measure, *, with_unseen: bool = False) -> Floats:
     """How each query's value moves under every draw: [queries, samples]."""
-    return _moves(as_judged(table, measure), sampled(table, measure, guessed(table)))
+    guess = guessed(table, with_unseen=with_unseen)
+    return _moves(as_judged(table, measure), sampled(table, measure, guess))
 
 
 def _extremes(table: Table, measure: Measure) -> Floats:

@@ -4,9 +4,9 @@ The top lists of one engine or two become one padded table; grades are drawn for
 from the belief that the judged ones teach, and a measure is computed under each draw, by query. The
 draws have a fixed seed: the same results always give the same guess.
 
-A measure that divides by what could have been found needs a guess at that too. The less of the hits
-is judged, the less is known of how much there is to find: relevant documents that nobody has judged
-or returned are drawn beside, from none to twice the unjudged share of those that are known.
+A measure that divides by what could have been found depends on documents that are in no list, too.
+The less of the hits is judged, the less is known of how much there is to find: where that is asked
+for, relevant documents are drawn beside, from none to twice the unjudged share of those known.
 """
 
 from __future__ import annotations
@@ -177,8 +177,9 @@ def _chosen(table: Table) -> Floats:
 # ── guesses ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def guessed(table: Table, samples: int = 400) -> Guess:
-    """Grades drawn for every unjudged hit, by what the judged ones teach."""
+def guessed(table: Table, samples: int = 400, *, with_unseen: bool = False) -> Guess:
+    """Grades drawn for every unjudged hit, by what the judged ones teach; `with_unseen` also how
+    many relevant documents are in no list."""
     spots, known = np.argwhere(table.grades == UNJUDGED), np.argwhere(table.grades >= 0)
     features = _features(table)
     grades = table.grades[known[:, 0], known[:, 1]]
@@ -190,7 +191,7 @@ def guessed(table: Table, samples: int = 400) -> Guess:
     rng = np.random.default_rng(SEED)
     drawn = draw(belief, mine, spots[:, 0], count, rng)
     share = len(spots) / max(len(spots) + len(known), 1)
-    unseen = UNSEEN * share * rng.random(count)
+    unseen = UNSEEN * share * rng.random(count) * with_unseen
     return Guess(spots=spots, features=mine, belief=belief, drawn=drawn, unseen=unseen)
 
 
@@ -243,7 +244,7 @@ def sampled(table: Table, measure: Measure, guess: Guess) -> list[Floats]:
             measure,
             np.repeat(rows, samples),
             grades.reshape(-1, grades.shape[2]),
-            _unseen(table, rows, grades, guess),
+            _unseen(table, rows, grades, guess) if guess.unseen.any() else None,
         )
         for system, each in enumerate(flat):
             found[system][rows] = each.reshape(len(rows), samples)
