@@ -12,6 +12,8 @@ from assay.web.judge_pages import OfSet, is_chair
 from assay.web.shell import body, form, json, page, query, service_of
 from assay.workbench import agreed, grading
 from assay.workbench.agreed import Agreement, Dispute, Figure, Merged, Ruled, RulingGiven
+from assay.workbench.opening import gold_path
+from assay.workbench.set_standing import set_standing
 
 WORDS = ("agreement", "judge")
 
@@ -40,7 +42,7 @@ def set_page(request: Request) -> Response:
         mark=_mark,
         disputes=agreed.open_disputes(service, name) if chair else [],
         chair=chair,
-        uncounted=agreed.waiting_votes(service, name),
+        uncounted=set_standing(name, gold_path(service, name)).uncounted,
     )
 
 

@@ -68,7 +68,7 @@ function line(done, text) {
 
 function showProgress() {
   const p = progress, list = [];
-  byId("count").textContent = fill(words.judgedOf, { judged: p.judged, asked: p.asked });
+  byId("count").textContent = fill(words.judgedOf, { judged: p.judged, asked: p.asked }) + (p.unsure ? ` · ${words.unsure}: ${p.unsure}` : "");
   const some = p.judged_by_anybody, left = p.min_judged - some;
   if (p.min_judged) list.push(line(left <= 0, fill(left <= 0 ? words.enoughJudged : some ? words.moreTo : words.wanted, { n: left <= 0 ? some : left, of: p.min_judged })));
   if (p.min_high) {
