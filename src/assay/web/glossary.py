@@ -27,8 +27,14 @@ class Glossary:
         return BUTTON.format(key, self._texts["what_is_this"], shown)
 
     def measure(self, name: str, shown: str) -> str:
-        """A measure by its name without its depth: nDCG@10 is explained as nDCG."""
-        return self(name.partition("@")[0].partition("(")[0].lower(), shown)
+        """A measure by its name, or by what it is called, without its depth: nDCG@10 is explained
+        as nDCG."""
+        keys = (_bare(text) for text in (name, shown))
+        return self(next((key for key in keys if f"word {key}" in self._texts), ""), shown)
 
     def meaning(self, key: str) -> str:
         return self._texts[f"word {key}"]
+
+
+def _bare(measure: str) -> str:
+    return measure.partition("@")[0].partition("(")[0].strip().lower()
