@@ -9,6 +9,7 @@ import pytest
 from corpus_sources import letter, opinion, write_opinions
 
 from assay.corpus import Corpus, cite, import_corpus, open_corpus
+from assay.corpus.quality import check
 from assay.law.matching import label, place_of
 
 
@@ -54,15 +55,16 @@ def test_an_opinion_of_the_commission_is_no_letter(tmp_path: Path) -> None:
     assert corpus.at(0).title.startswith("Smith Commission Opinion, No.")
 
 
-def test_a_letter_cites_nothing_of_the_years_after_it(tmp_path: Path) -> None:
+def test_a_reference_to_a_later_year_is_refused_or_flagged(tmp_path: Path) -> None:
     later = opinion("A-98-123", letter("A-98-123", "Ms. Poe"), year=1998, parsed={})
-    early = opinion("A-90-001", letter("A-90-001", "Ms. Roe", "See No. A-98-123."), parsed={})
+    body = "Superseded by A-98-123. CONTRACT No. 98-123."
+    early = opinion("A-90-001", letter("A-90-001", "Ms. Roe", body), parsed={})
     corpus = load("fppc", write_opinions(tmp_path / "s", [early, later]), tmp_path)
-    found = corpus.citations.collect().filter(normal="No. A-98-123", own=False)
-    by_row = {
-        corpus.at(row).id: status for row, status in found.select("row", "status").iter_rows()
-    }
-    assert by_row["A-90-001"] == "missing"
+    found = corpus.citations.collect().filter(row=0)
+    statuses = dict(found.select("normal", "status").iter_rows())
+    assert statuses["No. A-98-123"] == "resolved"
+    assert statuses["No. 98-123"] == "missing"
+    assert [found.code for found in check(corpus)].count("later-reference") == 1
 
 
 ACT = """<akomaNtoso><act><meta><identification><FRBRWork><FRBRuri value="/akn/il/act/1/7"/>

@@ -45,6 +45,7 @@ _NO_NAMES = set("and the van von advice letter opinion informal this see also".s
 VOTES = 5
 AGREEMENT = 0.9
 FIRST_YEAR = 70  # of the century before; '69 is 2069
+LATER = "number, of a later year than what cites it"  # a stamp such as "superseded by"
 REPAIRED = "addressee, number one digit off"
 # How alike two names must be (SequenceMatcher's ratio): less where they begin with the same letter.
 SAME_BEGINNING = 0.5
@@ -122,7 +123,8 @@ class Letters:
         key = (cited["year"], cited["number"])
         if source is not None and self._answers_too(source, key):
             return Resolution("self", (), "a number of the document itself")
-        if self._is_later(source, key[0]):
+        is_later = self._is_later(source, key[0])
+        if is_later and not cited.get("series"):  # a contract, a bill, a slip of the scanner
             return Resolution("missing", (), "the number is of a later year than what cites it")
         surnames = _surnames(citation.name)
         claims = _fitting(self.claims.get(key, []), cited.get("ext", ""))
@@ -133,13 +135,13 @@ class Letters:
         latest = self.year_of.get(source, 0) if source is not None else 0
         if len(rows) == 1:
             doubt = self._named_otherwise(rows[0], key, surnames, latest)
-            return doubt or Resolution("resolved", (rows[0],), "number")
+            return doubt or Resolution("resolved", (rows[0],), LATER if is_later else "number")
         if rows:
             return Resolution("ambiguous", tuple(rows), f"{len(rows)} documents carry this number")
         return self._by_name(key, surnames, latest) or self._missing(citation, key)
 
     def _is_later(self, source: int | None, year: str) -> bool:
-        """Whether a letter would cite one of the years after it: a misread number."""
+        """Whether a letter would cite one of the years after it."""
         own = self.year_of.get(source) if source is not None else None
         if not own or not year.isdigit():
             return False
@@ -222,9 +224,10 @@ class Letters:
         named = named & set(rows) or named
         if len(named) == 1:
             return Resolution("resolved", tuple(named), "name and year")
-        if named:
+        elected = self._elected(page)
+        if named and elected not in named:
             return narrowed(sorted(named), "name and year")
-        if (elected := self._elected(page)) is not None:
+        if elected is not None:
             reason = "volume and page, as other documents cite it by name"
             return Resolution("resolved", (elected,), reason)
         if rows and not surnames:

@@ -27,7 +27,7 @@ import polars as pl
 from assay.core.types import Finding
 from assay.corpus.disk import Corpus, read_arrow
 from assay.corpus.importers.kinds import importer
-from assay.corpus.letters import REPAIRED
+from assay.corpus.letters import LATER, REPAIRED
 from assay.corpus.trust import altered
 
 # what is read all the same; the same twice is no loss
@@ -264,16 +264,19 @@ def _dangling(corpus: Corpus) -> Iterator[Finding]:
 
 
 def _repaired(corpus: Corpus) -> Iterator[Finding]:
-    """References that name a letter by its addressee, under a number that is a slip away."""
-    mended = corpus.citations.filter(
-        (pl.col("status") == "resolved") & (pl.col("reason") == REPAIRED)
-    )
-    for row, normal, name, targets in (
-        mended.select("row", "normal", "name", "targets").collect().iter_rows()
-    ):
-        target = corpus.at(targets[0])
-        message = f"{normal} to {name} is taken for {target.title}: one digit differs"
-        yield _flag("repaired-reference", corpus.at(row).id, message)
+    """References that name a letter by its addressee, under a number that is a slip away; and those
+    to a letter of a later year."""
+    resolved = corpus.citations.filter(pl.col("status") == "resolved")
+    doubtful = resolved.filter(pl.col("reason").is_in([REPAIRED, LATER]))
+    columns = ("row", "normal", "name", "targets", "reason")
+    for row, normal, name, targets, reason in doubtful.select(columns).collect().iter_rows():
+        title = corpus.at(targets[0]).title
+        if reason == REPAIRED:
+            message = f"{normal} to {name} is taken for {title}: one digit differs"
+            yield _flag("repaired-reference", corpus.at(row).id, message)
+        else:
+            message = f"{normal}, {title}, is of a later year: superseded by it, or misread?"
+            yield _flag("later-reference", corpus.at(row).id, message)
 
 
 # ── near-duplicates ───────────────────────────────────────────────────────────────────────────────

@@ -410,7 +410,8 @@ def _opinion(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> Itera
 def _opinion_name(head: re.Match[str]) -> str:
     name = " ".join((head["name"] or head["called"] or "").split()).removesuffix(",")
     if head["called"]:
-        name = _TITLES.sub("", name).removesuffix(" Opinion")
+        name = re.sub(r"^(?:The |the )?Commission[’']s ", "", _TITLES.sub("", name))
+        name = name.removesuffix(" Opinion")
         name = "" if name in ("Commission", "Opinion", "FPPC", "See", "In") else name
     return name
 

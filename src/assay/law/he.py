@@ -60,7 +60,7 @@ _LAW_WORD = r"(?:ה?חוק-יסוד:?|ה?חוק\s+יסוד:?|ה?חוק|ה?פקו
 # looked at and not taken: where the name ends is settled later, and the words after it may hold the
 # next citation
 _LAW = (
-    rf"(?:(?=\s+(?:של\s+|[לב])(?P<law>(?:{_LAW_WORD}|אותו\s+חוק|אותה\s+פקודה|ה?{SHORT_ALONE})"
+    rf"(?:(?=,?\s+(?:של\s+|[לב])(?P<law>(?:{_LAW_WORD}|אותו\s+חוק|אותה\s+פקודה|ה?{SHORT_ALONE})"
     r"[^\n.;]{0,170}))|)"
 )
 _RULES = [

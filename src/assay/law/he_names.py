@@ -90,7 +90,7 @@ def full_name(text: str) -> tuple[str, int]:
 
 def key_of(name: str, year: str = "") -> LawKey:
     """Without vowel marks and the edition in square brackets, with either spelling of
-    vowels; a law that people call by less than its name has its whole name."""
+    vowels and without articles; a law that people call by less than its name has its whole name."""
     plain = without_points(name.translate(QUOTES))
     plain = re.sub(r"\[[^\]]*\]", " ", plain)
     dated = re.search(rf"{YEAR}\s*$", plain)
@@ -118,7 +118,8 @@ def same_law(cited: LawKey, known: LawKey) -> bool:
 
 
 def _words(text: str) -> str:
-    words = re.sub(r"[,:\"'()-]", " ", text).split()
+    spaced = re.sub(r"[,:\"'()-]", " ", text).split()
+    words = [word[1:] if word[0] == "ה" and len(word) > 3 else word for word in spaced]
     return " ".join(word[0] + re.sub("[יו](?!$)", "", word[1:]) for word in words)
 
 

@@ -18,13 +18,19 @@ import numpy as np
 
 from assay.core.types import Document, Hit, SearchEngine
 from assay.language.analysis import UNSEEN
-from assay.law.places import Cited, sections_named, without_sections
+from assay.law.places import Cited, citations_of_sections, sections_named, without_sections
 from assay.search import cells, snippets
 from assay.search.arrays import Array, best_rows
 from assay.search.index import Index
 from assay.search.profile import ROWS
 from assay.search.rows import row_signals
-from assay.search.signals import Signals, SoftQuestion, soft_signals, stem_signals
+from assay.search.signals import (
+    Signals,
+    SoftQuestion,
+    acts_named,
+    soft_signals,
+    stem_signals,
+)
 from assay.search.views import SEPARATOR
 
 MAX_QUERY = 20_000  # characters that are read of a query
@@ -33,6 +39,7 @@ LIKE_CHARACTERS = 2_000
 FIRST_HITS = 10  # that are looked at to see whether they are of one act
 COVERING_HITS = 3  # of which the best says how many of the question's words are here
 USUAL_ACT = 0.65  # the share of first hits of one act, where there is only one act to be of
+WORDS_BESIDE = 2  # that a question says beside a section
 KNOWN_ITEM = 0.6  # what it means at least that the title, word or section asked for is here
 
 
@@ -140,17 +147,24 @@ class Engine(SearchEngine):
 
     def _soft_signals(self, text: str) -> Signals:
         language = self._index.profile.language
-        named = sections_named(text, language)
-        if not named or not any(self._index.sections):
+        cited = sections_named(text, language)
+        named = [section for section in cited if self._may_be_here(section)]
+        if not cited or not any(self._index.sections):
+            return soft_signals(self._index, SoftQuestion(text=text))
+        here = np.array([_is_named(section, named) for section in self._index.sections])
+        if not here.any() and _asks_more(text, language):
+            # what is cited is not here: its words are words like others
             return soft_signals(self._index, SoftQuestion(text=text))
         question = SoftQuestion(
-            text=text,
-            sections_named=np.array(
-                [_is_named(section, named) for section in self._index.sections]
-            ),
-            rest=without_sections(text, language),
+            text=text, sections_named=here, rest=without_sections(text, language)
         )
         return soft_signals(self._index, question)
+
+    def _may_be_here(self, cited: Cited) -> bool:
+        """Whether the law that is cited may be one of this collection; where none is named, it
+        is."""
+        law = cited.law if not cited.law_id else ""
+        return not law or bool(acts_named(self._index, law).any())
 
     # ── ranking ───────────────────────────────────────────────────────────────────────────────────
 
@@ -232,14 +246,25 @@ def _printable(query: str) -> str:
 # ── sections that a question names ────────────────────────────────────────────────────────────────
 
 
+def _asks_more(text: str, language: str) -> bool:
+    """Whether a question says more than which section it wants."""
+    cited = citations_of_sections(text, language)
+    rest = "".join(
+        text[before.end if before else 0 : after.start if after else len(text)]
+        for before, after in zip([None, *cited], [*cited, None], strict=True)
+    )
+    return len(re.findall(r"[^\W\d_]{3,}", rest)) >= WORDS_BESIDE
+
+
 def _is_named(place: str, named: list[Cited]) -> float:
-    """1 for the moment that is named, or any of a named section; half for another moment of it.
+    """1 for the moment that is named, or any of a named section; half for another moment of it, and
+    half for one in a schedule where none is named: a bare number is one of the act's body.
     `place` is as an index keeps it; a chapter or schedule that is not known refutes nothing."""
     if not place:
         return 0.0
     section, moment, chapter, schedule = place.split(SEPARATOR)
     shares = [
-        1.0 if cited.has_moment(moment) else 0.5
+        (1.0 if cited.has_moment(moment) else 0.5) * (0.5 if schedule and not cited.schedule else 1)
         for cited in named
         if cited.has_section(section)
         and (not cited.chapter or not chapter or cited.chapter == chapter)

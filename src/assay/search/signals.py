@@ -248,8 +248,10 @@ def soft_signals(index: Index, question: SoftQuestion) -> Signals:
     if question.sections_named is not None:
         signals["citation"] = question.sections_named
         fused = fused + profile.citation * signals["citation"]
-        acts_named = _acts_named(index, question.rest)[index.act_of]
-        signals["named"] = NAMED * signals["citation"] * acts_named
+        of_act = acts_named(index, question.rest)[index.act_of]
+        if not (signals["citation"] * of_act).any():
+            of_act = np.ones(len(index), bool)  # no act is named: a section that is here is meant
+        signals["named"] = NAMED * signals["citation"] * of_act
     signals["fused"] = fused + signals["named"]
     return signals
 
@@ -365,7 +367,7 @@ def _named(index: Index, words: list[str]) -> Doubles:
     return named
 
 
-def _acts_named(index: Index, rest: str) -> Array:
+def acts_named(index: Index, rest: str) -> Array:
     """The acts whose name fits best what the question says beside a section: nothing else, or the
     name in full."""
     said = _lemmas(index, rest)
