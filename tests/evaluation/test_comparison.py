@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 import random
 
+import msgspec
 import pytest
 
 from assay import evaluate
@@ -168,6 +169,22 @@ def test_the_primary_measure_can_be_chosen_and_has_to_be_there() -> None:
     assert compare([before, after], ["a", "b"], primary="P@5").headline == "p@5"
     with pytest.raises(InputError, match="do not all have the measure RBP"):
         compare([before, after], ["a", "b"], primary="RBP")
+
+
+def test_the_results_may_name_the_measure_that_decides() -> None:
+    before, after = _moved({"ndcg@10": UNSURE, "p@5": SURE})
+    receipt = msgspec.structs.replace(after.receipt, primary="p@5")
+    named = msgspec.structs.replace(after, receipt=receipt)
+    assert compare([before, named], ["a", "b"]).headline == "p@5"
+    assert compare([before, named], ["a", "b"], primary="nDCG@10").headline == "ndcg@10"
+
+
+def test_a_test_that_the_interval_does_not_follow_is_said() -> None:
+    before, after = _moved({"ndcg@10": SURE})
+    (row,) = compare([before, after], ["a", "b"]).differences
+    assert row.low is not None
+    assert row.low < 0 < row.difference  # ten queries, and those not seen
+    assert (row.verdict, row.disagree) == ("better", True)
 
 
 @pytest.mark.parametrize(
