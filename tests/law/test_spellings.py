@@ -325,3 +325,10 @@ def test_the_page_on_citations_shows_the_table() -> None:
         assert row.name in shown, row.name
         for example in row.examples:
             assert example in shown, example
+
+
+def test_a_question_is_not_refused_for_what_it_cites(engine: Engine) -> None:
+    asked = engine.search("Mitä 148 §:ssä sanotaan?")
+    assert not asked.abstained
+    assert asked[0].doc_id.startswith(f"{KUNTALAKI}:148:")
+    assert engine.search("tieliikennelain 148 §").abstained
