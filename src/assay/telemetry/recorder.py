@@ -15,6 +15,7 @@ import logging
 import math
 import os
 import random
+import sys
 import threading
 import time
 from collections import deque
@@ -201,6 +202,7 @@ class Recorder:
     def _start(self) -> None:
         with self._lock:
             if self._thread is None:
+                _at_exit_of_a_worker(self.close)
                 self._thread = threading.Thread(
                     target=self._run, name="assay-telemetry", daemon=True
                 )
@@ -358,12 +360,17 @@ class Recorder:
     # ── ending ────────────────────────────────────────────────────────────────────────────────────
 
     def flush(self, timeout: float = 5.0) -> bool:
-        """Wait until all that was logged before is written; False when it is not by then."""
+        """Wait until all that was logged before is written; False when it is not by then, and the
+        log says how many and why."""
         deadline = time.monotonic() + timeout
         while self.counts().queued and time.monotonic() < deadline:
             self._wake.set()
             time.sleep(0.005)
-        return not self.counts().queued
+        counts = self.counts()
+        if counts.queued:
+            why = counts.last_error or "the store is slow"
+            _log.warning("telemetry: %d searches are not written yet (%s)", counts.queued, why)
+        return not counts.queued
 
     def close(self) -> None:
         """Write what is queued, for as long as `close_timeout`; called at exit. What is left then
@@ -400,6 +407,16 @@ class Recorder:
                 unreadable=self._unreadable,
                 last_error=self._last_error,
             )
+
+
+def _at_exit_of_a_worker(close: Callable[[], None]) -> None:
+    """A child of `multiprocessing` ends without the handlers of `atexit`; it has a list of its own,
+    which is run while its threads still do."""
+    context = sys.modules.get("multiprocessing.process")
+    if context is not None and context.parent_process() is not None:
+        from multiprocessing.util import Finalize
+
+        Finalize(None, close, exitpriority=100)
 
 
 def new_id() -> str:
