@@ -25,6 +25,7 @@ COMMANDS = {
     "index": "corpus:index",
     "search": "corpus:search",
     "cite": "corpus:cite",
+    "questions": "questions:questions",
     "backlog": "backlog:backlog",
     "serve": "serve:serve",
     "people": "people:app",

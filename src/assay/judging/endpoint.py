@@ -110,7 +110,7 @@ def _body(
     }
     if machine.temperature is not None:
         body["temperature"] = machine.temperature
-    if shape := SHAPES[manner.shape]:
+    if grades and (shape := SHAPES[manner.shape]):  # without a scale no verdict is asked for
         body["response_format"] = shapes[shape]
     return msgspec.json.encode(body)
 

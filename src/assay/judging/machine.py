@@ -235,7 +235,7 @@ def ask(machine: Machine, request: Request, folder: Path, allowance: float | Non
     messages, spent, began = request.messages, Spent(), time.monotonic()
     why = ""
     for _ in range(2):
-        reply, used = _patiently(machine, chat, messages, request.grades, _less(allowance, spent))
+        reply, used = patiently(machine, chat, messages, request.grades, _less(allowance, spent))
         spent += used
         if isinstance(reply, Asked):
             if reply.state == "unusable":
@@ -268,7 +268,7 @@ def _less(allowance: float | None, spent: Spent) -> float | None:
     return None if allowance is None else allowance - (spent.cost or 0.0)
 
 
-def _patiently(
+def patiently(
     machine: Machine,
     chat: Chat,
     messages: tuple[Message, ...],

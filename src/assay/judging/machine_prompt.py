@@ -168,14 +168,20 @@ def schema(grades: tuple[int, ...]) -> dict[str, object]:
     }
 
 
-def read_verdict(text: str, grades: tuple[int, ...]) -> Verdict:
-    """The verdict, whole and on the scale. A thought before it, a fence around it with some words
-    outside, and keys that nobody asked for are how some models write; no more is overlooked."""
+def bare(text: str) -> str:
+    """An answer without a thought before it and a fence around it."""
     text = _THOUGHT.sub("", text, count=1).strip()
     if len(fenced := _FENCE.findall(text)) == 1 and not text.startswith("{"):
         text = fenced[0]
     if not text:
         raise Nonsense("the answer is empty")
+    return str(text)
+
+
+def read_verdict(text: str, grades: tuple[int, ...]) -> Verdict:
+    """The verdict, whole and on the scale. A thought before it, a fence around it with some words
+    outside, and keys that nobody asked for are how some models write; no more is overlooked."""
+    text = bare(text)
     try:
         answer = msgspec.convert(json.loads(text, object_pairs_hook=_once), _Answer)
     except (ValueError, RecursionError) as error:

@@ -165,7 +165,7 @@ def plan_judging(
 ) -> Plan:
     """The pairs of the pool on which the judge has not voted, or with `judged` those that people
     have judged, and what is asked about each; with `again` also where no answer was usable."""
-    settings = _machine(config or Path(CONFIG_NAME), judge)
+    settings = machine_named(config or Path(CONFIG_NAME), judge)
     gold = formats.read_gold(dataset)
     rubric = rubrics.find(gold.rubric or rubrics.DEFAULT, beside=dataset)
     votes = read_votes(votes_path(dataset))
@@ -223,7 +223,7 @@ def _limited(items: Iterable[Item], limit: int | None) -> list[Item]:
     return taken
 
 
-def _machine(config: Path, judge: str) -> Machine:
+def machine_named(config: Path, judge: str) -> Machine:
     known = read_config(config).judges if config.exists() else {}
     if judge not in known:
         raise InputError(

@@ -1,0 +1,83 @@
+"""`assay questions`: a language model writes the questions that documents answer."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assay.cli.output import Json, emit, printable, progress_bar, say
+from assay.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from assay.workbench.questions import WritingPlan
+
+EXIT = {"": 0, "refused": 2, "ceiling": 3, "outage": 4, "unusable": 4}
+
+
+def questions(
+    name: Annotated[str, typer.Argument(help="The corpus.")],
+    by: Annotated[str, typer.Option("--by", help="Who writes: the name of a table [judges.NAME].")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The file; what it has is not asked for again.")
+    ],
+    count: Annotated[
+        int, typer.Option(min=1, max=20, help="How many questions for each document.")
+    ] = 4,
+    limit: Annotated[int | None, typer.Option(min=1, help="At most so many documents.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Send the texts without asking.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the first prompt, send nothing.")
+    ] = False,
+    config: Annotated[Path | None, typer.Option(help="By default assay.toml.")] = None,
+    json: Json = False,
+) -> None:
+    """Have a language model write the questions that documents answer, for assay index --questions.
+
+    Only documents without questions are sent, after saying which, and where to."""
+    from assay.reports import listing
+    from assay.workbench.questions import plan_questions, write_questions
+
+    plan = plan_questions(name, by, output, config=config, count=count, limit=limit)
+    _announce(plan)
+    if dry_run:
+        for message in plan.asked(plan.documents[0]) if plan.documents else ():
+            typer.echo(printable(f"── {message.role} ──\n{message.content}"))
+        say("dry run: nothing was sent, nothing was written")
+        return
+    if plan.documents and not yes:
+        watched = sys.stdin.isatty() and sys.stderr.isatty()
+        if not watched or not typer.confirm("Send them?", err=True):
+            raise UsageError(
+                "nothing was sent",
+                hint="Say --yes to send these texts; --dry-run shows the first prompt.",
+            )
+    with progress_bar() as bar:
+        done = write_questions(plan, lambda n, of: bar("writing", n, of))
+    emit(done, lambda: listing.key_values(done, spent=listing.spending(done.spent)), json=json)
+    if done.stopped:
+        say(f"stopped: {done.why}; the same command goes on from there", style="red")
+    elif done.documents:
+        say(f"next: assay index {name} --questions {output}")
+    sys.exit(EXIT[done.stopped])
+
+
+def _announce(plan: WritingPlan) -> None:
+    """Which texts go where, before anything goes."""
+    from assay.core.types import counted
+
+    if plan.known:
+        say(f"{counted(plan.known, 'document')} with questions already: nothing is sent for them")
+    if not plan.documents:
+        say("nothing is to be sent")
+        return
+    say(
+        f"to be sent: {counted(len(plan.documents), 'document')} of corpus {plan.corpus}, "
+        f"{counted(plan.characters, 'character')} with what is asked, to {plan.machine.host}, "
+        f"model {plan.machine.model}",
+        style="bold",
+    )
+    if plan.machine.base_url.startswith("http:"):
+        say("the connection is not encrypted (http)", style="yellow")
