@@ -86,6 +86,7 @@ class Data:
         written = [
             (place[record.id], text)
             for record in shipped(language.language)
+            if record.id in place
             for text in record.questions
         ]
         often = Counter(word for _, text in written for word in language.words(text)).most_common(
