@@ -49,7 +49,7 @@ class Questions(msgspec.Struct, frozen=True, kw_only=True):
     unknown_ids: int
 
 
-class Indexed(msgspec.Struct, frozen=True, kw_only=True):
+class Indexed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What indexing did: of how many documents, how many it took over from the index before."""
 
     corpus: str
@@ -58,8 +58,8 @@ class Indexed(msgspec.Struct, frozen=True, kw_only=True):
     profile: str
     language: str
     encoder: str
-    questions: Questions
     folder: str
+    questions: Questions | None = None
 
 
 class Recipe(msgspec.Struct, frozen=True, kw_only=True):
@@ -233,8 +233,10 @@ def _with_questions(built: Index, folder: Path) -> Index:
     return index.with_questions(built, shipped(built.profile.language), given or [])
 
 
-def _questions_of(built: Index, folder: Path) -> Questions:
+def _questions_of(built: Index, folder: Path) -> Questions | None:
     given = _questions_given(folder) or []
+    if built.asked is None and not given:
+        return None
     here = [line for line in given if line.id in built.row_of]
     asked = built.asked.documents if built.asked is not None else np.empty(0)
     count = sum(len(line.questions) for line in here) if len(asked) else 0
