@@ -39,6 +39,16 @@ def test_english_beats_plain_bm25_on_the_sample(home: Path) -> None:
     assert means["ours"] > means["bm25"]  # type: ignore[operator]
 
 
+def test_a_document_is_found_by_its_number(home: Path) -> None:
+    engine = corpora.open_indexed("opinions", home=home)
+    for asked in ("A-05-044", "a-05-044", "Inouye Advice Letter, No. A-05-044"):
+        hits = engine.search(asked, 3)
+        assert hits[0].doc_id == "A-05-044"
+        assert not hits.abstained
+        assert (hits[0].score or 0) >= 0.6
+    assert engine.search("Z-99-999", 3).abstained
+
+
 def test_scores_are_between_zero_and_one_and_fall(home: Path) -> None:
     hits = corpora.search("opinions", "gift of travel to a conference", home=home, top_k=20).hits
     scores = [hit.score for hit in hits]

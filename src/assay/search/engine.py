@@ -25,6 +25,7 @@ from assay.search.index import Index
 from assay.search.profile import ROWS
 from assay.search.rows import row_signals
 from assay.search.signals import (
+    NAMED,
     Signals,
     SoftQuestion,
     acts_named,
@@ -37,6 +38,7 @@ MAX_QUERY = 20_000  # characters that are read of a query
 LIKE_TERMS = 40  # of a document, when it stands as a question
 LIKE_CHARACTERS = 2_000
 FIRST_HITS = 10  # that are looked at to see whether they are of one act
+NUMBER = re.compile(r"\b(?=\w*-*\d)\w+(?:-\w+)+\b")  # of a document, such as A-05-044
 COVERING_HITS = 3  # of which the best says how many of the question's words are here
 USUAL_ACT = 0.65  # the share of first hits of one act, where there is only one act to be of
 WORDS_BESIDE = 2  # that a question says beside a section
@@ -106,6 +108,7 @@ class Engine(SearchEngine):
             signals = row_signals(self._index, text)
         else:
             signals = stem_signals(self._index, text, self._index.analyzer.terms(text), None)
+            self._count_ids(signals, text)
         hits = self._ranked(signals, top_k, allowed, explain, texts)
         if self._index.profile.kind == ROWS and self._lookup is not None and texts:
             hits[:] = [cells.with_cell(hit, self._lookup(hit.doc_id), text) for hit in hits]
@@ -135,6 +138,19 @@ class Engine(SearchEngine):
                 self._index, self._asked_for(_printable(query)), cells.sentence(document, cell)
             )
         return snippets.best_passage(self._index, self._asked_for(_printable(query)), document)
+
+    def _count_ids(self, signals: Signals, text: str) -> None:
+        """Documents whose number stands in the question are what is asked for: they come first."""
+        written = [
+            number
+            for found in NUMBER.findall(text)
+            for number in (found, found.upper(), found.partition("-")[2])  # A-05-044 is 05-044 too
+        ]
+        rows = [self._index.row_of[number] for number in written if number in self._index.row_of]
+        if rows:
+            signals["named"] = np.zeros(len(self._index), np.float32)
+            signals["named"][rows] = NAMED
+            signals["fused"] = signals["fused"] + signals["named"]
 
     def _telling_terms(self, row: int) -> list[str]:
         """The terms of a document that are frequent in it and rare elsewhere."""
