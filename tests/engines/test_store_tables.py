@@ -206,7 +206,7 @@ def test_a_missing_extra_is_one_sentence(
     kind: str, module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(EngineError, match=rf"needs the package .*assay\[{kind}\]") as refused:
+    with pytest.raises(EngineError, match=rf"needs the package .*assay-ir\[{kind}\]") as refused:
         table(tmp_path, kind, place_of(kind, tmp_path)).search(QUESTION, 3)
     assert "\n" not in str(refused.value)
 

@@ -42,8 +42,16 @@ NAMES = [
 
 
 def theirs(names: list[str], judged: Qrels, scored: Scores) -> dict[tuple[str, str], float]:
+    """One call for measures of judged documents alone: beside them its NumRet counts only those."""
     measures = [ir_measures.parse_measure(name) for name in names]
-    found: Any = ir_measures.iter_calc(measures, judged, scored)
+    apart = [measure for measure in measures if measure.params.get("judged_only")]
+    others = [measure for measure in measures if measure not in apart]
+    found: Any = [
+        metric
+        for asked in (others, apart)
+        if asked
+        for metric in ir_measures.iter_calc(asked, judged, scored)
+    ]
     return {(metric.query_id, str(metric.measure)): float(metric.value) for metric in found}
 
 

@@ -222,5 +222,5 @@ def test_two_processes_here(tmp_path: Path) -> None:
 
 def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(InputError, match=r"assay\[cluster\]"), cluster.on("local:2"):
+    with pytest.raises(InputError, match=r"assay-ir\[cluster\]"), cluster.on("local:2"):
         pass

@@ -199,7 +199,7 @@ def test_what_is_odd_in_a_set_is_told_without_a_corpus(assay_cli: Assay, files: 
             "$[1].expected_none[0].moment (m2)",
             "'110 §",
         ),
-        ({"confusion": [" "]}, "$[1].confusion[0] (m2)", "no part of a place is stated"),
+        ({"confusion": [" "]}, "$[1].confusion[0] (m2)", "the place is empty"),
         ({"evidence": ["!"]}, "$[1].evidence (m2)", "'!' is not a term"),
         ({"id": "m1"}, "$[1].id", "comes twice"),
         ({"k": "five"}, "$[1].k (m2)", "expected a whole number, got a string"),

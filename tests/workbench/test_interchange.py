@@ -118,7 +118,7 @@ def test_a_data_set_by_its_name(registered: str, results: Path, tmp_path: Path) 
 
 def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ir_datasets", None)
-    with pytest.raises(InputError, match=r"assay\[irds\]"):
+    with pytest.raises(InputError, match=r"assay-ir\[irds\]"):
         assay.read_gold("irds:beir/scifact/test")
 
 
