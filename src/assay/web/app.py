@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
+import logging
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -61,6 +62,8 @@ TABLES: tuple[list[Guarded], ...] = (
 )
 
 SHORTEST = 16  # characters of a secret that is given from outside
+_log = logging.getLogger(__name__)
+
 LOCAL = ("localhost", "127.0.0.1", "[::1]", "testserver")
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; "
@@ -80,8 +83,11 @@ def create_app(
     it knows people: by default everybody is an admin, which is for this machine alone."""
 
     def ahead(app: Starlette) -> None:
-        describe(app)
-        warming.warm(service)
+        try:
+            describe(app)
+            warming.warm(service)
+        except Exception:  # such as a store that is closed meanwhile: whoever asks is told
+            _log.debug("could not work ahead", exc_info=True)
 
     @contextlib.asynccontextmanager
     async def until_stopped(app: Starlette) -> AsyncIterator[None]:
