@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.language.amounts import factor_of, number_in, numbers_in, unit_in
+from assay.language.amounts import factor_of, number_in, numbers_in, unit_in, without_unit
 from assay.language.terms import contains_term
 
 
@@ -67,3 +67,20 @@ def test_the_unit_of_a_heading(heading: str, unit: str, factor: int) -> None:
 )
 def test_evidence_that_is_a_number_is_compared_as_one(text: str, term: str, holds: bool) -> None:
     assert contains_term(text, term) is holds
+
+
+@pytest.mark.parametrize(
+    ("heading", "unit", "bare"),
+    [
+        ("2024 1 000 €", "1 000 €", "2024"),
+        ("TA 2024 (1 000 euroa)", "1 000 €", "TA 2024"),
+        ("2024 milj. €", "milj. €", "2024"),
+        ("1 000 €", "1 000 €", "1 000 €"),
+        ("121 000 €", "€", "121 000 €"),
+        ("Kassan riittävyys, pv", "pv", "Kassan riittävyys, pv"),
+        ("Asukasmäärä 31.12.", "asukasta", "Asukasmäärä 31.12."),
+    ],
+)
+def test_a_heading_without_its_unit(heading: str, unit: str, bare: str) -> None:
+    assert unit_in(heading) == unit
+    assert without_unit(heading) == bare

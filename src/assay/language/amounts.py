@@ -24,15 +24,19 @@ UNITS = (
     # the unit, how headings and titles write it, and by what a figure is multiplied
     (
         "1 000 €",
-        r"(?<!\d)(?<!\d )1[ .]?000\s*(?:€|e\b|eur|euro)|\bt\s?€|\bteur\b|\bk€"
+        # not the end of 21 000 €, and yet after a year: 2024 1 000 €
+        r"(?<!\d)(?<!\b\d )(?<!\b\d\d )(?<!\b\d\d\d )1[ .]?000\s*(?:€|e\b|euro\w*|eur\b)"
+        r"|\bt\s?€|\bteur\b|\bk€"
         r"|\btuhat\w*\s+euro|tuhansi\w+ euro",
         1_000,
     ),
-    ("milj. €", r"\bmilj(?:\.|oon\w*)?\s*(?:€|e\b|eur|euro)|\bm€|\bme\b|\bmeur\b", 1_000_000),
+    ("milj. €", r"\bmilj(?:\.|oon\w*)?\s*(?:€|e\b|euro\w*|eur\b)|\bm€|\bme\b|\bmeur\b", 1_000_000),
     ("€/asukas", r"(?:€|eur\w*)\s?/\s?as(?:ukas|\b|\.)|euroa? (?:per )?asuk\w+", 1),
     ("%", r"%|\bprosent\w*|\bpros\.", 1),
     ("€", r"€|\beuro\w*|\beur\b", 1),
     ("htv", r"\bhtv\w*|\bhenkilötyövuo\w*", 1),
+    ("pv", r"\bpv\b|\bpäivää\b", 1),
+    ("asukasta", r"\basukas(?:määrä|luku)\w*", 1),
     ("kpl", r"\bkpl\b|\blkm\b|\blukumäär\w*", 1),
     ("m²", r"\bm2\b|\bm²|\bneliömetri\w*|\bk-?m2\b", 1),
     ("ha", r"\bha\b|\bhehtaari\w*", 1),
@@ -66,6 +70,14 @@ def unit_in(text: str) -> str:
     """The unit that a heading, a title or a cell states."""
     plain = text.translate(_BLANKS)
     return next((unit for unit, pattern in _UNITS if pattern.search(plain)), "")
+
+
+def without_unit(text: str) -> str:
+    """A heading without the unit it states: 2024 for 2024 1 000 €; as it is where that is all."""
+    plain = text.translate(_BLANKS)
+    pattern = next((pattern for _, pattern in _UNITS[:2] if pattern.search(plain)), None)
+    rest = "" if pattern is None else " ".join(pattern.sub(" ", plain).strip(" ,;:()").split())
+    return rest or text
 
 
 def factor_of(unit: str) -> int:

@@ -24,7 +24,7 @@ from typing import Literal
 
 import msgspec
 
-from assay.language.amounts import number_in, unit_in
+from assay.language.amounts import number_in, unit_in, without_unit
 
 YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 SHORT_YEAR = re.compile(r"\b(?:TP|TA|LTA|KS|TOT)\.?\s?(\d\d)\b")
@@ -86,6 +86,7 @@ def grid_of(
     units = tuple(
         unit_in(column) or (whole if place else "") for place, column in enumerate(columns)
     )
+    columns = tuple(map(without_unit, columns))
     return Grid(columns=columns, units=units, rows=body, parents=tuple(_groups(body)))
 
 
@@ -120,7 +121,8 @@ def _figure(grid: Grid, column: int, cell: str, label: str) -> Figure:
     value = number_in(cell)
     unit = ""
     if value is not None:
-        unit = unit_in(cell) or unit_in(heading) or unit_in(label) or grid.units[column]
+        # days or a number of inhabitants are no euros, whatever stands over the column
+        unit = unit_in(cell) or unit_in(label) or grid.units[column]
     return Figure(
         column=heading,
         text=" ".join(cell.split()),
