@@ -117,6 +117,7 @@ def test_a_comment_says_what_broke_by_id_and_by_text(project: Path) -> None:
     assert shell(project, f"{score} --dataset {SAMPLE / 'dataset.json'}") == 0
     config.write_text(config.read_text().replace('engine = "bm25"', 'engine = "random"'))
     assert shell(project, "assay run --comment c.md; assay run --comment t.md --texts") == 0
+    assert shell(project, "assay run --comment assay.toml") == 2
     plain, worded = ((project / name).read_text() for name in ("c.md", "t.md"))
     assert "nDCG@10" in plain
     assert "; in `" in plain

@@ -32,7 +32,8 @@ def test_the_pattern_of_addresses_reads_a_long_word_once() -> None:
 def test_a_megabyte_is_redacted_while_one_waits(rule: str) -> None:
     """With a quadratic pattern this takes hours, not a second."""
     for text in ("a" * 2**20, "1" * 2**20, "a." * 2**19, "1-" * 2**19, "a@" * 2**19):
-        redact(text, redactor([rule]))
+        found = redact(text, redactor([rule]))
+        assert found == text or "[" in found
 
 
 def test_a_query_from_a_program_is_cut_as_any_other() -> None:

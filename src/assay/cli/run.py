@@ -33,10 +33,12 @@ def run(
     from assay.core import cluster
     from assay.reports.terminal import run_summary
     from assay.workbench.config import read_config
+    from assay.workbench.outputs import refuse_output
     from assay.workbench.recording import record_here
     from assay.workbench.run import exit_code, results_folder, run_all
 
     settings = read_config(config)
+    refuse_output(comment, config)
     with cluster.on(on):
         outcomes = _watched(lambda done: run_all(settings, config, fresh=fresh, done=done))
     rows = [
