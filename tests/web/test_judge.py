@@ -248,3 +248,24 @@ def test_sets_without_a_pool_say_what_to_do_to_whom_it_concerns(
             assert 'href="/review?gold=rows"' in page
         assert "say what has to be found" in client.get("/judge/golden?lang=en").text
         assert client.get("/review?gold=rows").status_code == 200
+
+
+def test_a_long_set_lists_the_queries_around_the_one_being_judged(
+    client: TestClient, dataset: Path
+) -> None:
+    kept = json.loads(dataset.read_text())
+    kept["queries"] += [
+        {"id": f"n{n:02}", "text": f"number {n}", "relevance_judgments": []} for n in range(40)
+    ]
+    dataset.write_text(json.dumps(kept))
+    pool = json.loads(dataset.with_suffix(".pool.json").read_text())
+    pool["pairs"] += [
+        pool["pairs"][0] | {"query_id": f"n{n:02}", "doc_id": "d1"} for n in range(40)
+    ]
+    dataset.with_suffix(".pool.json").write_text(json.dumps(pool))
+    page = client.get("/judge/set/n20", headers=as_user("Ada")).text
+    assert re.findall(r'class="q" href="/judge/set/(\w+)"', page) == [
+        f"n{n:02}" for n in range(16, 36)
+    ]
+    assert "All 42 queries" in page
+    assert re.search(r'class="q" href="/judge/set/n20" aria-current="true"', page)

@@ -114,7 +114,6 @@ def query_page(request: Request) -> Response:
         request,
         "judge.html",
         shown=shown,
-        set=grading.set_desk(service, name, judge),
         rubric=rubric,
         starts=starts,
         opened=asked,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -71,7 +71,7 @@ class Votes:
 
     def _refresh(self) -> None:
         stamp = stamp_of(self.path)
-        if stamp == self._stamp and stamp is not None:
+        if stamp == self._stamp and (stamp is not None or not self._read_to):
             return
         if stamp is None or not self._goes_on(stamp):
             self._forget()
@@ -141,6 +141,10 @@ class Count(NamedTuple):
     asked: int
     judged: int
 
+    @property
+    def left(self) -> int:
+        return self.asked - self.judged
+
 
 @dataclass(kw_only=True)
 class Desk:
@@ -186,21 +190,28 @@ class Desk:
         return list(pairs.values())
 
     def count(self, query_id: str, judge: str) -> Count:
-        """How much of a query is asked of a judge. A vote changes one query, so one is counted
-        again: a page must not count ten thousand pairs for each vote of anybody."""
+        """How much of a query is asked of a judge."""
+        return self.counts(judge, (query_id,))[query_id]
+
+    def counts(self, judge: str, query_ids: Iterable[str]) -> dict[str, Count]:
+        """The same of many queries. A vote changes one query, so one is counted again: a page must
+        not count ten thousand pairs for each vote of anybody."""
+        counted = {}
         with self.votes.reading:
-            state = (self.votes.life, self.votes.given[query_id])
-            known = self._counts.get((judge, query_id))
-            if known is None or known.state != state:
-                mine = self.mine(query_id, judge)
-                judged = sum(self.votes.of(judge, pair.key) is not None for pair in mine)
-                known = self._counts[judge, query_id] = Count(state, len(mine), judged)
-            return known
+            life, given = self.votes.life, self.votes.given
+            for query_id in query_ids:
+                state = (life, given[query_id])
+                known = self._counts.get((judge, query_id))
+                if known is None or known.state != state:
+                    mine = self.mine(query_id, judge)
+                    judged = sum(self.votes.of(judge, pair.key) is not None for pair in mine)
+                    known = self._counts[judge, query_id] = Count(state, len(mine), judged)
+                counted[query_id] = known
+        return counted
 
     def left(self, judge: str) -> int:
         """How many pairs wait for a judge's vote."""
-        counts = (self.count(query_id, judge) for query_id in self.asked)
-        return sum(count.asked - count.judged for count in counts)
+        return sum(count.left for count in self.counts(judge, self.asked).values())
 
     def _is_open(self, pair: Pair) -> bool:
         """Whether a pair of nobody's still wants a judge."""

@@ -21,7 +21,7 @@ from assay.judging.packets import PacketRow, packet_row
 from assay.judging.pool import PooledPair, read_pool, with_second_judges, write_pool
 from assay.judging.rubrics import Rubric
 from assay.judging.votes import WITHDRAWN, document_fingerprint
-from assay.workbench.desk import Desk, desk_of, put
+from assay.workbench.desk import Count, Desk, desk_of, put
 from assay.workbench.flags import Flag, flags_of
 from assay.workbench.grading_views import (
     GivenVote,
@@ -62,6 +62,7 @@ LONGEST_RATIONALE = 4_000
 LATEST = timedelta(days=30)  # how long a page may keep a vote before it reaches us
 VOTE_ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
 STARTS = 90  # characters of a start of a sentence
+BEFORE, AFTER = 4, 15  # queries that are listed around the one being judged
 
 
 # ── sets and queries ──────────────────────────────────────────────────────────────────────────────
@@ -74,10 +75,8 @@ def sets_to_judge(service: Service, judge: str) -> list[SetRow]:
 def _set_row(service: Service, name: str, judge: str) -> SetRow:
     try:
         desk = desk_of(gold_path(service, name))
-        asked = judged = 0
-        for query_id in desk.gold.query_ids:
-            count = desk.count(query_id, judge)
-            asked, judged = asked + count.asked, judged + count.judged
+        counts = desk.counts(judge, desk.gold.query_ids).values()
+        asked, judged = sum(one.asked for one in counts), sum(one.judged for one in counts)
     except AssayError as error:
         return SetRow(name=name, title=name, error=str(error))
     return SetRow(
@@ -96,7 +95,8 @@ def _set_row(service: Service, name: str, judge: str) -> SetRow:
 def set_desk(service: Service, name: str, judge: str) -> SetDesk:
     desk = desk_of(gold_path(service, name))
     flags = flags_of(service, desk.dataset)
-    rows = [_query_row(desk, query, judge, flags) for query in desk.gold.queries]
+    counts = desk.counts(judge, desk.gold.query_ids)
+    rows = [_query_row(query, counts[query.id], flags) for query in desk.gold.queries]
     places = {query_id: place for place, query_id in enumerate(desk.asked)}
     rows.sort(key=lambda row: (not row.asked, places.get(row.id, len(places))))
     return SetDesk(
@@ -114,8 +114,7 @@ def set_desk(service: Service, name: str, judge: str) -> SetDesk:
     )
 
 
-def _query_row(desk: Desk, query: Query, judge: str, flags: dict[str, Flag]) -> QueryRow:
-    count = desk.count(query.id, judge)
+def _query_row(query: Query, count: Count, flags: dict[str, Flag]) -> QueryRow:
     return QueryRow(
         id=query.id,
         text=query.text,
@@ -136,13 +135,24 @@ def query_desk(service: Service, name: str, query_id: str, judge: str) -> QueryD
     with desk.votes.reading:
         mine = _drawn(desk.mine(query_id, judge), judge)
         pairs = [_judged(desk, pair, judge) for pair in mine]
-        queries = [each for each in desk.asked if desk.count(each, judge).asked]
+        counts = desk.counts(judge, desk.gold.query_ids)
+    queries = [each for each in desk.asked if counts[each].asked]
     at = queries.index(query_id) if query_id in queries else -1
+    near = queries[max(at - BEFORE, 0) : at + 1 + AFTER]
+    by_id = {each.id: each for each in desk.gold.queries}
     topic = desk.gold.taxonomy.get(query.topic)
     issues = {issue.id: issue.name for issue in topic.issues} if topic is not None else {}
     return QueryDesk(
         set=name,
-        query=_query_row(desk, query, judge, flags),
+        title=desk.gold.name,
+        asked=sum(count.asked for count in counts.values()),
+        judged=sum(count.judged for count in counts.values()),
+        queries=len(queries),
+        nearby=[
+            _query_row(by_id[each], counts[each], flags)
+            for each in (near if at >= 0 else [query_id, *near])
+        ],
+        query=_query_row(query, counts[query_id], flags),
         topic=topic.name if topic is not None else query.topic,
         issue=issues.get(query.issue, query.issue),
         pairs=pairs,
@@ -232,6 +242,15 @@ def _start(criterion: str) -> str:
 
 
 # ── one document ──────────────────────────────────────────────────────────────────────────────────
+
+
+def make_ready(service: Service, name: str) -> None:
+    """The set, its votes and the corpus of its pool are opened, and a document of it is read."""
+    set_desk(service, name, "")
+    desk = desk_of(gold_path(service, name))
+    if desk.pool is not None and desk.pool.pairs:
+        first = desk.pool.pairs[0]
+        read_pair(service, name, first.query_id, first.doc_id)
 
 
 def read_pair(service: Service, name: str, query_id: str, doc_id: str) -> Reading:

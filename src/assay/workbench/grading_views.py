@@ -83,7 +83,15 @@ class JudgedPair(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class QueryDesk(msgspec.Struct, frozen=True, kw_only=True):
+    """One query of a set. `asked` and `judged` are of the whole set; `nearby` are the queries
+    around this one, itself too, and `queries` says how many there are in all for this judge."""
+
     set: str
+    title: str
+    asked: int
+    judged: int
+    queries: int
+    nearby: list[QueryRow]
     query: QueryRow
     topic: str  # its name
     issue: str

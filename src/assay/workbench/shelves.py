@@ -95,6 +95,9 @@ def kept_shelf(name: str, *, home: Path | None = None, say: Say = lambda text: N
 # ── for a judge ───────────────────────────────────────────────────────────────────────────────────
 
 
+_reading = threading.Lock()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Reader:
     """`get` gives a document, or None; `fingerprint` that of what a judge reads of it, empty where
@@ -115,10 +118,11 @@ def reader_of(pool: Pool | None, dataset: Path, home: Path | None) -> Reader:
             where=str(dataset),
             hint=f"Pool first: assay gold pool {dataset} --engine bm25 --corpus NAME.",
         )
-    if is_corpus(name, home):
-        return _imported(name, home, corpus_named(name, home).fingerprint)
-    require_corpus(Path(name))
-    return _of_file(Path(name), _stamp(Path(name)))
+    with _reading:  # of many who ask at once, one opens
+        if is_corpus(name, home):
+            return _imported(name, home, corpus_named(name, home).fingerprint)
+        require_corpus(Path(name))
+        return _of_file(Path(name), _stamp(Path(name)))
 
 
 @lru_cache(maxsize=8)

@@ -27,10 +27,10 @@ def show_ahead(service: Service, run: str) -> None:
 
 
 def open_sets(service: Service) -> None:
-    """The sets and their votes, which every page for judges reads."""
+    """The sets, their votes and their documents, which every page for judges reads."""
     for name in service.gold_sets:
         with contextlib.suppress(AssayError):
-            grading.set_desk(service, name, "")
+            grading.make_ready(service, name)
 
 
 def warm(service: Service) -> None:
