@@ -85,7 +85,13 @@ def test_every_measure_is_documented(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "page", [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md"], ids=lambda p: p.name
+    "page",
+    [
+        *sorted((ROOT / "docs").rglob("*.md")),
+        *sorted((ROOT / "research").rglob("*.md")),
+        ROOT / "README.md",
+    ],
+    ids=lambda p: p.name,
 )
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):

@@ -22,7 +22,7 @@ from assay.search.arrays import Floats, unit_rows
 from assay.search.views import Parts
 
 # minilm-l6 is all-MiniLM-L6-v2 (Apache-2.0), int8; opinions-en-1 is the same, fine-tuned on the
-# questions of opinions (docs/experiments/02-encoder.md)
+# questions of opinions (research/02-encoder.md)
 SHIPPED = {
     "minilm-l6": "assay.search.dense:OnnxEncoder",
     "opinions-en-1": "assay.search.dense:OnnxEncoder",

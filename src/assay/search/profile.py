@@ -14,7 +14,7 @@ from outside the collection, the second on judged hits. benchmarks/reliability.p
 hits with a score of .8 are relevant. With another encoder other cosines mean other things, so that
 the models by words alone are used then.
 
-The figures behind every number here are in docs/experiments and docs/search-quality.md.
+The figures behind every number here are in research and docs/search-quality.md.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ _SOFT_WORDS = Calibration(
 # so words decide.
 # Opinions: 105 queries against 40 from elsewhere, AUC .89; the hit model has the mean cosine in its
 # bias. Generic: the
-# 21 sample queries against the same, AUC .82. docs/experiments/08-calibration.md.
+# 21 sample queries against the same, AUC .82. research/08-calibration.md.
 BY_WORDS = {
     "opinions": Calibration(
         scope=Logistic(bias=-4.7, weights={"attained": 11.5}),

@@ -4,7 +4,7 @@
 that the profile gives it: CombSUM with maximum normalisation (Fox & Shaw 1994; Lee 1997, "Analyses
 of Multiple Evidence Combination"). A weighted sum keeps how far the best is ahead, which ranks
 alone (reciprocal rank fusion) throw away, and calibration needs it. The weights were fitted on
-judged sets; docs/experiments has the figures.
+judged sets; research has the figures.
 
 **Two kinds.** `stem_signals` is for longer texts: BM25 over stems, over the fields that say the
 question and the answer, over character n-grams, the encoder's cosine, likeness to the first hits,

@@ -16,7 +16,7 @@ same word, whatever the letters say. Below `THRESHOLD` a word is another word.
 **Counting.** The soft frequency of a word in a document is the sum over its look-alikes of likeness
 squared times their frequency: squaring leaves near forms nearly whole and far ones little. Document
 frequency is the sum of soft frequencies, each cut at 1. Both go into BM25 in place of the counts.
-The weights and the threshold are from docs/experiments.
+The weights and the threshold are from research.
 """
 
 from __future__ import annotations
