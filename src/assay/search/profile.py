@@ -136,6 +136,7 @@ HEBREW = msgspec.structs.replace(
     language="he",
     encoder="static-he-1",
     dense=2.0,
+    asked=12.0,  # nearly every section has questions, and lay wording has little else to go by
     # `one_act`: the first hits on a question from outside are of all kinds of acts
     calibration=Calibration(
         scope=Logistic(bias=-4.0, weights={"coverage": 1.9, "dense": 2.5, "one_act": 3.1}),
