@@ -3,7 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test check stores bench leaderboard serve screenshots schema clean
+export NO_MKDOCS_2_WARNING := 1
+
+.PHONY: help demo test check docs stores bench leaderboard serve screenshots schema clean
 .DEFAULT_GOAL := help
 
 help:  ## Show this list
@@ -19,6 +21,10 @@ check: $(VENV)/.dev  ## Format, lint and types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+docs: $(VENV)/.docs  ## The site of the documentation in site/, built without network; fails on a warning
+	$(BIN)/mkdocs build --strict --quiet
+	@echo "The site is in site/index.html"
 
 stores: $(VENV)/.stores  ## Tests on the stores and packages that are too heavy for make test
 	$(BIN)/pytest tests/engines tests/workbench/test_interchange.py tests/workbench/test_cluster.py
@@ -65,6 +71,11 @@ $(VENV)/.dev: $(VENV)/.base
 $(VENV)/.serve: $(VENV)/.base
 	@echo "Installing the server"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[serve]'
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.base
+	@echo "Installing what builds the site"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	@touch $@
 
 $(VENV)/.stores: $(VENV)/.dev

@@ -1,7 +1,7 @@
 """Do 95% intervals hold the truth 95 times in 100, do tests cry wolf 5 times in 100, and how often
 do gates decide wrongly? Every interval and test that Assay prints, beside SciPy's own methods.
 
-    python benchmarks/coverage_tables.py --write docs/statistics.md             # the tables there
+    python benchmarks/coverage_tables.py --write docs/statistics-measured.md # the tables there
     python benchmarks/coverage_tables.py --data ../shared/data/fppc             # with the real runs
 
 Real: the values by query of the eleven engines in DATA/runs-dev by DATA/dataset-dev.json, as it is

@@ -1,7 +1,7 @@
 """How many judgments does a decision take? Hide the grades of a fully judged set, judge in three
 orders, and stop each by the same rule: when `next_to_judge` is 95% sure of the sign.
 
-    python benchmarks/simulate_judging.py                  # the table in docs/comparing.md, 30 min
+    python benchmarks/simulate_judging.py                  # docs/next-measured.md, 30 min
     python benchmarks/simulate_judging.py --repeats 10     # quicker, wider intervals
     python benchmarks/simulate_judging.py --results a.json b.json [--gold-share 0.3]   # your own
 

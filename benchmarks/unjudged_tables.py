@@ -2,7 +2,7 @@
 
     python benchmarks/unjudged_tables.py --data ../shared/data/fppc                 # all tables
     python benchmarks/unjudged_tables.py --data ../shared/data/fppc --only belief   # one of them
-    python benchmarks/unjudged_tables.py … --write docs/statistics.md
+    python benchmarks/unjudged_tables.py … --write docs/statistics-measured.md
 
 DATA/runs-dev has what eleven public engines returned for 33 queries. Documents that
 DATA/judgments-dev-pooled.jsonl does not judge are taken out of the lists; then everything is

@@ -59,24 +59,6 @@ def judge_both(assay_cli: Assay) -> None:
 
 
 @pytest.mark.slow
-def test_the_readme_makes_the_gold_as_printed(assay_cli: Assay) -> None:
-    """With the corpus that an earlier section of the README has imported."""
-    Path("samples").symlink_to(ROOT / "samples")
-    write_queries()
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    imported, made = (
-        re.findall(r"^    assay (.+?)(?:\s+#.*)?$", section.split("\n## ")[0], flags=re.MULTILINE)
-        for section in (readme.split(f"## {name}")[1] for name in ("A search engine", "Make the"))
-    )
-    assert (len(imported), len(made)) == (4, 7)
-    for command in [imported[0], *made]:
-        if command.startswith("gold merge"):
-            judge_both(assay_cli)
-        done = assay_cli(*shlex.split(command))
-        assert done.code == 0, (command, done.err)
-
-
-@pytest.mark.slow
 def test_ten_commands_from_nothing_to_an_agreed_set(assay_cli: Assay) -> None:
     assert len(COMMANDS) == 10
     assert not list(Path.cwd().iterdir())  # an empty folder

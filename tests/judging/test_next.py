@@ -90,7 +90,7 @@ def test_hits_judged_on_request_teach_what_the_rest_is_worth() -> None:
 
 @pytest.mark.slow
 def test_it_decides_with_clearly_fewer_judgments_than_pooling_and_random_order() -> None:
-    """The table in docs/comparing.md in small: all gaps and both kinds of decision, with some
+    """The table in docs/next-measured.md in small: all gaps and both kinds of decision, with some
     repeats each."""
     sys.path.insert(0, str(BENCHMARKS))
     try:

@@ -18,10 +18,21 @@ TRY = (
 )
 
 
+Copied = Annotated[
+    Path | None,
+    typer.Option(
+        "--samples",
+        metavar="FOLDER",
+        help="Only copy the sample files into this folder, to work on.",
+    ),
+]
+
+
 def demo(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Where the results of the last engine go.")
     ] = Path("demo-results.json"),
+    copy_to: Copied = None,
     serve: Annotated[
         bool,
         typer.Option("--serve", help="Open the workbench on a sample project that is judged."),
@@ -42,6 +53,9 @@ def demo(
     """Score four engines on the bundled sample of advisory opinions, and say what to try next. With
     --serve, open the workbench on a sample project: three corpora, two made-up judges, runs on
     four days."""
+    if copy_to is not None:
+        _copy(copy_to)
+        return
     if serve:
         _serve(folder, port, fresh=fresh, accounts=accounts)
         return
@@ -69,6 +83,12 @@ def demo(
     say("3. The scorecard of Assay's engine", style="bold")
     show(terminal.scorecard(view(scored["assay"].results)))
     show(terminal.next_steps(output, english))
+
+
+def _copy(folder: Path) -> None:
+    from assay.workbench.demo import copy_samples
+
+    say(f"the samples are in {copy_samples(folder)}/; everything in them is invented")
 
 
 def _serve(folder: Path, port: int, *, fresh: bool, accounts: bool) -> None:

@@ -5,7 +5,7 @@ It is the empirical likelihood of the mean (Owen 2001) in its Bayesian form, the
 mean. Alone that trusts the queries seen too much: where nine of ten tie, or all are 1, it knows of
 nothing else. So each bound also counts a query that was not seen, as far out on its own side as it
 may be. With a whole such query at the end of the scale this is Gaffke's bound (2005), which for a
-rate is Clopper and Pearson's. That is more than is needed (docs/statistics.md has the table):
+rate is Clopper and Pearson's. That is more than is needed (table in docs/statistics-measured.md):
 
 - the unseen query counts as UNSEEN of one, where Clopper and Pearson have 1 and Jeffreys .5;
 - it lies at the end of the scale where all values are alike, because values that bunch tell

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
-from assay.core.errors import InputError
+from assay.core.errors import InputError, UsageError
 from assay.workbench import corpora
 from assay.workbench.report import report_file
 from assay.workbench.score import Progress, Scored, ScoreRequest, score, unwatched
 
 DEMO_CORPUS = "demo-opinions"
+ELSEWHERE = "Give another folder, or remove this one."
 
 
 def samples() -> Path:
@@ -19,6 +21,16 @@ def samples() -> Path:
         if (folder / "en" / "dataset.json").exists():
             return folder
     raise InputError("the bundled samples are missing", hint="Install the package again.")
+
+
+def copy_samples(folder: Path) -> Path:
+    """The samples, to look into and to work on: gold sets, documents and an engine, by language."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UsageError("there is something here already", where=str(folder), hint=ELSEWHERE)
+    shutil.copytree(
+        samples(), folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__", "*.pyc")
+    )
+    return folder
 
 
 def demo(output: Path, progress: Progress = unwatched) -> dict[str, Scored]:
