@@ -46,7 +46,7 @@ def rule(path: Path) -> int:
 
 
 def write_queries() -> None:
-    queries = re.search(r"```\n(.*?)```", PAGE, flags=re.DOTALL)
+    queries = re.search(r"```text title=\"queries.txt\"\n(.*?)```", PAGE, flags=re.DOTALL)
     assert queries
     Path("queries.txt").write_text(queries[1], encoding="utf-8")
 
@@ -84,7 +84,7 @@ def test_ten_commands_from_nothing_to_an_agreed_set(assay_cli: Assay) -> None:
 @pytest.mark.slow
 def test_the_same_in_python(assay_cli: Assay) -> None:
     """The block of the page runs as printed; between its halves the packet is filled in."""
-    queries = re.search(r"```\n(.*?)```", PAGE, flags=re.DOTALL)
+    queries = re.search(r"```text title=\"queries.txt\"\n(.*?)```", PAGE, flags=re.DOTALL)
     block = re.search(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
     assert queries
     assert block

@@ -1,0 +1,75 @@
+"""The pages of the site that are made from the program say all of it, and every page is in the
+menu. The site itself is built by `make docs`."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import assay
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+
+
+@cache
+def reference() -> Any:
+    spec = importlib.util.spec_from_file_location("reference", ROOT / "tools/site/reference.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@cache
+def made(name: str) -> str:
+    text: str = reference().PAGES[f"reference/{name}.md"]()
+    return text
+
+
+def test_every_command_and_option_is_there() -> None:
+    root = reference().root_command()
+    for path, command in reference().each_command(root):
+        assert f" assay {' '.join(path)}\n" in made("commands")
+        for parameter in [] if hasattr(command, "list_commands") else command.params:
+            if parameter.param_type_name == "option" and parameter.name != "help":
+                assert f"`{parameter.opts[0]}`" in made("commands"), (path, parameter.name)
+
+
+@pytest.mark.parametrize("name", [name for name in assay.__all__ if not name.startswith("_")])
+def test_every_public_name_is_there(name: str) -> None:
+    assert f"### {name}\n" in made("python")
+
+
+def test_every_key_of_the_configuration_says_what_it_is() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| [^|]+ \| ([^|]+) \|", made("assay-toml"), flags=re.MULTILINE)
+    assert len(rows) > 50
+    assert [key for key, said in rows if said.strip() == "–"] == []
+
+
+@pytest.mark.parametrize("word", ["Moment", "Chair", "Suite", "Pool", "judged@k", "Gold set"])
+def test_the_glossary_explains_it_in_three_languages(word: str) -> None:
+    entry = made("glossary").split(f"## {word}\n")[1].split("\n## ")[0]
+    for language in ("en", "fi", "he"):
+        assert f'lang="{language}"' in entry
+
+
+@pytest.mark.parametrize("name", ["formats", "measures", "mcp", "http"])
+def test_the_rest_of_the_reference_is_made(name: str) -> None:
+    assert made(name).count("\n## ") >= (0 if name == "measures" else 3)
+
+
+def test_every_page_is_in_the_menu() -> None:
+    menu = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    pages = {str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md")}
+    pages |= set(reference().PAGES)
+    named = set(re.findall(r"[\w/-]+\.md", menu.split("\nnav:")[1]))
+    hidden = {page for page in pages if re.match(r"decisions/0", page)}
+    assert pages - named - hidden == set()
+    assert named - pages == set()
