@@ -37,7 +37,7 @@ import polars as pl
 
 from assay.core.concealing import is_keywords, without_password
 from assay.core.errors import AssayError, InputError
-from assay.core.files import sha256_of, write_atomic
+from assay.core.files import os_message, sha256_of, write_atomic
 from assay.core.workers import Failure, Job, run_jobs
 from assay.corpus import disk, resolve
 from assay.corpus.disk import (
@@ -236,21 +236,28 @@ def _only_one(path: Path) -> Iterator[None]:
     """Two imports of one corpus at a time would tread on each other's parts."""
     try:
         path.mkdir(parents=True, exist_ok=True)
+        held = (path / ".lock").open("w")
     except OSError as error:
         raise InputError(f"cannot write here: {error.strerror}", where=str(path)) from error
-    with (path / ".lock").open("w") as lock:
-        with suppress(ImportError):
-            import fcntl
+    try:
+        with held as lock:
+            with suppress(ImportError):
+                import fcntl
 
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                raise InputError(
-                    "another import of this corpus is running",
-                    where=str(path),
-                    hint="Wait for it to end.",
-                ) from error
-        yield
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except OSError as error:
+                    raise InputError(
+                        "another import of this corpus is running",
+                        where=str(path),
+                        hint="Wait for it to end.",
+                    ) from error
+            yield
+    except (OSError, pl.exceptions.PolarsError) as error:
+        said = os_message(error) if isinstance(error, OSError) else str(error)
+        raise InputError(
+            f"cannot import: {said}", where=str(path), hint="Is the disk full?"
+        ) from error
 
 
 # ── reading ───────────────────────────────────────────────────────────────────────────────────────

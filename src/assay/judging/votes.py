@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
 
 import msgspec
 
@@ -37,6 +38,7 @@ __all__ = [
     "by_pair",
     "current",
     "document_fingerprint",
+    "not_before",
     "read_votes",
     "role_of",
     "stale",
@@ -48,6 +50,7 @@ __all__ = [
 
 Pair = tuple[str, str]  # (query, document)
 
+LENGTH_OF_DAY = len("2026-01-31")
 UNNAMED = "imported"  # the judge of labels that a set had before anybody voted
 
 
@@ -69,6 +72,15 @@ def current(votes: Iterable[Vote]) -> list[Vote]:
 def role_of(source: str) -> str:
     """A judge may vote, rule and spot-check on one pair; each of these supersedes its own kind."""
     return source if source in (RULING, SAMPLE) else ""
+
+
+def not_before(at: datetime, votes: Iterable[Vote], now: datetime) -> datetime:
+    """The moment of a new word that is to stand against these. What was given in the future was
+    given before the clock was put back: the new word comes after it all the same."""
+    last = max((vote.at for vote in votes if len(vote.at) > LENGTH_OF_DAY), default="")
+    if last <= now.isoformat(timespec="milliseconds"):
+        return at
+    return datetime.fromisoformat(last) + timedelta(seconds=1)
 
 
 def by_pair(votes: Iterable[Vote]) -> dict[Pair, list[Vote]]:

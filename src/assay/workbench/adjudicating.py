@@ -14,7 +14,7 @@ from assay.formats.ballots import Ballot, Ballots, read_ballots
 from assay.formats.blank_ballots import BlankBallot, write_blank
 from assay.judging.disputes import Dispute, Opinion, find_disputes, one_line
 from assay.judging.merge import Bounds, Said, cast
-from assay.judging.votes import RULING
+from assay.judging.votes import RULING, not_before
 from assay.workbench.texts import known_texts, stale_votes
 from assay.workbench.voting import (
     Voted,
@@ -112,8 +112,11 @@ def rule_from(
 
 
 def _rule(dataset: Path, ballots: Ballots, *, by: str, kind: str, partial: bool = False) -> Ruled:
-    said = Said(judge=by, kind=kind_of(kind), source=RULING, at=datetime.now(UTC))
     with opened_set(dataset) as voted:
+        now = datetime.now(UTC)
+        rulings = [vote for vote in voted.votes if vote.source == RULING]
+        at = not_before(now, rulings, now)
+        said = Said(judge=by, kind=kind_of(kind), source=RULING, at=at)
         done = cast([ballots], _limits(voted), said, partial=partial)
         labelled = save(voted, done.new)
     ruled = {(vote.query_id, vote.doc_id) for vote in done.new}

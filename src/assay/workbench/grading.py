@@ -20,7 +20,7 @@ from assay.formats.gold_jsonl import locked
 from assay.judging.packets import PacketRow, packet_row
 from assay.judging.pool import PooledPair, read_pool, with_second_judges, write_pool
 from assay.judging.rubrics import Rubric
-from assay.judging.votes import WITHDRAWN, document_fingerprint
+from assay.judging.votes import WITHDRAWN, document_fingerprint, not_before
 from assay.workbench.desk import Count, Desk, desk_of, put
 from assay.workbench.flags import Flag, flags_of
 from assay.workbench.grading_views import (
@@ -324,8 +324,9 @@ def _vote(service: Service, desk: Desk, given: GivenVote, judge: str) -> Vote:
     if given.withdrawn and given.grade is not None:
         raise InputError("a vote that is taken back has no grade")
     ago = min(max(given.ago, 0.0), LATEST.total_seconds())
-    at = (service.clock() - timedelta(seconds=ago)).astimezone(UTC)
+    now = service.clock().astimezone(UTC)
     before = desk.votes.said.get((given.query_id, given.doc_id), {}).get(judge)
+    at = not_before(now - timedelta(seconds=ago), [before] if before else [], now)
     return Vote(
         id=given.id,
         query_id=given.query_id,

@@ -1,0 +1,402 @@
+"""Do the tests notice? Small faults are put into the code that decides or keeps something, one at a
+time, and the tests of that part run against each.
+
+    python benchmarks/mutants.py [--mutants 120] [--seed 1] [--part gates] [--output mutants.json]
+    python benchmarks/mutants.py --only "gates.py:_passes"     # all faults of one function
+
+A fault is a comparison, an arithmetic sign, a constant, a condition, a returned value or a
+statement that is dropped, drawn at random. It lives in the memory of one process: no file changes,
+so a test that starts a process of its own does not see it. A fault is caught when a test fails or
+when the tests take ten times their time. Faults that change nothing anybody can see are listed with
+a reason in `equivalent_mutants.toml`. Exits with 1 when fewer than 92% of the others are caught."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import contextlib
+import copy
+import importlib.machinery
+import json
+import os
+import random
+import resource
+import select
+import signal
+import sys
+import time
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+os.environ |= {"OPENBLAS_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1", "NO_COLOR": "1"}
+os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "assay"
+WANTED = 0.92
+HEAVY = "numpy polars msgspec sqlalchemy alembic.command hypothesis scipy.stats jinja2 rich pytest"
+
+
+class Part(NamedTuple):
+    """Source files, and what of the tests runs against them: paths, and words to leave tests out
+    by."""
+
+    files: tuple[str, ...]
+    tests: tuple[str, ...]
+    without: str = ""
+
+
+PARTS = {
+    "measures": Part(
+        ("evaluation/measures.py", "evaluation/graded.py"),
+        ("evaluation/test_measures.py", "evaluation/test_graded.py", "oracle/test_ir_measures.py"),
+    ),
+    "statistics": Part(("evaluation/statistics.py",), ("evaluation/test_statistics.py",)),
+    "gates": Part(
+        ("evaluation/gates.py", "evaluation/gate_values.py"),
+        ("evaluation/test_gates.py", "evaluation/test_expectations.py"),
+    ),
+    "golden checks": Part(
+        ("evaluation/golden_checks.py",),
+        (
+            "evaluation/test_golden_checks.py",
+            "evaluation/test_golden_figures.py",
+            "evaluation/test_versions.py",
+        ),
+    ),
+    "votes": Part(
+        ("judging/votes.py", "judging/policy.py", "formats/votes_jsonl.py"),
+        (
+            "judging/test_policy.py",
+            "judging/test_votes.py",
+            "judging/test_adjudicate.py",
+            "formats/test_votes_file.py",
+        ),
+    ),
+    "merge": Part(("judging/merge.py",), ("judging/test_merge.py", "judging/test_votes.py")),
+    "next": Part(("judging/next.py",), ("judging/test_next.py",)),
+    "bootstrap": Part(
+        ("review/bootstrap.py",), ("review/test_bootstrap.py", "review/test_gold_identity.py")
+    ),
+    "rulings": Part(
+        ("review/rulings.py", "review/intents.py", "review/second_thoughts.py"),
+        ("review/test_rulings.py", "review/test_intents.py", "workbench/test_review.py"),
+        "postgresql",
+    ),
+    "matching": Part(
+        ("law/matching.py",),
+        ("law/test_places.py", "evaluation/test_golden_checks.py", "evaluation/test_versions.py"),
+    ),
+    "resolve": Part(
+        ("corpus/resolve.py",), ("corpus/test_resolve.py", "corpus/test_corpus.py"), "real"
+    ),
+    "store": Part(
+        ("store/reviews.py", "store/log_rows.py", "store/accounts.py"),
+        (
+            "store/test_store_contract.py",
+            "store/test_store_file.py",
+            "review/test_waiting.py",
+            "review/test_rulings.py",
+        ),
+        "postgresql",
+    ),
+    "gold files": Part(
+        ("formats/gold_jsonl.py",),
+        (
+            "formats/test_gold_jsonl.py",
+            "formats/test_gold_lock.py",
+            "review/test_rulings.py",
+            "review/test_bootstrap.py",
+        ),
+        "postgresql",
+    ),
+}
+
+
+# ── faults ────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Mutant(NamedTuple):
+    part: str
+    file: str
+    line: int
+    function: str
+    kind: str
+    was: str
+    now: str
+    number: int  # of the fault among those of its file
+
+    @property
+    def name(self) -> str:
+        return f"{self.file}:{self.function}: {self.was} -> {self.now}"
+
+
+COMPARED: dict[type, type] = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+}
+COMPUTED: dict[type, type] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.Mult,
+}
+
+
+def variants(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    """What a node could be by mistake."""
+    if isinstance(node, ast.Compare) and type(node.ops[0]) in COMPARED:
+        changed = copy.deepcopy(node)
+        changed.ops[0] = COMPARED[type(node.ops[0])]()
+        yield "comparison", changed
+    if isinstance(node, ast.BinOp) and type(node.op) in COMPUTED:
+        changed = copy.deepcopy(node)
+        changed.op = COMPUTED[type(node.op)]()
+        yield "arithmetic", changed
+    if isinstance(node, ast.Constant) and isinstance(node.value, bool | int | float):
+        flipped = isinstance(node.value, bool)
+        yield "constant", ast.Constant(not node.value if flipped else node.value + 1)
+    if isinstance(node, ast.BoolOp):
+        changed = copy.deepcopy(node)
+        changed.op = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+        yield "boolean", changed
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        yield "boolean", node.operand
+    if isinstance(node, ast.If | ast.IfExp | ast.While):
+        changed = copy.deepcopy(node)
+        changed.test = ast.UnaryOp(ast.Not(), changed.test)
+        yield "boolean", changed
+    if isinstance(node, ast.Return) and getattr(node.value, "value", node.value) is not None:
+        yield "return", ast.Return(ast.Constant(None))
+    called = isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+    if called or isinstance(node, ast.AugAssign | ast.Raise):
+        yield "dropped", ast.Pass()
+
+
+class Finder(ast.NodeVisitor):
+    """Every fault of a file; annotations, what an error says, and names are left alone."""
+
+    def __init__(self) -> None:
+        self.found: list[tuple[str, str, ast.AST, ast.AST]] = []
+        self._inside: list[str] = []
+
+    def visit(self, node: ast.AST) -> None:
+        for kind, changed in variants(node):
+            self.found.append((".".join(self._inside) or "module", kind, node, changed))
+        named = isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef)
+        if named:
+            self._inside.append(node.name)  # type: ignore[attr-defined]
+        for field, value in ast.iter_fields(node):
+            if field in (
+                "annotation",
+                "returns",
+                "type_params",
+                "decorator_list",
+                "bases",
+                "keywords",
+            ) and (named or field in ("annotation", "returns")):
+                continue
+            if isinstance(node, ast.Raise):
+                continue
+            for each in value if isinstance(value, list) else [value]:
+                if isinstance(each, ast.AST):
+                    self.visit(each)
+        if named:
+            self._inside.pop()
+
+
+def faults(tree: ast.AST) -> list[tuple[str, str, ast.AST, ast.AST]]:
+    finder = Finder()
+    finder.visit(tree)
+    return finder.found
+
+
+def one_line(node: ast.AST) -> str:
+    """A statement with a body is told by its condition."""
+    if isinstance(node, ast.If | ast.While):
+        word = "while" if isinstance(node, ast.While) else "if"
+        return f"{word} {ast.unparse(node.test)}"
+    return " ".join(ast.unparse(node).split())[:200]
+
+
+def mutants_of(part: str) -> list[Mutant]:
+    made = []
+    for file in PARTS[part].files:
+        tree = ast.parse((PACKAGE / file).read_text(encoding="utf-8"))
+        for number, (function, kind, node, changed) in enumerate(faults(tree)):
+            line: int = node.lineno  # type: ignore[attr-defined]
+            said = one_line(ast.fix_missing_locations(changed))
+            made.append(Mutant(part, file, line, function, kind, one_line(node), said, number))
+    return made
+
+
+def mutated(file: str, number: int) -> ast.AST:
+    tree = ast.parse((PACKAGE / file).read_text(encoding="utf-8"))
+    _, _, node, changed = faults(tree)[number]
+
+    class Swap(ast.NodeTransformer):
+        def visit(self, at: ast.AST) -> ast.AST:
+            return ast.copy_location(changed, node) if at is node else self.generic_visit(at)
+
+    return ast.fix_missing_locations(Swap().visit(tree))
+
+
+# ── running tests against one ─────────────────────────────────────────────────────────────────────
+
+
+class Told(NamedTuple):
+    caught_by: str  # a test, "time", or nothing
+    seconds: float  # of the processor
+
+
+class _First:
+    """Remembers the first test that fails."""
+
+    failed = ""
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if report.failed and not self.failed:
+            self.failed = report.nodeid
+
+    def pytest_collectreport(self, report: Any) -> None:
+        if report.failed and not self.failed:
+            self.failed = report.nodeid or "import"
+
+
+def _run_here(part: Part, mutant: Mutant | None, tell: int) -> None:
+    """In a process of its own: never returns."""
+    import pytest
+
+    if mutant:
+        target, code = str(PACKAGE / mutant.file), mutated(mutant.file, mutant.number)
+        plain = importlib.machinery.SourceFileLoader.get_code
+
+        def get_code(self: Any, fullname: str) -> Any:
+            if self.path == target:
+                return compile(code, target, "exec")  # type: ignore[arg-type]
+            return plain(self, fullname)
+
+        importlib.machinery.SourceFileLoader.get_code = get_code  # type: ignore[method-assign]
+    sys.path.insert(0, str(ROOT / "src"))
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+    first = _First()
+    chosen = [str(ROOT / "tests" / name) for name in part.tests]
+    options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--rootdir", str(ROOT)]
+    options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
+    if part.without:
+        options += ["-k", f"not {part.without}"]
+    try:
+        status = pytest.main([*options, *chosen], plugins=[first])
+        said = "" if status == 0 else first.failed or f"status {int(status)}"
+    except BaseException as error:
+        said = type(error).__name__
+    os.write(tell, (said or "-").encode()[:2000])
+    os.kill(os.getpid(), signal.SIGKILL)  # no exit handlers: threads of a broken state may hang
+
+
+def tried(part: Part, mutant: Mutant | None, limit: float) -> Told:
+    """The tests of a part in a fork, with so many seconds of the processor and ten times that by
+    the clock."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.setpgid(0, 0)
+        os.close(read)
+        if mutant:
+            resource.setrlimit(resource.RLIMIT_CPU, (int(limit) + 1, int(limit) + 2))
+        _run_here(part, mutant, write)
+    os.close(write)
+    ready, _, _ = select.select([read], [], [], 600 if not mutant else 10 * limit)
+    said = os.read(read, 4000).decode() if ready else "time"
+    os.close(read)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)
+    _, _, used = os.wait4(child, 0)
+    return Told({"-": "", "": "time"}.get(said, said), used.ru_utime + used.ru_stime)
+
+
+# ── the report ────────────────────────────────────────────────────────────────────────────────────
+
+
+def equivalent() -> dict[str, str]:
+    path = Path(__file__).with_name("equivalent_mutants.toml")
+    return tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+def say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def drawn(args: argparse.Namespace) -> list[Mutant]:
+    """As many of every part, at random; or all that are named."""
+    if args.only:
+        every = [each for part in PARTS for each in mutants_of(part)]
+        return [each for each in every if any(word in each.name for word in args.only)]
+    dice = random.Random(args.seed)
+    parts = args.part or list(PARTS)
+    share, more = divmod(args.mutants, len(parts))
+    chosen = []
+    for place, part in enumerate(parts):
+        known = mutants_of(part)
+        chosen += dice.sample(known, min(share + (place < more), len(known)))
+    return chosen
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--mutants", type=int, default=130)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--part", action="append", choices=list(PARTS))
+    parser.add_argument("--only", action="append", help="part of the name of faults to try")
+    parser.add_argument("--output", type=Path)
+    args = parser.parse_args()
+    for name in HEAVY.split():
+        __import__(name)
+    chosen, known = drawn(args), equivalent()
+    base: dict[str, Told] = {}
+    rows: list[dict[str, Any]] = []
+    began = time.monotonic()
+    for mutant in chosen:
+        part = PARTS[mutant.part]
+        if mutant.part not in base:
+            base[mutant.part] = told = tried(part, None, 0)
+            if told.caught_by:
+                raise SystemExit(f"the tests of {mutant.part} fail as they are: {told.caught_by}")
+            say(f"-- {mutant.part}: {told.seconds:.1f} s without a fault")
+        reason = known.get(mutant.name, "")
+        told = Told("", 0) if reason else tried(part, mutant, 10 * base[mutant.part].seconds)
+        what = "equivalent" if reason else "caught" if told.caught_by else "SURVIVED"
+        say(f"{what:10} {mutant.kind:10} {mutant.name} (line {mutant.line}) {told.caught_by[-70:]}")
+        rows.append(mutant._asdict() | {"outcome": what, "by": told.caught_by or reason})
+    count = Counter(row["outcome"] for row in rows)
+    real = count["caught"] + count["SURVIVED"]
+    for part_name in base:
+        own = Counter(row["outcome"] for row in rows if row["part"] == part_name)
+        say(f"{part_name:14} {own['caught']:3} caught {own['SURVIVED']:3} survived")
+    share = count["caught"] / max(real, 1)
+    say(
+        f"{len(rows)} mutants, {count['equivalent']} equivalent; {count['caught']} of {real} "
+        f"others caught ({share:.0%}), {time.monotonic() - began:.0f} s"
+    )
+    if args.output:
+        args.output.write_text(json.dumps(rows, indent=1), encoding="utf-8")
+    return 0 if share >= WANTED else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
