@@ -73,4 +73,6 @@ def git_state() -> GitState | None:
 
 
 def _git(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(["git", *arguments], capture_output=True, text=True, timeout=5)
+    # without its lock: were we killed meanwhile, the lock would stay and stop the next commit
+    command = ["git", "--no-optional-locks", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=5)
