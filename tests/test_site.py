@@ -18,13 +18,18 @@ DOCS = ROOT / "docs"
 
 
 @cache
-def reference() -> Any:
-    spec = importlib.util.spec_from_file_location("reference", ROOT / "tools/site/reference.py")
+def loaded(name: str) -> Any:
+    """A module of the tools."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / "site" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def reference() -> Any:
+    return loaded("reference")
 
 
 @cache
@@ -63,6 +68,20 @@ def test_the_glossary_explains_it_in_three_languages(word: str) -> None:
 @pytest.mark.parametrize("name", ["formats", "measures", "mcp", "http"])
 def test_the_rest_of_the_reference_is_made(name: str) -> None:
     assert made(name).count("\n## ") >= (0 if name == "measures" else 3)
+
+
+def test_guides_are_written_in_short_sentences() -> None:
+    """As one would say it: guides had 18 words a sentence when they were hard to read."""
+    prose = loaded("prose")
+    guides = [page for page in DOCS.rglob("*.md") if page.parent.name != "decisions"]
+    lengths = [
+        len(sentence.split())
+        for page in guides
+        if page.name != "rubric.md"
+        for sentence in prose.sentences(page.read_text(encoding="utf-8"))
+    ]
+    assert len(lengths) > 1000
+    assert sum(lengths) / len(lengths) < 15
 
 
 def test_every_page_is_in_the_menu() -> None:

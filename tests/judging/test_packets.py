@@ -196,6 +196,15 @@ def test_guarding_a_cell_is_undone(cell: str) -> None:
     assert unguarded(guarded(cell)) == cell
 
 
+def test_every_word_of_the_page_is_a_word(assay_cli: Assay, dataset: Path) -> None:
+    """A word that is called like a method of Python's dicts is no exception."""
+    assay_cli("gold", "packet", dataset, "--judge", "ann", "-o", "p.html")
+    page = Path("p.html").read_text(encoding="utf-8")
+    assert "<kbd>x</kbd> clear</p>" in page
+    assert "&lt;built-in" not in page
+    assert "<built-in" not in page
+
+
 def test_no_document_can_break_out_of_the_page(assay_cli: Assay, dataset: Path) -> None:
     assay_cli("gold", "packet", dataset, "--judge", "ann", "-o", "p.html")
     page = Path("p.html").read_text(encoding="utf-8")
