@@ -122,7 +122,7 @@ def test_citations_in_the_text_of_a_decision(store: Store, home: Path, tmp_path:
     )
     text = "כפי שנפסק בערר 8011/19, וראו גם ערר 9999/99."
     path = lines(tmp_path / "d.jsonl", {"id": "D", "at": "2026-05-03", "text": text})
-    done = import_decisions(service, path, corpus="precedent_library")
+    done = import_decisions(service, path, corpora=["precedent_library"])
     assert (done.feedback, done.unresolved) == (1, 1)
     assert [(row.doc_id, row.rank, row.decision_id) for row in store.feedback()] == [
         (cited, 2, "D")

@@ -31,6 +31,8 @@ COMMANDS = {
     "people": "people:app",
     "mcp": "mcp:mcp",
     "doctor": "doctor:doctor",
+    "backup": "backup:backup",
+    "restore": "backup:restore",
     "plugins": "doctor:plugins",
     "engines": "engines:app",
     "score": "score:score",

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from assay.cli.options import By, Redact, StoreUrl, a_number, opened
-from assay.cli.output import say
+from assay.cli.output import Json, emit, say
+
+if TYPE_CHECKING:
+    from assay.workbench.logs import CaseCounts
+
+LISTED = 50  # unresolved citations
 
 app = typer.Typer(
     help="Search logs: import them, feed decisions back, forget by age.", no_args_is_help=True
@@ -32,20 +37,41 @@ def import_searches(
 @app.command()
 def decisions(
     path: Annotated[Path, typer.Argument(help="Finalised decisions, one JSON object a line.")],
-    corpus: Annotated[str, typer.Option(help="Resolve citations in this corpus.")] = "",
+    corpus: Annotated[
+        list[str] | None, typer.Option(help="Resolve citations in this corpus; repeat.")
+    ] = None,
     same_case: Annotated[
         bool, typer.Option(help="Only searches made for the decision's own case.")
     ] = False,
     store: StoreUrl = "",
+    json: Json = False,
 ) -> None:
     """Feed back what decisions cite: searches that showed it get relevance_score 3."""
+    from assay.reports import listing
     from assay.workbench import logs
 
     with opened(store, create=True) as service:
-        done = logs.import_decisions(service, path, corpus=corpus, same_case=same_case)
+        done = logs.import_decisions(service, path, corpora=corpus or (), same_case=same_case)
+    if json or done.citations:
+        columns = ("decision", "text", "reason")
+        emit(done, lambda: listing.plain_table(done.citations[:LISTED], columns), json=json)
+    if len(done.citations) > LISTED and not json:
+        say(f"and {len(done.citations) - LISTED} more: --json lists them all")
     say(
         f"{done.read} decisions, {done.feedback} new signs of relevance, "
         f"{done.unresolved} citations unresolved"
+    )
+    if done.cases is not None and (done.cases.other or done.cases.unknown):
+        say(_of_whose_case(done.cases))
+
+
+def _of_whose_case(cases: CaseCounts) -> str:
+    every = cases.own + cases.other + cases.unknown
+    return (
+        f"of {every} signs from these decisions {cases.own} are on searches made for the "
+        f"decision's own case, {cases.other} on searches made for another case, {cases.unknown} "
+        "where one of the cases is not known. What was right in another case need not be right in "
+        "this one: with --same-case only the first are made, from an empty store."
     )
 
 

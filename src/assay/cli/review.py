@@ -57,6 +57,12 @@ def bootstrap(
     others = f"{done.unchanged} unchanged, {counted(done.kept, 'row')} left alone"
     rejected = f", {done.rejected} rejected" if done.rejected else ""
     say(f"{gold}: {changed}, {others}{rejected}{' (dry run)' if dry_run else ''}")
+    if done.of_other_cases:
+        say(
+            f"{counted(done.of_other_cases, 'label')} only from decisions of another case than the "
+            "search was made for, marked from_other_cases; assay logs decisions --same-case makes "
+            "none of these"
+        )
 
 
 def promote(
@@ -97,6 +103,12 @@ def correct(
     remove: Annotated[
         list[str] | None, typer.Option(help="A document that is wrong; repeat.")
     ] = None,
+    allow_unknown: Annotated[
+        bool,
+        typer.Option(
+            "--allow-unknown", help="Add documents that no corpus, search or run here has."
+        ),
+    ] = False,
     gold: Gold = GOLD_SET,
     store: StoreUrl = "",
 ) -> None:
@@ -105,7 +117,8 @@ def correct(
 
     change = Correction(query=query, note=note, add=tuple(add or ()), remove=tuple(remove or ()))
     with opened(store, create=not is_named(store)) as service:
-        _say_ruled(correct_row(service, gold, id, change, by=by, why=why))
+        done = correct_row(service, gold, id, change, by=by, why=why, allow_unknown=allow_unknown)
+    _say_ruled(done)
 
 
 def reopen(

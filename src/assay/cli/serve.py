@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -47,6 +47,10 @@ def serve(
     ] = None,
     proxy_secret: ProxySecret = "",
     token: Token = "",
+    log_format: Annotated[
+        Literal["text", "json"],
+        typer.Option(help="json: a line for every request on stderr, without personal text."),
+    ] = "text",
     redact: Redact = None,
     retention: Annotated[
         float | None,
@@ -69,6 +73,7 @@ def serve(
         accounts=accounts,
         address=address,
         allowed_hosts=tuple(allowed_host or ()),
+        log_format=log_format,
         token=token,
         proxy_secret=proxy_secret,
     )

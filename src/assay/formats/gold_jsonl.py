@@ -214,8 +214,11 @@ def _row(values: JsonObject, where: Path) -> GoldRow:
     return GoldRow(relevant_case_law_ids=relevant, **texts)
 
 
-def row_line(row: GoldRow, end: bytes = b"\n") -> Line:
-    return Line(msgspec.json.encode(row) + end, row)
+def row_line(row: GoldRow, end: bytes = b"\n", **more: tuple[str, ...]) -> Line:
+    """A line of ours; `more` are keys beside those that every row has."""
+    if not more:
+        return Line(msgspec.json.encode(row) + end, row)
+    return Line(msgspec.json.encode(msgspec.to_builtins(row) | more) + end, row)
 
 
 def line_end(lines: Sequence[Line]) -> bytes:

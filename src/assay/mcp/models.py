@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from assay.core.results_file import measure_to_json
 from assay.core.types import Document, Locator
 from assay.workbench import history
-from assay.workbench.backlog import Backlog, BacklogFigures, HalachaBacklog
+from assay.workbench.backlog import Backlog, BacklogFigures, HalachaBacklog, TheirBacklog
 from assay.workbench.corpora import FoundDocument
 from assay.workbench.gold import GoldSummary
 from assay.workbench.history import Comparison, Difference, KeptRun, Leaderboard, Moved
@@ -104,14 +104,24 @@ class DocumentText(Answer):
 
 
 class Metrics(Answer):
-    halacha_backlog: HalachaBacklog
+    halacha_backlog: HalachaBacklog | None = Field(
+        description="How many wait for an expert: of the configured table called halacha, else of "
+        "Assay's own queue; none where that table cannot be read."
+    )
     backlog: Backlog = Field(
-        description="The same, with ages in days, throughput a week and forecast."
+        description="Assay's own queue, with ages in days, throughput a week and forecast."
+    )
+    backlogs: dict[str, TheirBacklog] = Field(
+        {}, description="The team's own tables, by the names they have in assay.toml."
     )
 
     @classmethod
     def of(cls, figures: BacklogFigures) -> Metrics:
-        return cls(halacha_backlog=figures.halacha_backlog, backlog=figures.backlog)
+        return cls(
+            halacha_backlog=figures.halacha_backlog,
+            backlog=figures.backlog,
+            backlogs=figures.backlogs,
+        )
 
 
 class GoldSets(Answer):

@@ -191,10 +191,15 @@ def _gold_tools(service: Service) -> tuple[Callable[..., Any], ...]:
                 description="Who suggests: your name and version.",
             ),
         ],
+        allow_unknown: Annotated[
+            bool,
+            Field(description="The document may be one that no corpus, search or run here has."),
+        ] = False,
     ) -> Suggested:
         """Suggest a judgment. It waits in the review queue for an expert, and does not change the
         gold set."""
-        item = review.suggest(service, gold, query_id, doc_id, grade, rationale=rationale, by=by)
+        put = review.suggest_unknown if allow_unknown else review.suggest
+        item = put(service, gold, query_id, doc_id, grade, rationale=rationale, by=by)
         return Suggested.of(item, gold)
 
     return get_metrics, list_gold_sets, next_to_judge, suggest_judgment

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from assay.judging.machine import Spent
     from assay.judging.next import Decision
     from assay.judging.picture import GoldPicture
+    from assay.review.outside import TheirBacklog
     from assay.review.waiting import Backlog
     from assay.search.answers import FoundDocument, SearchAnswer
 
@@ -40,7 +41,9 @@ def plain_table(rows: Sequence[msgspec.Struct], columns: Sequence[str]) -> Rende
     return table
 
 
-def key_values(page: msgspec.Struct | Backlog, **instead: int | str) -> RenderableType:
+def key_values(
+    page: msgspec.Struct | Backlog | TheirBacklog, **instead: int | str
+) -> RenderableType:
     """Names and values, with inner tables one level deep; what is given `instead` stands in for the
     values of the same names."""
     table = plain()
@@ -52,6 +55,10 @@ def key_values(page: msgspec.Struct | Backlog, **instead: int | str) -> Renderab
         elif not isinstance(value, list) or len(value) < 20:
             table.add_row(Text(name, style="bold"), _figure(value))
     return table
+
+
+def named_values(name: str, page: TheirBacklog) -> RenderableType:
+    return Group(Text(), Text(name, style="bold"), key_values(page))
 
 
 def loaded_into(
@@ -90,7 +97,7 @@ def checkup(page: msgspec.Struct) -> RenderableType:
             continue
         status = health.get("status", "ok")
         engines = health.get("engines") if name == "engines" else None
-        members = health.get("corpora") or engines or {}
+        members = health.get("corpora") or health.get("tables") or engines or {}
         figures = {
             key: value for key, value in health.items() if key != "status" and value is not members
         }

@@ -47,6 +47,8 @@ from assay.telemetry.feedback import ETA, position_weight
 from assay.telemetry.recorder import new_id
 
 EMPTY: Mapping[str, str] = {}
+MARK = "from_other_cases"  # the key, in a row of ours, of labels that another case's decision gave
+MARK_BYTES = MARK.encode()
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,6 +72,7 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
     corpus: str
     practice_area: str
     doc_ids: tuple[str, ...]
+    of_other_cases: tuple[str, ...] = ()  # those that only decisions of another case speak for
 
 
 class Bootstrapped(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,6 +85,7 @@ class Bootstrapped(msgspec.Struct, frozen=True, kw_only=True):
     unchanged: int
     kept: int  # rows that are not ours
     rejected: int  # queries an expert has turned down
+    of_other_cases: int  # labels that only decisions of another case speak for
     approval: Approval
     diff: str
 
@@ -137,6 +141,7 @@ def _plan(store: Store, path: Path, options: Options, gold: str) -> tuple[Bootst
         unchanged=sum(before[id] == after[id] for id in before.keys() & after.keys()),
         kept=len(gold_jsonl.rows(lines)) - len(after),
         rejected=sum(group.key in rejected for group in groups),
+        of_other_cases=sum(len(marked_ids(line)) for line in lines if line.is_bootstrap),
         approval=gold_jsonl.approval(gold_jsonl.rows(lines)),
         diff=gold_jsonl.diff(path, old_file, new_file),
     )
@@ -181,7 +186,7 @@ def _group(
     documents: dict[str, list[Support]] = {}
     for row in rows:
         documents.setdefault(row.doc_id, []).append(row)
-        spellings[row.query.strip()] += row.searches
+        spellings[" ".join(row.query.split())] += row.searches
         if row.practice_area:
             areas[row.practice_area] += row.searches
     right = sorted(
@@ -193,7 +198,15 @@ def _group(
         corpus=rows[0].corpus.strip(),
         practice_area=_most_common(areas),
         doc_ids=tuple(right),
+        of_other_cases=tuple(doc for doc in right if _is_of_other_cases(documents[doc])),
     )
+
+
+def _is_of_other_cases(signs: Sequence[Support]) -> bool:
+    """Decisions speak for it, all of them of another case than the searches were made for."""
+    cited = [row for row in signs if row.kind == "citation"]
+    others = all(row.other_case == row.searches for row in cited)
+    return bool(cited) and len(cited) == len(signs) and others
 
 
 def _most_common(counted: Counter[str]) -> str:
@@ -245,7 +258,13 @@ def with_settled(
         right = [doc for doc in group.doc_ids if grades.get(doc) != 0]
         right += [doc for doc, grade in grades.items() if grade and doc not in right]
         if right:
-            settled.append(msgspec.structs.replace(group, doc_ids=tuple(right)))
+            # what an expert has graded rests on that, whatever decisions say
+            others = tuple(
+                doc for doc in group.of_other_cases if doc in right and not grades.get(doc)
+            )
+            settled.append(
+                msgspec.structs.replace(group, doc_ids=tuple(right), of_other_cases=others)
+            )
     return settled
 
 
@@ -282,10 +301,24 @@ def merge(
             lines.append(line)
             taken |= {row.id} if row is not None else set()
         elif row.key in wanted and row.id not in taken:
-            regenerated = _regenerated(wanted.pop(row.key), row.id, row.note)
-            lines.append(gold_jsonl.row_line(regenerated, end))
+            group = wanted.pop(row.key)
+            lines.append(_line(group, _regenerated(group, row.id, row.note), end))
             taken.add(row.id)
     return lines + _new_lines(wanted.values(), taken, issued, end)
+
+
+def _line(group: Group, row: GoldRow, end: bytes) -> Line:
+    """The row, with a mark on labels that another case's decision gave."""
+    marks = {MARK: group.of_other_cases} if group.of_other_cases else {}
+    return gold_jsonl.row_line(row, end, **marks)
+
+
+def marked_ids(line: Line) -> list[str]:
+    """The labels of a row of ours that only decisions of another case speak for."""
+    marked: list[str] = (
+        msgspec.json.decode(line.raw).get(MARK, []) if MARK_BYTES in line.raw else []
+    )
+    return marked
 
 
 def _regenerated(group: Group, id: str, note: str = "") -> GoldRow:
@@ -312,7 +345,7 @@ def _new_lines(
             number += 1
             id = gold_jsonl.numbered(number)
         taken.add(id)
-        lines.append(gold_jsonl.row_line(_regenerated(group, id), end))
+        lines.append(_line(group, _regenerated(group, id), end))
     return sorted(lines, key=_by_number)
 
 

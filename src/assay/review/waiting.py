@@ -6,7 +6,7 @@ from __future__ import annotations
 import http.client
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 
@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 
 from assay.core.errors import AssayError, InputError
+from assay.review.outside import TheirBacklog
 from assay.store import Store
 from assay.store.records import REVIEW_STATES
 
@@ -208,6 +209,39 @@ def backlog_metrics(figures: Backlog) -> str:
         ),
     ]
     return "".join(metric(name, help, values) for name, help, values in families)
+
+
+def their_metrics(backlogs: Mapping[str, TheirBacklog]) -> str:
+    """The tables of the user's, each under its name. One that cannot be read is down, and nothing
+    else is said of it."""
+    items: list[tuple[str, float | None]] = []
+    totals: list[tuple[str, float | None]] = []
+    oldest: list[tuple[str, float | None]] = []
+    up: list[tuple[str, float | None]] = []
+    for name, table in backlogs.items():
+        label = f'backlog="{_label(name)}"'
+        counts = {state: getattr(table, state) for state in REVIEW_STATES} | table.other
+        items += [(f'{{{label},state="{_label(key)}"}}', many) for key, many in counts.items()]
+        totals.append((f"{{{label}}}", table.total))
+        first = table.oldest_pending_at
+        oldest.append((f"{{{label}}}", first.timestamp() if first is not None else None))
+        up.append((f"{{{label}}}", float(table.status == "ok")))
+    return "".join(
+        [
+            metric("assay_backlog_items", "Rows of your own backlogs by state.", items),
+            metric("assay_backlog_items_all", "Rows in all states.", totals),
+            metric(
+                "assay_backlog_oldest_pending_timestamp_seconds",
+                "When the oldest pending row was made.",
+                oldest,
+            ),
+            metric("assay_backlog_up", "Whether the table can be read.", up),
+        ]
+    )
+
+
+def _label(text: str) -> str:
+    return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
 
 
 def metric(

@@ -12,6 +12,7 @@ from assay.core.types import Vote
 from assay.store.records import (
     Account,
     AuditEntry,
+    CaseCounts,
     Decision,
     Feedback,
     Invitation,
@@ -144,6 +145,20 @@ class Store(People, Protocol):
     ) -> list[Feedback]:
         """Feedback with its provenance, in a fixed order. `query` is the text of the search, as it
         was typed."""
+
+    def case_counts(self, decision_ids: Sequence[str]) -> CaseCounts:
+        """For whose case the searches were made that these decisions gave a label. A label that a
+        later decision of the search's own case confirms is its own."""
+
+    def of_other_cases(self, doc_id: str, log_ids: Sequence[str]) -> set[str]:
+        """Those of the searches whose label on a document comes from decisions of another case
+        alone."""
+
+    def shown_documents(self, ids: Sequence[str]) -> set[str]:
+        """Those of the documents that a search has shown."""
+
+    def search_total(self) -> int:
+        """How many searches are kept, whoever logged them."""
 
     def support(
         self, *, min_score: int = 3, since: datetime | None = None, corpora: Sequence[str] = ()

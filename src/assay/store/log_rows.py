@@ -26,6 +26,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from assay.store.database import LOG_LOCK, lock
 from assay.store.records import (
     CITATION_SCORE,
+    CaseCounts,
     Decision,
     Feedback,
     Kept,
@@ -139,6 +140,19 @@ def searches(connection: Connection, ids: Sequence[str]) -> list[SearchLog]:
         rows += map(dict, connection.execute(logged).mappings())
     rows.sort(key=lambda row: (row["at"], row["id"]))
     return [SearchLog(**row, results=tuple(shown.get(row["id"], ()))) for row in rows]
+
+
+def search_total(connection: Connection) -> int:
+    return int(connection.execute(select(func.count()).select_from(search_logs)).scalar() or 0)
+
+
+def shown_documents(connection: Connection, ids: Sequence[str]) -> set[str]:
+    found: set[str] = set()
+    for some_ids in chunks([clean(id) for id in ids]):
+        doc_id = shown_results.c.doc_id
+        shown = select(doc_id).where(doc_id.in_(some_ids)).distinct()
+        found |= set(connection.execute(shown).scalars())
+    return found
 
 
 def purge(connection: Connection, before: datetime, keep_cited: bool) -> Purged:
@@ -303,6 +317,74 @@ def feedback(
     return [Feedback(**row) for row in connection.execute(wanted).mappings()]
 
 
+def _own_case() -> ColumnElement[bool]:
+    """A decision of the case that the search was made for cites the document, whichever came
+    first."""
+    later, cited = decisions.alias(), decision_citations.alias()
+    return and_(
+        search_logs.c.case_id != "",
+        exists()
+        .where(
+            later.c.case_id == search_logs.c.case_id,
+            later.c.at > search_logs.c.at,
+            cited.c.decision_id == later.c.id,
+            cited.c.doc_id == relevance_feedback.c.doc_id,
+        )
+        .correlate(search_logs, relevance_feedback),
+    )
+
+
+def _other_case() -> ColumnElement[bool]:
+    """Both cases are known and are two, and no decision of the search's own says the same."""
+    return and_(
+        relevance_feedback.c.kind == "citation",
+        search_logs.c.case_id != "",
+        decisions.c.case_id != "",
+        decisions.c.case_id != search_logs.c.case_id,
+        ~_own_case(),
+    )
+
+
+def _citations() -> Any:
+    """Labels from decisions, with search and decision."""
+    return relevance_feedback.join(
+        search_logs, search_logs.c.id == relevance_feedback.c.log_id
+    ).join(decisions, decisions.c.id == relevance_feedback.c.decision_id)
+
+
+def case_counts(connection: Connection, decision_ids: Sequence[str]) -> CaseCounts:
+    own = other = every = 0
+    for ids in chunks(decision_ids):
+        counted = (
+            select(
+                func.count(case((_own_case(), 1))),
+                func.count(case((_other_case(), 1))),
+                func.count(),
+            )
+            .select_from(_citations())
+            .where(relevance_feedback.c.kind == "citation", decisions.c.id.in_(ids))
+        )
+        some_own, some_other, some = connection.execute(counted).one()
+        own, other, every = own + some_own, other + some_other, every + some
+    return CaseCounts(own=own, other=other, unknown=every - own - other)
+
+
+def of_other_cases(connection: Connection, doc_id: str, log_ids: Sequence[str]) -> set[str]:
+    found: set[str] = set()
+    for ids in chunks(log_ids):
+        wanted = (
+            select(relevance_feedback.c.log_id)
+            .select_from(_citations())
+            .where(
+                relevance_feedback.c.doc_id == doc_id,
+                relevance_feedback.c.log_id.in_(ids),
+                _other_case(),
+            )
+        )
+        found |= set(connection.execute(wanted).scalars())
+    return found
+
+
 def support(
     connection: Connection, min_score: int, since: datetime | None, corpora: Sequence[str]
 ) -> list[Support]:
@@ -319,17 +401,28 @@ def support(
         given.c.kind,
         given.c.relevance_score,
     )
+    searched = func.count(given.c.log_id.distinct()).label("searches")
     query = (
-        select(*keys, rank, func.count(given.c.log_id.distinct()).label("searches"))
+        select(*keys, rank, searched)
         .join_from(given, search_logs, search_logs.c.id == given.c.log_id)
         .where(wanted)
         .group_by(*keys, rank)
     )
+    if _knows_cases(connection):
+        others = func.count(case((_other_case(), given.c.log_id)).distinct())
+        query = query.outerjoin(decisions, decisions.c.id == given.c.decision_id).add_columns(
+            others.label("other_case")
+        )
     if since is not None:
         query = query.where(search_logs.c.at >= since)
     if corpora:
         query = query.where(search_logs.c.corpus.in_(corpora))
     return [Support(**row) for row in connection.execute(query).mappings()]
+
+
+def _knows_cases(connection: Connection) -> bool:
+    known = select(decisions.c.id).where(decisions.c.case_id != "").limit(1)
+    return connection.execute(known).first() is not None
 
 
 def showings(

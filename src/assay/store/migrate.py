@@ -6,6 +6,7 @@ A migration is one file, `migrations/versions/NUMBER_what.py`, with the same num
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, Engine, inspect, text
 
@@ -13,6 +14,9 @@ from assay.core.errors import InputError
 from assay.store.contract import StoreError
 from assay.store.database import MIGRATION_LOCK, address, lock, missing, read, write
 from assay.store.tables import metadata
+
+if TYPE_CHECKING:
+    from alembic.config import Config
 
 _FOLDER = Path(__file__).parent / "migrations"
 # By the names of the files: a store that is up to date is opened without loading Alembic.
@@ -58,18 +62,32 @@ def revision(connection: Connection) -> str | None:
     return number
 
 
+def create_at(connection: Connection, schema: str) -> None:
+    """An empty store as it was at an earlier schema, for what a backup of that time has."""
+    from alembic import command
+
+    lock(connection, MIGRATION_LOCK)
+    command.upgrade(_alembic(connection), schema)
+
+
+def _alembic(connection: Connection) -> Config:
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(_FOLDER).replace("%", "%%"))
+    config.attributes["connection"] = connection
+    return config
+
+
 def _migrate(connection: Connection, to: str) -> None:
     from alembic import command
-    from alembic.config import Config
     from alembic.script import ScriptDirectory
 
     lock(connection, MIGRATION_LOCK)
     now = revision(connection)  # again, under the lock: another process may have been first
     if to == "head" and now == HEAD:
         return
-    config = Config()
-    config.set_main_option("script_location", str(_FOLDER).replace("%", "%%"))
-    config.attributes["connection"] = connection
+    config = _alembic(connection)
     known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
     if now is not None and now not in known:
         raise StoreError(

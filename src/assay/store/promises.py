@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from assay.core.types import Vote
 from assay.store.contract import Store, StoreConflict
 from assay.store.records import (
+    CaseCounts,
     Decision,
     Feedback,
     Neighbours,
@@ -121,6 +122,28 @@ def nothing_is_fine(store: Store) -> None:
     same(store.add_decisions([]), 0)
     same(store.add_feedback([]), 0)
     same(store.searches([]), [])
+
+
+def cases_are_told_apart(store: Store) -> None:
+    store.add_searches(
+        [
+            _search("own", "a", case_id="m1"),
+            _search("other", "a", case_id="m2"),
+            _search("both", "a", case_id="m3"),
+            _search("nobody's", "a"),
+        ]
+    )
+    store.add_decisions([_decision("D1", "a", case_id="m1")])
+    store.add_decisions([_decision("D3", "a", case_id="m3", at=NOW + 2 * DAY)])
+    same(store.case_counts(["D1", "D3"]), CaseCounts(own=2, other=1, unknown=1))
+    same(store.case_counts([]), CaseCounts())
+    same(store.of_other_cases("a", ["own", "other", "both", "nobody's"]), {"other"})
+    same(store.of_other_cases("b", ["other"]), set())
+    counted = {row.query: (row.searches, row.other_case) for row in store.support()}
+    same(counted["query other"], (1, 1))
+    same(counted["query both"], (1, 0))
+    same(store.shown_documents(["a", "x"]), {"a"})
+    same(store.search_total(), 4)
 
 
 # ── citations ─────────────────────────────────────────────────────────────────────────────────────
@@ -439,6 +462,7 @@ PROMISES: tuple[Callable[[Store], None], ...] = (
     every_time_zone_is_one_moment,
     text_that_no_database_could_hold_is_mended,
     nothing_is_fine,
+    cases_are_told_apart,
     a_citation_scores_3_once_with_provenance,
     only_earlier_searches_get_feedback,
     a_search_that_arrives_late_gets_its_feedback,

@@ -88,6 +88,16 @@ class Support(msgspec.Struct, frozen=True, kw_only=True):
     relevance_score: int
     rank: int | None
     searches: int
+    other_case: int = 0  # of the searches, how many only decisions of another case speak for
+
+
+class CaseCounts(msgspec.Struct, frozen=True, kw_only=True):
+    """Labels that decisions gave: to searches made for the decision's own case, to those made for
+    another, and to those where one of the two cases is not known."""
+
+    own: int = 0
+    other: int = 0
+    unknown: int = 0
 
 
 class ReviewItem(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,6 +15,7 @@ from assay.store.accounts import Accounts
 from assay.store.database import address, connect, read, write
 from assay.store.records import (
     AuditEntry,
+    CaseCounts,
     Decision,
     Feedback,
     Neighbours,
@@ -75,6 +76,20 @@ class SqlStore(Accounts):
         return read(
             self._engine, lambda connection: log_rows.feedback(connection, filters, query, limit)
         )
+
+    def case_counts(self, decision_ids: Sequence[str]) -> CaseCounts:
+        return read(self._engine, lambda connection: log_rows.case_counts(connection, decision_ids))
+
+    def of_other_cases(self, doc_id: str, log_ids: Sequence[str]) -> set[str]:
+        return read(
+            self._engine, lambda connection: log_rows.of_other_cases(connection, doc_id, log_ids)
+        )
+
+    def shown_documents(self, ids: Sequence[str]) -> set[str]:
+        return read(self._engine, lambda connection: log_rows.shown_documents(connection, ids))
+
+    def search_total(self) -> int:
+        return read(self._engine, log_rows.search_total)
 
     def support(
         self, *, min_score: int = 3, since: datetime | None = None, corpora: Sequence[str] = ()

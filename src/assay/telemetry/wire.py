@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -109,7 +110,8 @@ def feedback_from(row: Any, where: str, now: datetime) -> Feedback:
     )
 
 
-def decision_row(row: Any, where: str, resolve: Callable[[str], list[str]] | None) -> Decision:
+def decision_row(row: Any, where: str, resolve: Callable[[str, str], list[str]] | None) -> Decision:
+    """`resolve` finds what a text cites; it is told of which decision the text is."""
     sent: SentDecision = _read(row, SentDecision, where)
     try:
         return decision_from(
@@ -117,7 +119,7 @@ def decision_row(row: Any, where: str, resolve: Callable[[str], list[str]] | Non
             sent.at,
             cites=sent.cites,
             text=sent.text,
-            resolve=resolve,
+            resolve=partial(resolve, sent.id) if resolve is not None else None,
             case_id=sent.case_id,
         )
     except InputError as error:

@@ -33,6 +33,7 @@ from assay.web.access import CHANGES, Access, Guarded, Refusal, routes
 from assay.web.agreement_pages import AGREEMENT_ROUTES, COUNT_FORM
 from assay.web.decide_pages import DECIDE_ROUTES
 from assay.web.endpoints import API_ROUTES
+from assay.web.journal import Journal, LogFormat, Probes, write_json_lines
 from assay.web.judge_pages import JUDGE_ROUTES
 from assay.web.limits import Desks, Limiter
 from assay.web.openapi import OPENAPI_ROUTES, describe
@@ -107,6 +108,8 @@ def create_app(
         lifespan=until_stopped,
         routes=[*routes(table), Mount("/static", StaticFiles(directory=HERE / "static"))],
         middleware=[
+            Middleware(Journal),
+            Middleware(Probes, service=service),
             Middleware(_Guard),
             Middleware(TrustedHostMiddleware, allowed_hosts=[*LOCAL, *hosts]),
         ],
@@ -212,6 +215,7 @@ class Serving:
     accounts: bool = False
     address: str = ""
     allowed_hosts: tuple[str, ...] = ()
+    log_format: LogFormat = "text"
     token: str = field(default="", repr=False)
     proxy_secret: str = field(default="", repr=False)
 
@@ -275,11 +279,15 @@ def serve(service: Service, serving: Serving, *, say: Callable[[str], None]) -> 
     if way_in:
         say(f"the first admin joins here, once, within a day: {way_in}")
     raise_handles()
+    if serving.log_format == "json":
+        write_json_lines()
     uvicorn.run(
         app,
         host=serving.host,
         port=serving.port,
         log_level="warning",
+        log_config=None if serving.log_format == "json" else uvicorn.config.LOGGING_CONFIG,
+        access_log=False,
         http=Patient,
         h11_max_incomplete_event_size=MOST_HEADERS,
         timeout_graceful_shutdown=10,

@@ -16,9 +16,10 @@ MAX_RECORDS = 1000
 
 
 class DecisionsQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """`corpus` resolves citations in the texts; `same_case=1` keeps to their own case."""
+    """`corpus`, once or several times, resolves citations in the texts; `same_case=1` keeps to
+    searches made for the decision's own case."""
 
-    corpus: str = ""
+    corpus: list[str] = []
     same_case: str = ""
 
 
@@ -39,14 +40,14 @@ def feedback(request: Request) -> Response:
 
 
 def decisions(request: Request) -> Response:
-    """Finalised decisions. `?corpus=NAME` resolves citations in their text; `?same_case=1` keeps to
-    their own case."""
+    """Finalised decisions. `?corpus=NAME`, once or several times, resolves citations in their text;
+    `?same_case=1` keeps to their own case."""
     sent = _placed(_rows(request))
     asked = request.query_params
     done = logs.record_decisions(
         service_of(request),
         sent,
-        corpus=asked.get("corpus", ""),
+        corpora=[name for name in asked.getlist("corpus") if name],
         same_case=asked.get("same_case") == "1",
     )
     return json(done, 202)

@@ -1,11 +1,12 @@
-"""`assay.toml`: which gold sets, which engines, which gates, which machine judges. Read strictly;
-paths are relative to the file."""
+"""`assay.toml`: which gold sets, engines and gates, which machine judges, which backlogs of the
+user's own. Read strictly; paths are relative to the file."""
 
 from __future__ import annotations
 
 import difflib
 import re
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -18,6 +19,8 @@ from assay.evaluation.gates import mistake
 from assay.formats import is_irds
 from assay.judging import machine
 from assay.judging.machine import Machine
+from assay.review import outside
+from assay.review.outside import BacklogSource
 
 CONFIG_NAME = "assay.toml"
 NAMED = re.compile(
@@ -41,13 +44,14 @@ class GateConfig(Gate, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True):
-    """Sets are judged before they are scored: a file with judges, or with engines to try, need not
-    have more."""
+    """Sets are judged before they are scored: a file with judges, with engines to try or with a
+    backlog need not have more."""
 
     gold: dict[str, GoldConfig] = {}
     engines: dict[str, EngineConfig] = {}
     gates: tuple[GateConfig, ...] = ()
     judges: dict[str, Machine] = {}
+    backlog: dict[str, BacklogSource] = {}
 
 
 class _File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -57,6 +61,7 @@ class _File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     engines: object = {}
     gates: tuple[GateConfig, ...] = ()
     judges: dict[str, Machine] = {}
+    backlog: dict[str, BacklogSource] = {}
 
 
 def read_config(path: Path) -> Config:
@@ -75,11 +80,13 @@ def read_config(path: Path) -> Config:
         engines=read_tables(file.engines, path),
         gates=file.gates,
         judges=file.judges,
+        backlog={name: outside.located(one, folder) for name, one in file.backlog.items()},
     )
-    if not config.judges and not config.engines:
+    if not config.judges and not config.engines and not config.backlog:
         require_pairs(config, path)
     _check_names(config, path)
     _check_judges(config, path)
+    _check_backlogs(file.backlog, path)
     return config
 
 
@@ -108,6 +115,7 @@ TABLES = (
     ("gates", GateConfig),
     ("gold", GoldConfig),
     ("judges", Machine),
+    ("backlog", BacklogSource),
 )
 
 
@@ -127,6 +135,7 @@ def _check_names(config: Config, path: Path) -> None:
         ("gold", config.gold),
         ("engines", config.engines),
         ("judges", config.judges),
+        ("backlog", config.backlog),
     ):
         if bad := [name for name in names if not NAMED.fullmatch(name)]:
             raise InputError(
@@ -166,6 +175,13 @@ def _check_judges(config: Config, path: Path) -> None:
         key, wrong = machine.mistake(judge)
         if wrong:
             raise InputError(wrong, where=f"{path}: judges.{name}.{key}", hint=JUDGE_KEYS)
+
+
+def _check_backlogs(sources: Mapping[str, BacklogSource], path: Path) -> None:
+    for name, source in sources.items():
+        key, wrong = outside.mistake(source)
+        if wrong:
+            raise InputError(wrong, where=f"{path}: backlog.{name}.{key}", hint=outside.HINT)
 
 
 def _absolute(gold: GoldConfig, folder: Path) -> GoldConfig:

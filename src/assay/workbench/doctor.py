@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sqlite3
+from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from assay.engines.registry import ENGINES
 from assay.evaluation.measures import FORMULAS
 from assay.judging.machine import JUDGES
 from assay.review.identity import known_sets
+from assay.review.outside import TheirBacklog, their_backlogs
 from assay.review.waiting import HalachaBacklog
 from assay.search.dense import ENCODERS
 from assay.store import NoStore, Store, open_store
@@ -78,6 +80,13 @@ class NoStoreYet(msgspec.Struct, frozen=True, kw_only=True):
     note: str = "none yet"
 
 
+class TheirHealth(msgspec.Struct, frozen=True, kw_only=True):
+    """The backlogs of the user's own; left out where none is configured."""
+
+    status: str
+    tables: dict[str, TheirBacklog]
+
+
 class Checkup(msgspec.Struct, frozen=True, kw_only=True):
     """What the doctor found. Whatever fails is named and hides nothing else."""
 
@@ -90,7 +99,8 @@ class Checkup(msgspec.Struct, frozen=True, kw_only=True):
     index: IndexHealth | Failed
     engines: EnginesHealth | Failed
     gold: GoldHealth | Failed | UnsetType = UNSET
-    halacha_backlog: HalachaBacklog | UnsetType = UNSET
+    halacha_backlog: HalachaBacklog | UnsetType | None = UNSET
+    backlogs: TheirHealth | UnsetType = UNSET
 
 
 class Stored(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,7 +110,8 @@ class Stored(msgspec.Struct, frozen=True, kw_only=True):
     index: IndexHealth | Failed
     engines: EnginesHealth | Failed
     gold: GoldHealth | Failed | UnsetType = UNSET
-    halacha_backlog: HalachaBacklog | UnsetType = UNSET
+    halacha_backlog: HalachaBacklog | UnsetType | None = UNSET
+    backlogs: dict[str, TheirBacklog] = {}
 
     @property
     def failed(self) -> bool:
@@ -116,7 +127,10 @@ def examine(
     place = checked(lambda: _workspace(home))
     settings, configuration = _read_configuration(config)
     stored = _stored(store, home, settings, probe)
-    failed = stored.failed or "failed" in (place.status, configuration.status)
+    theirs = _their_health(stored.backlogs)
+    parts = [place.status, configuration.status]
+    parts += [theirs.status] if isinstance(theirs, TheirHealth) else []
+    failed = stored.failed or "failed" in parts
     return Checkup(
         status="failed" if failed else "ok",
         environment=_environment(),
@@ -128,7 +142,15 @@ def examine(
         engines=stored.engines,
         gold=stored.gold,
         halacha_backlog=stored.halacha_backlog,
+        backlogs=theirs,
     )
+
+
+def _their_health(tables: dict[str, TheirBacklog]) -> TheirHealth | UnsetType:
+    if not tables:
+        return UNSET
+    failed = any(table.status == "failed" for table in tables.values())
+    return TheirHealth(status="failed" if failed else "ok", tables=tables)
 
 
 def _environment() -> Environment:
@@ -181,6 +203,7 @@ def _stored(store: str, home: Path | None, config: Config | None, probe: bool) -
             store=_unopened(error, named=bool(store or os.environ.get(STORE))),
             index=checked(lambda: index_health(home)),
             engines=checked(lambda: engines_health(config, probe)),
+            backlogs=their_backlogs(config.backlog if config else {}, datetime.now(UTC)),
         )
     try:
         return _with_store(opened, home, config, probe)
@@ -207,6 +230,7 @@ def _with_store(store: Store, home: Path | None, config: Config | None, probe: b
         engines=parts.engines,
         gold=parts.gold,
         halacha_backlog=parts.halacha_backlog,
+        backlogs=parts.backlogs,
     )
 
 

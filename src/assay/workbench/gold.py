@@ -41,6 +41,7 @@ from assay.review import rulings
 from assay.review.bootstrap import Bootstrapped, Options, bootstrap
 from assay.review.rulings import Correction, Ruled, Word
 from assay.telemetry.feedback import days_before
+from assay.workbench.known_ids import refuse_unknown
 from assay.workbench.making import now_in_utc, rubric_found_again
 from assay.workbench.opening import Service
 from assay.workbench.own_corpora import ALL, corpora_of, split_corpora, unchecked
@@ -76,6 +77,7 @@ __all__ = [
     "validate_gold",
 ]
 
+ALLOW = "Check the id, import the corpus that has it, or say --allow-unknown."
 SET_KEYS = ("taxonomy", "version", "created_at", "description", "rubric", "status", "targets")
 
 # ── looking ───────────────────────────────────────────────────────────────────────────────────────
@@ -268,10 +270,14 @@ def correct_row(
     *,
     by: str,
     why: str,
-    rationale: str | None = None,
+    allow_unknown: bool = False,
 ) -> Ruled:
-    """`rationale` is what the expert wrote, where `why` is said for them."""
-    word = Word(by=by, why=why, rationale=rationale, at=service.clock())
+    """Change a row and approve it. A document that is added must be one that is known here, unless
+    unknown ones are allowed by name."""
+    row = gold_jsonl.find_row(gold, id)
+    if correction.add and row is not None and not allow_unknown:
+        refuse_unknown(service, gold, row.corpus, correction.add, hint=ALLOW)
+    word = _word(service, by, why)
     return rulings.correct(service.store, gold, id, correction, word)
 
 

@@ -21,11 +21,18 @@ from assay.engines.asking import AllFailed
 from assay.engines.described import EngineConfig
 from assay.engines.indexed import index_state
 from assay.review.intents import interrupted
+from assay.review.outside import TheirBacklog
 from assay.review.queue import stray_items
-from assay.review.waiting import Backlog, HalachaBacklog, backlog_metrics, metric
+from assay.review.waiting import (
+    Backlog,
+    HalachaBacklog,
+    backlog_metrics,
+    metric,
+    their_metrics,
+)
 from assay.store import Store, StoreError
 from assay.telemetry.recorder import Counts
-from assay.workbench.backlog import backlog, backlog_figures
+from assay.workbench.backlog import backlog, backlog_figures, own_backlogs
 from assay.workbench.config import Config
 from assay.workbench.opening import Service
 
@@ -100,7 +107,8 @@ class Diagnostics(msgspec.Struct, frozen=True, kw_only=True):
     gold: GoldHealth | Failed
     telemetry: Counts | UnsetType = UNSET
     backlog: Backlog | UnsetType = UNSET
-    halacha_backlog: HalachaBacklog | UnsetType = UNSET
+    halacha_backlog: HalachaBacklog | UnsetType | None = UNSET
+    backlogs: dict[str, TheirBacklog] = {}
 
 
 # ── looking ───────────────────────────────────────────────────────────────────────────────────────
@@ -114,7 +122,9 @@ def diagnostics(service: Service, *, probe: bool = False) -> Diagnostics:
     engines = checked(lambda: engines_health(service.config, probe))
     gold = checked(lambda: gold_health(service.store, service.gold_sets))
     figures = backlog_figures(service) if store.status == "ok" else None
-    well = all(part.status == "ok" for part in (store, index, engines, gold))
+    theirs = figures.backlogs if figures is not None else own_backlogs(service)
+    parts = (store, index, engines, gold, *theirs.values())
+    well = all(part.status == "ok" for part in parts)
     return Diagnostics(
         status="ok" if well else "degraded",
         version=__version__,
@@ -126,6 +136,7 @@ def diagnostics(service: Service, *, probe: bool = False) -> Diagnostics:
         telemetry=service.recorder.counts() if service.recorder is not None else UNSET,
         backlog=figures.backlog if figures is not None else UNSET,
         halacha_backlog=figures.halacha_backlog if figures is not None else UNSET,
+        backlogs=theirs,
     )
 
 
@@ -218,9 +229,12 @@ def prometheus(service: Service) -> str:
     knows."""
     try:
         text, up = backlog_metrics(backlog(service)), 1
+        total = [("", float(service.store.search_total()))]
+        text += metric("assay_searches_kept", "Searches in the store.", total)
     except StoreError:
         text, up = "", 0
     text += metric("assay_store_up", "Whether the store answers.", [("", up)])
+    text += their_metrics(own_backlogs(service))
     if service.recorder is None:
         return text
     counts = service.recorder.counts()

@@ -11,7 +11,7 @@ from assay.core.errors import InputError
 from assay.core.files import iter_json_lines
 from assay.corpus.disk import Corpus, open_corpus
 from assay.corpus.resolve import cite
-from assay.store.records import Purged, SearchLog
+from assay.store.records import CaseCounts, Purged, SearchLog
 from assay.telemetry.feedback import days_before, infer_relevance_from_citations
 from assay.telemetry.redact import Redaction, redacted, redactor
 from assay.telemetry.wire import (
@@ -27,12 +27,14 @@ from assay.workbench.opening import Service
 from assay.workbench.trail import note
 
 __all__ = [
+    "CaseCounts",
     "Imported",
     "Inferred",
     "Logged",
     "SentDecision",
     "SentFeedback",
     "SentSearch",
+    "Unresolved",
     "flush",
     "import_decisions",
     "import_searches",
@@ -52,12 +54,25 @@ class Imported(msgspec.Struct, frozen=True, kw_only=True):
     new: int
 
 
-class Inferred(msgspec.Struct, frozen=True, kw_only=True):
-    """What decisions gave: new feedback, and citations in their texts that name no document."""
+class Unresolved(msgspec.Struct, frozen=True, kw_only=True):
+    """A citation that names no document of the corpora, and why. An ambiguous one names several."""
+
+    decision: str
+    text: str
+    normal: str
+    reason: str
+
+
+class Inferred(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What decisions gave: new feedback, and the citations in their texts that name no document,
+    counted and listed. `cases` says for whose case the searches were made that now have a label
+    from these decisions, where a case is known of any."""
 
     read: int
     feedback: int
     unresolved: int
+    citations: list[Unresolved] = []
+    cases: CaseCounts | None = None
 
 
 class Logged(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,37 +118,61 @@ def flush(service: Service) -> None:
 
 
 def import_decisions(
-    service: Service, path: Path, *, corpus: str = "", same_case: bool = False
+    service: Service, path: Path, *, corpora: Sequence[str] = (), same_case: bool = False
 ) -> Inferred:
     """Decisions from a file, one JSON object a line: id, at, and `cites` (ids) or `text` (citations
-    are parsed and resolved in `corpus`)."""
+    are parsed and resolved in the corpora)."""
     sent = [(f"{path}:{number}", row) for number, row in iter_json_lines(path)]
-    return record_decisions(service, sent, corpus=corpus, same_case=same_case)
+    return record_decisions(service, sent, corpora=corpora, same_case=same_case)
 
 
 def record_decisions(
-    service: Service, sent: Sent, *, corpus: str = "", same_case: bool = False
+    service: Service, sent: Sent, *, corpora: Sequence[str] = (), same_case: bool = False
 ) -> Inferred:
     """Finalised decisions: every earlier search that showed what they cite gets relevance_score
     3."""
-    citations = _Citations(open_corpus(service.home, corpus)) if corpus else None
+    opened = [open_corpus(service.home, name) for name in dict.fromkeys(corpora)]
+    citations = _Citations(opened) if opened else None
     decisions = [decision_row(row, where, citations) for where, row in sent]
     feedback = infer_relevance_from_citations(service.store, decisions, same_case=same_case)
-    unresolved = citations.unresolved if citations is not None else 0
-    return Inferred(read=len(decisions), feedback=feedback, unresolved=unresolved)
+    unresolved = citations.unresolved if citations is not None else []
+    cases = service.store.case_counts([decision.id for decision in decisions])
+    return Inferred(
+        read=len(decisions),
+        feedback=feedback,
+        unresolved=len(unresolved),
+        citations=unresolved,
+        cases=cases if cases.own or cases.other else None,
+    )
 
 
 class _Citations:
-    """Finds the documents a text cites, and counts the citations that name none."""
+    """Finds the documents a text cites, and lists the citations that name none in any of the
+    corpora. Corpora read a text each in its own way: where one has resolved a place in it, what
+    another could not read there is no matter."""
 
-    def __init__(self, corpus: Corpus) -> None:
-        self._corpus = corpus
-        self.unresolved = 0
+    def __init__(self, corpora: Sequence[Corpus]) -> None:
+        self._corpora = corpora
+        self.unresolved: list[Unresolved] = []
 
-    def __call__(self, text: str) -> list[str]:
-        resolved = cite(text, self._corpus)
-        self.unresolved += sum(not citation.targets for citation in resolved)
-        return [target for citation in resolved for target in citation.targets]
+    def __call__(self, decision: str, text: str) -> list[str]:
+        every = [one for corpus in self._corpora for one in cite(text, corpus)]
+        found = [one for one in every if one.targets]
+        places = [(one.citation.start, one.citation.end) for one in found]
+        for one in sorted(every, key=lambda one: (one.citation.start, -one.citation.end)):
+            start, end = one.citation.start, one.citation.end
+            if one.targets or any(start < stop and begin < end for begin, stop in places):
+                continue
+            places.append((start, end))  # told once, also where several corpora read it
+            self.unresolved.append(
+                Unresolved(
+                    decision=decision,
+                    text=one.citation.text,
+                    normal=one.citation.normal,
+                    reason=one.reason,
+                )
+            )
+        return [target for one in found for target in one.targets]
 
 
 def record_feedback(service: Service, sent: Sent) -> Imported:

@@ -15,11 +15,12 @@ import msgspec
 from assay.core.errors import AssayError
 from assay.core.results import Status
 from assay.review.identity import name_of
+from assay.review.outside import TheirBacklog
 from assay.review.waiting import Backlog
 from assay.store.records import AuditEntry, RunRecord
 from assay.telemetry.recorder import Counts
 from assay.workbench import corpora
-from assay.workbench.backlog import backlog
+from assay.workbench.backlog import backlog, counted_lately
 from assay.workbench.decisions import RunLine, decided, run_line
 from assay.workbench.history import kept_run
 from assay.workbench.opening import Service
@@ -84,13 +85,15 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     subject: RunLine | None
     waiting: Waiting
     backlog: Backlog
+    backlogs: dict[str, TheirBacklog]
     sets: list[SetLine]
     engines: list[EngineLine]
     verdicts: list[RunLine]
     latest: RunLine | None
     runs: int
     lately: list[AuditEntry]
-    telemetry: Counts | None
+    searches: int  # in the store, whoever logged them
+    telemetry: Counts | None  # of this process
     at: datetime
 
 
@@ -112,12 +115,14 @@ def overview(service: Service) -> Overview:
         subject=subject,
         waiting=_waiting(sets, figures, len(strays(service))),
         backlog=figures,
+        backlogs=counted_lately(service),
         sets=sets,
         engines=engines,
         verdicts=verdicts,
         latest=latest,
         runs=len(records),
         lately=service.store.audit(limit=RECENT),
+        searches=service.store.search_total(),
         telemetry=service.recorder.counts() if service.recorder is not None else None,
         at=service.clock(),
     )

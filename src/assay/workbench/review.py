@@ -33,6 +33,7 @@ from assay.store.records import (
 from assay.telemetry.feedback import signs_for
 from assay.telemetry.recorder import new_id
 from assay.workbench.history import kept_run, runs
+from assay.workbench.known_ids import refuse_unknown
 from assay.workbench.opening import Service, gold_path, read_gold, stored_name
 from assay.workbench.paging import MAX_PAGE, Page, page_of, page_size
 from assay.workbench.voting import give, rubric_version
@@ -52,6 +53,7 @@ __all__ = [
     "rule_suggestion",
     "strays",
     "suggest",
+    "suggest_unknown",
     "top_grade",
     "withdraw",
     "worth_looking_at",
@@ -59,6 +61,7 @@ __all__ = [
 
 TOP_GRADE = 4  # of sets whose format does not say
 SHOWN_DECISIONS = 5
+KNOWN = "Give an id that search or next_to_judge has shown, or allow_unknown."
 LONGEST_RATIONALE, LONGEST_NAME = 4_000, 500  # characters of a suggestion
 
 
@@ -148,7 +151,25 @@ def suggest(
     rationale: str,
     by: str,
 ) -> ReviewItem:
-    """Put a judgment before the expert. It is never in a gold set until an expert says so."""
+    """Put a judgment before the expert. It is never in a gold set until an expert says so. The
+    document must be one that is known here."""
+    query = next((one for one in read_gold(service, gold).queries if one.id == query_id), None)
+    if query is not None and doc_id.strip() and len(doc_id) <= LONGEST_NAME:
+        refuse_unknown(service, gold_path(service, gold), query.corpus, [doc_id], hint=KNOWN)
+    return suggest_unknown(service, gold, query_id, doc_id, grade, rationale=rationale, by=by)
+
+
+def suggest_unknown(
+    service: Service,
+    gold: str,
+    query_id: str,
+    doc_id: str,
+    grade: int,
+    *,
+    rationale: str,
+    by: str,
+) -> ReviewItem:
+    """The same of a document that may be unknown here."""
     lengths = ("rationale", rationale, LONGEST_RATIONALE), ("name", by, LONGEST_NAME)
     for what, text, most in (*lengths, ("document", doc_id, LONGEST_NAME)):
         if len(text) > most:

@@ -70,6 +70,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     passages: list[list[Piece]] = []
     words: int = 0  # of the whole text
     decisions: list[Feedback] = []
+    other_cases: list[str] = []  # those of the decisions that were of another case than the search
     kinds: list[str] = []
 
 
@@ -175,9 +176,12 @@ def reading(service: Service, item: ReviewItem, doc_id: str) -> Reading:
     signs = signs_for(service.store, item, doc_id, MAX_PAGE)
     decided = {sign.decision_id: sign for sign in signs if sign.decision_id}
     read = _read(item.query, item.corpus, doc_id, service)
+    shown = list(decided.values())[:SHOWN_DECISIONS]
+    others = service.store.of_other_cases(doc_id, [sign.log_id for sign in shown])
     return msgspec.structs.replace(
         read,
-        decisions=list(decided.values())[:SHOWN_DECISIONS],
+        decisions=shown,
+        other_cases=[sign.decision_id for sign in shown if sign.log_id in others],
         kinds=sorted({sign.kind for sign in signs}),
     )
 

@@ -1,0 +1,387 @@
+"""`assay backup` and `assay restore`: store, gold sets with their votes, and workspace in one file,
+and back where there is nothing yet.
+
+A decision changes a gold set and the store together, so both are copied while the sets are locked:
+who decides meanwhile waits. The file is complete or not there; every part has its digest, and all
+are looked at before anything is put in its place."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import shutil
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+import msgspec
+
+from assay import __version__
+from assay.core.concealing import without_password
+from assay.core.errors import InputError
+from assay.core.files import os_message, scratch_beside, sync_folder
+from assay.core.workspace import DATABASE, HOME, STORE, default_store, workspace
+from assay.formats.gold_jsonl import locked
+from assay.store import open_store
+from assay.store.copying import StoreCopy, copy_in, copy_out, refuse_newer
+from assay.workbench.config import CONFIG_NAME
+from assay.workbench.opening import NoStore, open_service
+
+FORMAT = 1
+MANIFEST = "backup.json"
+LARGEST_MANIFEST = 256 * 2**20
+BLOCK = 2**20
+INDEXES = "indexes"
+KINDS = ("store", "project", "outside", "workspace")
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True):
+    size: int
+    sha256: str
+
+
+class Backup(msgspec.Struct, frozen=True, kw_only=True):
+    """What is in a backup. `parts` are files by their names: of the store, of the project (relative
+    to its folder), of gold sets outside it, and of the workspace."""
+
+    format: int = FORMAT
+    assay: str = ""
+    at: str = ""
+    store: StoreCopy | None = None
+    gold: list[str] = []
+    parts: dict[str, Part] = {}
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
+    """A backup in a few lines: the store, the sets, and how many files of each kind."""
+
+    store: str
+    gold_sets: list[str]
+    files: dict[str, int]
+    bytes: int
+
+
+def summary(whole: Backup) -> Summary:
+    kinds = Counter(name.partition("/")[0] for name in whole.parts)
+    copied = whole.store
+    return Summary(
+        store=f"{copied.backend}, schema {copied.schema}" if copied else "none",
+        gold_sets=whole.gold,
+        files=dict(kinds),
+        bytes=sum(part.size for part in whole.parts.values()),
+    )
+
+
+class Restored(msgspec.Struct, frozen=True, kw_only=True):
+    folder: str
+    workspace: str
+    store: str  # empty where the backup has none
+    files: int
+    outside: list[str] = []  # gold sets that were outside the project, and where they are now
+
+
+# ── making one ────────────────────────────────────────────────────────────────────────────────────
+
+
+def make_backup(
+    target: Path,
+    *,
+    store: str = "",
+    gold: Sequence[Path] = (),
+    config: Path | None = None,
+    indexes: bool = True,
+) -> Backup:
+    """Everything that was made with Assay here, in one file that is not there yet. Without
+    `indexes`, search indexes are left out: they are built again when they are missed."""
+    if target.exists():
+        raise InputError("there is a file already", where=str(target), hint="Give a new name.")
+    sets = _sets(store, gold, config)
+    home = workspace().absolute()
+    with scratch_beside(target) as scratch:
+        made = scratch / target.name
+        with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+            whole = _write(archive, scratch, store, sets, config, home, indexes)
+        made.chmod(0o600)  # it has the store in it, which is nobody else's
+        _place(made, target)
+    return whole
+
+
+def _sets(store: str, gold: Sequence[Path], config: Path | None) -> dict[str, Path]:
+    try:
+        with open_service(store, gold=gold, config=config, create=False) as service:
+            return dict(service.gold_sets)
+    except NoStore:
+        if store:
+            raise
+        return {path.stem: path for path in gold}
+
+
+def _write(
+    archive: zipfile.ZipFile,
+    scratch: Path,
+    store: str,
+    sets: dict[str, Path],
+    config: Path | None,
+    home: Path,
+    indexes: bool,
+) -> Backup:
+    parts: dict[str, Part] = {}
+    project = (config or Path(CONFIG_NAME)).resolve().parent
+    files = dict(_project_files(project, sets.values(), config))
+    with contextlib.ExitStack() as locks:
+        for path in sets.values():
+            if path.is_file() and path.suffix == ".jsonl":
+                locks.enter_context(locked(path, wait=30.0))
+        copied = _store_out(store, scratch)
+        for name, path in files.items():
+            parts[name] = _add(archive, name, path)
+    if copied is not None:
+        for path in sorted((scratch / "store").iterdir()):
+            parts[f"store/{path.name}"] = _add(archive, f"store/{path.name}", path)
+    database = Path(default_store()).absolute()
+    for name, path in _workspace_files(home, database, indexes):
+        parts[name] = _add(archive, name, path)
+    whole = Backup(
+        assay=__version__,
+        at=datetime.now(UTC).isoformat(timespec="seconds"),
+        store=copied,
+        gold=sorted(sets),
+        parts=parts,
+    )
+    archive.writestr(MANIFEST, msgspec.json.format(msgspec.json.encode(whole), indent=1))
+    return whole
+
+
+def _store_out(store: str, scratch: Path) -> StoreCopy | None:
+    (scratch / "store").mkdir()
+    try:
+        return copy_out(store or default_store(), scratch / "store")
+    except NoStore:
+        if store:
+            raise
+        return None
+
+
+def _project_files(
+    project: Path, sets: Iterable[Path], config: Path | None
+) -> Iterator[tuple[str, Path]]:
+    """The configuration, the rubrics, and every set with all that lies beside it under its name:
+    votes, pools, packets, baselines."""
+    chosen = [config or project / CONFIG_NAME, *sorted((project / "rubrics").glob("*.toml"))]
+    for path in sets:
+        place = path.resolve()
+        if place.is_dir():
+            chosen += sorted(file for file in place.rglob("*") if file.is_file())
+        elif place.parent.is_dir():
+            chosen += sorted(place.parent.glob(f"{_escaped(place.stem)}.*"))
+        chosen += [place.with_name("baseline.json")]
+    for path in dict.fromkeys(one.resolve() for one in chosen):
+        if path.is_file():
+            inside = path.is_relative_to(project)
+            name = path.relative_to(project if inside else path.anchor).as_posix()
+            yield f"{'project' if inside else 'outside'}/{name}", path
+
+
+def _escaped(name: str) -> str:
+    return re.sub(r"([*?\[])", r"[\1]", name)
+
+
+def _workspace_files(home: Path, database: Path, indexes: bool) -> Iterator[tuple[str, Path]]:
+    """All but the database, which is copied by itself, and what is half-written."""
+    own = {database, *(database.with_name(f"{database.name}{end}") for end in ("-wal", "-shm"))}
+    seen: set[Path] = set()
+    for folder, folders, names in os.walk(home, followlinks=True):
+        place = Path(folder)
+        if place.resolve() in seen:  # a link that leads back
+            folders[:] = []
+            continue
+        seen.add(place.resolve())
+        folders[:] = sorted(
+            name
+            for name in folders
+            if not name.startswith(".") and (indexes or place != home or name != INDEXES)
+        )
+        for name in sorted(names):
+            path = place / name
+            if not name.startswith(".") and path not in own and path.is_file():
+                yield f"workspace/{path.relative_to(home).as_posix()}", path
+
+
+def _add(archive: zipfile.ZipFile, name: str, path: Path) -> Part:
+    digest, size = hashlib.sha256(), 0
+    try:
+        with path.open("rb") as source, archive.open(name, "w", force_zip64=True) as inside:
+            while block := source.read(BLOCK):
+                digest.update(block)
+                size += len(block)
+                inside.write(block)
+    except OSError as error:
+        raise InputError(f"cannot be copied: {os_message(error)}", where=str(path)) from error
+    return Part(size=size, sha256=digest.hexdigest())
+
+
+# ── bringing it back ──────────────────────────────────────────────────────────────────────────────
+
+
+def restore_backup(archive: Path, folder: Path, *, store: str = "") -> Restored:
+    """A backup into a folder, its workspace and its store, where nothing of it is yet. Nothing is
+    written over, and nothing is put in place before all of it was read and is what it says."""
+    with _opened(archive) as inside:
+        whole = _manifest(inside, archive)
+        home = workspace().absolute() if os.environ.get(HOME) else folder.absolute() / ".assay"
+        address = store or os.environ.get(STORE, "") or str(home / DATABASE)
+        targets = {name: target for name in whole.parts if (target := _target(name, folder, home))}
+        _refuse_existing(whole, targets, home, address)
+        with scratch_beside(folder / "restore") as scratch:
+            for name, part in whole.parts.items():
+                _unpack(inside, name, part, scratch / name, archive)
+            _put_all(whole, scratch, targets, address)
+    if whole.store is not None:
+        open_store(address, create=False).close()  # brings an older schema up to date
+    outside = [str(target) for name, target in targets.items() if name.startswith("outside/")]
+    return Restored(
+        folder=str(folder),
+        workspace=str(home),
+        store=without_password(address) if whole.store is not None else "",
+        files=len(targets),
+        outside=outside,
+    )
+
+
+@contextlib.contextmanager
+def _opened(archive: Path) -> Iterator[zipfile.ZipFile]:
+    try:
+        with zipfile.ZipFile(archive) as inside:
+            yield inside
+    except (OSError, zipfile.BadZipFile, NotImplementedError) as error:
+        said = os_message(error) if isinstance(error, OSError) else str(error)
+        raise InputError(f"not a backup: {said}", where=str(archive)) from error
+
+
+def _manifest(inside: zipfile.ZipFile, archive: Path) -> Backup:
+    hint = "Give a file that assay backup has written."
+    try:
+        if inside.getinfo(MANIFEST).file_size > LARGEST_MANIFEST:
+            raise InputError(f"not a backup: its {MANIFEST} is too large", where=str(archive))
+        raw = msgspec.json.decode(inside.read(MANIFEST))
+        if isinstance(raw, dict) and isinstance(raw.get("format"), int) and raw["format"] > FORMAT:
+            raise InputError(
+                f"a backup of format {raw['format']}, made by a newer Assay ({raw.get('assay')})",
+                where=str(archive),
+                hint="Upgrade Assay first.",
+            )
+        whole = msgspec.convert(raw, Backup)
+    except (KeyError, msgspec.MsgspecError) as error:
+        raise InputError(f"not a backup: {error}", where=str(archive), hint=hint) from error
+    if whole.store is not None:
+        refuse_newer(whole.store)
+    if bad := next((name for name in whole.parts if not _is_inside(name)), ""):
+        raise InputError(f"not a backup: it names {bad!r}", where=str(archive), hint=hint)
+    if whole.store is not None and any(not name.isidentifier() for name in whole.store.tables):
+        raise InputError("not a backup: it names strange tables", where=str(archive), hint=hint)
+    return whole
+
+
+def _is_inside(name: str) -> bool:
+    kind, _, rest = name.partition("/")
+    steps = rest.split("/")
+    return kind in KINDS and not any(step in ("", ".", "..") or "\0" in step for step in steps)
+
+
+def _target(name: str, folder: Path, home: Path) -> Path | None:
+    kind, _, rest = name.partition("/")
+    places = {"project": folder, "outside": folder / "outside", "workspace": home}
+    return places[kind] / PurePosixPath(rest) if kind in places else None
+
+
+def _refuse_existing(whole: Backup, targets: dict[str, Path], home: Path, address: str) -> None:
+    hint = "Restore into an empty folder with --to. Nothing was written."
+    there = [path for path in targets.values() if path.exists() or path.is_symlink()]
+    if home.exists() and any(home.iterdir()):
+        there.insert(0, home)
+    if whole.store is not None and "://" not in address and Path(address).exists():
+        there.insert(0, Path(address))
+    if there:
+        raise InputError("there is something already", where=str(there[0]), hint=hint)
+
+
+def _unpack(inside: zipfile.ZipFile, name: str, part: Part, target: Path, archive: Path) -> None:
+    """Read no further than it says, and be what it says."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    digest, size = hashlib.sha256(), 0
+    try:
+        with inside.open(name) as source, target.open("wb") as file:
+            while (block := source.read(BLOCK)) and size <= part.size:
+                digest.update(block)
+                size += len(block)
+                file.write(block)
+            _to_disk(file)
+    except (KeyError, zipfile.BadZipFile, EOFError, OSError) as error:
+        raise InputError(f"{name} cannot be read: {error}", where=str(archive)) from error
+    if (size, digest.hexdigest()) != (part.size, part.sha256):
+        raise InputError(
+            f"{name} is not what was backed up",
+            where=str(archive),
+            hint="The file is damaged: take another backup. Nothing was written.",
+        )
+
+
+def _to_disk(file: IO[bytes]) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _put_all(whole: Backup, scratch: Path, targets: dict[str, Path], address: str) -> None:
+    """All of it, or none: what was placed is taken away again where something fails. PostgreSQL
+    comes last, and by itself takes all or nothing."""
+    undo: list[Callable[[], None]] = []
+    try:
+        for name, target in targets.items():
+            undo += _made_folders(target.parent)
+            _place(scratch / name, target)
+            undo.append(target.unlink)
+        if whole.store is not None and whole.store.backend == "sqlite":
+            place = Path(address.removeprefix("sqlite:///"))
+            undo += _made_folders(place.parent)
+            (scratch / "store" / DATABASE).chmod(0o600)
+            _place(scratch / "store" / DATABASE, place)
+            undo.append(place.unlink)
+        elif whole.store is not None:
+            copy_in(scratch / "store", whole.store, address)
+    except BaseException:
+        for step in reversed(undo):
+            with contextlib.suppress(OSError):
+                step()
+        raise
+
+
+def _made_folders(folder: Path) -> list[Callable[[], None]]:
+    """Make it, and say how to take away what was not there."""
+    missing = [place for place in (folder, *folder.parents) if not place.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    return [place.rmdir for place in reversed(missing)]
+
+
+def _place(made: Path, target: Path) -> None:
+    """Under its name in one step, and over nothing."""
+    try:
+        try:
+            os.link(made, target)
+        except FileExistsError:
+            raise
+        except OSError:  # a file system without links, or another one
+            if target.exists():
+                raise FileExistsError(17, "file exists") from None
+            shutil.move(made, target)
+        sync_folder(target.parent)
+    except FileExistsError as error:
+        raise InputError(
+            "there is something already", where=str(target), hint="Nothing is written over."
+        ) from error
+    except OSError as error:
+        raise InputError(f"cannot write: {os_message(error)}", where=str(target)) from error

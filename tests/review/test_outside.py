@@ -1,0 +1,195 @@
+"""A backlog in a table of the user's own, on both databases: counted, and never written."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.core.errors import InputError
+from assay.review.outside import BacklogSource, mistake, their_backlog, their_backlogs
+from assay.review.waiting import their_metrics
+from assay.workbench.config import read_config
+
+NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
+ROWS = [
+    ("waiting", "2026-05-01 12:00:00"),
+    ("new", "2026-05-11 12:00:00"),
+    ("pending_review", "2026-05-21 12:00:00"),
+    ("approved", "2026-01-01 12:00:00"),
+    ("approved", "2026-01-02 12:00:00"),
+    ("on hold", "2026-01-03 12:00:00"),
+    (None, "2026-01-04 12:00:00"),
+]
+STATES: dict[str, Any] = {"pending_review": ("waiting", "new")}
+Run = Callable[[str], None]
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def table(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Run]:
+    """The address of a database with the rows, and a way to run SQL there."""
+    if request.param == "sqlite":
+        address = str(tmp_path / "law.db")
+
+        def run(statement: str) -> None:
+            with sqlite3.connect(address) as connection:
+                connection.execute(statement)
+
+    else:
+        import psycopg
+
+        address = request.getfixturevalue("postgres_url")
+
+        def run(statement: str) -> None:
+            with psycopg.connect(address) as connection:
+                connection.execute(statement)  # type: ignore[call-overload, unused-ignore]
+
+    run("CREATE TABLE halachot (id INTEGER, review_status TEXT, created_at TIMESTAMP)")
+    for number, (state, made) in enumerate(ROWS):
+        shown = "NULL" if state is None else f"'{state}'"
+        run(f"INSERT INTO halachot VALUES ({number}, {shown}, '{made}')")
+    return address, run
+
+
+def test_the_counts_sum_to_the_total(table: tuple[str, Run]) -> None:
+    found = their_backlog("h", BacklogSource(url=table[0], table="halachot", states=STATES), NOW)
+    assert (found.pending_review, found.approved, found.rejected, found.published) == (3, 2, 0, 0)
+    assert found.other == {"(none)": 1, "on hold": 1}
+    assert found.total == len(ROWS)
+    assert found.oldest_pending_at == datetime(2026, 5, 1, 12, tzinfo=UTC)
+    assert found.oldest_pending_days == 30.0
+
+
+def test_a_query_stands_for_a_table(table: tuple[str, Run]) -> None:
+    query = "SELECT review_status AS s, created_at AS c FROM halachot WHERE id < 2; -- newest\n"
+    source = BacklogSource(url=table[0], query=query.strip(), status="s", created="c")
+    with pytest.raises(InputError, match="cannot be counted"):
+        their_backlog("h", source, NOW)  # what follows the semicolon is no part of a query
+    source = BacklogSource(
+        url=table[0], query=query.partition("--")[0], status="s", created="c", states=STATES
+    )
+    assert their_backlog("h", source, NOW).pending_review == 2
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "DELETE FROM halachot RETURNING review_status, created_at",
+        "WITH gone AS (DELETE FROM halachot RETURNING *) SELECT * FROM gone",
+        "SELECT * FROM halachot) AS x; DELETE FROM halachot; SELECT * FROM (SELECT 1",
+    ],
+)
+def test_nothing_can_be_written(table: tuple[str, Run], query: str) -> None:
+    with pytest.raises(InputError, match="cannot be counted"):
+        their_backlog("h", BacklogSource(url=table[0], query=query), NOW)
+    left = their_backlog("h", BacklogSource(url=table[0], table="halachot"), NOW)
+    assert left.total == len(ROWS)
+
+
+def test_the_connection_itself_refuses_to_write(table: tuple[str, Run]) -> None:
+    """Also by a function that SELECT may call."""
+    address, run = table
+    if not address.startswith("postgresql"):
+        pytest.skip("SQLite has no functions that write")
+    run(
+        "CREATE FUNCTION clear() RETURNS TEXT LANGUAGE sql AS "
+        "$$ DELETE FROM halachot; SELECT 'x'::text $$"
+    )
+    query = "SELECT clear() AS review_status, now() AS created_at"
+    with pytest.raises(InputError, match="read-only transaction"):
+        their_backlog("h", BacklogSource(url=address, query=query), NOW)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"table": "nothing"}, "nothing"),
+        ({"status": "nothing"}, "nothing"),
+        ({"created": "nothing"}, "nothing"),
+        ({"created": "review_status"}, "which is no time"),
+    ],
+)
+def test_what_is_not_there_is_said(
+    table: tuple[str, Run], change: dict[str, str], said: str
+) -> None:
+    given: Any = {"table": "halachot", **change}
+    with pytest.raises(InputError, match=said) as refused:
+        their_backlog("h", BacklogSource(url=table[0], **given), NOW)
+    assert refused.value.where == "backlog.h"
+    assert refused.value.hint
+
+
+def test_a_column_that_holds_no_states_is_refused(table: tuple[str, Run]) -> None:
+    for number in range(60):
+        table[1](f"INSERT INTO halachot VALUES ({100 + number}, 'x', NULL)")
+    with pytest.raises(InputError, match="more than 50 different values"):
+        their_backlog("h", BacklogSource(url=table[0], table="halachot", status="id"), NOW)
+
+
+def test_times_of_every_kind(tmp_path: Path) -> None:
+    for number, value in enumerate(
+        ["'2026-05-01T15:00:00+03:00'", "1777636800", "1777636800000", "'2026-05-01 12:00'"]
+    ):
+        path = tmp_path / f"{number}.db"
+        with sqlite3.connect(path) as connection:
+            connection.execute(f"CREATE TABLE t AS SELECT 'pending_review' s, {value} c")
+        source = BacklogSource(url=str(path), table="t", status="s", created="c")
+        found = their_backlog("h", source, NOW)
+        assert found.oldest_pending_at == datetime(2026, 5, 1, 12, tzinfo=UTC), value
+
+
+def test_one_that_is_away_hides_no_other_and_no_password(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with sqlite3.connect(tmp_path / "law.db") as connection:
+        connection.execute("CREATE TABLE t (review_status, created_at)")
+    monkeypatch.setenv("LAW_DB", "postgresql://me:hunter22@127.0.0.1:1/law")
+    found = their_backlogs(
+        {
+            "away": BacklogSource(url="env:LAW_DB", table="t"),
+            "unset": BacklogSource(url="env:NOT_SET", table="t"),
+            "here": BacklogSource(url=str(tmp_path / "law.db"), table="t"),
+        },
+        NOW,
+    )
+    assert [found[name].status for name in found] == ["failed", "failed", "ok"]
+    assert "hunter22" not in found["away"].error
+    assert "NOT_SET" in found["unset"].error
+    assert (found["here"].total, found["away"].total) == (0, None)
+    text = their_metrics(found)
+    assert 'assay_backlog_up{backlog="away"} 0' in text
+    assert 'assay_backlog_items{backlog="here",state="pending_review"} 0' in text
+    assert 'backlog="away",state' not in text
+
+
+@pytest.mark.parametrize(
+    ("toml", "said"),
+    [
+        ("url = ''\ntable = 't'", "backlog.h.url"),
+        ("url = 'x.db'", "a table or a query"),
+        ("url = 'x.db'\ntable = 't'\nquery = 'q'", "a table or a query"),
+        ("url = 'x.db'\ntable = 't'\nstats = 's'", "Did you mean stat"),
+        ("url = 'x.db'\ntable = 't'\nstates = { pending = 'p' }", "no state 'pending'"),
+        (
+            "url = 'x.db'\ntable = 't'\nstates = { approved = 'p', rejected = ['p'] }",
+            "both approved and rejected",
+        ),
+        ("table = 't'", "url"),
+    ],
+)
+def test_a_wrong_table_in_the_configuration_is_told(tmp_path: Path, toml: str, said: str) -> None:
+    (tmp_path / "assay.toml").write_text(f"[backlog.h]\n{toml}\n")
+    with pytest.raises(InputError, match=said):
+        read_config(tmp_path / "assay.toml")
+
+
+def test_a_file_is_found_from_the_configuration(tmp_path: Path) -> None:
+    (tmp_path / "assay.toml").write_text("[backlog.h]\nurl = 'data/x.db'\ntable = 't'\n")
+    source = read_config(tmp_path / "assay.toml").backlog["h"]
+    assert source.url == os.fspath(tmp_path / "data/x.db")
+    assert mistake(source) == ("", "")

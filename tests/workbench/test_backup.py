@@ -1,0 +1,287 @@
+"""A backup comes back as it was, whole or not at all, and over nothing."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import zipfile
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from assay.core.errors import InputError
+from assay.formats.gold_jsonl import locked
+from assay.store import open_store
+from assay.store.records import Decision, SearchLog, Shown
+from assay.workbench import backup as verbs
+from assay.workbench.gold import bootstrap_gold, promote_rows
+from assay.workbench.opening import open_service
+from command_line import Assay
+
+NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+SQLITE = pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)
+
+
+@pytest.fixture
+def project(store_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, str]:
+    """A project with a log, an approved row with its votes, a corpus and an account."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.delenv("ASSAY_HOME", raising=False)
+    store = store_url if "://" in store_url else ""
+    if store:
+        monkeypatch.setenv("ASSAY_STORE", store)
+    else:
+        monkeypatch.delenv("ASSAY_STORE", raising=False)
+    with open_service(store) as service:
+        shown = (Shown("א", 1, 0.5), Shown("b\\\t", 2))
+        service.store.add_searches(
+            [
+                SearchLog(id="l1", at=NOW, query='היטל "השבחה"\n\\N', results=shown),
+                SearchLog(id="l2", at=NOW, query="levy", results=shown),
+            ]
+        )
+        service.store.add_decisions([Decision(id="D", at=NOW + DAY, cites=("א",))])
+        gold = Path("data/eval/gold-set.jsonl")
+        gold.parent.mkdir(parents=True)
+        bootstrap_gold(service, gold)
+        promote_rows(service, gold, ["g001"], by="דפנה")
+    (folder / ".assay/corpora/c").mkdir(parents=True)
+    (folder / ".assay/corpora/c/corpus.json").write_text("{}")
+    (folder / ".assay/indexes/c").mkdir(parents=True)
+    (folder / ".assay/indexes/c/x.npy").write_bytes(bytes(100))
+    return folder, store
+
+
+def kept(address: str) -> dict[str, object]:
+    store = open_store(address, create=False)
+    try:
+        return {
+            "health": store.health().rows,
+            "searches": store.searches(["l1", "l2"]),
+            "feedback": store.feedback(),
+            "items": store.review_items(limit=100),
+            "votes": store.votes("gold-set"),
+            "audit": store.audit(limit=100),
+            "names": store.gold_identities(),
+        }
+    finally:
+        store.close()
+
+
+def empty_database(address: str) -> str:
+    """A second database on the same server."""
+    import psycopg
+
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute("DROP DATABASE IF EXISTS restored")
+        connection.execute("CREATE DATABASE restored")
+    return address.replace(address.partition("?")[0].rpartition("/")[2], "restored", 1)
+
+
+@pytest.mark.parametrize("store_url", ["sqlite", "postgresql"], indirect=True)
+def test_the_round_trip(
+    project: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, store = project
+    before = kept(store or ".assay/assay.db")
+    whole = verbs.make_backup(tmp_path / "b.zip")
+    assert whole.gold == ["gold-set"]
+    assert (tmp_path / "b.zip").stat().st_mode & 0o777 == 0o600
+    there = tmp_path / "there"
+    target = empty_database(store) if store else ""
+    monkeypatch.delenv("ASSAY_STORE", raising=False)
+    verbs.restore_backup(tmp_path / "b.zip", there, store=target)
+    assert kept(target or str(there / ".assay/assay.db")) == before
+    for name in ("data/eval/gold-set.jsonl", "data/eval/gold-set.votes.jsonl"):
+        assert (there / name).read_bytes() == (folder / name).read_bytes()
+    for name in ("corpora/c/corpus.json", "indexes/c/x.npy"):
+        assert (there / ".assay" / name).read_bytes() == (folder / ".assay" / name).read_bytes()
+    if not store:
+        assert (there / ".assay/assay.db").stat().st_mode & 0o777 == 0o600
+    again = empty_database(store) if store else ""
+    with pytest.raises(InputError, match="something already"):
+        verbs.restore_backup(tmp_path / "b.zip", there, store=again)
+    if store:  # a database that has a store is not written either
+        with pytest.raises(InputError, match="a store already"):
+            verbs.restore_backup(tmp_path / "b.zip", tmp_path / "third", store=store)
+        assert not (tmp_path / "third").exists() or not list((tmp_path / "third").iterdir())
+
+
+@SQLITE
+def test_indexes_can_be_left_out(project: tuple[Path, str], tmp_path: Path) -> None:
+    whole = verbs.make_backup(tmp_path / "b.zip", indexes=False)
+    assert not [name for name in whole.parts if "indexes" in name]
+    assert "workspace/corpora/c/corpus.json" in whole.parts
+
+
+@SQLITE
+def test_nothing_is_written_over(project: tuple[Path, str], tmp_path: Path) -> None:
+    (tmp_path / "b.zip").write_text("mine")
+    with pytest.raises(InputError, match="a file already"):
+        verbs.make_backup(tmp_path / "b.zip")
+    assert (tmp_path / "b.zip").read_text() == "mine"
+    verbs.make_backup(tmp_path / "c.zip")
+    there = tmp_path / "there"
+    (there / "data/eval").mkdir(parents=True)
+    (there / "data/eval/gold-set.jsonl").write_text("theirs")
+    with pytest.raises(InputError, match="something already"):
+        verbs.restore_backup(tmp_path / "c.zip", there)
+    assert [path.name for path in there.rglob("*") if path.is_file()] == ["gold-set.jsonl"]
+
+
+def rewritten(source: Path, target: Path, change: Callable[[str, bytes], bytes | None]) -> Path:
+    with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
+        for name in old.namelist():
+            content = change(name, old.read(name))
+            if content is not None:
+                new.writestr(name, content)
+    return target
+
+
+@SQLITE
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda name, raw: raw[:-1] if "votes" in name else raw, "not what was backed up"),
+        (lambda name, raw: None if "votes" in name else raw, "cannot be read"),
+        (lambda name, raw: None if name == "backup.json" else raw, "not a backup"),
+        (lambda name, raw: b"[]" if name == "backup.json" else raw, "not a backup"),
+        (
+            lambda name, raw: (
+                raw.replace(b'"project/data', b'"project/../data') if name == "backup.json" else raw
+            ),
+            "it names",
+        ),
+        (
+            lambda name, raw: (
+                raw.replace(b'"format": 1', b'"format": 2') if name == "backup.json" else raw
+            ),
+            "newer Assay",
+        ),
+        (
+            lambda name, raw: (
+                raw.replace(b'"schema": "0', b'"schema": "9') if name == "backup.json" else raw
+            ),
+            "newer than this Assay",
+        ),
+    ],
+)
+def test_a_damaged_backup_leaves_nothing_behind(
+    project: tuple[Path, str],
+    tmp_path: Path,
+    change: Callable[[str, bytes], bytes | None],
+    said: str,
+) -> None:
+    verbs.make_backup(tmp_path / "b.zip")
+    bad = rewritten(tmp_path / "b.zip", tmp_path / "bad.zip", change)
+    with pytest.raises(InputError, match=said):
+        verbs.restore_backup(bad, tmp_path / "there")
+    assert not [path for path in (tmp_path / "there").rglob("*") if path.is_file()]
+
+
+@SQLITE
+def test_a_failure_half_way_takes_back_what_was_placed(
+    project: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    verbs.make_backup(tmp_path / "b.zip")
+    placed: list[Path] = []
+    place = verbs._place
+
+    def full(made: Path, target: Path) -> None:
+        if len(placed) == 2:
+            raise InputError("cannot write: no space left on device", where=str(target))
+        place(made, target)
+        placed.append(target)
+
+    monkeypatch.setattr(verbs, "_place", full)
+    with pytest.raises(InputError, match="no space left"):
+        verbs.restore_backup(tmp_path / "b.zip", tmp_path / "there")
+    assert len(placed) == 2
+    assert not list((tmp_path / "there").iterdir())
+
+
+@SQLITE
+def test_who_decides_meanwhile_is_waited_for(project: tuple[Path, str], tmp_path: Path) -> None:
+    gold = Path("data/eval/gold-set.jsonl")
+    holding, done = threading.Event(), threading.Event()
+
+    def decide() -> None:
+        with locked(gold):
+            holding.set()
+            done.wait(5)
+            gold.write_text(gold.read_text() + "# decided\n")
+
+    thread = threading.Thread(target=decide)
+    thread.start()
+    holding.wait(5)
+    threading.Timer(0.2, done.set).start()
+    verbs.make_backup(tmp_path / "b.zip")
+    thread.join()
+    with zipfile.ZipFile(tmp_path / "b.zip") as archive:
+        assert archive.read("project/data/eval/gold-set.jsonl").endswith(b"# decided\n")
+
+
+@SQLITE
+def test_sets_outside_the_project(project: tuple[Path, str], tmp_path: Path) -> None:
+    other = tmp_path / "elsewhere" / "other.jsonl"
+    other.parent.mkdir()
+    other.write_text('{"id":"g1","query":"q","relevant_case_law_ids":["a"],"source":"chair"}\n')
+    verbs.make_backup(tmp_path / "b.zip", gold=[other])
+    done = verbs.restore_backup(tmp_path / "b.zip", tmp_path / "there")
+    assert len(done.outside) == 1
+    assert Path(done.outside[0]).read_bytes() == other.read_bytes()
+
+
+def test_on_the_command_line(assay_cli: Assay, tmp_path: Path) -> None:
+    Path("gold.jsonl").write_text('{"id":"g1","query":"q","source":"chair"}\n')
+    done = assay_cli("backup", "b.zip", "--gold", "gold.jsonl", "--json")
+    assert (done.code, done.json["store"], done.json["files"]) == (0, "none", {"project": 1})
+    back = assay_cli("restore", "b.zip", "--to", "there", "--json")
+    assert (back.code, back.json["files"]) == (0, 1)
+    assert Path("there/gold.jsonl").read_bytes() == Path("gold.jsonl").read_bytes()
+    assert assay_cli("restore", "b.zip", "--to", "there").code == 2
+    assert assay_cli("backup", "b.zip").code == 2
+    assert assay_cli("backup", "c.zip", "--store", "none.db").code == 2
+    Path("no.zip").write_text("no")
+    assert assay_cli("restore", "no.zip", "--to", "other").code == 2
+    assert not Path("other").exists() or not list(Path("other").iterdir())
+
+
+@SQLITE
+def test_a_backup_is_consistent_while_others_write(
+    project: tuple[Path, str], tmp_path: Path
+) -> None:
+    """Searches that arrive during the copy are in it or not, with all that they showed."""
+    stop = threading.Event()
+
+    def write() -> None:
+        with open_service("") as service:
+            number = 0
+            while not stop.is_set():
+                number += 1
+                shown = tuple(Shown(f"d{rank}", rank) for rank in range(1, 6))
+                service.store.add_searches(
+                    [SearchLog(id=f"x{number}", at=NOW, query="q", results=shown)]
+                )
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        verbs.make_backup(tmp_path / "b.zip")
+    finally:
+        stop.set()
+        thread.join()
+    verbs.restore_backup(tmp_path / "b.zip", tmp_path / "there")
+    with sqlite3.connect(tmp_path / "there/.assay/assay.db") as connection:
+        counts = connection.execute(
+            "SELECT count(*) FROM shown_results WHERE log_id LIKE 'x%' GROUP BY log_id"
+        ).fetchall()
+        assert {count for (count,) in counts} <= {5}
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
