@@ -36,7 +36,7 @@ def always(value: T) -> T:
 # reports/sentences.py joins; judging/settle.py; docs/configuration.md. Tests hold these together.
 
 
-class Gate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Gate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One demand. `measure` is a measure, a results key, a latency (`latency_p95`) or a figure of
     golden sets (`pass_rate_must`); `slice` is `overall` or `KIND:NAME`, such as `topic:lobbying`.
     """

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from assay.core.errors import InputError
+from assay.core.errors import InputError, NotHere
 from assay.core.types import Document, Finding
 from assay.corpus.build import ImportReport, import_corpus
 from assay.corpus.disk import LinkedDocument, Manifest, list_corpora, open_corpus
@@ -56,6 +56,7 @@ __all__ = [
     "is_corpus",
     "known_manifest",
     "more_like",
+    "one_document",
     "open_indexed",
     "require_corpus",
     "search",
@@ -121,6 +122,14 @@ def freeze_corpus(name: str, output: Path, home: Path | None = None) -> Path:
 
 def show_document(name: str, doc_id: str, home: Path | None = None) -> LinkedDocument:
     return corpus_named(name, home).linked(doc_id)
+
+
+def one_document(name: str, doc_id: str, home: Path | None = None) -> Document:
+    """A document by its id."""
+    corpus = corpus_named(name, home)
+    if doc_id not in corpus:
+        raise NotHere(f"no document {doc_id!r} in corpus {name!r}")
+    return corpus.get(doc_id)
 
 
 def document(service: Service, corpus: str, doc_id: str) -> Document:

@@ -12,6 +12,7 @@ import msgspec
 from assay import formats
 from assay.core.errors import EngineError, InputError
 from assay.core.results import GoldenResults, GradedResults, Metrics, Results
+from assay.core.types import Run
 from assay.formats.results_json import read_results
 from assay.workbench.outputs import refuse_output
 
@@ -22,6 +23,12 @@ def export_run(source: Path, output: Path, *, format: str | None = None) -> int:
     run = formats.read_run(source)
     formats.write_run(run, output, format)
     return run.hits.height
+
+
+def write_run(run: Run, output: Path) -> Path:
+    """A TREC run, or with the ending .json BEIR's results."""
+    formats.write_run(run, output)
+    return output
 
 
 def log_to_mlflow(source: Path | Results, uri: str = "", *, experiment: str = "assay") -> str:

@@ -8,6 +8,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any
 
 import msgspec
@@ -54,6 +55,30 @@ class Filters:
 
 
 NO_FILTERS = Filters()
+
+
+SPAN = re.compile(r"(\d{4})(?:\s*[-–]\s*(\d{4}))?")
+
+
+def read_filters(*, year: str = "", as_of: str = "", **filters: str) -> Filters:
+    """Filters as people write them: a year or a span of years, and a day."""
+    known = ("topic", "statute", "law", "language")
+    if unknown := next((name for name in filters if name not in known), None):
+        raise InputError(
+            f"there is no filter {unknown!r}", hint=f"Known: {', '.join(known)}, year, as_of."
+        )
+    years = None
+    if year:
+        span = SPAN.fullmatch(str(year).strip())
+        first, last = (int(span[1]), int(span[2] or span[1])) if span else (1, 0)
+        if first > last:
+            raise InputError(f"year {year!r} is not a year, or a span such as 2010-2020")
+        years = first, last
+    try:
+        day = date.fromisoformat(as_of).isoformat() if as_of else ""
+    except ValueError:
+        raise InputError(f"as_of {as_of!r} is not a day such as 2020-01-31") from None
+    return Filters(years=years, as_of=day, **filters)
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):

@@ -313,6 +313,31 @@ def convert_gold(
         gold = replace(gold, rubric=rules.id, top_grade=rules.top)
     if not replace_judgments:
         _spare_target(target, gold, read_votes(votes_path(source)))
+    return write_whole(gold, target, target_format, where=str(source))
+
+
+def save_gold(gold: GoldSet, target: Path, *, replace_judgments: bool = False) -> list[str]:
+    """Write a set in the format of the ending; return what that could not hold. A file whose
+    judgments would be lost is spared."""
+    if not replace_judgments:
+        try:
+            spare_judgments(target, gold, ())
+        except UsageError as error:
+            hint = "Give another name, or replace=True to write over it."
+            raise UsageError(error.message, where=error.where, hint=hint) from error
+    if target.suffix in (".json", ".jsonl") and not all(query.text for query in gold.queries):
+        raise InputError(
+            f"a {target.suffix} set holds the text of every query, and some have none",
+            where=str(target),
+            hint="Give them: GoldSet.from_dict(grades, queries={id: text}); or save it as .qrels.",
+        )
+    return write_whole(gold, target, None, where=str(target))[1]
+
+
+def write_whole(
+    gold: GoldSet, target: Path, target_format: str | None, *, where: str
+) -> tuple[list[Path], list[str]]:
+    """Written aside and read back first: what the format refuses must not replace a good file."""
     if target_format is not None:
         formats.gold_format(target_format)  # an unknown name is refused before the work begins
     name = target_format or formats.format_of_name(target)
@@ -320,7 +345,6 @@ def convert_gold(
         name = "golden"  # expectations without grades: the other JSON
     if name == "json" and not gold.created_at:
         gold = replace(gold, created_at=now_in_utc())
-    # written aside and read back first: what the format refuses must not replace a good file
     with scratch_beside(target) as scratch:
         draft = scratch / target.name
         try:
@@ -329,7 +353,7 @@ def convert_gold(
             lost = [*_lost_note(gold, kept), *_lost(gold, kept)]
         except InputError as error:
             raise InputError(
-                f"{name} cannot hold this set: {error.message}", where=str(source), hint=error.hint
+                f"{name} cannot hold this set: {error.message}", where=where, hint=error.hint
             ) from error
         return [
             move_into_place(path, target.parent / path.relative_to(scratch)) for path in written

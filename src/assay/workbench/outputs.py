@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from assay.core.errors import UsageError
-from assay.core.files import refuse_unwritable
+from assay.core.files import refuse_unwritable, write_atomic
 
 
 def refuse_outputs(*paths: Path | None) -> None:
@@ -27,3 +27,9 @@ def refuse_output(output: Path | None, *inputs: Path | None) -> None:
         raise UsageError(
             "the output would overwrite an input", where=str(output), hint="Give another file name."
         )
+
+
+def write_text(text: str, output: Path) -> Path:
+    """A whole file, or none."""
+    write_atomic(output, text)
+    return output

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import msgspec
 
@@ -39,10 +39,15 @@ from assay.workbench.outputs import refuse_output
 from assay.workbench.signing import Signature, signature, signed
 from assay.workbench.suite import doubts, suite
 
-__all__ = ["ScoreRequest", "Scored", "configured", "score", "seconds_of", "verdict_on"]
-
-if TYPE_CHECKING:
-    from assay.law.matching import Known
+__all__ = [
+    "ScoreRequest",
+    "Scored",
+    "configured",
+    "score",
+    "seconds_of",
+    "verdict_against",
+    "verdict_on",
+]
 
 DEFAULT_TOP_K = 20
 
@@ -192,10 +197,17 @@ def verdict_on(
 ) -> Verdict:
     """What the gates say; when they cannot tell, with the shortest list of judgments expected to
     settle it, unless nobody wants to know."""
+    then = read_baseline(baseline, golden=isinstance(results, GoldenResults))
+    return verdict_against(results, gates, then, settle=settle)
+
+
+def verdict_against(
+    results: Results, gates: Sequence[Gate], then: Results | None, *, settle: bool = True
+) -> Verdict:
+    """The same, with the baseline itself."""
     from assay.evaluation.gates import decide
     from assay.judging.settle import with_judgments
 
-    then = read_baseline(baseline, golden=isinstance(results, GoldenResults))
     verdict = decide(results, gates, then, stale=stale_reason(results, then))
     return with_judgments(verdict, results, then) if settle else verdict
 
@@ -362,8 +374,7 @@ def _asked_again(request: ScoreRequest) -> str:
 def _score_golden(gold: GoldSet, request: ScoreRequest, progress: Progress, say: Say) -> Scored:
     """Pass or fail for every question of a golden set."""
     from assay.evaluation.expectations import check_expectations
-    from assay.evaluation.golden import evaluate_golden
-    from assay.law.matching import one_language
+    from assay.workbench.golden_scoring import golden_results, places_of
 
     if request.measures or request.with_machine_judgments:
         raise UsageError(
@@ -373,7 +384,7 @@ def _score_golden(gold: GoldSet, request: ScoreRequest, progress: Progress, say:
             where=str(request.dataset),
             hint=f"Leave {'--measure' if request.measures else 'it'} out.",
         )
-    known = _known_places(request)
+    known = places_of(request.choice)
     places = known.values() if known else None
     findings = check_expectations(gold, places, file=str(request.dataset))
     for finding in findings:
@@ -383,20 +394,13 @@ def _score_golden(gold: GoldSet, request: ScoreRequest, progress: Progress, say:
     warnings = list(_golden_warnings(gold, answers, str(request.run or name)))
     if not known and not any(hit.text for answer in answers for hit in answer.hits):
         warnings += _unseen_evidence(gold)
-    results = evaluate_golden(
-        gold,
-        answers,
-        locate=known.get if known else None,
-        k=request.k,
-        min_score=request.min_score,
-        language=one_language(known.values()),
+    results = golden_results(
+        gold, name, answers, known, k=request.k, min_score=request.min_score, findings=findings
     )
-    receipt = msgspec.structs.replace(results.receipt, findings=findings)
-    results = msgspec.structs.replace(results, engine=name, receipt=receipt)
     return Scored(
         results=signed(results, _signature_of(request)),
         warnings=tuple(warnings),
-        failed=receipt.counts["n_failed"],
+        failed=results.receipt.counts["n_failed"],
     )
 
 
@@ -442,17 +446,6 @@ def _unseen_evidence(gold: GoldSet) -> Iterable[str]:
     if asked:
         who = "1 question asks" if asked == 1 else f"{asked} questions ask"
         yield f"{who} for evidence, and the hits have no text to find it in; give --corpus"
-
-
-def _known_places(request: ScoreRequest) -> Mapping[str, Known]:
-    """What every document of the corpus is, so that a hit with only an id can be placed."""
-    from assay.corpus.named import documents
-    from assay.engines.registry import searched
-    from assay.law.matching import close_versions, known_document
-
-    source = searched(request.choice)
-    every = documents(source) if source else ()
-    return close_versions({document.id: known_document(document) for document in every})
 
 
 def _signature_of(request: ScoreRequest) -> Signature:

@@ -27,7 +27,7 @@ class Signature(NamedTuple):
 def signature(dataset: Path, run: Path | None, engine: EngineConfig) -> Signature:
     """Of a gold set, and a saved run or an engine."""
     served_by = {corpus: part.name for corpus, part in engine.routes.items()}
-    return Signature(_inputs(dataset, run, engine), served_by, versions(), git_state())
+    return Signature(inputs_of(dataset, run, engine), served_by, versions(), git_state())
 
 
 def signed(results: R, by: Signature) -> R:
@@ -50,7 +50,7 @@ def signed(results: R, by: Signature) -> R:
     return msgspec.structs.replace(results, timestamp=now, receipt=receipt)
 
 
-def _inputs(dataset: Path, run: Path | None, engine: EngineConfig) -> dict[str, InputFile]:
+def inputs_of(dataset: Path | None, run: Path | None, engine: EngineConfig) -> dict[str, InputFile]:
     """Every input with its hash; a corpus of the workspace with its fingerprint, and nothing yet
     for a set that is no file."""
     paths = {"dataset": dataset, "run": run, "corpus": _searched(run, engine)}

@@ -1,13 +1,14 @@
 """The Python front door: what `import assay` gives.
 
-import assay
+    import assay
 
-gold = assay.read_gold("dataset.json")
-sheet = assay.evaluate(assay.read_run("run.trec"), gold, ["nDCG@10", "R@20"])
-sheet.overall.means
+    gold = assay.load_gold("dataset.json")
+    scores = assay.evaluate(assay.run("bm25", gold, corpus="corpus.jsonl"), gold)
+    scores["nDCG@10"], scores.interval("nDCG@10")
 
-The verbs that make gold (`init_gold`, `pool_gold`, `write_packet`, `merge_files`, `rule` …) are
-those of the commands, and load what they need when they are first asked for.
+Thin objects over the verbs of the commands, with the same numbers. The verbs that make gold
+(`init_gold`, `pool_gold`, `write_packet`, `merge_files`, `rule` …) load what they need when they
+are first asked for.
 """
 
 from __future__ import annotations
@@ -15,18 +16,21 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from assay.core.errors import AssayError, EngineError, InputError
-from assay.core.types import (
-    Document,
-    GoldSet,
-    Hit,
-    Judgment,
-    Query,
-    Run,
-    ScoreSheet,
-    SearchEngine,
+from assay.api.deciding import (
+    Checked,
+    Comparison,
+    NextToJudge,
+    check,
+    compare,
+    next_to_judge,
 )
-from assay.workbench.evaluate import ask, evaluate, parse_measure, read_gold, read_run
+from assay.api.library import Corpus, import_corpus, open_corpus
+from assay.api.scores import Scores, evaluate, load_scores, run
+from assay.api.values import GoldSet, Run, load_gold, load_run
+from assay.core.errors import AssayError, EngineError, InputError
+from assay.core.results import Gate
+from assay.core.types import Document, Hit, Judgment, Query, ScoreSheet, SearchEngine
+from assay.workbench.evaluate import ask, parse_measure
 
 if TYPE_CHECKING:
     from assay.workbench.adjudicating import disputes, rule
@@ -46,41 +50,59 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AssayError",
+    "Checked",
+    "Comparison",
+    "Corpus",
     "Document",
     "EngineError",
+    "Gate",
     "GoldSet",
     "Hit",
     "InputError",
     "Judgment",
+    "NextToJudge",
     "PoolRequest",
     "Query",
     "Run",
     "ScoreSheet",
+    "Scores",
     "SearchEngine",
     "add_document",
     "add_queries",
     "as_transformer",
     "ask",
+    "check",
+    "compare",
     "disputes",
     "draw_sample",
     "evaluate",
     "gold_to_frames",
+    "import_corpus",
     "init_gold",
     "judges_agreement",
     "listed",
+    "load_gold",
+    "load_run",
+    "load_scores",
     "log_to_mlflow",
     "merge_files",
+    "next_to_judge",
+    "open_corpus",
     "parse_measure",
     "pool_gold",
     "read_gold",
     "read_run",
     "rule",
+    "run",
     "run_from_frame",
     "run_to_frame",
     "set_policy",
     "spot_check",
     "write_packet",
 ]
+
+read_gold = load_gold  # the names of earlier versions
+read_run = load_run
 
 MAKING = {
     "PoolRequest": "assay.workbench.pooling",

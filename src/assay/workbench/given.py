@@ -1,0 +1,347 @@
+"""What a notebook hands over, as values: dictionaries, lists, frames of pandas or polars. Whatever
+does not fit is told in a sentence that says what was expected."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
+from typing import Any
+
+import msgspec
+import numpy as np
+import polars as pl
+
+from assay.core.errors import InputError
+from assay.core.runs import run_from_results, run_from_scores
+from assay.core.types import Document, GoldSet, Hit, Query, QueryResult, Run, judgment_frame
+
+__all__ = [
+    "gold_from_dict",
+    "gold_from_table",
+    "is_table",
+    "queries_of",
+    "rows_of",
+    "run_from_dict",
+    "run_from_table",
+    "to_pandas",
+]
+
+Table = Mapping[str, list[Any]]  # columns by name
+
+QUERY_IDS = ("query_id", "qid", "q_id", "query-id", "topic_id", "topic")
+DOC_IDS = ("doc_id", "docno", "docid", "doc", "corpus-id", "document_id", "document")
+GRADES = ("grade", "label", "relevance", "rel", "score")
+SCORES = ("score",)
+RANKS = ("rank",)
+TEXTS = ("query", "text", "query_text")
+
+RUN_SHAPE = "A run is {query_id: {doc_id: score}}, or {query_id: [doc_id, …]} with the best first."
+GOLD_SHAPE = "A gold set is {query_id: {doc_id: grade}} with whole grades: 0, 1, 2, …"
+SWAPPED = "If this is a run, give it first: evaluate(run, gold)."
+
+
+# ── runs ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def run_from_dict(given: Mapping[Any, Any], engine: str = "run") -> Run:
+    """A run from {query_id: {doc_id: score}}, ranked as trec_eval does, or from {query_id: [doc_id,
+    …]} in the order given; a hit may also be a Hit or a pair of id and score."""
+    if not isinstance(given, Mapping):
+        raise InputError(f"a run is not {_a(given)}", hint=RUN_SHAPE)
+    if not given:
+        raise InputError("the run is empty", hint=RUN_SHAPE)
+    if all(isinstance(hits, Mapping) for hits in given.values()):
+        return _scored(given, engine)
+    answers = [
+        QueryResult(query_id=str(query_id), hits=tuple(_listed(hits, query_id)))
+        for query_id, hits in given.items()
+    ]
+    return run_from_results(engine, answers)
+
+
+def _scored(given: Mapping[Any, Mapping[Any, Any]], engine: str) -> Run:
+    for query_id, hits in given.items():
+        for doc_id, score in hits.items():
+            _number(score, query_id, doc_id)
+    documents = [str(doc_id) for hits in given.values() for doc_id in hits]
+    scores = [float(score) for hits in given.values() for score in hits.values()]
+    lengths = np.array([len(hits) for hits in given.values()], np.int64)
+    return run_from_scores(
+        engine,
+        [str(query_id) for query_id in given],
+        lengths,
+        pl.Series(documents, dtype=pl.String),
+        pl.Series(scores, dtype=pl.Float64),
+    )
+
+
+def _listed(hits: object, query_id: object) -> Iterable[Hit]:
+    if isinstance(hits, Mapping):
+        ranked = sorted(hits.items(), key=lambda hit: (_number(hit[1], query_id, hit[0]), hit[0]))
+        return [Hit(doc_id=str(doc_id), score=float(score)) for doc_id, score in reversed(ranked)]
+    if isinstance(hits, str) or not isinstance(hits, Iterable):
+        raise InputError(f"query {query_id!r}: the hits are {_a(hits)}", hint=RUN_SHAPE)
+    return [_hit(hit, query_id) for hit in hits]
+
+
+def _hit(given: object, query_id: object) -> Hit:
+    if isinstance(given, Hit):
+        return given
+    if isinstance(given, str):
+        return Hit(doc_id=given)
+    if isinstance(given, tuple | list) and len(given) == 2 and isinstance(given[0], str):
+        return Hit(doc_id=given[0], score=_number(given[1], query_id, given[0]))
+    raise InputError(f"query {query_id!r}: a hit is {_a(given)}", hint=RUN_SHAPE)
+
+
+def _number(value: object, query_id: object, doc_id: object) -> float:
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not is_number or math.isnan(float(value)):  # type: ignore[arg-type]
+        said = "NaN" if is_number else _a(value)
+        raise InputError(
+            f"query {query_id!r}, document {doc_id!r}: the score is {said}",
+            hint="Every score is a number.",
+        )
+    return float(value)  # type: ignore[arg-type]
+
+
+def run_from_table(given: Any, engine: str = "run") -> Run:
+    """A run from a frame of pandas or polars, or from rows that are dictionaries: a column for the
+    query, one for the document, and one with the score, or the rank, or rows in order."""
+    table = _table(given)
+    queries, documents = _texts(table, QUERY_IDS, "query"), _texts(table, DOC_IDS, "document")
+    if not queries:
+        raise InputError("the run is empty", hint="A run has a row for each hit.")
+    scores, ranks = _found(table, SCORES), _found(table, RANKS)
+    by_query: dict[str, list[tuple[float, int]]] = {}
+    values = scores if scores is not None else ranks if ranks is not None else [0.0] * len(queries)
+    for row, (query_id, value) in enumerate(zip(queries, values, strict=True)):
+        number = _number(value, query_id, documents[row])
+        by_query.setdefault(query_id, []).append((number, row))
+    if scores is not None:
+        given_scores = {
+            query_id: {documents[row]: score for score, row in reversed(hits)}
+            for query_id, hits in by_query.items()
+        }
+        return _scored(given_scores, engine)
+    answers = [
+        QueryResult(
+            query_id=query_id,
+            hits=tuple(Hit(doc_id=documents[row]) for _, row in sorted(hits)),
+        )
+        for query_id, hits in by_query.items()
+    ]
+    return run_from_results(engine, answers)
+
+
+# ── gold sets ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def gold_from_dict(
+    given: Mapping[Any, Any], queries: Mapping[str, str] | None = None, name: str = ""
+) -> GoldSet:
+    """A gold set from {query_id: {doc_id: grade}}; `queries` has the texts by id."""
+    if not isinstance(given, Mapping):
+        raise InputError(f"a gold set is not {_a(given)}", hint=GOLD_SHAPE)
+    if not given:
+        raise InputError("the gold set is empty", hint=GOLD_SHAPE)
+    rows: list[tuple[str, str, int]] = []
+    for query_id, grades in given.items():
+        if not isinstance(grades, Mapping):
+            raise InputError(
+                f"query {query_id!r}: the grades are {_a(grades)}", hint=f"{GOLD_SHAPE} {SWAPPED}"
+            )
+        rows += [(str(query_id), str(doc), _grade(g, query_id, doc)) for doc, g in grades.items()]
+    return _gold(list(map(str, given)), rows, queries or {}, name)
+
+
+def gold_from_table(
+    given: Any, queries: Mapping[str, str] | None = None, name: str = ""
+) -> GoldSet:
+    """A gold set from a frame of pandas or polars, or from rows that are dictionaries: a column for
+    the query, one for the document, one for the grade, and where there is one, the query's text."""
+    table = _table(given)
+    ids, documents = _texts(table, QUERY_IDS, "query"), _texts(table, DOC_IDS, "document")
+    if not ids:
+        raise InputError("the gold set is empty", hint="A gold set has a row for each judgment.")
+    grades = _column(table, GRADES, "grade")
+    rows = [
+        (query_id, doc_id, _grade(grade, query_id, doc_id))
+        for query_id, doc_id, grade in zip(ids, documents, grades, strict=True)
+    ]
+    written = _found(table, TEXTS)
+    texts = dict(zip(ids, map(str, written), strict=True)) if written is not None else {}
+    return _gold(list(dict.fromkeys(ids)), rows, {**texts, **(queries or {})}, name)
+
+
+def _gold(
+    ids: Sequence[str], rows: Sequence[tuple[str, str, int]], texts: Mapping[str, str], name: str
+) -> GoldSet:
+    seen: dict[tuple[str, str], int] = {}
+    for query_id, doc_id, grade in rows:
+        if seen.setdefault((query_id, doc_id), grade) != grade:
+            raise InputError(f"query {query_id!r}: document {doc_id!r} has two grades")
+    pairs = list(seen)
+    return GoldSet(
+        name=name,
+        queries=tuple(Query(id=each, text=str(texts.get(each, ""))) for each in ids),
+        judgments=judgment_frame(
+            [query_id for query_id, _ in pairs],
+            [doc_id for _, doc_id in pairs],
+            list(seen.values()),
+        ),
+    )
+
+
+def _grade(value: object, query_id: object, doc_id: object) -> int:
+    """Whole numbers, also where a frame has them as 2.0."""
+    number = float(value) if isinstance(value, Real) else math.nan
+    if math.isfinite(number) and number.is_integer():
+        return int(number)
+    said = f"{value!r}" if isinstance(value, Real) else _a(value)
+    raise InputError(
+        f"query {query_id!r}, document {doc_id!r}: the grade is {said}, and grades are whole",
+        hint=f"{GOLD_SHAPE} {SWAPPED}",
+    )
+
+
+# ── queries ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def queries_of(given: object) -> tuple[Query, ...]:
+    """The queries to ask: of a gold set, of {id: text}, or from a list of texts or queries."""
+    if isinstance(given, GoldSet):
+        found = given.queries
+    elif isinstance(given, Mapping):
+        found = tuple(Query(id=str(id), text=_asked(text, id)) for id, text in given.items())
+    elif isinstance(given, Iterable) and not isinstance(given, str):
+        found = tuple(
+            each
+            if isinstance(each, Query)
+            else Query(id=f"q{number:03}", text=_asked(each, number))
+            for number, each in enumerate(given, start=1)
+        )
+    else:
+        raise InputError(f"queries are not {_a(given)}", hint="Give a gold set, or {id: text}.")
+    if not found:
+        raise InputError("there are no queries to ask")
+    if silent := next((query.id for query in found if not query.text.strip()), None):
+        raise InputError(
+            f"query {silent!r} has no text to ask",
+            hint="Give the texts too: GoldSet.from_dict(grades, queries={id: text}).",
+        )
+    return found
+
+
+def _asked(text: object, place: object) -> str:
+    if not isinstance(text, str):
+        hint = "Queries are a gold set, {id: text}, or a list of texts."
+        raise InputError(f"query {place!r} is {_a(text)}", hint=hint)
+    return text
+
+
+# ── tables ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def is_table(given: object) -> bool:
+    """A frame of pandas or polars, a table of pyarrow, or rows that are dictionaries."""
+    rows = isinstance(given, list) and bool(given) and all(isinstance(row, dict) for row in given)
+    return rows or (not isinstance(given, Mapping) and _names(given) is not None)
+
+
+def rows_of(given: Any) -> list[dict[str, object]]:
+    """Documents as rows: of a frame, or of a list of dictionaries or documents."""
+    if isinstance(given, list | tuple) and all(isinstance(row, Document) for row in given):
+        return [msgspec.to_builtins(row) for row in given]
+    table = _table(list(given) if isinstance(given, tuple) else given)
+    columns = {("id" if name in DOC_IDS else name): values for name, values in table.items()}
+    count = len(next(iter(columns.values()), []))
+    return [
+        {name: values[row] for name, values in columns.items() if _is_said(values[row])}
+        for row in range(count)
+    ]
+
+
+def _is_said(value: object) -> bool:
+    """A frame fills gaps with None or NaN."""
+    return value is not None and not (isinstance(value, float) and math.isnan(value))
+
+
+def _names(given: Any) -> list[str] | None:
+    if isinstance(given, pl.LazyFrame):
+        return given.collect_schema().names()
+    names = getattr(given, "column_names", None)
+    names = names if names is not None else getattr(given, "columns", None)
+    return None if names is None or callable(names) else [str(name) for name in names]
+
+
+def _table(given: Any) -> Table:
+    if isinstance(given, list) and all(isinstance(row, dict) for row in given):
+        keys = dict.fromkeys(name for row in given for name in row)
+        return {str(name): [row.get(name) for row in given] for name in keys}
+    names = _names(given)
+    if names is None or isinstance(given, Mapping):
+        raise InputError(
+            f"a table is not {_a(given)}",
+            hint="Give a frame of pandas or polars, or a list of rows.",
+        )
+    frame = given.collect() if isinstance(given, pl.LazyFrame) else given
+    return {name: _values(frame[name], name) for name in names}
+
+
+def _values(column: Any, name: str) -> list[Any]:
+    for way in ("to_list", "to_pylist", "tolist"):
+        if callable(read := getattr(column, way, None)):
+            return list(read())
+    raise InputError(f"the column {name!r} cannot be read")
+
+
+def _found(table: Table, known: Sequence[str]) -> list[Any] | None:
+    return next((table[name] for name in known if name in table), None)
+
+
+def _column(table: Table, known: Sequence[str], what: str) -> list[Any]:
+    found = _found(table, known)
+    if found is None:
+        has = ", ".join(table) or "none"
+        raise InputError(
+            f"the table has no column for the {what}; it has {has}",
+            hint=f"Call it {known[0]}; also known: {', '.join(known[1:])}.",
+        )
+    return found
+
+
+def _texts(table: Table, known: Sequence[str], what: str) -> list[str]:
+    values = _column(table, known, what)
+    if any(value is None or value != value for value in values):
+        raise InputError(f"a row of the table has no {what}")
+    return [value if isinstance(value, str) else _plain(value) for value in values]
+
+
+def _plain(value: object) -> str:
+    """1.0, as a frame with gaps has it, is the id 1."""
+    whole = isinstance(value, float) and value.is_integer()
+    return str(int(value)) if whole and isinstance(value, float) else str(value)
+
+
+def to_pandas(frame: pl.DataFrame) -> Any:
+    """The same table as a frame of pandas."""
+    try:
+        import pandas
+    except ImportError as error:
+        raise InputError(
+            "to_pandas needs the package pandas", hint="pip install pandas; or use to_frame()."
+        ) from error
+    return pandas.DataFrame({name: frame[name].to_list() for name in frame.columns})
+
+
+def _a(value: object) -> str:
+    """What was given, in a few words."""
+    if value is None:
+        return "None"
+    if isinstance(value, str):
+        return f"the text {value[:40]!r}"
+    if isinstance(value, bool | int | float):
+        return repr(value)
+    return f"of type {type(value).__name__}"
