@@ -235,7 +235,7 @@ class Checked:
 
 
 def check(
-    scores: Any, gates: Iterable[Gate | Mapping[str, Any]] = (), baseline: Any = None
+    scores: Any, gates: Iterable[Gate | Mapping[str, object]] = (), baseline: Any = None
 ) -> Checked:
     """Hold scores to gates; `baseline` is what a drop is counted from: scores, or a file of them. A
     golden set without gates is held to its own policy.

@@ -128,7 +128,7 @@ def import_corpus(
     *,
     kind: str = "",
     home: str | Path | None = None,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, str | dict[str, str]] | None = None,
 ) -> Corpus:
     """Import documents: a file or a folder, a list of dictionaries or documents, or a frame of
     pandas or polars. `kind` is fppc, akn, finlex, report, jsonl, csv, parquet or postgres; for a

@@ -184,7 +184,7 @@ def _golden(scores: Scores) -> bool:
     return "pass_rate_total" in scores.measures
 
 
-def _row(entry: Entry) -> dict[str, Any]:
+def _row(entry: Entry) -> dict[str, object]:
     assert isinstance(entry, GoldenEntry)
     return {
         "query_id": entry.query_id,

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +30,7 @@ from assay.judging.next import Decision, next_to_judge
 from assay.reports import FORMATS, render, view
 from assay.workbench.evaluate import evaluate
 from assay.workbench.score import DEFAULT_TOP_K, verdict_against
-from assay.workbench.signing import inputs_of
+from assay.workbench.signing import Signature, inputs_of, signed
 
 __all__ = [
     "Comparison",
@@ -87,11 +86,13 @@ def graded_scored(
         results = graded_results(looked.run, gold, measures, prepared=looked.prepared, keep=keep)
     else:
         results = graded_results(run, gold, measures, keep=keep)
-    receipt = msgspec.structs.replace(results.receipt, **_receipt(sources))
     primary = gold.targets.primary if gold.targets else ""
     if primary and str(parse_measures([primary])[0]) in measures:
-        receipt = msgspec.structs.replace(receipt, primary=str(parse_measures([primary])[0]))
-    return msgspec.structs.replace(results, timestamp=_now(), receipt=receipt)
+        receipt = msgspec.structs.replace(
+            results.receipt, primary=str(parse_measures([primary])[0])
+        )
+        results = msgspec.structs.replace(results, receipt=receipt)
+    return signed(results, _signature(sources))
 
 
 def golden_scored(
@@ -108,8 +109,7 @@ def golden_scored(
         gold, known.values() if known else None, file=str(sources.gold or "")
     )
     results = golden_results(gold, engine, answers, known, findings=findings)
-    receipt = msgspec.structs.replace(results.receipt, **_receipt(sources))
-    results = msgspec.structs.replace(results, timestamp=_now(), receipt=receipt)
+    results = signed(results, _signature(sources))
     verdict = verdict_against(results, (), None, settle=False)
     return msgspec.structs.replace(results, verdict=verdict)
 
@@ -133,16 +133,10 @@ def saved_answers(path: Path) -> list[QueryResult]:
     return read_answers(path)[1] if detect_run(path) == "json" else []
 
 
-def _receipt(sources: Sources) -> dict[str, Any]:
+def _signature(sources: Sources) -> Signature:
     engine = EngineConfig(corpus=str(sources.corpus) if sources.corpus else None)
     inputs = inputs_of(sources.gold, sources.run, engine)
-    searched = inputs["corpus"].sha256 if "corpus" in inputs else None
-    receipt: dict[str, Any] = {"inputs": inputs, "versions": versions(), "git": git_state()}
-    return receipt | ({"corpus_fingerprint": searched} if searched else {})
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
+    return Signature(inputs=inputs, served_by={}, versions=versions(), git=git_state())
 
 
 # ── results as a sheet ────────────────────────────────────────────────────────────────────────────
