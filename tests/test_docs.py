@@ -8,11 +8,12 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
-from assay import __version__, evaluate
+from assay import __version__
 from assay.core.results_file import file_schema
 from assay.evaluation.measures import MEASURES
 from assay.judging import rubrics
@@ -42,23 +43,16 @@ def test_readme_shows_the_real_scorecard() -> None:
 
 
 def test_readme_python_example() -> None:
+    """Each line says what it gives, where it has a comment with a value."""
     code = next(block for block in blocks("python") if "assay.evaluate(" in block)
-    names: dict[str, object] = {}
+    names: dict[str, Any] = {}
     exec(code, names)
-    sheet = names["sheet"]
-    assert sheet == sheet
-    shown = re.search(r"# (\{.*\})", code)
-    assert shown
-    expected = {
-        key: float(value)
-        for key, value in re.findall(r"'([^']+)': ([0-9.]+?)(?:\.\.\.)?[,}]", shown[1])
-    }
-    actual = evaluate(
-        {"q1": {"A-19-112": 3.2, "81-027": 2.9}},
-        {"q1": {"81-027": 2, "A-06-119": 1}},
-        list(expected),
-    ).overall.means
-    assert actual == pytest.approx(expected, abs=1e-3)
+    value = re.search(r'scores\["nDCG@10"\]  # ([0-9.]+?)\.\.\.', code)
+    verdict = re.search(r"verdict  # '(.*)'", code)
+    assert value
+    assert verdict
+    assert names["scores"]["nDCG@10"] == pytest.approx(float(value[1]), abs=1e-3)
+    assert names["assay"].compare(names["scores"], names["scores"]).verdict == verdict[1]
 
 
 def test_rubric_page_is_generated_from_the_rubric() -> None:

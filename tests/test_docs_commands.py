@@ -29,11 +29,21 @@ FIRST = {  # what a page takes for done
     ),
 }
 ELSEWHERE = "docs/judging/first-set.md"  # followed to the letter by test_first_set.py
+
+
+def is_run(name: str, block: Block) -> bool:
+    """Commands run everywhere, Python in tutorials."""
+    python = (
+        block.language == "python" and not block.title and bool(set(Path(name).parts) & set(EMPTY))
+    )
+    return block.runs and (bool(block.commands) or python)
+
+
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
 WITH_COMMANDS = [
     name
     for name, page in zip(NAMES, PAGES, strict=True)
-    if name != ELSEWHERE and any(block.runs and block.commands for block in blocks(page))
+    if name != ELSEWHERE and any(is_run(name, block) for block in blocks(page))
 ]
 
 

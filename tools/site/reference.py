@@ -170,7 +170,13 @@ def _signature(value: Any) -> str:
 def _doc(value: Any) -> str:
     if isinstance(value, type) and (value.__doc__ or "").startswith(f"{value.__name__}("):
         return ""  # what a dataclass says of itself
-    return _plain(inspect.getdoc(value) or "") if getattr(value, "__doc__", None) else ""
+    if not getattr(value, "__doc__", None):
+        return ""
+    prose, _, example = (inspect.getdoc(value) or "").partition(">>> ")
+    if not example:
+        return _plain(prose)
+    code = re.sub(r" *# doctest: .*", "", f">>> {example}".rstrip())
+    return f"{_plain(prose).strip()}\n\n```pycon\n{code}\n```"
 
 
 # ── assay.toml ────────────────────────────────────────────────────────────────────────────────────
