@@ -3,7 +3,8 @@
     python benchmarks/judge_load.py [--judges 20] [--seconds 120] [--rate 2] [--pairs 10000]
 
 makes a set of so many pairs with a small corpus in a temporary folder, starts a server, and has
-every judge read a document and vote, so many actions a second. Half way the server is killed with
+every judge read a document and vote, so many actions a second on average: nobody works like a clock,
+so a pause is between half and one and a half times the mean. Half way the server is killed with
 SIGKILL and started again; a vote that was not acknowledged is sent again with the same id, as the
 page does. Every acknowledged vote must be in the file, once. Prints a table of times in
 milliseconds (those of requests that were answered), how long the server was away, and what holds;
@@ -132,12 +133,13 @@ class Judge(threading.Thread):
             vote |= {"grade": place % 3, "rationale": "It decides the point of the query."}
             while not self._timed("vote", "POST", "/api/votes", vote):
                 self.resent += 1
-                time.sleep(0.2)
+                time.sleep(0.1 + random.random() / 5)
             self.acknowledged.add(vote["id"])
             self._pause(began)
 
     def _pause(self, began: float) -> None:
-        time.sleep(max(1 / self._pace - (time.monotonic() - began), 0))
+        pause = (0.5 + random.random()) / self._pace
+        time.sleep(max(pause - (time.monotonic() - began), 0))
 
     def _timed(self, kind: str, method: str, path: str, value: Any = None) -> bool:
         body = None if value is None else json.dumps(value)

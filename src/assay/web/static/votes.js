@@ -62,7 +62,7 @@ const votes = {
         votes.trouble = [401, 403, 409].includes(error.status) ? "signed" : "lost";
         votes.tell();
         votes.wait = Math.min(votes.wait * 2, 15000);
-        votes.timer = setTimeout(votes.send, votes.wait);
+        votes.timer = setTimeout(votes.send, votes.wait * (0.5 + Math.random()));  // not all judges at once
       }
     }
     votes.busy = false;
