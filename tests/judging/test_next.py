@@ -101,7 +101,7 @@ def test_it_decides_with_clearly_fewer_judgments_than_pooling_and_random_order()
         simulate_judging.simulate(kind, gap, 0.4, seed)
         for kind in ("better", "gate")
         for gap in simulate_judging.GAPS.values()
-        for seed in range(6)
+        for seed in range(3)
     ]
     total = {
         order: sum(outcome.orders[order].judgments for outcome in outcomes)

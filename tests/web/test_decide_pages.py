@@ -390,3 +390,28 @@ def test_a_word_of_the_trade_explains_itself(
         assert asked == set(re.findall(r'<div popover id="(word-\w+)"', page))
         assert "word-ndcg" in asked, path
         assert str(words_of("glossary", lang)["word ndcg"]) in page
+
+
+def test_judging_more_changes_no_level_and_a_worse_ranking_does(
+    client: TestClient, service: Service, tmp_path: Path
+) -> None:
+    path = graded_set(tmp_path, queries=12)
+    ids = [f"q{n}" for n in range(12)]
+    best = ["d0", "d1", "d2", "d3", "d4", "d5", "d6", "d7", "d8", "d9"]
+    whole = path.read_text()
+    judged_less = json.loads(whole)
+    for query in judged_less["queries"][:4]:
+        del query["relevance_judgments"][5:]
+    path.write_text(json.dumps(judged_less))
+    kept(service, path, "ours", best, days=3, ids=ids)
+    path.write_text(whole)
+    kept(service, path, "ours", best, days=2, ids=ids)
+    assert "No run changed the level" in client.get("/runs").text
+    first, second = client.get("/api/runs").json()["trends"][0]["events"]
+    assert first["value"] != second["value"]
+    assert first["today"] == second["today"]
+    worse = kept(service, path, "ours", [*(f"x{n}" for n in range(9)), "d0"], days=1, ids=ids)
+    *_, last = client.get("/api/runs").json()["trends"][0]["events"]
+    assert last["id"] == worse.id
+    assert last["step"]["kind"] == "down"
+    assert "What changed" in client.get("/runs").text

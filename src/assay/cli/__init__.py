@@ -38,6 +38,7 @@ COMMANDS = {
     "score": "score:score",
     "run": "run:run",
     "compare": "compare:compare",
+    "history": "history:history",
     "plan": "plan:plan",
     "explain": "explain:explain",
     "report": "report:report",

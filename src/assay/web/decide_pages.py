@@ -40,6 +40,7 @@ from assay.workbench.paging import Page
 from assay.workbench.run_queue import RunJob, RunQueue, choices
 from assay.workbench.set_standing import set_standing
 from assay.workbench.side_by_side import TwoRankings, two_rankings
+from assay.workbench.trend import Trend, trends_by_set
 from assay.workbench.warming import show_ahead
 
 WORDS = ("judge", "decide")
@@ -80,10 +81,12 @@ class RunsQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Runs(msgspec.Struct, frozen=True, kw_only=True):
-    """The runs of a page, and the boards of every set among the newest."""
+    """The runs of a page, the boards of every set among the newest, and what each run did to the
+    level of its engine."""
 
     page: Page[RunLine]
     boards: list[Board]
+    trends: list[Trend]
 
 
 def runs(request: Request) -> Response:
@@ -102,6 +105,7 @@ def runs(request: Request) -> Response:
         asked=asked,
         boards=[(board, chart_of(board, Words(language_for(request)))) for board in shown],
         lead=lead_of(service, shown[0]) if shown else None,
+        trends=trends_by_set(service, gold=asked.gold),
         listed=listed,
         choices=choices(service),
         jobs=[job for job in queue_of(request).jobs() if not job.is_over],
@@ -118,7 +122,8 @@ def runs_call(request: Request) -> Response:
         limit=asked.limit,
         offset=max(asked.offset, 0),
     )
-    return json(Runs(page=listed, boards=boards(service, gold=asked.gold)))
+    found = [trend for some in trends_by_set(service, gold=asked.gold).values() for trend in some]
+    return json(Runs(page=listed, boards=boards(service, gold=asked.gold), trends=found))
 
 
 def run(request: Request) -> Response:

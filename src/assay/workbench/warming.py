@@ -12,6 +12,7 @@ from assay.workbench.decisions import decided
 from assay.workbench.history import kept_run
 from assay.workbench.opening import Service
 from assay.workbench.overview import overview
+from assay.workbench.trend import trends_by_set
 
 NEWEST = 3  # runs of a set that are compared with each other
 
@@ -46,3 +47,4 @@ def warm(service: Service) -> None:
         for name in service.store.gold_names():
             runs = service.store.runs(gold=name, limit=NEWEST)
             facing.prepare(service, list(permutations([run.id for run in runs], 2)))
+        trends_by_set(service)

@@ -1,0 +1,190 @@
+"""How an engine has done over time: every run that is kept, what it did to the level before it,
+and the commit that was measured."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from assay.core.errors import AssayError, NotHere
+from assay.core.results import GitState, GoldenResults, GradedEntry, Results, is_variant
+from assay.core.types import GoldSet
+from assay.evaluation import graded
+from assay.evaluation.trends import Commit, Event, Past, Trend, steps
+from assay.formats import read_gold
+from assay.review.identity import known_sets
+from assay.store.records import RunRecord
+from assay.workbench.decisions import KNOWN, SHOWN, headline, run_line
+from assay.workbench.desk import Stamp, stamp_of
+from assay.workbench.history import kept_run
+from assay.workbench.opening import Service, stored_name
+
+__all__ = ["Trend", "trends", "trends_by_set"]
+
+KEPT = 2_000  # runs whose values are remembered
+
+_pasts: OrderedDict[tuple[str, str, Stamp | None], Past | None] = OrderedDict()
+_lock = threading.Lock()
+
+
+def trends(service: Service, *, gold: str = "", engine: str = "") -> list[Trend]:
+    """Of every set and engine, or of those asked for; the one that ran last comes first."""
+    name = stored_name(service, gold)
+    found = [
+        trend
+        for some in trends_by_set(service, gold=name).values()
+        for trend in some
+        if not engine or trend.engine == engine
+    ]
+    if not found and (gold or engine):
+        known = sorted({f"{record.engine} on {record.gold}" for record in service.store.runs()})
+        raise NotHere("no run of that is kept", hint=f"Kept: {', '.join(known) or 'none yet'}.")
+    return found
+
+
+def trends_by_set(service: Service, *, gold: str = "") -> dict[str, list[Trend]]:
+    """`gold` is the name that the history has for a set. The newest runs of each engine."""
+    tracks: dict[tuple[str, str], list[RunRecord]] = {}
+    for record in service.store.runs(gold=gold, limit=KNOWN):
+        tracks.setdefault((record.gold, record.engine), []).append(record)
+    found: dict[str, list[Trend]] = {}
+    for (name, engine), runs in tracks.items():
+        events = _events(service, name, reversed(runs[:SHOWN]))
+        found.setdefault(name, []).append(Trend(gold=name, engine=engine, events=events))
+    return found
+
+
+def _events(service: Service, gold: str, records: Iterable[RunRecord]) -> list[Event]:
+    """Runs that cannot be read, or measured something else than the newest, are left out."""
+    labels = _labels(service, gold)
+    readable = [(record, past) for record in records if (past := _past(service, record, labels))]
+    lines = [run_line(service, record) for record, _ in readable]
+    chosen = [place for place, line in enumerate(lines) if line.measure == lines[-1].measure]
+    found = steps([readable[place][1] for place in chosen])
+    return [
+        Event(
+            id=lines[place].id,
+            at=lines[place].at,
+            measure=lines[place].measure,
+            value=lines[place].value,
+            low=lines[place].low,
+            high=lines[place].high,
+            today=_mean(readable[place][1]),
+            queries=lines[place].queries,
+            step=step,
+            commit=_commit(readable[place][1].git),
+        )
+        for place, step in zip(chosen, found, strict=True)
+    ]
+
+
+def _mean(past: Past) -> float | None:
+    """With the labels of today; none where the run was not scored with them."""
+    values = past.values.values()
+    return sum(values) / len(values) if past.rescored and values else None
+
+
+class _Labels(NamedTuple):
+    """A graded set as its file is now."""
+
+    stamp: Stamp
+    gold: GoldSet
+
+
+def _labels(service: Service, gold: str) -> _Labels | None:
+    path = known_sets(service.store).get(gold)
+    path = path or next(
+        (each for name, each in service.gold_sets.items() if stored_name(service, name) == gold),
+        None,
+    )
+    stamp = stamp_of(path) if path is not None else None
+    return _read(path, stamp) if path is not None and stamp is not None else None
+
+
+@lru_cache(maxsize=16)
+def _read(path: Path, stamp: Stamp) -> _Labels | None:
+    try:
+        known = read_gold(path)
+    except AssayError:
+        return None
+    return None if any(query.checks for query in known.queries) else _Labels(stamp, known)
+
+
+def _past(service: Service, record: RunRecord, labels: _Labels | None) -> Past | None:
+    """A run never changes: with the same labels its values are computed once."""
+    key = (service.store.address, record.id, labels.stamp if labels else None)
+    with _lock:
+        if key in _pasts:
+            return _pasts[key]
+    try:
+        past = _values(kept_run(service, record.id).results, labels)
+    except AssayError:
+        past = None
+    with _lock:
+        _pasts[key] = past
+        while len(_pasts) > KEPT:
+            _pasts.popitem(last=False)
+    return past
+
+
+def _values(results: Results, labels: _Labels | None) -> Past:
+    """Scored again with the labels of today where the hits that are kept are enough for it, so that
+    judging more changes no level; else as they were."""
+    key, measure = headline(results)
+    if isinstance(results, GoldenResults):
+        ids = {entry.query_id for entry in results.per_query}
+        own = [entry for entry in results.per_query if not is_variant(entry, ids)]
+        values = {entry.query_id: entry.metrics.get("pass") for entry in own}
+    elif labels is not None and _is_kept(results, measure):
+        hits = {
+            entry.query_id: {doc: -float(rank) for rank, doc in enumerate(entry.results)}
+            for entry in results.per_query
+            if entry.error is None
+        }
+        sheet = graded.evaluate(hits, labels.gold, [measure])
+        again = zip(sheet.queries, sheet.values[:, 0].tolist(), strict=True)
+        told = {query.id: value for query, value in again if query.id in hits and value == value}
+        return Past(fingerprint="", values=told, rescored=True, git=results.receipt.git)
+    else:
+        values = {entry.query_id: entry.metrics.get(key) for entry in results.per_query}
+    receipt = results.receipt
+    return Past(fingerprint=receipt.gold.fingerprint, values=_known(values), git=receipt.git)
+
+
+def _known(values: Mapping[str, float | None]) -> dict[str, float]:
+    return {query: float(value) for query, value in values.items() if value is not None}
+
+
+def _is_kept(results: Results, measure: str) -> bool:
+    """Whether every hit that the measure looks at is in the file."""
+    cutoff = next(
+        (line.cutoff for line in results.receipt.measures if line.measure == measure), None
+    )
+    entries = [entry for entry in results.per_query if isinstance(entry, GradedEntry)]
+    return all(
+        len(entry.results) >= min(cutoff or entry.returned, entry.returned) for entry in entries
+    )
+
+
+def _commit(git: GitState | None) -> Commit | None:
+    if git is None or not re.fullmatch(r"[0-9a-f]{7,64}", git.commit):
+        return None
+    by, _, subject = _told(git.commit, Path.cwd()).partition("\0")
+    return Commit(id=git.commit, dirty=git.dirty, by=by, subject=subject)
+
+
+@lru_cache(maxsize=1024)
+def _told(commit: str, folder: Path) -> str:
+    """Author and subject of a commit of this repository."""
+    asked = ["git", "log", "-1", "--format=%an%x00%s", "--end-of-options", commit]
+    try:
+        done = subprocess.run(asked, cwd=folder, capture_output=True, timeout=5, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.decode(errors="replace").strip() if done.returncode == 0 else ""
