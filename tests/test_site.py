@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import assay
+from assay.workbench import config
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -55,6 +56,8 @@ def test_every_public_name_is_there(name: str) -> None:
 def test_every_key_of_the_configuration_says_what_it_is() -> None:
     rows = re.findall(r"^\| `(\w+)` \| [^|]+ \| ([^|]+) \|", made("assay-toml"), flags=re.MULTILINE)
     assert len(rows) > 50
+    for table in config._File.__struct_fields__:
+        assert f"[{table}." in made("assay-toml") or f"[[{table}]]" in made("assay-toml"), table
     assert [key for key, said in rows if said.strip() == "–"] == []
 
 

@@ -186,6 +186,7 @@ def configuration() -> str:
     from assay.engines.connecting import kind_names, kind_of
     from assay.engines.described import Common
     from assay.judging.machine import Machine
+    from assay.review.outside import BacklogSource
     from assay.workbench.config import GateConfig, GoldConfig
 
     parts = [
@@ -205,6 +206,8 @@ def configuration() -> str:
         _keys(GateConfig),
         "## [judges.NAME]\n\nA [machine judge](../judging/machine.md).",
         _keys(Machine),
+        "## [backlog.NAME]\n\nA [backlog of your own](../backlogs.md).",
+        _keys(BacklogSource),
     ]
     intro = (
         "Every key of the file. [Writing an assay.toml](../configuration.md) shows a whole file "
@@ -214,7 +217,8 @@ def configuration() -> str:
 
 
 def _keys(struct: type[msgspec.Struct]) -> str:
-    known = tomllib.loads((Path(__file__).parent / "keys.toml").read_text(encoding="utf-8"))["any"]
+    keys = tomllib.loads((Path(__file__).parent / "keys.toml").read_text(encoding="utf-8"))
+    known = keys["any"] | keys.get(struct.__name__, {})
     said = _field_comments(struct)
     rows = []
     for field in msgspec.structs.fields(struct):
