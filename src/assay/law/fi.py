@@ -107,6 +107,10 @@ _MENTION = re.compile(
     rf"(?:\s+\((?P<id>{_ID})\))?"
 )
 _MENTION_REACH = 400
+# forms in which a law says something: by itself, its, in it
+_AS_SOURCE = tuple(form for forms in ENDINGS.values() for form in (forms[0], forms[1], forms[3]))
+_CASE = re.compile(r":(\w+)")
+_SPOKEN_OF = re.compile(r"\s+(?:sovelta|soveltu|noudatta|mukaise|tarkoitt)")
 _IN_TITLE = re.compile(r"(?:st[aä]|n),?$")
 _GIVEN_WORD = re.compile(r"[\wåäö-]+,?\s+$")
 _REACH = 120  # how far back the law that belongs to a section may begin
@@ -332,6 +336,19 @@ def _given(reading: _Reading, name: str, scheme: Scheme) -> str:
         elif words[0] not in ("ja", "sekä"):
             break
     return f"{base} {said}".rstrip(" ,") if said else base
+
+
+def laws_named(text: str) -> Iterator[tuple[str, int, int]]:
+    """Laws by which a text asks, and where they stand: "kuntalain mukaan", "OYL:ssä". One that is
+    spoken about is not: "sovelletaanko hankintalakia"."""
+    for match in _MENTION.finditer(text):
+        name = match[0].partition("(")[0].strip()
+        case = _CASE.match(text, match.end())
+        if name in SHORT_NAMES:
+            if case is None or case[1].startswith(("n", "s", "l")):
+                yield law_name(name), match.start(), case.end() if case else match.end()
+        elif name.casefold().endswith(_AS_SOURCE) and not _SPOKEN_OF.match(text, match.end()):
+            yield law_name(name), match.start(), match.end()
 
 
 def _mentioned(text: str, at: int, after: int) -> dict[str, str]:

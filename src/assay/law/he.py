@@ -21,8 +21,17 @@ from typing import NamedTuple
 
 from assay.language.hebrew import PREFIX_LETTERS, number_of
 from assay.law.brackets import end_of, placed
-from assay.law.citation import Citation, Kind, Scheme, citation_at
-from assay.law.he_names import BRACKETS, NAMES, QUOTES, SHORT_ALONE, YEAR, full_name, key_of
+from assay.law.citation import PLAIN, Citation, Kind, Scheme, citation_at
+from assay.law.he_names import (
+    BRACKETS,
+    NAMES,
+    QUOTES,
+    SHORT_ALONE,
+    YEAR,
+    full_name,
+    key_of,
+    same_law,
+)
 from assay.law.spellings import spelled
 
 ORDINALS = tuple("ראשונה שנייה שלישית רביעית חמישית שישית שביעית שמינית תשיעית עשירית".split())
@@ -144,6 +153,11 @@ _citation = partial(citation_at, "he", format)
 def law_name(name: str) -> str:
     """As it is written: `he_names.key_of` compares names."""
     return name
+
+
+def is_called(law: str, name: str) -> bool:
+    """Whether a law is called so: the sale law is not the one on the sale of apartments."""
+    return same_law(key_of(name), key_of(law))
 
 
 def without_year(name: str) -> str:
@@ -322,6 +336,17 @@ def _mentioned(plain: str, at: int, scheme: Scheme) -> Named | None:
         if not _POINTS.match(text) and (named := _law_name(text, scheme)).law:
             return named
     return None
+
+
+def laws_named(text: str) -> Iterator[tuple[str, int, int]]:
+    """Laws that a text names, and where they stand. An order (צו) may be one of a court: it is no
+    name."""
+    plain = text.translate(QUOTES)
+    for match in _FIRST_WORD.finditer(plain):
+        if "צו" not in match["law"] and not _POINTS.match(plain, match.start("law")):
+            named = _law_name(plain[match.start("law") :], PLAIN)
+            if named.law:
+                yield named.law, match.start(), match.start("law") + named.length
 
 
 def _definitions(plain: str, scheme: Scheme) -> dict[str, Named]:

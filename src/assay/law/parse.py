@@ -16,7 +16,7 @@ from assay.core.errors import InputError
 from assay.law.citation import PLAIN, Citation, Kind, Scheme
 from assay.law.spellings import GRAMMARS, grammar_signs
 
-__all__ = ["PLAIN", "Citation", "Scheme", "format", "law_name", "parse"]
+__all__ = ["PLAIN", "Citation", "Scheme", "format", "law_name", "laws_named", "parse"]
 
 
 class _Module(Protocol):
@@ -83,3 +83,10 @@ def law_name(name: str) -> str:
     for row in GRAMMARS:
         name = _module(row.language).law_name(name)
     return name
+
+
+def laws_named(text: str, language: str) -> list[tuple[str, int, int]]:
+    """The laws by which a text asks ("kuntalain mukaan"), each with where it stands; none in a
+    language that has no reader of names."""
+    reader = getattr(_module(language), "laws_named", None) if language in grammar_signs() else None
+    return list(reader(text)) if reader else []

@@ -18,6 +18,8 @@ import numpy as np
 
 from assay.core.types import Document, Hit, SearchEngine
 from assay.language.analysis import UNSEEN
+from assay.language.exclusion import without_excluded
+from assay.law.parse import laws_named
 from assay.law.places import Cited, citations_of_sections, sections_named, without_sections
 from assay.search import cells, snippets
 from assay.search.arrays import Array, best_rows
@@ -28,6 +30,7 @@ from assay.search.signals import (
     NAMED,
     Signals,
     SoftQuestion,
+    acts_called,
     acts_named,
     soft_signals,
     stem_signals,
@@ -107,7 +110,8 @@ class Engine(SearchEngine):
         elif self._index.profile.kind == ROWS:
             signals = row_signals(self._index, text)
         else:
-            signals = stem_signals(self._index, text, self._index.analyzer.terms(text), None)
+            wanted = without_excluded(text, self._index.profile.language).wanted
+            signals = stem_signals(self._index, wanted, self._index.analyzer.terms(wanted), None)
             self._count_ids(signals, text)
         hits = self._ranked(signals, top_k, allowed, explain, texts)
         if self._index.profile.kind == ROWS and self._lookup is not None and texts:
@@ -163,18 +167,41 @@ class Engine(SearchEngine):
 
     def _soft_signals(self, text: str) -> Signals:
         language = self._index.profile.language
-        cited = sections_named(text, language)
-        named = [section for section in cited if self._may_be_here(section)]
+        asked = without_excluded(text, language)
+        cited = sections_named(asked.wanted, language)
         if not cited or not any(self._index.sections):
-            return soft_signals(self._index, SoftQuestion(text=text))
+            wanted, acts = self._by_act(asked.wanted)
+            return soft_signals(
+                self._index, SoftQuestion(text=wanted, acts=acts, excluded=asked.excluded)
+            )
+        named = [section for section in cited if self._may_be_here(section)]
         here = np.array([_is_named(section, named) for section in self._index.sections])
-        if not here.any() and _asks_more(text, language):
+        if not here.any() and _asks_more(asked.wanted, language):
             # what is cited is not here: its words are words like others
-            return soft_signals(self._index, SoftQuestion(text=text))
+            return soft_signals(
+                self._index, SoftQuestion(text=asked.wanted, excluded=asked.excluded)
+            )
         question = SoftQuestion(
-            text=text, sections_named=here, rest=without_sections(text, language)
+            text=asked.wanted,
+            sections_named=here,
+            rest=without_sections(asked.wanted, language),
+            excluded=asked.excluded,
         )
         return soft_signals(self._index, question)
+
+    def _by_act(self, text: str) -> tuple[str, Array | None]:
+        """The acts of the index by which a question asks, and the question without their names: a
+        name attracts what mentions the act, and the act itself does not."""
+        asked = np.zeros(len(self._index.acts), bool)
+        rest = text
+        for law, start, end in reversed(laws_named(text, self._index.profile.language)):
+            meant = acts_called(self._index, law)
+            if meant.any():
+                asked |= meant
+                rest = f"{rest[:start]} {rest[end:]}"
+        if not asked.any() or not self._index.analyzer.words(rest):
+            return text, None
+        return rest, asked
 
     def _may_be_here(self, cited: Cited) -> bool:
         """Whether the law that is cited may be one of this collection; where none is named, it

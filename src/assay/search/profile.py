@@ -126,6 +126,7 @@ FINNISH = msgspec.structs.replace(
     language="fi",
     encoder="static-fi-1",
     dense=3.0,
+    asked=6.0,
     calibration=Calibration(
         scope=Logistic(bias=-4.0, weights={"attained": 4.3, "dense": 10.6}), power=0.3
     ),

@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 
 from assay.language.analysis import grams
+from assay.law.he import is_called
 from assay.search.arrays import TINY, Array, Doubles, Floats, best_rows, cosines
 from assay.search.dense import named_encoder
 from assay.search.index import VIEWS, Index, is_citation, letters_of, question_terms
@@ -50,8 +51,13 @@ EXPANDED = 0.3  # the question with these terms, by n-grams
 TITLED = 0.5  # for the document whose title is the question
 HELD = 1.0  # for the only document that has the one word asked for; the more have it, the less
 NAMED = 4.0  # for the section that is all that is asked for: more than all other signals together
+ASKED_BY = 3.0  # for the provisions of an act by which the question asks: it decides
+SUBJECT = 2.2  # for those of an act whose name is a word of the question: a municipality, Kuntalaki
+SUBJECT_LETTERS = 5  # such a word has at least
+EXCLUDED = 1.5  # taken off what the question says it does not want
 LATER = 0.2  # taken off a transitional provision, unless the question asks for one
 ALIKE = 4  # letters that two words must have in common before they part
+SAME_NAME = 0.8  # how alike the words of two names of one act must be
 SAME_ACT = 0.6  # how alike a word and one of an act's name must be
 STRENGTH = 30.0  # provisions of the average act that every act is smoothed with
 WELL_HELD = 0.6  # of the attainable score, from which on written questions are not needed
@@ -211,11 +217,15 @@ def _common_beginning(first: str, second: str) -> int:
 @dataclass(frozen=True, kw_only=True)
 class SoftQuestion:
     """A question, and what it says of provisions: `sections_named` is None where it names none,
-    else how well each document is one of them; `rest` is what it says beside them."""
+    else how well each document is one of them; `rest` is what it says beside them. `acts` are those
+    by which it asks, a mask over the acts of the index or None; `excluded` is what it does not
+    want."""
 
     text: str
     sections_named: Doubles | None = None
     rest: str = ""
+    acts: Array | None = None
+    excluded: str = ""
 
 
 def soft_signals(index: Index, question: SoftQuestion) -> Signals:
@@ -236,6 +246,8 @@ def soft_signals(index: Index, question: SoftQuestion) -> Signals:
     if len(index.acts) > 1:
         signals["act"] = _act_prior(index, words, frequencies["main"])[index.act_of]
         fused = fused + profile.act * signals["act"]
+        signals["subject"] = _of_act(index, question, words, terms)
+        fused = fused + signals["subject"]
     if index.vectors is not None:
         signals["dense"] = cosines(index.vectors, asked_vector(index, question.text, similar))
         fused = fused + profile.dense * signals["dense"]
@@ -244,6 +256,8 @@ def soft_signals(index: Index, question: SoftQuestion) -> Signals:
         fused = fused + _by_questions(index, signals)
     if index.transitional.any() and not ASKS_WHEN.search(question.text):
         fused = fused * np.where(index.transitional, 1 - LATER, 1.0)
+    if question.excluded:
+        fused = fused - EXCLUDED * _left_out(index, question.excluded, words)
     signals["named"] = _named(index, words)
     if question.sections_named is not None:
         signals["citation"] = question.sections_named
@@ -376,6 +390,57 @@ def acts_named(index: Index, rest: str) -> Array:
         [max(_within(said, name), _within(name, said) if name else 0.0) for name in names]
     )
     return np.asarray((fit > SAME_ACT) & (fit == fit.max()))
+
+
+def acts_called(index: Index, name: str) -> Array:
+    """The acts of that very name, or, where none has it, those whose name fits; in Hebrew only the
+    former, since many laws begin alike."""
+    if index.profile.language == "he":
+        return np.array([is_called(act, name) for act in index.acts])
+    said = _lemmas(index, name)
+    names = [_lemmas(index, act) for act in index.acts]
+    fit = np.array([min(_within(said, own), _within(own, said)) for own in names])
+    whole = (fit > SAME_NAME) & (fit == fit.max())
+    return np.asarray(whole) if whole.any() else acts_named(index, name)
+
+
+def _of_act(
+    index: Index, question: SoftQuestion, words: list[str], terms: dict[str, list[Term]]
+) -> Doubles:
+    """What a document gains by the act it stands in: one by which the question asks, else one whose
+    name is a word of it, or the one term that a word of it stands for."""
+    if question.acts is not None:
+        return np.asarray(ASKED_BY * question.acts[index.act_of])
+    meant = [choices[0][0] for choices in terms.values() if len(choices) == len(choices[0]) == 1]
+    return np.asarray(SUBJECT * _subjects(index, [index.lemma(word) for word in (*words, *meant)]))
+
+
+def _subjects(index: Index, lemmas: list[str]) -> Doubles:
+    """1 for the provisions of acts whose name is one word that begins with one of these: a question
+    on a municipality (kunta) is one on the Municipal Act (kuntalaki)."""
+    names = [_lemmas(index, act) for act in index.acts]
+    is_meant = [
+        len(name) == 1
+        and any(
+            SUBJECT_LETTERS <= len(lemma) < len(name[0]) and name[0].startswith(lemma)
+            for lemma in lemmas
+        )
+        for name in names
+    ]
+    return np.asarray(is_meant, float)[index.act_of]
+
+
+def _left_out(index: Index, excluded: str, words: list[str]) -> Doubles:
+    """How much of what the question does not want, and not also wants, a document's title or act is
+    named after."""
+    assert index.words is not None
+    wanted = {index.lemma(word) for word in words}
+    others = [word for word in index.analyzer.words(excluded) if index.lemma(word) not in wanted]
+    share = _subjects(index, [index.lemma(word) for word in others])
+    if (title := index.soft.get("title")) and others:
+        held = [np.minimum(1.0, title.frequency(index.words.same(word))) for word in others]
+        share = np.maximum(share, np.maximum.reduce(held))
+    return share
 
 
 def _act_prior(index: Index, words: list[str], frequencies: list[Doubles]) -> Doubles:

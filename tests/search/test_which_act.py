@@ -1,0 +1,70 @@
+"""An act that a question names or is about decides, and what it excludes does not attract."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.core.types import Document, Locator
+from assay.law.parse import laws_named
+from assay.search import index
+from assay.search.engine import Engine
+
+TEXTS = {
+    "Kuntalaki": [
+        ("Tilinpäätös", "Kunnanhallituksen on laadittava tilinpäätös maaliskuun loppuun mennessä."),
+        ("Kunnanhallitus", "Kunnanhallitus vastaa kunnan hallinnosta ja taloudenhoidosta."),
+        ("Alijäämä", "Kunnan taseeseen kertynyt alijäämä tulee kattaa neljässä vuodessa."),
+    ],
+    "Osakeyhtiölaki": [
+        ("Tilinpäätös", "Osakeyhtiön tilinpäätös laaditaan kirjanpitolain ja kuntalain estämättä."),
+        ("Hallitus", "Hallitus huolehtii yhtiön hallinnosta ja toiminnan järjestämisestä."),
+        ("Konkurssi", "Yhtiön omaisuus voidaan luovuttaa konkurssiin hallituksen päätöksellä."),
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def engine() -> Engine:
+    documents = [
+        Document(
+            id=f"{law}:{number}",
+            title=title,
+            text=text,
+            language="fi",
+            locator=Locator(doc_id=law, section=str(number)),
+            metadata={"law": law, "section_title": title},
+        )
+        for law, provisions in TEXTS.items()
+        for number, (title, text) in enumerate(provisions, 1)
+    ]
+    return Engine(index.build([(one, one.id) for one in documents], dense=False))
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("Milloin tilinpäätös laaditaan kuntalain mukaan?", "Kuntalaki:1"),
+        ("Milloin tilinpäätös laaditaan OYL:n mukaan?", "Osakeyhtiölaki:1"),
+        ("Mitä KuntaL:ssa sanotaan hallinnosta?", "Kuntalaki:2"),
+        ("Kuka vastaa hallinnosta (EI kunnanhallitus)", "Osakeyhtiölaki:2"),
+        ("Kuka vastaa hallinnosta, ei osakeyhtiön hallitus", "Kuntalaki:2"),
+    ],
+)
+def test_the_act_that_is_named_and_what_is_excluded(
+    engine: Engine, question: str, first: str
+) -> None:
+    assert engine.search(question, 3, texts=False)[0].doc_id == first
+
+
+@pytest.mark.parametrize("question", ["voiko kunta mennä konkurssiin?", "kaupungin konkurssi?"])
+def test_an_act_is_named_by_its_subject(engine: Engine, question: str) -> None:
+    assert engine.search(question, 1, texts=False)[0].doc_id.startswith("Kuntalaki")
+
+
+def test_a_law_that_is_only_spoken_of_is_not_the_one_asked_by() -> None:
+    assert laws_named("Sovelletaanko hankintalakia kunnassa?", "fi") == []
+    assert laws_named("mitä sanoo חוק", "en") == []
+    assert [name for name, _, _ in laws_named("לפי חוק המקרקעין מי הבעלים?", "he")] == [
+        "חוק המקרקעין"
+    ]
+    assert laws_named("קיבלתי צו הריסה", "he") == []
