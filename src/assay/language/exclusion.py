@@ -26,9 +26,9 @@ _NOT_THAT = r"(?!(?:זה|זאת|כך|כן)(?![א-ת]))"
 _VERBS = "|".join(
     (
         "ole oo olla olisi ollut saa saada saanut voi voida voisi voinut tarvitse tarvita pidä "
-        "pitäisi tule tulla tulisi tehdä tee anna maksa makseta täydy kuulu päätä päätetä hyväksy hyväksytä "
-        "noudata noudateta tiedä halua löydy löydä näy toimi riitä koske sovelleta enää siis kai "
-        "kuitenkaan edes yhtään ketään mitään koskaan"
+        "pitäisi tule tulla tulisi tehdä tee anna maksa makseta täydy kuulu päätä päätetä "
+        "hyväksy hyväksytä noudata noudateta tiedä halua löydy löydä näy toimi riitä koske sovelleta "
+        "enää siis kai kuitenkaan edes yhtään ketään mitään koskaan"
     ).split()
 )
 _RULES = {
