@@ -27,8 +27,8 @@ _VERBS = "|".join(
     (
         "ole oo olla olisi ollut saa saada saanut voi voida voisi voinut tarvitse tarvita pidä "
         "pitäisi tule tulla tulisi tehdä tee anna maksa makseta täydy kuulu päätä päätetä "
-        "hyväksy hyväksytä noudata noudateta tiedä halua löydy löydä näy toimi riitä koske sovelleta "
-        "enää siis kai kuitenkaan edes yhtään ketään mitään koskaan"
+        "hyväksy hyväksytä noudata noudateta tiedä halua löydy löydä näy toimi riitä koske "
+        "sovelleta enää siis kai kuitenkaan edes yhtään ketään mitään koskaan"
     ).split()
 )
 _RULES = {
