@@ -205,7 +205,7 @@ def test_a_lost_connection_keeps_votes_and_sends_them_again(
     ready(page)
     page.route("**/api/votes", lambda route: route.abort())
     page.keyboard.press("r")
-    page.keyboard.type("kept")
+    page.keyboard.type("kept until it arrives")
     page.keyboard.press("Enter")
     page.keyboard.press("2")
     page.wait_for_selector("#banner:not([hidden])")
@@ -247,13 +247,13 @@ def test_undo_gives_a_vote_that_restores(browser: Any, url: str, dataset: Path) 
     page.goto(f"{url}/judge/set/q1?doc=d1")
     ready(page)
     page.keyboard.press("2")
-    page.keyboard.type("first")
+    page.keyboard.type("the first reason")
     page.keyboard.press("Enter")
     sent(page)
     page.goto(f"{url}/judge/set/q1?doc=d1")
     ready(page)
     page.keyboard.press("0")  # another grade asks for another reason
-    page.keyboard.type("second")
+    page.keyboard.type("the second reason")
     page.keyboard.press("Enter")
     sent(page)
     assert now(dataset, "Ada") == {"d1": 0}
@@ -267,7 +267,12 @@ def test_undo_gives_a_vote_that_restores(browser: Any, url: str, dataset: Path) 
     page.keyboard.press("z")
     assert "nothing to undo" in page.locator("#state").inner_text()
     assert len(given(dataset)) == 4  # nothing was deleted
-    assert [vote.rationale for vote in given(dataset)] == ["first", "second", "first", ""]
+    assert [vote.rationale for vote in given(dataset)] == [
+        "the first reason",
+        "the second reason",
+        "the first reason",
+        "",
+    ]
 
 
 def test_two_tabs_agree_in_the_end(browser: Any, url: str, dataset: Path) -> None:
@@ -279,7 +284,7 @@ def test_two_tabs_agree_in_the_end(browser: Any, url: str, dataset: Path) -> Non
     one.keyboard.press("u")
     sent(one)
     two.keyboard.press("1")
-    two.keyboard.type("on reflection")
+    two.keyboard.type("less on second thought")
     two.keyboard.press("Enter")
     sent(two)
     assert now(dataset, "Ada") == {"d1": 1}
@@ -364,7 +369,7 @@ def test_past_grades_are_changed_in_the_list(browser: Any, url: str, dataset: Pa
     page.goto(f"{url}/judge/set/q1?doc=d1")
     ready(page)
     page.keyboard.press("2")
-    page.keyboard.type("first")
+    page.keyboard.type("the first reason")
     page.keyboard.press("Enter")
     sent(page)
     page.keyboard.press("a")
@@ -373,7 +378,7 @@ def test_past_grades_are_changed_in_the_list(browser: Any, url: str, dataset: Pa
     sent(page)
     assert now(dataset, "Ada") == {"d1": 1}
     page.click('li[data-doc="d2"] .pick[data-grade="0"]')  # asks for the reason
-    page.keyboard.type("a loan")
+    page.keyboard.type("a loan is none")
     page.keyboard.press("Enter")
     sent(page)
     assert now(dataset, "Ada") == {"d1": 1, "d2": 0}

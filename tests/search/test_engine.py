@@ -49,6 +49,23 @@ def test_a_document_is_found_by_its_number(home: Path) -> None:
     assert engine.search("Z-99-999", 3).abstained
 
 
+@pytest.mark.parametrize("asked", ["Regulation 260.5(b)", "260.5(b)", "§ 260.5(b)"])
+def test_a_citation_finds_the_documents_that_cite_it(home: Path, asked: str) -> None:
+    engine = corpora.open_indexed("opinions", home=home)
+    hits = engine.search(asked, 3)
+    assert not hits.abstained
+    assert (hits[0].score or 0) >= 0.6
+    assert "260.5(b)" in hits[0].text
+    assert engine.search("Regulation 999.9(z)", 3).abstained, "what nobody here cites"
+
+
+@pytest.mark.parametrize("asked", ["Jernigan", "jernigan advice letter"])
+def test_a_name_in_a_title_finds_the_document(home: Path, asked: str) -> None:
+    hits = corpora.open_indexed("opinions", home=home).search(asked, 3)
+    assert hits[0].doc_id == "83-116"
+    assert not hits.abstained
+
+
 def test_scores_are_between_zero_and_one_and_fall(home: Path) -> None:
     hits = corpora.search("opinions", "gift of travel to a conference", home=home, top_k=20).hits
     scores = [hit.score for hit in hits]

@@ -3,6 +3,7 @@ three languages, with texts that want to be markup."""
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import time
@@ -11,16 +12,21 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 from starlette.testclient import TestClient
 
 from assay.core.types import Vote
 from assay.judging.pool import Pool, PooledPair, write_pool
+from assay.reports.terminal_verdict import verdict_lines
 from assay.reports.words import LANGUAGES, Words
 from assay.reports.words import page_table as words_of
 from assay.store import Store
 from assay.web.app import create_app
 from assay.web.decide_pages import DECIDE_ROUTES
+from assay.workbench.agreed import compute_labels
 from assay.workbench.opening import Service
+from assay.workbench.run import gates_on
+from assay.workbench.score import ScoreRequest, score
 from assay.workbench.voting import give
 from decided import NOW, golden_set, graded_set, kept, served
 from web_client import local_client
@@ -140,23 +146,124 @@ def test_two_runs_and_one_query(service: Service, client: TestClient, lang: str)
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
-def test_headings_do_not_contradict_each_other(
+def test_every_page_says_one_fact_in_the_same_words(
     service: Service, client: TestClient, lang: str
 ) -> None:
     words = words_of("decide", lang)
     first = kept(service, gold(service), "a", DOCS, days=1)
     second = kept(service, gold(service), "b", ["d1", "d0", *DOCS[2:]])
+    facts = Words(lang).with_directions(engine="b", other="a", gold="set")
+    for address in (f"/compare?a={first.id}&b={second.id}", "/?x=1", "/runs?x=1"):
+        page = client.get(f"{address}&lang={lang}").text
+        for key, is_said in (("leads", False), ("ahead_of", True), ("turnable", False)):
+            assert (str(words[key]).format(**facts) in page) is is_said, (address, key)
     page = client.get(f"/compare?a={first.id}&b={second.id}&lang={lang}").text
-    heading = re.search(r"<h1[^>]*>(.*?)</h1>", page, re.DOTALL)
-    assert heading is not None
-    assert str(words["outcome not_shown"]).rstrip(".") in heading[1]
-    assert "nDCG@10" in heading[1]
-    assert f"{words['may_ship']} {words['ship no_gates']}" in page
-    for address in ("/", "/runs"):
-        said = client.get(f"{address}?lang={lang}").text
-        for key, is_said in (("leads", False), ("ahead_of", True)):
-            facts = Words(lang).with_directions(engine="b", other="a", gold="set")
-            assert (str(words[key]).format(**facts) in said) is is_said, address
+    assert f"{str(words['may_ship']).format(**facts)} {words['ship no_gates']}" in page
+    assert str(words["two_questions"]).format(**facts) in page
+    swapped = client.get(f"/compare?a={second.id}&b={first.id}&lang={lang}").text
+    assert str(words["ahead_of"]).format(**facts) in swapped, "whichever is asked about"
+
+
+GATED = """[gold.set]
+path = "set.json"
+[engines.e]
+engine = "bm25"
+corpus = "c.jsonl"
+[[gates]]
+measure = "nDCG@10"
+minimum = 0.05
+min_judged = 0.6
+"""
+
+
+def votes_of(judge: str, docs: range, *, queries: int = 6) -> list[Vote]:
+    return [
+        Vote(
+            id=f"{judge}-{n}-{d}",
+            query_id=f"q{n}",
+            doc_id=f"d{d}",
+            grade=2 if d % 3 == n % 3 else 0,
+            judge=judge,
+            kind="human",
+            at="2026-05-01",
+        )
+        for n in range(queries)
+        for d in docs
+    ]
+
+
+@pytest.fixture
+def turned(store: Store, tmp_path: Path) -> tuple[Service, Path]:
+    """A gate that could not tell, until Sam alone judged the rest."""
+    path = graded_set(tmp_path, judged=4)
+    service = served(store, tmp_path, path, GATED)
+    kept(service, path, "e", DOCS, days=1)
+    assert local_client(service).get("/api/overview").json()["headline"] == "needs_judging"
+    give(path, votes_of("Sam", range(4, 8)))
+    compute_labels(service, "set", by="Dora")
+    kept(service, path, "e", DOCS)
+    return service, path
+
+
+class TestOneJudge:
+    @pytest.mark.parametrize("lang", LANGUAGES)
+    def test_a_verdict_that_rests_on_one_judge_says_so_everywhere(
+        self, turned: tuple[Service, Path], lang: str
+    ) -> None:
+        service, path = turned
+        client = local_client(service)
+        seen = client.get("/api/overview").json()
+        assert seen["headline"] == "ship"
+        assert seen["rests"]["on"] == {"judge": "Sam", "documents": 24, "without": "inconclusive"}
+        words = words_of("decide", lang)
+        facts = {"n": "24", **Words(lang).with_directions(judge="Sam")}
+        said = str(words["rests_on"][1]).format(**facts)
+        other = kept(service, path, "f", DOCS[::-1])
+        run = seen["subject"]["id"]
+        for address in ("/?x=1", f"/runs/{run}?x=1", f"/compare?a={other.id}&b={run}"):
+            page = client.get(f"{address}&lang={lang}").text
+            assert said in page, address
+            assert str(words["without inconclusive"]) in page
+            assert_sound(page)
+
+    def test_the_command_says_it_too(self, turned: tuple[Service, Path]) -> None:
+        service, path = turned
+        run = path.parent / "run-0-10.trec"
+        plain = score(ScoreRequest(dataset=path, run=run)).results
+        assert service.config is not None
+        gates = tuple(gates_on(service.config, "set", "e", plain))
+        verdict = score(ScoreRequest(dataset=path, run=run, gates=gates)).results.verdict
+        assert verdict is not None
+        assert verdict.one_judge is not None
+        assert (verdict.status, verdict.one_judge.judge) == ("pass", "Sam")
+        console = Console(width=200, record=True, file=io.StringIO())
+        console.print(verdict_lines(verdict))
+        assert "rests on one judge" in console.export_text()
+
+    def test_a_second_judge_is_asked_and_then_it_rests_on_two(
+        self, turned: tuple[Service, Path]
+    ) -> None:
+        service, path = turned
+        client, ben = local_client(service, "Dora"), local_client(service, "Ben")
+        run = client.get("/api/overview").json()["subject"]["id"]
+        assert "Ask a second judge" in client.get("/?lang=en").text
+        asked = client.post("/second", data={"run": run, "back": "https://evil.example/"})
+        assert asked.headers["location"] == f"/runs/{run}", "never to another server"
+        assert "A second judge is asked" in client.get("/?lang=en").text
+        assert client.post("/api/second", json={"run": run}).json() == {"documents": 0}
+        assert ben.get("/api/judge").json()[0]["asked"] == 24
+        assert local_client(service, "Sam").get("/api/judge").json()[0]["judged"] == 24
+        give(path, votes_of("Ben", range(4, 8), queries=3))
+        assert "rests on one judge" not in client.get("/?lang=en").text
+
+    def test_a_value_that_decides_says_that_its_interval_does_not(
+        self, turned: tuple[Service, Path]
+    ) -> None:
+        client = local_client(turned[0])
+        run = client.get("/api/overview").json()["subject"]["id"]
+        page = client.get(f"/runs/{run}?lang=en").text
+        assert "The value itself decides" in page
+        assert "At least 60% of the top ten had to be judged first." in page
 
 
 def test_judgments_wait_for_a_button_and_then_count(
@@ -208,10 +315,41 @@ def test_the_documents_to_judge_are_named_and_lead_to_the_judge_page(
     client = local_client(service)
     seen = client.get("/api/overview").json()
     assert seen["headline"] == "needs_judging"
-    assert f'href="/runs/{run.id}#next"' in client.get("/").text
+    home = client.get("/?lang=en").text
+    assert f'href="/runs/{run.id}#next"' in home
+    many = seen["subject"]["to_judge"]
+    assert f"Judge these {many} now" in home
+    first = seen["to_judge"][0]
+    begin = f'href="/judge/set/{first["query_id"]}?doc={first["doc_id"]}"'
+    write_pool(path, Pool(pairs=(PooledPair(query_id="q0", doc_id="d9"),)))
+    for address in ("/", "/judge/set"):
+        page = client.get(f"{address}?lang=en").text
+        assert begin in page, f"{address} leads to what would settle it first"
+        assert len(re.findall(r'data-doc="d\d"', page)) == many
+    assert f"{many} documents would settle" in client.get("/judge?lang=en").text
     page = client.get(f"/runs/{run.id}").text
-    links = re.findall(r'href="/judge/set/q\d\?doc=d\d"', page.partition('id="next"')[2])
+    links = re.findall(r'data-query="q\d" data-doc="d\d"', page.partition('id="next"')[2])
     assert len(links) == len(set(links)) == seen["subject"]["to_judge"] > 0
+
+
+def test_what_was_judged_since_is_not_asked_again(store: Store, tmp_path: Path) -> None:
+    path = graded_set(tmp_path, judged=4)
+    service = served(store, tmp_path, path, GATED)
+    run = kept(service, path, "e", DOCS)
+    client = local_client(service)
+    seen = client.get("/api/overview").json()
+    asked = {(pair["query_id"], pair["doc_id"]) for pair in seen["to_judge"]}
+    every = votes_of("Sam", range(4, 10))
+    some = [vote for vote in every if (vote.query_id, vote.doc_id) in asked]
+    give(path, some[:1])
+    assert client.get("/api/overview").json()["subject"]["to_judge"] == len(asked) - 1
+    give(path, some[1:])
+    assert client.get("/api/overview").json()["headline"] == "judged"
+    for address in ("/", f"/runs/{run.id}"):
+        page = client.get(f"{address}?lang=en").text
+        assert "Count them and run e again" in page, address
+        assert 'action="/runs/again"' in page
+        assert "Judge these" not in page
 
 
 def test_golden_runs(store: Store, tmp_path: Path) -> None:
@@ -281,6 +419,26 @@ class TestStarting:
         assert client.get(f"/api/runs/jobs/{job}").json()["run"] == done.run
         assert f'href="/runs/{done.run}"' in client.get(place).text
         assert client.get(f"/runs/{done.run}").status_code == 200
+
+    def test_one_press_counts_runs_all_again_and_goes_back(
+        self, client: TestClient, store: Store, tmp_path: Path
+    ) -> None:
+        service = client.app.state.service  # type: ignore[attr-defined]
+        path = service.gold_sets["set"]
+        old = [kept(service, path, name, DOCS[n:], days=1) for n, name in enumerate(("מנוע", "x"))]
+        give(path, [votes_of("Sam", range(11, 12))[0]])
+        sent = {"set": "set", "back": f"/compare?a={old[1].id}&b={old[0].id}"}
+        answer = client.post("/runs/again", data=sent)
+        watched = answer.headers["location"]
+        assert watched.startswith("/runs/again?")
+        queue = client.app.state.run_queue  # type: ignore[attr-defined]
+        assert [job.engine for job in queue.jobs()] == ["מנוע"], "x cannot be run here"
+        assert "data-job" in client.get(watched).text
+        done = queue.wait(queue.jobs()[0].id)
+        assert done.counted == 1
+        assert client.get(watched).headers["location"] == f"/compare?a={old[1].id}&b={done.run}"
+        assert client.post("/api/runs/again", json={"gold": "set"}).json() == []
+        assert client.post("/runs/again", data={"set": "none"}).status_code == 404
 
     def test_failures_are_shown(self, client: TestClient) -> None:
         answer = client.post("/api/runs/jobs", json={"gold": "set", "engine": "broken"})

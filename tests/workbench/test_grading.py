@@ -137,10 +137,13 @@ def test_labels_that_were_there_become_votes_first(service: Service) -> None:
 @pytest.mark.parametrize(
     ("pair", "grade", "why", "complaint"),
     [
-        (("q9", "d1"), 1, "x", "no query"),
-        (("q1", "d5"), 1, "x", "nobody was asked"),
-        (ONE, 7, "x", "scale"),
+        (("q9", "d1"), 1, "on the point", "no query"),
+        (("q1", "d5"), 1, "on the point", "nobody was asked"),
+        (ONE, 7, "on the point", "scale"),
         (ONE, 1, " ", "rationale"),
+        (ONE, 1, "x", "no reason"),
+        (ONE, 1, "Other", "no reason"),
+        (ONE, 2, "Decides the question that was asked:", "no reason"),
         (ONE, 1, "x" * 4001, "at most"),
     ],
 )
@@ -150,6 +153,31 @@ def test_what_cannot_be_is_refused(
     with pytest.raises(InputError, match=complaint):
         say(service, "Ada", pair, grade, why=why)
     assert not kept(service)
+
+
+def test_a_start_of_the_rubric_needs_its_end(service: Service) -> None:
+    _, starts = rubric_in_use(service, "set")
+    for bare in (starts[2][0], f"{starts[2][0]}so", starts[2][0].rstrip(": ")):
+        with pytest.raises(InputError, match="no reason"):
+            say(service, "Ada", ONE, 2, why=bare)
+    assert say(service, "Ada", ONE, 2, why=f"{starts[2][0]}the ticket rule").holds
+
+
+def test_an_earlier_reason_may_be_given_again(service: Service) -> None:
+    """Undoing restores what was said, also from before reasons were asked for."""
+    old = Vote(
+        id="old-vote",
+        query_id="q1",
+        doc_id="d1",
+        grade=2,
+        judge="Ada",
+        kind="human",
+        at="2026-01-01",
+        rationale="x",
+    )
+    append(votes_path(service.gold_sets["set"]), [old])
+    say(service, "Ada", ONE, 1)
+    assert say(service, "Ada", ONE, 2, why="x").holds
 
 
 def test_a_strange_id_is_refused(service: Service) -> None:

@@ -148,6 +148,12 @@ def policy(
     senior: Annotated[
         list[str] | None, typer.Option(help="Whose vote stands, the first first; repeat.")
     ] = None,
+    second: Annotated[
+        str,
+        typer.Option(
+            help="When a second judge is asked: deciding (a verdict rests on one) or never."
+        ),
+    ] = "",
     json: Json = False,
 ) -> None:
     """Show or set how labels come from votes; setting it computes them anew."""
@@ -155,9 +161,9 @@ def policy(
     from assay.reports import votes_pages
     from assay.workbench import voting
 
-    if name or counts or senior:
+    if name or counts or senior or second:
         kinds = [kind.strip() for kind in counts.split(",") if kind.strip()]
-        view = voting.set_policy(dataset, name, counts=kinds, seniors=senior or ())
+        view = voting.set_policy(dataset, name, counts=kinds, seniors=senior or (), second=second)
         say(f"{counted(len(view.changed), 'label')} changed")
     else:
         view = voting.show_policy(dataset)

@@ -48,3 +48,12 @@ class MachineEstimate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     figures: dict[str, MachineFigure]
     judges: list[str] = []
     doubts: list[Doubt] = []
+
+
+class OneJudge(msgspec.Struct, frozen=True, kw_only=True):
+    """That a verdict rests on what one judge said, and nobody has checked: without the `documents`
+    that only they judged it would be `without`."""
+
+    judge: str
+    documents: int
+    without: str

@@ -11,7 +11,7 @@ from typing import Literal, TypeGuard, TypeVar
 
 import msgspec
 
-from assay.core.estimates import MachineEstimate
+from assay.core.estimates import MachineEstimate, OneJudge
 from assay.core.types import Finding, JsonObject, standing
 
 Metrics = dict[str, int | float | None]
@@ -77,8 +77,7 @@ DROPS = ("max_drop", "no_worse_than")  # on its change
 EVIDENCE = ("min_judged", "min_queries")  # without which nothing is decided
 COUNT_AS_WRONG = "count as wrong"  # may be said of unjudged documents
 
-# limit: the words for it
-LIMITS = {
+LIMITS = {  # limit: the words for it
     "minimum": "at least {:g}",
     "maximum": "at most {:g}",
     "below": "below {:g}",
@@ -141,6 +140,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     fingerprints: dict[str, str | None]
     judge_next: list[Pair] | None = None
     note: str = ""
+    one_judge: OneJudge | None = None
 
 
 def worst(checks: Sequence[Check]) -> Status:

@@ -34,14 +34,17 @@ from assay.judging.votes import (
 )
 
 PolicyName = Literal["adjudicated", "majority", "senior", "latest"]
+Second = Literal["deciding", "never"]
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How labels come from votes, and whose votes count: people's unless it says otherwise."""
+    """How labels come from votes, and whose votes count: people's unless it says otherwise. A
+    `second` judge is asked where a verdict rests on what one judge said unchecked, or never."""
 
     name: PolicyName = "adjudicated"
     counts: tuple[VoteKind, ...] = ("human",)
     seniors: tuple[str, ...] = ()
+    second: Second = "deciding"
 
 
 class Label(msgspec.Struct, frozen=True, kw_only=True):

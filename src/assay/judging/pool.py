@@ -26,13 +26,14 @@ PEOPLE: tuple[VoteKind, ...] = ("human",)
 
 
 class PooledPair(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A pair that is asked for. Without judges it is anybody's. `why` is what the person wrote who
-    put it in by hand."""
+    """A pair that is asked for. Without judges it is anybody's, until as many as are `wanted` have
+    graded it. `why` is what the person wrote who put it in by hand."""
 
     query_id: str
     doc_id: str
     judges: tuple[str, ...] = msgspec.field(default_factory=lambda: ())  # written where empty too
     why: str = ""
+    wanted: int = 1
 
     @property
     def key(self) -> Pair:
@@ -167,6 +168,26 @@ def with_second_judges(pool: Pool, votes: Iterable[Vote]) -> Pool:
     return _asked(pool, given)
 
 
+def with_second_look(pool: Pool, keys: Collection[Pair]) -> Pool:
+    """The pairs with these keys, asked of one more than were asked: of somebody else of the pool's
+    judges, the one who has had least, or of anybody where it was nobody's."""
+    loads = Counter(judge for pair in pool.pairs for judge in pair.judges)
+    wanted = set(keys)
+    every = grown(pool, [PooledPair(query_id=query, doc_id=doc) for query, doc in sorted(wanted)])
+    pairs = []
+    for pair in every.pairs:
+        if pair.key in wanted and pair.wanted == 1 and len(pair.judges) < 2:
+            others = [judge for judge in pool.judges if judge not in pair.judges]
+            if pair.judges and others:
+                judge = min(others, key=lambda name: loads[name])
+                loads[judge] += 1
+                pair = msgspec.structs.replace(pair, judges=(*pair.judges, judge))
+            else:
+                pair = msgspec.structs.replace(pair, judges=(), wanted=2)
+        pairs.append(pair)
+    return msgspec.structs.replace(every, pairs=tuple(pairs))
+
+
 def _asked(pool: Pool, given: Mapping[Pair, tuple[str, ...]]) -> Pool:
     pairs = tuple(
         msgspec.structs.replace(pair, judges=given.get(pair.key, pair.judges))
@@ -199,7 +220,8 @@ def waiting(
 ) -> list[PooledPair]:
     """The pairs that still want a judge, with those of their judges who have not voted. A pair of
     nobody's waits until anybody who counts has judged it; one that two were asked for waits for
-    both, whatever machines say that nobody asked."""
+    both, whatever machines say that nobody asked, and one of which a second look is wanted for
+    that."""
     given = list(votes)
     judged = judged_pairs(gold, given, PEOPLE)
     said = by_pair(current(given))
@@ -215,7 +237,7 @@ def waiting(
             continue  # a label from elsewhere
         voters = {vote.judge for vote in votes_here}
         graded = {vote.judge for vote in votes_here if vote.grade is not None}
-        missing = max(len(pair.judges), 1) - len(graded)
+        missing = max(len(pair.judges), pair.wanted) - len(graded)
         left = tuple(judge for judge in pair.judges if judge not in voters)[: max(missing, 0)]
         if left or (missing > 0 and not pair.judges):
             open_pairs.append(msgspec.structs.replace(pair, judges=left))

@@ -19,6 +19,7 @@ from assay.core.results import (
     GoldenEntry,
     GoldenHit,
     GradedEntry,
+    OneJudge,
     standing_line,
 )
 from assay.core.types import Finding, standing
@@ -223,6 +224,15 @@ class Sentences:
         return self.words("failures.passed_abstained" if abstained else "failures.passed_nothing")
 
     # ── gates ─────────────────────────────────────────────────────────────────────────────────────
+
+    def one_judge(self, rests: OneJudge | None) -> str:
+        """That a verdict rests on what one judge said unchecked."""
+        if rests is None:
+            return ""
+        status = self.words.named("statuses", rests.without)
+        return self.words(
+            "verdict_one_judge", judge=rests.judge, n=rests.documents, status=status.lower()
+        )
 
     def gate_name(self, check: Check) -> str:
         """The name that a gate was given; one without is called by its measure."""

@@ -233,7 +233,7 @@ class ReportView:
     robustness: Robustness | None
     machine_estimate: MachineEstimate | None = None
     thresholds: str = ""  # the rubric's, as a sentence, where they are not the usual ones
-    proviso: str = ""  # of the verdict, where it rests on labels by machines
+    proviso: str = ""  # of the verdict, where it rests on labels by machines, or on one judge
     # by query the values of the results that these are compared with
     before: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
 

@@ -10,6 +10,7 @@ from rich.text import Text
 from assay.core.results import Check, Gate, Robustness, Verdict
 from assay.reports.grids import headed, plain
 from assay.reports.numbers import Numbers, short
+from assay.reports.sentences import Sentences
 from assay.reports.shapes import Figure, QueryLine, ReportView
 from assay.reports.view import RATES, failed_questions
 from assay.reports.words import Words
@@ -109,8 +110,10 @@ def verdict_lines(verdict: Verdict) -> RenderableType:
         table.add_row(Text(check.status.upper(), style=STYLES[check.status]), check.message)
     status = Text(verdict.status.upper(), style=STYLES[verdict.status])
     settling = (Text(line, style="yellow") for line in _settling(verdict))
-    proviso = (Text(f"The gold set is {note}.", style="yellow") for note in [verdict.note] if note)
-    return Group(status, table, *proviso, *settling)
+    provisos = [f"The gold set is {verdict.note}." if verdict.note else ""]
+    provisos.append(Sentences(Words("en")).one_judge(verdict.one_judge))
+    told = (Text(proviso, style="yellow") for proviso in provisos if proviso)
+    return Group(status, table, *told, *settling)
 
 
 def _worst_first(check: Check) -> int:

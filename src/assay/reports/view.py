@@ -145,10 +145,12 @@ def _thresholds(receipt: GradedReceipt, words: Words) -> str:
 
 
 def _proviso(results: GradedResults, tell: Sentences) -> str:
-    card = results.receipt.gold
-    if results.verdict is None or not card.by_machine:
+    card, verdict = results.receipt.gold, results.verdict
+    if verdict is None:
         return ""
-    return tell.words("verdict_proviso", standing=tell.standing(card))
+    by_machine = tell.words("verdict_proviso", standing=tell.standing(card))
+    told = [by_machine if card.by_machine else "", tell.one_judge(verdict.one_judge)]
+    return " ".join(filter(None, told))
 
 
 def _answers(comparison: Comparison | None, tell: Sentences) -> tuple[Answer, ...]:

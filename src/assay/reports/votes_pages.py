@@ -43,6 +43,7 @@ def policy_page(policy: Policy, labelling: Labelling, labels: int, status: str) 
     table.add_row("counts", ", ".join(policy.counts))
     if policy.seniors:
         table.add_row("seniors", ", ".join(policy.seniors))
+    table.add_row("second judge", policy.second)
     for name, count in (("labels", labels), ("open", labelling.open)):
         table.add_row(name, f"{count:,}")
     table.add_row("by machines alone", f"{labelling.by_machine:,}")

@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable
 from functools import lru_cache, partial
 
+import msgspec
 import numpy as np
 
 from assay.core.types import Document, Hit, SearchEngine
@@ -42,6 +43,8 @@ LIKE_TERMS = 40  # of a document, when it stands as a question
 LIKE_CHARACTERS = 2_000
 FIRST_HITS = 10  # that are looked at to see whether they are of one act
 NUMBER = re.compile(r"\b(?=\w*-*\d)\w+(?:-\w+)+\b")  # of a document, such as A-05-044
+BARE_SECTION = re.compile(r"§\s*\d[\w.()]*|\d{3,}(?:\.\d+|\(\w{1,3}\))+|\d{5}")  # alone
+NAME_WORDS = 8  # of a question that may be the name of a document
 COVERING_HITS = 3  # of which the best says how many of the question's words are here
 USUAL_ACT = 0.65  # the share of first hits of one act, where there is only one act to be of
 WORDS_BESIDE = 2  # that a question says beside a section
@@ -112,8 +115,10 @@ class Engine(SearchEngine):
         else:
             wanted = without_excluded(text, self._index.profile.language).wanted
             signals = stem_signals(self._index, wanted, self._index.analyzer.terms(wanted), None)
-            self._count_ids(signals, text)
+            self._look_up(signals, text)
         hits = self._ranked(signals, top_k, allowed, explain, texts)
+        if hits.abstained and self._index.profile.kind == "stems":
+            hits = self._titled(hits, text)
         if self._index.profile.kind == ROWS and self._lookup is not None and texts:
             hits[:] = [cells.with_cell(hit, self._lookup(hit.doc_id), text) for hit in hits]
         return hits
@@ -143,18 +148,50 @@ class Engine(SearchEngine):
             )
         return snippets.best_passage(self._index, self._asked_for(_printable(query)), document)
 
-    def _count_ids(self, signals: Signals, text: str) -> None:
-        """Documents whose number stands in the question are what is asked for: they come first."""
+    def _look_up(self, signals: Signals, text: str) -> None:
+        """Documents whose number stands in the question, or that cite what is all that it says, are
+        what is asked for: they come first."""
         written = [
             number
             for found in NUMBER.findall(text)
             for number in (found, found.upper(), found.partition("-")[2])  # A-05-044 is 05-044 too
         ]
         rows = [self._index.row_of[number] for number in written if number in self._index.row_of]
+        rows += self._citing(text)
         if rows:
             signals["named"] = np.zeros(len(self._index), np.float32)
             signals["named"][rows] = NAMED
             signals["fused"] = signals["fused"] + signals["named"]
+
+    def _citing(self, text: str) -> list[int]:
+        """The documents that hold every number of a citation which is all that is asked."""
+        language, full = self._index.profile.language, self._index.fields["full"]
+        is_bare = BARE_SECTION.fullmatch(text.strip()) is not None
+        if not is_bare and (
+            not citations_of_sections(text, language) or _words_beside(text, language)
+        ):
+            return []
+        asked = [term for term in self._index.analyzer.terms(text) if term[0].isdigit()]
+        held = [
+            set(full.postings(full.numbers[term]).tolist())
+            for term in asked
+            if term in full.numbers
+        ]
+        return sorted(set.intersection(*held)) if held and len(held) == len(asked) else []
+
+    def _titled(self, hits: Hits, text: str) -> Hits:
+        """Where nothing seems to answer, and yet all that is said stands in the title of one of the
+        first hits, that document is what was asked for."""
+        said = set(self._index.analyzer.terms(text))
+        if self._lookup is None or not 0 < len(said) <= NAME_WORDS:
+            return hits
+        first = (self._lookup(hit.doc_id) for hit in hits[:COVERING_HITS])
+        if not any(said <= set(self._index.analyzer.terms(each.title)) for each in first):
+            return hits
+        best = hits[0].score or 1.0
+        lift = max(KNOWN_ITEM / best, 1.0)
+        lifted = Hits(msgspec.structs.replace(hit, score=(hit.score or 0.0) * lift) for hit in hits)
+        return lifted
 
     def _telling_terms(self, row: int) -> list[str]:
         """The terms of a document that are frequent in it and rare elsewhere."""
@@ -291,12 +328,17 @@ def _printable(query: str) -> str:
 
 def _asks_more(text: str, language: str) -> bool:
     """Whether a question says more than which section it wants."""
+    return _words_beside(text, language) >= WORDS_BESIDE
+
+
+def _words_beside(text: str, language: str) -> int:
+    """How many words a question says beside the sections it cites."""
     cited = citations_of_sections(text, language)
     rest = "".join(
         text[before.end if before else 0 : after.start if after else len(text)]
         for before, after in zip([None, *cited], [*cited, None], strict=True)
     )
-    return len(re.findall(r"[^\W\d_]{3,}", rest)) >= WORDS_BESIDE
+    return len(re.findall(r"[^\W\d_]{3,}", rest))
 
 
 def _is_named(place: str, named: list[Cited]) -> float:

@@ -5,45 +5,50 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from datetime import datetime
-from functools import partial
+from collections.abc import Sequence
 from urllib.parse import quote, urlencode
 
 import msgspec
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from assay.core.errors import InputError, NotHere
+from assay.core.results import Pair
 from assay.reports import render, view
-from assay.reports.charts import moves, swatch
+from assay.reports.charts import moves
 from assay.reports.drawings import change_mark, range_mark
-from assay.reports.numbers import Numbers
 from assay.reports.sentences import Sentences
 from assay.reports.words import Words
-from assay.web.access import Guarded, user_of
+from assay.web.access import Guarded
 from assay.web.decide_parts import (
-    LINES,
     chart_of,
-    grade_class,
+    checks_of,
+    decided_page,
     is_share,
     moved,
-    since,
     weakness,
 )
-from assay.web.shell import body, form, json, language_for, page, query, service_of
-from assay.workbench.decisions import Board, RunLine, boards, decided, run_page
+from assay.web.job_pages import JOB_ROUTES, queue_of
+from assay.web.shell import json, language_for, query, service_of
+from assay.workbench.decisions import (
+    Board,
+    RunLine,
+    boards,
+    decided,
+    rests_on,
+    run_page,
+)
 from assay.workbench.facing import Duel, SliceChange, duel, lead_of
 from assay.workbench.history import KeptRun, kept_run
-from assay.workbench.opening import Service, stored_name
+from assay.workbench.one_judge import Rests, second_asked
+from assay.workbench.opening import Service, gold_path
 from assay.workbench.overview import Overview, overview
 from assay.workbench.paging import Page
-from assay.workbench.run_queue import RunJob, RunQueue, choices
-from assay.workbench.set_standing import set_standing
+from assay.workbench.run_queue import choices
+from assay.workbench.settling import left_to_judge
 from assay.workbench.side_by_side import TwoRankings, two_rankings
 from assay.workbench.trend import Trend, trends_by_set
-from assay.workbench.warming import show_ahead
 
-WORDS = ("judge", "decide")
 REPORTS = 16  # kept as they were written
 LISTED = 30  # runs in a list, and queries of a comparison, before the rest is folded away
 
@@ -55,14 +60,16 @@ _making = threading.Lock()
 def home(request: Request) -> Response:
     service = service_of(request)
     seen = overview(service)
-    drawn = boards(service, gold=seen.latest.gold)[:1] if seen.latest else []
-    return _page(
+    about = seen.subject or seen.latest
+    drawn = boards(service, gold=about.gold)[:1] if about else []
+    return decided_page(
         request,
         "home.html",
         seen=seen,
         board=drawn[0] if drawn else None,
         lead=lead_of(service, drawn[0]) if drawn else None,
         chart=chart_of(drawn[0], Words(language_for(request))) if drawn else "",
+        second=_second(service, about.gold if about else "", seen.rests),
     )
 
 
@@ -99,7 +106,7 @@ def runs(request: Request) -> Response:
         limit=asked.limit,
         offset=max(asked.offset, 0),
     )
-    return _page(
+    return decided_page(
         request,
         "runs.html",
         asked=asked,
@@ -137,18 +144,22 @@ def run(request: Request) -> Response:
     others = [
         line for line in run_page(service, gold=kept.gold, limit=12).items if line.id != kept.id
     ]
-    return _page(
+    rests = rests_on(service, kept, verdict)
+    return decided_page(
         request,
         "run.html",
         kept=kept,
         verdict=verdict,
+        rests=rests,
+        second=_second(service, kept.gold, rests),
+        left=_left(service, kept.gold, verdict.judge_next if verdict else None),
         report=report,
+        checks=checks_of(report, verdict),
         figures=[
             (figure, range_mark(figure.value or 0, figure.bounds) if is_share(figure.key) else "")
             for figure in figures
         ],
         others=others,
-        uncounted=_uncounted(service, kept.gold),
         weakest=sorted(report.queries, key=weakness)[:LISTED],
     )
 
@@ -184,92 +195,6 @@ def _report(address: str, kept: KeptRun, language: str) -> str:
     return known
 
 
-# ── a run that is started here ────────────────────────────────────────────────────────────────────
-
-
-class StartRun(msgspec.Struct, frozen=True, kw_only=True):
-    gold: str
-    engine: str
-
-
-def queue_of(request: Request) -> RunQueue:
-    """The one queue of this server, made when it is first looked at."""
-    state = request.app.state
-    with _making:
-        if not hasattr(state, "run_queue"):
-            service = service_of(request)
-            state.run_queue = RunQueue(service, after=partial(show_ahead, service))
-        queue: RunQueue = state.run_queue
-    return queue
-
-
-def start(request: Request) -> Response:
-    sent = form(request)
-    try:
-        job = queue_of(request).start(
-            sent.text("gold"), sent.text("engine"), by=user_of(request).name
-        )
-    except InputError as error:
-        return _job_page(request, None, str(error), 400)
-    return RedirectResponse(f"/runs/jobs/{job.id}", status_code=303)
-
-
-def start_call(request: Request) -> Response:
-    sent = body(request, StartRun)
-    return json(queue_of(request).start(sent.gold, sent.engine, by=user_of(request).name), 202)
-
-
-def job(request: Request) -> Response:
-    found = queue_of(request).job(request.path_params["job"])
-    if found is None:
-        return _job_page(request, None, "", 404)
-    return _job_page(request, found, "", 200)
-
-
-def _job_page(request: Request, found: RunJob | None, complaint: str, status: int) -> Response:
-    service = service_of(request)
-    before = None
-    if found is not None and found.run:
-        kept = kept_run(service, found.run)
-        earlier = run_page(service, gold=kept.gold, limit=12).items
-        before = next((line for line in earlier if line.id != found.run and not line.error), None)
-    return _page(
-        request,
-        "job.html",
-        status,
-        job=found,
-        complaint=complaint,
-        before=before,
-        can_stop=_may_start(request),
-    )
-
-
-def job_call(request: Request) -> Response:
-    found = queue_of(request).job(request.path_params["job"])
-    if found is None:
-        return json({"error": "no such run is known since the server was started"}, 404)
-    return json(found)
-
-
-def jobs_call(request: Request) -> Response:
-    return json(queue_of(request).jobs())
-
-
-def cancel(request: Request) -> Response:
-    wanted = request.path_params["job"]
-    queue_of(request).cancel(wanted, by=user_of(request).name)
-    return RedirectResponse(f"/runs/jobs/{wanted}", status_code=303)
-
-
-def cancel_call(request: Request) -> Response:
-    wanted = request.path_params["job"]
-    return json(queue_of(request).cancel(wanted, by=user_of(request).name))
-
-
-def _may_start(request: Request) -> bool:
-    return user_of(request).role in ("chair", "admin")
-
-
 # ── comparing ─────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -286,31 +211,37 @@ def compare(request: Request) -> Response:
     asked, service = query(request, TwoRuns), service_of(request)
     known = run_page(service, limit=100).items
     if not asked.a or not asked.b:
-        return _page(request, "choose.html", asked=asked, known=known, complaint="")
+        return decided_page(request, "choose.html", asked=asked, known=known, complaint="")
     try:
         found = duel(service, asked.a, asked.b)
     except InputError as error:
         status = 404 if isinstance(error, NotHere) else 400
-        return _page(request, "choose.html", status, asked=asked, known=known, complaint=str(error))
+        return decided_page(
+            request, "choose.html", status, asked=asked, known=known, complaint=str(error)
+        )
     language = language_for(request)
     results = msgspec.structs.replace(kept_run(service, asked.b).results, verdict=found.verdict)
     report = view(results, language=language)
     reach = _reach(found.change.slices)
+    needed = (found.verdict.judge_next if found.verdict else None) or found.change.to_judge
     losses = [change for change in found.change.queries if change.change < 0]
     wins = [change for change in reversed(found.change.queries) if change.change > 0]
-    return _page(
+    return decided_page(
         request,
         "compare.html",
         found=found,
-        checks=report.checks,
+        checks=checks_of(report, found.verdict),
         standing=report.standing,
+        second=_second(service, found.b.gold, found.rests),
+        ship_second=_second(service, found.b.gold, found.ship_rests),
+        left=_left(service, found.b.gold, needed),
         slices=[
             (part, change_mark(part.change, part.low, part.high, reach))
             for part in found.change.slices
         ],
         warnings=Sentences(Words(language)).warnings(found.change.comparison.warnings),
         losses=losses,
-        uncounted=_uncounted(service, found.b.gold),
+        needed=needed,
         left_out=results.receipt.counts.get("n_unjudged", 0),
         wins=wins,
         listed=LISTED,
@@ -320,11 +251,16 @@ def compare(request: Request) -> Response:
     )
 
 
-def _uncounted(service: Service, kept: str) -> int:
-    """Documents of a set, by its name in the history, that were judged since its labels."""
-    sets = service.gold_sets.items()
-    standings = (set_standing(*one) for one in sets if stored_name(service, one[0]) == kept)
-    return next((standing.uncounted for standing in standings), 0)
+def _left(service: Service, gold: str, pairs: Sequence[Pair] | None) -> list[Pair]:
+    """What is still to be judged of them."""
+    return left_to_judge(service, gold, pairs or ())
+
+
+def _second(service: Service, gold: str, found: Rests | None) -> bool:
+    """Whether somebody else is asked already for what a verdict rests on."""
+    if found is None:
+        return False
+    return second_asked(gold_path(service, gold), found.pairs)
 
 
 def _reach(parts: list[SliceChange]) -> float:
@@ -351,7 +287,7 @@ def rankings(request: Request) -> Response:
         if placed.other_rank is not None and placed.other_rank <= len(found.b.documents)
     ]
     rows = max(len(found.a.documents), len(found.b.documents), 1)
-    return _page(
+    return decided_page(
         request,
         "rankings.html",
         found=found,
@@ -367,45 +303,10 @@ def rankings_call(request: Request) -> Response:
     return json(two_rankings(service_of(request), asked.a, asked.b, asked.query))
 
 
-# ── what the templates share ──────────────────────────────────────────────────────────────────────
-
-
-def _page(request: Request, template: str, status: int = 200, **values: object) -> Response:
-    words = Words(language_for(request))
-    service = service_of(request)
-    now = service.clock()
-
-    def ago(at: datetime) -> tuple[str, int]:
-        return since(at, now)
-
-    return page(
-        request,
-        template,
-        status,
-        words=WORDS,
-        n=Numbers(words),
-        ago=ago,
-        grade_class=grade_class,
-        swatch=swatch,
-        mark=range_mark,
-        figure_name=lambda key: words.figure(key) if words.has("figures", key) else key,
-        short_name=lambda key: words.short(key) if words.has("figures", key) else key,
-        slice_kind=words.slice_kind,
-        quoted=lambda text: quote(text, safe=""),
-        lines=LINES,
-        is_rows=lambda name: set_standing(name, service.gold_sets[name]).approved is not None,
-        can_start=_may_start(request),
-        names={stored_name(service, name): name for name in service.gold_sets},
-        **values,
-    )
-
-
 DECIDE_ROUTES = [
     Guarded("/", home, ("GET",), "reader", "Today's state at a glance"),
     Guarded("/runs", runs, ("GET",), "reader", "Runs over time", query=RunsQuery),
-    Guarded("/runs/start", start, ("POST",), "chair", "Start a run"),
-    Guarded("/runs/jobs/{job}", job, ("GET",), "reader", "A run that was started here"),
-    Guarded("/runs/jobs/{job}/cancel", cancel, ("POST",), "chair", "Stop a run"),
+    *JOB_ROUTES,
     Guarded("/runs/{run}", run, ("GET",), "reader", "One run"),
     Guarded("/runs/{run}/report", run_report, ("GET",), "reader", "The report of a run, as a file"),
     Guarded("/compare", compare, ("GET",), "reader", "Two runs compared", query=TwoRuns),
@@ -417,16 +318,6 @@ DECIDE_ROUTES = [
     ),
     Guarded(
         "/api/runs", runs_call, ("GET",), "reader", "Runs and boards", query=RunsQuery, answer=Runs
-    ),
-    Guarded("/api/runs/jobs", start_call, ("POST",), "chair", "Start a run", StartRun, RunJob),
-    Guarded(
-        "/api/runs/jobs", jobs_call, ("GET",), "reader", "Runs started here", answer=list[RunJob]
-    ),
-    Guarded(
-        "/api/runs/jobs/{job}", job_call, ("GET",), "reader", "How far a run is", answer=RunJob
-    ),
-    Guarded(
-        "/api/runs/jobs/{job}/cancel", cancel_call, ("POST",), "chair", "Stop a run", answer=RunJob
     ),
     Guarded(
         "/api/runs/{run}", run_call, ("GET",), "reader", "One run with its results", answer=KeptRun

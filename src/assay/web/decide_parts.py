@@ -4,15 +4,30 @@ how long ago something was."""
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
+from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
 
-from assay.reports.charts import Line, Point, time_chart
+from assay.core.errors import AssayError
+from assay.core.results import BOUNDS, DROPS, Verdict
+from assay.reports import ReportView
+from assay.reports.charts import Line, Point, swatch, time_chart
+from assay.reports.drawings import range_mark
 from assay.reports.numbers import Numbers
+from assay.reports.shapes import CheckLine
 from assay.reports.words import Words
-from assay.workbench.decisions import Board
+from assay.web.access import user_of
+from assay.web.shell import language_for, page, service_of
+from assay.workbench.decisions import Board, board_of, run_at_hand, run_lines
+from assay.workbench.opening import Service, stored_name
+from assay.workbench.run_queue import engines_again
+from assay.workbench.set_standing import set_standing
 from assay.workbench.side_by_side import TwoRankings
 
+WORDS = ("judge", "decide")
 LINES = 6  # engines that are drawn in a chart
 
 
@@ -89,4 +104,112 @@ def moved(found: TwoRankings) -> Moved:
         down=sum(placed.moved < 0 for placed in now),
         new=sum(placed.other_rank is None for placed in now),
         out=sum(placed.other_rank is None for placed in found.a.documents),
+    )
+
+
+# ── gates ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Checked(msgspec.Struct, frozen=True, kw_only=True):
+    """A gate as a page shows it: `by_value` where the figure itself decides, whatever its interval
+    is, and the share of the top ten that had to be judged first."""
+
+    line: CheckLine
+    by_value: bool = False
+    min_judged: float | None = None
+
+
+def checks_of(report: ReportView, verdict: Verdict | None) -> list[Checked]:
+    checks = verdict.checks if verdict else []
+    return [
+        Checked(
+            line=line,
+            by_value=report.kind == "graded"
+            and check.gate.alpha is None
+            and bool(check.gate.stated((*BOUNDS, *DROPS)))
+            and check.value is not None
+            and "latency" not in check.gate.measure
+            and check.gate.measure not in ("errors", "n_failed"),
+            min_judged=check.gate.min_judged,
+        )
+        for line, check in zip(report.checks, checks, strict=True)
+    ]
+
+
+# ── the way back ──────────────────────────────────────────────────────────────────────────────────
+
+
+def local_page(address: str) -> str:
+    """An address of this server, or nothing: a form never leads elsewhere."""
+    parts = urlsplit(address)
+    is_local = not parts.scheme and not parts.netloc and address.startswith("/")
+    return address if is_local and not address.startswith(("//", "/\\")) else ""
+
+
+def back_to(service: Service, gold: str, asked: str) -> str:
+    """The page that was asked from, of the newest runs of its engines; else the comparison of the
+    best two, where the question of the set is answered."""
+    parts = urlsplit(local_page(asked))
+    given = parse_qs(parts.query)
+    lines = run_lines(service, gold=stored_name(service, gold))
+    newest: dict[str, str] = {}
+    for line in lines:
+        newest.setdefault(line.engine, line.id)
+
+    def now(run_id: str) -> str:
+        try:
+            return newest.get(run_at_hand(service, run_id).engine, run_id)
+        except AssayError:
+            return run_id
+
+    if parts.path == "/compare" and given.get("a") and given.get("b"):
+        two = {"a": now(given["a"][0]), "b": now(given["b"][0])}
+        return f"/compare?{urlencode(two)}"
+    if parts.path.startswith("/runs/") and parts.path.count("/") == 2:
+        return f"/runs/{now(parts.path.rpartition('/')[2])}"
+    if parts.path == "/":
+        return "/"
+    leaders = board_of(gold, lines).leaders
+    if len(leaders) > 1:
+        return f"/compare?{urlencode({'a': leaders[1].id, 'b': leaders[0].id})}"
+    return f"/runs/{leaders[0].id}" if leaders else "/runs"
+
+
+# ── what the templates share ──────────────────────────────────────────────────────────────────────
+
+
+def may_start(request: Request) -> bool:
+    return user_of(request).role in ("chair", "admin")
+
+
+def decided_page(request: Request, template: str, status: int = 200, **values: object) -> Response:
+    words = Words(language_for(request))
+    service = service_of(request)
+    now = service.clock()
+
+    def ago(at: datetime) -> tuple[str, int]:
+        return since(at, now)
+
+    return page(
+        request,
+        template,
+        status,
+        words=WORDS,
+        n=Numbers(words),
+        ago=ago,
+        grade_class=grade_class,
+        swatch=swatch,
+        mark=range_mark,
+        figure_name=lambda key: words.figure(key) if words.has("figures", key) else key,
+        short_name=lambda key: words.short(key) if words.has("figures", key) else key,
+        slice_kind=words.slice_kind,
+        quoted=lambda text: quote(text, safe=""),
+        lines=LINES,
+        is_rows=lambda name: set_standing(name, service.gold_sets[name]).approved is not None,
+        standing_of=lambda name: set_standing(name, service.gold_sets[name]),
+        runs_again=partial(engines_again, service),
+        here=f"{request.url.path}?{request.url.query}".rstrip("?"),
+        can_start=may_start(request),
+        names={stored_name(service, name): name for name in service.gold_sets},
+        **values,
     )

@@ -25,6 +25,8 @@ from assay.workbench.grading_views import (
     SetRow,
 )
 from assay.workbench.opening import stored_name
+from assay.workbench.run_queue import engines_again
+from assay.workbench.settling import settling
 
 WORDS = ("judge",)
 
@@ -77,23 +79,27 @@ def sets_page(request: Request) -> Response:
         "judge_sets.html",
         words=WORDS,
         sets=rows,
+        open={row.name: settling(service_of(request), row.name) for row in rows if row.asked},
         chair=is_chair(request),
         kept_as=partial(stored_name, service_of(request)),
     )
 
 
 def set_page(request: Request) -> Response:
-    name, judge = request.path_params["set"], user_of(request).name
-    shown = grading.set_desk(service_of(request), name, judge)
+    name, judge, service = request.path_params["set"], user_of(request).name, service_of(request)
+    shown = grading.set_desk(service, name, judge)
+    chair = is_chair(request)
     return page(
         request,
         "judge_set.html",
         words=WORDS,
         shown=shown,
         first=_first_open(shown),
-        chair=is_chair(request),
-        kept_as=partial(stored_name, service_of(request)),
-        uncounted=agreed.waiting_votes(service_of(request), name),
+        open=settling(service, name),
+        chair=chair,
+        kept_as=partial(stored_name, service),
+        uncounted=agreed.waiting_votes(service, name),
+        engines=engines_again(service, name) if chair else [],
     )
 
 
@@ -116,6 +122,7 @@ def query_page(request: Request) -> Response:
         shown=shown,
         rubric=rubric,
         starts=starts,
+        chair=is_chair(request),
         opened=asked,
         progress_json=msgspec.json.encode(shown.progress).decode(),
     )

@@ -12,12 +12,13 @@ from pathlib import Path
 import msgspec
 
 from assay.core.errors import AssayError
-from assay.core.results import GoldenResults, Results, Status, Verdict
+from assay.core.results import Gate, GoldenResults, Results, Status, Verdict
 from assay.review.identity import name_of
 from assay.store.records import RunRecord
 from assay.workbench.desk import stamp_of
 from assay.workbench.history import KeptRun, kept_run
-from assay.workbench.opening import Service
+from assay.workbench.one_judge import Rests, rests
+from assay.workbench.opening import Service, gold_path
 from assay.workbench.paging import Page, page_of, page_size
 from assay.workbench.run import gates_on
 from assay.workbench.score import verdict_on
@@ -31,6 +32,8 @@ __all__ = [
     "configured_name",
     "decided",
     "line_of",
+    "rests_on",
+    "run_at_hand",
     "run_line",
     "run_lines",
     "run_page",
@@ -174,6 +177,25 @@ def _open_gates(verdict: Verdict | None) -> int:
     return sum(check.counts and check.status != "pass" for check in checks)
 
 
+AT_HAND = 8  # runs that are kept with their results
+_runs: OrderedDict[tuple[str, str], KeptRun] = OrderedDict()
+
+
+def run_at_hand(service: Service, run_id: str) -> KeptRun:
+    """A run with its results, which never change; those that pages look at are not read again."""
+    key = (service.store.address, run_id)
+    with _lock:
+        if key in _runs:
+            _runs.move_to_end(key)
+            return _runs[key]
+    kept = kept_run(service, run_id)
+    with _lock:
+        _runs[key] = kept
+        while len(_runs) > AT_HAND:
+            _runs.popitem(last=False)
+    return kept
+
+
 # ── many runs ─────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -251,16 +273,10 @@ _verdicts: dict[tuple[object, ...], Verdict] = {}
 def decided(service: Service, run: KeptRun, *, settle: bool = True) -> Verdict | None:
     """What the gates of today say of a run: where the configuration has any for it, these, else
     those that it was scored with. With `settle` also what to judge where they cannot tell."""
-    name = configured_name(service, run.gold)
-    if service.config is None or not name:
-        return run.results.verdict
-    gates = gates_on(service.config, name, run.engine, run.results)
+    gates, baseline = _asked_today(service, run)
     if not gates:
         return run.results.verdict
-    named = service.config.gold[name].baseline
-    baseline = Path(named) if named else None
-    state = stamp_of(baseline) if baseline else None
-    key = (service.store.address, run.id, msgspec.json.encode(gates), named, state, settle)
+    key = (*_question(service, run, gates, baseline), settle)
     with _lock:
         known = _verdicts.get(key)
     if known is not None:
@@ -274,3 +290,40 @@ def decided(service: Service, run: KeptRun, *, settle: bool = True) -> Verdict |
         while len(_verdicts) > VERDICTS:
             _verdicts.pop(next(iter(_verdicts)))
     return verdict
+
+
+def _asked_today(service: Service, run: KeptRun) -> tuple[list[Gate], Path | None]:
+    """The gates that the configuration has for a run, and its baseline."""
+    name = configured_name(service, run.gold)
+    if service.config is None or not name:
+        return [], None
+    named = service.config.gold[name].baseline
+    gates = gates_on(service.config, name, run.engine, run.results)
+    return gates, Path(named) if named else None
+
+
+def _question(
+    service: Service, run: KeptRun, gates: Sequence[Gate], baseline: Path | None
+) -> tuple[object, ...]:
+    """What a verdict depends on."""
+    state = stamp_of(baseline) if baseline else None
+    return service.store.address, run.id, msgspec.json.encode(gates), str(baseline or ""), state
+
+
+def rests_on(service: Service, run: KeptRun, verdict: Verdict | None) -> Rests | None:
+    """Whether the verdict rests on what one judge said and nobody has checked."""
+    if verdict is None or verdict.status == "inconclusive" or not verdict.checks:
+        return None
+    gates, baseline = _asked_today(service, run)
+    gates = gates or [check.gate for check in verdict.checks if check.gate.measure != "errors"]
+    try:
+        dataset = gold_path(service, run.gold)
+    except AssayError:  # a set that is not open here
+        return None
+    key = _question(service, run, gates, baseline)
+    return rests(
+        [run.results],
+        dataset,
+        lambda runs: verdict_on(runs[0], gates, baseline, settle=False).status,
+        key,
+    )

@@ -182,7 +182,7 @@ class Desk:
         already."""
         pairs = {pair.doc_id: pair for pair in self.dealt.get((judge, query_id), ())}
         for pair in self.nobodys.get(query_id, ()):
-            if self._is_open(pair.key):
+            if self._is_open(pair):
                 pairs[pair.doc_id] = pair
         for doc_id in self.votes.voted.get((judge, query_id), ()):
             if doc_id not in pairs:
@@ -213,15 +213,16 @@ class Desk:
         """How many pairs wait for a judge's vote."""
         return sum(count.left for count in self.counts(judge, self.asked).values())
 
-    def _is_open(self, pair: Pair) -> bool:
+    def _is_open(self, pair: PooledPair) -> bool:
         """Whether a pair of nobody's still wants a judge."""
-        said = self.votes.said.get(pair)
+        said = self.votes.said.get(pair.key)
         if not said:
-            return pair not in self.labelled
-        return all(
-            vote.grade is None or vote.source == WITHDRAWN or vote.kind not in self.policy.counts
+            return pair.wanted > 1 or pair.key not in self.labelled
+        graded = sum(
+            vote.grade is not None and vote.source != WITHDRAWN and vote.kind in self.policy.counts
             for vote in said.values()
         )
+        return graded < pair.wanted
 
 
 # ── opening ───────────────────────────────────────────────────────────────────────────────────────

@@ -7,7 +7,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
 import msgspec
@@ -27,9 +27,17 @@ from assay.core.results import (
 from assay.evaluation import statistics
 from assay.evaluation.comparison import Comparison, Difference, compare
 from assay.judging.next import next_to_judge
-from assay.workbench.decisions import Board, RunLine, decided, judged_share, line_of
+from assay.workbench.decisions import (
+    Board,
+    RunLine,
+    decided,
+    judged_share,
+    line_of,
+    rests_on,
+)
 from assay.workbench.history import KeptRun, kept_run
-from assay.workbench.opening import Service
+from assay.workbench.one_judge import Rests, rests
+from assay.workbench.opening import Service, gold_path
 
 __all__ = ["Change", "Duel", "Lead", "QueryChange", "SliceChange", "duel", "lead_of", "names_of"]
 
@@ -80,22 +88,28 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Duel(msgspec.Struct, frozen=True, kw_only=True):
-    """The second run (`b`) against the first (`a`), and what the gates say of the second."""
+    """The second run (`b`) against the first (`a`), and what the gates say of the second. What is
+    said of either may rest on one judge."""
 
     a: RunLine
     b: RunLine
     names: tuple[str, str]
     change: Change
+    lead: Lead
     ship: Ship
     verdict: Verdict | None
+    rests: Rests | None = None  # what is said of the change
+    ship_rests: Rests | None = None
 
 
 class Lead(msgspec.Struct, frozen=True, kw_only=True):
-    """The best engine on a set, and the next."""
+    """Which of two engines on a set is ahead, and whether that is proven, not proven, or could be
+    turned by documents that nobody has judged. Every page says it in the words of `kind`."""
 
-    kind: Literal["leads", "ahead_of", "level"]
+    kind: Literal["leads", "ahead_of", "turnable", "level"]
     engine: str
     other: str
+    page: str = ""  # where it is told in full
 
 
 def duel(service: Service, first: str, second: str) -> Duel:
@@ -108,14 +122,46 @@ def duel(service: Service, first: str, second: str) -> Duel:
             hint="Choose two runs on the same set.",
         )
     verdict = decided(service, runs[1])
+    change = _known_change(service.store.address, runs)
     return Duel(
         a=line_of(runs[0]),
         b=line_of(runs[1], verdict=verdict),
         names=names_of(runs),
-        change=_known_change(service.store.address, runs),
+        change=change,
+        lead=_lead(names_of(runs), change),
         ship=_ship(verdict),
         verdict=verdict,
+        rests=_rests(service, runs, change),
+        ship_rests=rests_on(service, runs[1], verdict),
     )
+
+
+def _lead(names: tuple[str, str], change: Change) -> Lead:
+    """The one with the higher figure first."""
+    ahead, behind = names if change.head.difference < 0 else names[::-1]
+    return Lead(kind=_kind(change.outcome), engine=ahead, other=behind)
+
+
+def _rests(service: Service, runs: tuple[KeptRun, KeptRun], change: Change) -> Rests | None:
+    """Only of what is said to be so."""
+    if change.outcome not in ("better", "worse") or runs[0].gold != runs[1].gold:
+        return None
+    try:
+        dataset = gold_path(service, runs[1].gold)
+    except AssayError:  # a set that is not open here
+        return None
+    key = (service.store.address, runs[0].id, runs[1].id)
+    return rests([run.results for run in runs], dataset, _told(runs), key)
+
+
+def _told(runs: tuple[KeptRun, KeptRun]) -> Callable[[Sequence[Results]], Outcome]:
+    """What the comparison says of two results of these engines."""
+
+    def told(results: Sequence[Results]) -> Outcome:
+        found = compare(list(results), names_of(runs), force=True)
+        return _outcome(_head(found))
+
+    return told
 
 
 def prepare(service: Service, pairs: Sequence[tuple[str, str]]) -> None:
@@ -155,10 +201,21 @@ def lead_of(service: Service, board: Board) -> Lead | None:
         outcome = told_apart(service, other.id, best.id)
     except AssayError:
         outcome = "not_shown"
-    kind: Literal["leads", "ahead_of", "level"] = "leads" if outcome == "better" else "ahead_of"
-    if outcome == "same" or best.value == other.value:
-        kind = "level"
-    return Lead(kind=kind, engine=best.engine, other=other.engine)
+    if best.value == other.value and outcome != "open":
+        outcome = "same"
+    kind = _kind(outcome)
+    page = f"/compare?a={other.id}&b={best.id}"
+    return Lead(kind=kind, engine=best.engine, other=other.engine, page=page)
+
+
+def _kind(outcome: Outcome) -> Literal["leads", "ahead_of", "turnable", "level"]:
+    kinds: dict[Outcome, Literal["leads", "ahead_of", "turnable", "level"]] = {
+        "better": "leads",
+        "worse": "leads",
+        "same": "level",
+        "open": "turnable",
+    }
+    return kinds.get(outcome, "ahead_of")
 
 
 def told_apart(service: Service, first: str, second: str) -> Outcome:
@@ -217,7 +274,11 @@ def _change(runs: tuple[KeptRun, KeptRun]) -> Change:
 
 def _compared(runs: tuple[KeptRun, KeptRun]) -> tuple[Comparison, Difference]:
     found = compare([run.results for run in runs], names_of(runs), force=True)
-    return found, next(row for row in found.differences if row.measure == found.headline)
+    return found, _head(found)
+
+
+def _head(found: Comparison) -> Difference:
+    return next(row for row in found.differences if row.measure == found.headline)
 
 
 def _outcome(head: Difference) -> Outcome:

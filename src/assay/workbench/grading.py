@@ -19,6 +19,7 @@ from assay.core.types import Document, Query, Vote
 from assay.formats.gold_jsonl import locked
 from assay.judging.packets import PacketRow, packet_row
 from assay.judging.pool import PooledPair, read_pool, with_second_judges, write_pool
+from assay.judging.reasons import EXPECTED, says_why
 from assay.judging.rubrics import Rubric
 from assay.judging.votes import WITHDRAWN, document_fingerprint, not_before
 from assay.workbench.desk import Count, Desk, desk_of, put
@@ -214,6 +215,7 @@ def progress_of(desk: Desk, query_id: str, judge: str, flags: dict[str, Flag]) -
         unsure=sum(vote.grade is None for vote in votes),
         grades={str(value): grades[value] for value in rubric.values},
         judged_by_anybody=anybody,
+        pooled=max(len(desk.asked.get(query_id, ())), len(pairs)),
         without_reason=sum(vote.grade is not None and not vote.rationale for vote in votes),
         again=sum(len(pair.judges) > 1 for pair in pairs),
         min_judged=rubric.checklist.min_judged,
@@ -228,9 +230,11 @@ def progress_of(desk: Desk, query_id: str, judge: str, flags: dict[str, Flag]) -
 def rubric_in_use(service: Service, name: str) -> tuple[Rubric, dict[int, list[str]]]:
     """The rubric of a set, and for each grade some starts of sentences for a rationale."""
     rubric = desk_of(gold_path(service, name)).rubric
-    return rubric, {
-        grade.value: [_start(text) for text in grade.criteria][:4] for grade in rubric.grades
-    }
+    return rubric, _starts(rubric)
+
+
+def _starts(rubric: Rubric) -> dict[int, list[str]]:
+    return {grade.value: [_start(text) for text in grade.criteria][:4] for grade in rubric.grades}
 
 
 def _start(criterion: str) -> str:
@@ -326,6 +330,7 @@ def _vote(service: Service, desk: Desk, given: GivenVote, judge: str) -> Vote:
     ago = min(max(given.ago, 0.0), LATEST.total_seconds())
     now = service.clock().astimezone(UTC)
     before = desk.votes.said.get((given.query_id, given.doc_id), {}).get(judge)
+    _refuse_no_reason(desk, given, before)
     at = not_before(now - timedelta(seconds=ago), [before] if before else [], now)
     return Vote(
         id=given.id,
@@ -342,6 +347,21 @@ def _vote(service: Service, desk: Desk, given: GivenVote, judge: str) -> Vote:
         supersedes=before.id if before is not None else "",
         source=WITHDRAWN if given.withdrawn else "",
     )
+
+
+def _refuse_no_reason(desk: Desk, given: GivenVote, before: Vote | None) -> None:
+    """Where the rubric asks for a reason, a letter or a mere start is none. What the judge said
+    before, and says again by undoing, is taken as it was."""
+    told = given.rationale.strip()
+    if given.grade is None or not told or desk.rubric.rationale != "required":
+        return  # one that is missing is refused with the rest of what does not fit
+    if says_why(told, _starts(desk.rubric).get(given.grade, ())) or given.id in desk.votes.ids:
+        return
+    while before is not None:
+        if (before.grade, before.rationale) == (given.grade, told):
+            return
+        before = desk.votes.ids.get(before.supersedes)
+    raise InputError(f"{told[:80]!r} is no reason yet", hint=f"Expected: {EXPECTED}.")
 
 
 def _seconds(given: float | None) -> float | None:

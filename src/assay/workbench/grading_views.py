@@ -34,6 +34,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     unsure: int
     grades: dict[str, int]
     judged_by_anybody: int
+    pooled: int  # documents of the query that anybody is asked for, or has judged
     without_reason: int
     again: int  # documents that somebody else judges too
     min_judged: int

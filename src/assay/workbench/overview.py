@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 
 from assay.core.errors import AssayError
-from assay.core.results import Status
+from assay.core.results import Pair, Status
 from assay.review.identity import name_of
 from assay.review.outside import TheirBacklog
 from assay.review.waiting import Backlog
@@ -21,11 +21,12 @@ from assay.store.records import AuditEntry, RunRecord
 from assay.telemetry.recorder import Counts
 from assay.workbench import corpora
 from assay.workbench.backlog import backlog, counted_lately
-from assay.workbench.decisions import RunLine, decided, run_line
-from assay.workbench.history import kept_run
+from assay.workbench.decisions import RunLine, decided, rests_on, run_at_hand, run_line
+from assay.workbench.one_judge import Rests
 from assay.workbench.opening import Service
 from assay.workbench.review import strays
 from assay.workbench.set_standing import SetStanding, set_standing
+from assay.workbench.settling import left_to_judge
 
 __all__ = ["EngineLine", "Headline", "Overview", "SetLine", "Waiting", "overview", "set_lines"]
 
@@ -39,6 +40,7 @@ Headline = Literal[
     "no_runs",
     "failing",
     "changed",
+    "judged",
     "needs_judging",
     "inconclusive",
     "ship",
@@ -69,20 +71,25 @@ class EngineLine(msgspec.Struct, frozen=True, kw_only=True):
 
 class Waiting(msgspec.Struct, frozen=True, kw_only=True):
     """What people have to do. `rows` are to be approved: as many as the files have, or the queue
-    where that has more."""
+    where that has more; `suggestions` of documents wait beside them."""
 
     total: int
     judge: int
     disputes: int
     rows: int
     strays: int
+    suggestions: int = 0
 
 
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
-    """`headline` says which sentence comes first; `subject` is the run that it is about."""
+    """`headline` says which sentence comes first; `subject` is the run that it is about, `to_judge`
+    what is left of the documents that would settle it, and `rests` the judge whom it rests on,
+    where nobody has checked what that judge said."""
 
     headline: Headline
     subject: RunLine | None
+    to_judge: list[Pair]
+    rests: Rests | None
     waiting: Waiting
     backlog: Backlog
     backlogs: dict[str, TheirBacklog]
@@ -105,15 +112,21 @@ def overview(service: Service) -> Overview:
     latest = run_line(service, records[0]) if records else None
     verdicts = _verdicts(service, records)
     headline, subject = _headline(sets, engines, verdicts, latest)
+    to_judge: list[Pair] = []
     if headline == "inconclusive" and subject is not None:
-        subject = _settled(service, subject)
-        headline = "needs_judging" if subject.to_judge else headline
+        asked = _settling(service, subject)
+        to_judge = left_to_judge(service, subject.gold, asked)
+        subject = msgspec.structs.replace(subject, to_judge=len(to_judge))
+        if asked:
+            headline = "needs_judging" if to_judge else "judged"
         if any(line.changed and line.kept == subject.gold for line in sets):
             headline = "changed"
     return Overview(
         headline=headline,
         subject=subject,
-        waiting=_waiting(sets, figures, len(strays(service))),
+        to_judge=to_judge,
+        rests=_rests(service, subject) if headline in ("ship", "failing") else None,
+        waiting=_waiting(service, sets, figures),
         backlog=figures,
         backlogs=counted_lately(service),
         sets=sets,
@@ -147,13 +160,25 @@ def set_lines(service: Service, records: Sequence[RunRecord]) -> list[SetLine]:
     return lines
 
 
-def _waiting(sets: Sequence[SetLine], figures: Backlog, lost: int) -> Waiting:
+def _waiting(service: Service, sets: Sequence[SetLine], figures: Backlog) -> Waiting:
     judge = sum(line.standing.to_judge for line in sets)
     disputes = sum(line.standing.disputes for line in sets)
-    rows = max(sum(line.standing.to_approve for line in sets), figures.pending_review)
+    suggestions = min(_suggestions(service), figures.pending_review)
+    queued = figures.pending_review - suggestions
+    rows = max(sum(line.standing.to_approve for line in sets), queued)
     return Waiting(
-        total=judge + disputes + rows, judge=judge, disputes=disputes, rows=rows, strays=lost
+        total=judge + disputes + rows + suggestions,
+        judge=judge,
+        disputes=disputes,
+        rows=rows,
+        strays=len(strays(service)),
+        suggestions=suggestions,
     )
+
+
+def _suggestions(service: Service) -> int:
+    """Documents that somebody suggests, which wait in the same queue as rows."""
+    return sum(count.items for count in service.store.queue_counts() if count.kind == "judgment")
 
 
 # ── engines ───────────────────────────────────────────────────────────────────────────────────────
@@ -211,18 +236,17 @@ def _verdicts(service: Service, records: Sequence[RunRecord]) -> list[RunLine]:
     return [run_line(service, record) for record in list(latest.values())[:RECENT]]
 
 
-_needed: dict[tuple[str, str, bytes], int] = {}
+def _settling(service: Service, line: RunLine) -> list[Pair]:
+    """The judgments that are expected to settle its gates."""
+    verdict = decided(service, run_at_hand(service, line.id))
+    return list(verdict.judge_next or ()) if verdict else []
 
 
-def _settled(service: Service, line: RunLine) -> RunLine:
-    """With how many judgments are expected to settle its gates; that takes a while, and is found
-    once."""
-    gates = msgspec.json.encode(service.config.gates) if service.config else b""
-    key = (service.store.address, line.id, gates)
-    if key not in _needed:
-        verdict = decided(service, kept_run(service, line.id))
-        _needed[key] = len(verdict.judge_next or ()) if verdict else 0
-    return msgspec.structs.replace(line, to_judge=_needed[key])
+def _rests(service: Service, line: RunLine | None) -> Rests | None:
+    if line is None:
+        return None
+    kept = run_at_hand(service, line.id)
+    return rests_on(service, kept, decided(service, kept))
 
 
 def _best(verdicts: Sequence[RunLine]) -> list[RunLine]:

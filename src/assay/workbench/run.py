@@ -210,7 +210,8 @@ def _with_verdict(
         return replace(outcome, results=msgspec.structs.replace(outcome.results, verdict=None))
     baseline = config.gold[outcome.gold].baseline
     try:
-        verdict = verdict_on(outcome.results, gates, Path(baseline) if baseline else None)
+        then, dataset = Path(baseline) if baseline else None, Path(config.gold[outcome.gold].path)
+        verdict = verdict_on(outcome.results, gates, then, dataset=dataset)
     except InputError as error:
         if error.where:
             raise  # a baseline that cannot be read names itself

@@ -26,18 +26,22 @@ from assay.core.workers import Failure, Job, run_jobs
 from assay.core.workspace import workspace
 from assay.engines.answering import failed_process, quiet_of
 from assay.engines.described import EngineConfig
+from assay.judging.policy import read_policy
+from assay.store.records import RunRecord
 from assay.telemetry.recorder import new_id
 from assay.workbench.agreed import count_votes
 from assay.workbench.config import GoldConfig
-from assay.workbench.decisions import configured_name
-from assay.workbench.history import keep
+from assay.workbench.decisions import configured_name, decided, rests_on, run_line
+from assay.workbench.history import KeptRun, keep
+from assay.workbench.one_judge import ask_second
 from assay.workbench.opening import Service, gold_path, stored_name
 from assay.workbench.overview import known_corpora
 from assay.workbench.run import gates_on
 from assay.workbench.score import configured, score, verdict_on
+from assay.workbench.set_standing import set_standing
 from assay.workbench.trail import note
 
-__all__ = ["Choices", "RunJob", "RunQueue", "choices"]
+__all__ = ["Choices", "RunJob", "RunQueue", "choices", "engines_again"]
 
 State = Literal["waiting", "running", "done", "failed", "cancelled"]
 
@@ -45,6 +49,7 @@ MOST = 20  # jobs that may wait
 REMEMBERED = 200  # jobs that are remembered when they are over
 STOPS = 5.0  # seconds that a run which is cancelled has to be gone
 LOOK = 0.2  # seconds between two notes on progress
+RAN = 500  # runs of a set among which the latest of each engine are
 
 
 class RunJob(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,6 +95,22 @@ def choices(service: Service) -> Choices:
         engines=engines,
         corpora=[row.name for row in known_corpora(service) if row.name not in engines],
     )
+
+
+def engines_again(service: Service, gold: str) -> list[str]:
+    """The engines that ran on a set before it was as it is now, and can be run here. Where votes
+    wait to be counted these are all that ran."""
+    standing = set_standing(gold, gold_path(service, gold))
+    known = choices(service)
+    latest: dict[str, RunRecord] = {}
+    for record in service.store.runs(gold=stored_name(service, gold), limit=RAN):
+        latest.setdefault(record.engine, record)
+    return [
+        engine
+        for engine, record in latest.items()
+        if engine in (*known.engines, *known.corpora)
+        and (standing.uncounted or run_line(service, record).fingerprint != standing.fingerprint)
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,6 +162,15 @@ class RunQueue:
                 self._thread.start()
             self._lock.notify_all()
             return self._shown(job)
+
+    def again(self, gold: str, *, by: str) -> list[RunJob]:
+        """Count what was judged since, and run the engines again whose latest run on a set is
+        older than that: one press for what would be four."""
+        gold_path(self._service, gold)
+        engines = engines_again(self._service, gold)
+        if not engines:
+            count_votes(self._service, gold, by=by)
+        return [self.start(gold, engine, by=by) for engine in engines]
 
     def cancel(self, job_id: str, *, by: str) -> RunJob:
         """Stop a run that waits or runs: nothing of it is kept. One that is over stays as it is."""
@@ -261,7 +291,17 @@ class RunQueue:
         task = Job(score_order, (order,), settings.run_timeout, quiet_of(settings))
         results = self._answer(task)
         results = _with_gates(service, results, name, job.engine, order.gold)
-        return keep(service, results, path, job.engine).id
+        kept = keep(service, results, path, job.engine)
+        self._ask_second(kept, path, by=job.by)
+        return kept.id
+
+    def _ask_second(self, kept: KeptRun, path: Path, *, by: str) -> None:
+        """By the policy of the set a second judge is asked, where the verdict rests on one."""
+        with contextlib.suppress(AssayError):
+            if read_policy(path).second == "never":
+                return
+            if found := rests_on(self._service, kept, decided(self._service, kept, settle=False)):
+                ask_second(self._service, path, found.pairs, by=by)
 
     def _answer(self, job: Job[Results]) -> Results:
         answers = run_jobs([job], at_once=1, fresh=True, stop=self._stop)

@@ -188,28 +188,62 @@ def _against_baseline(scored: Scored, request: ScoreRequest) -> Scored:
 
         stale = stale_reason(results, then)
         verdict = decide(results, request.gates, then, stale=stale)
+        verdict = _on_whom(verdict, results, request.dataset, request.gates, then)
         results = msgspec.structs.replace(results, verdict=verdict)
     return Scored(results=results, warnings=tuple(warnings), failed=scored.failed)
 
 
 def verdict_on(
-    results: Results, gates: Sequence[Gate], baseline: Path | None, *, settle: bool = True
+    results: Results,
+    gates: Sequence[Gate],
+    baseline: Path | None,
+    *,
+    settle: bool = True,
+    dataset: Path | None = None,
 ) -> Verdict:
     """What the gates say; when they cannot tell, with the shortest list of judgments expected to
-    settle it, unless nobody wants to know."""
+    settle it, unless nobody wants to know. With the `dataset` also whether it rests on what one
+    judge said unchecked."""
     then = read_baseline(baseline, golden=isinstance(results, GoldenResults))
-    return verdict_against(results, gates, then, settle=settle)
+    return verdict_against(results, gates, then, settle=settle, dataset=dataset)
 
 
 def verdict_against(
-    results: Results, gates: Sequence[Gate], then: Results | None, *, settle: bool = True
+    results: Results,
+    gates: Sequence[Gate],
+    then: Results | None,
+    *,
+    settle: bool = True,
+    dataset: Path | None = None,
 ) -> Verdict:
     """The same, with the baseline itself."""
     from assay.evaluation.gates import decide
     from assay.judging.settle import with_judgments
 
     verdict = decide(results, gates, then, stale=stale_reason(results, then))
+    verdict = _on_whom(verdict, results, dataset, gates, then) if dataset else verdict
     return with_judgments(verdict, results, then) if settle else verdict
+
+
+def _on_whom(
+    verdict: Verdict,
+    results: Results,
+    dataset: Path,
+    gates: Sequence[Gate],
+    then: Results | None,
+) -> Verdict:
+    """With the judge whom it rests on; sets that nobody voted on are the most, and cost nothing."""
+    from assay.judging.votes import votes_path
+
+    if isinstance(results, GoldenResults) or not votes_path(dataset).exists():
+        return verdict
+    from assay.evaluation.gates import decide
+    from assay.workbench.one_judge import with_one_judge
+
+    stale = stale_reason(results, then)
+    return with_one_judge(
+        verdict, results, dataset, lambda again: decide(again, gates, then, stale=stale)
+    )
 
 
 # ── graded sets ───────────────────────────────────────────────────────────────────────────────────

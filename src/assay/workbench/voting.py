@@ -23,7 +23,14 @@ from assay.formats.relabel import require_writable, write_labels
 from assay.judging import rubrics
 from assay.judging.labelling import Change, Labelled, relabel
 from assay.judging.merge import Bounds, Cast, Said, bounds, cast
-from assay.judging.policy import Policy, PolicyName, checked, read_policy, write_policy
+from assay.judging.policy import (
+    Policy,
+    PolicyName,
+    Second,
+    checked,
+    read_policy,
+    write_policy,
+)
 from assay.judging.pool import Pool, read_pool
 from assay.judging.sample import Draw, read_samples
 from assay.judging.votes import (
@@ -355,7 +362,12 @@ def show_policy(dataset: Path) -> PolicyView:
 
 
 def set_policy(
-    dataset: Path, name: str = "", *, counts: Sequence[str] = (), seniors: Sequence[str] = ()
+    dataset: Path,
+    name: str = "",
+    *,
+    counts: Sequence[str] = (),
+    seniors: Sequence[str] = (),
+    second: str = "",
 ) -> PolicyView:
     """Another policy, and the labels that follow from it. What is not given stays."""
     with opened_set(dataset) as voted:
@@ -367,12 +379,14 @@ def set_policy(
                 name=msgspec.convert(chosen, PolicyName),
                 counts=msgspec.convert(tuple(counts) or before.counts, tuple[VoteKind, ...]),
                 seniors=tuple(seniors) or kept,
+                second=msgspec.convert(second or before.second, Second),
             )
         except msgspec.ValidationError:
             counting = f" counting {', '.join(counts)}" if counts else ""
             raise UsageError(
-                f"no such policy: {chosen}{counting}",
-                hint="It is adjudicated, majority, senior or latest; human and machine count.",
+                f"no such policy: {' '.join(filter(None, (chosen, second)))}{counting}",
+                hint="It is adjudicated, majority, senior or latest; human and machine count; a "
+                "second judge is asked where it is deciding, or never.",
             ) from None
         checked(policy)
         labelled = save(voted, policy=policy)

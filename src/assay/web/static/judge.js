@@ -44,6 +44,8 @@ function showStrip() {
     pair.button.toggleAttribute("aria-current", at === place);
   });
   byId("done").hidden = !pairs.length || !pairs.every(isJudged);
+  const unsure = pairs.filter(pair => pair.vote && pair.grade === null).length;
+  byId("donetext").textContent = unsure ? fill(words.allDoneUnsure, { n: unsure }) : words.allDone;
 }
 
 function showPanel() {
@@ -57,6 +59,7 @@ function showPanel() {
   why.removeAttribute("aria-invalid");
   byId("state").classList.remove("warned");
   byId("save").hidden = chosen === null || (pair && pair.vote && pair.grade === chosen && pair.rationale === why.value.trim());
+  byId("thumbsave").hidden = byId("save").hidden;
 }
 
 function line(done, text) {
@@ -68,14 +71,17 @@ function line(done, text) {
 
 function showProgress() {
   const p = progress, list = [];
-  byId("count").textContent = fill(words.judgedOf, { judged: p.judged, asked: p.asked }) + (p.unsure ? ` · ${words.unsure}: ${p.unsure}` : "");
+  byId("count").textContent = fill(words.judgedOfYours, { judged: p.judged, asked: p.asked }) + (p.unsure ? ` · ${words.unsure}: ${p.unsure}` : "");
   const some = p.judged_by_anybody, left = p.min_judged - some;
-  if (p.min_judged) list.push(line(left <= 0, fill(left <= 0 ? words.enoughJudged : some ? words.moreTo : words.wanted, { n: left <= 0 ? some : left, of: p.min_judged })));
+  if (p.min_judged) {
+    const said = fill(left <= 0 ? words.enoughJudged : some ? words.moreTo : words.wanted, { n: some, some, of: p.min_judged });
+    list.push(line(left <= 0, p.pooled < p.min_judged && left > 0 ? `${said}; ${fill(words.shortOf, { n: p.pooled })}` : said));
+  }
   if (p.min_high) {
     const top = Math.max(...[...document.querySelectorAll(".grade")].map(button => Number(button.dataset.grade)));
     const grade = p.high_from < top ? fill(words.orMore, { grade: p.high_from }) : p.high_from;
     const facts = { n: p.high, grade, span: (p.expected_high || [p.min_high]).join("–") };
-    const none = p.judged ? words.highNone : words.highNotYet;  // who has judged nothing is asked for no flag
+    const none = p.judged >= p.asked && p.asked ? words.highNone : words.highNotYet;  // a flag is for who has seen them all
     list.push(line(p.high >= p.min_high, fill(p.high >= p.min_high ? words.highGood : p.high ? words.highFew : none, facts)));
   }
   if (p.judged) list.push(line(!p.without_reason, p.without_reason ? fill(words.reasonsMissing, { n: p.without_reason }) : words.reasonsAll));
@@ -140,11 +146,13 @@ const undone = new Map();  // votes that take something back, and what is said o
 function save(pressed = false) {
   const pair = pairs[place], rationale = why.value.trim();
   if (!pair || chosen === null) return;
-  if (desk.required && !rationale) {
-    byId("state").textContent = words.needsReason;
+  const starts = [...document.querySelectorAll(".start")].filter(start => Number(start.dataset.for) === chosen).map(start => start.dataset.text);
+  if (desk.required && !saysWhy(rationale, starts) && !(pair.vote && pair.grade === chosen && pair.rationale === rationale)) {
+    const wanted = rationale && pressed ? words.weakReason : words.needsReason;
+    byId("state").textContent = wanted;
     if (pressed) why.setAttribute("aria-invalid", "true");
     byId("state").classList.toggle("warned", pressed);
-    assay.say(words.needsReason);
+    assay.say(wanted);
     return why.focus();
   }
   const grade = chosen;
@@ -169,10 +177,29 @@ function followQueue(at) {
   if (next) return location.assign(`/judge/${encodeURIComponent(next.set)}/${encodeURIComponent(next.query)}?doc=${encodeURIComponent(next.doc)}`);
   const back = reading.make("a", words.queuedBack, "button");
   back.href = queue.from;
-  byId("queued").replaceChildren(`${words.queuedDone} `, back);
+  byId("queued").replaceChildren(`${words.queuedDone} `, ...(desk.chair ? [againForm()] : [`${words.queuedChair} `]), back);
   store(sessionStorage, "assay.queue", null);
   queue.settling = [];
   showPanel();
+}
+
+// Counts what was judged, runs again what needs it, and goes back to the question.
+function againForm() {
+  const form = reading.make("form", "", "inline");
+  form.method = "post";
+  form.action = "/runs/again";
+  for (const [name, value] of Object.entries({ csrf: assay.csrf, set: desk.set, back: queue.from })) {
+    const field = reading.make("input");
+    Object.assign(field, { type: "hidden", name, value });
+    form.append(field);
+  }
+  form.append(reading.make("button", words.countAndRunAll, "approve"));
+  form.addEventListener("submit", async (event) => {  // what was given last must be on disk first
+    event.preventDefault();
+    for (let tries = 0; votes.waiting().length && tries < 100; tries++) await new Promise(done => setTimeout(done, 50));
+    form.submit();
+  });
+  return form;
 }
 
 function onward() {
@@ -237,6 +264,7 @@ for (const button of document.querySelectorAll(".grade")) button.addEventListene
 });
 for (const pair of pairs) pair.button.addEventListener("click", () => show(pairs.indexOf(pair)));
 byId("save").addEventListener("click", () => save(true));
+byId("thumbsave").addEventListener("click", () => save(true));
 why.addEventListener("input", () => { keepDraft(); showPanel(); });
 why.addEventListener("keydown", (event) => {
   if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
@@ -267,6 +295,7 @@ addEventListener("keydown", (event) => {
   if (asks && !typing && event.key !== "Escape" && event.key !== "Enter" && event.key !== "Tab" && !event.key.startsWith("Arrow")) return event.stopImmediatePropagation();
   if (typing || asks || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === "Enter" && event.target === document.body && chosen !== null && !byId("save").hidden) { event.preventDefault(); save(true); }
+  else if (event.key === "Enter" && event.target === document.body && !byId("done").hidden) { event.preventDefault(); byId("onward").click(); }
   // by its place, for boards on which it writes something else
   if (event.code === "Slash" && !["/", "?"].includes(event.key)) { event.preventDefault(); event.shiftKey ? acts.help() : acts.add(); }
 }, { capture: true });

@@ -6,9 +6,10 @@ for (const item of document.querySelectorAll(".all li")) {
 
   const give = () => {
     if (grade === null) return;
-    if (desk.required && grade !== "" && !why.value.trim()) {
+    if (desk.required && grade !== "" && !saysWhy(why.value)) {
       why.setAttribute("aria-invalid", "true");
       why.placeholder = words.needsReason;
+      document.getElementById("state").textContent = why.value.trim() ? words.weakReason : words.needsReason;
       return why.focus();
     }
     why.removeAttribute("aria-invalid");

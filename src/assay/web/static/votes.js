@@ -95,6 +95,17 @@ const votes = {
   },
 };
 
+// A reason has some words of its own; the server has the same rule, and the last word (judging/reasons.py).
+function saysWhy(text, starts = []) {
+  const told = text.trim().replace(/\s+/g, " ");
+  const words = (said) => said.match(/[\p{L}\p{N}][\p{L}\p{N}\p{M}_'’׳״-]+/gu) || [];
+  if (told.endsWith(":")) return false;
+  const start = starts.map(each => each.trim().replace(/:$/, "")).find(each => each && told.startsWith(each));
+  if (start) return words(told.slice(start.length)).length >= 2;
+  const said = words(told);
+  return said.length >= 3 || (said.length === 2 && said.join("").length >= 20);
+}
+
 function fallbackId() {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), byte => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -1,0 +1,183 @@
+"""Whether what is decided rests on one judge: it is decided again without the documents that only
+this judge has judged, and nobody has checked (`judging/unchecked`)."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Hashable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+import polars as pl
+
+from assay.core.errors import AssayError
+from assay.core.fingerprints import gold_fingerprint
+from assay.core.results import GradedResults, OneJudge, Results, Verdict
+from assay.core.runs import run_from_results
+from assay.core.types import GoldSet, Hit, QueryResult
+from assay.evaluation.graded import graded_results
+from assay.formats.gold_jsonl import locked
+from assay.judging.pool import Pool, read_pool, with_second_look, write_pool
+from assay.judging.unchecked import unchecked
+from assay.judging.votes import Pair, votes_path
+from assay.workbench.desk import Desk, desk_of
+from assay.workbench.kept import Kept
+
+if TYPE_CHECKING:
+    from assay.workbench.opening import Service
+
+__all__ = ["Rests", "ask_second", "rests", "second_asked", "with_one_judge"]
+
+JUDGES = 5  # that are looked at, those with most documents first
+KNOWN = 256  # answers that are kept
+
+Told = Callable[[Sequence[GradedResults]], str]
+
+
+class Rests(msgspec.Struct, frozen=True, kw_only=True):
+    """What it rests on, and which documents that are."""
+
+    on: OneJudge
+    pairs: tuple[Pair, ...]
+
+
+def with_one_judge(
+    verdict: Verdict, results: Results, dataset: Path, decide: Callable[[Results], Verdict]
+) -> Verdict:
+    """The verdict of a command, with the judge whom it rests on, where it does."""
+    if verdict.status == "inconclusive" or not votes_path(dataset).exists():
+        return verdict
+    found = rests([results], dataset, lambda runs: decide(runs[0]).status)
+    return msgspec.structs.replace(verdict, one_judge=found.on) if found else verdict
+
+
+def rests(runs: Sequence[Results], dataset: Path, told: Told, key: Hashable = None) -> Rests | None:
+    """Whether what is `told` of runs on a set would be another thing without what one judge alone
+    said. None where it would not, where the set has changed since, or where nobody voted on it.
+    With a `key`, which stands for the runs and what is asked of them, the answer is kept."""
+    graded = [run for run in runs if isinstance(run, GradedResults)]
+    if len(graded) < len(runs) or not votes_path(dataset).exists():
+        return None
+    try:
+        desk = desk_of(dataset)
+        alone = _alone.get(dataset, (desk.stamps, desk.votes.life, len(desk.votes.ids)))
+        if not alone or desk.gold.from_logs:
+            return None
+        known = (key, frozenset(alone.items()), desk.stamps) if key is not None else None
+        with _lock:
+            if known in _answers:
+                return _answers[known]
+        found = _found(graded, desk, alone, told)
+    except AssayError:  # a set that cannot be judged, or a measure that cannot be computed again
+        return None
+    if known is not None:
+        with _lock:
+            _answers[known] = found
+            while len(_answers) > KNOWN:
+                _answers.popitem(last=False)
+    return found
+
+
+_answers: OrderedDict[Hashable, Rests | None] = OrderedDict()
+_lock = threading.Lock()
+
+
+def _of(dataset: Path) -> dict[str, frozenset[Pair]]:
+    desk = desk_of(dataset)
+    with desk.votes.reading:
+        votes = list(desk.votes.ids.values())
+    return unchecked(votes)
+
+
+_alone: Kept[Path, dict[str, frozenset[Pair]]] = Kept(_of)
+
+
+def _found(
+    runs: Sequence[GradedResults], desk: Desk, alone: dict[str, frozenset[Pair]], told: Told
+) -> Rests | None:
+    print_now = gold_fingerprint(desk.gold)
+    if any(run.receipt.gold.fingerprint != print_now for run in runs):
+        return None
+    hits = {
+        (entry.query_id, doc_id)
+        for run in runs
+        for entry in run.per_query
+        for doc_id, grade in zip(entry.results, entry.grades, strict=False)
+        if grade is not None
+    }
+    now = told(runs)
+    counted = sorted(alone.items(), key=lambda each: (-len(each[1] & hits), each[0]))
+    for judge, pairs in counted[:JUDGES]:
+        behind = pairs & hits
+        if not behind:
+            break
+        gold = _without(desk.gold, pairs)
+        then = told([_again(run, gold) for run in runs])
+        if then != now:
+            on = OneJudge(judge=judge, documents=len(behind), without=then)
+            return Rests(on=on, pairs=tuple(sorted(behind)))
+    return None
+
+
+def _without(gold: GoldSet, pairs: Collection[Pair]) -> GoldSet:
+    labelled = zip(gold.judgments["query_id"], gold.judgments["doc_id"], strict=True)
+    stays = pl.Series([pair not in pairs for pair in labelled], dtype=pl.Boolean)
+    return replace(gold, judgments=gold.judgments.filter(stays))
+
+
+def _again(results: GradedResults, gold: GoldSet) -> GradedResults:
+    """The same answers, scored on other judgments."""
+    answers = [
+        QueryResult(
+            query_id=entry.query_id,
+            hits=tuple(Hit(doc_id=doc_id) for doc_id in entry.results),
+            error=entry.error,
+        )
+        for entry in results.per_query
+    ]
+    run = run_from_results(results.engine, answers)
+    scored = graded_results(run, gold, [line.measure for line in results.receipt.measures])
+    receipt = msgspec.structs.replace(
+        scored.receipt,
+        primary=results.receipt.primary,
+        latency_ms=results.receipt.latency_ms,
+        corpus_fingerprint=results.receipt.corpus_fingerprint,
+    )
+    return msgspec.structs.replace(scored, receipt=receipt)
+
+
+# ── a second judge ────────────────────────────────────────────────────────────────────────────────
+
+
+def second_asked(dataset: Path, pairs: Collection[Pair]) -> bool:
+    """Whether somebody else is asked for these already."""
+    try:
+        pool = desk_of(dataset).pool
+    except AssayError:
+        return False
+    asked = (
+        {pair.key for pair in pool.pairs if _is_second(pair.wanted, pair.judges)} if pool else ()
+    )
+    return bool(pairs) and all(pair in asked for pair in pairs)
+
+
+def _is_second(wanted: int, judges: Collection[str]) -> bool:
+    return wanted > 1 or len(judges) > 1
+
+
+def ask_second(service: Service, dataset: Path, pairs: Collection[Pair], *, by: str) -> int:
+    """Ask one more judge for these documents; how many that are."""
+    from assay.workbench.trail import note
+
+    with locked(dataset):
+        pool = read_pool(dataset) or Pool()
+        asked = with_second_look(pool, pairs)
+        before = {pair.key: pair for pair in pool.pairs}
+        new = sum(before.get(pair.key) != pair for pair in asked.pairs)
+        if new:
+            write_pool(dataset, asked)
+            note(service, by, "gold.second_asked", dataset.stem, after={"documents": new})
+    return new
