@@ -102,7 +102,7 @@ def test_two_judges_by_keyboard_alone_and_the_chair_rules(
         grade_all(page, grades)
         assert now(dataset, name) == grades
         assert page.locator("#done").is_visible()
-        assert "3 of 3" in page.locator("#count").inner_text()
+        assert "3 of the 3" in page.locator("#count").inner_text()
     assert all(vote.seconds is not None and vote.document for vote in given(dataset))
     chair = opened(browser, url, "Dora", said)
     chair.goto(f"{url}/agreement/set")

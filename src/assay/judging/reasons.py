@@ -6,13 +6,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-FEWEST = 3  # words of a reason
+FEWEST, LETTERS = 3, 10  # words of a reason, and letters in them
 LONG = 20  # letters of two words that say as much, in languages that write words together
-ADDED = 2  # words that follow a start of the rubric's
+ADDED, ADDED_LETTERS = 2, 5  # that follow a start of the rubric's
 EXPECTED = (
     f"at least {FEWEST} words that name the rule or the fact; a start of a sentence needs its end"
 )
-_WORD = re.compile(r"[^\W_][\w'’׳״-]+")
+_WORD = re.compile(r"[^\W_][\w'’׳״-]*")
 
 
 def says_why(text: str, starts: Iterable[str] = ()) -> bool:
@@ -23,6 +23,12 @@ def says_why(text: str, starts: Iterable[str] = ()) -> bool:
     for start in starts:
         bare = start.strip().rstrip(":")
         if bare and told.startswith(bare):
-            return len(_WORD.findall(told[len(bare) :])) >= ADDED
-    words = _WORD.findall(told)
-    return len(words) >= FEWEST or (len(words) == 2 and sum(map(len, words)) >= LONG)
+            words, letters = _counted(told[len(bare) :])
+            return words >= ADDED and letters >= ADDED_LETTERS
+    words, letters = _counted(told)
+    return letters >= (LETTERS if words >= FEWEST else LONG) and words > 1
+
+
+def _counted(text: str) -> tuple[int, int]:
+    words = _WORD.findall(text)
+    return len(words), sum(map(len, words))

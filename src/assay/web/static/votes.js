@@ -98,12 +98,11 @@ const votes = {
 // A reason has some words of its own; the server has the same rule, and the last word (judging/reasons.py).
 function saysWhy(text, starts = []) {
   const told = text.trim().replace(/\s+/g, " ");
-  const words = (said) => said.match(/[\p{L}\p{N}][\p{L}\p{N}\p{M}_'’׳״-]+/gu) || [];
+  const counted = (said) => { const words = said.match(/[\p{L}\p{N}][\p{L}\p{N}\p{M}_'’׳״-]*/gu) || []; return [words.length, words.join("").length]; };
   if (told.endsWith(":")) return false;
   const start = starts.map(each => each.trim().replace(/:$/, "")).find(each => each && told.startsWith(each));
-  if (start) return words(told.slice(start.length)).length >= 2;
-  const said = words(told);
-  return said.length >= 3 || (said.length === 2 && said.join("").length >= 20);
+  const [words, letters] = counted(start ? told.slice(start.length) : told);
+  return start ? words >= 2 && letters >= 5 : words > 1 && letters >= (words >= 3 ? 10 : 20);
 }
 
 function fallbackId() {
