@@ -258,6 +258,10 @@ def _change(runs: tuple[KeptRun, KeptRun]) -> Change:
     before, after = runs[0].results, runs[1].results
     comparison, head = _compared(runs)
     pairs = list(_pairs(before, after, head.key))
+    if _scored(before, head.key) == _scored(after, head.key):
+        # both leave out the same queries, which the page counts; only a difference is a warning
+        told = [said for said in comparison.warnings if not said.endswith("both have scored")]
+        comparison = msgspec.structs.replace(comparison, warnings=told)
     to_judge, sure, expected = _doubt(before, after, comparison, head)
     return Change(
         outcome=_outcome(head),
@@ -308,6 +312,10 @@ def _pairs(before: Results, after: Results, key: str) -> Iterator[tuple[Entry, E
             continue
         if was.metrics.get(key) is not None and entry.metrics.get(key) is not None:
             yield was, entry
+
+
+def _scored(results: Results, key: str) -> set[str]:
+    return {entry.query_id for entry in results.per_query if entry.metrics.get(key) is not None}
 
 
 def _value(entry: Entry, key: str) -> float:
