@@ -95,7 +95,13 @@ TURN = (
 HTML_DOUBT = r"(?i)judg|code>|gold next|^[\w()=@]+( \*)?$|randomization test"
 JUNIT = "in JUnit gates have names of their own, and one that cannot be told is not green"
 
+BY_QUERY = "the change of every query is drawn, sorted"
+BARS = (
+    r"^<(/?h3|/?div|/?svg|/?p|rect|/rect|/?line)\b(?!.*id=)|^Change by query$"
+    r"|^\d+ queries rose, \d+ stayed the same, \d+ fell\."
+)
 ALLOWED = [
+    Allowed("report-en-against-html", "*.html", BY_QUERY, after=BARS),
     *(Allowed(each, "terminal", NOT_SEEN, spacing=True) for each in ("score-*", "run-*", "comp*")),
     Allowed("run-graded*", "terminal", NOT_SEEN, before=GATED),
     Allowed("run-graded*", "terminal", NOT_SEEN, after=GATED),

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from assay.evaluation.statistics import wilson
+
 BARS = 24
+BANDS, FEWEST = 5, 10  # of scores; fewer first hits show nothing
 TALL = 64  # of the histogram, in pixels
 MARKS = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 
@@ -49,6 +52,65 @@ def change_mark(difference: float, low: float | None, high: float | None, reach:
         )
     shapes.append(f'<circle cx="{place(difference)}" cy="11" r="5" fill="var(--dot)"/>')
     return _svg(22, shapes)
+
+
+def sorted_bars(changes: Sequence[float]) -> Markup:
+    """A bar for every query, the largest gain first: above the line what rose, below what fell."""
+    ordered = sorted(changes, reverse=True)
+    reach = max(map(abs, ordered), default=0.0) or 1.0
+    middle, bar = TALL / 2, 100 / max(len(ordered), 1)
+    gap = min(bar / 5, 0.2)
+    shapes = [f'<line x1="0" y1="{middle}" x2="100%" y2="{middle}" stroke="var(--soft)"/>']
+    for place, change in enumerate(ordered):
+        height = (middle - 1) * abs(change) / reach
+        top = middle - height if change > 0 else middle
+        shapes.append(
+            f'<rect x="{place * bar + gap:.3f}%" y="{top:.1f}" width="{bar - 2 * gap:.3f}%" '
+            f'height="{height:.1f}" fill="var(--{"good" if change > 0 else "bad"})"/>'
+        )
+    return _svg(TALL, shapes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreBand:
+    """First hits whose score is in a band: how many, their mean score, how many were right, and a
+    drawing with the mean score as a tick."""
+
+    low: float
+    high: float
+    n: int
+    stated: float
+    right: int
+    bounds: tuple[float, float]
+    drawing: Markup
+
+
+def score_bands(hits: Sequence[tuple[float, bool]]) -> list[ScoreBand]:
+    """Whether scores say how sure an engine is: (score, right) of first hits. None where scores are
+    no shares, or too few to tell."""
+    if len(hits) < FEWEST or not all(0 <= score <= 1 for score, _ in hits):
+        return []
+    found = []
+    for band in range(BANDS):
+        some = [hit for hit in hits if min(int(hit[0] * BANDS), BANDS - 1) == band]
+        if not some:
+            continue
+        right = sum(is_right for _, is_right in some)
+        stated = sum(score for score, _ in some) / len(some)
+        interval = wilson(right, len(some))
+        bounds = (interval.low or 0.0, 1.0 if interval.high is None else interval.high)
+        found.append(
+            ScoreBand(
+                low=band / BANDS,
+                high=(band + 1) / BANDS,
+                n=len(some),
+                stated=stated,
+                right=right,
+                bounds=bounds,
+                drawing=range_mark(right / len(some), bounds, stated),
+            )
+        )
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)

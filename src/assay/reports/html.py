@@ -11,7 +11,14 @@ from markupsafe import Markup, escape
 from assay.core.results import RobustnessRow
 from assay.core.results_file import receipt_to_json
 from assay.reports.doubted import headlines
-from assay.reports.drawings import change_mark, latency_chart, range_mark
+from assay.reports.drawings import (
+    ScoreBand,
+    change_mark,
+    latency_chart,
+    range_mark,
+    score_bands,
+    sorted_bars,
+)
 from assay.reports.environment import template_environment
 from assay.reports.machine_figures import machine_block
 from assay.reports.numbers import Numbers
@@ -51,6 +58,8 @@ def render(report: ReportView) -> str:
         rows=_forest(report, Numbers(words)),
         machine=estimate and machine_block(report, estimate),
         latency=latency_chart(latencies),
+        bands=_bands(report),
+        changed=_changed(report),
         perturbations=_perturbations(report, words),
         worst_families=_worst_families(report, words),
         axis=_axis(report, Numbers(words)),
@@ -157,6 +166,38 @@ def _change_marks(report: ReportView) -> list[Markup]:
     bounds = [bound for row in rows for bound in (row.low, row.high, row.difference) if bound]
     reach = max([abs(bound) for bound in bounds] or [1.0])
     return [change_mark(row.difference, row.low, row.high, reach) for row in rows]
+
+
+def _changed(report: ReportView) -> tuple[Markup, int, int, int] | None:
+    """The change of every query in the measure that decides, sorted, with how many rose, stayed and
+    fell; of two systems alone."""
+    if report.comparison is None or len(report.comparison.systems) > 1:
+        return None
+    name = report.comparison.headline
+    key = next((line.key for line in report.measures if line.measure == name), "")
+    changes = [
+        now - then
+        for line in report.queries
+        if (now := line.values.get(key)) is not None
+        if (then := report.before.get(line.query_id, {}).get(key)) is not None
+    ]
+    if not any(changes):
+        return None
+    rose, fell = sum(one > 0 for one in changes), sum(one < 0 for one in changes)
+    return sorted_bars(changes), rose, len(changes) - rose - fell, fell
+
+
+def _bands(report: ReportView) -> list[ScoreBand]:
+    """Of golden questions that expect something: the score of the first hit, and whether it was at
+    an expected place."""
+    return score_bands(
+        [
+            (first.score, first.is_expected)
+            for line in report.queries
+            if line.outcome is not None and line.outcome.expects_hits and line.hits
+            if (first := line.hits[0]).score is not None
+        ]
+    )
 
 
 def _failed_first(report: ReportView) -> Sequence[QueryLine]:

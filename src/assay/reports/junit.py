@@ -2,7 +2,8 @@
 
 A gate that counts and cannot be told is an error, not a skipped test: CI shows skipped tests in
 green. With other results to compare with, a system that is worse fails and one that cannot be told
-yet is skipped; a query that found something relevant before and finds nothing now fails."""
+yet is skipped. Without gates or other results a graded set cannot fail, and a skipped test says so.
+A query that found something relevant before and finds nothing now fails."""
 
 from __future__ import annotations
 
@@ -16,6 +17,8 @@ from assay.reports.shapes import Answer, CheckLine, QueryLine, ReportView
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 TOTALS = {"failures": "failure", "errors": "error", "skipped": "skipped"}  # attributes, elements
 GATES = {"fail": "failure", "inconclusive": "error"}
+NO_GATE = "no gate is set"
+UNDECIDED = "Nothing here can fail: set [[gates]] in assay.toml, or compare with other results."
 ANSWERS = {"worse": "failure", "open": "skipped"}
 
 
@@ -26,6 +29,9 @@ def render(report: ReportView) -> str:
         _add_gate(suite, check, name, report)
     for system, answer in zip(_systems(report), report.answers, strict=True):
         _add_answer(suite, system, answer)
+    if report.kind == "graded" and not len(suite):
+        case = ElementTree.SubElement(suite, "testcase", classname="gates", name=NO_GATE)
+        ElementTree.SubElement(case, "skipped", message=UNDECIDED)
     broke = {turned.query_id for turned in report.changes.broke} if report.changes else set()
     for line in report.queries:
         _add_query(suite, line, _lost(report, line) or line.query_id in broke)
