@@ -5,11 +5,11 @@ BIN := $(VENV)/bin
 
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: help demo test check docs stores bench leaderboard serve screenshots schema clean
+.PHONY: help demo test check docs stores bench leaderboard serve screenshots schema release-check clean
 .DEFAULT_GOAL := help
 
 help:  ## Show this list
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
 
 demo: $(VENV)/.base  ## Score three engines on the bundled samples
 	@$(BIN)/assay demo --output demo-results.json
@@ -49,6 +49,10 @@ schema: $(VENV)/.serve  ## Write docs/results.schema.json and docs/workbench/rol
 	$(BIN)/python -m assay.core.results_file docs/results.schema.json
 	$(BIN)/python -m assay.web.role_table docs/workbench/roles.md
 
+# ARGS="--extra search" tries one extra alone, ARGS="--python 3.12" one Python
+release-check: | $(VENV)/bin/python  ## Build, install in empty environments on 3.11 to 3.13, try every extra: dist/ to upload
+	$(BIN)/python tools/release_check.py $(ARGS)
+
 clean:  ## Remove the environment and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist demo-results.json
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -58,32 +62,35 @@ $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "Assay needs Python 3.11 or newer"'
 	@$(PYTHON) -m venv $(VENV) || { echo "No venv module: on Debian, apt-get install python3-venv"; exit 1; }
 
-$(VENV)/.base: pyproject.toml | $(VENV)/bin/python
+# Both packages of this repository: Assay, and the encoders that its search needs.
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable packages/models --editable
+
+$(VENV)/.base: pyproject.toml packages/models/pyproject.toml | $(VENV)/bin/python
 	@echo "Installing assay"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@$(INSTALL) '.[search]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.base
 	@echo "Installing the test tools"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@$(INSTALL) '.[dev]'
 	@touch $@
 
 $(VENV)/.serve: $(VENV)/.base
 	@echo "Installing the server"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[serve]'
+	@$(INSTALL) '.[search,serve]'
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.base
 	@echo "Installing what builds the site"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@$(INSTALL) '.[docs,search]'
 	@touch $@
 
 $(VENV)/.stores: $(VENV)/.dev
 	@echo "Installing the stores"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[stores]'
+	@$(INSTALL) '.[stores]'
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.base
 	@echo "Installing the peers to measure against"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	@$(INSTALL) '.[bench]'
 	@touch $@

@@ -95,6 +95,7 @@ TURN = (
 HTML_DOUBT = r"(?i)judg|code>|gold next|^[\w()=@]+( \*)?$|randomization test"
 JUNIT = "in JUnit gates have names of their own, and one that cannot be told is not green"
 
+IN_WORDS = "keys and values of the program are said in words"
 BY_QUERY = "the change of every query is drawn, sorted"
 BARS = (
     r"^<(/?h3|/?div|/?svg|/?p|rect|/rect|/?line)\b(?!.*id=)|^Change by query$"
@@ -102,6 +103,13 @@ BARS = (
 )
 ALLOWED = [
     Allowed("report-en-against-html", "*.html", BY_QUERY, after=BARS),
+    Allowed("corpus-*", "terminal", IN_WORDS, before=r"_|\bTrue\b|\(\)|\{|'"),
+    Allowed(
+        "corpus-*",
+        "terminal",
+        IN_WORDS,
+        after=r"\byes\b|^(by|citations by|record|no text|created|parts|fields|scheme) ?",
+    ),
     *(Allowed(each, "terminal", NOT_SEEN, spacing=True) for each in ("score-*", "run-*", "comp*")),
     Allowed("run-graded*", "terminal", NOT_SEEN, before=GATED),
     Allowed("run-graded*", "terminal", NOT_SEEN, after=GATED),

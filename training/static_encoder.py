@@ -1,9 +1,10 @@
 """A static encoder: n-gram vectors trained so that a question lies beside the moment that answers
 it.
 
-    python static_encoder.py --language fi --corpus laws --vectors VECTORS --out
-    src/assay/search/weights python static_encoder.py --language he --corpus israel --size 128 --out
-    src/assay/search/weights
+    python static_encoder.py --language fi --corpus laws --vectors VECTORS --out OUT
+    python static_encoder.py --language he --corpus israel --size 128 --out OUT
+
+OUT is packages/models/src/assay_models for a release, any other folder for a trial.
 
 The corpus is one that `assay corpus import` made. VECTORS is the file vocab/vectors of the package
 spacy-fi-experimental-web-md 0.15 (MIT); without it the vectors begin with what the corpus itself

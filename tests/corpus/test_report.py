@@ -196,4 +196,4 @@ def test_without_the_extra_a_pdf_says_what_to_install(
     (tmp_path / "r.pdf").write_bytes(pdf_with_text(STATEMENT))
     with pytest.raises(InputError) as missing:
         load(tmp_path / "r.pdf", tmp_path)
-    assert "assay-ir[pdf]" in missing.value.hint
+    assert "assay-ir[pdf]" in str(missing.value)

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from assay.core.errors import AssayError, EngineError, InputError
+from assay.core.extras import MissingExtra
 from assay.engines.registry import open_engine
 from assay.engines.vector_store import query_vector
 from assay.search.dense import named_encoder
@@ -206,7 +207,7 @@ def test_a_missing_extra_is_one_sentence(
     kind: str, module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(EngineError, match=rf"needs the package .*assay-ir\[{kind}\]") as refused:
+    with pytest.raises(MissingExtra, match=rf"needs the extra .*assay-ir\[{kind}\]") as refused:
         table(tmp_path, kind, place_of(kind, tmp_path)).search(QUESTION, 3)
     assert "\n" not in str(refused.value)
 

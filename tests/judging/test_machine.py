@@ -106,7 +106,7 @@ def test_a_dry_run_shows_the_prompt_and_sends_nothing(judge: Assay, server: Judg
 def test_the_votes_are_a_machines_and_say_by_what(judge: Assay, server: JudgeServer) -> None:
     answers = {"beta": verdict(2), "gamma": verdict(None, "It cannot be told.", unsure=True)}
     server.reply = lambda n, seen: answers.get(server.about()[n], verdict(0))
-    done = judge("--send", "--json")
+    done = judge("--yes", "--json")
     assert done.code == 0, done.err
     assert [vote.grade for vote in votes()] == [0, 2, None, 0]
     first = votes()[0]
@@ -121,7 +121,7 @@ def test_the_votes_are_a_machines_and_say_by_what(judge: Assay, server: JudgeSer
 
 
 def test_machine_votes_make_no_label_unless_the_policy_says_so(judge: Assay) -> None:
-    assert judge("--send").code == 0
+    assert judge("--yes").code == 0
     assert {label.grade for label in labels(votes(), Policy()).values()} == {None}
     counting = Policy(counts=("human", "machine"))
     assert all(label.by_machine for label in labels(votes(), counting).values())
@@ -130,7 +130,7 @@ def test_machine_votes_make_no_label_unless_the_policy_says_so(judge: Assay) -> 
 def test_labels_follow_where_the_policy_counts_machines(judge: Assay, assay_cli: Assay) -> None:
     counts = json.dumps({"name": "majority", "counts": ["human", "machine"]})
     Path("set.policy.json").write_text(counts)
-    done = judge("--send")
+    done = judge("--yes")
     assert (done.code, "4 labels changed" in done.err) == (0, True), done.err
     dataset = json.loads(Path("set.json").read_text())
     assert len(dataset["queries"][0]["relevance_judgments"]) == 4
@@ -139,7 +139,7 @@ def test_labels_follow_where_the_policy_counts_machines(judge: Assay, assay_cli:
 
 def test_the_receipt_says_what_went_where(judge: Assay, server: JudgeServer) -> None:
     write_config(server, price_in=1.0, price_out=10.0)
-    assert judge("--send", "--limit", 3).code == 0
+    assert judge("--yes", "--limit", 3).code == 0
     begin, end = receipts()
     assert (begin["event"], begin["judge"], begin["model"]) == ("begin", "robot", "m-1")
     assert (begin["host"], begin["corpus"]) == (server.host, "corpus.jsonl")
@@ -159,15 +159,15 @@ def test_the_receipt_says_what_went_where(judge: Assay, server: JudgeServer) -> 
 
 
 def test_what_is_judged_is_not_asked_again(judge: Assay, server: JudgeServer) -> None:
-    assert judge("--send", "--limit", 1).code == 0
-    assert judge("--send").code == 0
+    assert judge("--yes", "--limit", 1).code == 0
+    assert judge("--yes").code == 0
     assert sorted(server.about()) == sorted(DOCS)
     done = judge()  # there is nothing to send, so nobody needs to say so
     assert (done.code, len(votes())) == (0, 4)
 
 
 def test_lost_votes_come_back_from_the_cache_for_nothing(judge: Assay, server: JudgeServer) -> None:
-    assert judge("--send").code == 0
+    assert judge("--yes").code == 0
     Path("set.votes.jsonl").unlink()
     done = judge("--json")
     assert (done.code, done.json["from_cache"], len(server.seen)) == (0, 4, 4)
@@ -175,21 +175,21 @@ def test_lost_votes_come_back_from_the_cache_for_nothing(judge: Assay, server: J
 
 
 def test_a_changed_document_or_model_is_judged_again(judge: Assay, server: JudgeServer) -> None:
-    assert judge("--send").code == 0
+    assert judge("--yes").code == 0
     corpus = Path("corpus.jsonl")
     corpus.write_text(corpus.read_text().replace("The alpha", "The new alpha"))
-    assert judge("--send").code == 0
+    assert judge("--yes").code == 0
     assert server.about()[4:] == ["alpha"]
     assert votes()[4].supersedes == votes()[0].id
     write_config(server, model="m-2")
-    assert judge("--send").code == 0
+    assert judge("--yes").code == 0
     assert len(server.seen) == 9
 
 
 def test_people_s_labels_stay_when_a_machine_votes_first(judge: Assay) -> None:
     row = {"opinion_id": "beta", "score": 2, "rationale": "It is on point."}
     write_set([row])
-    assert judge("--send", "--judged").code == 0
+    assert judge("--yes", "--judged").code == 0
     assert [(vote.kind, vote.doc_id) for vote in votes()] == [
         ("human", "beta"),
         ("machine", "beta"),
@@ -199,13 +199,13 @@ def test_people_s_labels_stay_when_a_machine_votes_first(judge: Assay) -> None:
 
 def test_who_agrees_with_people_is_said_where_there_are_some(judge: Assay) -> None:
     write_set([{"opinion_id": "beta", "score": 2, "rationale": "It is on point."}])
-    assert "assay gold agreement set.json" in judge("--send").err
+    assert "assay gold agreement set.json" in judge("--yes").err
 
 
 def test_a_name_that_a_person_votes_under_is_refused(judge: Assay) -> None:
     vote = {"id": "1", "query_id": "q1", "doc_id": "beta", "grade": 2, "judge": "robot"}
     Path("set.votes.jsonl").write_text(json.dumps(vote | {"kind": "human", "at": "2025"}) + "\n")
-    done = judge("--send")
+    done = judge("--yes")
     assert (done.code, "as a person" in done.err) == (2, True)
 
 
@@ -216,7 +216,7 @@ def test_a_name_that_a_person_votes_under_is_refused(judge: Assay) -> None:
 def test_a_passing_trouble_is_waited_out(status: int, judge: Assay, server: JudgeServer) -> None:
     trouble = Reply(status=status, headers={"Retry-After": "0"}, body="busy")
     server.reply = lambda n, seen: trouble if n < 2 else verdict()
-    done = judge("--send", "--limit", 1)
+    done = judge("--yes", "--limit", 1)
     assert (done.code, len(server.seen), len(votes())) == (0, 3, 1), done.err
 
 
@@ -228,7 +228,7 @@ def test_retry_after_is_respected(judge: Assay, server: JudgeServer) -> None:
         return verdict() if number else Reply(status=429, headers={"Retry-After": "2"}, body="")
 
     server.reply = reply
-    assert judge("--send", "--limit", 1).code == 0
+    assert judge("--yes", "--limit", 1).code == 0
     assert times[1] - times[0] >= 2
 
 
@@ -246,14 +246,14 @@ def test_an_outage_is_an_error_and_never_a_grade(
     reply: Reply, said: str, judge: Assay, server: JudgeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.reply = lambda n, seen: reply if n else verdict()
-    done = judge("--send")
+    done = judge("--yes")
     assert (done.code, said in done.err) == (4, True), done.err
     assert "1 vote kept, 3 pairs left" in done.err
     assert len(votes()) == 1
     assert receipts()[-1]["stopped"] == "outage"
     assert nothing_leaked(done)
     server.reply = lambda n, seen: verdict()
-    assert judge("--send").code == 0
+    assert judge("--yes").code == 0
     assert len(votes()) == 4
 
 
@@ -269,7 +269,7 @@ def test_what_somebody_must_mend_is_no_outage(
     reply: Reply, said: str, judge: Assay, server: JudgeServer
 ) -> None:
     server.reply = lambda n, seen: reply if n else verdict()
-    done = judge("--send")
+    done = judge("--yes")
     assert (done.code, said in done.err) == (2, True), done.err
     assert "mend the key or the table [judges.robot]" in done.err
     assert (len(votes()), receipts()[-1]["stopped"]) == (1, "refused")
@@ -279,7 +279,7 @@ def test_what_somebody_must_mend_is_no_outage(
 def test_an_endpoint_that_hangs_is_left(judge: Assay, server: JudgeServer) -> None:
     write_config(server, timeout=0.5, retries=1)
     server.reply = lambda n, seen: Reply(hang=True)
-    done = judge("--send")
+    done = judge("--yes")
     assert (done.code, "no answer" in done.err) == (4, True), done.err
     assert "in 0.5 seconds (2 tries)" in done.err
     assert receipts()[-1]["spent"]["guessed"] == 2  # it may have been paid for
@@ -288,7 +288,7 @@ def test_an_endpoint_that_hangs_is_left(judge: Assay, server: JudgeServer) -> No
 
 def test_nobody_there_is_an_outage(judge: Assay, server: JudgeServer) -> None:
     write_config(server, base_url="http://127.0.0.1:9/v1", retries=0)
-    done = judge("--send")
+    done = judge("--yes")
     assert (done.code, "no answer from 127.0.0.1:9" in done.err) == (4, True), done.err
 
 
@@ -298,7 +298,7 @@ def test_a_redirect_is_not_followed(judge: Assay, server: JudgeServer) -> None:
         for status in (302, 307):
             reply = Reply(status=status, headers={"Location": target}, body="")
             server.reply = lambda n, seen, reply=reply: reply
-            done = judge("--send")
+            done = judge("--yes")
             assert (done.code, f"redirects to {other.host}" in done.err) == (2, True), done.err
         assert not other.seen
     assert not votes()
@@ -322,7 +322,7 @@ def test_nonsense_is_asked_again_and_then_no_vote(
     content: str | None, said: str, judge: Assay, server: JudgeServer
 ) -> None:
     server.reply = lambda n, seen: Reply(content) if server.about()[n] == "alpha" else verdict()
-    done = judge("--send", "--limit", 2)
+    done = judge("--yes", "--limit", 2)
     assert (done.code, said in done.err) == (4, True), done.err
     assert "no vote on alpha for q1" in done.err
     assert server.about() == ["alpha", "alpha", "beta"]
@@ -332,7 +332,7 @@ def test_nonsense_is_asked_again_and_then_no_vote(
 
 def test_an_answer_that_is_mended_counts(judge: Assay, server: JudgeServer) -> None:
     server.reply = lambda n, seen: verdict(2) if n else Reply("Grade: 2")
-    done = judge("--send", "--limit", 1)
+    done = judge("--yes", "--limit", 1)
     assert (done.code, [vote.grade for vote in votes()]) == (0, [2]), done.err
 
 
@@ -341,7 +341,7 @@ def test_an_endpoint_that_answers_nothing_but_nonsense_is_left(
 ) -> None:
     monkeypatch.setattr("assay.workbench.machines.BAD_IN_A_ROW", 2)
     server.reply = lambda n, seen: Reply("Hello!")
-    done = judge("--send")
+    done = judge("--yes")
     assert (done.code, "2 pairs in a row" in done.err) == (4, True), done.err
     assert len(server.seen) == 4
 
@@ -353,24 +353,24 @@ def test_what_was_asked_in_vain_is_not_paid_for_again(
     monkeypatch.setattr("assay.workbench.machines.BAD_IN_A_ROW", 2)
     good = ("gamma", "delta")
     server.reply = lambda n, seen: verdict() if server.about()[n] in good else Reply("Hello!")
-    assert judge("--send").code == 4
+    assert judge("--yes").code == 4
     assert server.about() == ["alpha", "alpha", "beta", "beta"]
-    done = judge("--send", "--limit", 1)
+    done = judge("--yes", "--limit", 1)
     assert (done.code, server.about()[4:]) == (4, ["gamma"]), done.err
     assert "2 pairs got no usable answer before" in done.err
-    done = judge("--send", "--json")
+    done = judge("--yes", "--json")
     assert (server.about()[5:], done.json["left"], len(done.json["unusable"])) == (["delta"], 2, 2)
     assert (judge().code, len(server.seen)) == (4, 6)  # nothing is to be sent
     server.reply = lambda n, seen: verdict()
-    assert judge("--send", "--again").code == 0
+    assert judge("--yes", "--again").code == 0
     assert len(votes()) == 4
 
 
 def test_more_room_for_an_answer_is_another_question(judge: Assay, server: JudgeServer) -> None:
     server.reply = lambda n, seen: Reply("Hm") if seen.body["max_tokens"] < 2000 else verdict()
-    assert judge("--send", "--limit", 1).code == 4
+    assert judge("--yes", "--limit", 1).code == 4
     write_config(server, max_tokens=2000)
-    assert judge("--send", "--limit", 1).code == 0
+    assert judge("--yes", "--limit", 1).code == 0
 
 
 @pytest.mark.parametrize("tokens", [5.5, -5, "many"])
@@ -378,12 +378,12 @@ def test_a_count_of_tokens_that_cannot_be_spoils_no_answer(
     tokens: Any, judge: Assay, server: JudgeServer
 ) -> None:
     server.reply = lambda n, seen: Reply(verdict(1).content, usage=(tokens, 1))
-    assert judge("--send", "--limit", 1).code == 0
+    assert judge("--yes", "--limit", 1).code == 0
     assert receipts()[-1]["spent"]["guessed"] == 1
 
 
 def test_without_prices_the_cost_is_not_known(judge: Assay, server: JudgeServer) -> None:
-    done = judge("--send", "--limit", 1)
+    done = judge("--yes", "--limit", 1)
     assert "cost not known" in done.out
     assert receipts()[-1]["spent"]["cost"] is None
     assert "people" not in done.err  # nobody has judged
@@ -398,7 +398,7 @@ def test_an_endpoint_without_response_format_is_asked_without(
         return Reply('```json\n{"rationale": "x", "grade": 1, "unsure": false}\n```')
 
     server.reply = reply
-    done = judge("--send", "--limit", 2)
+    done = judge("--yes", "--limit", 2)
     assert done.code == 0, done.err
     kinds = [seen.body.get("response_format", {}).get("type") for seen in server.seen]
     assert kinds == ["json_schema", "json_object", None, None]  # the second pair: as it is liked
@@ -410,7 +410,7 @@ def test_a_model_that_counts_tokens_under_another_name(judge: Assay, server: Jud
         if "max_tokens" in seen.body
         else verdict()
     )
-    assert judge("--send", "--limit", 1).code == 0
+    assert judge("--yes", "--limit", 1).code == 0
     assert "json_schema" in json.dumps(server.seen[1].body)
 
 
@@ -418,7 +418,7 @@ def test_a_request_that_is_refused_is_that_pair_s_alone(judge: Assay, server: Ju
     server.reply = lambda n, seen: (
         Reply(status=400, body="too long") if "alpha" in seen.texts[1] else verdict()
     )
-    done = judge("--send")
+    done = judge("--yes")
     assert (done.code, "too long" in done.err) == (4, True)
     assert [vote.doc_id for vote in votes()] == ["beta", "gamma", "delta"]
 
@@ -431,7 +431,7 @@ def test_the_ceiling_is_not_passed(judge: Assay, server: JudgeServer) -> None:
     judge("--dry-run")
     server.reply = lambda n, seen: Reply(verdict().content, usage=(20_000, 1_000))
     write_config(server, price_in=100.0, price_out=100.0, max_cost=8.0, max_characters=500)
-    done = judge("--send")
+    done = judge("--yes")
     assert (done.code, "the next pair could cost up to" in done.err) == (3, True), done.err
     end = receipts()[-1]
     assert 0 < end["spent"]["cost"] <= 8
@@ -441,7 +441,7 @@ def test_the_ceiling_is_not_passed(judge: Assay, server: JudgeServer) -> None:
 
 def test_a_ceiling_too_low_for_one_request_sends_none(judge: Assay, server: JudgeServer) -> None:
     write_config(server, price_in=1.0, price_out=1.0, max_cost=0.0001)
-    assert judge("--send").code == 3
+    assert judge("--yes").code == 3
     assert not server.seen
 
 
@@ -458,7 +458,7 @@ def test_killed_in_the_middle_it_goes_on_without_asking_twice(
         "set.json",
         "--by",
         "robot",
-        "--send",
+        "--yes",
     ]
     killed = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     limit = time.monotonic() + 60
@@ -469,7 +469,7 @@ def test_killed_in_the_middle_it_goes_on_without_asking_twice(
     before = server.about()
     assert (receipts()[0]["event"], len(receipts())) == ("begin", 1)  # its trace
     server.reply = lambda n, seen: verdict()
-    done = judge("--send")
+    done = judge("--yes")
     assert done.code == 0, done.err
     assert before == ["alpha", "beta", "gamma"]
     assert server.about()[3:] == ["gamma", "delta"]
@@ -479,7 +479,7 @@ def test_killed_in_the_middle_it_goes_on_without_asking_twice(
 def test_an_interrupted_run_says_what_it_kept(judge: Assay, server: JudgeServer) -> None:
     server.reply = lambda n, seen: Reply(hang=True) if n == 1 else verdict()
     command = [sys.executable, "-m", "assay", "gold", "judge", "set.json", "--by", "robot"]
-    running = subprocess.Popen([*command, "--send"], stderr=subprocess.PIPE, text=True)
+    running = subprocess.Popen([*command, "--yes"], stderr=subprocess.PIPE, text=True)
     limit = time.monotonic() + 60
     while len(server.seen) < 2 and time.monotonic() < limit:
         time.sleep(0.05)
@@ -491,7 +491,7 @@ def test_an_interrupted_run_says_what_it_kept(judge: Assay, server: JudgeServer)
 
 def test_several_at_once(judge: Assay, server: JudgeServer) -> None:
     write_config(server, concurrency=3)
-    assert judge("--send").code == 0
+    assert judge("--yes").code == 0
     assert sorted(vote.doc_id for vote in votes()) == sorted(DOCS)
 
 
@@ -510,7 +510,7 @@ def test_a_kind_of_another_package(
     )
     monkeypatch.syspath_prepend(str(package))
     write_config(server, kind="coin")
-    done = judge("--send")
+    done = judge("--yes")
     assert (done.code, len(server.seen)) == (0, 0), done.err
     assert {vote.rationale for vote in votes()} == {"Heads."}
 
@@ -538,7 +538,7 @@ def test_a_table_that_cannot_be_is_refused(
 ) -> None:
     write_config(server, **table)
     Path("assay.toml").write_text(Path("assay.toml").read_text().replace("NaN", "nan"))
-    done = judge("--send")
+    done = judge("--yes")
     assert (done.code, said in done.err) == (2, True), done.err
     assert KEY not in done.err
 
@@ -548,7 +548,7 @@ def test_a_key_that_is_none_is_refused_without_showing_it(
     value: str, judge: Assay, server: JudgeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ROBOT_KEY", value)
-    done = judge("--send")
+    done = judge("--yes")
     assert (done.code, "ROBOT_KEY" in done.err) == (2, True)
     assert not value or value not in done.err
     assert not server.seen

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.core.extras import SHOWN
 from command_line import Assay
 
 
@@ -19,7 +20,7 @@ def no_store(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_new_folder_is_well_and_stays_empty(assay_cli: Assay) -> None:
     done = assay_cli("doctor", "--json")
     assert (done.code, done.json["status"], done.json["store"]["note"]) == (0, "ok", "none yet")
-    assert set(done.json["extras"]) == {"status", "serve", "mcp", "postgres", "pdf", "st"}
+    assert set(done.json["extras"]) == {"status", *SHOWN}
     assert list(Path().iterdir()) == []
     assert "none yet" in assay_cli("doctor").out
 

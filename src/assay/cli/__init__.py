@@ -12,16 +12,18 @@ import os
 import re
 import sys
 from io import TextIOWrapper
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
-from assay.cli.output import say
+from assay.cli.naming import unify
+from assay.cli.output import put, say
 from assay.core.errors import AssayError
 
 # command: the module under assay.cli and the function, or group of commands, in it
 COMMANDS = {
+    "init": "init:init",
     "index": "corpus:index",
     "search": "corpus:search",
     "cite": "corpus:cite",
@@ -69,6 +71,7 @@ class LazyGroup(TyperGroup):
         command = typer.main.get_command(part)
         command.name = cmd_name
         _unwrap_help(command)
+        unify(command, cmd_name)
         return command
 
 
@@ -91,7 +94,6 @@ app = typer.Typer(
         "Exit codes: 0 done, 1 a gate or check failed, 2 bad input, 3 inconclusive, 4 an engine or "
         "Assay failed."
     ),
-    no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -100,13 +102,18 @@ app = typer.Typer(
 
 @app.callback(invoke_without_command=True)
 def root(
+    ctx: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
     if version:
         from assay import __version__
 
-        typer.echo(f"assay {__version__}")
+        put(f"assay {__version__}")
         raise typer.Exit
+    if ctx.invoked_subcommand is None:
+        from assay.cli.here import here
+
+        here()
 
 
 def main() -> None:
@@ -130,10 +137,26 @@ def main() -> None:
     except MemoryError:
         say("error: out of memory", style="red")
         sys.exit(4)
+    except ModuleNotFoundError as error:
+        _missing(error)
     except Exception as error:
-        if os.environ.get("ASSAY_DEBUG"):
-            raise
-        what = f"{type(error).__name__}: {error}"
-        say(f"error: something went wrong inside Assay: {what}", style="red")
-        say("  Please report it; ASSAY_DEBUG=1 shows where.")
-        sys.exit(4)
+        _unexpected(error)
+
+
+def _missing(error: ModuleNotFoundError) -> None:
+    """A package that an extra brings is told like any other; all else is a fault of ours."""
+    from assay.core.extras import MissingExtra, bringing
+
+    if not (extra := bringing(error.name or "")):
+        _unexpected(error)
+    say(f"error: {MissingExtra('this', extra)}", style="red")
+    sys.exit(2)
+
+
+def _unexpected(error: Exception) -> NoReturn:
+    if os.environ.get("ASSAY_DEBUG"):
+        raise error
+    what = f"{type(error).__name__}: {error}"
+    say(f"error: something went wrong inside Assay: {what}", style="red")
+    say("  Please report it; ASSAY_DEBUG=1 shows where.")
+    sys.exit(4)

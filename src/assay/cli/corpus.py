@@ -11,13 +11,13 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.options import On
-from assay.cli.output import Json, emit, progress_bar, say
+from assay.cli.options import CORPUS, On
+from assay.cli.output import Json, emit, progress_bar, say, tell
 from assay.core.errors import UsageError
 
 app = typer.Typer(help="Corpora: import, look at, check, freeze.", no_args_is_help=True)
 
-Name = Annotated[str, typer.Argument(help="The corpus.")]
+Corpus = Annotated[str, typer.Argument(help=f"The corpus: {CORPUS}.")]
 
 
 @app.command("import")
@@ -78,7 +78,7 @@ def list_(json: Json = False) -> None:
 
 @app.command()
 def show(
-    name: Name,
+    corpus: Corpus,
     doc_id: Annotated[str | None, typer.Argument(help="A document's id.")] = None,
     json: Json = False,
 ) -> None:
@@ -87,52 +87,66 @@ def show(
     from assay.workbench import corpora
 
     if doc_id is None:
-        manifest = corpora.corpus_manifest(name)
+        manifest = corpora.corpus_manifest(_at_hand(corpus))
         emit(manifest, lambda: listing.key_values(manifest), json=json)
         return
-    document = corpora.show_document(name, doc_id)
+    document = corpora.show_document(_at_hand(corpus), doc_id)
     emit(document, lambda: listing.document_page(document), json=json)
 
 
 @app.command()
-def stats(name: Name, json: Json = False) -> None:
+def stats(corpus: Corpus, json: Json = False) -> None:
     """What is in a corpus: types, years, languages, field coverage, citations, scan quality."""
     from assay.reports import listing
     from assay.workbench import corpora
 
-    figures = corpora.corpus_stats(name)
+    figures = corpora.corpus_stats(_at_hand(corpus))
     emit(figures, lambda: listing.key_values(figures), json=json)
 
 
 @app.command()
-def check(name: Name, json: Json = False) -> None:
+def check(corpus: Corpus, json: Json = False) -> None:
     """Near-duplicates, dangling references, documents without text, poor scans. Records that could
     not be read are errors: the exit code is 1."""
     from assay.core.types import counted
     from assay.reports import listing
     from assay.workbench import corpora
 
-    findings = corpora.check_corpus(name)
+    findings = corpora.check_corpus(_at_hand(corpus))
     emit(findings, lambda: listing.findings_table(findings), json=json)
     errors = sum(finding.level == "error" for finding in findings)
-    say(f"{name}: {counted(errors, 'error')}, {counted(len(findings) - errors, 'flag')}")
+    say(f"{corpus}: {counted(errors, 'error')}, {counted(len(findings) - errors, 'flag')}")
     if errors:
         sys.exit(1)
 
 
 @app.command()
 def freeze(
-    name: Name, output: Annotated[Path, typer.Argument(help="The file, best ending in .assay.")]
+    corpus: Corpus,
+    output: Annotated[Path, typer.Argument(help="The file, best ending in .assay.")],
+    json: Json = False,
 ) -> None:
     """Write one portable file with the corpus and its fingerprint."""
     from assay.workbench import corpora
 
+    name = _at_hand(corpus)
     written = corpora.freeze_corpus(name, output)
-    say(f"{name} frozen to {written}")
+    made = {
+        "corpus": corpus,
+        "output": str(written),
+        "fingerprint": corpora.corpus_manifest(name).fingerprint,
+    }
+    tell(made, f"{corpus} frozen to {written}", json=json)
+
+
+def _at_hand(corpus: str) -> str:
+    from assay.workbench.at_hand import at_hand
+
+    return at_hand(corpus, say=say)
 
 
 def index(
-    name: Name,
+    corpus: Corpus,
     dense: Annotated[
         bool, typer.Option(help="Encode documents; without it the index is lexical.")
     ] = True,
@@ -175,6 +189,7 @@ def index(
 
     if not into and (dataset is not None or config is not None):
         raise UsageError("--dataset and --config are for --into ENGINE")
+    name = _at_hand(corpus)
     if into and dense and not (encoder or fresh or questions):  # the index that is there will do
         return _load_into(name, into, config=config, dataset=dataset, json=json)
     with cluster.on(on), progress_bar() as tick:
@@ -210,13 +225,11 @@ def _load_into(
 
 
 def search(
-    name: Name,
+    corpus: Corpus,
     query: Annotated[
         str, typer.Argument(help="Keywords, a question or a description of facts.")
     ] = "",
-    top_k: Annotated[
-        int, typer.Option("--top-k", "-k", min=1, max=1000, help="How many hits.")
-    ] = 10,
+    top_k: Annotated[int, typer.Option(min=1, max=1000, help="How many hits.")] = 10,
     topic: Annotated[str, typer.Option(help="Only this topic.")] = "",
     statute: Annotated[str, typer.Option(help="Only documents that cite this.")] = "",
     law: Annotated[str, typer.Option(help="Only this act.")] = "",
@@ -242,6 +255,7 @@ def search(
     )
     if like and query:
         raise UsageError("give a query or --like, not both")
+    name = _at_hand(corpus)
     if like:
         answer = corpora.more_like(name, like, top_k=top_k, filters=filters, say=say)
     else:
@@ -273,7 +287,7 @@ def _day(text: str) -> str:
 
 def cite(
     text: Annotated[str, typer.Argument(help="A text with citations; - reads standard input.")],
-    corpus: Annotated[str | None, typer.Option(help="Resolve them in this corpus.")] = None,
+    corpus: Annotated[str, typer.Option(help=f"Resolve them in this corpus: {CORPUS}.")] = "",
     language: Annotated[str | None, typer.Option(help="en, fi or he; else all are tried.")] = None,
     json: Json = False,
 ) -> None:
@@ -282,7 +296,7 @@ def cite(
     from assay.workbench import corpora
 
     source = sys.stdin.read() if text == "-" else text
-    citations = corpora.citations_in(source, corpus, language=language)
+    citations = corpora.citations_in(source, _at_hand(corpus), language=language)
     emit(citations, lambda: listing.citations_table(citations), json=json)
     if not citations:
         say("no citations found")

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.output import say, searching, show
+from assay.cli.output import Json, emit, say, searching, show
+from assay.core import extras
 from assay.core.errors import UsageError
 
 TRY = (
@@ -49,8 +50,9 @@ def demo(
     accounts: Annotated[
         bool, typer.Option("--accounts", help="With --serve: people sign in, as in a team.")
     ] = False,
+    json: Json = False,
 ) -> None:
-    """Score four engines on the bundled sample of advisory opinions, and say what to try next. With
+    """Score engines on the bundled sample of advisory opinions, and say what to try next. With
     --serve, open the workbench on a sample project: three corpora, two made-up judges, runs on
     four days."""
     if copy_to is not None:
@@ -73,16 +75,21 @@ def demo(
         f"{errors} errors, {len(findings) - errors} flags for a person to look at",
         style="bold",
     )
-    say(
-        "2. Four engines answer the queries (the last is Assay's own; its first run builds an "
-        "index)",
-        style="bold",
-    )
+    own = extras.has("search")
+    which = "Four engines answer the queries (Assay's own, the last, first builds an index)"
+    if not own:
+        which = f"Three engines answer the queries (Assay's own needs {extras.how('search')})"
+    say(f"2. {which}", style="bold")
     scored = demo(output, searching)
+    if json:
+        figures = {name: each.results.overall for name, each in scored.items()}
+        emit(figures, lambda: None, json=True)
+        return
     show(terminal.comparison({name: view(each.results) for name, each in scored.items()}))
-    say("3. The scorecard of Assay's engine", style="bold")
-    show(terminal.scorecard(view(scored["assay"].results)))
-    show(terminal.next_steps(output, english))
+    last = list(scored)[-1]
+    say(f"3. The scorecard of {last}", style="bold")
+    show(terminal.scorecard(view(scored[last].results)))
+    show(terminal.next_steps(output, english, search=own))
 
 
 def _copy(folder: Path) -> None:
@@ -96,7 +103,10 @@ def _serve(folder: Path, port: int, *, fresh: bool, accounts: bool) -> None:
     has of their own is not touched."""
     from assay.cli.options import check_port
     from assay.cli.serve import serve
-    from assay.web import app  # says at once which extra is missing
+
+    if not (extras.has("search") and extras.has("serve")):
+        raise extras.MissingExtra("the sample project", "search,serve")
+    from assay.web import app
     from assay.workbench.demo_project import inside, prepare
 
     serving = app.Serving(port=port, accounts=accounts)

@@ -59,7 +59,7 @@ def try_out(
     top_k: Annotated[int, typer.Option(min=1, help="How many results to ask for.")] = 10,
     corpus: Annotated[str, typer.Option(help="As if the row had this corpus.")] = "",
     practice_area: Annotated[str, typer.Option(help="… this practice area.")] = "",
-    language: Annotated[str, typer.Option(help="… this language.")] = "",
+    language: Annotated[str, typer.Option(help="… this language: en, fi or he.")] = "",
     as_of: Annotated[str, typer.Option(help="… this day.")] = "",
     filters: Annotated[str, typer.Option(help="… these filters, as JSON.")] = "",
     json: Json = False,

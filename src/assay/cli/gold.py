@@ -24,8 +24,8 @@ from assay.cli import (
     review,
     rubric,
 )
-from assay.cli.options import On, StoreUrl
-from assay.cli.output import Json, emit, say
+from assay.cli.options import CORPUS, GoldFile, On, StoreUrl
+from assay.cli.output import Json, emit, put, say, tell
 
 if TYPE_CHECKING:
     from assay.core.results import Pair
@@ -35,8 +35,6 @@ app = typer.Typer(
     help="Gold sets: validate, look at, convert, judge, perturb.", no_args_is_help=True
 )
 
-GoldFile = Annotated[Path, typer.Argument(help="The gold set.")]
-
 
 @app.command()
 def validate(
@@ -44,8 +42,8 @@ def validate(
     corpus: Annotated[
         list[str] | None,
         typer.Option(
-            help="Check every id and expectation against this corpus; ROWS=CORPUS for the rows "
-            "of one corpus, repeat.",
+            help=f"Check every id and expectation against this corpus: {CORPUS}. ROWS=CORPUS "
+            "for the rows of one corpus, repeat.",
             metavar="CORPUS",
         ),
     ] = None,
@@ -96,8 +94,8 @@ def stats(dataset: GoldFile, json: Json = False) -> None:
 
 @app.command()
 def convert(
-    source: Annotated[Path, typer.Argument(help="The gold set to read.")],
-    target: Annotated[Path, typer.Argument(help="Where to write; the ending names the format.")],
+    dataset: Annotated[Path, typer.Argument(help="The gold set to read.")],
+    output: Annotated[Path, typer.Argument(help="Where to write; the ending names the format.")],
     source_format: Annotated[
         str | None, typer.Option("--from", help="json, golden, jsonl, csv, trec, beir or quepid.")
     ] = None,
@@ -110,20 +108,24 @@ def convert(
     replace: Annotated[
         bool, typer.Option("--replace", help="Write over judgments that the set does not have.")
     ] = False,
+    json: Json = False,
 ) -> None:
     """Convert a gold set to another format, and say what that format cannot hold."""
     from assay.workbench import gold
 
     written, lost = gold.convert_gold(
-        source,
-        target,
+        dataset,
+        output,
         source_format=source_format,
         target_format=target_format,
         rubric=rubric,
         replace_judgments=replace,
     )
-    for path in written:
-        typer.echo(str(path))
+    if json:
+        answer = {"files": [str(path) for path in written], "not_kept": list(lost)}
+        emit(answer, lambda: None, json=True)
+    else:
+        put("\n".join(map(str, written)))
     say(
         f"not kept by this format: {'; '.join(lost)}" if lost else "nothing lost",
         style="yellow" if lost else "green",
@@ -136,9 +138,7 @@ def next_(
     second: Annotated[
         Path | None, typer.Argument(help="Another one: is it better than the first?")
     ] = None,
-    measure: Annotated[
-        str, typer.Option("--measure", "-m", help="Decide by this measure.")
-    ] = "nDCG@10",
+    primary: Annotated[str, typer.Option(help="The measure that decides.")] = "nDCG@10",
     threshold: Annotated[
         float | None, typer.Option(help="With one file: does it reach this value?")
     ] = None,
@@ -162,7 +162,7 @@ def next_(
     refuse_outputs(output)
     if output is not None and output.suffix == ".csv":
         spare_judgments(output)
-    decision = judge.next_pairs(first, second, measure=measure, threshold=threshold)
+    decision = judge.next_pairs(first, second, measure=primary, threshold=threshold)
     if output is not None:
         judge.write_pairs(decision, output)
         say(f"{len(decision.pairs)} pairs written to {output}")
@@ -185,7 +185,7 @@ def _asked(pairs: Sequence[Pair]) -> list[AskedPair]:
 
 @app.command()
 def perturb(
-    source: Annotated[Path, typer.Argument(help="A golden set.")],
+    dataset: Annotated[Path, typer.Argument(help="A golden set.")],
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Where the set with its variants goes.")
     ],
@@ -201,6 +201,7 @@ def perturb(
         bool, typer.Option(help="Leave the questions themselves out.")
     ] = False,
     on: On = "",
+    json: Json = False,
 ) -> None:
     """Make adversarial variants: typos, split compounds, mixed language, colloquial wording,
     prefixes."""
@@ -209,7 +210,7 @@ def perturb(
 
     with cluster.on(on):
         questions, variants = gold.perturb_gold(
-            source,
+            dataset,
             output,
             kinds=kind or (),
             seed=seed,
@@ -217,7 +218,8 @@ def perturb(
             parents=not only_variants,
         )
     asked = f" and {questions} questions" if questions else ""
-    say(f"{variants} variants{asked} written to {output}")
+    made = {"output": str(output), "variants": variants, "questions": questions}
+    tell(made, f"{variants} variants{asked} written to {output}", json=json)
 
 
 for commands in (

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from assay.cli.options import CORPUS, GoldFile
 from assay.cli.output import Json, emit, say
 
 
@@ -52,11 +53,11 @@ def agreement(
 
 
 def export(
-    dataset: Annotated[Path, typer.Argument(help="The gold set.")],
+    dataset: GoldFile,
     to: Annotated[str, typer.Option(help="quepid, quepid-book, label-studio or argilla.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to write.")],
     corpus: Annotated[
-        Path | None, typer.Option(help="Where the texts of the documents are.")
+        Path | None, typer.Option(help=f"Where the texts of the documents are: {CORPUS}.")
     ] = None,
     judge: Annotated[str, typer.Option(help="Only what is dealt to this judge.")] = "",
     with_votes: Annotated[

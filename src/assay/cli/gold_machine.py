@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.output import Json, emit, printable, progress_bar, say
+from assay.cli.options import CORPUS, GoldFile
+from assay.cli.output import Json, emit, progress_bar, put, say
 from assay.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ EXIT = {"": 0, "refused": 2, "ceiling": 3, "outage": 4, "unusable": 4, "interrup
 
 
 def judge(
-    dataset: Annotated[Path, typer.Argument(help="The gold set.")],
+    dataset: GoldFile,
     by: Annotated[str, typer.Option("--by", help="The judge, by its name in assay.toml.")],
     judged: Annotated[
         bool, typer.Option(help="Judge what people have judged, to see how far they agree.")
@@ -30,9 +31,10 @@ def judge(
     ] = False,
     limit: Annotated[int | None, typer.Option(min=1, help="At most so many pairs.")] = None,
     corpus: Annotated[
-        str, typer.Option(help="Where the documents are; by default what was pooled.")
+        str,
+        typer.Option(help=f"Where the documents are: {CORPUS}.", show_default="what was pooled"),
     ] = "",
-    send: Annotated[bool, typer.Option("--send", help="Send the texts without asking.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Send the texts without asking.")] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show the first prompt and the cost, send nothing.")
     ] = False,
@@ -52,7 +54,7 @@ def judge(
     if dry_run:
         _show_prompt(plan)
         return
-    _ask_leave(plan, send)
+    _ask_leave(plan, yes)
     with progress_bar() as bar:
         done = machines.judge_pairs(
             plan, by=baseline.who_records(""), tick=lambda n, of: _progress(bar, n, of)
@@ -107,19 +109,19 @@ def _announce(plan: Plan) -> None:
 def _show_prompt(plan: Plan) -> None:
     if plan.to_send:
         for message in plan.to_send[0].request.messages:
-            typer.echo(printable(f"── {message.role} ──\n{message.content}"))
+            put(f"── {message.role} ──\n{message.content}")
     say("dry run: nothing was sent, nothing was written")
 
 
-def _ask_leave(plan: Plan, send: bool) -> None:
+def _ask_leave(plan: Plan, yes: bool) -> None:
     """Nothing leaves the machine unless somebody says so."""
-    if not plan.to_send or send:
+    if not plan.to_send or yes:
         return
     watched = sys.stdin.isatty() and sys.stderr.isatty()
     if watched and typer.confirm("Send them?", err=True):
         return
     raise UsageError(
-        "nothing was sent", hint="Say --send to send these texts; --dry-run shows the first prompt."
+        "nothing was sent", hint="Say --yes to send these texts; --dry-run shows the first prompt."
     )
 
 

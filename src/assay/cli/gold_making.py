@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.options import StoreUrl, opened
+from assay.cli.options import CORPUS, GoldFile, StoreUrl, opened
 from assay.cli.output import Json, emit, say, searching
 from assay.core.errors import UsageError
 
@@ -20,10 +20,7 @@ if TYPE_CHECKING:
 LOGS = "logs"
 LOGGED = 50  # queries taken from the search log, where nothing else is asked
 
-GoldFile = Annotated[Path, typer.Argument(help="The gold set.")]
-Corpus = Annotated[
-    Path | None, typer.Option(help="A corpus by name, a JSONL corpus or a folder of opinions.")
-]
+Corpus = Annotated[Path | None, typer.Option(help=f"Where the documents are: {CORPUS}.")]
 
 
 Pooled = Annotated[list[Path], typer.Argument(help="The gold set; nothing in it need be judged.")]
@@ -56,7 +53,7 @@ Queued = Annotated[bool, typer.Option("--queue", help="Put what waits in the rev
 
 
 def init(
-    file: Annotated[Path, typer.Argument(help="The set to make, a .json.")],
+    dataset: Annotated[Path, typer.Argument(help="The set to make, a .json.")],
     rubric: Annotated[str, typer.Option(help="By which it is judged: a name or a file.")],
     taxonomy: Annotated[
         Path | None, typer.Option(help="A JSON of topics and their legal issues.")
@@ -80,7 +77,7 @@ def init(
         raise UsageError("--limit goes with --queries logs")
     found = _queries(queries, limit or LOGGED, store)
     made = making.init_gold(
-        file, found, rubric=rubric, taxonomy=taxonomy, name=name, description=description
+        dataset, found, rubric=rubric, taxonomy=taxonomy, name=name, description=description
     )
     _tell(made, json=json)
 

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from assay.cli.options import CORPUS
 from assay.cli.output import Json, emit, say
 
 
@@ -20,7 +21,7 @@ def packet(
         str, typer.Option(help="What is dealt to this judge; else what nobody has judged.")
     ] = "",
     corpus: Annotated[
-        str, typer.Option(help="Where the documents are.", show_default="the pool's")
+        str, typer.Option(help=f"Where the documents are: {CORPUS}.", show_default="the pool's")
     ] = "",
     query: Annotated[
         list[str] | None, typer.Option(help="Only this query; repeat for more.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.options import StoreUrl, is_named, opened
+from assay.cli.options import CORPUS, GoldFile, StoreUrl, is_named, opened
 from assay.cli.output import Json, emit, say
 from assay.core.errors import UsageError
 
@@ -17,10 +17,9 @@ if TYPE_CHECKING:
     from assay.workbench.adjudicating import Ruled
     from assay.workbench.voting import Merged
 
-GoldFile = Annotated[Path, typer.Argument(help="The gold set.")]
 Corpus = Annotated[
     Path | None,
-    typer.Option(help="The corpus that was judged, to check ids and texts; else the pool's."),
+    typer.Option(help=f"The corpus that was judged: {CORPUS}.", show_default="the pool's"),
 ]
 Partial = Annotated[
     bool, typer.Option("--partial", help="Take the rows that can be taken; exit 1 where not all.")

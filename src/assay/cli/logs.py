@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.options import By, Redact, StoreUrl, a_number, opened
-from assay.cli.output import Json, emit, say
+from assay.cli.options import CORPUS, By, Redact, StoreUrl, a_number, opened
+from assay.cli.output import Json, emit, say, tell
 
 if TYPE_CHECKING:
     from assay.workbench.logs import CaseCounts
@@ -25,20 +25,22 @@ def import_searches(
     path: Annotated[Path, typer.Argument(help="Searches, one JSON object a line.")],
     redact: Redact = None,
     store: StoreUrl = "",
+    json: Json = False,
 ) -> None:
     """Import searches from a file."""
     from assay.workbench import logs
 
     with opened(store, create=True) as service:
         done = logs.import_searches(service, path, redactions=redact or ())
-    say(f"{done.read} searches read, {done.new} new")
+    tell(done, f"{done.read} searches read, {done.new} new", json=json)
 
 
 @app.command()
 def decisions(
     path: Annotated[Path, typer.Argument(help="Finalised decisions, one JSON object a line.")],
     corpus: Annotated[
-        list[str] | None, typer.Option(help="Resolve citations in this corpus; repeat.")
+        list[str] | None,
+        typer.Option(help=f"Resolve citations in this corpus: {CORPUS}; repeat."),
     ] = None,
     same_case: Annotated[
         bool, typer.Option(help="Only searches made for the decision's own case.")
@@ -49,9 +51,11 @@ def decisions(
     """Feed back what decisions cite: searches that showed it get relevance_score 3."""
     from assay.reports import listing
     from assay.workbench import logs
+    from assay.workbench.at_hand import at_hand
 
+    searched = [at_hand(each, say=say) for each in corpus or ()]
     with opened(store, create=True) as service:
-        done = logs.import_decisions(service, path, corpora=corpus or (), same_case=same_case)
+        done = logs.import_decisions(service, path, corpora=searched, same_case=same_case)
     if json or done.citations:
         columns = ("decision", "text", "reason")
         emit(done, lambda: listing.plain_table(done.citations[:LISTED], columns), json=json)
@@ -83,10 +87,12 @@ def purge(
     ] = False,
     by: By = "retention",
     store: StoreUrl = "",
+    json: Json = False,
 ) -> None:
     """Forget searches by age."""
     from assay.workbench import logs
 
     with opened(store, create=False) as service:
         gone = logs.purge(service, older_than_days=older_than, keep_cited=keep_cited, by=by)
-    say(f"searches {gone.searches}, results {gone.results}, feedback {gone.feedback}")
+    told = f"forgotten: searches {gone.searches}, results {gone.results}, feedback {gone.feedback}"
+    tell(gone, told, json=json)

@@ -23,6 +23,8 @@ StoreUrl = Annotated[
     str, typer.Option("--store", help="A database URL; by default one file in the workspace.")
 ]
 Gold = Annotated[Path, typer.Option("--gold", help="The gold set.")]
+GoldFile = Annotated[Path, typer.Argument(help="The gold set.")]
+CORPUS = "a name, a file or folder of documents, or a frozen file"
 Redact = Annotated[
     list[str] | None,
     typer.Option(

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -43,6 +43,21 @@ def emit(answer: Any, render: Callable[[], Any], *, json: bool) -> None:
     show(render())
 
 
+def tell(answer: Any, sentence: str, *, json: bool, style: str = "dim") -> None:
+    """What a command did that has no data to show: JSON for programs, a sentence for people."""
+    if json:
+        emit(answer, lambda: "", json=True)
+    else:
+        say(sentence, style=style)
+
+
+def put(text: str) -> None:
+    """A text to stdout as it is: a path, a link, a page."""
+    with _reader_may_leave():
+        sys.stdout.write(f"{printable(text)}\n")
+        sys.stdout.flush()
+
+
 def show(renderable: Any) -> None:
     from io import StringIO
 
@@ -74,6 +89,9 @@ def _console(**options: Any) -> Console:
         def render(self, *args: Any, **named: Any) -> Iterator[Segment]:
             for text, style, control in super().render(*args, **named):
                 yield Segment(text if control else printable(text), style, control)
+
+        def on_broken_pipe(self) -> None:
+            _to_nobody(self.file)
 
     return Plain(highlight=False, markup=False, emoji=False, **options)
 
@@ -107,9 +125,16 @@ def progress_bar() -> Iterator[Callable[[str, int, int], None]]:
 
 @contextlib.contextmanager
 def _reader_may_leave() -> Iterator[None]:
-    """The reader of a pipe may go away, as `| head` does: not an error."""
+    """The reader of a pipe may go away, as `| head` does: not an error, and what the command found
+    out still decides its exit code."""
     try:
         yield
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+        _to_nobody(sys.stdout)
+
+
+def _to_nobody(stream: IO[str]) -> None:
+    """What is written from here on goes nowhere, so that nothing fails a second time."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)

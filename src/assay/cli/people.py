@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.options import StoreUrl, Why, is_named, opened
-from assay.cli.output import Json, emit, say
+from assay.cli.output import Json, emit, put, tell
 
 app = typer.Typer(
     help="Accounts of the workbench: list, invite, remove, reset a password, keys of services.",
@@ -55,6 +55,7 @@ def invite(
     role: Annotated[str, typer.Argument(help="reader, judge, chair or admin.")],
     address: Address = LOCAL,
     store: StoreUrl = "",
+    json: Json = False,
 ) -> None:
     """Print a link with which somebody joins; it works once, for a week."""
     from assay.core.errors import UsageError
@@ -65,27 +66,36 @@ def invite(
         raise UsageError(f"no role {role!r}", hint=f"Known: {', '.join(people.ROLES)}.")
     with opened(store, create=not is_named(store)) as service:
         link = people.invite(service, name, known, by=people.AT_THE_TERMINAL)
-    typer.echo(f"{address.rstrip('/')}/invite/{link.token}")
+    _print_link(name, address, link.token, json=json)
 
 
 @app.command()
-def reset(name: Name, address: Address = LOCAL, store: StoreUrl = "") -> None:
+def reset(name: Name, address: Address = LOCAL, store: StoreUrl = "", json: Json = False) -> None:
     """Print a link with which somebody sets a new password; it works once, for a day."""
     from assay.workbench import people
 
     with opened(store, create=False) as service:
         link = people.new_password_link(service, name, by=people.AT_THE_TERMINAL)
-    typer.echo(f"{address.rstrip('/')}/invite/{link.token}")
+    _print_link(name, address, link.token, json=json)
+
+
+def _print_link(name: str, address: str, token: str, *, json: bool) -> None:
+    link = f"{address.rstrip('/')}/invite/{token}"
+    if json:
+        emit({"name": name, "link": link}, lambda: None, json=True)
+    else:
+        put(link)
 
 
 @app.command()
-def remove(name: Name, why: Why = "", store: StoreUrl = "") -> None:
+def remove(name: Name, why: Why = "", store: StoreUrl = "", json: Json = False) -> None:
     """Take somebody's access away; votes and decisions stay."""
     from assay.workbench import people
 
     with opened(store, create=False) as service:
         people.remove(service, name, by=people.AT_THE_TERMINAL, why=why)
-    say(f"{name} has no access any more; votes and decisions stay")
+    told = f"{name} has no access any more; votes and decisions stay"
+    tell({"name": name, "removed": True}, told, json=json)
 
 
 @app.command()
@@ -94,6 +104,7 @@ def key(
     kind: Annotated[str, typer.Option(help="log: it can log. watch: it reads figures.")] = "log",
     end: Annotated[bool, typer.Option("--end", help="End the key instead.")] = False,
     store: StoreUrl = "",
+    json: Json = False,
 ) -> None:
     """Print a key for a service: one that can log, or read figures, and nothing else."""
     from assay.core.errors import UsageError
@@ -105,6 +116,11 @@ def key(
     with opened(store, create=not is_named(store)) as service:
         if end:
             people.end_key(service, name, by=people.AT_THE_TERMINAL)
-            say(f"the key of {name} opens nothing any more")
-        else:
-            typer.echo(people.make_key(service, name, known, by=people.AT_THE_TERMINAL))
+            told = f"the key of {name} opens nothing any more"
+            tell({"name": name, "ended": True}, told, json=json)
+            return
+        made = people.make_key(service, name, known, by=people.AT_THE_TERMINAL)
+    if json:
+        emit({"name": name, "kind": kind, "key": made}, lambda: None, json=True)
+    else:
+        put(made)

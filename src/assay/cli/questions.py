@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.output import Json, emit, printable, progress_bar, say
+from assay.cli.options import CORPUS
+from assay.cli.output import Json, emit, progress_bar, put, say
 from assay.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ EXIT = {"": 0, "refused": 2, "ceiling": 3, "outage": 4, "unusable": 4}
 
 
 def questions(
-    name: Annotated[str, typer.Argument(help="The corpus.")],
+    corpus: Annotated[str, typer.Argument(help=f"The corpus: {CORPUS}.")],
     by: Annotated[str, typer.Option("--by", help="Who writes: the name of a table [judges.NAME].")],
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The file; what it has is not asked for again.")
@@ -38,13 +39,15 @@ def questions(
 
     Only documents without questions are sent, after saying which, and where to."""
     from assay.reports import listing
+    from assay.workbench.at_hand import at_hand
     from assay.workbench.questions import plan_questions, write_questions
 
+    name = at_hand(corpus, say=say)
     plan = plan_questions(name, by, output, config=config, count=count, limit=limit)
     _announce(plan)
     if dry_run:
         for message in plan.asked(plan.documents[0]) if plan.documents else ():
-            typer.echo(printable(f"── {message.role} ──\n{message.content}"))
+            put(f"── {message.role} ──\n{message.content}")
         say("dry run: nothing was sent, nothing was written")
         return
     if plan.documents and not yes:
@@ -60,7 +63,7 @@ def questions(
     if done.stopped:
         say(f"stopped: {done.why}; the same command goes on from there", style="red")
     elif done.documents:
-        say(f"next: assay index {name} --questions {output}")
+        say(f"next: assay index {corpus} --questions {output}")
     sys.exit(EXIT[done.stopped])
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.output import say
+from assay.cli.output import Json, tell
 
 
 def report(
@@ -22,9 +22,10 @@ def report(
     force: Annotated[
         bool, typer.Option(help="Compare even on different gold sets or corpora.")
     ] = False,
+    json: Json = False,
 ) -> None:
     """Write a report for people or programs; the ending of the output picks the format."""
     from assay.workbench.report import report_file
 
     report_file(results, output, against=against, language=language, force=force)
-    say(f"report written to {output}")
+    tell({"report": str(output)}, f"report written to {output}", json=json)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.options import GOLD_SET, By, Gold, On, StoreUrl, Why, a_number, is_named, opened
-from assay.cli.output import printable, say
+from assay.cli.output import Json, put, say, tell
 
 if TYPE_CHECKING:
     from assay.workbench.gold import Ruled
@@ -31,6 +31,7 @@ def bootstrap(
     dry_run: Annotated[bool, typer.Option(help="Show the difference, write nothing.")] = False,
     store: StoreUrl = "",
     on: On = "",
+    json: Json = False,
 ) -> None:
     """Make gold from logs and what decisions cited; rows of the chair are never touched."""
     from assay.core import cluster
@@ -46,8 +47,8 @@ def bootstrap(
             min_grade=min_grade,
             dry_run=dry_run,
         )
-    if dry_run:
-        typer.echo(printable(done.diff), nl=False)
+    if dry_run and not json:
+        put(done.diff.removesuffix("\n"))
     if not (done.added or done.updated or done.removed or done.unchanged or done.kept):
         say(
             "no decision cites anything that a search has shown; "
@@ -56,7 +57,8 @@ def bootstrap(
     changed = f"{done.added} added, {done.updated} updated, {done.removed} removed"
     others = f"{done.unchanged} unchanged, {counted(done.kept, 'row')} left alone"
     rejected = f", {done.rejected} rejected" if done.rejected else ""
-    say(f"{gold}: {changed}, {others}{rejected}{' (dry run)' if dry_run else ''}")
+    told = f"{gold}: {changed}, {others}{rejected}{' (dry run)' if dry_run else ''}"
+    tell(done, told, json=json)
     if done.of_other_cases:
         say(
             f"{counted(done.of_other_cases, 'label')} only from decisions of another case than the "
@@ -71,12 +73,13 @@ def promote(
     gold: Gold = GOLD_SET,
     why: Why = "",
     store: StoreUrl = "",
+    json: Json = False,
 ) -> None:
     """Approve rows: they become the chair's."""
     from assay.workbench.gold import promote_rows
 
     with opened(store, create=not is_named(store)) as service:
-        _say_ruled(promote_rows(service, gold, ids, by=by, why=why))
+        _say_ruled(promote_rows(service, gold, ids, by=by, why=why), json=json)
 
 
 def reject(
@@ -85,12 +88,13 @@ def reject(
     why: Why,
     gold: Gold = GOLD_SET,
     store: StoreUrl = "",
+    json: Json = False,
 ) -> None:
     """Turn rows down: they go, and do not come back with the next bootstrap."""
     from assay.workbench.gold import reject_rows
 
     with opened(store, create=not is_named(store)) as service:
-        _say_ruled(reject_rows(service, gold, ids, by=by, why=why))
+        _say_ruled(reject_rows(service, gold, ids, by=by, why=why), json=json)
 
 
 def correct(
@@ -111,6 +115,7 @@ def correct(
     ] = False,
     gold: Gold = GOLD_SET,
     store: StoreUrl = "",
+    json: Json = False,
 ) -> None:
     """Change a row and approve it."""
     from assay.workbench.gold import Correction, correct_row
@@ -118,7 +123,7 @@ def correct(
     change = Correction(query=query, note=note, add=tuple(add or ()), remove=tuple(remove or ()))
     with opened(store, create=not is_named(store)) as service:
         done = correct_row(service, gold, id, change, by=by, why=why, allow_unknown=allow_unknown)
-    _say_ruled(done)
+    _say_ruled(done, json=json)
 
 
 def reopen(
@@ -127,12 +132,13 @@ def reopen(
     why: Why = "",
     gold: Gold = GOLD_SET,
     store: StoreUrl = "",
+    json: Json = False,
 ) -> None:
     """Take a rejection back: the row is in the file again."""
     from assay.workbench.gold import reopen_row
 
     with opened(store, create=False) as service:
-        _say_ruled(reopen_row(service, gold, id, by=by, why=why))
+        _say_ruled(reopen_row(service, gold, id, by=by, why=why), json=json)
 
 
 def withdraw(
@@ -143,13 +149,15 @@ def withdraw(
         bool, typer.Option(help="The file is gone for good: all that waits for it leaves.")
     ] = False,
     store: StoreUrl = "",
+    json: Json = False,
 ) -> None:
     """Take out of the queue what waits for a row that has left the gold set."""
     from assay.workbench import review
 
     files = [Path(gold)] if Path(gold).is_file() else []
     with opened(store, create=False, gold=files) as service:
-        say(f"{review.withdraw(service, gold, by=by, why=why, gone=gone)} withdrawn")
+        count = review.withdraw(service, gold, by=by, why=why, gone=gone)
+    tell({"gold": gold, "withdrawn": count}, f"{count} withdrawn", json=json)
 
 
 def publish(gold: Path, by: str) -> None:
@@ -166,9 +174,9 @@ def publish(gold: Path, by: str) -> None:
         say(f"{count} approved {'row is' if count == 1 else 'rows are'} published")
 
 
-def _say_ruled(done: Ruled) -> None:
+def _say_ruled(done: Ruled, *, json: bool) -> None:
     already = f", already so: {', '.join(done.already)}" if done.already else ""
-    say(f"{done.state}: {', '.join(done.ids) or 'nothing'}{already}")
+    tell(done, f"{done.state}: {', '.join(done.ids) or 'nothing'}{already}", json=json)
 
 
 GOLD_COMMANDS = (bootstrap, promote, correct, reject, reopen, withdraw)

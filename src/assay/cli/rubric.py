@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.output import Json, emit
+from assay.cli.output import Json, emit, put
 
 
 def rubric(
@@ -30,7 +30,7 @@ def rubric(
     elif json:
         emit(gold.rubric_object(name), lambda: "", json=True)
     else:
-        typer.echo(gold.rubric_page(name))
+        put(gold.rubric_page(name))
 
 
 GOLD_COMMANDS = (rubric,)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from assay.cli.options import On
+from assay.cli.options import CORPUS, On
 from assay.cli.output import Json, emit, say, searching
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ SavedRun = Annotated[
     Path | None, typer.Option(help="Saved results: results JSON, TREC run or BEIR JSON.")
 ]
 CorpusFile = Annotated[
-    Path | None, typer.Option(help="A JSONL corpus or a folder of opinions, for --engine.")
+    Path | None, typer.Option(help=f"The documents, for bm25 and random: {CORPUS}.")
 ]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write the results JSON here.")]
 Measures = Annotated[

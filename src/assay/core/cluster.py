@@ -16,11 +16,11 @@ import contextlib
 import os
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from importlib import import_module
 from itertools import pairwise
 from typing import Any, TypeVar
 
 from assay.core.errors import AssayError, EngineError, InputError
+from assay.core.extras import imported
 
 Item = TypeVar("Item")
 Key = TypeVar("Key")
@@ -109,12 +109,7 @@ def _workers() -> int:
 
 
 def _distributed() -> Any:
-    try:
-        return import_module("distributed")
-    except ImportError as error:
-        raise InputError(
-            "a cluster needs the package distributed", hint="pip install 'assay-ir[cluster]'"
-        ) from error
+    return imported("distributed", "a cluster", "cluster")
 
 
 @contextlib.contextmanager

@@ -114,9 +114,13 @@ def _tried_point(kind: Kind, point: EntryPoint) -> Plugin:
 
 
 def _tried(kind: Kind, name: str, target: str, origin: str) -> Plugin:
+    from assay.core.extras import MissingExtra, how
+
     try:
         _resolved(target)
         status = "ok"
+    except MissingExtra as error:
+        status = f"not installed: {how(error.extra)}"
     except Exception as error:  # whatever a plugin raises is the answer
         status = f"failed: {_said(error)}"
     return Plugin(kind=kind.name, name=name, module=target, origin=origin, status=status)

@@ -11,11 +11,11 @@ import msgspec
 import numpy as np
 
 from assay.core.errors import AssayError, EngineError, InputError
+from assay.core.extras import imported
 from assay.engines.carried import DENSE, About, Asked, LoadedRow, Values
 from assay.engines.carry_qdrant import SHOWN, hashed
 from assay.engines.milvus import MilvusTable, open_client
 from assay.engines.secrets import filled, hidden, values_of
-from assay.engines.vector_store import imported
 from assay.search.arrays import Floats
 
 WORDS = "words"

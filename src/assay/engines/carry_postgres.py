@@ -16,9 +16,9 @@ import msgspec
 import numpy as np
 
 from assay.core.errors import EngineError, InputError
+from assay.core.extras import imported
 from assay.engines.carried import About, Asked, LoadedRow, Values
 from assay.engines.secrets import filled, hidden, values_of
-from assay.engines.vector_store import imported
 from assay.search.arrays import Floats
 
 BLOCK = 20_000  # documents of one list

@@ -7,15 +7,14 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import mmh3
 import msgspec
 import numpy as np
 
 from assay.core.errors import AssayError, EngineError, InputError
+from assay.core.extras import imported
 from assay.engines.carried import DENSE, About, Asked, LoadedRow, Values
 from assay.engines.qdrant import QdrantTable, open_client
 from assay.engines.secrets import filled, hidden, values_of
-from assay.engines.vector_store import imported
 from assay.search.arrays import Floats
 
 WORDS = "words"
@@ -156,6 +155,7 @@ class QdrantCarrier:
 
 def hashed(terms: Mapping[str, float]) -> tuple[list[int], list[float]]:
     """Terms as numbers, by their hash; two of the same number are added up."""
+    mmh3 = imported("mmh3", "Qdrant", "qdrant")
     values: dict[int, float] = {}
     for term, value in terms.items():
         key = mmh3.hash(term, 0, signed=False) % KEYS

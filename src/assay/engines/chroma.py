@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from assay.core.errors import InputError
+from assay.core.extras import imported
 from assay.core.types import Hit, JsonObject
 from assay.engines.connecting import EngineKind
 from assay.engines.vector_store import (
@@ -20,7 +21,6 @@ from assay.engines.vector_store import (
     VectorStore,
     any_of,
     check_encoder,
-    imported,
     is_address,
 )
 

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from assay.core.errors import InputError
+from assay.core.extras import need
 from assay.core.files import os_message, write_atomic
 from assay.core.types import Document
 from assay.core.workspace import workspace
@@ -92,6 +93,7 @@ def index_corpus(
     """Build the index of a corpus, or bring it up to date; says what it did. `questions` is a file
     of questions that were written for documents, SHIPS for those of the package alone, NONE for
     none, or nothing for what was last said."""
+    need("search", "the search engine")
     corpus = corpus_named(name, home)
     corpus.complete()
     if encoder:
@@ -121,6 +123,7 @@ def open_indexed(
 ) -> Engine:
     """The engine on a corpus. An index that is missing, outdated or damaged is built again, and
     `say` tells why."""
+    need("search", "the search engine")
     corpus = corpus_named(name, home)
     folder = index_folder(corpus, home)
     if not corpus.is_complete:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from assay.core.errors import InputError
+from assay.core.extras import imported
 from assay.core.types import Hit
 from assay.engines.connecting import EngineKind
 from assay.engines.vector_store import (
@@ -19,7 +20,6 @@ from assay.engines.vector_store import (
     VectorStore,
     any_of,
     check_encoder,
-    imported,
     quoted,
 )
 

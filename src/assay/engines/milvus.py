@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from assay.core.errors import InputError
+from assay.core.extras import imported
 from assay.core.types import Hit
 from assay.engines.connecting import EngineKind
 from assay.engines.ranking import check_ranking, ranked
@@ -23,7 +24,6 @@ from assay.engines.vector_store import (
     VectorStore,
     any_of,
     check_encoder,
-    imported,
     quoted,
 )
 

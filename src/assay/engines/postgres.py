@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from assay.core.errors import EngineError, InputError
+from assay.core.extras import imported
 from assay.core.types import Hit, SearchEngine
 from assay.engines.connecting import EngineKind
 from assay.engines.ranking import check_ranking, ranked
@@ -73,12 +74,7 @@ class PostgresTable(Places, frozen=True, kw_only=True):
 
 class PostgresEngine(SearchEngine):
     def __init__(self, settings: Settings, *, embed: Embed | None = None, name: str = "") -> None:
-        try:
-            import psycopg
-        except ImportError as error:
-            raise EngineError(
-                "PostgreSQL needs psycopg: pip install 'assay-ir[postgres]'"
-            ) from error
+        psycopg = imported("psycopg", "PostgreSQL", "postgres")
         if not settings.table and not settings.query:
             raise InputError("the PostgreSQL engine needs a table or a query")
         self._psycopg, self._settings, self._embed = psycopg, settings, embed

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from assay.core.errors import InputError
+from assay.core.extras import imported
 from assay.core.types import Hit, JsonObject
 from assay.engines.connecting import EngineKind
 from assay.engines.ranking import check_ranking, ranked
@@ -21,7 +22,6 @@ from assay.engines.vector_store import (
     VectorStore,
     any_of,
     check_encoder,
-    imported,
     is_address,
 )
 

@@ -7,7 +7,6 @@ import threading
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from importlib import import_module
 from typing import Any
 
 import msgspec
@@ -38,16 +37,6 @@ class StoreTable(msgspec.Struct, frozen=True, kw_only=True):
     title: str = "title"
     text: str = "text"
     key: str = ""
-
-
-def imported(module: str, what: str, extra: str) -> Any:
-    """A package that an extra brings."""
-    try:
-        return import_module(module)
-    except ImportError as error:
-        raise EngineError(
-            f"{what} needs the package {error.name or module}: pip install 'assay-ir[{extra}]'"
-        ) from error
 
 
 def query_vector(encoder: str, query: str) -> list[float]:

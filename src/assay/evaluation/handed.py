@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from assay.core.errors import InputError
+from assay.core.extras import imported
 from assay.core.types import GoldSet, Run
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -28,7 +29,6 @@ NAMES = frozenset(
 )
 PARAMETERS = ("judged_only", "gains")
 SUMMED = ("NumQ", "NumRel", "NumRet")
-HOW = "Install it: pip install 'assay-ir[measures]'."
 
 
 def parse(text: str) -> tuple[str, int | None] | None:
@@ -51,10 +51,7 @@ def _read(text: str) -> Any:
     named = looks_like is not None and looks_like[1] in NAMES
     if not named and not any(re.search(rf"\b{key}\s*=", text) for key in PARAMETERS):
         return None
-    try:
-        import ir_measures
-    except ImportError as error:
-        raise InputError(f"measure {text!r} is computed by ir_measures", hint=HOW) from error
+    ir_measures = imported("ir_measures", f"the measure {text!r}", "measures")
     try:
         return ir_measures.parse_measure(text)
     except (NameError, SyntaxError, TypeError, ValueError) as error:

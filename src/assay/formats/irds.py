@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from assay.core.errors import InputError
+from assay.core.extras import imported
 from assay.core.types import GoldSet, Query, judgment_frame
 
 START = "irds:"
@@ -43,12 +44,7 @@ def read_gold(path: Path | str) -> GoldSet:
 
 def _opened(name: str) -> Any:
     where = f"{START}{name}"
-    try:
-        import ir_datasets
-    except ImportError as error:
-        raise InputError(
-            "it needs the package ir-datasets", where=where, hint="pip install 'assay-ir[irds]'"
-        ) from error
+    ir_datasets = imported("ir_datasets", "a set of ir_datasets", "irds", where=where)
     try:
         dataset = ir_datasets.load(name)
     except KeyError as error:

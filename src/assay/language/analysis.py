@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import Any, Protocol
 
+from assay.core.extras import imported
 from assay.language import dictionary, english, finnish, hebrew
 
 # soft hyphens, zero-width and direction marks: seen by nobody, they must not split a word
@@ -168,9 +169,7 @@ def _english_stem(word: str) -> str:
 
 @cache
 def _snowball() -> Any:
-    import Stemmer
-
-    return Stemmer.Stemmer("english", 0)
+    return imported("Stemmer", "comparing the forms of words", "words").Stemmer("english", 0)
 
 
 def _without_points(text: str) -> str:

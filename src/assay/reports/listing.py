@@ -35,10 +35,32 @@ SHOWN_NAMES = 60  # of a table inside a value
 def plain_table(rows: Sequence[msgspec.Struct], columns: Sequence[str]) -> RenderableType:
     if not rows:
         return Text("nothing here yet", style="dim")
-    table = headed(*columns)
+    table = headed(*map(said, columns))
     for row in rows:
-        table.add_row(*(str(getattr(row, name)) for name in columns))
+        values = (getattr(row, name) for name in columns)
+        table.add_row(*("" if value in (None, "") else _figure(value) for value in values))
     return table
+
+
+# keys that are no English once their underscores are gone; all others are
+SAID = {
+    "bytes": "size in bytes",
+    "by_machine": "by machines alone",
+    "doc_id": "document",
+    "halacha_backlog": "backlog",
+    "left": "still left",
+    "mtime_ns": "changed",
+    "oldest_pending_at": "oldest pending since",
+    "query_id": "query",
+    "unknown_ids": "ids that are not here",
+    "without_grade": "without a grade",
+    "without_text": "without a text",
+}
+
+
+def said(key: str) -> str:
+    """A key of the data as a person would say it; the path of a field stays a path."""
+    return SAID.get(key) or (key if "." in key else key.replace("_", " "))
 
 
 def key_values(
@@ -50,10 +72,10 @@ def key_values(
     for name, value in (msgspec.to_builtins(page) | instead).items():
         if isinstance(value, dict):
             shown = list(value.items())[:SHOWN_NAMES]
-            inner = ", ".join(f"{key} {_figure(figure)}" for key, figure in shown)
-            table.add_row(Text(name, style="bold"), inner)
+            inner = ", ".join(f"{said(key)} {_figure(figure)}" for key, figure in shown)
+            table.add_row(Text(said(name), style="bold"), inner)
         elif not isinstance(value, list) or len(value) < 20:
-            table.add_row(Text(name, style="bold"), _figure(value))
+            table.add_row(Text(said(name), style="bold"), _figure(value))
     return table
 
 
@@ -74,8 +96,15 @@ def loaded_into(
 
 
 def _figure(value: object) -> str:
-    if value is None or value == "":
+    if value is None or value in ("", [], (), {}):
         return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_figure, value))
+    if isinstance(value, dict):
+        inner = ", ".join(f"{said(key)} {_figure(figure)}" for key, figure in value.items())
+        return f"({inner})"
     if isinstance(value, float):
         return f"{value:,.3f}"
     return f"{value:,}" if isinstance(value, int) else str(value)
@@ -102,7 +131,7 @@ def checkup(page: msgspec.Struct) -> RenderableType:
             key: value for key, value in health.items() if key != "status" and value is not members
         }
         style = "red" if status == "failed" else "green"
-        title = Text(name.replace("halacha_", ""), style="bold")
+        title = Text(said(name), style="bold")
         table.add_row(title, Text(status, style=style), _in_words(figures))
         for member, member_figures in members.items():
             table.add_row("", "", Text.assemble((member, "bold"), ": ", _in_words(member_figures)))
@@ -113,11 +142,7 @@ def _in_words(figures: Mapping[str, object]) -> str:
     flat: dict[str, object] = {}
     for key, value in figures.items():
         flat |= value if isinstance(value, dict) else {key: value}
-    shown = (
-        f"{key.replace('_', ' ')} {_figure(value)}"
-        for key, value in flat.items()
-        if key != "fingerprint"
-    )
+    shown = (f"{said(key)} {_figure(value)}" for key, value in flat.items() if key != "fingerprint")
     return ", ".join(shown) or "–"
 
 

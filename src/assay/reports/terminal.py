@@ -217,18 +217,19 @@ def _run_notes(reports: Mapping[str, ReportView]) -> list[str]:
     return sorted(notes | stale)
 
 
-def next_steps(output: Path, samples: Path) -> RenderableType:
+def next_steps(output: Path, samples: Path, *, search: bool) -> RenderableType:
     """What a new user can do with the files the demo left."""
     here = Path.cwd()
     samples = samples.relative_to(here) if samples.is_relative_to(here) else samples
     dataset, assay = f"{samples / 'dataset.json'}", _how_called()
     mine = f"{assay} score --search-module {samples / 'my_engine.py'} --dataset {dataset}"
+    sample = 'demo-opinions "gift of concert tickets"'
     steps = {
         "why is q001 at that value?": f"{assay} explain {output} q001",
         "look at the gold set": f"{assay} gold stats {dataset}",
         "check it against the rubric": f"{assay} gold validate {dataset}",
         "score your own engine": mine,
-        "search the sample": f'{assay} search demo-opinions "gift of concert tickets"',
+        **({"search the sample": f"{assay} search {sample}"} if search else {}),
         "a page to look at": f"{output.with_suffix('.html')}",
     }
     table = Table(

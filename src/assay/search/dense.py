@@ -18,6 +18,7 @@ import numpy as np
 
 from assay.core import plugins
 from assay.core.errors import EngineError, InputError
+from assay.core.extras import imported, need
 from assay.search.arrays import Floats, unit_rows
 from assay.search.views import Parts
 
@@ -54,11 +55,12 @@ class OnnxEncoder:
     """A shipped encoder."""
 
     def __init__(self, name: str) -> None:
+        need("search", f"the encoder {name}")
         import onnxruntime
         from tokenizers import Tokenizer
 
         self.name = name
-        folder = resources.files("assay.search") / "weights"
+        folder = resources.files("assay_models")
         vocabulary = (folder / "tokenizer.json").read_text(encoding="utf-8")
         self._tokenizer = Tokenizer.from_str(vocabulary)
         self._tokenizer.no_padding()
@@ -161,14 +163,9 @@ class SentenceEncoder:
     """Any sentence-transformers model by name or path: `st:NAME`."""
 
     def __init__(self, spec: str) -> None:
-        try:
-            from sentence_transformers import SentenceTransformer
-        except ImportError as error:
-            raise InputError(
-                f"{spec} needs sentence-transformers", hint="pip install 'assay-ir[st]'"
-            ) from error
+        transformers = imported("sentence_transformers", f"the encoder {spec}", "st")
         self.name = spec
-        self._model = SentenceTransformer(spec.removeprefix("st:"))
+        self._model = transformers.SentenceTransformer(spec.removeprefix("st:"))
 
     def queries(self, texts: Sequence[str]) -> Floats:
         return np.asarray(self._model.encode(list(texts), normalize_embeddings=True), np.float32)

@@ -14,9 +14,9 @@ from functools import lru_cache
 from importlib import resources
 from math import erf
 
-import mmh3
 import numpy as np
 
+from assay.core.extras import need
 from assay.language.analysis import analyzer
 from assay.search.arrays import TINY, Floats, unit_rows
 from assay.search.views import Parts
@@ -29,8 +29,9 @@ class StaticEncoder:
     """The gate says how much a word counts, from its vector alone."""
 
     def __init__(self, name: str) -> None:
+        need("search", f"the encoder {name}")
         self.name = name
-        folder = resources.files("assay.search") / "weights"
+        folder = resources.files("assay_models")
         about = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
         self._sizes = about["ngrams"]
         self._language = analyzer(about["language"])
@@ -71,6 +72,8 @@ class StaticEncoder:
 
 def places(word: str, sizes: Sequence[int], rows: int) -> list[int]:
     """The rows of a word: two for the word itself and for each of its n-grams, by their hash."""
+    import mmh3
+
     marked = f"<{word}>"
     grams = [marked]
     for size in sizes:

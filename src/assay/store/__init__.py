@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from assay.core.extras import need
 from assay.store.contract import NoStore, Store, StoreConflict, StoreError, StoreUnavailable
 
 __all__ = ["NoStore", "Store", "StoreConflict", "StoreError", "StoreUnavailable", "open_store"]
@@ -17,6 +18,7 @@ def open_store(target: str | Path, *, create: bool = True) -> Store:
     """Open a store and bring its schema up to date. Safe to call from many processes at once.
     Without `create`, a store that is not there is an error, so that a mistyped path is not taken
     for an empty store."""
+    need("store", "the database of a workspace")
     from assay.store.sql import (
         SqlStore,
     )  # SQLAlchemy takes a third of a second; callers that never open do not pay

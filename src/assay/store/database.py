@@ -20,6 +20,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, exc, make_
 
 from assay.core.concealing import is_keywords, without_password
 from assay.core.errors import InputError
+from assay.core.extras import need
 from assay.core.files import sync_folder
 from assay.store.contract import NoStore, StoreError, StoreUnavailable
 
@@ -156,10 +157,7 @@ def missing(where: str) -> NoStore:
 
 
 def _postgres(url: URL) -> Engine:
-    try:
-        import psycopg  # noqa: F401
-    except ImportError as error:
-        raise StoreError("PostgreSQL needs psycopg: pip install 'assay-ir[postgres]'") from error
+    need("postgres", "a store on PostgreSQL")
     return create_engine(
         url, hide_parameters=True, pool_pre_ping=True, connect_args={"connect_timeout": 10}
     )

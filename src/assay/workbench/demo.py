@@ -1,10 +1,13 @@
-"""`assay demo`: four engines on the bundled sample of advisory opinions."""
+"""`assay demo`: engines on the bundled sample of advisory opinions."""
 
 from __future__ import annotations
 
 import shutil
 from pathlib import Path
 
+import msgspec
+
+from assay.core import extras
 from assay.core.errors import InputError, UsageError
 from assay.workbench import corpora
 from assay.workbench.report import report_file
@@ -34,19 +37,24 @@ def copy_samples(folder: Path) -> Path:
 
 
 def demo(output: Path, progress: Progress = unwatched) -> dict[str, Scored]:
-    """Four engines on the English sample: a floor, one a user would write, plain BM25, and ours.
-    The results of ours, with the comparison against BM25, are left as JSON and as a page."""
+    """Engines on the English sample: a floor, one a user would write, plain BM25, and ours where
+    the extra `search` is installed. The results of the last, with the comparison against the one
+    before it, are left as JSON and as a page."""
     english = samples() / "en"
     dataset, corpus = english / "dataset.json", english / "corpus.jsonl"
-    corpora.import_corpus("fppc", english / "opinions", name=DEMO_CORPUS)
-    corpora.index_corpus(DEMO_CORPUS)
-    bm25_results = output.with_name(f"{output.stem}-bm25.json")
     requests = {
         "random": ScoreRequest(dataset=dataset, engine="random", corpus=corpus),
         "my_engine.py": ScoreRequest(dataset=dataset, search_module=str(english / "my_engine.py")),
-        "bm25": ScoreRequest(dataset=dataset, engine="bm25", corpus=corpus, output=bm25_results),
-        "assay": ScoreRequest(dataset=dataset, engine=DEMO_CORPUS, output=output),
+        "bm25": ScoreRequest(dataset=dataset, engine="bm25", corpus=corpus),
     }
+    if extras.has("search"):
+        corpora.import_corpus("fppc", english / "opinions", name=DEMO_CORPUS)
+        corpora.index_corpus(DEMO_CORPUS)
+        requests["assay"] = ScoreRequest(dataset=dataset, engine=DEMO_CORPUS)
+    *_, before, last = requests
+    compared = output.with_name(f"{output.stem}-{Path(before).stem}.json")
+    requests[before] = msgspec.structs.replace(requests[before], output=compared)
+    requests[last] = msgspec.structs.replace(requests[last], output=output)
     scored = {name: score(request, progress=progress) for name, request in requests.items()}
-    report_file(output, output.with_suffix(".html"), against=bm25_results)
+    report_file(output, output.with_suffix(".html"), against=compared)
     return scored

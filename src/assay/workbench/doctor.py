@@ -6,7 +6,6 @@ import os
 import platform
 import sqlite3
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import msgspec
@@ -15,6 +14,7 @@ from msgspec import UNSET, UnsetType
 from assay import __version__, formats
 from assay.core import plugins
 from assay.core.errors import AssayError
+from assay.core.extras import SHOWN, installed
 from assay.core.plugins import Plugin
 from assay.core.workspace import STORE, default_store, workspace
 from assay.corpus.importers.kinds import IMPORTERS
@@ -39,14 +39,6 @@ from assay.workbench.health import (
     index_health,
 )
 from assay.workbench.opening import Service, configured_sets
-
-EXTRAS = {
-    "serve": ("starlette", "uvicorn"),
-    "mcp": ("mcp",),
-    "postgres": ("psycopg",),
-    "pdf": ("pypdfium2",),
-    "st": ("sentence-transformers",),
-}
 
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True):
@@ -134,7 +126,7 @@ def examine(
     return Checkup(
         status="failed" if failed else "ok",
         environment=_environment(),
-        extras={"status": "ok"} | {name: _installed(name) for name in EXTRAS},
+        extras={"status": "ok"} | {extra: installed(extra) for extra in SHOWN},
         workspace=place,
         configuration=configuration,
         store=stored.store,
@@ -161,15 +153,6 @@ def _environment() -> Environment:
         system=f"{platform.system()} {platform.machine()}",
         processors=os.cpu_count(),
     )
-
-
-def _installed(extra: str) -> str:
-    """The version of what an extra needs, or how to install it. What nobody asked for is no
-    failure."""
-    try:
-        return ", ".join(f"{package} {version(package)}" for package in EXTRAS[extra])
-    except PackageNotFoundError:
-        return f"not installed: pip install 'assay-ir[{extra}]'"
 
 
 def _workspace(home: Path | None) -> WorkspaceHealth:

@@ -10,7 +10,8 @@ from typing import Any, TypeGuard
 import msgspec
 
 from assay import formats
-from assay.core.errors import EngineError, InputError
+from assay.core.errors import EngineError
+from assay.core.extras import imported
 from assay.core.results import GoldenResults, GradedResults, Metrics, Results
 from assay.core.types import Run
 from assay.formats.results_json import read_results
@@ -35,13 +36,7 @@ def log_to_mlflow(source: Path | Results, uri: str = "", *, experiment: str = "a
     """Log a results file as a run of MLflow: every figure, the slices, what it was made of and the
     file itself. `uri` is a folder or a server; without it MLflow's own setting counts. Gives the
     id of the run."""
-    try:
-        import mlflow
-    except ImportError as error:
-        raise InputError(
-            "logging to MLflow needs the package mlflow-skinny",
-            hint="pip install 'assay-ir[mlflow]'",
-        ) from error
+    mlflow = imported("mlflow", "logging to MLflow", "mlflow")
     results = read_results(source) if isinstance(source, Path) else source
     try:
         client = mlflow.MlflowClient(tracking_uri=uri or None)

@@ -10,6 +10,7 @@ import msgspec
 from assay.core.errors import InputError
 from assay.core.files import iter_json_lines
 from assay.corpus.disk import Corpus, open_corpus
+from assay.corpus.named import corpus_named
 from assay.corpus.resolve import cite
 from assay.store.records import CaseCounts, Purged, SearchLog
 from assay.telemetry.feedback import days_before, infer_relevance_from_citations
@@ -131,7 +132,7 @@ def record_decisions(
 ) -> Inferred:
     """Finalised decisions: every earlier search that showed what they cite gets relevance_score
     3."""
-    opened = [open_corpus(service.home, name) for name in dict.fromkeys(corpora)]
+    opened = [_opened(service, name) for name in dict.fromkeys(corpora)]
     citations = _Citations(opened) if opened else None
     decisions = [decision_row(row, where, citations) for where, row in sent]
     feedback = infer_relevance_from_citations(service.store, decisions, same_case=same_case)
@@ -144,6 +145,13 @@ def record_decisions(
         citations=unresolved,
         cases=cases if cases.own or cases.other else None,
     )
+
+
+def _opened(service: Service, name: str) -> Corpus:
+    """By name; who sits at the machine may also name the file of a frozen one."""
+    if service.opens_files:
+        return corpus_named(name, service.home)
+    return open_corpus(service.home, name)
 
 
 class _Citations:

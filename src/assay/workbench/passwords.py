@@ -8,7 +8,8 @@ import threading
 from functools import cache
 from typing import TYPE_CHECKING
 
-from assay.core.errors import InputError, UsageError
+from assay.core.errors import InputError
+from assay.core.extras import imported
 from assay.store.records import folded
 
 if TYPE_CHECKING:
@@ -46,11 +47,8 @@ _at_once = threading.Semaphore(2)
 
 @cache
 def _hasher() -> PasswordHasher:
-    try:
-        from argon2 import PasswordHasher
-    except ImportError as error:
-        raise UsageError("accounts need argon2: pip install 'assay-ir[serve]'") from error
-    return PasswordHasher()
+    hasher: PasswordHasher = imported("argon2", "an account", "serve").PasswordHasher()
+    return hasher
 
 
 def hashed(password: str) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from assay.core.errors import InputError
+from assay.core.extras import imported
 from assay.core.runs import run_from_scores
 from assay.core.types import GoldSet, Query, Run
 from assay.engines.asking import run_engine
@@ -67,15 +68,12 @@ def gold_to_frames(gold: GoldSet) -> tuple[Any, Any]:
 
 def as_transformer(engine: Any, top_k: int = 1000) -> Any:
     """Any engine as a PyTerrier transformer: topics in, results out."""
-    try:
-        import pyterrier
-    except ImportError as error:
-        raise InputError(
-            "a transformer needs the package pyterrier", hint="pip install 'assay-ir[pyterrier]'"
-        ) from error
+    pyterrier = imported("pyterrier", "a transformer", "pyterrier")
     asked = as_engine(engine)
 
-    class Asked(pyterrier.Transformer):  # type: ignore[misc,unused-ignore]
+    base: type = pyterrier.Transformer
+
+    class Asked(base):  # type: ignore[misc]
         def transform(self, topics: Any) -> Any:
             pairs: Iterable[tuple[Any, Any]] = zip(topics["qid"], topics["query"], strict=True)
             queries = [Query(id=str(qid), text=str(text)) for qid, text in pairs]
@@ -89,10 +87,4 @@ def as_transformer(engine: Any, top_k: int = 1000) -> Any:
 
 
 def _pandas() -> Any:
-    try:
-        import pandas
-    except ImportError as error:
-        raise InputError(
-            "tables of PyTerrier need the package pandas", hint="pip install 'assay-ir[pyterrier]'"
-        ) from error
-    return pandas
+    return imported("pandas", "a table of PyTerrier", "pyterrier")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.core.errors import InputError
+from assay.core.extras import imported
 from assay.corpus.importers.pdf_letters import written
 from assay.corpus.importers.pdf_page import Box, Page
 from assay.corpus.importers.pdf_rulings import drawn
@@ -37,11 +38,7 @@ class PdfFile:
 
 
 def open_pdf(path: Path) -> PdfFile:
-    try:
-        import pypdfium2  # type: ignore[import-untyped, unused-ignore]
-    except ImportError as error:
-        hint = "pip install 'assay-ir[pdf]'"
-        raise InputError("reading PDF needs pypdfium2", where=str(path), hint=hint) from error
+    pypdfium2 = imported("pypdfium2", "reading PDF", "pdf", where=str(path))
     try:
         document = pypdfium2.PdfDocument(path)
     except pypdfium2.PdfiumError as error:

@@ -14,6 +14,7 @@ from typing import Any
 
 from assay.core.concealing import without_password
 from assay.core.errors import InputError
+from assay.core.extras import imported
 from assay.corpus.importers import tabular
 from assay.corpus.importers.kinds import Options, Placed, Problem, Unit
 from assay.law.citation import PLAIN
@@ -32,11 +33,7 @@ def units(source: str, options: Options) -> list[Unit]:
 
 
 def read(source: str, unit: Unit, options: Options) -> Iterator[Placed | Problem]:
-    try:
-        import psycopg
-    except ImportError as error:
-        hint = "pip install 'assay-ir[postgres]'"
-        raise InputError("reading PostgreSQL needs psycopg", hint=hint) from error
+    psycopg = imported("psycopg", "reading PostgreSQL", "postgres")
     given = tabular.given_mapping(options)
     language = str(options.get("language") or "")
     mapping: dict[str, str] | None = None

@@ -17,6 +17,7 @@ from pathlib import Path
 import msgspec
 
 from assay.core.errors import InputError
+from assay.core.extras import MissingExtra
 from assay.corpus.importers.foreign_json import unreadable
 from assay.corpus.importers.kinds import Problem
 from assay.corpus.importers.pdf_cells import Table, TableRow
@@ -112,9 +113,9 @@ def survey(path: Path) -> Survey | Problem:
     `pdf` is missing is raised."""
     try:
         file = open_pdf(path)
+    except MissingExtra:
+        raise
     except InputError as error:
-        if "needs pypdfium2" in error.message:
-            raise
         return Problem(code="unreadable-pdf", where=str(path), reason=error.message)
     except OSError as error:
         return unreadable(path, error)

@@ -1,0 +1,12 @@
+"""`assay` alone: where you are, and the next step."""
+
+from __future__ import annotations
+
+from assay.cli.output import show
+
+
+def here() -> None:
+    from assay.reports.whereabouts import whereabouts
+    from assay.workbench.here import look_around
+
+    show(whereabouts(look_around()))

@@ -1,0 +1,127 @@
+"""One thing, one name: what is called `--dataset` in one command is not called otherwise in the
+next, and whether it is written with its name or without makes no difference.
+
+The rule goes by the name of a function's parameter, for all commands at once:
+
+| parameter | as an option | without a name |
+|---|---|---|
+| `dataset`, `gold` | `--dataset` or `--gold` | the first argument |
+| `corpus` | `--corpus` | the first argument, where it is one |
+| `output` | `-o` or `--output` | the last argument, where it is one |
+| `top_k` | `--top-k`, `--k` or `-k` | – |
+| `primary`, the measure that decides | `--primary`, `--measure` or `-m` | – |
+
+Names from before are in `BEFORE`; they work for one release, and say what to write instead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from assay.cli.output import say
+
+GOLD = ("--dataset", "--gold")
+NAMES = {
+    "dataset": GOLD,
+    "gold": GOLD,
+    "corpus": ("--corpus",),
+    "output": ("--output", "-o"),
+    "top_k": ("--top-k", "--k", "-k"),
+    "primary": ("--primary", "--measure", "-m"),
+}
+# (command, name of an earlier release): what it is called now
+BEFORE = {("gold judge", "--send"): "--yes"}
+
+Parse = Callable[[Any, list[str]], list[str]]
+
+
+def unify(command: Any, path: str) -> None:
+    """Give a command, and those inside it, the names of the table."""
+    inside = getattr(command, "commands", None)
+    if inside is not None:
+        for name, inner in inside.items():
+            unify(inner, f"{path} {name}")
+        return
+    for param in command.params:
+        names = NAMES.get(param.name, ())
+        if not names:
+            continue
+        if is_argument(param):
+            shown = " or ".join(names)
+            param.help = f"{(param.help or '').rstrip('.')}; also as {shown}."
+        elif not _taken(command, param, names):
+            param.opts.extend(name for name in names if name not in param.opts)
+    command.parse_args = partial(_parsed, command, path, command.parse_args)
+
+
+def is_argument(param: Any) -> bool:
+    return bool(param.param_type_name == "argument")
+
+
+def _taken(command: Any, param: Any, names: Sequence[str]) -> bool:
+    others = {opt for other in command.params if other is not param for opt in other.opts}
+    return bool(others & set(names))
+
+
+def _parsed(command: Any, path: str, parse: Parse, ctx: Any, args: list[str]) -> list[str]:
+    args = _as_called_now(path, args)
+    args = _without_names(command, args)
+    return parse(ctx, _with_name(command, ctx, args))
+
+
+def _as_called_now(path: str, args: Sequence[str]) -> list[str]:
+    changed = []
+    for arg in args:
+        name, equals, value = arg.partition("=")
+        now = BEFORE.get((path, name))
+        if now:
+            say(f"note: {name} is now called {now}; the old name goes with the next release")
+        changed.append(f"{now}{equals}{value}" if now else arg)
+    return changed
+
+
+def _without_names(command: Any, args: Sequence[str]) -> list[str]:
+    """Arguments that were given by name are put where they belong."""
+    places = [param for param in command.params if is_argument(param)]
+    rest = list(args)
+    for place, param in enumerate(places):
+        taken = _taken_out(rest, NAMES.get(param.name, ()))
+        rest = [*taken, *rest] if place == 0 else [*rest, *taken]
+    return rest
+
+
+def _taken_out(args: list[str], names: Sequence[str]) -> list[str]:
+    """The values of these options, which leave the list."""
+    values: list[str] = []
+    at = 0
+    while at < len(args) and args[at] != "--":
+        name, equals, value = args[at].partition("=")
+        if name in names and equals:
+            values.append(value)
+            del args[at]
+        elif name in names and at + 1 < len(args):
+            values.append(args[at + 1])
+            del args[at : at + 2]
+        else:
+            at += 1
+    return values
+
+
+def _with_name(command: Any, ctx: Any, args: list[str]) -> list[str]:
+    """A gold set without its name, in a command whose only names are those of options."""
+    option = next((param for param in command.params if param.name in ("dataset", "gold")), None)
+    if option is None or any(map(is_argument, command.params)):
+        return args
+    parser = command.make_parser(ctx)
+    with suppress(Exception):  # what is wrong with them is said when they are parsed in earnest
+        given, loose, _ = parser.parse_args(list(args))
+        if option.name in given or len(loose) != 1:
+            return args
+        for at in [at for at, arg in enumerate(args) if arg == loose[0]]:
+            others = args[:at] + args[at + 1 :]
+            with suppress(Exception):
+                if command.make_parser(ctx).parse_args(list(others))[:2] == (given, []):
+                    return [*others, option.opts[0], loose[0]]
+    return args

@@ -1,0 +1,129 @@
+"""What is not in a plain install: which package an extra brings, and the one sentence that says
+which extra is missing.
+
+A plain install reads, scores, decides and reports. Everything else imports its packages through
+`imported`, or asks for them with `need` before it begins, so that a missing one is always told in
+the same words and with exit code 2. `tests/test_packaging.py` holds the table to pyproject.toml."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from typing import Any
+
+from assay.core.errors import UsageError
+
+# extra: {the module that is imported: the package that has it}
+EXTRAS: dict[str, dict[str, str]] = {
+    "words": {"Stemmer": "pystemmer", "simplemma": "simplemma"},
+    "search": {
+        "onnxruntime": "onnxruntime",
+        "tokenizers": "tokenizers",
+        "mmh3": "mmh3",
+        "assay_models": "assay-ir-models",
+        "Stemmer": "pystemmer",
+        "simplemma": "simplemma",
+    },
+    "store": {"sqlalchemy": "sqlalchemy", "alembic": "alembic"},
+    "serve": {
+        "starlette": "starlette",
+        "uvicorn": "uvicorn",
+        "argon2": "argon2-cffi",
+        "sqlalchemy": "sqlalchemy",
+        "alembic": "alembic",
+        "Stemmer": "pystemmer",
+        "simplemma": "simplemma",
+    },
+    "mcp": {
+        "mcp": "mcp",
+        "sqlalchemy": "sqlalchemy",
+        "alembic": "alembic",
+        "Stemmer": "pystemmer",
+        "simplemma": "simplemma",
+    },
+    "pdf": {"pypdfium2": "pypdfium2"},
+    "postgres": {"psycopg": "psycopg"},
+    "cluster": {"distributed": "distributed"},
+    "chroma": {"chromadb": "chromadb"},
+    "lancedb": {"lancedb": "lancedb"},
+    "milvus": {"pymilvus": "pymilvus", "milvus_lite": "milvus-lite"},
+    "qdrant": {"qdrant_client": "qdrant-client", "mmh3": "mmh3"},
+    "irds": {"ir_datasets": "ir-datasets"},
+    "measures": {"ir_measures": "ir-measures"},
+    "mlflow": {"mlflow": "mlflow-skinny"},
+    "pyterrier": {"pyterrier": "pyterrier", "pandas": "pandas"},
+    "st": {"sentence_transformers": "sentence-transformers"},
+}
+SHOWN = ("search", "store", "serve", "mcp", "pdf", "postgres", "cluster", "measures", "st")
+
+
+class MissingExtra(UsageError):
+    """What was asked for needs an extra that is not installed."""
+
+    def __init__(self, what: str, extra: str, *, where: str = "") -> None:
+        self.extra = extra
+        super().__init__(f"{what} needs the extra {extra!r}: {how(extra)}", where=where)
+
+    def __reduce__(self) -> Any:  # it may come from a worker process
+        return _again, (self.message, self.extra, self.where)
+
+
+def _again(message: str, extra: str, where: str) -> MissingExtra:
+    error = MissingExtra("it", extra, where=where)
+    error.message = message
+    error.args = (f"{where}: {message}" if where else message,)
+    return error
+
+
+def how(extra: str) -> str:
+    """The command that installs an extra."""
+    return f"pip install 'assay-ir[{extra}]'"
+
+
+def bringing(module: str) -> str:
+    """The extra that brings a module; empty where none does."""
+    root = module.partition(".")[0]
+    return next((extra for extra, modules in EXTRAS.items() if root in modules), "")
+
+
+def imported(module: str, what: str, extra: str, *, where: str = "") -> Any:
+    """A module that an extra brings. `what` needs it, in a few words."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != module.partition(".")[0]:
+            raise  # the package is there, and something that it needs itself is not
+        raise MissingExtra(what, extra, where=where) from error
+
+
+def need(extra: str, what: str, *, where: str = "") -> None:
+    """Refuse before the work begins where a package of the extra is missing. Nothing is loaded."""
+    if not has(extra):
+        raise MissingExtra(what, extra, where=where)
+
+
+def has(extra: str) -> bool:
+    """Whether every package of the extra is installed."""
+    return all(_is_there(module) for module in EXTRAS[extra])
+
+
+def _is_there(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ValueError:  # what stands in sys.modules has no spec
+        return True
+
+
+def installed(extra: str) -> str:
+    """The versions of what an extra brings, or how to install it."""
+    if not has(extra):
+        return f"not installed: {how(extra)}"
+    return ", ".join(f"{package} {_version(package)}" for package in EXTRAS[extra].values())
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:  # a checkout has it on its path without having installed it
+        return "of this checkout"
