@@ -63,6 +63,10 @@ def demo(
         return
     if fresh or accounts:
         raise UsageError("--fresh and --accounts go with --serve")
+    _score_sample(output, json=json)
+
+
+def _score_sample(output: Path, *, json: bool) -> None:
     from assay.reports import terminal, view
     from assay.workbench.demo import demo, samples
     from assay.workbench.gold import validate_gold
