@@ -20,7 +20,7 @@ import pytest
 
 from assay.core.errors import InputError
 from assay.corpus.build import import_corpus
-from assay.mcp.models import RunComparison
+from assay.mcp.run_models import WholeComparison
 from assay.mcp.server import build_server, run
 from assay.store import open_store
 from assay.store.records import Decision, SearchLog, Shown
@@ -35,8 +35,14 @@ from mcp import Client, StdioServerParameters, stdio_client
 SAMPLES = Path(__file__).parents[2] / "samples"
 NOW = datetime(2026, 5, 31, tzinfo=UTC)
 TOOLS = {
+    "list_corpora",
     "search",
     "get_document",
+    "cite",
+    "list_queries",
+    "get_rubric",
+    "list_engines",
+    "list_runs",
     "get_metrics",
     "list_gold_sets",
     "run_evaluation",
@@ -201,9 +207,9 @@ async def whole_session(connect: Connect, workspace: Path) -> None:
         assert runs[1]["overall"]["ndcg@10"] > runs[0]["overall"]["ndcg@10"]
         compared = await call(client, "compare_runs", run_ids=[run["run_id"] for run in runs])
         assert compared["baseline"] == "random"
-        assert any(
-            row["measure"] == "nDCG@10" and row["difference"] > 0 for row in compared["differences"]
-        )
+        assert compared["verdict"].startswith("bm25 is better than random. nDCG@10 ")
+        assert compared["changes"][0]["measure"] == "nDCG@10"
+        assert compared["changes"][0]["change"] > 0
         explained = await call(client, "explain_score", run_id=runs[1]["run_id"], query_id="q001")
         assert explained["results"][0] == "81-027"
         assert len(explained["grades"]) == len(explained["results"])
@@ -284,7 +290,7 @@ async def errors(connect: Connect) -> None:
             "rationale": "r",
             "by": "a",
         }
-        assert "grade should be less than or equal to 4, got 9" in await refused(
+        assert "grade 9 is not on the scale of 'gold-set'" in await refused(
             client, "suggest_judgment", **given
         )
         assert "no query 'g9'" in await refused(
@@ -292,12 +298,15 @@ async def errors(connect: Connect) -> None:
         )
         assert (
             await refused(client, "search", corpus="c")
-            == "query is missing. search takes corpus, query, limit, offset."
+            == "query is missing. search takes corpus, query, limit, offset, topic, statute, law, "
+            "language, year, as_of."
         )
         assert "unknown argument 'top_k'" in await refused(
             client, "search", corpus="c", query="q", top_k=3
         )
-        assert "there is no tool 'find'. Known: search" in await refused(client, "find")
+        assert "there is no tool 'find'. Known: list_corpora, search" in await refused(
+            client, "find"
+        )
         assert "no gold set 'x'" in await refused(client, "get_metrics", gold="x")
 
 
@@ -328,7 +337,7 @@ async def no_corpus(server: Any) -> None:
 
 
 def test_an_agent_gets_the_whole_comparison() -> None:
-    assert get_type_hints(RunComparison).items() >= get_type_hints(Comparison).items()
+    assert get_type_hints(WholeComparison).items() >= get_type_hints(Comparison).items()
 
 
 def test_other_machines_are_not_let_in(workspace: Path, store_url: str) -> None:

@@ -5,18 +5,21 @@ their docstrings as descriptions."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from assay.core.results_file import measure_to_json
 from assay.core.types import Document, Locator
-from assay.workbench import history
 from assay.workbench.backlog import Backlog, BacklogFigures, HalachaBacklog, TheirBacklog
-from assay.workbench.corpora import FoundDocument
+from assay.workbench.citing import citation_of
+from assay.workbench.corpora import CorpusRow
+from assay.workbench.for_agents import CitedDocument, ReviewItem, Scale
 from assay.workbench.gold import GoldSummary
-from assay.workbench.history import Comparison, Difference, KeptRun, Leaderboard, Moved
 from assay.workbench.paging import Page
-from assay.workbench.review import ReviewItem, ToJudge
+from assay.workbench.review import ToJudge
+from assay.workbench.searching import FoundPage
 
 SNIPPET = 400
 
@@ -40,6 +43,7 @@ class Answer(BaseModel):
 
 class Found(Answer):
     doc_id: str
+    citation: str = Field("", description="How to cite it, ready to be written down.")
     score: float | None = None
     title: str = ""
     snippet: str = Field("", description="The beginning of the text.")
@@ -50,6 +54,12 @@ class Found(Answer):
 
 
 class SearchResults(Answer):
+    answered: bool = Field(
+        True,
+        description="False where nothing in the corpus answers: the hits are then only the "
+        "nearest, and should not be cited as an answer.",
+    )
+    message: str = Field("", description="What to know before the hits are used.")
     corpus: str
     query: str
     hits: list[Found]
@@ -58,23 +68,73 @@ class SearchResults(Answer):
     )
 
     @classmethod
-    def of(cls, corpus: str, query: str, page: Page[FoundDocument]) -> SearchResults:
+    def of(cls, corpus: str, query: str, page: FoundPage, offset: int = 0) -> SearchResults:
         hits = [
             Found(
                 doc_id=hit.doc_id,
-                score=hit.score,
+                citation=citation_of(document, hit.locator),
+                score=None if hit.score is None else round(hit.score, 4),
                 title=hit.title,
                 snippet=hit.snippet[:SNIPPET],
                 locator=place_of(hit.locator),
                 cell=msgspec.to_builtins(hit.cell) if hit.cell is not None else {},
             )
-            for hit in page.items
+            for hit, document in zip(page.items, page.documents, strict=True)
         ]
-        return cls(corpus=corpus, query=query, hits=hits, next_offset=page.next_offset)
+        message = "" if hits or offset else "Nothing was found; try other words or fewer filters."
+        if page.abstained and hits:
+            message = (
+                "Nothing in this corpus answers the question. These are only the nearest "
+                "documents: say that there is no answer, or ask in other words."
+            )
+        return cls(
+            answered=bool(hits) and not page.abstained,
+            message=message,
+            corpus=corpus,
+            query=query,
+            hits=hits,
+            next_offset=page.next_offset,
+        )
+
+
+class CorpusLine(Answer):
+    name: str
+    documents: int
+    kind: str
+    indexed: bool = Field(description="Whether it can be searched at once; else search indexes it.")
+
+
+class Corpora(Answer):
+    corpora: list[CorpusLine]
+
+    @classmethod
+    def of(cls, rows: list[CorpusRow]) -> Corpora:
+        return cls(
+            corpora=[
+                CorpusLine(
+                    name=row.name, documents=row.documents, kind=row.kind, indexed=row.indexed
+                )
+                for row in rows
+            ]
+        )
+
+
+class CitationLine(Answer):
+    text: str = Field(description="As it stands in the text.")
+    normal: str = Field(description="The usual way to write it.")
+    kind: str
+    status: str
+    doc_ids: list[str] = Field([], description="The documents of the corpus that it names.")
+    reason: str = Field("", description="Why it names no document, or several.")
+
+
+class Citations(Answer):
+    citations: list[CitationLine]
 
 
 class DocumentText(Answer):
     doc_id: str
+    citation: str = Field("", description="How to cite it, ready to be written down.")
     title: str
     text: str = Field(description="From the offset on, as many characters as asked for.")
     characters: int = Field(description="The length of the whole text.")
@@ -89,6 +149,7 @@ class DocumentText(Answer):
         end = start + characters
         return cls(
             doc_id=document.id,
+            citation=citation_of(document),
             title=document.title,
             text=document.text[start:end],
             characters=len(document.text),
@@ -130,19 +191,98 @@ class GoldSets(Answer):
 
     @classmethod
     def of(cls, summaries: list[GoldSummary], offset: int, limit: int) -> GoldSets:
+        """A file is told by its name: folders of the server are no matter of an agent."""
         end = offset + limit
+        shown = [replace(each, path=Path(each.path).name) for each in summaries[offset:end]]
+        return cls(gold_sets=shown, next_offset=end if len(summaries) > end else None)
+
+
+class QueryLine(Answer):
+    query_id: str
+    query: str
+    topic: str = ""
+    judged: int = Field(0, description="How many documents are judged for it.")
+    must: bool | None = Field(None, description="Of a golden set: whether it must pass.")
+
+
+class Queries(Answer):
+    gold: str
+    queries: list[QueryLine]
+    next_offset: int | None = None
+
+
+class RubricText(Answer):
+    grades: list[int] = Field(description="The scale.")
+    scale: str = Field(description="The scale in words.")
+    text: str = Field(description="When to give which grade, with edge cases.")
+    version: str = ""
+
+
+class DocumentToJudge(Answer):
+    doc_id: str
+    found: bool = Field(default=True, description="False where no corpus here has it.")
+    corpus: str = ""
+    title: str = ""
+    citation: str = ""
+    passage: str = Field(
+        default="", description="What of it says most about the query; get_document reads all."
+    )
+
+    @classmethod
+    def of(cls, doc_id: str, query: str, found: CitedDocument | None) -> DocumentToJudge:
+        if found is None:
+            return cls(doc_id=doc_id, found=False)
         return cls(
-            gold_sets=summaries[offset:end], next_offset=end if len(summaries) > end else None
+            doc_id=doc_id,
+            corpus=found.corpus,
+            title=found.document.title,
+            citation=found.citation,
+            passage=found.passage(query),
         )
 
 
+class ItemToJudge(Answer):
+    query_id: str
+    query: str
+    doc_ids: list[str]
+    documents: list[DocumentToJudge]
+    reason: str
+    item_id: str = Field("", description="Where it waits in the expert's queue already.")
+
+
 class NextToJudge(Answer):
-    items: list[ToJudge]
+    gold: str
+    scale: str = Field(description="The grades; get_rubric says when to give which.")
+    items: list[ItemToJudge]
+    message: str = ""
     next_offset: int | None = None
 
     @classmethod
-    def of(cls, page: Page[ToJudge]) -> NextToJudge:
-        return cls(items=page.items, next_offset=page.next_offset)
+    def of(
+        cls, gold: str, scale: Scale, page: Page[tuple[ToJudge, list[CitedDocument | None]]]
+    ) -> NextToJudge:
+        items = [
+            ItemToJudge(
+                query_id=item.query_id,
+                query=item.query,
+                doc_ids=item.doc_ids,
+                documents=[
+                    DocumentToJudge.of(doc_id, item.query, document)
+                    for doc_id, document in zip(item.doc_ids, documents, strict=True)
+                ],
+                reason=item.reason,
+                item_id=item.item_id,
+            )
+            for item, documents in page.items
+        ]
+        message = "" if items else "Nothing waits, and no run of this set has unjudged documents."
+        return cls(
+            gold=gold,
+            scale=scale.text,
+            items=items,
+            message=message,
+            next_offset=page.next_offset,
+        )
 
 
 class Suggested(Answer):
@@ -163,102 +303,4 @@ class Suggested(Answer):
             query_id=item.ref,
             doc_id=item.doc_ids[0],
             grade=item.grade or 0,
-        )
-
-
-# ── runs ──────────────────────────────────────────────────────────────────────────────────────────
-
-Interval = tuple[float | None, float | None]
-
-
-class Evaluation(Answer):
-    run_id: str = Field(description="For compare_runs and explain_score.")
-    engine: str
-    gold: str
-    gold_status: str
-    queries: int
-    overall: dict[str, float | None] = Field(description="Mean of every measure over all queries.")
-    intervals: dict[str, Interval] = Field({}, description="95 % interval of every mean.")
-
-    @classmethod
-    def of(cls, run: KeptRun, gold: str) -> Evaluation:
-        results = run.results
-        return cls(
-            run_id=run.id,
-            engine=run.engine,
-            gold=gold,
-            gold_status=results.receipt.gold.status or "unknown",
-            queries=len(results.per_query),
-            overall=results.overall,
-            intervals=results.intervals.overall,
-        )
-
-
-# The fields of a Comparison stand here again: the SDK takes no struct, and a dataclass at the top
-# would lose what each field means to an agent. A test holds the two together.
-class RunComparison(Answer):
-    baseline: str
-    systems: list[str]
-    headline: str
-    differences: list[Difference] = Field(
-        description="By measure: values, difference, interval, p-values, wins."
-    )
-    moved: list[Moved] = Field(
-        description="The queries that moved most, and what entered and left."
-    )
-    warnings: list[str]
-    gold_status: str = Field(
-        "", description="How far the gold set is approved; empty where that is not recorded."
-    )
-    variants: list[Difference] = Field(
-        [], description="The same for perturbed variants of golden questions."
-    )
-    margin: float | None = Field(
-        None, description="Within which two engines count as equivalent, where one was given."
-    )
-    leaderboard: Leaderboard | None = Field(
-        None, description="Of three systems or more: places, groups, pairs and slices."
-    )
-
-    @classmethod
-    def of(cls, comparison: Comparison) -> RunComparison:
-        return cls.model_validate(comparison, from_attributes=True)
-
-
-class MeasureFormula(BaseModel):
-    """A measure: the key of its values, its formula, and its settings (rel, gain, p, …) as further
-    fields."""
-
-    model_config = ConfigDict(extra="allow")
-    __pydantic_extra__: dict[str, int | float | str | None]
-
-    key: str
-    measure: str
-    cutoff: int | None = None
-    formula: str = ""
-    source: str = ""
-
-
-class Explanation(Answer):
-    query_id: str
-    query: str
-    results: list[str] = Field(description="The ranking.")
-    grades: list[int | None] = Field(
-        description="The grade at every rank; none where nobody has judged."
-    )
-    metrics: dict[str, float | None]
-    measures: list[MeasureFormula] = Field(description="The formula behind every number.")
-
-    @classmethod
-    def of(cls, explained: history.Explanation) -> Explanation:
-        entry = explained.entry
-        return cls(
-            query_id=entry.query_id,
-            query=entry.query_text,
-            results=entry.results,
-            grades=entry.grades,
-            metrics=entry.metrics,
-            measures=[
-                MeasureFormula.model_validate(measure_to_json(line)) for line in explained.measures
-            ],
         )

@@ -15,12 +15,13 @@ from assay.engines.http_table import HttpTable, Preset, presets
 from assay.engines.registry import BASELINES
 from assay.engines.secrets import names_in
 from assay.engines.trying import Trial, kind_word, try_engine
-from assay.workbench.config import CONFIG_NAME, read_config
+from assay.workbench.config import CONFIG_NAME, Config, read_config
 
 __all__ = [
     "KnownEngine",
     "Preset",
     "Trial",
+    "engine_kinds",
     "find_engine",
     "list_engines",
     "list_presets",
@@ -70,6 +71,20 @@ def list_engines(config: Path | None = None) -> list[KnownEngine]:
         if name not in taken
     ]
     return rows
+
+
+def engine_kinds(config: Config | None) -> list[tuple[str, str, list[str]]]:
+    """(name, kind, the gold sets it is for) of every engine that is configured."""
+    if config is None:
+        return []
+    return [
+        (
+            name,
+            str(engine.own.get("preset") or kind_word(engine)),
+            [gold for gold, one in config.gold.items() if not one.engines or name in one.engines],
+        )
+        for name, engine in config.engines.items()
+    ]
 
 
 def list_presets() -> list[Preset]:

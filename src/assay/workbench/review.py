@@ -343,6 +343,7 @@ class ToJudge:
     doc_ids: list[str]
     reason: str
     item_id: str = ""
+    corpus: str = ""
 
 
 def worth_looking_at(
@@ -360,6 +361,7 @@ def worth_looking_at(
             query_id=item.ref,
             query=item.query,
             doc_ids=list(item.doc_ids),
+            corpus=item.corpus,
             reason=f"waits since {item.created_at:%Y-%m-%d}",
         )
         for item in items

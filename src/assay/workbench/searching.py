@@ -29,13 +29,14 @@ from assay.workbench.filtering import (
     columns_of,
 )
 from assay.workbench.opening import Service
-from assay.workbench.paging import Page, page_of, page_size
+from assay.workbench.paging import page_of, page_size
 from assay.workbench.shelves import Shelf, kept_shelf
 
 __all__ = [
     "Asked",
     "Choices",
     "Filters",
+    "FoundPage",
     "NotHere",
     "Reason",
     "Result",
@@ -369,9 +370,24 @@ def reasons(found: FoundDocument) -> tuple[Reason, ...]:
 # ── for agents, and beside a document ─────────────────────────────────────────────────────────────
 
 
+class FoundPage(msgspec.Struct, frozen=True, kw_only=True):
+    """A page of hits. `abstained` where nothing answers, and these are only the nearest."""
+
+    items: list[FoundDocument]
+    documents: list[Document]
+    next_offset: int | None
+    abstained: bool
+
+
 def found_page(
-    service: Service, corpus: str, query: str, limit: int = 10, offset: int = 0
-) -> Page[FoundDocument]:
+    service: Service,
+    corpus: str,
+    query: str,
+    limit: int = 10,
+    offset: int = 0,
+    *,
+    filters: Filters = NO_FILTERS,
+) -> FoundPage:
     """A page of hits, for agents."""
     if not query.strip():
         raise InputError(
@@ -379,11 +395,17 @@ def found_page(
         )
     size = page_size(limit)
     shelf = shelf_of(service, corpus)
-    hits = shelf.engine.search(query, offset + size + 1, explain=True, texts=False)
+    allowed = shelf.allowed(filters)
+    hits = shelf.engine.search(query, offset + size + 1, allowed=allowed, explain=True, texts=False)
     shown = hits[offset : offset + size]
     found = found_documents(shown, shelf.engine, query, shelf.get, first=offset + 1)
     page = page_of(hits[offset:], offset, size)
-    return Page(items=found, offset=offset, next_offset=page.next_offset)
+    return FoundPage(
+        items=found,
+        documents=[shelf.get(hit.doc_id) for hit in shown],
+        next_offset=page.next_offset,
+        abstained=hits.abstained,
+    )
 
 
 def found_ids(service: Service, corpus: str, query: str, limit: int) -> list[str]:

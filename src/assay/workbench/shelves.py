@@ -118,6 +118,11 @@ def reader_of(pool: Pool | None, dataset: Path, home: Path | None) -> Reader:
             where=str(dataset),
             hint=f"Pool first: assay gold pool {dataset} --engine bm25 --corpus NAME.",
         )
+    return reader_named(name, home)
+
+
+def reader_named(name: str, home: Path | None) -> Reader:
+    """Of a corpus by its name, or by its file."""
     with _reading:  # of many who ask at once, one opens
         if is_corpus(name, home):
             return _imported(name, home, corpus_named(name, home).fingerprint)

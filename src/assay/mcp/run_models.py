@@ -1,0 +1,255 @@
+"""What the tools answer about runs: the verdict first, in words, and figures rounded."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from assay.core.results import Entry, GoldenEntry, MeasureLine
+from assay.core.results_file import measure_to_json
+from assay.mcp.models import Answer
+from assay.workbench.for_agents import hits_in_words, story_of
+from assay.workbench.history import Comparison, Difference, KeptRun, Leaderboard, Moved
+
+Interval = tuple[float | None, float | None]
+
+
+class Evaluation(Answer):
+    run_id: str = Field(description="For compare_runs and explain_score.")
+    engine: str
+    gold: str
+    gold_status: str
+    queries: int
+    overall: dict[str, float | None] = Field(description="Mean of every measure over all queries.")
+    intervals: dict[str, Interval] = Field({}, description="95 % interval of every mean.")
+
+    @classmethod
+    def of(cls, run: KeptRun, gold: str) -> Evaluation:
+        results = run.results
+        return cls(
+            run_id=run.id,
+            engine=run.engine,
+            gold=gold,
+            gold_status=results.receipt.gold.status or "unknown",
+            queries=len(results.per_query),
+            overall=results.overall,
+            intervals=results.intervals.overall,
+        )
+
+
+class Change(Answer):
+    """A measure of one system against the baseline, rounded."""
+
+    system: str
+    measure: str
+    before: float
+    now: float
+    change: float
+    low: float | None = Field(description="The 95 % interval of the change.")
+    high: float | None
+    better: int = Field(description="Queries that got better; then the same, and worse.")
+    same: int
+    worse: int
+    p: float = Field(description="Corrected for many tests (Holm).")
+
+    @classmethod
+    def of(cls, row: Difference) -> Change:
+        return cls(
+            system=row.system,
+            measure=row.measure,
+            before=_rounded(row.baseline) or 0.0,
+            now=_rounded(row.value) or 0.0,
+            change=_rounded(row.difference) or 0.0,
+            low=_rounded(row.low),
+            high=_rounded(row.high),
+            better=row.wins,
+            same=row.ties,
+            worse=row.losses,
+            p=_rounded(row.p_holm) or 0.0,
+        )
+
+
+class MovedQuery(Answer):
+    query_id: str
+    before: float
+    now: float
+
+
+# The fields of a Comparison stand here again: the SDK takes no struct, and a dataclass at the top
+# would lose what each field means to an agent. A test holds the two together.
+class WholeComparison(Answer):
+    """Everything, not rounded."""
+
+    baseline: str
+    systems: list[str]
+    headline: str
+    differences: list[Difference]
+    moved: list[Moved]
+    warnings: list[str]
+    gold_status: str = ""
+    variants: list[Difference] = []
+    margin: float | None = None
+    leaderboard: Leaderboard | None = None
+
+
+LONGEST = 1_900  # characters of a comparison, where details are not asked for
+MOST_MOVED = 3
+MOST_CHANGES = 3  # measures of a short answer, the one that decides first
+
+
+class RunComparison(Answer):
+    verdict: str = Field(description="Is it better? In words, with the figure that decides.")
+    word: str = Field(description="better, worse, no difference or open, for each system.")
+    baseline: str
+    systems: list[str]
+    decided_by: str = Field(description="The measure that decides; the others inform.")
+    changes: list[Change]
+    moved: list[MovedQuery] = Field(description="The queries that moved most.")
+    warnings: list[str] = []
+    gold_status: str = Field(
+        "", description="How far the gold set is approved; empty where that is not recorded."
+    )
+    details: WholeComparison | None = Field(
+        None, description="Everything, where details was asked for."
+    )
+
+    @classmethod
+    def of(cls, found: Comparison, verdicts: list[str], *, details: bool) -> RunComparison:
+        deciding = [row for row in found.differences if row.measure == found.headline]
+        others = [row for row in found.differences if row.measure != found.headline]
+        short = cls(
+            verdict=" ".join(verdicts),
+            word="; ".join(f"{row.system}: {row.verdict}" for row in deciding),
+            baseline=found.baseline,
+            systems=found.systems,
+            decided_by=found.headline,
+            changes=[Change.of(row) for row in [*deciding, *others][:MOST_CHANGES]],
+            moved=[
+                MovedQuery(
+                    query_id=row.query_id,
+                    before=_rounded(row.baseline) or 0.0,
+                    now=_rounded(row.value) or 0.0,
+                )
+                for row in found.moved[:MOST_MOVED]
+                if row.value != row.baseline
+            ],
+            warnings=found.warnings[:2],
+            gold_status=found.gold_status,
+        )
+        if not details:
+            return _fitted(short)
+        whole = WholeComparison.model_validate(found, from_attributes=True)
+        return short.model_copy(update={"details": whole})
+
+
+def _fitted(answer: RunComparison) -> RunComparison:
+    """Short enough to be read whole: what says least goes first, and the verdict last of all."""
+    cuts: list[dict[str, object]] = [
+        {"moved": []},
+        {"changes": answer.changes[:1]},
+        {"changes": [], "warnings": []},
+        {"word": "see verdict"},
+    ]
+    for cut in cuts:
+        if _length(answer) <= LONGEST:
+            return answer
+        answer = answer.model_copy(update=cut)
+    if over := max(0, _length(answer) - LONGEST):
+        answer = answer.model_copy(
+            update={"verdict": f"{answer.verdict[: -over - 40]} … (details)"}
+        )
+    return answer
+
+
+def _length(answer: RunComparison) -> int:
+    return len(answer.model_dump_json(indent=2))
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 3)
+
+
+class RunLine(Answer):
+    run_id: str
+    engine: str
+    gold: str
+    at: str
+    figures: dict[str, float | None] = Field({}, description="The figures that say most.")
+
+
+class Runs(Answer):
+    runs: list[RunLine]
+    next_offset: int | None = None
+
+
+class EngineLine(Answer):
+    name: str
+    kind: str
+    gold_sets: list[str] = Field(description="The sets that run_evaluation may score it on.")
+
+
+class Engines(Answer):
+    engines: list[EngineLine]
+    message: str = ""
+
+
+class MeasureFormula(BaseModel):
+    """A measure: the key of its values, its formula, and its settings (rel, gain, p, …) as further
+    fields."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, int | float | str | None]
+
+    key: str
+    measure: str
+    cutoff: int | None = None
+    formula: str = ""
+    source: str = ""
+
+
+class HitLine(Answer):
+    rank: int
+    doc_id: str
+    grade: int | None = Field(default=None, description="None where nobody has judged it.")
+    what: str = Field("", description="Of a golden question: expected, negative, trap, or nothing.")
+    place: str = Field("", description="Of a golden question: the place in words, and the score.")
+
+
+class Explanation(Answer):
+    query_id: str
+    query: str
+    passed: bool | None = Field(None, description="Of a golden question.")
+    expected: str = Field(description="What a good answer has.")
+    outcome: str = Field(description="What came, and why it passed, failed or scored so.")
+    results: list[str] = Field(description="The ranking.")
+    grades: list[int | None] = Field(
+        description="The grade at every rank; none where nobody has judged."
+    )
+    hits: list[HitLine] = Field([], description="The first hits with what each is.")
+    metrics: dict[str, float | None]
+    measures: list[MeasureFormula] = Field(description="The formula behind every number.")
+
+    @classmethod
+    def of(cls, entry: Entry, lines: list[MeasureLine]) -> Explanation:
+        expected, outcome = story_of(entry)
+        golden = isinstance(entry, GoldenEntry)
+        return cls(
+            query_id=entry.query_id,
+            query=entry.query_text,
+            passed=entry.passed if isinstance(entry, GoldenEntry) else None,
+            expected=expected,
+            outcome=outcome,
+            results=entry.results,
+            grades=entry.grades,
+            hits=_golden_hits(entry) if isinstance(entry, GoldenEntry) else [],
+            metrics={name: _rounded(value) for name, value in entry.metrics.items()},
+            measures=[]
+            if golden
+            else [MeasureFormula.model_validate(measure_to_json(line)) for line in lines],
+        )
+
+
+def _golden_hits(entry: GoldenEntry) -> list[HitLine]:
+    return [
+        HitLine(rank=rank, doc_id=hit.doc_id, what=hit.match, place=told)
+        for rank, (hit, told) in enumerate(hits_in_words(entry), start=1)
+    ]

@@ -1,0 +1,275 @@
+"""The tools: what an agent may ask. Every tool is one verb, and its docstring is all that a model
+knows of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from assay.core.errors import InputError
+from assay.mcp.models import (
+    CitationLine,
+    Citations,
+    Corpora,
+    DocumentText,
+    GoldSets,
+    Metrics,
+    NextToJudge,
+    Queries,
+    QueryLine,
+    RubricText,
+    SearchResults,
+    Suggested,
+)
+from assay.mcp.run_models import (
+    EngineLine,
+    Engines,
+    Evaluation,
+    Explanation,
+    RunComparison,
+    RunLine,
+    Runs,
+)
+from assay.workbench import backlog, corpora, for_agents, gold, history, review, searching
+from assay.workbench.engines import engine_kinds
+from assay.workbench.filtering import NonePasses, read_filters
+from assay.workbench.opening import Service
+
+Tool = Callable[..., Any]
+Limit = Annotated[int, Field(ge=1, le=200, description="How many at most.")]
+Offset = Annotated[
+    int,
+    Field(ge=0, le=10**9, description="Where to begin; give the next_offset of the last answer."),
+]
+CorpusName = Annotated[str, Field(description="A corpus that list_corpora names.")]
+GoldName = Annotated[str, Field(description="A gold set that list_gold_sets names.")]
+RunId = Annotated[str, Field(description="From run_evaluation or list_runs.")]
+Rationale = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=review.LONGEST_RATIONALE,
+        description="Why, in a sentence or two, for the expert.",
+    ),
+]
+By = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=review.LONGEST_NAME,
+        description="Who suggests: your name and version.",
+    ),
+]
+WRITING = ("suggest_judgment", "run_evaluation")
+FIGURES = ("ndcg@10", "map", "pass_rate_total", "pass_rate_must")  # of a run in a list
+
+
+def search_tools(service: Service) -> tuple[Tool, ...]:
+    def list_corpora() -> Corpora:
+        """The corpora that can be searched. Begin here."""
+        return Corpora.of(searching.known_corpora(service))
+
+    def search(
+        corpus: CorpusName,
+        query: Annotated[
+            str, Field(description="A question, keywords, facts, or the number of a document.")
+        ],
+        limit: Limit = 10,
+        offset: Offset = 0,
+        topic: Annotated[str, Field(description="Only this topic.")] = "",
+        statute: Annotated[str, Field(description="Only documents that cite this.")] = "",
+        law: Annotated[str, Field(description="Only this act.")] = "",
+        language: Annotated[str, Field(description="Only documents in en, fi or he.")] = "",
+        year: Annotated[str, Field(description="2015, or 2010-2020.")] = "",
+        as_of: Annotated[
+            str, Field(description="Only what was in force on this day, YYYY-MM-DD.")
+        ] = "",
+    ) -> SearchResults:
+        """Search a corpus; the most relevant documents first, each with a citation that is ready to
+        be written down. Look at `answered` first: false says that nothing here answers."""
+        filters = read_filters(
+            year=year, as_of=as_of, topic=topic, statute=statute, law=law, language=language
+        )
+        try:
+            page = searching.found_page(service, corpus, query, limit, offset, filters=filters)
+        except NonePasses:
+            given = {"topic": topic, "statute": statute, "law": law, "language": language}
+            named = {name: value for name, value in {**given, "year": year, "as_of": as_of}.items()}
+            told = ", ".join(f"{name} {value!r}" for name, value in named.items() if value)
+            raise InputError(
+                f"no document of {corpus!r} passes the filters {told}",
+                hint="Leave some of them out.",
+            ) from None
+        return SearchResults.of(corpus, query, page, offset)
+
+    def get_document(
+        corpus: CorpusName,
+        doc_id: Annotated[str, Field(description="From search, next_to_judge or cite.")],
+        offset: Offset = 0,
+        characters: Annotated[
+            int, Field(ge=1, le=100_000, description="How much of the text.")
+        ] = 20_000,
+    ) -> DocumentText:
+        """Read a document, a part at a time."""
+        return DocumentText.of(corpora.document(service, corpus, doc_id), offset, characters)
+
+    def cite(
+        text: Annotated[
+            str, Field(max_length=100_000, description="A citation, or a text that has some.")
+        ],
+        corpus: Annotated[
+            str, Field(description="Where the documents are looked up; empty: only read them.")
+        ] = "",
+    ) -> Citations:
+        """Read the citations in a text: the usual way to write each, and the documents it names."""
+        return Citations(
+            citations=[
+                CitationLine(
+                    text=found.citation.text,
+                    normal=found.citation.normal,
+                    kind=str(found.citation.kind),
+                    status=str(found.status),
+                    doc_ids=list(found.targets[:20]),
+                    reason=found.reason,
+                )
+                for found in for_agents.citations(service, text, corpus)
+            ]
+        )
+
+    return list_corpora, search, get_document, cite
+
+
+def gold_tools(service: Service) -> tuple[Tool, ...]:
+    def get_metrics(gold: str = "") -> Metrics:
+        """The expert's review backlog, of one gold set or of all: how much waits, and how long."""
+        return Metrics.of(backlog.backlog_figures(service, gold=gold))
+
+    def list_gold_sets(limit: Limit = 50, offset: Offset = 0) -> GoldSets:
+        """The gold sets there are, how large they are, and how much of each an expert has
+        approved."""
+        return GoldSets.of(gold.gold_list(service), offset, limit)
+
+    def list_queries(
+        gold: GoldName,
+        find: Annotated[str, Field(description="Only queries with these words.")] = "",
+        limit: Limit = 50,
+        offset: Offset = 0,
+    ) -> Queries:
+        """The queries of a gold set with their ids."""
+        page = for_agents.queries(service, gold, find=find, limit=limit, offset=offset)
+        lines = [
+            QueryLine(
+                query_id=query.id,
+                query=query.text,
+                topic=query.topic or query.category,
+                judged=judged,
+                must=query.must,
+            )
+            for query, judged in page.items
+        ]
+        return Queries(gold=gold, queries=lines, next_offset=page.next_offset)
+
+    def get_rubric(
+        gold: Annotated[str, Field(description="The gold set whose rubric is wanted.")] = "",
+        name: Annotated[str, Field(description="Or a rubric by its name.")] = "",
+    ) -> RubricText:
+        """The rubric: when to give which grade. Read it before you judge."""
+        version, text, scale = for_agents.rubric_text(service, gold, name)
+        return RubricText(grades=list(scale.grades), scale=scale.text, text=text, version=version)
+
+    def next_to_judge(gold: GoldName, limit: Limit = 10, offset: Offset = 0) -> NextToJudge:
+        """What to judge next on a gold set, with the documents: first what waits in the expert's
+        queue, then unjudged documents whose grade would settle most between the newest runs."""
+        page = for_agents.to_judge(service, gold, limit, offset)
+        return NextToJudge.of(gold, for_agents.scale_of(service, gold), page)
+
+    def suggest_judgment(
+        gold: GoldName,
+        query_id: str,
+        doc_id: str,
+        grade: Annotated[int, Field(description="On the scale of the set: see get_rubric.")],
+        rationale: Rationale,
+        by: By,
+        allow_unknown: Annotated[
+            bool,
+            Field(description="The document may be one that no corpus, search or run here has."),
+        ] = False,
+    ) -> Suggested:
+        """Suggest a judgment. It waits in the review queue for an expert, and does not change the
+        gold set."""
+        for_agents.check_suggestion(service, gold, query_id, doc_id, grade)
+        put = review.suggest_unknown if allow_unknown else review.suggest
+        item = put(service, gold, query_id, doc_id, grade, rationale=rationale, by=by)
+        return Suggested.of(item, gold)
+
+    return get_metrics, list_gold_sets, list_queries, get_rubric, next_to_judge, suggest_judgment
+
+
+def run_tools(service: Service) -> tuple[Tool, ...]:
+    def list_engines() -> Engines:
+        """The search engines that run_evaluation can score."""
+        lines = [
+            EngineLine(name=name, kind=kind, gold_sets=sets)
+            for name, kind, sets in engine_kinds(service.config)
+        ]
+        message = "" if lines else "No engine is configured on this server."
+        return Engines(engines=lines, message=message)
+
+    def list_runs(
+        gold: Annotated[str, Field(description="Only runs on this gold set.")] = "",
+        limit: Limit = 20,
+        offset: Offset = 0,
+    ) -> Runs:
+        """The runs that were scored, the newest first: which engine on which set, and how good."""
+        page = history.runs(service, gold=gold, limit=limit, offset=offset)
+        return Runs(
+            runs=[run_line(record.id) for record in page.items], next_offset=page.next_offset
+        )
+
+    def run_line(run_id: str) -> RunLine:
+        run = history.kept_run(service, run_id)
+        overall = run.results.overall
+        keys = [key for key in FIGURES if key in overall] or list(overall)[:2]
+        return RunLine(
+            run_id=run.id,
+            engine=run.engine,
+            gold=run.gold,
+            at=run.at.isoformat(timespec="seconds"),
+            figures={key: None if (v := overall[key]) is None else round(v, 3) for key in keys},
+        )
+
+    def run_evaluation(
+        gold: GoldName,
+        engine: Annotated[str, Field(description="An engine that list_engines names.")],
+    ) -> Evaluation:
+        """Score an engine on a gold set. The run is kept under its run_id."""
+        return Evaluation.of(history.evaluate(service, gold, engine), gold)
+
+    def compare_runs(
+        run_ids: Annotated[
+            list[str],
+            Field(min_length=2, description="From list_runs. The first is the baseline."),
+        ],
+        force: Annotated[
+            bool, Field(description="Compare even where gold sets or corpora differ.")
+        ] = False,
+        details: Annotated[
+            bool, Field(description="Everything: all measures, tests and documents. Long.")
+        ] = False,
+    ) -> RunComparison:
+        """Is one run better than another? The verdict in words comes first; report it as it is:
+        "open" means that it cannot be told yet, and "no difference" is not "equal"."""
+        found = history.compare_runs(service, run_ids, force=force)
+        return RunComparison.of(found, for_agents.verdicts(found), details=details)
+
+    def explain_score(
+        run_id: RunId, query_id: Annotated[str, Field(description="See list_queries.")]
+    ) -> Explanation:
+        """Why one query of a run scored so: what was expected, what came, and of a golden question
+        why it passed or failed."""
+        told = history.explain(service, run_id, query_id)
+        return Explanation.of(told.entry, told.measures)
+
+    return list_engines, list_runs, run_evaluation, compare_runs, explain_score

@@ -1,0 +1,272 @@
+"""What an agent asks, answered whole: with title, passage, citation and scale, so that the next
+step needs no other question. Suggestions are checked here before they reach an expert."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from assay.core.errors import InputError, NotHere
+from assay.core.results import GoldenEntry, GoldenHit, GradedEntry
+from assay.core.types import Document, GoldSet, Query
+from assay.corpus.disk import list_corpora
+from assay.corpus.resolve import Resolved
+from assay.judging import rubrics
+from assay.judging.passages import passages
+from assay.judging.pool import read_pool
+from assay.judging.rubrics import Rubric
+from assay.reports.doubted import COMMAND, answers
+from assay.reports.sentences import Sentences
+from assay.reports.words import Words
+from assay.workbench.citing import citation_of
+from assay.workbench.corpora import citations_in
+from assay.workbench.history import Comparison
+from assay.workbench.in_memory import is_golden
+from assay.workbench.opening import Service, gold_path, read_gold
+from assay.workbench.paging import Page, page_of, page_size
+from assay.workbench.pooling import judged_now
+from assay.workbench.review import TOP_GRADE, ReviewItem, ToJudge, worth_looking_at
+from assay.workbench.shelves import reader_named
+from assay.workbench.suite import rubric_of
+
+__all__ = [
+    "CitedDocument",
+    "ReviewItem",
+    "Scale",
+    "check_suggestion",
+    "citations",
+    "find_document",
+    "hits_in_words",
+    "queries",
+    "rubric_text",
+    "scale_of",
+    "story_of",
+    "to_judge",
+    "verdicts",
+]
+
+PASSAGE = 900  # characters of a document that is to be judged
+
+
+class CitedDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """A document and where it is."""
+
+    corpus: str
+    document: Document
+
+    @property
+    def citation(self) -> str:
+        return citation_of(self.document)
+
+    def passage(self, query: str) -> str:
+        """What of it says most about a query, chosen without any engine."""
+        texts = passages(query, self.document).texts
+        whole = " … ".join(texts) or self.document.text
+        return whole if len(whole) <= PASSAGE else f"{whole[:PASSAGE]} …"
+
+
+class Scale(msgspec.Struct, frozen=True, kw_only=True):
+    """The grades of a gold set, and the rubric that explains them, where one is known."""
+
+    grades: tuple[int, ...]
+    names: tuple[str, ...]
+    rubric: Rubric | None = None
+
+    @property
+    def text(self) -> str:
+        named = [f"{g} {name}".strip() for g, name in zip(self.grades, self.names, strict=True)]
+        return ", ".join(named)
+
+
+# ── documents ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def find_document(
+    service: Service, doc_id: str, *, corpus: str = "", gold: str = ""
+) -> CitedDocument | None:
+    """From the corpus named, else from any that has it: of the workspace, of the pool of the set,
+    of the engines that are configured."""
+    for name, where in _corpora(service, corpus, gold):
+        try:
+            document = reader_named(where, service.home).get(doc_id)
+        except InputError:
+            continue  # a file that has gone: others may have it
+        if document is not None:
+            return CitedDocument(corpus=name, document=document)
+    return None
+
+
+def _corpora(service: Service, corpus: str, gold: str) -> Iterator[tuple[str, str]]:
+    """(the name people use, where it is), each once."""
+    known = list_corpora(service.home)
+    places = [corpus] if corpus in known else []
+    if gold and (pool := read_pool(gold_path(service, gold))) is not None and pool.corpus:
+        places.append(pool.corpus)
+    places += known
+    engines = service.config.engines.values() if service.config else ()
+    places += [engine.corpus for engine in engines if engine.corpus]
+    for where in dict.fromkeys(places):
+        yield (where if where in known else Path(where).stem), where
+
+
+def citations(service: Service, text: str, corpus: str = "") -> list[Resolved]:
+    """The citations in a text, and the documents of a corpus that they name."""
+    known = list_corpora(service.home)
+    if corpus and corpus not in known:
+        raise NotHere(f"no corpus {corpus!r}", hint=f"Known: {', '.join(known) or 'none yet'}.")
+    return citations_in(text, corpus or None, home=service.home)
+
+
+# ── gold sets ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def queries(
+    service: Service, gold: str, *, find: str = "", limit: int = 50, offset: int = 0
+) -> Page[tuple[Query, int]]:
+    """The queries of a set, each with how many documents are judged for it; `find` keeps those
+    with these words."""
+    gold_set = read_gold(service, gold)
+    counts: dict[str, int] = {}
+    for query_id in gold_set.judgments["query_id"].to_list():
+        counts[query_id] = counts.get(query_id, 0) + 1
+    words = find.casefold().split()
+    every = [
+        (query, counts.get(query.id, 0))
+        for query in gold_set.queries
+        if all(word in f"{query.id} {query.text} {query.topic}".casefold() for word in words)
+    ]
+    return page_of(every[offset:], offset, page_size(limit))
+
+
+def scale_of(service: Service, gold: str) -> Scale:
+    """By the rubric of the set, else by its format."""
+    gold_set = read_gold(service, gold)
+    rubric = rubric_of(gold_set, gold_path(service, gold))
+    if rubric is not None:
+        return _by_rubric(rubric)
+    top = gold_set.top_grade or TOP_GRADE
+    grades = tuple(range(top + 1))
+    names = ("not relevant", *([""] * (top - 1)), "most relevant") if top else ("",)
+    return Scale(grades=grades, names=names)
+
+
+def _by_rubric(rubric: Rubric) -> Scale:
+    labels = {grade.value: grade.label for grade in rubric.grades}
+    grades = tuple(sorted(labels))
+    return Scale(grades=grades, names=tuple(labels[grade] for grade in grades), rubric=rubric)
+
+
+def rubric_text(service: Service, gold: str = "", name: str = "") -> tuple[str, str, Scale]:
+    """(version, page, scale) of the rubric of a set, or of one by its name."""
+    if gold:
+        scale = scale_of(service, gold)
+        if scale.rubric is None:
+            said = f"This set names no rubric. Grades: {scale.text}."
+            return "", said, scale
+        rubric = scale.rubric
+    else:
+        known = [found.name for found in rubrics.available()]
+        if name and name not in known:
+            raise NotHere(f"no rubric {name!r}", hint=f"Known: {', '.join(known)}.")
+        rubric = rubrics.find(name or rubrics.DEFAULT)
+        scale = _by_rubric(rubric)
+    return rubrics.version(rubric), rubrics.as_markdown(rubric), scale
+
+
+# ── judging ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def to_judge(
+    service: Service, gold: str, limit: int = 10, offset: int = 0
+) -> Page[tuple[ToJudge, list[CitedDocument | None]]]:
+    """What to judge next, with the documents themselves; None for one that is not here."""
+    page = worth_looking_at(service, gold, limit, offset)
+    items = [
+        (
+            item,
+            [find_document(service, each, corpus=item.corpus, gold=gold) for each in item.doc_ids],
+        )
+        for item in page.items
+    ]
+    return Page(items=items, offset=page.offset, next_offset=page.next_offset)
+
+
+def check_suggestion(service: Service, gold: str, query_id: str, doc_id: str, grade: int) -> None:
+    """Whether an expert can use a suggestion: of a query that exists, on the scale of the set, and
+    not of what is judged already."""
+    gold_set = read_gold(service, gold)
+    query = next((query for query in gold_set.queries if query.id == query_id), None)
+    if query is None:
+        near = difflib.get_close_matches(query_id, gold_set.query_ids, n=3, cutoff=0.5)
+        hint = f"Near: {', '.join(near)}." if near else "list_queries names those there are."
+        raise NotHere(f"no query {query_id!r} in gold set {gold!r}", hint=hint)
+    if is_golden(gold_set):
+        raise InputError(
+            f"{gold!r} is a golden set: its questions pass or fail, and take no grades"
+        )
+    scale = scale_of(service, gold)
+    if grade not in scale.grades:
+        raise InputError(
+            f"grade {grade} is not on the scale of {gold!r}", hint=f"It has {scale.text}."
+        )
+    if (query_id, doc_id) in _settled(service, gold, gold_set, query):
+        told = _grade_of(gold_set, query_id, doc_id)
+        raise InputError(
+            f"document {doc_id!r} is judged already for query {query_id!r}{told}",
+            hint="next_to_judge names what is not judged yet.",
+        )
+
+
+def _settled(service: Service, gold: str, gold_set: GoldSet, query: Query) -> set[tuple[str, str]]:
+    """Of a set from logs what the expert has approved; of others what has a label or a vote."""
+    if gold_set.from_logs and query.source != "chair":
+        return set()
+    return judged_now(gold_path(service, gold), gold_set)
+
+
+def _grade_of(gold: GoldSet, query_id: str, doc_id: str) -> str:
+    for judgment in gold.iter_judgments():
+        if (judgment.query_id, judgment.doc_id) == (query_id, doc_id):
+            return f": grade {judgment.grade}"
+    return ""
+
+
+# ── runs ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def verdicts(comparison: Comparison) -> list[str]:
+    """The answer for each system in a few sentences, the verdict first."""
+    told = []
+    for answer in answers(comparison, Sentences(Words("en"))):
+        notes = [note.replace(COMMAND, "next_to_judge") for note in answer.notes]
+        told.append(" ".join([f"{answer.text}.", answer.change, *notes]))
+    return told
+
+
+def story_of(entry: GradedEntry | GoldenEntry) -> tuple[str, str]:
+    """(what was expected, what came of it) in words."""
+    if isinstance(entry, GoldenEntry):
+        tell = Sentences(Words("en"))
+        expected = f"{tell.expected(entry)}, in the top {entry.k}"
+        if entry.min_score:
+            expected += f" with a score of at least {entry.min_score:g}"
+        state = "Passed" if entry.passed else "Failed"
+        return expected, f"{state}: {entry.reason}"
+    relevant = sum(grade > 0 for grade in entry.judged)
+    expected = f"{relevant} of the {len(entry.judged)} judged documents are relevant"
+    if entry.reason:
+        return expected, entry.reason
+    ranks = [rank for rank, grade in enumerate(entry.grades, start=1) if grade]
+    unknown = sum(grade is None for grade in entry.grades[:10])
+    first = f"the first relevant one at rank {ranks[0]}" if ranks else "none of them was found"
+    found = f"{len(ranks)} of them found, {first}" if ranks else first
+    return expected, f"{found}; {unknown} of the first {len(entry.grades[:10])} are not judged"
+
+
+def hits_in_words(entry: GoldenEntry, most: int = 10) -> list[tuple[GoldenHit, str]]:
+    """The first hits of a golden question, each with its place and score."""
+    tell = Sentences(Words("en"))
+    return [(hit, tell.hit(hit)) for hit in entry.hits[: max(entry.k, most)]]

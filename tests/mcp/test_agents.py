@@ -1,0 +1,296 @@
+"""What a language model needs to get it right at the first try: in process, through the SDK's own
+client."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from assay.mcp.server import build_server, in_agents_words
+from assay.workbench import corpora
+from assay.workbench.opening import open_service
+
+pytest.importorskip("mcp", reason="needs the package mcp")
+from assay.core.errors import InputError
+from mcp import Client
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+CONFIG = f"""
+[gold.opinions]
+path = "opinions.json"
+[gold.questions]
+path = "{SAMPLES}/fi/questions_golden.json"
+engines = ["act"]
+[engines.bm25]
+engine = "bm25"
+corpus = "{SAMPLES}/en/corpus.jsonl"
+[engines.random]
+engine = "random"
+corpus = "{SAMPLES}/en/corpus.jsonl"
+[engines.act]
+engine = "act"
+"""
+Session = Callable[[Client], Awaitable[None]]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with two corpora, a graded set and a golden one, and a run of each engine."""
+    folder = tmp_path_factory.mktemp("project")
+    (folder / "assay.toml").write_text(CONFIG)
+    (folder / "opinions.json").write_bytes((SAMPLES / "en" / "dataset.json").read_bytes())
+    for kind, source, name in (
+        ("fppc", SAMPLES / "en" / "opinions", "letters"),
+        ("finlex", SAMPLES / "fi" / "saaristokuntalaki.jsonl", "act"),
+    ):
+        corpora.import_corpus(kind, source, name=name, home=folder)
+        corpora.index_corpus(name, home=folder, dense=False)
+    return folder
+
+
+@pytest.fixture
+def talk(home: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Session], None]:
+    monkeypatch.setenv("ASSAY_HOME", str(home))
+
+    def spoken(session: Session) -> None:
+        with serving(home) as server:
+            anyio.run(functools.partial(connected, server, session))
+
+    return spoken
+
+
+@contextmanager
+def serving(home: Path) -> Iterator[Any]:
+    store = f"sqlite:///{home / 'store.db'}"
+    with open_service(store, config=home / "assay.toml", home=home) as service:
+        yield build_server(service)
+
+
+async def connected(server: Any, session: Session) -> None:
+    async with Client(server) as client:
+        await session(client)
+
+
+async def call(client: Client, tool: str, **arguments: Any) -> Any:
+    answer = await client.call_tool(tool, arguments)
+    assert not answer.is_error, answer.content
+    return answer.structured_content
+
+
+async def refused(client: Client, tool: str, **arguments: Any) -> str:
+    answer = await client.call_tool(tool, arguments)
+    assert answer.is_error, answer.structured_content
+    said = str(answer.content[0].text)
+    assert "/" not in said.replace("and/or", ""), said
+    assert not {"assay.toml", "--"} & set(said.split()), said
+    return said
+
+
+def test_search_says_when_nothing_answers(talk: Any) -> None:
+    async def session(client: Client) -> None:
+        listed = (await call(client, "list_corpora"))["corpora"]
+        assert {row["name"] for row in listed} == {"letters", "act"}
+        found = await call(
+            client, "search", corpus="letters", query="rent control and rental housing"
+        )
+        assert found["answered"]
+        assert found["message"] == ""
+        first = found["hits"][0]
+        assert first["citation"].startswith("Wendling")
+        assert "79-003" in first["citation"]
+        lost = await call(
+            client, "search", corpus="letters", query="how long to bake sourdough bread at home"
+        )
+        assert not lost["answered"]
+        assert "Nothing in this corpus answers" in lost["message"]
+
+    talk(session)
+
+
+def test_search_takes_the_filters_of_the_command(talk: Any) -> None:
+    async def session(client: Client) -> None:
+        asked = {"corpus": "letters", "query": "conflict of interest"}
+        some = await call(client, "search", **asked, year="1979-1981", limit=50)
+        every = await call(client, "search", **asked, limit=50)
+        assert 0 < len(some["hits"]) < len(every["hits"])
+        citing = await call(client, "search", **asked, statute="4503", limit=50)
+        assert 0 < len(citing["hits"]) <= len(every["hits"])
+        said = await refused(client, "search", **asked, year="1850")
+        assert "passes the filters year '1850'" in said
+        assert "2010-2020" in await refused(client, "search", **asked, year="soon")
+        assert "not a day" in await refused(client, "search", **asked, as_of="yesterday")
+
+    talk(session)
+
+
+def test_citations_are_looked_up_and_ready_to_write(talk: Any) -> None:
+    async def session(client: Client) -> None:
+        read = await call(
+            client, "cite", text="See the Wendling letter, No. 79-003.", corpus="letters"
+        )
+        assert read["citations"][0]["doc_ids"] == ["79-003"]
+        law = await call(client, "search", corpus="act", query="lain tarkoitus", limit=1)
+        assert "Saaristokuntalaki (9001/2031)" in law["hits"][0]["citation"]
+        assert "§" in law["hits"][0]["citation"]
+        assert "no corpus 'nowhere'" in await refused(client, "cite", text="x", corpus="nowhere")
+
+    talk(session)
+
+
+def test_sets_queries_engines_and_rubric_can_be_listed(talk: Any) -> None:
+    async def session(client: Client) -> None:
+        sets = (await call(client, "list_gold_sets"))["gold_sets"]
+        assert [one["path"] for one in sets] == ["opinions.json", "questions_golden.json"]
+        lines = (await call(client, "list_queries", gold="opinions", limit=5))["queries"]
+        assert lines[0]["query_id"] == "q001"
+        assert lines[0]["judged"] > 0
+        found = (await call(client, "list_queries", gold="opinions", find="gift"))["queries"]
+        assert 0 < len(found) < 21
+        engines = (await call(client, "list_engines"))["engines"]
+        assert {one["name"]: one["gold_sets"] for one in engines} == {
+            "bm25": ["opinions"],
+            "random": ["opinions"],
+            "act": ["opinions", "questions"],
+        }
+        rubric = await call(client, "get_rubric", gold="opinions")
+        assert rubric["grades"] == [0, 1, 2]
+        assert len(rubric["text"]) > 100
+        named = await call(client, "get_rubric", name="fppc-relevance-2")
+        assert named["version"].startswith("fppc-relevance-2@")
+        assert "Known: fppc" in await refused(client, "get_rubric", name="mine")
+
+    talk(session)
+
+
+def test_a_comparison_is_words_first_and_short(talk: Any) -> None:
+    async def session(client: Client) -> None:
+        runs = [
+            (await call(client, "run_evaluation", gold="opinions", engine=engine))["run_id"]
+            for engine in ("random", "bm25")
+        ]
+        listed = (await call(client, "list_runs", gold="opinions"))["runs"]
+        assert [run["run_id"] for run in listed[:2]] == runs[::-1]
+        assert set(listed[0]["figures"]) >= {"ndcg@10"}
+        answer = await client.call_tool("compare_runs", {"run_ids": runs})
+        text = answer.content[0].text
+        assert len(text) < 2000
+        assert next(iter(json.loads(text))) == "verdict"
+        assert answer.structured_content["verdict"].startswith("bm25 is better than random")
+        assert "assay" not in text
+        many = await client.call_tool("compare_runs", {"run_ids": runs * 5})
+        assert len(many.content[0].text) < 2000
+        whole = await call(client, "compare_runs", run_ids=runs, details=True)
+        assert whole["details"]["differences"][0]["p_t"] >= 0
+        told = await call(client, "explain_score", run_id=runs[1], query_id="q001")
+        assert "judged documents are relevant" in told["expected"]
+        assert "rank" in told["outcome"]
+
+    talk(session)
+
+
+def test_a_golden_question_tells_what_was_expected(talk: Any) -> None:
+    async def session(client: Client) -> None:
+        run = await call(client, "run_evaluation", gold="questions", engine="act")
+        lines = (await call(client, "list_queries", gold="questions", limit=200))["queries"]
+        told = [
+            await call(client, "explain_score", run_id=run["run_id"], query_id=line["query_id"])
+            for line in lines
+        ]
+        failed = [one for one in told if not one["passed"]]
+        assert failed
+        assert all(one["outcome"].startswith("Failed: ") for one in failed)
+        assert all("in the top" in one["expected"] for one in told)
+        assert any(hit["what"] == "expected" for one in told for hit in one["hits"])
+
+    talk(session)
+
+
+def test_what_to_judge_brings_the_document(talk: Any) -> None:
+    async def session(client: Client) -> None:
+        for engine in ("random", "bm25"):
+            await call(client, "run_evaluation", gold="opinions", engine=engine)
+        page = await call(client, "next_to_judge", gold="opinions", limit=3)
+        assert "0 " in page["scale"]
+        for item in page["items"]:
+            document = item["documents"][0]
+            assert document["found"]
+            assert document["corpus"]
+            assert document["title"]
+            assert 50 < len(document["passage"]) <= 902
+        first = page["items"][0]
+        given = {
+            "gold": "opinions",
+            "query_id": first["query_id"],
+            "doc_id": first["doc_ids"][0],
+            "grade": 1,
+            "rationale": "The same rule.",
+            "by": "test",
+        }
+        assert (await call(client, "suggest_judgment", **given))["state"] == "pending_review"
+        off = await refused(client, "suggest_judgment", **given | {"grade": 3})
+        assert "grade 3 is not on the scale" in off
+        gone = await refused(client, "suggest_judgment", **given | {"doc_id": "99-999"})
+        assert "'99-999'" in gone
+        known = await refused(
+            client, "suggest_judgment", **given | {"doc_id": "81-027", "query_id": "q001"}
+        )
+        assert "judged already for query 'q001': grade" in known
+        slip = await refused(client, "suggest_judgment", **given | {"query_id": "q01"})
+        assert "Near: " in slip
+        golden = {"gold": "questions", "query_id": "x"}
+        assert "no query 'x'" in await refused(client, "suggest_judgment", **given | golden)
+        lines = (await call(client, "list_queries", gold="questions", limit=1))["queries"]
+        golden["query_id"] = lines[0]["query_id"]
+        assert "pass or fail" in await refused(client, "suggest_judgment", **given | golden)
+
+    talk(session)
+
+
+def test_resources_and_prompts(talk: Any) -> None:
+    async def session(client: Client) -> None:
+        templates = {
+            each.uri_template
+            for each in (await client.list_resource_templates()).resource_templates
+        }
+        assert len(templates) == 3
+        rubric = await client.read_resource("rubric://gold/opinions")
+        assert "grade" in rubric.contents[0].text.lower()
+        usual = await client.read_resource("rubric://default")
+        assert len(usual.contents[0].text) > 500
+        document = await client.read_resource("document://letters/79-003")
+        assert "rental housing" in document.contents[0].text
+        run = await call(client, "run_evaluation", gold="opinions", engine="bm25")
+        report = await client.read_resource(f"report://{run['run_id']}")
+        assert "nDCG@10" in report.contents[0].text
+        with pytest.raises(Exception, match="no document 'x'"):
+            await client.read_resource("document://letters/x")
+        prompts = {each.name for each in (await client.list_prompts()).prompts}
+        assert prompts == {"judge_these", "is_b_better"}
+        told = await client.get_prompt("judge_these", {"gold": "opinions", "how_many": "3"})
+        assert "suggest_judgment" in told.messages[0].content.text
+        told = await client.get_prompt(
+            "is_b_better", {"gold": "opinions", "engine_a": "random", "engine_b": "bm25"}
+        )
+        assert "compare_runs" in told.messages[0].content.text
+
+    talk(session)
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (InputError("no such file", where="/srv/app/gold.json"), "gold.json: no such file"),
+        (InputError("x", hint="Run `assay index c`. Known: a, b."), "x. Known: a, b."),
+        (InputError("x", hint="Give --force to go on."), "x"),
+        (InputError("see /a/b/c.toml and ./d/e.json"), "see c.toml and e.json"),
+    ],
+)
+def test_errors_are_in_the_agents_terms(error: InputError, said: str) -> None:
+    assert in_agents_words(error) == said
