@@ -117,15 +117,18 @@ def test_search_says_when_nothing_answers(talk: Any) -> None:
 def test_search_takes_the_filters_of_the_command(talk: Any) -> None:
     async def session(client: Client) -> None:
         asked = {"corpus": "letters", "query": "conflict of interest"}
-        some = await call(client, "search", **asked, year="1979-1981", limit=50)
+        some = await call(client, "search", **asked, filters={"year": "1979-1981"}, limit=50)
         every = await call(client, "search", **asked, limit=50)
         assert 0 < len(some["hits"]) < len(every["hits"])
-        citing = await call(client, "search", **asked, statute="4503", limit=50)
+        citing = await call(client, "search", **asked, filters={"statute": "4503"}, limit=50)
         assert 0 < len(citing["hits"]) <= len(every["hits"])
-        said = await refused(client, "search", **asked, year="1850")
+        said = await refused(client, "search", **asked, filters={"year": "1850"})
         assert "passes the filters year '1850'" in said
-        assert "2010-2020" in await refused(client, "search", **asked, year="soon")
-        assert "not a day" in await refused(client, "search", **asked, as_of="yesterday")
+        assert "2010-2020" in await refused(client, "search", **asked, filters={"year": "soon"})
+        assert "filters.topics" in await refused(client, "search", **asked, filters={"topics": "x"})
+        assert "not a day" in await refused(
+            client, "search", **asked, filters={"as_of": "yesterday"}
+        )
 
     talk(session)
 

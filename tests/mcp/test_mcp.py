@@ -298,8 +298,7 @@ async def errors(connect: Connect) -> None:
         )
         assert (
             await refused(client, "search", corpus="c")
-            == "query is missing. search takes corpus, query, limit, offset, topic, statute, law, "
-            "language, year, as_of."
+            == "query is missing. search takes corpus, query, limit, offset, filters."
         )
         assert "unknown argument 'top_k'" in await refused(
             client, "search", corpus="c", query="q", top_k=3

@@ -41,30 +41,48 @@ class Answer(BaseModel):
 # ── searching ─────────────────────────────────────────────────────────────────────────────────────
 
 
+class SearchFilters(BaseModel):
+    """Only documents that pass all of these; empty passes everything."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    topic: str = ""
+    statute: str = Field(default="", description="Only documents that cite this.")
+    law: str = Field(default="", description="Only this act.")
+    language: str = Field(default="", description="en, fi or he.")
+    year: str = Field(default="", description="2015, or 2010-2020.")
+    as_of: str = Field(default="", description="What was in force on this day, YYYY-MM-DD.")
+
+
+NO_FILTERS = SearchFilters()
+
+
 class Found(Answer):
     doc_id: str
-    citation: str = Field("", description="How to cite it, ready to be written down.")
+    citation: str = Field(default="", description="How to cite it, ready to be written down.")
     score: float | None = None
     title: str = ""
-    snippet: str = Field("", description="The beginning of the text.")
-    locator: Place = Field({}, description="Section, moment, page: what a lawyer would cite.")
+    snippet: str = Field(default="", description="The beginning of the text.")
+    locator: Place = Field(
+        default={}, description="Section, moment, page: what a lawyer would cite."
+    )
     cell: Figure = Field(
-        {}, description="Of a row of a table: row, column, text, value, unit, table."
+        default={}, description="Of a row of a table: row, column, text, value, unit, table."
     )
 
 
 class SearchResults(Answer):
     answered: bool = Field(
-        True,
+        default=True,
         description="False where nothing in the corpus answers: the hits are then only the "
         "nearest, and should not be cited as an answer.",
     )
-    message: str = Field("", description="What to know before the hits are used.")
+    message: str = Field(default="", description="What to know before the hits are used.")
     corpus: str
     query: str
     hits: list[Found]
     next_offset: int | None = Field(
-        None, description="Where the next page begins; none when this was the last."
+        default=None, description="Where the next page begins; none when this was the last."
     )
 
     @classmethod
@@ -124,8 +142,8 @@ class CitationLine(Answer):
     normal: str = Field(description="The usual way to write it.")
     kind: str
     status: str
-    doc_ids: list[str] = Field([], description="The documents of the corpus that it names.")
-    reason: str = Field("", description="Why it names no document, or several.")
+    doc_ids: list[str] = Field(default=[], description="The documents of the corpus that it names.")
+    reason: str = Field(default="", description="Why it names no document, or several.")
 
 
 class Citations(Answer):
@@ -134,7 +152,7 @@ class Citations(Answer):
 
 class DocumentText(Answer):
     doc_id: str
-    citation: str = Field("", description="How to cite it, ready to be written down.")
+    citation: str = Field(default="", description="How to cite it, ready to be written down.")
     title: str
     text: str = Field(description="From the offset on, as many characters as asked for.")
     characters: int = Field(description="The length of the whole text.")
@@ -173,7 +191,7 @@ class Metrics(Answer):
         description="Assay's own queue, with ages in days, throughput a week and forecast."
     )
     backlogs: dict[str, TheirBacklog] = Field(
-        {}, description="The team's own tables, by the names they have in assay.toml."
+        default={}, description="The team's own tables, by the names they have in assay.toml."
     )
 
     @classmethod
@@ -201,8 +219,8 @@ class QueryLine(Answer):
     query_id: str
     query: str
     topic: str = ""
-    judged: int = Field(0, description="How many documents are judged for it.")
-    must: bool | None = Field(None, description="Of a golden set: whether it must pass.")
+    judged: int = Field(default=0, description="How many documents are judged for it.")
+    must: bool | None = Field(default=None, description="Of a golden set: whether it must pass.")
 
 
 class Queries(Answer):
@@ -247,7 +265,7 @@ class ItemToJudge(Answer):
     doc_ids: list[str]
     documents: list[DocumentToJudge]
     reason: str
-    item_id: str = Field("", description="Where it waits in the expert's queue already.")
+    item_id: str = Field(default="", description="Where it waits in the expert's queue already.")
 
 
 class NextToJudge(Answer):

@@ -20,7 +20,7 @@ class Evaluation(Answer):
     gold_status: str
     queries: int
     overall: dict[str, float | None] = Field(description="Mean of every measure over all queries.")
-    intervals: dict[str, Interval] = Field({}, description="95 % interval of every mean.")
+    intervals: dict[str, Interval] = Field(default={}, description="95 % interval of every mean.")
 
     @classmethod
     def of(cls, run: KeptRun, gold: str) -> Evaluation:
@@ -106,10 +106,11 @@ class RunComparison(Answer):
     moved: list[MovedQuery] = Field(description="The queries that moved most.")
     warnings: list[str] = []
     gold_status: str = Field(
-        "", description="How far the gold set is approved; empty where that is not recorded."
+        default="",
+        description="How far the gold set is approved; empty where that is not recorded.",
     )
     details: WholeComparison | None = Field(
-        None, description="Everything, where details was asked for."
+        default=None, description="Everything, where details was asked for."
     )
 
     @classmethod
@@ -173,7 +174,7 @@ class RunLine(Answer):
     engine: str
     gold: str
     at: str
-    figures: dict[str, float | None] = Field({}, description="The figures that say most.")
+    figures: dict[str, float | None] = Field(default={}, description="The figures that say most.")
 
 
 class Runs(Answer):
@@ -210,21 +211,25 @@ class HitLine(Answer):
     rank: int
     doc_id: str
     grade: int | None = Field(default=None, description="None where nobody has judged it.")
-    what: str = Field("", description="Of a golden question: expected, negative, trap, or nothing.")
-    place: str = Field("", description="Of a golden question: the place in words, and the score.")
+    what: str = Field(
+        default="", description="Of a golden question: expected, negative, trap, or nothing."
+    )
+    place: str = Field(
+        default="", description="Of a golden question: the place in words, and the score."
+    )
 
 
 class Explanation(Answer):
     query_id: str
     query: str
-    passed: bool | None = Field(None, description="Of a golden question.")
+    passed: bool | None = Field(default=None, description="Of a golden question.")
     expected: str = Field(description="What a good answer has.")
     outcome: str = Field(description="What came, and why it passed, failed or scored so.")
     results: list[str] = Field(description="The ranking.")
     grades: list[int | None] = Field(
         description="The grade at every rank; none where nobody has judged."
     )
-    hits: list[HitLine] = Field([], description="The first hits with what each is.")
+    hits: list[HitLine] = Field(default=[], description="The first hits with what each is.")
     metrics: dict[str, float | None]
     measures: list[MeasureFormula] = Field(description="The formula behind every number.")
 

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from assay import __version__
 from assay.core.errors import AssayError, InputError
 from assay.mcp.offering import offer
-from assay.mcp.tools import WRITING, gold_tools, run_tools, search_tools
+from assay.mcp.tools import TOOLS, WRITING
 from assay.workbench.opening import Service
 
 INSTRUCTIONS = (
@@ -82,7 +82,7 @@ def build_server(service: Service) -> Server:
     writing = ToolAnnotations(
         read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
     )
-    for make in (search_tools, gold_tools, run_tools):
+    for make in TOOLS:
         for tool in make(service):
             hints = writing if tool.__name__ in WRITING else reading
             server.tool(annotations=hints, structured_output=True)(_with_clear_errors(tool))

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from assay.core.errors import InputError
 from assay.mcp.models import (
+    NO_FILTERS,
     CitationLine,
     Citations,
     Corpora,
@@ -20,6 +21,7 @@ from assay.mcp.models import (
     Queries,
     QueryLine,
     RubricText,
+    SearchFilters,
     SearchResults,
     Suggested,
 )
@@ -78,32 +80,26 @@ def search_tools(service: Service) -> tuple[Tool, ...]:
         ],
         limit: Limit = 10,
         offset: Offset = 0,
-        topic: Annotated[str, Field(description="Only this topic.")] = "",
-        statute: Annotated[str, Field(description="Only documents that cite this.")] = "",
-        law: Annotated[str, Field(description="Only this act.")] = "",
-        language: Annotated[str, Field(description="Only documents in en, fi or he.")] = "",
-        year: Annotated[str, Field(description="2015, or 2010-2020.")] = "",
-        as_of: Annotated[
-            str, Field(description="Only what was in force on this day, YYYY-MM-DD.")
-        ] = "",
+        filters: SearchFilters = NO_FILTERS,
     ) -> SearchResults:
         """Search a corpus; the most relevant documents first, each with a citation that is ready to
         be written down. Look at `answered` first: false says that nothing here answers."""
-        filters = read_filters(
-            year=year, as_of=as_of, topic=topic, statute=statute, law=law, language=language
-        )
+        chosen = read_filters(**filters.model_dump())
         try:
-            page = searching.found_page(service, corpus, query, limit, offset, filters=filters)
+            page = searching.found_page(service, corpus, query, limit, offset, filters=chosen)
         except NonePasses:
-            given = {"topic": topic, "statute": statute, "law": law, "language": language}
-            named = {name: value for name, value in {**given, "year": year, "as_of": as_of}.items()}
-            told = ", ".join(f"{name} {value!r}" for name, value in named.items() if value)
+            given = filters.model_dump(exclude_defaults=True)
+            told = ", ".join(f"{name} {value!r}" for name, value in given.items())
             raise InputError(
                 f"no document of {corpus!r} passes the filters {told}",
                 hint="Leave some of them out.",
             ) from None
         return SearchResults.of(corpus, query, page, offset)
 
+    return list_corpora, search
+
+
+def reading_tools(service: Service) -> tuple[Tool, ...]:
     def get_document(
         corpus: CorpusName,
         doc_id: Annotated[str, Field(description="From search, next_to_judge or cite.")],
@@ -138,7 +134,7 @@ def search_tools(service: Service) -> tuple[Tool, ...]:
             ]
         )
 
-    return list_corpora, search, get_document, cite
+    return get_document, cite
 
 
 def gold_tools(service: Service) -> tuple[Tool, ...]:
@@ -179,6 +175,10 @@ def gold_tools(service: Service) -> tuple[Tool, ...]:
         version, text, scale = for_agents.rubric_text(service, gold, name)
         return RubricText(grades=list(scale.grades), scale=scale.text, text=text, version=version)
 
+    return get_metrics, list_gold_sets, list_queries, get_rubric
+
+
+def judging_tools(service: Service) -> tuple[Tool, ...]:
     def next_to_judge(gold: GoldName, limit: Limit = 10, offset: Offset = 0) -> NextToJudge:
         """What to judge next on a gold set, with the documents: first what waits in the expert's
         queue, then unjudged documents whose grade would settle most between the newest runs."""
@@ -204,7 +204,7 @@ def gold_tools(service: Service) -> tuple[Tool, ...]:
         item = put(service, gold, query_id, doc_id, grade, rationale=rationale, by=by)
         return Suggested.of(item, gold)
 
-    return get_metrics, list_gold_sets, list_queries, get_rubric, next_to_judge, suggest_judgment
+    return next_to_judge, suggest_judgment
 
 
 def run_tools(service: Service) -> tuple[Tool, ...]:
@@ -247,6 +247,10 @@ def run_tools(service: Service) -> tuple[Tool, ...]:
         """Score an engine on a gold set. The run is kept under its run_id."""
         return Evaluation.of(history.evaluate(service, gold, engine), gold)
 
+    return list_engines, list_runs, run_evaluation
+
+
+def deciding_tools(service: Service) -> tuple[Tool, ...]:
     def compare_runs(
         run_ids: Annotated[
             list[str],
@@ -272,4 +276,7 @@ def run_tools(service: Service) -> tuple[Tool, ...]:
         told = history.explain(service, run_id, query_id)
         return Explanation.of(told.entry, told.measures)
 
-    return list_engines, list_runs, run_evaluation, compare_runs, explain_score
+    return compare_runs, explain_score
+
+
+TOOLS = (search_tools, reading_tools, gold_tools, judging_tools, run_tools, deciding_tools)
