@@ -22,14 +22,17 @@ def backlog(
     ] = None,
     max_age: Annotated[
         float | None,
-        typer.Option(min=0, callback=a_number, help="Fail when one waits longer, in days."),
+        typer.Option(
+            min=0, callback=a_number, help="Fail if something waits longer than this many days."
+        ),
     ] = None,
-    webhook: Annotated[str, typer.Option(help="Tell this address when a limit is passed.")] = "",
+    webhook: Annotated[str, typer.Option(help="Tell this address if a limit is passed.")] = "",
     gold: Annotated[str, typer.Option(help="Only this gold set.")] = "",
     store: StoreUrl = "",
     json: Json = False,
 ) -> None:
-    """What waits for the expert: counts, ages, throughput, and when it will be empty."""
+    """Show what waits for the expert: how much, how old, how fast it is decided, and when it will
+    be empty."""
     from assay.workbench.backlog import (
         Limits,
         NoStore,

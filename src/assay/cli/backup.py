@@ -24,7 +24,8 @@ def backup(
     store: StoreUrl = "",
     json: Json = False,
 ) -> None:
-    """Store, gold sets with their votes, and workspace in one file, while others go on working."""
+    """Back up the store, the gold sets with their votes, and the workspace into one file. Others
+    can go on working."""
     from assay.reports import listing
     from assay.workbench.backup import make_backup, summary
 
@@ -41,7 +42,7 @@ def restore(
     store: StoreUrl = "",
     json: Json = False,
 ) -> None:
-    """Bring a backup back where there is nothing yet."""
+    """Bring a backup back, into an empty place."""
     from assay.reports import listing
     from assay.workbench.backup import restore_backup
 

@@ -18,15 +18,17 @@ def compare(
         bool, typer.Option(help="Compare even on different gold sets or corpora.")
     ] = False,
     primary: Annotated[
-        str, typer.Option(help="The measure that decides; else nDCG@10, or the pass rate.")
+        str, typer.Option(help="The measure that decides. By default nDCG@10, or the pass rate.")
     ] = "",
     equivalence: Annotated[
         float | None,
-        typer.Option(help="A margin, such as 0.02: say what is shown to be no worse than it."),
+        typer.Option(
+            help="A margin such as 0.02: also say whether B is shown to be no worse than that."
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Is B better than A? Paired differences with intervals, tests and the queries that moved."""
+    """Is B better than A? Differences with intervals and tests, and the queries that moved."""
     from assay.reports.terminal_comparison import comparison_table
     from assay.workbench.compare import compare_results
 

@@ -28,10 +28,14 @@ def import_(
     source: Annotated[str, typer.Argument(help="A file, a folder, or a database URL.")],
     name: Annotated[str, typer.Option(help="What the corpus is called.")],
     map_: Annotated[
-        list[str] | None, typer.Option("--map", help="TARGET=COLUMN for tables; repeat.")
+        list[str] | None,
+        typer.Option(
+            "--map", help="For tables, which column is what: TARGET=COLUMN. Repeat for more."
+        ),
     ] = None,
     option: Annotated[
-        list[str] | None, typer.Option("--option", help="KEY=VALUE for the importer; repeat.")
+        list[str] | None,
+        typer.Option("--option", help="An option of the importer, KEY=VALUE. Repeat for more."),
     ] = None,
     strict: Annotated[bool, typer.Option(help="Stop at the first bad record.")] = False,
     json: Json = False,
@@ -148,7 +152,7 @@ def _at_hand(corpus: str) -> str:
 def index(
     corpus: Corpus,
     dense: Annotated[
-        bool, typer.Option(help="Encode documents; without it the index is lexical.")
+        bool, typer.Option(help="Use vectors too. Without them only words are searched.")
     ] = True,
     encoder: Annotated[
         str,
@@ -156,14 +160,14 @@ def index(
             help="minilm-l6, opinions-en-1, static-fi-1, static-he-1, openai:MODEL@URL or st:NAME."
         ),
     ] = "",
-    fresh: Annotated[bool, typer.Option(help="Take nothing over from the index before.")] = False,
+    fresh: Annotated[bool, typer.Option(help="Build everything again.")] = False,
     questions: Annotated[
         str,
         typer.Option(
             metavar="FILE",
-            help="Questions written for documents, as JSON lines with id and questions; kept for "
-            "later builds. 'none': leave out those that ship, too; 'shipped': those alone.",
-            show_default="what was last said, else those that ship",
+            help="A file with questions written for documents (JSON lines with id and questions). "
+            "It is kept for later builds. 'none': no questions; 'shipped': only those that ship.",
+            show_default="as last time, else those that ship",
         ),
     ] = "",
     into: Annotated[
@@ -174,15 +178,17 @@ def index(
     ] = "",
     dataset: Annotated[
         Path | None,
-        typer.Option(help="With --into: a gold set, to show the quality beside our own index."),
+        typer.Option(help="With --into: a gold set, to compare the quality with our own index."),
     ] = None,
     config: Annotated[
-        Path | None, typer.Option(help="Where the engine of --into is.", show_default="assay.toml")
+        Path | None,
+        typer.Option(help="The file with the engine of --into.", show_default="assay.toml"),
     ] = None,
     on: On = "",
     json: Json = False,
 ) -> None:
-    """Build the search index of a corpus, or bring it up to date; or load it into an engine."""
+    """Make a corpus searchable, or bring its index up to date. With --into, load it into an
+    engine."""
     from assay.core import cluster
     from assay.reports import listing
     from assay.workbench import corpora
@@ -241,7 +247,7 @@ def search(
     like: Annotated[str, typer.Option(help="More like this document.")] = "",
     json: Json = False,
 ) -> None:
-    """Search a corpus: hits with calibrated scores, a passage each, and why they are there."""
+    """Search a corpus. Each hit has a score, a passage, and why it is there."""
     from assay.reports import listing
     from assay.workbench import corpora
 
@@ -288,10 +294,13 @@ def _day(text: str) -> str:
 def cite(
     text: Annotated[str, typer.Argument(help="A text with citations; - reads standard input.")],
     corpus: Annotated[str, typer.Option(help=f"Resolve them in this corpus: {CORPUS}.")] = "",
-    language: Annotated[str | None, typer.Option(help="en, fi or he; else all are tried.")] = None,
+    language: Annotated[
+        str | None, typer.Option(help="en, fi or he. By default all are tried.")
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Parse citations and resolve them: span, normal form, target, and why one is ambiguous."""
+    """Find the citations in a text: where they are, their normal form, and which document each
+    names."""
     from assay.reports import listing
     from assay.workbench import corpora
 

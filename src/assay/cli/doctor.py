@@ -13,7 +13,7 @@ from assay.cli.output import Json, emit
 
 
 def doctor(
-    probe: Annotated[bool, typer.Option(help="Every configured engine answers one query.")] = False,
+    probe: Annotated[bool, typer.Option(help="Ask every configured engine one query.")] = False,
     config: Annotated[Path | None, typer.Option(help="The configuration.")] = None,
     store: StoreUrl = "",
     json: Json = False,
@@ -30,8 +30,8 @@ def doctor(
 
 
 def plugins(json: Json = False) -> None:
-    """What is plugged in: importers, formats, engines, measures, encoders, judges, and whether each
-    loads."""
+    """List what is plugged in (importers, formats, engines, measures, encoders, judges), and
+    whether each loads."""
     from assay.reports import listing
     from assay.workbench.doctor import list_plugins
 

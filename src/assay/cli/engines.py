@@ -13,7 +13,7 @@ from assay.cli.output import Json, emit, say
 from assay.core.errors import UsageError
 
 app = typer.Typer(
-    help="Engines by name: what there is, and whether one can be measured.",
+    help="Engines: list them, show ready tables, try one.",
     no_args_is_help=True,
     add_completion=False,
 )
@@ -39,7 +39,7 @@ def presets(
     name: Annotated[str, typer.Argument(help="One of them.", show_default="all")] = "",
     json: Json = False,
 ) -> None:
-    """Tables for engines that are known; your own keys replace theirs."""
+    """Show ready tables for well-known engines. Your own keys replace theirs."""
     from assay.reports.trials import preset_tables
     from assay.workbench.engines import list_presets
 
@@ -57,14 +57,18 @@ def try_out(
     query: Annotated[str, typer.Argument(help="What to search for.")],
     config: ConfigFile = None,
     top_k: Annotated[int, typer.Option(min=1, help="How many results to ask for.")] = 10,
-    corpus: Annotated[str, typer.Option(help="As if the row had this corpus.")] = "",
-    practice_area: Annotated[str, typer.Option(help="… this practice area.")] = "",
-    language: Annotated[str, typer.Option(help="… this language: en, fi or he.")] = "",
-    as_of: Annotated[str, typer.Option(help="… this day.")] = "",
-    filters: Annotated[str, typer.Option(help="… these filters, as JSON.")] = "",
+    corpus: Annotated[str, typer.Option(help="Ask as a row of this corpus would.")] = "",
+    practice_area: Annotated[
+        str, typer.Option(help="Ask as a row of this practice area would.")
+    ] = "",
+    language: Annotated[
+        str, typer.Option(help="Ask as a row in this language would: en, fi or he.")
+    ] = "",
+    as_of: Annotated[str, typer.Option(help="Ask as a row of this day would.")] = "",
+    filters: Annotated[str, typer.Option(help="Ask as a row with these filters would; JSON.")] = "",
     json: Json = False,
 ) -> None:
-    """Ask one query: the request, the answer, what was read from it, and what is wrong."""
+    """Ask one query. Show the request, the answer, what was read from it, and what is wrong."""
     from assay.reports.trials import trial
     from assay.workbench import engines
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from assay.workbench.review import AskedPair
 
 app = typer.Typer(
-    help="Gold sets: validate, look at, convert, judge, perturb.", no_args_is_help=True
+    help="Gold sets: make, judge, check, look at, convert, perturb.", no_args_is_help=True
 )
 
 
@@ -47,7 +47,7 @@ def validate(
             metavar="CORPUS",
         ),
     ] = None,
-    strict: Annotated[bool, typer.Option(help="Flags fail too.")] = False,
+    strict: Annotated[bool, typer.Option(help="Exit with 1 if there are flags.")] = False,
     json: Json = False,
 ) -> None:
     """Check a gold set: references, texts, what is unjudged, the rubric's checklist, targets."""
@@ -82,7 +82,7 @@ def validate(
 
 @app.command()
 def stats(dataset: GoldFile, json: Json = False) -> None:
-    """Show the picture of a gold set: topics, types, grades, judgments per query."""
+    """Show what is in a gold set: topics, types, grades, judgments per query."""
     from assay.reports import listing
     from assay.workbench import gold
 
@@ -103,10 +103,13 @@ def convert(
         str | None, typer.Option("--to", help="json, golden, jsonl, csv, trec, beir or quepid.")
     ] = None,
     rubric: Annotated[
-        str, typer.Option(help="By which it was judged, where the set does not say: name or file.")
+        str,
+        typer.Option(
+            help="The rubric it was judged by, if the set does not say: a name or a file."
+        ),
     ] = "",
     replace: Annotated[
-        bool, typer.Option("--replace", help="Write over judgments that the set does not have.")
+        bool, typer.Option("--replace", help="Overwrite even judgments that the set does not have.")
     ] = False,
     json: Json = False,
 ) -> None:
@@ -152,7 +155,7 @@ def next_(
     store: StoreUrl = "",
     json: Json = False,
 ) -> None:
-    """The pairs whose judgment is worth most for the decision at hand."""
+    """List the documents whose judgment would settle a decision soonest."""
     from assay.reports import listing
     from assay.workbench import judge, review
     from assay.workbench.opening import open_service
@@ -195,7 +198,7 @@ def perturb(
     ] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same variants.")] = 0,
     language: Annotated[
-        str | None, typer.Option(help="fi, en or he; else what the questions say.")
+        str | None, typer.Option(help="fi, en or he. By default the language of the questions.")
     ] = None,
     only_variants: Annotated[
         bool, typer.Option(help="Leave the questions themselves out.")

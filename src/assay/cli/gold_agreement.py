@@ -61,7 +61,7 @@ def export(
     ] = None,
     judge: Annotated[str, typer.Option(help="Only what is dealt to this judge.")] = "",
     with_votes: Annotated[
-        bool, typer.Option(help="Every pair with the votes it has; else the file is blind.")
+        bool, typer.Option(help="Send every pair with its votes. Without this the file is blind.")
     ] = False,
     json: Json = False,
 ) -> None:

@@ -29,7 +29,7 @@ def judge(
     again: Annotated[
         bool, typer.Option("--again", help="Ask once more where no answer was usable before.")
     ] = False,
-    limit: Annotated[int | None, typer.Option(min=1, help="At most so many pairs.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Judge at most this many pairs.")] = None,
     corpus: Annotated[
         str,
         typer.Option(help=f"Where the documents are: {CORPUS}.", show_default="what was pooled"),

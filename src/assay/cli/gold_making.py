@@ -39,28 +39,35 @@ Modules = Annotated[
     list[str] | None,
     typer.Option(help="Your engine: path.to.module, module:Class or file.py; repeat for more."),
 ]
-Cited = Annotated[bool, typer.Option(help="Also what the documents on top cite, or are cited by.")]
+Cited = Annotated[
+    bool, typer.Option(help="Also take what the documents on top cite, or are cited by.")
+]
 Depth = Annotated[int, typer.Option(min=1, help="How deep to look into each system.")]
 Judges = Annotated[str, typer.Option(help="Deal the pairs to these, as in anna,bertil.")]
 Overlap = Annotated[
-    float | None, typer.Option(help="The share that two judges get, 0 to 1.", show_default="0")
+    float | None,
+    typer.Option(help="The share of pairs that goes to two judges, 0 to 1.", show_default="0"),
 ]
-Seed = Annotated[int | None, typer.Option(help="Draws the order and the deal.", show_default="0")]
+Seed = Annotated[
+    int | None, typer.Option(help="Fixes the random order and the deal.", show_default="0")
+]
 Pairs = Annotated[
-    Path | None, typer.Option("--output", "-o", help="Write what waits as .csv or .json.")
+    Path | None, typer.Option("--output", "-o", help="Write the pairs to judge as .csv or .json.")
 ]
 Queued = Annotated[bool, typer.Option("--queue", help="Put what waits in the review queue.")]
 
 
 def init(
     dataset: Annotated[Path, typer.Argument(help="The set to make, a .json.")],
-    rubric: Annotated[str, typer.Option(help="By which it is judged: a name or a file.")],
+    rubric: Annotated[str, typer.Option(help="The rubric it is judged by: a name or a file.")],
     taxonomy: Annotated[
         Path | None, typer.Option(help="A JSON of topics and their legal issues.")
     ] = None,
     queries: Annotated[
         str,
-        typer.Option(help="A .txt (one a line), a .csv, or logs: what people searched for."),
+        typer.Option(
+            help="A .txt with one query a line, a .csv, or 'logs' for what people searched."
+        ),
     ] = "",
     limit: Annotated[
         int | None, typer.Option(min=1, help="With logs: how many.", show_default=str(LOGGED))

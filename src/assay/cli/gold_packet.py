@@ -26,7 +26,7 @@ def packet(
     query: Annotated[
         list[str] | None, typer.Option(help="Only this query; repeat for more.")
     ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="At most so many pairs.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Judge at most this many pairs.")] = None,
     language: Annotated[
         str,
         typer.Option(help="Of the page: en, fi or he.", show_default="that of the queries"),

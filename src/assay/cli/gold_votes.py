@@ -139,13 +139,17 @@ def _say_standing(gold: str, not_counted: int, by_machine: int, waiting: int) ->
 def policy(
     dataset: GoldFile,
     name: Annotated[
-        str, typer.Argument(help="adjudicated, majority, senior or latest; none: show it.")
+        str,
+        typer.Argument(
+            help="adjudicated, majority, senior or latest. Without it: show the policy."
+        ),
     ] = "",
     counts: Annotated[
         str, typer.Option(help="Whose votes count: human, machine or human,machine.")
     ] = "",
     senior: Annotated[
-        list[str] | None, typer.Option(help="Whose vote stands, the first first; repeat.")
+        list[str] | None,
+        typer.Option(help="Whose vote decides, the most senior first. Repeat for more."),
     ] = None,
     second: Annotated[
         str,

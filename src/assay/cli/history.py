@@ -18,7 +18,7 @@ def history(
     store: StoreUrl = "",
     json: Json = False,
 ) -> None:
-    """How engines have done over time: every recorded run, and the runs where the level changed."""
+    """Show how engines have done over time, and the runs where the level changed."""
     from assay.reports.terminal_trend import trend_lines
     from assay.workbench.trend import trends
 

@@ -44,8 +44,8 @@ def init(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Begin a project: four questions, then assay.toml, a sample set and a file for CI. Nothing
-    that is there is written over."""
+    """Begin a project: four questions, then assay.toml, a sample set and a file for CI. No file is
+    overwritten."""
     from assay.workbench.init import Answers, begin
 
     usual = Answers()

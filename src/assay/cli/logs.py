@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 LISTED = 50  # unresolved citations
 
 app = typer.Typer(
-    help="Search logs: import them, feed decisions back, forget by age.", no_args_is_help=True
+    help="Search logs: import them, say what decisions cite, forget what is old.",
+    no_args_is_help=True,
 )
 
 
@@ -48,7 +49,7 @@ def decisions(
     store: StoreUrl = "",
     json: Json = False,
 ) -> None:
-    """Feed back what decisions cite: searches that showed it get relevance_score 3."""
+    """Say what decisions cite. Searches that showed it get relevance_score 3."""
     from assay.reports import listing
     from assay.workbench import logs
     from assay.workbench.at_hand import at_hand
@@ -81,7 +82,9 @@ def _of_whose_case(cases: CaseCounts) -> str:
 
 @app.command()
 def purge(
-    older_than: Annotated[float, typer.Option(callback=a_number, help="In days.")],
+    older_than: Annotated[
+        float, typer.Option(callback=a_number, help="Forget what is older than this many days.")
+    ],
     keep_cited: Annotated[
         bool, typer.Option(help="Keep searches that a decision confirmed.")
     ] = False,

@@ -23,7 +23,7 @@ def mcp(
     ] = None,
     store: StoreUrl = "",
 ) -> None:
-    """The server for agents (Model Context Protocol)."""
+    """Start the server for agents (Model Context Protocol)."""
     from assay.mcp import server
 
     check_gold(gold)

@@ -18,10 +18,10 @@ def plan(
         float, typer.Option(callback=a_number, help="The difference that matters to you.")
     ] = 0.03,
     power: Annotated[
-        float, typer.Option(callback=a_number, help="How often such a difference is to be seen.")
+        float, typer.Option(callback=a_number, help="The chance of seeing such a difference.")
     ] = 0.8,
     primary: Annotated[
-        str, typer.Option(help="The measure that decides; else nDCG@10, or the pass rate.")
+        str, typer.Option(help="The measure that decides. By default nDCG@10, or the pass rate.")
     ] = "",
     agreement: Annotated[
         float | None,

@@ -20,14 +20,21 @@ EXIT = {"": 0, "refused": 2, "ceiling": 3, "outage": 4, "unusable": 4}
 
 def questions(
     corpus: Annotated[str, typer.Argument(help=f"The corpus: {CORPUS}.")],
-    by: Annotated[str, typer.Option("--by", help="Who writes: the name of a table [judges.NAME].")],
+    by: Annotated[
+        str, typer.Option("--by", help="The model that writes: the name of a table [judges.NAME].")
+    ],
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="The file; what it has is not asked for again.")
+        Path,
+        typer.Option(
+            "--output", "-o", help="The file to write. Documents in it are not sent again."
+        ),
     ],
     count: Annotated[
         int, typer.Option(min=1, max=20, help="How many questions for each document.")
     ] = 4,
-    limit: Annotated[int | None, typer.Option(min=1, help="At most so many documents.")] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Send at most this many documents.")
+    ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Send the texts without asking.")] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show the first prompt, send nothing.")

@@ -24,7 +24,7 @@ def report(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Write a report for people or programs; the ending of the output picks the format."""
+    """Write a report for people or programs. The ending of the output picks the format."""
     from assay.workbench.report import report_file
 
     report_file(results, output, against=against, language=language, force=force)

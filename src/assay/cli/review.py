@@ -21,19 +21,22 @@ if TYPE_CHECKING:
 def bootstrap(
     gold: Annotated[Path, typer.Argument(help="The gold set to write.")] = GOLD_SET,
     min_support: Annotated[
-        int, typer.Option(help="Searches that must have confirmed a document.")
+        int, typer.Option(help="How many searches must have confirmed a document.")
     ] = 1,
     recent: Annotated[
         float | None,
-        typer.Option(min=0, callback=a_number, help="Only what is at most this many days old."),
+        typer.Option(min=0, callback=a_number, help="Only searches of the last days."),
     ] = None,
-    min_grade: Annotated[int, typer.Option(help="3: cited. 2: voted for. 1: clicked.")] = 3,
+    min_grade: Annotated[
+        int, typer.Option(help="The weakest sign to use: 3 cited, 2 voted for, 1 clicked.")
+    ] = 3,
     dry_run: Annotated[bool, typer.Option(help="Show the difference, write nothing.")] = False,
     store: StoreUrl = "",
     on: On = "",
     json: Json = False,
 ) -> None:
-    """Make gold from logs and what decisions cited; rows of the chair are never touched."""
+    """Make gold from search logs and from what decisions cited. Rows of the chair stay as they
+    are."""
     from assay.core import cluster
     from assay.core.types import counted
     from assay.workbench.gold import bootstrap_gold
@@ -75,7 +78,7 @@ def promote(
     store: StoreUrl = "",
     json: Json = False,
 ) -> None:
-    """Approve rows: they become the chair's."""
+    """Approve rows. From then on they are the chair's."""
     from assay.workbench.gold import promote_rows
 
     with opened(store, create=not is_named(store)) as service:
@@ -90,7 +93,7 @@ def reject(
     store: StoreUrl = "",
     json: Json = False,
 ) -> None:
-    """Turn rows down: they go, and do not come back with the next bootstrap."""
+    """Reject rows. They leave the file, and no later bootstrap brings them back."""
     from assay.workbench.gold import reject_rows
 
     with opened(store, create=not is_named(store)) as service:
@@ -103,9 +106,11 @@ def correct(
     why: Why,
     query: Annotated[str | None, typer.Option(help="Another wording.")] = None,
     note: Annotated[str | None, typer.Option(help="A note on the row.")] = None,
-    add: Annotated[list[str] | None, typer.Option(help="A document that is right; repeat.")] = None,
+    add: Annotated[
+        list[str] | None, typer.Option(help="A document that is right. Repeat for more.")
+    ] = None,
     remove: Annotated[
-        list[str] | None, typer.Option(help="A document that is wrong; repeat.")
+        list[str] | None, typer.Option(help="A document that is wrong. Repeat for more.")
     ] = None,
     allow_unknown: Annotated[
         bool,
@@ -146,7 +151,7 @@ def withdraw(
     by: By,
     why: Why = "",
     gone: Annotated[
-        bool, typer.Option(help="The file is gone for good: all that waits for it leaves.")
+        bool, typer.Option(help="The file is gone for good: withdraw all that waits for it.")
     ] = False,
     store: StoreUrl = "",
     json: Json = False,

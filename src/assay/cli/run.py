@@ -23,13 +23,13 @@ def run(
         Path | None, typer.Option(help="Write a short pull-request comment (Markdown) here.")
     ] = None,
     texts: Annotated[
-        bool, typer.Option(help="With the words of queries in the comment, not only ids.")
+        bool, typer.Option(help="Put the words of queries into the comment, not only ids.")
     ] = False,
     on: On = "",
     json: Json = False,
 ) -> None:
-    """Score all configured gold sets on all configured engines; report, compare with baselines,
-    decide gates."""
+    """Score every gold set of assay.toml on every engine of it, compare with baselines, and decide
+    the gates."""
     from assay.core import cluster
     from assay.reports.terminal import run_summary
     from assay.workbench.config import read_config

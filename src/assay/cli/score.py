@@ -35,7 +35,7 @@ ConfigFile = Annotated[
 Timeout = Annotated[
     str | None,
     typer.Option(
-        help="For one query, such as 5s or 300ms; the engine's own where it has a table.",
+        help="For one query, such as 5s or 300ms. By default what the engine's table says.",
         show_default="60s",
     ),
 ]

@@ -29,7 +29,9 @@ Token = Annotated[
 def serve(
     host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535, help="The port.")] = 8350,
-    gold: Annotated[list[Path] | None, typer.Option(help="A gold set to review; repeat.")] = None,
+    gold: Annotated[
+        list[Path] | None, typer.Option(help="A gold set to review. Repeat for more.")
+    ] = None,
     accounts: Annotated[
         bool,
         typer.Option(
@@ -43,7 +45,7 @@ def serve(
         typer.Option(help="The address people use, where a reverse proxy stands in front."),
     ] = "",
     allowed_host: Annotated[
-        list[str] | None, typer.Option(help="Another name that it is reached by; repeat.")
+        list[str] | None, typer.Option(help="Another name of the server. Repeat for more.")
     ] = None,
     proxy_secret: ProxySecret = "",
     token: Token = "",
@@ -58,8 +60,8 @@ def serve(
     ] = None,
     store: StoreUrl = "",
 ) -> None:
-    """The workbench in the browser, and the HTTP calls for programs (/api/docs). On this machine
-    alone there is nothing to sign in to; for a team, see --accounts and `assay people`."""
+    """Open the workbench in the browser, with calls for programs (/api/docs). On your own machine
+    there is nothing to sign in to. For a team, see --accounts and `assay people`."""
     from assay.web import app
     from assay.workbench.opening import Recording
     from assay.workbench.review_queue import fill_queue
