@@ -3,7 +3,7 @@
     python benchmarks/judge_load.py [--judges 20] [--seconds 120] [--rate 2] [--pairs 10000]
 
 makes a set of so many pairs with a small corpus in a temporary folder, starts a server, and has
-every judge read a document and vote, so many actions a second on average: nobody works like a clock,
+every judge read a document and vote, so many actions a second on average: nobody is a clock,
 so a pause is between half and one and a half times the mean. Half way the server is killed with
 SIGKILL and started again; a vote that was not acknowledged is sent again with the same id, as the
 page does. Every acknowledged vote must be in the file, once. Prints a table of times in
