@@ -228,8 +228,16 @@ def test_another_policy_computes_the_labels_anew(assay_cli: Assay, tmp_path: Pat
     assert assay_cli("gold", "policy", "set.json", "senior", "--senior", "ada").code == 0
     assert labels(gold) == {("q0", "a"): 2}
     shown = assay_cli("gold", "policy", "set.json", "--json").json
-    assert shown["policy"] == {"name": "senior", "counts": ["human"], "seniors": ["ada"]}
-    for wrong in (("loudest",), ("senior", "--counts", "cats"), ("majority", "--senior", "ada")):
+    senior = {"name": "senior", "counts": ["human"], "seniors": ["ada"], "second": "deciding"}
+    assert shown["policy"] == senior
+    alone = assay_cli("gold", "policy", "set.json", "--second", "never", "--json").json
+    assert alone["policy"] == senior | {"second": "never"}
+    for wrong in (
+        ("loudest",),
+        ("senior", "--counts", "cats"),
+        ("majority", "--senior", "ada"),
+        ("--second", "often"),
+    ):
         refused = assay_cli("gold", "policy", "set.json", *wrong)
         assert refused.code == 2, refused.out
     assert labels(gold) == {("q0", "a"): 2}

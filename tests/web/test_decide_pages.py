@@ -252,6 +252,8 @@ class TestOneJudge:
         assert "A second judge is asked" in client.get("/?lang=en").text
         assert client.post("/api/second", json={"run": run}).json() == {"documents": 0}
         assert ben.get("/api/judge").json()[0]["asked"] == 24
+        for address in ("/judge", "/judge/set"):
+            assert "24 documents wait for a second" in ben.get(f"{address}?lang=en").text
         assert local_client(service, "Sam").get("/api/judge").json()[0]["judged"] == 24
         give(path, votes_of("Ben", range(4, 8), queries=3))
         assert "rests on one judge" not in client.get("/?lang=en").text
@@ -350,6 +352,20 @@ def test_what_was_judged_since_is_not_asked_again(store: Store, tmp_path: Path) 
         assert "Count them and run e again" in page, address
         assert 'action="/runs/again"' in page
         assert "Judge these" not in page
+
+
+def test_a_set_is_told_by_its_best_engine_whichever_ran_last(
+    service: Service, client: TestClient
+) -> None:
+    kept(service, gold(service), "good", DOCS, days=1)
+    kept(service, gold(service), "poor", [*(f"x{n}" for n in range(9)), *DOCS[:1]])
+    (line,) = client.get("/api/overview").json()["sets"]
+    assert line["run"]["engine"] == "good"
+    kept(service, gold(service), "good", ["x1", *DOCS[5:]])
+    (line,) = client.get("/api/overview").json()["sets"]
+    assert line["run"]["value"] == max(
+        each["value"] for each in client.get("/api/runs").json()["boards"][0]["leaders"]
+    )
 
 
 def test_golden_runs(store: Store, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from assay.core.estimates import OneJudge
 from assay.core.results import (
     BOUNDS,
     DROPS,
@@ -19,7 +20,6 @@ from assay.core.results import (
     GoldenEntry,
     GoldenHit,
     GradedEntry,
-    OneJudge,
     standing_line,
 )
 from assay.core.types import Finding, standing

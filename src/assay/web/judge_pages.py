@@ -73,13 +73,16 @@ def is_chair(request: Request) -> bool:
 
 
 def sets_page(request: Request) -> Response:
-    rows = grading.sets_to_judge(service_of(request), user_of(request).name)
+    judge = user_of(request).name
+    rows = grading.sets_to_judge(service_of(request), judge)
     return page(
         request,
         "judge_sets.html",
         words=WORDS,
         sets=rows,
-        open={row.name: settling(service_of(request), row.name) for row in rows if row.asked},
+        open={
+            row.name: settling(service_of(request), row.name, judge) for row in rows if row.asked
+        },
         chair=is_chair(request),
         kept_as=partial(stored_name, service_of(request)),
     )
@@ -95,7 +98,7 @@ def set_page(request: Request) -> Response:
         words=WORDS,
         shown=shown,
         first=_first_open(shown),
-        open=settling(service, name),
+        open=settling(service, name, judge),
         chair=chair,
         kept_as=partial(stored_name, service),
         uncounted=agreed.waiting_votes(service, name),

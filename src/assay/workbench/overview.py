@@ -49,8 +49,8 @@ Headline = Literal[
 
 
 class SetLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A set, and its latest run; `kept` is its name in the history. It has `changed` where its
-    queries or labels are others than when it was last run."""
+    """A set, and the latest run of the engine that leads on it; `kept` is its name in the history.
+    It has `changed` where its queries or labels are others than when it was last run."""
 
     standing: SetStanding
     kept: str
@@ -146,18 +146,33 @@ def set_lines(service: Service, records: Sequence[RunRecord]) -> list[SetLine]:
     for name, path in service.gold_sets.items():
         kept = name_of(service.store, path, claim=False)
         mine = [record for record in records if record.gold == kept]
-        standing, last = set_standing(name, path), run_line(service, mine[0]) if mine else None
-        ran_on = last.fingerprint if last is not None else ""
+        standing, latest = set_standing(name, path), _latest(service, mine)
+        ran_on = latest[0].fingerprint if latest else ""
         lines.append(
             SetLine(
                 standing=standing,
                 kept=kept,
-                run=last,
+                run=_leading(latest),
                 runs=len(mine),
                 changed=bool(ran_on and standing.fingerprint) and ran_on != standing.fingerprint,
             )
         )
     return lines
+
+
+def _latest(service: Service, records: Sequence[RunRecord]) -> list[RunLine]:
+    """The latest of each engine, the newest first."""
+    latest: dict[str, RunRecord] = {}
+    for record in records:
+        latest.setdefault(record.engine, record)
+    return [run_line(service, record) for record in latest.values()]
+
+
+def _leading(latest: Sequence[RunLine]) -> RunLine | None:
+    """Of those on the newest state of the set: what is said of a set is said of its best engine,
+    here as in the sentence that comes first."""
+    now = [line for line in latest if line.fingerprint == latest[0].fingerprint]
+    return max(now, key=lambda line: line.value or 0.0, default=None)
 
 
 def _waiting(service: Service, sets: Sequence[SetLine], figures: Backlog) -> Waiting:

@@ -8,37 +8,45 @@ from collections.abc import Sequence
 import msgspec
 
 from assay.core.errors import AssayError
-from assay.core.results import Pair
-from assay.workbench.decisions import RunLine, board_of, decided, run_at_hand, run_line
+from assay.core.results import Pair, Verdict
+from assay.workbench.decisions import (
+    RunLine,
+    board_of,
+    decided,
+    rests_on,
+    run_at_hand,
+    run_line,
+)
 from assay.workbench.desk import desk_of
 from assay.workbench.facing import duel
+from assay.workbench.history import KeptRun
+from assay.workbench.one_judge import second_asked
 from assay.workbench.opening import Service, gold_path, stored_name
 
-__all__ = ["Settling", "left_to_judge", "settling"]
+__all__ = ["Asked", "Settling", "left_to_judge", "settling"]
 
 LOOKED_AT = 60  # runs of a set
 
 
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    query_id: str
+    doc_id: str
+
+
 class Settling(msgspec.Struct, frozen=True, kw_only=True):
     """The run that is in question, the one that it is compared with where there is one, and what
-    is left to judge of `asked` documents."""
+    is left to judge. A `second` judge is wanted where its verdict rests on one."""
 
     run: RunLine
     other: RunLine | None
-    asked: int
-    pairs: list[Pair]
-
-    @property
-    def page(self) -> str:
-        """Where the question is answered."""
-        if self.other is None:
-            return f"/runs/{self.run.id}"
-        return f"/compare?a={self.other.id}&b={self.run.id}"
+    pairs: list[Asked]
+    second: bool = False
 
 
-def settling(service: Service, name: str) -> Settling | None:
+def settling(service: Service, name: str, judge: str = "") -> Settling | None:
     """Of the best engine on a set: whether it may ship, else whether it is better than the next.
-    None where nothing is open, or judging cannot help."""
+    Where its verdict rests on one judge, another comes first to what that one said alone. None
+    where nothing is open, or judging cannot help."""
     try:
         gold = stored_name(service, name)
         records = service.store.runs(gold=gold, limit=LOOKED_AT)
@@ -46,16 +54,32 @@ def settling(service: Service, name: str) -> Settling | None:
         if not leaders or desk_of(gold_path(service, name)).gold.from_logs:
             return None
         run, other = leaders[0], leaders[1] if len(leaders) > 1 else None
-        verdict = decided(service, run_at_hand(service, run.id))
-        pairs = list(verdict.judge_next or ()) if verdict else []
-        if not pairs and other is not None:
-            pairs = duel(service, other.id, run.id).change.to_judge
+        kept = run_at_hand(service, run.id)
+        verdict = decided(service, kept)
+        if pairs := _for_a_second(service, kept, verdict, judge):
+            return Settling(run=run, other=other, pairs=pairs, second=True)
+        wanted = list(verdict.judge_next or ()) if verdict else []
+        if not wanted and other is not None:
+            wanted = duel(service, other.id, run.id).change.to_judge
     except AssayError:  # the pages of its runs say what is wrong
         return None
-    if not pairs:
-        return None
-    left = left_to_judge(service, name, pairs)
-    return Settling(run=run, other=other, asked=len(pairs), pairs=left)
+    left = left_to_judge(service, name, wanted)
+    asked = [Asked(query_id=pair.query_id, doc_id=pair.doc_id) for pair in left]
+    return Settling(run=run, other=other, pairs=asked) if asked else None
+
+
+def _for_a_second(
+    service: Service, kept: KeptRun, verdict: Verdict | None, judge: str
+) -> list[Asked]:
+    """What the verdict rests on, where this judge has not judged it and is asked to."""
+    found = rests_on(service, kept, verdict) if judge else None
+    path = gold_path(service, kept.gold)
+    if found is None or found.on.judge == judge or not second_asked(path, found.pairs):
+        return []
+    desk = desk_of(path)
+    with desk.votes.reading:
+        left = [pair for pair in found.pairs if desk.votes.of(judge, pair) is None]
+    return [Asked(query_id=query, doc_id=doc) for query, doc in left]
 
 
 def left_to_judge(service: Service, name: str, pairs: Sequence[Pair]) -> list[Pair]:

@@ -175,7 +175,7 @@ function showQueue() {
 function followQueue(at) {
   const next = queue.settling[at + 1];
   if (next) return location.assign(`/judge/${encodeURIComponent(next.set)}/${encodeURIComponent(next.query)}?doc=${encodeURIComponent(next.doc)}`);
-  const back = reading.make("a", words.queuedBack, "button");
+  const back = reading.make("a", words.queuedBack, "button plain");
   back.href = queue.from;
   byId("queued").replaceChildren(`${words.queuedDone} `, ...(desk.chair ? [againForm()] : [`${words.queuedChair} `]), back);
   store(sessionStorage, "assay.queue", null);
