@@ -202,6 +202,19 @@ def test_only_one_import_of_a_corpus_runs_at_a_time(tmp_path: Path) -> None:
             import_corpus("jsonl", tmp_path / "source.jsonl", name="c", home=home)
 
 
+def test_a_first_import_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
+    source = tmp_path / "source.jsonl"
+    source.write_text("not a record\n")
+    with pytest.raises(InputError, match="nothing could be imported"):
+        import_corpus("jsonl", source, name="c", home=tmp_path)
+    assert not (tmp_path / "corpora/c").exists()
+    home = imported(tmp_path, FIVE)
+    source.write_text("not a record\n")
+    with pytest.raises(InputError, match="nothing could be imported"):
+        import_corpus("jsonl", source, name="c", home=home)
+    assert len(open_corpus(home, "c")) == len(FIVE)
+
+
 def test_a_frozen_corpus_opens_elsewhere_with_the_same_fingerprint(tmp_path: Path) -> None:
     corpus = open_corpus(imported(tmp_path, FIVE), "c")
     file = freeze(corpus, tmp_path / "c.assay")

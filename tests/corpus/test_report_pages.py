@@ -91,6 +91,20 @@ def heading_after_heading() -> Sheet:
     return sheet
 
 
+def numbered_goals() -> Sheet:
+    sheet = heading_after_heading()
+    sheet.text(60, 430, "4.1 Toimielimet", size=13)
+    sheet.text(60, 460, "4.2 Tulosalueet", size=13)
+    sheet.text(60, 490, "1. Palveleva verkko", size=11.7)
+    prose(sheet, 510)
+    sheet.text(60, 570, "2. Vahva talous", size=11.7)
+    prose(sheet, 590)
+    sheet.text(60, 650, "Tytäryhteisö Sataman Vesi Oy")
+    sheet.text(60, 665, "Tunnusluvut")
+    statement(sheet, 690, "Liikevaihto Kulut Tulos", header=True)
+    return sheet
+
+
 def merged_cells() -> Sheet:
     """A heading over two columns, and a goal over two rows."""
     sheet = Sheet()
@@ -335,6 +349,17 @@ def test_a_heading_right_after_another_is_kept_and_levels_make_a_trail(
     assert [heading.level for heading in page.parts[0].trail] == [1, 2]
     alone = [part.text for part in passages(page) if part.text in ("3.2 Rahoitus", "4 Henkilöstö")]
     assert alone == ["3.2 Rahoitus", "4 Henkilöstö"]
+
+
+def test_a_numbered_goal_is_no_chapter(pages: Callable[..., list[ReadPage]]) -> None:
+    (page,) = pages(numbered_goals())
+    trails = [[heading.text for heading in part.trail] for part in page.parts]
+    assert ["4 Henkilöstö", "4.2 Tulosalueet", "2. Vahva talous"] in trails
+
+
+def test_a_line_names_whom_a_table_is_about(pages: Callable[..., list[ReadPage]]) -> None:
+    (page,) = pages(numbered_goals())
+    assert [table.entity for table in tables(page)] == ["Sataman Vesi Oy"]
 
 
 def test_printed_numbers_and_running_lines_are_kept_apart(

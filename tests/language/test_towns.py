@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.language.towns import towns_in
+from assay.language.towns import former_in, towns_in
 
 
 @pytest.mark.parametrize(
@@ -23,6 +23,20 @@ from assay.language.towns import towns_in
 )
 def test_towns_that_a_question_names(text: str, towns: list[str]) -> None:
     assert towns_in(text) == towns
+
+
+@pytest.mark.parametrize(
+    ("text", "former"),
+    [
+        ("Mitkä olivat Nurmon kunnan verotulot?", {"Nurmo": True}),
+        ("ylihärmän kunnan vuosikate", {"Ylihärmä": True}),
+        ("Paljonko Nurmon koulun saneeraus maksoi?", {"Nurmo": False}),
+        ("Peräseinäjoella ja Alahärmässä", {"Peräseinäjoki": False, "Alahärmä": False}),
+        ("Seinäjoen vuosikate", {}),
+    ],
+)
+def test_towns_of_the_past(text: str, former: dict[str, bool]) -> None:
+    assert former_in(text) == former
 
 
 def test_a_town_that_only_the_collection_knows() -> None:

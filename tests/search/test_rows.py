@@ -133,10 +133,20 @@ def test_the_first_hit(engine: Engine, question: str, expected: str) -> None:
         "Mikä oli Helsingin kaupungin vuosikate 2023?",  # a town that is not here
         "Mikä oli Lapuan vuosikate vuonna 2031?",  # a year that is not here
         "Kuka voitti jääkiekon maailmanmestaruuden?",  # another subject
+        "Mikä oli Nurmon kunnan vuosikate 2024?",  # a town of the past
+        "Mikä oli Kauhavan vuosikate talousarviossa 2026?",  # a budget that is not here
+        "Paljonko Lapuan konsernin kirjastoon budjetoitiin?",  # not of the group
     ],
 )
 def test_what_the_reports_do_not_answer(engine: Engine, question: str) -> None:
     assert engine.search(question, 5).abstained
+
+
+def test_it_is_said_that_a_town_has_no_report(home: Path) -> None:
+    answer = search("reports", "Mikä oli Kurikan vuosikate 2024?", home=home)
+    assert answer.note == "No report of Kurikka is here; here are Kauhava, Lapua."
+    assert not search("reports", "Mikä oli Lapuan vuosikate vuonna 2031?", home=home).note
+    assert not search("reports", "Mikä oli Lapuan vuosikate?", home=home).note
 
 
 def test_every_hit_is_of_the_town_that_is_named(engine: Engine) -> None:

@@ -233,7 +233,8 @@ def _prepare(building: _Building) -> int:
 
 @contextmanager
 def _only_one(path: Path) -> Iterator[None]:
-    """Two imports of one corpus at a time would tread on each other's parts."""
+    """Two imports of one corpus at a time would tread on each other's parts. A first import that
+    fails leaves nothing behind; one that is killed leaves its parts, to go on from."""
     try:
         path.mkdir(parents=True, exist_ok=True)
         held = (path / ".lock").open("w")
@@ -252,12 +253,24 @@ def _only_one(path: Path) -> Iterator[None]:
                         where=str(path),
                         hint="Wait for it to end.",
                     ) from error
-            yield
+            try:
+                yield
+            except AssayError:
+                if not (path / MANIFEST).exists():
+                    _leave_nothing(path)
+                raise
     except (OSError, pl.exceptions.PolarsError) as error:
         said = os_message(error) if isinstance(error, OSError) else str(error)
         raise InputError(
             f"cannot import: {said}", where=str(path), hint="Is the disk full?"
         ) from error
+
+
+def _leave_nothing(path: Path) -> None:
+    shutil.rmtree(path / "building", ignore_errors=True)
+    with suppress(OSError):  # something else is here, or elsewhere an open file cannot go
+        (path / ".lock").unlink()
+        path.rmdir()
 
 
 # ── reading ───────────────────────────────────────────────────────────────────────────────────────

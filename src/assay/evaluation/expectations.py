@@ -8,8 +8,8 @@ from typing import Any
 
 from assay.core.errors import InputError
 from assay.core.types import Finding, GoldSet, Query
+from assay.evaluation.evidence import in_document, lacking, misplaced
 from assay.evaluation.golden_checks import Checks, checks_of
-from assay.language.terms import contains_term
 from assay.law.matching import (
     EXPECTATION_KEYS,
     Known,
@@ -147,13 +147,15 @@ def _against_corpus(query: Query, checks: Checks, corpus: _Corpus) -> Iterator[F
             )
             yield _finding(level, code, query, f"expected_any[{number}]: {name} {lacks}")
         terms = (*checks.evidence, *checks.evidence_of[number])
-        texts = [document.text for document in there if document.text]
-        missing = [
-            term for term in terms if texts and not any(contains_term(text, term) for text in texts)
-        ]
+        found = [in_document(document) for document in there if document.text]
+        lacks = [lacking(terms, wanted.column, each) for each in found]
+        # each document of a law lacks some: together they may have all
+        missing = [term for term in terms if found and all(term in some for some in lacks)]
         if missing:
-            lacking = f"lacks the evidence {', '.join(missing)}"
-            message = f"expected_any[{number}]: the text of {name} {lacking}"
+            other = misplaced(missing, wanted.column, found[0])
+            stands = f" ({'; '.join(other)})" if other else ""
+            what = f"lacks the evidence {', '.join(missing)}{stands}"
+            message = f"expected_any[{number}]: the text of {name} {what}"
             yield _finding("flag", "no-such-evidence", query, message)
     for check, places in (("expected_none", checks.negatives), ("confusion", checks.traps)):
         for number, place in enumerate(places):

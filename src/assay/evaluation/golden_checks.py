@@ -14,8 +14,9 @@ from typing import Any
 
 from assay.core.errors import InputError, UsageError
 from assay.core.types import GoldSet, Hit, Query, QueryResult, Run
+from assay.evaluation.evidence import Evidence, evidence_of, lacking, misplaced
 from assay.language.detect import detect, language_code
-from assay.language.terms import contains_term, has_words
+from assay.language.terms import has_words
 from assay.law.matching import (
     NOWHERE,
     Locate,
@@ -47,7 +48,7 @@ FAILURES = {
     "confusion": "the wrong law is on top: {top}{instead}",
     "wrong_version": "{found} stands at rank {rank} in a version {not_right}",
     "low_score": "{found} stands at rank {rank}, but its score {score} is under {min_score}",
-    "evidence": "{found} stands at rank {rank}, but its text lacks the evidence: {terms}",
+    "evidence": "{found} stands at rank {rank}, but {lacks}",
     "near_miss": "close: {top} is on top instead of {expected}",
     "below_k": "{found} stands at rank {rank}, below the top {k}",
     "empty": "nothing came back; expected {expected}",
@@ -83,6 +84,7 @@ class Ranked:
     expected: tuple[int, ...] = ()
     met: tuple[int, ...] = ()
     problem: str = ""
+    lacks: str = ""  # which evidence, in words
     negative: bool = False
     trap: bool = False
 
@@ -298,7 +300,7 @@ def _rank(checks: Checks, rank: int, hit: Hit, locate: Locate | None) -> Ranked:
         for number, wanted in enumerate(checks.expected)
         if not negative and matches(wanted, place, any_version=True)
     )
-    problem, met = _problem(checks, expected, hit, place, locate) if expected else ("", ())
+    problem, met, lacks = _problem(checks, expected, hit, place, locate)
     return Ranked(
         rank=rank,
         hit=hit,
@@ -306,6 +308,7 @@ def _rank(checks: Checks, rank: int, hit: Hit, locate: Locate | None) -> Ranked:
         expected=expected,
         met=met,
         problem=problem,
+        lacks=lacks,
         negative=negative,
         trap=any(matches(wanted, place) for wanted in checks.traps),
     )
@@ -313,29 +316,33 @@ def _rank(checks: Checks, rank: int, hit: Hit, locate: Locate | None) -> Ranked:
 
 def _problem(
     checks: Checks, expected: Sequence[int], hit: Hit, place: Place, locate: Locate | None
-) -> tuple[str, tuple[int, ...]]:
+) -> tuple[str, tuple[int, ...], str]:
     """Why a hit at an expected place does not count, the first of version, score, evidence; else
-    what it meets."""
+    what it meets; and which evidence it lacks."""
+    if not expected:
+        return "", (), ""
     met = tuple(number for number in expected if matches(checks.expected[number], place))
     if not met or (checks.as_of and not in_force(place, checks.as_of)):
-        return "wrong_version", ()
+        return "wrong_version", (), ""
     if (hit.score if hit.score is not None else 0.0) < checks.min_score:
-        return "low_score", ()
+        return "low_score", (), ""
     asked = {number: (*checks.evidence, *checks.evidence_of[number]) for number in met}
-    if any(asked.values()):
-        text = text_of(hit, locate)
-        met = tuple(
-            number for number in met if all(contains_term(text, term) for term in asked[number])
-        )
-    return ("" if met else "evidence"), met
+    if not any(asked.values()):
+        return "", met, ""
+    found = evidence_of(hit, locate)
+    lacks = {n: lacking(terms, checks.expected[n].column, found) for n, terms in asked.items()}
+    full = tuple(number for number in met if not lacks[number])
+    return ("", full, "") if full else ("evidence", (), _lacks(checks, lacks, found))
 
 
-def text_of(hit: Hit, locate: Locate | None) -> str:
-    """The text of a hit; the title does not count as evidence."""
-    if text := hit.text or str(hit.metadata.get("text") or ""):
-        return text
-    known = locate(hit.doc_id) if locate is not None else None
-    return known.text if known else ""
+def _lacks(checks: Checks, lacks: Mapping[int, Sequence[str]], found: Evidence) -> str:
+    """Of the expectation that lacks least."""
+    number = min(lacks, key=lambda number: len(lacks[number]))
+    column = checks.expected[number].column
+    where = f"its column {column}" if column and found.cells else "its text"
+    other = misplaced(lacks[number], column, found)
+    stands = f" ({'; '.join(other)})" if other else ""
+    return f"{where} lacks the evidence: {', '.join(lacks[number])}{stands}"
 
 
 # ── the verdict ───────────────────────────────────────────────────────────────────────────────────
@@ -440,9 +447,7 @@ class _Facts:
             score=f"{placed.score:.3g}" if placed else "",
             negative=label(self.negative.place) if self.negative else "",
             negative_rank=self.negative.rank if self.negative else "",
-            terms=", ".join(
-                dict.fromkeys((*self.checks.evidence, *sum(self.checks.evidence_of, ())))
-            ),
+            lacks=placed.lacks if placed else "",
             come="come before what is expected"
             if self.checks.expected
             else f"be in the top {self.checks.k}",

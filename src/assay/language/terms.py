@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
+from collections.abc import Collection
 
 from assay.language import english, finnish, hebrew
 from assay.language.amounts import factors_in, number_in, numbers_in, unit_in
@@ -21,8 +22,8 @@ IGNORED = re.compile(r"[\u00ad\u200b-\u200f]")
 
 def contains_term(text: str, term: str) -> bool:
     """Every word of `term` stands in `text` in some form; a number is compared as a number."""
-    if (number := number_in(term)) is not None and not unit_in(term):
-        return _has_number(text, number)
+    if (number := number_asked(term)) is not None:
+        return has_number(text, number, factors_in(text))
     folded = fold(text)
     words = frozenset(WORD.findall(folded))
     asked = WORD.findall(fold(term))
@@ -33,12 +34,17 @@ def contains_term(text: str, term: str) -> bool:
     return all(_has_form(word, words, language) for word in missing)
 
 
-def _has_number(text: str, number: float) -> bool:
-    """As it is printed, or in full where the text says thousands or millions."""
+def number_asked(term: str) -> float | None:
+    """The number that a term is; None for words, and for a number with its unit."""
+    return number_in(term) if not unit_in(term) else None
+
+
+def has_number(text: str, number: float, factors: Collection[int]) -> bool:
+    """As it is printed, or in full: in thousands or millions, as the factors say."""
     return any(
         math.isclose(number, found * factor, rel_tol=1e-12)
         for found in numbers_in(text)
-        for factor in factors_in(text)
+        for factor in factors
     )
 
 

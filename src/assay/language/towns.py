@@ -45,12 +45,38 @@ MUNICIPALITIES = (
     "Vesilahti Veteli Vieremä Vihti Viitasaari Vimpeli Virolahti Virrat Vårdö Vöyri Ylitornio "
     "Ylivieska Ylöjärvi Ypäjä Ähtäri Äänekoski"
 ).split()
+# municipalities of the past, whose names live on in schools and villages of those they joined
+FORMER = (
+    "Ahlainen Alahärmä Alastaro Alatornio Angelniemi Anjalankoski Anttola Artjärvi Askainen Bergö "
+    "Björköby Bromarv Degerby Dragsfjärd Elimäki Eno Eräjärvi Haapasaari Halikko Hauho Haukipudas "
+    "Haukivuori Himanka Hinnerjoki Honkajoki Honkilahti Houtskari Iniö Jaakkima Jaala Jalasjärvi "
+    "Jepua Joutseno Jurva Jämsänkoski Kakskerta Kalanti Kalvola Kangaslampi Karhula Karinainen "
+    "Karjaa Karjalohja Karkku Karttula Karuna Karunki Kauvatsa Keikyä Kemiö Kerimäki Kestilä "
+    "Kiihtelysvaara Kiikala Kiikka Kiikoinen Kiiminki Kisko Kiukainen Kodisjoki Koijärvi "
+    "Konginkangas Korpilahti Korppoo Kortesjärvi Koskenpää Kuhmalahti Kuivaniemi Kullaa "
+    "Kuolemajärvi Kuorevesi Kuru Kuusankoski Kuusisto Kuusjoki Kylmäkoski Kymi Kälviä Köyliö "
+    "Lammi Lappee Lauritsala Lavia Lehtimäki Leivonmäki Lemu Liljendal Lohtaja Lokalahti "
+    "Luopioinen Luvia Längelmäki Maaninka Maaria Maksamaa Mellilä Merimasku Messukylä Metsämaa "
+    "Mietoinen Mouhijärvi Munsala Muurla Mänttä Nastola Nauvo Nilsiä Noormarkku Nuijamaa "
+    "Nummi-Pusula Nurmo Oravainen Oulujoki Oulunsalo Paattinen Paavola Pattijoki Pernaja Perniö "
+    "Pertteli Peräseinäjoki Petolahti Pihlajavesi Piikkiö Piippola Pohjaslahti Pulkkila "
+    "Punkaharju Purmo Pusula Pyhämaa Pyhäselkä Pylkönmäki Rantsila Rautio Renko Revonlahti "
+    "Ristiina Ruotsinpyhtää Ruukki Rymättylä Sahalahti Saloinen Sammatti Savonranta Siipyy "
+    "Sippola Snappertuna Somerniemi Sulva Sumiainen Suodenniemi Suojärvi Suolahti Suomenniemi "
+    "Suomusjärvi Säkkijärvi Särkisalo Säräisniemi Säyneinen Säynätsalo Sääksmäki Sääminki "
+    "Tammisaari Tarvasjoki Teisko Temmes Tenhola Toijala Tottijärvi Tuulos Tuupovaara Tyrväntö "
+    "Tyrvää Töysä Ullava Uskela Uukuniemi Uusikirkko Vahto Valkeala Valtimo Vammala Vampula "
+    "Vanaja Varpaisjärvi Vehkalahti Vehmersalmi Velkua Vihanti Viiala Viljakkala Vilppula "
+    "Virtasalmi Vuolijoki Vähäkyrö Värtsilä Västanfjärd Yli-Ii Ylihärmä Ylikiiminki Ylimarkku "
+    "Ylistaro Ylämaa Yläne Äetsä Öja"
+).split()
 # words or common names as well
 WORDS_TOO = frozenset(
     "aura geta hamina hanko ii inari kaskinen kemi koski kotka lahti lemi lieto loppi luoto multia "
     "nokia nousiainen pello perho pori puumala rauma rusko salla salo sievi simo soini sund tervo "
     "vaala virrat".split()
 )
+_GOVERNED = re.compile(r"[^\W\d]*(?:kunta|kunna|kaupun[gk]i|konserni)[^\W\d]*", re.I)
 _NAME = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 
 
@@ -64,6 +90,25 @@ def towns_in(text: str, more: Iterable[str] = ()) -> list[str]:
         if name:
             found.setdefault(name)
     return list(found)
+
+
+def former_in(text: str) -> dict[str, bool]:
+    """The municipalities of the past that a text names, and of each whether the municipality
+    itself is meant (*Nurmon kunta*) and not a place in another (*Nurmon koulu*)."""
+    found: dict[str, bool] = {}
+    words = list(_NAME.finditer(text))
+    for number, word in enumerate(words):
+        name = next((n for n in _former(word[0]) if is_town(n, word[0].lower())), "")
+        after = words[number + 1][0] if name and number + 1 < len(words) else ""
+        is_governed = bool(_GOVERNED.fullmatch(after))
+        if name and (word[0][0].isupper() or is_governed):
+            found[name] = found.get(name, False) or is_governed
+    return found
+
+
+def _former(word: str) -> list[str]:
+    start = without_dots(word.lower())[:2]
+    return [name for name in FORMER if without_dots(name.lower())[:2] == start]
 
 
 @lru_cache(maxsize=20_000)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 import msgspec
 
@@ -47,7 +48,7 @@ EXPECTATION_KEYS = frozenset(
         *LAW_KEYS,
         *("part", "chapter", "schedule"),
         *SECTION_KEYS,
-        *("section_suffix", "moment", "page"),
+        *("section_suffix", "moment", "page", "printed_page"),
         *TABLE_KEYS,
         *("row", "column"),
         *VERSION_KEYS,
@@ -77,6 +78,7 @@ class Place:
     section: str = ""
     moment: str = ""
     page: str = ""
+    printed: str = ""  # the number that stands on the page
     table: str = ""
     row: str = ""
     column: str = ""
@@ -94,13 +96,23 @@ class Place:
 NOWHERE = Place()
 
 
+class CellText(NamedTuple):
+    """One cell of a row: the heading of its column, what stands there, and in what unit."""
+
+    column: str
+    text: str
+    unit: str = ""
+
+
 @dataclass(frozen=True)
 class Known:
-    """A document of a corpus: where it stands, and the text to find evidence in."""
+    """A document of a corpus: where it stands, and the text to find evidence in; of a row its
+    cells."""
 
     place: Place
     text: str = ""
     language: str = ""
+    cells: tuple[CellText, ...] = ()
 
 
 def one_language(documents: Iterable[Known]) -> str:
@@ -152,6 +164,7 @@ def place_of(parts: Mapping[str, object] | Locator, language: str = "") -> Place
         section=cited.section,
         moment=normal_moment(raw.get("moment")) or cited.moment,
         page=normal_page(raw.get("page", raw.get("page_num"))),
+        printed=normal_page(raw.get("printed_page")),
         table=squeezed(next(given(TABLE_KEYS), None)),
         row=normal_row(raw.get("row")),
         column=squeezed(raw.get("column")),
@@ -241,7 +254,7 @@ def _place_in_id(doc_id: str) -> Place:
 def known_document(document: Document) -> Known:
     """A document's place by its id, its metadata and its Locator, with its text."""
     places = ("part", "chapter", "schedule", *SECTION_KEYS, "section_suffix", "moment")
-    stated = (*LAW_KEYS, *places, *VERSION_KEYS)
+    stated = (*LAW_KEYS, *places, "printed_page", *VERSION_KEYS)
     locator = msgspec.to_builtins(document.locator) if document.locator else {}
     ids = [document.id, *([locator.pop("doc_id")] if locator.get("doc_id") else [])]
     parts = {
@@ -257,7 +270,8 @@ def known_document(document: Document) -> Known:
         "valid_from": document.valid_from,
         "valid_to": document.valid_to,
     }
-    return Known(place_of(parts, document.language), document.text, document.language)
+    place = place_of(parts, document.language)
+    return Known(place, document.text, document.language, _cells(document))
 
 
 def _in_table(document: Document) -> dict[str, object]:
@@ -270,13 +284,17 @@ def _in_table(document: Document) -> dict[str, object]:
     names = [name for name in (title, document.fields.get("statement"), heading) if name]
     year = document.metadata.get("year")
     dated = [f"{name} {year}" for name in names if year and not _YEAR.search(str(name))]
+    columns = [cell.column for cell in _cells(document)]
+    return {"table_title": [*names, *dated], "columns": columns}
+
+
+def _cells(document: Document) -> tuple[CellText, ...]:
     figures = document.metadata.get("figures")
-    columns = [
-        figure.get("column")
+    return tuple(
+        CellText(*(str(figure.get(key) or "") for key in CellText._fields))
         for figure in (figures if isinstance(figures, list) else ())
         if isinstance(figure, Mapping)
-    ]
-    return {"table_title": [*names, *dated], "columns": columns}
+    )
 
 
 def hit_place(hit: Hit, locate: Locate | None = None, language: str = "") -> Place:
@@ -318,7 +336,7 @@ def matches(wanted: Place, got: Place, *, any_version: bool = False) -> bool:
         and wanted.doc_ids <= got.doc_ids
         and all(
             not getattr(wanted, part) or getattr(wanted, part) == getattr(got, part)
-            for part in ("schedule", "section", "moment", "page", "row")
+            for part in ("schedule", "section", "moment", "page", "printed", "row")
         )
         and wanted.table in ("", got.table, *got.table_names)
         and _same_column(wanted.column, got)
@@ -327,15 +345,21 @@ def matches(wanted: Place, got: Place, *, any_version: bool = False) -> bool:
 
 
 def _same_column(wanted: str, got: Place) -> bool:
-    """A hit that gives a whole row has all its columns. A year is the column of its outcome,
-    whatever else the heading says."""
-    if not wanted:
-        return True
-    for column in (got.column,) if got.column else got.columns:
-        is_year = _YEAR.findall(column) == [wanted] and not _NOT_OUTCOME.search(column)
-        if column == wanted or is_year:
-            return True
-    return False
+    """A hit that gives a whole row has all its columns."""
+    columns = (got.column,) if got.column else got.columns
+    return not wanted or any(is_column(wanted, column) for column in columns)
+
+
+def is_column(wanted: str, heading: str) -> bool:
+    """Both as a Place has them. A year is the column of its outcome, whatever else the heading
+    says."""
+    is_year = _YEAR.findall(heading) == [wanted] and not _NOT_OUTCOME.search(heading)
+    return heading == wanted or is_year
+
+
+def in_column(wanted: str, cells: Iterable[CellText]) -> list[CellText]:
+    """The cells of the column that a Place names."""
+    return [cell for cell in cells if is_column(wanted, squeezed(cell.column))]
 
 
 def same_law(wanted: Place, got: Place) -> bool:
@@ -374,15 +398,19 @@ def close_versions(known: Mapping[str, Known]) -> dict[str, Known]:
 
 
 def is_near(wanted: Place, got: Place) -> bool:
-    """A near miss: the right section in a wrong moment, a neighbouring section; or the right page
-    or the next one of the right document with another table."""
+    """A near miss: the right section in a wrong moment, a neighbouring section; the right row in
+    a wrong column; or the right page or the next one of the right document with another table."""
     if matches(wanted, got) or not same_law(wanted, got) or not wanted.doc_ids <= got.doc_ids:
         return False
+    if wanted.column and wanted.row and matches(replace(wanted, column=""), got):
+        return True
     if not _same_chapter(wanted, got):
         return False
     if wanted.section:
         return bool(got.section) and _neighbours(wanted.section, got.section)
-    return bool(wanted.page and got.page) and _neighbours(wanted.page, got.page)
+    if wanted.page:
+        return bool(got.page) and _neighbours(wanted.page, got.page)
+    return bool(wanted.printed and got.printed) and _neighbours(wanted.printed, got.printed)
 
 
 def _neighbours(wanted: str, got: str) -> bool:
@@ -422,6 +450,7 @@ def label(place: Place, *, in_full: bool = False) -> str:
         f"{place.section} §" if place.section and not place.page else "",
         f"{place.moment} mom." if place.moment else "",
         f"p. {place.page}" if place.page else "",
+        f"printed p. {place.printed}" if place.printed and not place.page else "",
         f"table {place.table}" if place.table else "",
         f"row {place.row}" if place.row else "",
         f"column {place.column}" if place.column else "",

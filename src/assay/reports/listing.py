@@ -186,10 +186,12 @@ def search_page(answer: SearchAnswer) -> RenderableType:
     """Hits for a lawyer: score, title, the passage with the asked words marked, and what put it
     there."""
     if not answer.hits:
-        return Text("nothing found", style="yellow")
+        return Text(answer.note or "nothing found", style="yellow")
     lines: list[RenderableType] = []
     if answer.abstained:
         nearest = "Nothing here seems to answer this question; the nearest are below."
+        if answer.note:
+            nearest = f"{answer.note} The nearest are below."
         lines += [Text(nearest, style="yellow"), Text()]
     for hit in answer.hits:
         lines += _hit_lines(hit)

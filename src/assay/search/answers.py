@@ -9,7 +9,7 @@ import msgspec
 from assay.core.types import Document, Hit, Locator
 from assay.law.parse import parse
 from assay.search.cells import Cell, cell_of, located
-from assay.search.engine import Engine
+from assay.search.engine import Engine, Hits
 
 Get = Callable[[str], Document]
 
@@ -30,13 +30,22 @@ class FoundDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     cell: Cell | None = None  # of a row of a table
 
 
-class SearchAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """`abstained` when nothing here answers the question; the hits are then only the nearest."""
+class SearchAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """`abstained` when nothing here answers the question; the hits are then only the nearest.
+    `note` says why nothing can: the town asked for has no report here."""
 
     query: str
     corpus: str
     abstained: bool
     hits: list[FoundDocument]
+    note: str = ""
+
+
+def note_of(hits: Hits) -> str:
+    if not hits.missing:
+        return ""
+    here = f"; here are {', '.join(hits.here)}" if hits.here else ""
+    return f"No report of {', '.join(hits.missing)} is here{here}."
 
 
 def found_documents(

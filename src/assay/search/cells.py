@@ -7,7 +7,8 @@ import msgspec
 
 from assay.core.types import Document, Hit, Locator
 from assay.language.amounts import factor_of
-from assay.search.reported import BUDGET, GROUP, OWN, YEAR, is_row
+from assay.search.columns import best_column
+from assay.search.reported import is_row
 
 LONGEST_LABEL = 90
 LONGEST = 280
@@ -19,7 +20,6 @@ class _Figure(msgspec.Struct, frozen=True):
     value: float | None = None
     unit: str = ""
     year: int | None = None
-    kind: str = "actual"
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -36,28 +36,14 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def cell_of(document: Document, question: str) -> Cell | None:
-    """The cell of this row that the question asks for: of its year, or the report's; the outcome,
-    unless it asks for the budget. None for what is no row."""
+    """The cell of this row that the question asks for: of the column it names, of its year or
+    the report's; the outcome, unless it asks for something else. None for what is no row."""
     figures = _figures(document)
     if not figures:
         return None
-    years = {int(year) for year in YEAR.findall(question)}
-    own_year = document.metadata.get("year")
-    wants_budget = bool(BUDGET.search(question))
-    wants_group = bool(GROUP.search(question))
-
-    def fit(figure: _Figure) -> tuple[bool, ...]:
-        is_group = bool(GROUP.search(figure.column)) and not OWN.search(figure.column)
-        return (
-            figure.value is not None,
-            not years or figure.year in years,
-            is_group == wants_group,
-            (figure.kind == "budget") == wants_budget,
-            figure.kind != "change",
-            figure.year is not None and figure.year == own_year,
-        )
-
-    best = max(figures, key=fit)  # the first of those that fit as well
+    year = document.metadata.get("year")
+    label = " ".join(document.fields.get(name, "") for name in ("label", "parent"))
+    best = best_column(figures, question, label, year if isinstance(year, int) else None)
     factor = factor_of(best.unit)
     place = document.locator
     return Cell(

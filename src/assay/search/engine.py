@@ -26,7 +26,7 @@ from assay.search import cells, snippets
 from assay.search.arrays import Array, best_rows
 from assay.search.index import Index
 from assay.search.profile import ROWS
-from assay.search.rows import row_signals
+from assay.search.rows import row_signals, towns_missing
 from assay.search.signals import (
     NAMED,
     Signals,
@@ -52,9 +52,12 @@ KNOWN_ITEM = 0.6  # what it means at least that the title, word or section asked
 
 
 class Hits(list[Hit]):
-    """Hits, best first; `abstained` when nothing here answers the question."""
+    """Hits, best first; `abstained` when nothing here answers the question. Of reports: the towns
+    that are asked for and have none, and those that have one."""
 
     abstained: bool = False
+    missing: tuple[str, ...] = ()
+    here: tuple[str, ...] = ()
 
     @classmethod
     def none(cls) -> Hits:
@@ -111,7 +114,7 @@ class Engine(SearchEngine):
         if self._index.profile.kind == "soft":
             signals = self._soft_signals(text)
         elif self._index.profile.kind == ROWS:
-            signals = row_signals(self._index, text)
+            signals = row_signals(self._index, text, self._lookup)
         else:
             wanted = without_excluded(text, self._index.profile.language).wanted
             signals = stem_signals(self._index, wanted, self._index.analyzer.terms(wanted), None)
@@ -119,9 +122,18 @@ class Engine(SearchEngine):
         hits = self._ranked(signals, top_k, allowed, explain, texts)
         if hits.abstained and self._index.profile.kind == "stems":
             hits = self._titled(hits, text)
-        if self._index.profile.kind == ROWS and self._lookup is not None and texts:
-            hits[:] = [cells.with_cell(hit, self._lookup(hit.doc_id), text) for hit in hits]
+        if self._index.profile.kind == ROWS:
+            self._of_reports(hits, text, texts)
         return hits
+
+    def _of_reports(self, hits: Hits, text: str, texts: bool) -> None:
+        """Rows with their cells; where nothing answers, whether that is since a town is not
+        here."""
+        if self._lookup is not None and texts:
+            hits[:] = [cells.with_cell(hit, self._lookup(hit.doc_id), text) for hit in hits]
+        if hits.abstained:
+            hits.missing = towns_missing(self._index, text)
+            hits.here = self._index.marked.towns
 
     def like(
         self, doc_id: str, top_k: int = 10, *, allowed: Array | None = None, texts: bool = True
@@ -280,17 +292,23 @@ class Engine(SearchEngine):
         fall with rank. Nothing, when there is no sign that the question is about what is here."""
         index = self._index
         head = {name: float(values[top[0]]) for name, values in signals.items()}
+        first = top[:COVERING_HITS]
+        if "holds" in signals:
+            first = first[signals["holds"][first]]
+            if not len(first):
+                return {}  # a year, the group or a budget is asked for that is not here
         if "coverage" in signals:
-            head["coverage"] = float(signals["coverage"][top[:COVERING_HITS]].max())
+            head["coverage"] = float(signals["coverage"][first].max())
             if index.profile.kind == ROWS:
-                head["attained"] = float(signals["attained"][top[:COVERING_HITS]].max())
+                head["attained"] = float(signals["attained"][first].max())
+                close = signals.get("close", signals["coverage"])
+                head["close"] = float(close[first].max())
+                head["plain"] = float(signals.get("plain", close)[first].max())
             acts = index.act_of[top[:FIRST_HITS]]
             several = len(index.acts) > 1
             head["one_act"] = float(np.bincount(acts).max()) / len(acts) if several else USUAL_ACT
             if not head["coverage"] and not head["named"]:
                 return {}  # no word of the question is here: what the encoder hears is chance
-        if "year" in signals and not signals["year"][top[:COVERING_HITS]].any():
-            return {}  # the question names a year that is not here
         if "citation" in signals and index.sections and not signals["citation"].any():
             return {}  # the question names a section that is not here
         return head

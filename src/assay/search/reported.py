@@ -6,27 +6,27 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import msgspec
 import numpy as np
 
 from assay.core.types import Document
+from assay.corpus.importers.report_rows import kind_of, year_of
 from assay.language.towns import towns_in
 from assay.search.arrays import Array
+from assay.search.columns import BUDGET, GROUP, OWN, YEAR, kinds_of
 
 ROW, TABLE, PROSE = "row", "table", "prose"
-YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+K = TypeVar("K", int, str)
 SPAN = re.compile(r"(?<!\d)((?:19|20)\d\d)\s?[-–—]\s?((?:19|20)\d\d)(?!\d)")
 LONGEST_SPAN = 30  # years
-# the accounts of the town and its companies together; the town's own central services are not that
-GROUP = re.compile(
-    r"konserni(?:n|lla|ssa|sta|in|a|t|en)?(?![\wäö])"
-    r"|(?:kaupunki|kunta)konserni|konserni(?:tas|tulos|rahoitus|laskelm|tilinp)",
+_GENERIC = re.compile(
+    r"(?:[\d.]+\s*)?(?:talousarvion? toteu|tavoittei|tavoite\b|toiminta-ajatus|toiminnan tunnus"
+    r"|toiminnalli|taloudelli|tunnusluvut|mittari|kapasiteetti|määräraho|taulukko\b)",
     re.I,
 )
-OWN = re.compile(r"\b(?:emo)?(?:kaupun[gk]i|kunta|kunna)(?:n|lla|t|na|ssa|sta)?(?![\wäö])", re.I)
-
-BUDGET = re.compile(r"budjet|talousarvio|\bTA\b|määräraha|budget", re.I)
+_SENTENCE = re.compile(r"(?<=[.?!;:])\s+|\n\s*\n")
 
 
 class Marks(msgspec.Struct, frozen=True, array_like=True):
@@ -41,6 +41,9 @@ class Marks(msgspec.Struct, frozen=True, array_like=True):
     table: str = ""  # the report and table it is of
     page: str = ""  # the report and page
     year: int = 0  # of the report
+    budgets: tuple[int, ...] | None = None  # the years of its budgets; None in an older index
+    kinds: tuple[str, ...] = ()  # of its columns: a change, a deviation, a percentage
+    tells_group: bool = False  # prose that speaks of the group
 
 
 PAGE_WORDS = 80  # of the prose around a table
@@ -79,6 +82,8 @@ def reported(document: Document) -> Reported:
         columns = dict.fromkeys(str(figure["column"]) for figure in figures)
         context = [
             heading,
+            # once more what the table is about, and not only what stands around it
+            f"{_subject(fields)} ",
             *_said(fields, "statement", "stub", "parent", "entity"),
             *columns,
             *words,
@@ -101,6 +106,17 @@ def reported(document: Document) -> Reported:
     )
 
 
+def passages_of(document: Document) -> list[str]:
+    """What is read at one glance: of a row or a table the whole of it, of prose two sentences,
+    with the heading above them."""
+    if _kind(document) != PROSE:
+        view = reported(document)
+        return [f"{view.label} {view.context}"]
+    heading = document.fields.get("section_title", "")
+    sentences = _SENTENCE.split(document.text)
+    return [f"{heading} {' '.join(sentences[at : at + 2])}" for at in range(len(sentences))]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Marked:
     """The marks of all documents as columns. A document of no table has the table -1."""
@@ -112,6 +128,9 @@ class Marked:
     group: Array
     own: Array
     budget: Array
+    with_budget: dict[int, Array] | None  # of a year; None where it is not known
+    with_kind: dict[str, Array]
+    tells_group: Array
     table_of: Array
     page_of: Array
     year_of: Array  # of the report
@@ -121,23 +140,31 @@ def marked(lines: Iterable[str]) -> Marked:
     """From the marks as an index keeps them."""
     decode = msgspec.json.Decoder(Marks).decode
     every = [decode(line) for line in lines]
-    years = sorted({year for marks in every for year in marks.years})
-    held = {year: np.zeros(len(every), bool) for year in years}
-    for row, marks in enumerate(every):
-        for year in marks.years:
-            held[year][row] = True
+    are_budgets_known = all(marks.budgets is not None for marks in every)
     return Marked(
         kinds=np.array([marks.kind for marks in every]),
         towns=tuple(sorted({marks.town for marks in every if marks.town})),
         town_of=np.array([marks.town for marks in every]),
-        with_year=held,
+        with_year=_masks([marks.years for marks in every]),
         group=np.array([marks.group for marks in every]),
         own=np.array([marks.own for marks in every]),
         budget=np.array([marks.budget for marks in every]),
+        with_budget=_masks([marks.budgets or () for marks in every]) if are_budgets_known else None,
+        with_kind=_masks([marks.kinds for marks in every]),
+        tells_group=np.array([marks.tells_group for marks in every]),
         table_of=_numbered([marks.table for marks in every]),
         page_of=_numbered([marks.page for marks in every]),
         year_of=np.array([marks.year for marks in every], np.int64),
     )
+
+
+def _masks(held: Sequence[tuple[K, ...]]) -> dict[K, Array]:
+    """For each year or kind the mask of the documents that have it."""
+    masks: dict[K, Array] = {}
+    for row, keys in enumerate(held):
+        for key in keys:
+            masks.setdefault(key, np.zeros(len(held), bool))[row] = True
+    return masks
 
 
 def _numbered(names: Sequence[str]) -> Array:
@@ -152,6 +179,13 @@ def _label(fields: dict[str, str]) -> str:
     if label and (YEAR.fullmatch(label) or towns_in(label)):
         return f"{label} {fields.get('stub') or fields.get('statement', '')}"
     return label or fields.get("parent", "")
+
+
+def _subject(fields: dict[str, str]) -> str:
+    """What a table is about: its title, or the nearest heading, that says more than that it is a
+    table of its kind."""
+    names = (fields.get("statement", ""), *reversed(fields.get("section_title", "").split(" / ")))
+    return next((name for name in names if name and not _GENERIC.match(name)), "")
 
 
 def is_row(document: Document) -> bool:
@@ -179,11 +213,12 @@ def _marks(document: Document, kind: str) -> Marks:
     fields = document.fields
     place = document.locator
     headings = " ".join(_said(fields, "section_title", "statement", "parent", "label"))
-    columns = " ".join(str(figure["column"]) for figure in _figures(document))
+    columned = [str(figure["column"]) for figure in _figures(document)]
     if kind == TABLE:
         cells = metadata["table"]
         headings += f" {cells.get('title', '')}"
-        columns = " ".join(text for row in cells["header"] for text in row)
+        columned = [" ".join(texts) for texts in zip(*cells["header"], strict=False)]
+    columns = " ".join(columned)
     text = document.text if kind == PROSE else f"{headings} {columns}"
     report_year = metadata.get("year")
     stated = (figure.get("year") for figure in _figures(document))
@@ -196,14 +231,20 @@ def _marks(document: Document, kind: str) -> Marks:
             years.update(range(int(first), min(int(last), int(first) + LONGEST_SPAN) + 1))
     group = bool(GROUP.search(f"{headings} {columns}")) or fields.get("entity") == "konserni"
     source = place.doc_id if place and place.doc_id else document.id
+    budgets = {year_of(column) or report_year for column in columned if kind_of(column) == "budget"}
+    if kind == PROSE and BUDGET.search(text):
+        budgets = {*years}
     return Marks(
         kind,
         str(metadata.get("town") or ""),
         tuple(sorted(years - {0})),
         group,
         not group or bool(OWN.search(columns)),
-        any(figure.get("kind") == "budget" for figure in _figures(document)),
+        bool(budgets) and kind != PROSE,
         f"{source} {place.table}" if place and place.table else "",
         f"{source} {place.page}" if place and place.page is not None else "",
         report_year if isinstance(report_year, int) else 0,
+        tuple(sorted(year for year in budgets if isinstance(year, int))),
+        tuple(sorted(set().union(*map(kinds_of, columned)) - {"budget"})),
+        kind == PROSE and bool(GROUP.search(text)),
     )

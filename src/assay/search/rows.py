@@ -23,19 +23,21 @@ each further hit of a table and of a page counts a little less than the one befo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
 import numpy as np
 
+from assay.core.types import Document
 from assay.language.analysis import grams
 from assay.language.finnish import by_rule, may_be_form, without_dots
-from assay.language.towns import is_town, towns_in
+from assay.language.towns import former_in, is_town, towns_in
 from assay.search.arrays import TINY, Array, Doubles, best_rows, cosines
+from assay.search.columns import BUDGET, GROUP, OWN, YEAR, is_verb_of_kind, kinds_asked
 from assay.search.index import Index
-from assay.search.reported import BUDGET, GROUP, OWN, PROSE, ROW, TABLE, YEAR
+from assay.search.reported import PROSE, ROW, TABLE, passages_of
 from assay.search.signals import asked_vector
 from assay.search.soft import Similar
 
@@ -58,7 +60,7 @@ NO_YEAR = 0.35
 RECENT = 4  # years that the prose of a report looks back
 OTHER_ACCOUNTS = 0.6  # the town's where the group is asked for, and the other way round
 UNASKED_GROUP = 0.85
-NO_BUDGET = 0.75
+NO_BUDGET = 0.75  # no column of the kind that is asked for
 # what each kind of document counts where a figure is asked for, a text, or keywords are given
 BY_KIND = {
     "figure": {ROW: 1.0, TABLE: 0.9, PROSE: 0.85},
@@ -67,6 +69,9 @@ BY_KIND = {
 }
 ONLY_REPORT = 0.5  # as if it had been named, in part
 SPREAD = 40  # first hits that are spread
+NO_NAME = 0.4  # what says all but the name that is asked for
+SAME_NAME = 0.7  # how alike a name must be
+LOOKED_AT = 5  # first hits whose passages are looked at
 SAME_TABLE = 0.8
 SAME_PAGE = 0.92
 # words of a question that say nothing of what it is about
@@ -96,7 +101,15 @@ TEXT = re.compile(
     re.I,
 )
 
+_NAME = re.compile(r"(?<=\w )[A-ZÅÄÖ][\w-]+")
+_OTHERS = re.compile(
+    r"\b\w*(?:hyvinvointialue|seurakun[tn]|sairaanhoitopiiri|keskussairaala|yliopisto"
+    r"|korkeakoulu|valtion?(?:\b|l)|maakun[tn]|eduskun[tn]|kuntayhtymä|lentoase?m|liiton?\b)\w*",
+    re.I,
+)
+
 Signals = dict[str, Array]
+Lookup = Callable[[str], Document]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,32 +124,73 @@ class Question:
     own: bool
     budget: bool
     asks: str  # "figure", "text", or neither
+    places: tuple[str, ...] = ()  # municipalities of the past, as places in others
+    names: tuple[str, ...] = ()  # words that must be there: whose figure it is
+    kinds: frozenset[str] = frozenset()  # of the column, by a verb: a change, a deviation
 
 
 def question_of(index: Index, text: str) -> Question:
-    towns = tuple(towns_in(text, index.marked.towns))
+    former = former_in(text)
+    towns = (
+        *towns_in(text, index.marked.towns),
+        *(name for name, is_governed in former.items() if is_governed),
+    )
+    kinds = kinds_asked(text)
     years = tuple(sorted({int(year) for year in YEAR.findall(text)}))
     group = bool(GROUP.search(text))
-    words = []
+    words: list[str] = []
+    less: list[str] = []  # that tell the column, and count where there is nothing else
     for word in dict.fromkeys(index.analyzer.words(text)):
         is_date = len(word) < 2 or (word.isdigit() and (int(word) in years or len(word) <= 2))
         if word in ASKING or is_date or any(is_town(town, word) for town in towns):
             continue
-        if (group and GROUP.search(word)) or BUDGET.match(word):
-            continue
-        words.append(word)
+        (less if _tells_column(word, group) else words).append(word)
     return Question(
-        words=tuple(words[:MAX_WORDS] or index.analyzer.words(text)[:MAX_WORDS]),
+        words=tuple((words or less or index.analyzer.words(text))[:MAX_WORDS]),
         towns=towns,
         years=years,
         group=group,
         own=not group and bool(OWN.search(text)),
-        budget=bool(BUDGET.search(text)),
+        budget="budget" in kinds,
         asks="figure" if FIGURE.search(text) else "text" if TEXT.search(text) else "",
+        places=tuple(name for name, is_governed in former.items() if not is_governed),
+        names=_required(index, text, words),
+        kinds=kinds_asked(" ".join(word for word in less if is_verb_of_kind(word))),
     )
 
 
-def row_signals(index: Index, text: str) -> Signals:
+def _required(index: Index, text: str, words: Sequence[str]) -> tuple[str, ...]:
+    """The words of proper names inside a question, of others who have accounts, and what is asked
+    of them: a word that is the whole label of some row."""
+    found = [*_NAME.findall(text), *_OTHERS.findall(text)]
+    names = {word for name in found for word in index.analyzer.words(name)}
+    if TEXT.search(text) and not FIGURE.search(text):
+        return tuple(word for word in words if word in names)
+    return tuple(word for word in words if word in names or _is_measure(index, word))
+
+
+def _is_measure(index: Index, word: str) -> bool:
+    if any(len(said) == 1 and _is_form(said[0], word) for pair in _row_terms() for said in pair):
+        return True
+    numbers, shares = similar_words(index, word)
+    labels = index.soft["label"]
+    held = labels.frequency((numbers[shares >= 1.0], shares[shares >= 1.0]))
+    return bool(((held > 0) & (labels.different == 1)).any())
+
+
+def _tells_column(word: str, group: bool) -> bool:
+    return bool((group and GROUP.search(word)) or BUDGET.match(word) or is_verb_of_kind(word))
+
+
+def towns_missing(index: Index, text: str) -> tuple[str, ...]:
+    """The towns that a question asks for, where none of them has a report here."""
+    towns = question_of(index, text).towns
+    return () if any(town in index.marked.towns for town in towns) else towns
+
+
+def row_signals(index: Index, text: str, lookup: Lookup | None = None) -> Signals:
+    """`lookup` gives the document of an id, to see whether one passage of the first hits says it
+    all."""
     asked = question_of(index, text)
     here = _towns(index, asked)
     fields = _Fields(index)
@@ -144,7 +198,8 @@ def row_signals(index: Index, text: str) -> Signals:
     best = np.zeros(size)
     attained = np.zeros(size)
     coverage = np.zeros(size)
-    for number, reading in enumerate(readings(asked.words)):
+    every = list(readings(asked.words))
+    for number, reading in enumerate(every):
         words = tuple(reading)
         read = fields.scores(reading)
         share = 1.0 if not number else READ
@@ -163,12 +218,24 @@ def row_signals(index: Index, text: str) -> Signals:
         fused = fused + weight * np.maximum(signals["dense"], 0.0)
     signals["fit"] = _fit(index, asked)
     signals["year"] = _years(index, asked)
-    fused = fused * signals["fit"] * np.where(signals["year"] > 0, 1.0, NO_YEAR)
+    signals["holds"] = (signals["year"] > 0) & _holds(index, asked)
+    fused = fused * signals["fit"] * np.where(signals["holds"], 1.0, NO_YEAR)
     known = any(town in index.marked.towns for town in asked.towns)
+    known = known or (bool(asked.places) and not asked.towns and bool(here.any()))
     only = ONLY_REPORT if len(index.marked.towns) == 1 else 0.0
     # a town is named whose report is here; one is named that has none
     signals["town"] = np.full(size, 1.0 if known else -1.0 if asked.towns else only)
     signals["fused"] = _spread(index, np.where(here, fused, 0.0))
+    if lookup is not None:
+        signals["close"], signals["plain"] = np.zeros(size), np.zeros(size)
+        for row in best_rows(signals["fused"], LOOKED_AT):
+            document = lookup(index.ids[int(row)])
+            passages = passages_of(document)
+            reads = [fields.close(reading, passages, asked.names) for reading in every]
+            close, names, plain = max(reads)
+            signals["close"][row] = close
+            signals["plain"][row] = plain
+            signals["attained"][row] *= names
     return signals
 
 
@@ -245,6 +312,32 @@ class _Fields:
         self._known[word] = _Word(frequency, presence, in_label, rarity)
         return self._known[word]
 
+    def close(
+        self, words: Mapping[str, float], passages: Sequence[str], names: Sequence[str]
+    ) -> tuple[float, float, float]:
+        """How much of the question one of these passages says, less where it lacks a name; by how
+        much less; and the share of its words, rare or not."""
+        assert self._index.words is not None
+        shares: dict[str, dict[str, float]] = {}  # of each word of a text: the asked words it is
+        weights = {word: share * self._word(word).rarity for word, share in words.items()}
+        for word in words:
+            numbers, alike = similar_words(self._index, word)
+            for number, likeness in zip(numbers.tolist(), alike.tolist(), strict=True):
+                shares.setdefault(self._index.words.words[number], {})[word] = likeness
+        best = 0.0, NO_NAME if names else 1.0, 0.0
+        total = max(sum(weights.values()), TINY)
+        for passage in passages:
+            held: dict[str, float] = {}
+            for told in self._index.analyzer.words(passage):
+                for word, likeness in shares.get(told, {}).items():
+                    held[word] = max(held.get(word, 0.0), min(likeness, 1.0))
+            lacks = any(held.get(name, 0.0) < SAME_NAME for name in names if name in weights)
+            said = sum(weights[word] * likeness for word, likeness in held.items()) / total
+            less = NO_NAME if lacks else 1.0
+            plain = sum(words[word] * likeness for word, likeness in held.items())
+            best = max(best, (said * less, less, plain / sum(words.values())))
+        return best
+
     def by_grams(self, words: Sequence[str]) -> Doubles:
         """BM25 over the n-grams of labels, and of prose, as a share of what is attainable."""
         index = self._index
@@ -313,14 +406,21 @@ def _towns(index: Index, asked: Question) -> Array:
     """The mask of what may answer: the reports of the towns that are named. Where none of them has
     one, rows whose label names them; and where no figure is asked for, what else names them."""
     every = np.ones(len(index), bool)
+    for place in asked.places:
+        every &= _naming(index, (place,), FIELDS)
     if not asked.towns:
         return every
     reports = np.isin(index.marked.town_of, [town for town in asked.towns])
     if reports.any():
-        return reports
+        return every & reports
+    return _naming(index, asked.towns, ("label",) if asked.asks != "text" else FIELDS)
+
+
+def _naming(index: Index, towns: Sequence[str], fields: Iterable[str]) -> Array:
+    """The documents that name one of these towns in one of these fields."""
     named = np.zeros(len(index), bool)
     assert index.words is not None
-    for town in asked.towns:
+    for town in towns:
         start = town[:2].lower()
         forms = [
             number
@@ -328,8 +428,8 @@ def _towns(index: Index, asked: Question) -> Array:
             if word.startswith(start) and is_town(town, word)
         ]
         similar: Similar = (np.array(forms, np.int64), np.ones(len(forms)))
-        for name in ("label",) if asked.asks != "text" else FIELDS:
-            if name in index.soft and forms:
+        for name in fields:
+            if name != "page" and name in index.soft and forms:
                 named |= index.soft[name].frequency(similar) > 0
     return named
 
@@ -351,6 +451,22 @@ def _years(index: Index, asked: Question) -> Doubles:
     return np.asarray(np.mean(held, axis=0))
 
 
+def _holds(index: Index, asked: Question) -> Array:
+    """What may have the figure: of the group, where it is asked for; the budget of a year that is
+    asked for. Where no figure is asked for, anything."""
+    marks = index.marked
+    holds = np.ones(len(index), bool)
+    if asked.asks == "text":
+        return holds
+    if asked.group:
+        holds &= marks.group | marks.tells_group
+    if asked.budget and marks.with_budget is not None:
+        years = asked.years or tuple(marks.with_budget)
+        none = np.zeros(len(index), bool)
+        holds &= np.any([none, *(marks.with_budget.get(year, none) for year in years)], axis=0)
+    return holds
+
+
 def _fit(index: Index, asked: Question) -> Doubles:
     marks = index.marked
     by_kind = BY_KIND[asked.asks]
@@ -366,6 +482,10 @@ def _fit(index: Index, asked: Question) -> Doubles:
         fit = fit * np.where(marks.group & ~marks.own, less, 1.0)
     if asked.budget:
         fit = fit * np.where(marks.budget | (index.marked.kinds == PROSE), 1.0, NO_BUDGET)
+    for kind in asked.kinds:
+        has = marks.with_kind.get(kind)
+        if has is not None:
+            fit = fit * np.where(has | (index.marked.kinds == PROSE), 1.0, NO_BUDGET)
     return np.asarray(fit)
 
 

@@ -25,7 +25,7 @@ from assay.engines.indexed import (
     open_indexed,
     silent,
 )
-from assay.search.answers import FoundDocument, SearchAnswer, found_documents
+from assay.search.answers import FoundDocument, SearchAnswer, found_documents, note_of
 from assay.search.index import Tick
 from assay.workbench.filtering import NO_FILTERS, Filters
 from assay.workbench.shelves import open_shelf
@@ -170,7 +170,9 @@ def search(
     hits = shelf.engine.search(query, top_k, allowed=allowed, explain=True, texts=False)
     found = found_documents(hits, shelf.engine, query, shelf.get)
     name = shelf.corpus.name
-    return SearchAnswer(query=query, corpus=name, abstained=hits.abstained, hits=found)
+    return SearchAnswer(
+        query=query, corpus=name, abstained=hits.abstained, hits=found, note=note_of(hits)
+    )
 
 
 def more_like(

@@ -116,6 +116,8 @@ class ResultPage(msgspec.Struct, frozen=True, kw_only=True):
     choices: Choices = Choices()
     by_words: bool = False  # vectors are still missing, so that words alone decide
     millis: float = 0.0
+    missing: tuple[str, ...] = ()  # towns that are asked for and have no report
+    here: tuple[str, ...] = ()  # those that have one
 
 
 class Similar(msgspec.Struct, frozen=True, kw_only=True):
@@ -211,7 +213,9 @@ def _searched(shelf: Shelf, asked: Asked) -> ResultPage:
     if not hits:
         every = np.arange(len(columns.titles)) if allowed is None else np.flatnonzero(allowed)
         offered = choices(columns, every, asked.filters)
-        return ResultPage(asked=asked, state="nothing", choices=offered)
+        return ResultPage(
+            asked=asked, state="nothing", choices=offered, missing=hits.missing, here=hits.here
+        )
     at = _page(asked, len(hits))
     start = (at.page - 1) * PAGE
     found = found_documents(
@@ -226,6 +230,8 @@ def _searched(shelf: Shelf, asked: Asked) -> ResultPage:
         likely=sum((hit.score or 0) >= LIKELY for hit in hits),
         choices=choices(columns, _rows(shelf, hits), asked.filters),
         by_words=shelf.engine.is_by_words,
+        missing=hits.missing,
+        here=hits.here,
     )
 
 

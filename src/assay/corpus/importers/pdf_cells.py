@@ -175,7 +175,7 @@ def carried_on(placed: list[TableRow]) -> list[TableRow]:
     pitch = _pitch(placed)
     joined: list[TableRow] = []
     for row in placed:
-        if joined and _is_broken_number(joined[-1], row):
+        if joined and _is_broken_number(joined[-1], row, pitch):
             row = _with_numbers(joined.pop(), row)
         elif joined and _goes_on(joined[-1], row, pitch):
             before = joined.pop()
@@ -192,12 +192,15 @@ def _pitch(placed: list[TableRow]) -> float:
     return statistics.median(steps) if steps else 0.0
 
 
-def _is_broken_number(before: TableRow, row: TableRow) -> bool:
+def _is_broken_number(before: TableRow, row: TableRow, pitch: float) -> bool:
     """The row before has nothing but numbers, and maybe a label, and each goes on below with three
-    digits: "11 635" over "000"."""
+    digits: "11 635" over "000". Two labels as far from each other as rows are make two rows."""
     broken = [column for column, text in enumerate(before.cells) if column and text]
+    are_rows = bool(before.cells[0] and row.cells[0]) and row.at - before.at >= 0.8 * pitch
     return (
         bool(broken)
+        and not are_rows
+        and not any(re.fullmatch(r"[-–]?0", before.cells[column]) for column in broken)
         and all(
             before.cells[column][-1:].isdigit()
             and "," not in before.cells[column]

@@ -305,7 +305,28 @@ def _is_lined(cells: dict[Span, list[Word]]) -> bool:
     numbers = sum(figures.values())
     below = sum(len(texts) for span, texts in lines.items() if span.top >= first)
     stacks = sum(found >= 2 for found in figures.values())
-    return stacks >= 2 and numbers >= 0.75 * below
+    is_lined = stacks >= 2 or _are_labels_lined(cells)
+    return is_lined and numbers >= 0.75 * below
+
+
+def _are_labels_lined(cells: dict[Span, list[Word]]) -> bool:
+    """A cell of labels beside several rows that has more lines than they are, each of their figures
+    beside one of its lines: the labels are ruled less than the figures."""
+    for span, words in cells.items():
+        if span.left > 0 or span.top == span.bottom:
+            continue
+        lines = [line.box for line in lines_of(words)]
+        beside = [
+            held
+            for other, held in cells.items()
+            if other.left > span.right and held and span.top <= other.top <= span.bottom
+        ]
+        figures = [line for held in beside for line in lines_of(held) if _is_figure(line.text)]
+        near = [any(abs(line.middle - f.box.middle) <= NEAR for line in lines) for f in figures]
+        rows = {round(figure.box.middle / NEAR) for figure in figures}
+        if len(lines) > span.bottom - span.top + 1 and len(rows) >= 2 and all(near):
+            return True
+    return False
 
 
 def _is_figure(text: str) -> bool:

@@ -7,7 +7,8 @@ not. A heading over two lines is one heading.
 
 **Levels.** A numbered heading says its own level (3.1 is of the second; under chapters in Roman
 numbers, of the third). Headings in a style that is mostly numbered share its level; others in that
-style are one below; other sizes are ranked, the largest first.
+style are one below; other sizes are ranked, the largest first. A goal in a list that is numbered
+(*3. Kaavoitus*) is no chapter: headings of a lower level are set larger than it is.
 """
 
 from __future__ import annotations
@@ -39,9 +40,11 @@ class Setting:
     body: float
     styles: dict[Style, int] = field(default_factory=dict)
     has_chapters: bool = False  # in Roman numbers
+    numbered: dict[float, int] = field(default_factory=dict)  # the level of numbers in each size
 
     def level(self, text: str, style: Style) -> int:
-        if depth := _depth(text, self.has_chapters):
+        depth = _depth(text, self.has_chapters)
+        if depth and _is_set_as(depth, style, self.numbered):
             return depth
         near = [known for known in self.styles if abs(known[0] - style[0]) <= 0.5]
         same = [known for known in near if known[1] == style[1]] or near
@@ -88,11 +91,20 @@ def setting_of(pages: Iterable[Sequence[Line]]) -> Setting:
     body = max(sizes, key=lambda size: (sizes[size], size)) if sizes else 10.0
     chapters = sum(bool(_ROMAN.match(line.text)) for lines in pages for line in lines) >= 3
     found = [heading for lines in pages for heading in headings_in(lines, Setting(body))]
-    return Setting(body, _levels(found, chapters), chapters)
+    levels, numbered = _levels(found, chapters)
+    return Setting(body, levels, chapters, numbered)
 
 
-def _levels(found: Iterable[Titled], has_chapters: bool) -> dict[Style, int]:
-    """A level for each style: that of the numbered headings in it, or its rank."""
+def _is_set_as(depth: int, style: Style, numbered: dict[float, int]) -> bool:
+    """Whether no lower level is set larger."""
+    return all(level <= depth for size, level in numbered.items() if size > style[0] + 0.5)
+
+
+def _levels(
+    found: Iterable[Titled], has_chapters: bool
+) -> tuple[dict[Style, int], dict[float, int]]:
+    """A level for each style: that of the numbered headings in it, or its rank; and that of
+    numbered headings for each size."""
     depths: dict[Style, list[int]] = {}
     counts: Counter[Style] = Counter()
     for heading in found:
@@ -100,16 +112,20 @@ def _levels(found: Iterable[Titled], has_chapters: bool) -> dict[Style, int]:
         if depth := _depth(heading.text, has_chapters):
             depths.setdefault(heading.style, []).append(depth)
     levels: dict[Style, int] = {}
+    numbered: dict[float, int] = {}
     above = 0
     for style in sorted(counts, key=lambda style: (-style[0], not style[1])):
-        known = sorted(depths.get(style, []))
+        known = sorted(
+            depth for depth in depths.get(style, []) if _is_set_as(depth, style, numbered)
+        )
         is_smaller = style[0] not in {other[0] for other in levels}
         level = above + is_smaller
         if len(known) >= 2:
             level = known[len(known) // 2] + (2 * len(known) < counts[style])
+            numbered[style[0]] = known[len(known) // 2]
         levels[style] = min(max(level, 1), DEEPEST)
         above = max(above, levels[style])
-    return levels
+    return levels, numbered
 
 
 def _is_sentence_like(line: Line) -> bool:

@@ -12,20 +12,13 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from assay.corpus.importers.pdf_page import SHY, Box, Frame, Line, Word
 from assay.corpus.importers.pdf_words import with_signs_from_above
 
 BOLD = 500  # font weights above this
 HYPHENS = "\x02\ufffe"  # how PDFium marks a hyphen at the end of a line
-
-
-class Letter(NamedTuple):
-    text: str
-    turns: int  # quarter turns, clockwise, that make it stand upright
-    box: Box  # on the page turned that way
-    number: int  # of the letter on the page
 
 
 @dataclass(frozen=True)
@@ -59,53 +52,88 @@ def written(textpage: Any, raw: Any, bounds: Box, turns: int) -> Written:
 def _words(textpage: Any, raw: Any, bounds: Box) -> Iterator[tuple[int, Word]]:
     """Letters between spaces. The boxes are the font's own, as high for an "a" as for an "A", so
     that lines are even; their height stands for the size, since the size a PDF states may be scaled
-    afterwards."""
-    begun: list[Letter] = []
-    box: Box | None = None
-    for letter in _letters(textpage, raw, bounds):
-        if box is not None and (
-            letter is None or letter.turns != begun[0].turns or _jumps(box, letter.box)
-        ):
-            yield begun[0].turns, _word(textpage, raw, begun, box)
+    afterwards. A word runs the way its first letter does."""
+    places = _Places(textpage.raw, raw, bounds)
+    begun: list[str] = []
+    first = turns = 0
+    x0 = y0 = x1 = y1 = 0.0
+    for index, text in enumerate(_texts(textpage, raw)):
+        place = places.at(index, turns) if text and begun else None
+        if begun and (place is None or _jumps((x0, y0, x1, y1), place)):
+            yield turns, places.word("".join(begun), first, Box(x0, y0, x1, y1))
             begun = []
-            box = None
-        if letter is None:
+        if not text:
             continue
-        begun.append(letter)
-        box = letter.box if box is None else box.with_(letter.box)
-    if box is not None:
-        yield begun[0].turns, _word(textpage, raw, begun, box)
-
-
-def _word(textpage: Any, raw: Any, letters: list[Letter], box: Box) -> Word:
-    weight = float(raw.FPDFText_GetFontWeight(textpage.raw, letters[0].number))
-    text = "".join(letter.text for letter in letters)
-    return Word(text, box, box.height, weight > BOLD)
-
-
-def _letters(textpage: Any, raw: Any, bounds: Box) -> Iterator[Letter | None]:
-    """Every letter, and None for a space."""
-    handle = textpage.raw
-    frames = [Frame(turns, bounds) for turns in range(4)]
-    matrix = raw.FS_MATRIX()
-    place = raw.FS_RECTF()
-    for index in range(textpage.count_chars()):
-        code = raw.FPDFText_GetUnicode(handle, index)
-        text = "\ufffd" if 0xD800 <= code <= 0xDFFF else chr(code)  # half a letter is none
-        if text in HYPHENS:
-            text = SHY
-        if text.isspace() or ord(text) < 32 or text == "\uffff":
-            yield None
-            continue
-        raw.FPDFText_GetMatrix(handle, index, matrix)
-        turns = _turns(matrix.a, matrix.b)
-        if turns == 0:
-            raw.FPDFText_GetLooseCharBox(handle, index, place)
-            stored = Box(place.left, place.bottom, place.right, place.top)
-            yield Letter(text, 0, frames[0].box(stored), index)
+        if not begun or place is None:
+            first, turns = index, places.turns(index)
+            x0, y0, x1, y1 = places.at(index, turns)
         else:
-            size = raw.FPDFText_GetFontSize(handle, index) * math.hypot(matrix.c, matrix.d)
-            yield Letter(text, turns, _turned_box(handle, raw, index, frames[turns], size), index)
+            x0, y0 = min(x0, place[0]), min(y0, place[1])
+            x1, y1 = max(x1, place[2]), max(y1, place[3])
+        begun.append(text)
+    if begun:
+        yield turns, places.word("".join(begun), first, Box(x0, y0, x1, y1))
+
+
+def _texts(textpage: Any, raw: Any) -> Iterator[str]:
+    """Every letter, and "" for a space."""
+    handle = textpage.raw
+    read = raw.FPDFText_GetUnicode
+    known: dict[int, str] = {}
+    for index in range(textpage.count_chars()):
+        code = read(handle, index)
+        if code not in known:
+            text = "\ufffd" if 0xD800 <= code <= 0xDFFF else chr(code)  # half a letter is none
+            text = SHY if text in HYPHENS else text
+            known[code] = "" if text.isspace() or ord(text) < 32 or text == "\uffff" else text
+        yield known[code]
+
+
+Edges = tuple[float, float, float, float]
+
+
+class _Places:
+    """Where the letters of a page stand."""
+
+    def __init__(self, handle: Any, raw: Any, bounds: Box) -> None:
+        self._handle, self._raw, self._bounds = handle, raw, bounds
+        self._frames = [Frame(turns, bounds) for turns in range(4)]
+        self._matrix = raw.FS_MATRIX()
+        self._place = raw.FS_RECTF()
+
+    def turns(self, index: int) -> int:
+        """Quarter turns, clockwise, that make a letter stand upright."""
+        self._raw.FPDFText_GetMatrix(self._handle, index, self._matrix)
+        return _turns(self._matrix.a, self._matrix.b)
+
+    def at(self, index: int, turns: int) -> Edges:
+        """On the page turned that way."""
+        if turns:
+            return self._turned(index, self._frames[turns])
+        place, bounds = self._place, self._bounds
+        self._raw.FPDFText_GetLooseCharBox(self._handle, index, place)
+        return (
+            place.left - bounds.x0,
+            bounds.y1 - place.top,
+            place.right - bounds.x0,
+            bounds.y1 - place.bottom,
+        )
+
+    def word(self, text: str, first: int, box: Box) -> Word:
+        weight = float(self._raw.FPDFText_GetFontWeight(self._handle, first))
+        return Word(text, box, box.height, weight > BOLD)
+
+    def _turned(self, index: int, frame: Frame) -> Edges:
+        """PDFium's even boxes are for upright letters; here the baseline and the size make one."""
+        raw, handle, matrix = self._raw, self._handle, self._matrix
+        raw.FPDFText_GetMatrix(handle, index, matrix)
+        size = raw.FPDFText_GetFontSize(handle, index) * math.hypot(matrix.c, matrix.d)
+        left, right, bottom, top, x, y = (ctypes.c_double() for _ in range(6))
+        raw.FPDFText_GetCharBox(handle, index, left, right, bottom, top)
+        raw.FPDFText_GetCharOrigin(handle, index, x, y)
+        drawn = frame.box(Box(left.value, bottom.value, right.value, top.value))
+        baseline = frame.box(Box(x.value, y.value, x.value, y.value)).y0
+        return drawn.x0, baseline - 0.75 * size, drawn.x1, baseline + 0.25 * size
 
 
 def _turns(across: float, up: float) -> int:
@@ -115,21 +143,12 @@ def _turns(across: float, up: float) -> int:
     return 1 if up > 0 else 3
 
 
-def _turned_box(handle: Any, raw: Any, index: int, frame: Frame, size: float) -> Box:
-    """PDFium's even boxes are for upright letters; here the baseline and the size make one."""
-    left, right, bottom, top, x, y = (ctypes.c_double() for _ in range(6))
-    raw.FPDFText_GetCharBox(handle, index, left, right, bottom, top)
-    raw.FPDFText_GetCharOrigin(handle, index, x, y)
-    drawn = frame.box(Box(left.value, bottom.value, right.value, top.value))
-    baseline = frame.box(Box(x.value, y.value, x.value, y.value)).y0
-    return Box(drawn.x0, baseline - 0.75 * size, drawn.x1, baseline + 0.25 * size)
-
-
-def _jumps(word: Box, letter: Box) -> bool:
+def _jumps(word: Edges, letter: Edges) -> bool:
     """A letter that jumps, to the side or to another line, begins a word without a space."""
-    to_the_right = letter.x0 - word.x1 > 0.5 * word.height
-    to_the_left = letter.x0 < word.x0 - 1
-    return to_the_right or to_the_left or abs(letter.y0 - word.y0) > 0.6 * word.height
+    height = word[3] - word[1]
+    to_the_right = letter[0] - word[2] > 0.5 * height
+    to_the_left = letter[0] < word[0] - 1
+    return to_the_right or to_the_left or abs(letter[1] - word[1]) > 0.6 * height
 
 
 def lines_of(words: Iterable[Word]) -> Iterator[Line]:

@@ -100,7 +100,7 @@ class Frame:
         return Box(width - box.y1 + x, height - box.x1 + y, width - box.y0 + x, height - box.x0 + y)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # each is itself, and quickly looked up
 class Word:
     text: str
     box: Box
@@ -108,7 +108,7 @@ class Word:
     bold: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Line:
     """Words on one baseline, from left to right."""
 

@@ -29,6 +29,7 @@ from assay.corpus.importers.pdf_words import cut, mended
 from assay.language.amounts import unit_in
 
 SAMPLE = 48  # pages that a report is surveyed on
+DEEPEST_CHAPTER = 3  # of headings, beyond which a name holds on
 EDGE = 0.14  # of a page's height: where running lines stand
 SAME_COLUMN = 12.0  # points between the columns of a table and those it goes on with
 _NUMBERS = re.compile(r"(?<![\d.,])\d{1,4}(?![\d.,]*\d)")
@@ -37,6 +38,12 @@ _MONEY = ("1 000 €", "milj. €", "€")
 _COMPANY = re.compile(
     r"(?:[A-ZÅÄÖ][\w&.:-]*\s(?:[\w&.:-]+\s){0,5}?)?"
     r"(?:Oyj?|Ab|Ky|[\w-]*[Ss]äätiö(?: sr)?|[\w-]*kuntayhtymä|[\w-]*liikelaitos|[\w-]*lautakunta)\b"
+)
+
+_NAMES = re.compile(
+    r"(?:Tytäryhteisö|Tytäryhtiö|Osakkuusyhteisö|Osakkuusyhtiö|Konserniyhtiö|Yhtiö|Yhteisö"
+    r"|Kuntayhtymä|Liikelaitos|Tulosalue|Tehtäväalue|Palvelualue|Palvelukeskus|Tulosyksikkö"
+    r"|Toimielin|Lautakunta)\s*:?\s+((?:\d+\s+)?[A-ZÅÄÖ].{2,70})"
 )
 
 
@@ -101,8 +108,10 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     body: float
     styles: dict[Style, int]
     has_chapters: bool
+    numbered: dict[float, int]
     running: frozenset[str]
     offsets: frozenset[int]  # printed page numbers less the number of the page
+    seen: dict[int, Page]  # those it was made from, so that they are read once
 
 
 # ── the whole report ──────────────────────────────────────────────────────────────────────────────
@@ -161,8 +170,10 @@ def _surveyed(file: PdfFile) -> Survey:
         body=setting.body,
         styles=setting.styles,
         has_chapters=setting.has_chapters,
+        numbered=setting.numbered,
         running=running,
         offsets=frozenset(offset for offset, count in offsets.items() if count >= 3),
+        seen={page.number: page for page in pages},
     )
 
 
@@ -235,10 +246,12 @@ class _Reading:
     trail: list[_Open] = field(default_factory=list)
     last: _Last | None = None
     offset: int | None = None
+    named: str = ""  # whom a line names that the tables after it are about
+    named_under: Trail = ()  # the headings it stands under
 
     def page(self, file: PdfFile, number: int) -> Iterator[ReadPage | Problem]:
         try:
-            page = file.page(number)
+            page = self.known.seen.pop(number, None) or file.page(number)
         except InputError as error:
             self.last = None
             yield Problem(code="bad-page", where=error.where, reason=error.message)
@@ -278,7 +291,7 @@ def _parts(reading: _Reading, page: Page) -> Iterator[Passage | ReadTable]:
     passage by itself, so that its words are on their page."""
     found = find_tables(page)
     known = reading.known
-    setting = Setting(known.body, known.styles, known.has_chapters)
+    setting = Setting(known.body, known.styles, known.has_chapters, known.numbered)
     headings = {heading.first: heading for heading in headings_in(found.lines, setting)}
     inside = {n for heading in headings.values() for n in range(heading.first, heading.last + 1)}
     tables = list(found.tables)
@@ -307,6 +320,7 @@ def _parts(reading: _Reading, page: Page) -> Iterator[Passage | ReadTable]:
     for number, line in enumerate(found.lines):
         while tables and tables[0].box.y0 < line.box.middle:
             yield from table(tables.pop(0))
+        _note_name(reading, line.text)
         if number in headings:
             yield from passage()
             heading = headings[number]
@@ -323,6 +337,18 @@ def _parts(reading: _Reading, page: Page) -> Iterator[Passage | ReadTable]:
     yield from passage()
 
 
+def _note_name(reading: _Reading, text: str) -> None:
+    """A line such as "Tytäryhteisö Seinäjoen Työterveys Oy" or "Tulosalue 130 Yleishallinto" names
+    what the tables after it are about, until the next one, or the end of its chapter."""
+    if found := _NAMES.match(text):
+        reading.named = found[1].strip()
+        reading.named_under = _chapters(reading)
+
+
+def _chapters(reading: _Reading) -> Trail:
+    return tuple(heading for heading in reading.headings if heading.level <= DEEPEST_CHAPTER)
+
+
 def _tell(reading: _Reading) -> None:
     for opened in reading.trail:
         opened.is_told = True
@@ -337,6 +363,8 @@ def _opened(reading: _Reading, text: str, level: int) -> list[str]:
             untold.insert(0, closed.heading.text)
     reading.trail.append(_Open(Heading(text=text, level=level)))
     reading.last = None
+    if _chapters(reading) != reading.named_under:
+        reading.named = ""
     return untold
 
 
@@ -365,7 +393,7 @@ def _read_table(
         rows=tuple(_rows(drawn.rows)),
         units=_units(header, title, trail, drawn.rows),
         continues=continues,
-        entity=_entity(title, trail),
+        entity=_entity(title, trail) or reading.named,
     )
 
 

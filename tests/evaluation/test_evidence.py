@@ -1,0 +1,89 @@
+"""Evidence in the column that is expected, and pages by their printed number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from assay.core.types import Document, Hit, Locator, Query, QueryResult
+from assay.evaluation.golden_checks import Outcome, check
+from assay.law.matching import known_document
+
+ROW = Document(
+    id="lapua:p15:t1:r6",
+    text="Lapua 2023 | Tuloslaskelma | Vuosikate | 2023: 3 400 (1 000 €) | 2022: 3 100 (1 000 €)",
+    fields={"label": "Vuosikate", "statement": "Tuloslaskelma"},
+    locator=Locator(doc_id="lapua", page=15, table="p15-t1", row="Vuosikate"),
+    metadata={
+        "type": "row",
+        "printed_page": "13",
+        "figures": [
+            {"column": "2023", "text": "3 400", "value": 3400.0, "unit": "1 000 €"},
+            {"column": "2022", "text": "3 100", "value": 3100.0, "unit": "1 000 €"},
+        ],
+    },
+)
+
+
+def _checked(place: dict[str, Any], evidence: list[Any], **hit: Any) -> Outcome:
+    query = Query(id="q", text="?", checks={"expected_any": [place], "evidence": evidence})
+    found = Hit(doc_id=ROW.id, score=1.0, **hit)
+    known = known_document(ROW)
+    return check(query, QueryResult(query_id="q", hits=(found,)), locate={ROW.id: known}.get)
+
+
+@pytest.mark.parametrize("figure", [3400, "3 400", 3_400_000, "3 400 000,00"])
+def test_the_figure_of_the_column(figure: Any) -> None:
+    assert _checked({"row": "Vuosikate", "column": "2023"}, [figure]).passed
+
+
+@pytest.mark.parametrize("figure", [3100, 3_100_000, -3400, 1000, 2023])
+def test_another_figure_of_the_row_is_no_evidence(figure: Any) -> None:
+    assert not _checked({"row": "Vuosikate", "column": "2023"}, [figure]).passed
+
+
+def test_the_reason_says_where_the_figure_stands() -> None:
+    outcome = _checked({"row": "Vuosikate", "column": "2023"}, [3100])
+    assert outcome.failure == "evidence"
+    assert outcome.reason.endswith(
+        "its column 2023 lacks the evidence: 3100 (3100 stands in the column 2022)"
+    )
+
+
+def test_without_a_column_the_whole_row_is_looked_through() -> None:
+    assert _checked({"row": "Vuosikate"}, [3100]).passed
+
+
+def test_words_may_stand_beside_the_figure() -> None:
+    place = {"row": "Vuosikate", "column": "2023"}
+    assert _checked(place, ["vuosikate", "Tuloslaskelma", 3400]).passed
+    assert not _checked(place, ["toimintakate"]).passed
+
+
+def test_what_the_engine_gives_as_its_cell_is_believed() -> None:
+    cell = {"column": "2023", "text": "9 999", "unit": ""}
+    place = {"row": "Vuosikate", "column": "2023"}
+    assert _checked(place, [9999], metadata={"cell": cell}).passed
+    assert not _checked(place, [3400], metadata={"cell": cell}).passed
+
+
+def test_the_right_row_in_a_wrong_column_is_close() -> None:
+    where = Locator(doc_id="lapua", page=15, table="p15-t1", row="Vuosikate", column="2022")
+    outcome = _checked({"row": "Vuosikate", "column": "2023"}, [], locator=where)
+    assert outcome.failure == "near_miss"
+    assert "column 2022 is on top instead of row vuosikate column 2023" in outcome.reason
+
+
+@pytest.mark.parametrize(
+    ("place", "passes"),
+    [
+        ({"doc_id": "lapua", "page": 15}, True),
+        ({"doc_id": "lapua", "printed_page": "s. 13"}, True),
+        ({"doc_id": "lapua", "page": 15, "printed_page": 13}, True),
+        ({"doc_id": "lapua", "page": 13}, False),
+        ({"doc_id": "lapua", "printed_page": 15}, False),
+    ],
+)
+def test_a_page_by_its_place_or_by_its_printed_number(place: Any, passes: bool) -> None:
+    assert _checked(place, []).passed == passes
