@@ -10,8 +10,8 @@ import pytest
 
 from assay.corpus import import_corpus, open_corpus
 from assay.engines.indexed import index_corpus, open_indexed
+from assay.search.asked_of_reports import readings
 from assay.search.engine import Engine
-from assay.search.rows import readings
 from assay.workbench.corpora import search
 
 

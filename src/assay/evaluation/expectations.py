@@ -148,9 +148,9 @@ def _against_corpus(query: Query, checks: Checks, corpus: _Corpus) -> Iterator[F
             yield _finding(level, code, query, f"expected_any[{number}]: {name} {lacks}")
         terms = (*checks.evidence, *checks.evidence_of[number])
         found = [in_document(document) for document in there if document.text]
-        lacks = [lacking(terms, wanted.column, each) for each in found]
+        gaps = [lacking(terms, wanted.column, each) for each in found]
         # each document of a law lacks some: together they may have all
-        missing = [term for term in terms if found and all(term in some for some in lacks)]
+        missing = [term for term in terms if found and all(term in gap for gap in gaps)]
         if missing:
             other = misplaced(missing, wanted.column, found[0])
             stands = f" ({'; '.join(other)})" if other else ""

@@ -24,9 +24,10 @@ from assay.law.parse import laws_named
 from assay.law.places import Cited, citations_of_sections, sections_named, without_sections
 from assay.search import cells, snippets
 from assay.search.arrays import Array, best_rows
+from assay.search.asked_of_reports import towns_missing
 from assay.search.index import Index
 from assay.search.profile import ROWS
-from assay.search.rows import row_signals, towns_missing
+from assay.search.rows import row_signals
 from assay.search.signals import (
     NAMED,
     Signals,

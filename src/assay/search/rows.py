@@ -22,20 +22,17 @@ each further hit of a table and of a page counts a little less than the one befo
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
 
 import numpy as np
 
 from assay.core.types import Document
 from assay.language.analysis import grams
-from assay.language.finnish import by_rule, may_be_form, without_dots
-from assay.language.towns import former_in, is_town, towns_in
+from assay.language.finnish import without_dots
+from assay.language.towns import is_town
 from assay.search.arrays import TINY, Array, Doubles, best_rows, cosines
-from assay.search.columns import BUDGET, GROUP, OWN, YEAR, is_verb_of_kind, kinds_asked
+from assay.search.asked_of_reports import Question, question_of, readings, similar_words
 from assay.search.index import Index
 from assay.search.reported import PROSE, ROW, TABLE, passages_of
 from assay.search.signals import asked_vector
@@ -52,8 +49,6 @@ K1 = 1.2
 PRECISE = 0.15  # more for a label that says nothing else than what is asked for
 GRAMS = 0.5  # what n-grams count beside words
 READ = 0.95  # what a reading counts beside the question as it is
-MAX_WORDS = 60
-MAX_READINGS = 6
 DENSE = 0.3  # the encoder on prose
 DENSE_ROWS = 0.05
 NO_YEAR = 0.35
@@ -74,118 +69,8 @@ SAME_NAME = 0.7  # how alike a name must be
 LOOKED_AT = 5  # first hits whose passages are looked at
 SAME_TABLE = 0.8
 SAME_PAGE = 0.92
-# words of a question that say nothing of what it is about
-ASKING = frozenset(
-    "oli olivat ollut olleet olisi on ovat paljonko montako moniko kuinka paljon monta moni suuri "
-    "suuret suuruinen iso isot korkea korkealla vuonna vuoden vuodelta vuodelle vuodesta vuosi "
-    "vuosina vuosien lopussa lopulla alussa aikana mikä mikäs mitkä mitä mitäs minkä millainen "
-    "millaiset miltä kerro kertoo kerrotaan näytä haluan tietää löytyy lukee sanotaan kohdassa "
-    "yhteensä euroa euro euroina eur paljon paljonkos määrä määrältään arvo summa verran tehty "
-    "teki tehnyt "
-    "kaupunki kaupungin kaupungilla kaupungissa kaupungille kunta kunnan kunnalla kunnassa "
-    "kaupunkimme kuntamme meidän raportti raportin raportissa tilinpäätöksessä tilinpäätöksen "
-    "mukaan sai saanut sivu sivulla tieto tiedot luku lukuna kohti kohden eikä vain pelkkä pelkän "
-    "monessa vuodessa muihin muiden muista muita verrattuna verrattaessa "
-    "stä sta ssa ssä lla llä lle ltä lta hun ään n "  # Oy:stä
-    "what was is the of in for how much many were are did does year".split()
-)
-FIGURE = re.compile(
-    r"paljonko|montako|kuinka\s+(?:paljon|mon|suu|iso|kork|piene)"
-    r"|\bmikä\s+(?:oli|on)\b|mitkä\s+oliv"
-    r"|prosent|%|€|\beuro|määrä|\bsumma|how (?:much|many)",
-    re.I,
-)
-TEXT = re.compile(
-    r"\b(?:miten|miksi|missä|kuka|ketkä|mitä|mitkä|millä|millai|milloin|mihin|onko|\w+ko|\w+kö"
-    r"|why|who|where|when)\b",
-    re.I,
-)
-
-_NAME = re.compile(r"(?<=\w )[A-ZÅÄÖ][\w-]+")
-_OTHERS = re.compile(
-    r"\b\w*(?:hyvinvointialue|seurakun[tn]|sairaanhoitopiiri|keskussairaala|yliopisto"
-    r"|korkeakoulu|valtion?(?:\b|l)|maakun[tn]|eduskun[tn]|kuntayhtymä|lentoase?m|liiton?\b)\w*",
-    re.I,
-)
-
 Signals = dict[str, Array]
 Lookup = Callable[[str], Document]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Question:
-    """What a question asks for: its words apart from the town, the years and what only asks; and
-    those."""
-
-    words: tuple[str, ...]
-    towns: tuple[str, ...]
-    years: tuple[int, ...]
-    group: bool
-    own: bool
-    budget: bool
-    asks: str  # "figure", "text", or neither
-    places: tuple[str, ...] = ()  # municipalities of the past, as places in others
-    names: tuple[str, ...] = ()  # words that must be there: whose figure it is
-    kinds: frozenset[str] = frozenset()  # of the column, by a verb: a change, a deviation
-
-
-def question_of(index: Index, text: str) -> Question:
-    former = former_in(text)
-    towns = (
-        *towns_in(text, index.marked.towns),
-        *(name for name, is_governed in former.items() if is_governed),
-    )
-    kinds = kinds_asked(text)
-    years = tuple(sorted({int(year) for year in YEAR.findall(text)}))
-    group = bool(GROUP.search(text))
-    words: list[str] = []
-    less: list[str] = []  # that tell the column, and count where there is nothing else
-    for word in dict.fromkeys(index.analyzer.words(text)):
-        is_date = len(word) < 2 or (word.isdigit() and (int(word) in years or len(word) <= 2))
-        if word in ASKING or is_date or any(is_town(town, word) for town in towns):
-            continue
-        (less if _tells_column(word, group) else words).append(word)
-    return Question(
-        words=tuple((words or less or index.analyzer.words(text))[:MAX_WORDS]),
-        towns=towns,
-        years=years,
-        group=group,
-        own=not group and bool(OWN.search(text)),
-        budget="budget" in kinds,
-        asks="figure" if FIGURE.search(text) else "text" if TEXT.search(text) else "",
-        places=tuple(name for name, is_governed in former.items() if not is_governed),
-        names=_required(index, text, words),
-        kinds=kinds_asked(" ".join(word for word in less if is_verb_of_kind(word))),
-    )
-
-
-def _required(index: Index, text: str, words: Sequence[str]) -> tuple[str, ...]:
-    """The words of proper names inside a question, of others who have accounts, and what is asked
-    of them: a word that is the whole label of some row."""
-    found = [*_NAME.findall(text), *_OTHERS.findall(text)]
-    names = {word for name in found for word in index.analyzer.words(name)}
-    if TEXT.search(text) and not FIGURE.search(text):
-        return tuple(word for word in words if word in names)
-    return tuple(word for word in words if word in names or _is_measure(index, word))
-
-
-def _is_measure(index: Index, word: str) -> bool:
-    if any(len(said) == 1 and _is_form(said[0], word) for pair in _row_terms() for said in pair):
-        return True
-    numbers, shares = similar_words(index, word)
-    labels = index.soft["label"]
-    held = labels.frequency((numbers[shares >= 1.0], shares[shares >= 1.0]))
-    return bool(((held > 0) & (labels.different == 1)).any())
-
-
-def _tells_column(word: str, group: bool) -> bool:
-    return bool((group and GROUP.search(word)) or BUDGET.match(word) or is_verb_of_kind(word))
-
-
-def towns_missing(index: Index, text: str) -> tuple[str, ...]:
-    """The towns that a question asks for, where none of them has a report here."""
-    towns = question_of(index, text).towns
-    return () if any(town in index.marked.towns for town in towns) else towns
 
 
 def row_signals(index: Index, text: str, lookup: Lookup | None = None) -> Signals:
@@ -335,7 +220,7 @@ class _Fields:
             said = sum(weights[word] * likeness for word, likeness in held.items()) / total
             less = NO_NAME if lacks else 1.0
             plain = sum(words[word] * likeness for word, likeness in held.items())
-            best = max(best, (said * less, less, plain / sum(words.values())))
+            best = max(best, (said * less, less, less * plain / sum(words.values())))
         return best
 
     def by_grams(self, words: Sequence[str]) -> Doubles:
@@ -349,54 +234,6 @@ class _Fields:
                 scores = field.scores(field.query(asked)).astype(float)
                 total = total + weight * scores / max(field.attainable(asked), TINY)
         return total
-
-
-def similar_words(index: Index, word: str) -> Similar:
-    """The index words that a word of the question stands for."""
-    assert index.words is not None
-    if index.profile.language != "fi":
-        return index.words.similar(word)
-    return index.words.inflected(word, may_be_form)
-
-
-def readings(words: Sequence[str]) -> Iterator[dict[str, float]]:
-    """The words as they are, and with what accounts call it in the place of some of them. What
-    stands in the place of a word counts as much as the word, however long it is."""
-    yield dict.fromkeys(words, 1.0)
-    for number, (said, row) in enumerate(_meant(words)):
-        if number >= MAX_READINGS:
-            return
-        rest = [word for word in words if not any(_is_form(base, word) for base in said)]
-        yield dict.fromkeys(row, min(1.0, len(said) / len(row))) | dict.fromkeys(rest, 1.0)
-
-
-def _meant(words: Sequence[str]) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Those whose words are all in the question, the longest first."""
-    found = []
-    for said, row in _row_terms():
-        if _are_in(said, words) and not _are_in(row, words):
-            found.append((said, row))
-    return iter(sorted(found, key=lambda pair: -len(pair[0])))
-
-
-def _are_in(terms: Sequence[str], words: Sequence[str]) -> bool:
-    return all(any(_is_form(term, word) for word in words) for term in terms)
-
-
-def _is_form(base: str, word: str) -> bool:
-    return base == word or (base[:2] == word[:2] and by_rule(base, word))
-
-
-@cache
-def _row_terms() -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """(what people say, in base forms; what the row is called)."""
-    path = resources.files("assay.search") / "data" / "fi.rows.tsv"
-    pairs = []
-    for line in path.read_text(encoding="utf-8").splitlines()[1:]:
-        row, said = line.split("\t")
-        for variant in said.split(";"):
-            pairs.append((tuple(variant.split()), tuple(re.findall(r"\w{2,}", row))))
-    return pairs
 
 
 # ── what is not a word ────────────────────────────────────────────────────────────────────────────
