@@ -74,11 +74,11 @@ def serve(folder: Path, port: int) -> None:
 
 
 class Server:
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, script: str = __file__) -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
-        self._command = [sys.executable, __file__, "--serve", str(self.port), str(folder)]
+        self._command = [sys.executable, script, "--serve", str(self.port), str(folder)]
         self.cpu = 0.0  # seconds, of both lives
         self.away = 0.0  # seconds from the kill to the next answer
         self.start()
