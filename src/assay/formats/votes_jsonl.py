@@ -189,6 +189,12 @@ def _is_torn(tail: bytes) -> bool:
     if not left.startswith(b"{") or _CONTROL.search(left):
         return False  # as with the line ends of another system: a file that somebody has edited
     try:
+        left.decode("utf-8")
+    except UnicodeDecodeError as error:  # cut within a letter; elsewhere it is no text at all
+        if error.end < len(left):
+            return False
+        left = left[: error.start]
+    try:
         msgspec.json.decode(left)
         return False
     except msgspec.DecodeError:

@@ -1,0 +1,43 @@
+"""Inputs that fuzzing found, and every parser on its samples changed at random for a moment."""
+
+from __future__ import annotations
+
+import random
+import sys
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.core.errors import AssayError
+
+sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
+from fuzz import changed, parsers  # type: ignore[import-not-found]
+
+# parser, input: each escaped as something else than an error with a message
+FOUND = [
+    ("votes", b'{"ys_ago\x89: 20, "qrade": 2, "c_id'),
+]
+
+
+@cache
+def known() -> dict[str, Any]:
+    table: dict[str, Any] = parsers()
+    return table
+
+
+@pytest.mark.parametrize(("parser", "data"), FOUND)
+def test_what_was_found_is_refused_with_a_message(parser: str, data: bytes) -> None:
+    with pytest.raises(AssayError):
+        known()[parser][0](data)
+
+
+@pytest.mark.parametrize("parser", list(known()))
+def test_only_errors_with_a_message_escape(parser: str) -> None:
+    parse, samples = known()[parser]
+    dice = random.Random(0)
+    for _ in range(60):
+        with suppress(AssayError):
+            parse(changed(dice, samples))

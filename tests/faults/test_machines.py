@@ -1,0 +1,374 @@
+"""State machines: any order of what people and programs do, held against a model that is simple
+enough to be right. `python benchmarks/fuzz.py --machines 2000` runs them for longer, on other
+examples each time."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from assay.core.types import Vote
+from assay.formats import gold_jsonl
+from assay.judging.policy import Policy, labels
+from assay.judging.votes import RULING, WITHDRAWN, append, current, read_votes
+from assay.review import rulings
+from assay.review.bootstrap import Options, bootstrap
+from assay.review.rulings import Correction, Word
+from assay.store import open_store
+from assay.store.records import Decision, Feedback, SearchLog, Shown
+
+NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
+LONG = int(os.environ.get("ASSAY_MACHINES", "0"))
+
+
+class Machine(RuleBasedStateMachine):
+    """With a folder of its own, and a clock."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp(prefix="machine"))
+        self.count = 0
+
+    def tick(self) -> datetime:
+        self.count += 1
+        return NOW + timedelta(seconds=self.count)
+
+    def teardown(self) -> None:
+        shutil.rmtree(self.folder)
+
+
+# ── votes ─────────────────────────────────────────────────────────────────────────────────────────
+
+JUDGES, DOCS, GRADES = st.sampled_from("ab"), st.sampled_from(["d1", "d2"]), st.integers(0, 2)
+
+
+class Votes(Machine):
+    """The model: what each judge last said of a document, as a vote and as a ruling."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.path = self.folder / "set.votes.jsonl"
+        self.said: dict[tuple[str, str, str], tuple[str, int | None]] = {}
+        self.ids: list[str] = []
+
+    def give(self, judge: str, doc: str, grade: int | None, source: str, over: str = "") -> None:
+        at = self.tick().isoformat()
+        vote = Vote(id=f"v{self.count}", query_id="q", doc_id=doc, grade=grade, judge=judge,
+                    kind="human", at=at, source=source, supersedes=over)  # fmt: skip
+        append(self.path, [vote])
+        self.ids.append(vote.id)
+
+    @rule(judge=JUDGES, doc=DOCS, grade=GRADES | st.none())
+    def vote(self, judge: str, doc: str, grade: int | None) -> None:
+        self.give(judge, doc, grade, "")
+        self.said[judge, doc, ""] = (self.ids[-1], grade)
+
+    @rule(judge=JUDGES, doc=DOCS, grade=GRADES)
+    def rule_on(self, judge: str, doc: str, grade: int) -> None:
+        self.give(judge, doc, grade, RULING)
+        self.said[judge, doc, RULING] = (self.ids[-1], grade)
+
+    @precondition(lambda self: self.said)
+    @rule(data=st.data())
+    def take_back(self, data: st.DataObject) -> None:
+        key = data.draw(st.sampled_from(sorted(self.said)))
+        judge, doc, _ = key
+        self.give(judge, doc, None, WITHDRAWN, over=self.said.pop(key)[0])
+
+    @rule(part=st.integers(1, 80))
+    def be_cut_off(self, part: int) -> None:
+        """A write that a crash cut: it was never acknowledged."""
+        line = (
+            b'{"id":"torn","query_id":"q","doc_id":"d1","grade":2,"judge":"\xc3\xa4","kind":"human"'
+        )
+        with self.path.open("ab") as stream:
+            stream.write(line[:part])
+
+    @invariant()
+    def every_vote_is_there(self) -> None:
+        assert [vote.id for vote in read_votes(self.path)] == self.ids
+
+    @invariant()
+    def what_holds_is_what_was_said_last(self) -> None:
+        holds = {
+            (vote.judge, vote.doc_id, vote.source): (vote.id, vote.grade)
+            for vote in current(read_votes(self.path))
+        }
+        assert holds == self.said
+
+    @invariant()
+    def labels_follow(self) -> None:
+        made = labels(read_votes(self.path), Policy())
+        for doc in ("d1", "d2"):
+            label = made.get(("q", doc))
+            assert (label.grade if label else None) == self.expected(doc)
+
+    def expected(self, doc: str) -> int | None:
+        ruled = [(int(id[1:]), grade) for (_, about, kind), (id, grade) in self.said.items()
+                 if about == doc and kind == RULING]  # fmt: skip
+        if ruled:
+            return max(ruled)[1]
+        given = Counter(grade for (_, about, kind), (_, grade) in self.said.items()
+                        if about == doc and kind == "" and grade is not None)  # fmt: skip
+        most = given.most_common(2)
+        return most[0][0] if most and (len(most) == 1 or most[0][1] > most[1][1]) else None
+
+
+# ── review ────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Review(Machine):
+    """The model: each query waits, is approved or is rejected; and it keeps its id."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.store = open_store(self.folder / "assay.db")
+        self.path = self.folder / "gold-set.jsonl"
+        self.known: dict[str, str] = {}  # query -> state
+        self.ids: dict[str, str] = {}
+        self.cited = 0
+        self.notes = 0
+
+    def teardown(self) -> None:
+        self.store.close()
+        super().teardown()
+
+    @rule()
+    def search_is_cited(self) -> None:
+        self.cited += 1
+        n = self.cited
+        self.store.add_searches([SearchLog(id=f"s{n}", at=NOW, query=f"query {n}", corpus="c",
+                                           results=(Shown(f"d{n}", 1),))])  # fmt: skip
+        decision = Decision(id=f"D{n}", at=NOW + timedelta(days=1), cites=(f"d{n}",))
+        self.store.add_decisions([decision])
+
+    @rule()
+    def boot(self) -> None:
+        bootstrap(self.store, self.path, Options(), now=self.tick())
+        for n in range(1, self.cited + 1):
+            self.known.setdefault(f"query {n}", "pending_review")
+        for row in gold_jsonl.rows(gold_jsonl.read_lines(self.path)):
+            assert self.ids.setdefault(row.query, row.id) == row.id
+
+    def one(self, data: st.DataObject, *states: str) -> str | None:
+        waiting = sorted(query for query, state in self.known.items() if state in states)
+        return data.draw(st.sampled_from(waiting)) if waiting else None
+
+    def word(self) -> Word:
+        return Word(by="chair", why="so", at=self.tick())
+
+    @rule(data=st.data())
+    def promote(self, data: st.DataObject) -> None:
+        if query := self.one(data, "pending_review", "approved"):
+            rulings.promote(self.store, self.path, [self.ids[query]], self.word())
+            self.known[query] = "approved"
+
+    @rule(data=st.data(), text=st.sampled_from(["x", "״y״", "z\n"]))
+    def correct(self, data: st.DataObject, text: str) -> None:
+        if query := self.one(data, "pending_review", "approved"):
+            change = Correction(note=text, add=(f"extra {self.count}",))
+            rulings.correct(self.store, self.path, self.ids[query], change, self.word())
+            self.known[query] = "approved"
+
+    @rule(data=st.data())
+    def reject(self, data: st.DataObject) -> None:
+        if query := self.one(data, "pending_review", "approved"):
+            rulings.reject(self.store, self.path, [self.ids[query]], self.word())
+            self.known[query] = "rejected"
+
+    @rule(data=st.data())
+    def reopen(self, data: st.DataObject) -> None:
+        if query := self.one(data, "rejected"):
+            done = rulings.reopen(self.store, self.path, self.ids[query], self.word())
+            assert done.state in ("approved", "pending_review")
+            self.known[query] = done.state
+
+    @precondition(lambda self: self.known)
+    @rule()
+    def write_a_note(self) -> None:
+        with self.path.open("ab") as stream:
+            stream.write(b"# mine\n")
+        self.notes += 1
+
+    @invariant()
+    def file_and_store_say_the_same(self) -> None:
+        rows = gold_jsonl.rows(gold_jsonl.read_lines(self.path))
+        in_file = {r.query: "approved" if r.source == "chair" else "pending_review" for r in rows}
+        left = {query: state for query, state in self.known.items() if state != "rejected"}
+        assert in_file == left
+        items = self.store.review_items(kind="gold_row", limit=10**6)
+        assert {item.query: item.state for item in items} == self.known
+        content = self.path.read_bytes() if self.path.exists() else b""
+        assert content.count(b"# mine\n") == self.notes
+
+
+# ── gold files ────────────────────────────────────────────────────────────────────────────────────
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)
+
+
+class GoldFiles(Machine):
+    """The model: a list of lines. What nobody touches keeps its bytes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.path = self.folder / "gold-set.jsonl"
+        self.lines: list[gold_jsonl.Line] = []
+
+    def row(self, query: str, note: str) -> gold_jsonl.GoldRow:
+        self.count += 1
+        return gold_jsonl.GoldRow(id=f"g{self.count:03d}", query=f"q {query}", corpus="c",
+                                  practice_area="", relevant_case_law_ids=("a",), source="chair",
+                                  note=note)  # fmt: skip
+
+    @rule(query=TEXT, note=TEXT, end=st.sampled_from([b"\n", b"\r\n"]))
+    def add(self, query: str, note: str, end: bytes) -> None:
+        self.lines.append(gold_jsonl.row_line(self.row(query, note), end))
+
+    @rule(raw=st.sampled_from([b"# note\n", b"\n", b"// x\r\n", b"   \n"]))
+    def comment(self, raw: bytes) -> None:
+        self.lines.append(gold_jsonl.Line(raw, None))
+
+    @rule(extra=TEXT)
+    def add_with_a_key_of_their_own(self, extra: str) -> None:
+        import msgspec
+
+        row = msgspec.to_builtins(self.row("x", "")) | {"mine": extra}
+        raw = msgspec.json.encode(row) + b"\n"
+        self.path.write_bytes(raw)
+        self.lines += gold_jsonl.read_lines(self.path)
+
+    @precondition(lambda self: any(line.row for line in self.lines))
+    @rule(data=st.data(), note=TEXT)
+    def edit(self, data: st.DataObject, note: str) -> None:
+        places = [place for place, line in enumerate(self.lines) if line.row]
+        place = data.draw(st.sampled_from(places))
+        before = self.lines[place]
+        after = gold_jsonl.edited_line(before, note=note)
+        assert after.row is not None
+        assert before.row is not None
+        assert (after.row.id, after.row.query, after.row.note) == (
+            before.row.id,
+            before.row.query,
+            note,
+        )
+        assert (b'"mine"' in after.raw) == (b'"mine"' in before.raw)
+        self.lines[place] = after
+
+    @precondition(lambda self: self.lines)
+    @rule(data=st.data())
+    def remove(self, data: st.DataObject) -> None:
+        self.lines.pop(data.draw(st.integers(0, len(self.lines) - 1)))
+
+    @rule()
+    def save_and_read(self) -> None:
+        gold_jsonl.save(self.path, self.lines)
+        again = gold_jsonl.read_lines(self.path)
+        assert [line.row for line in again if line.row] == [x.row for x in self.lines if x.row]
+        assert gold_jsonl.assemble(again) == gold_jsonl.assemble(self.lines)
+        self.lines = again
+
+    @invariant()
+    def lines_are_kept_byte_for_byte(self) -> None:
+        assert gold_jsonl.assemble(self.lines) == b"".join(line.raw for line in self.lines)
+
+
+# ── the store ─────────────────────────────────────────────────────────────────────────────────────
+
+
+class Stored(Machine):
+    """The model: searches and decisions in dictionaries; who is cited by a later decision was
+    right."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.store = open_store(self.folder / "assay.db")
+        self.searches: dict[str, SearchLog] = {}
+        self.decisions: dict[str, Decision] = {}
+        self.clicks: set[tuple[str, str, str]] = set()
+
+    def teardown(self) -> None:
+        self.store.close()
+        super().teardown()
+
+    @rule(n=st.integers(0, 5), day=st.integers(0, 4), docs=st.sets(st.sampled_from("abc")))
+    def search(self, n: int, day: int, docs: set[str]) -> None:
+        shown = tuple(Shown(doc, rank) for rank, doc in enumerate(sorted(docs), 1))
+        log = SearchLog(id=f"s{n}", at=NOW + timedelta(days=day), query=f"q{n}", corpus="c",
+                        results=shown)  # fmt: skip
+        assert self.store.add_searches([log, log]) == (log.id not in self.searches)
+        self.searches.setdefault(log.id, log)
+
+    @rule(n=st.integers(0, 3), day=st.integers(0, 4), docs=st.sets(st.sampled_from("abc")))
+    def decide(self, n: int, day: int, docs: set[str]) -> None:
+        cites = tuple(sorted(docs))
+        decision = Decision(id=f"D{n}-{day}-{cites}", at=NOW + timedelta(days=day), cites=cites)
+        self.store.add_decisions([decision])
+        self.decisions[decision.id] = decision
+
+    @precondition(lambda self: self.searches)
+    @rule(data=st.data(), doc=st.sampled_from("abc"), by=st.sampled_from("xy"))
+    def click(self, data: st.DataObject, doc: str, by: str) -> None:
+        log = data.draw(st.sampled_from(sorted(self.searches)))
+        new = (log, doc, by) not in self.clicks
+        click = Feedback(log_id=log, doc_id=doc, kind="click", relevance_score=1, at=NOW, by=by)
+        assert self.store.add_feedback([click]) == new
+        self.clicks.add((log, doc, by))
+
+    @rule(day=st.integers(0, 4))
+    def forget(self, day: int) -> None:
+        before = NOW + timedelta(days=day)
+        self.store.purge(before)
+        self.searches = {id: log for id, log in self.searches.items() if log.at >= before}
+        self.clicks = {click for click in self.clicks if click[0] in self.searches}
+
+    @rule()
+    def open_again(self) -> None:
+        self.store.close()
+        self.store = open_store(self.folder / "assay.db")
+
+    @invariant()
+    def searches_are_there(self) -> None:
+        found = self.store.searches([f"s{n}" for n in range(6)])
+        assert {log.id: log for log in found} == self.searches
+
+    @invariant()
+    def feedback_is_what_later_decisions_cited(self) -> None:
+        rows = self.store.feedback(limit=10**6)
+        cited = {(row.log_id, row.doc_id) for row in rows if row.kind == "citation"}
+        assert cited == {
+            (log.id, shown.doc_id)
+            for log in self.searches.values()
+            for shown in log.results
+            for decision in self.decisions.values()
+            if shown.doc_id in decision.cites and decision.at > log.at
+        }
+        clicked = [(row.log_id, row.doc_id, row.by) for row in rows if row.kind == "click"]
+        assert sorted(clicked) == sorted(self.clicks)
+
+
+@pytest.mark.parametrize("machine", [Votes, Review, GoldFiles, Stored])
+def test_any_order_of_events(machine: type[Machine]) -> None:
+    quick = settings(
+        max_examples=LONG or 12,
+        stateful_step_count=40 if LONG else 15,
+        derandomize=not LONG,
+        suppress_health_check=list(HealthCheck),
+        deadline=None,
+    )
+    run_state_machine_as_test(machine, settings=quick)
