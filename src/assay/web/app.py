@@ -22,7 +22,7 @@ from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
-from starlette.routing import Mount
+from starlette.routing import Match, Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -165,10 +165,19 @@ def _missed(request: Request, error: Exception) -> Response:
     known = page_words(language_for(request))
     message = known["not_found"] if error.status_code == 404 else str(error.detail)
     if is_api(request):
-        return json({"error": message}, error.status_code)
+        answer = json({"error": message}, error.status_code)
+        if error.status_code == 405:
+            answer.headers["Allow"] = ", ".join(_methods_here(request))
+        return answer
     with contextlib.suppress(Refusal, AssayError):
         request.state.user = identify(request)
     return error_page(request, message, error.status_code)
+
+
+def _methods_here(request: Request) -> list[str]:
+    """Of all calls on this path: a path may have one for reading and another for changing."""
+    here = [route for route in request.app.routes if route.matches(request.scope)[0] != Match.NONE]
+    return sorted({method for route in here for method in getattr(route, "methods", None) or ()})
 
 
 class _Guard:

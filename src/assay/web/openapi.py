@@ -17,6 +17,7 @@ from assay.web.access import Guarded
 from assay.web.shell import json, page
 
 REFERENCE = "#/components/schemas/{name}"
+_PARAMETER = re.compile(r"{(\w+)(?::\w+)?}")  # of a path, without what may stand there
 DOORS = {
     "session": {"type": "apiKey", "in": "cookie", "name": "assay_session"},
     "key": {"type": "http", "scheme": "bearer"},
@@ -90,14 +91,15 @@ def document(table: Iterable[Guarded], version: str) -> Document:
         [*filter(_has_schema, used), Said], ref_template=REFERENCE
     )
     told = iter(shapes)  # in the order of `used`
+    refused = shapes[-1]  # by its own name: another type may be called so too
     paths: dict[str, dict[str, Call]] = {}
     for row in calls:
         sent, answered, asked = (
             next(told) if _has_schema(kind) else None for kind in (row.body, row.answer, row.query)
         )
-        call = _call(row, sent, answered, _asked(asked, components))
+        call = _call(row, sent, answered, _asked(asked, components), refused)
         for method in row.methods:
-            paths.setdefault(row.path, {})[method.lower()] = call
+            paths.setdefault(_PARAMETER.sub(r"{\1}", row.path), {})[method.lower()] = call
     return Document(
         info=Info("Assay", version), paths=paths, components=Components({**components}, DOORS)
     )
@@ -112,10 +114,12 @@ def _has_schema(kind: Any) -> bool:
     return kind is not None
 
 
-def _call(row: Guarded, sent: object, answered: object, asked: list[Parameter]) -> Call:
+def _call(
+    row: Guarded, sent: object, answered: object, asked: list[Parameter], refused: object
+) -> Call:
     in_path = [
         Parameter(name=name, place="path", required=True, schema={"type": "string"})
-        for name in re.findall(r"{(\w+)(?::\w+)?}", row.path)
+        for name in _PARAMETER.findall(row.path)
     ]
     doors = [] if row.role == "anyone" else ["session", *(["key"] if row.key else [])]
     return Call(
@@ -125,7 +129,7 @@ def _call(row: Guarded, sent: object, answered: object, asked: list[Parameter]) 
         parameters=in_path + asked,
         responses={
             "2XX": Reply(description="Done", content=_content(answered) if answered else UNSET),
-            "4XX": Reply(description="Why not", content=_content({"$ref": _reference(Said)})),
+            "4XX": Reply(description="Why not", content=_content(refused)),
         },
         security=[{door: []} for door in doors],
         sends=Sends(required=True, content=_content(sent)) if sent else UNSET,
@@ -145,10 +149,6 @@ def _asked(reference: Any, components: Any) -> list[Parameter]:
 
 def _content(shape: object) -> Content:
     return {"application/json": Media(shape)}
-
-
-def _reference(kind: type) -> str:
-    return REFERENCE.format(name=kind.__name__)
 
 
 def describe(app: Starlette) -> Document:

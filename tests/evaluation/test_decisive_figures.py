@@ -1,0 +1,85 @@
+"""Figures that a decision turns on, one by one: each test here is of a fault that the others let
+through (benchmarks/mutants.py)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from assay.core.results import Gate
+from assay.evaluation import statistics
+from assay.evaluation.gates import DEFAULT_POLICY, mistake
+from assay.evaluation.graded import default_measures
+from assay.evaluation.measures import BINARY_SUITE, GRADED_SUITE, parse_measure, result_key
+from golden_cases import hit, outcome, question
+from random_data import as_gold
+
+S110 = {"section": "110", "moment": "3"}
+
+
+@pytest.mark.parametrize(("grade", "suite"), [(1, BINARY_SUITE), (2, GRADED_SUITE)])
+def test_the_measures_follow_the_grades(grade: int, suite: tuple[str, ...]) -> None:
+    assert default_measures(as_gold({"q1": {"d1": grade}})) == suite
+
+
+@pytest.mark.parametrize(
+    ("among", "key"),
+    [(BINARY_SUITE, "mrr"), ((*BINARY_SUITE, "P@3"), "mrr"), (BINARY_SUITE[1:], "RR")],
+)
+def test_plain_rr_is_the_suites_where_the_whole_suite_is_there(
+    among: tuple[str, ...], key: str
+) -> None:
+    assert result_key(parse_measure("RR"), [parse_measure(name) for name in among]) == key
+
+
+@pytest.mark.parametrize(("p", "a", "b"), [(0.025, 3, 7), (0.5, 2, 2), (0.975, 9, 1.5)])
+def test_quantiles_of_beta_are_scipys(p: float, a: float, b: float) -> None:
+    expected = scipy.stats.beta.ppf(p, a, b)
+    assert statistics.beta_quantile(p, a, b) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize(("n", "quantile"), [(20, 0.5), (60, 0.9), (100, 0.25)])
+def test_the_interval_of_a_quantile_has_the_ranks_of_the_binomial(n: int, quantile: float) -> None:
+    found = statistics.quantile_interval([float(value) for value in range(1, n + 1)], quantile)
+    low, high = scipy.stats.binom.ppf([0.025, 0.975], n, quantile)
+    assert (found.low, found.high) == (low, high + 1)
+
+
+def test_an_interval_is_about_as_wide_as_students() -> None:
+    values = np.random.default_rng(0).normal(0.5, 0.1, 30)
+    (found,) = statistics.mean_intervals(values[:, None])
+    half = scipy.stats.t.ppf(0.975, 29) * values.std(ddof=1) / math.sqrt(30)
+    assert found.low is not None
+    assert found.high is not None
+    assert (found.high - found.low) / 2 == pytest.approx(half, rel=0.25)
+
+
+def test_the_smallest_difference_that_would_be_shown() -> None:
+    moved = np.array([[0.1], [0.2], [-0.1], [0.3], [0.0], [0.2]])
+    factor = scipy.stats.t.ppf(0.975, 5) + scipy.stats.t.ppf(0.8, 5)
+    expected = factor * moved.std(ddof=1) / math.sqrt(6)
+    assert statistics.detectable_difference(moved)[0] == pytest.approx(expected)
+
+
+def test_the_policy_that_holds_where_none_is_given() -> None:
+    stated = [(gate.measure, gate.minimum, gate.below, gate.max_drop) for gate in DEFAULT_POLICY]
+    assert stated == [
+        ("pass_rate_must", 0.95, None, None),
+        ("pass_rate_total", 0.90, None, None),
+        ("avg_latency_ms", None, 150.0, None),
+        ("pass_rate_must", None, None, 0.02),
+    ]
+
+
+@pytest.mark.parametrize(("given", "wrong"), [(0, True), (1, False), (2, False)])
+def test_one_query_may_be_demanded(given: int, wrong: bool) -> None:
+    assert bool(mistake(Gate(measure="P@5", minimum=0.5, min_queries=given))) == wrong
+
+
+def test_a_trap_on_top_is_a_confusion_and_says_so() -> None:
+    trapped = question(expected_any=[S110], confusion=[{"section": "1"}])
+    assert outcome(trapped, hit(1, 1), hit(110, 3)).confused is True
+    assert outcome(trapped, hit(110, 3), hit(1, 1)).confused is False
