@@ -207,6 +207,8 @@ def test_a_golden_question_tells_what_was_expected(talk: Any) -> None:
             for line in lines
         ]
         failed = [one for one in told if not one["passed"]]
+        assert run["failed"] == [one["query_id"] for one in failed]
+        assert run["summary"].startswith(f"{len(told) - len(failed)} of {len(told)} questions")
         assert failed
         assert all(one["outcome"].startswith("Failed: ") for one in failed)
         assert all("in the top" in one["expected"] for one in told)
@@ -237,6 +239,14 @@ def test_what_to_judge_brings_the_document(talk: Any) -> None:
             "by": "test",
         }
         assert (await call(client, "suggest_judgment", **given))["state"] == "pending_review"
+        waiting = await call(client, "list_waiting", gold="opinions")
+        assert waiting["items"][0]["grade"] == 1
+        assert waiting["items"][0]["by"] == "test"
+        after = await call(client, "next_to_judge", gold="opinions", limit=3)
+        assert first["doc_ids"] not in [
+            item["doc_ids"] for item in after["items"] if item["query_id"] == first["query_id"]
+        ]
+        assert "in the expert's queue" in (await call(client, "get_metrics"))["summary"]
         off = await refused(client, "suggest_judgment", **given | {"grade": 3})
         assert "grade 3 is not on the scale" in off
         gone = await refused(client, "suggest_judgment", **given | {"doc_id": "99-999"})

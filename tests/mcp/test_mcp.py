@@ -40,6 +40,7 @@ TOOLS = {
     "get_document",
     "cite",
     "list_queries",
+    "list_waiting",
     "get_rubric",
     "list_engines",
     "list_runs",

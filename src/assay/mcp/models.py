@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from assay.core.types import Document, Locator
+from assay.core.types import Document, Locator, counted
 from assay.workbench.backlog import Backlog, BacklogFigures, HalachaBacklog, TheirBacklog
 from assay.workbench.citing import citation_of
 from assay.workbench.corpora import CorpusRow
@@ -118,6 +118,7 @@ class SearchResults(Answer):
 class CorpusLine(Answer):
     name: str
     documents: int
+    example: str = Field(default="", description="How one of its documents is cited.")
     kind: str
     indexed: bool = Field(description="Whether it can be searched at once; else search indexes it.")
 
@@ -126,13 +127,17 @@ class Corpora(Answer):
     corpora: list[CorpusLine]
 
     @classmethod
-    def of(cls, rows: list[CorpusRow]) -> Corpora:
+    def of(cls, rows: list[tuple[CorpusRow, str]]) -> Corpora:
         return cls(
             corpora=[
                 CorpusLine(
-                    name=row.name, documents=row.documents, kind=row.kind, indexed=row.indexed
+                    name=row.name,
+                    documents=row.documents,
+                    example=example,
+                    kind=row.kind,
+                    indexed=row.indexed,
                 )
-                for row in rows
+                for row, example in rows
             ]
         )
 
@@ -182,7 +187,49 @@ class DocumentText(Answer):
 # ── the backlog and the gold sets ─────────────────────────────────────────────────────────────────
 
 
+class WaitingLine(Answer):
+    item_id: str
+    gold: str
+    query_id: str
+    query: str
+    doc_ids: list[str]
+    since: str
+    grade: int | None = Field(default=None, description="What was suggested, where anything was.")
+    by: str = ""
+    rationale: str = ""
+
+
+class Waiting(Answer):
+    message: str
+    items: list[WaitingLine]
+    next_offset: int | None = None
+
+    @classmethod
+    def of(cls, page: Page[ReviewItem], total: int) -> Waiting:
+        lines = [
+            WaitingLine(
+                item_id=item.id,
+                gold=item.gold,
+                query_id=item.ref,
+                query=item.query,
+                doc_ids=list(item.doc_ids),
+                since=f"{item.created_at:%Y-%m-%d}",
+                grade=item.grade,
+                by=item.suggested_by,
+                rationale=item.rationale[:SNIPPET],
+            )
+            for item in page.items
+        ]
+        told = f"{counted(total, 'item')} wait for an expert." if total != 1 else "1 item waits."
+        return cls(
+            message=told if total else "Nothing waits for an expert.",
+            items=lines,
+            next_offset=page.next_offset,
+        )
+
+
 class Metrics(Answer):
+    summary: str = Field(description="In words. list_waiting names what waits.")
     halacha_backlog: HalachaBacklog | None = Field(
         description="How many wait for an expert: of the configured table called halacha, else of "
         "Assay's own queue; none where that table cannot be read."
@@ -196,7 +243,14 @@ class Metrics(Answer):
 
     @classmethod
     def of(cls, figures: BacklogFigures) -> Metrics:
+        own = figures.backlog
+        since = (
+            f", the oldest since {own.oldest_pending_at:%Y-%m-%d}" if own.oldest_pending_at else ""
+        )
+        waits = f"{counted(own.pending_review, 'item')} in the expert's queue{since}"
         return cls(
+            summary=f"{waits}; {own.approved} approved, {own.rejected} turned down, "
+            f"{own.published} published. Forecast: {own.forecast}.",
             halacha_backlog=figures.halacha_backlog,
             backlog=figures.backlog,
             backlogs=figures.backlogs,

@@ -7,32 +7,49 @@ from pydantic import BaseModel, ConfigDict, Field
 from assay.core.results import Entry, GoldenEntry, MeasureLine
 from assay.core.results_file import measure_to_json
 from assay.mcp.models import Answer
-from assay.workbench.for_agents import hits_in_words, story_of
+from assay.workbench.for_agents import hits_in_words, story_of, summary_of
 from assay.workbench.history import Comparison, Difference, KeptRun, Leaderboard, Moved
 
+MOST_FAILED = 50
 Interval = tuple[float | None, float | None]
 
 
 class Evaluation(Answer):
     run_id: str = Field(description="For compare_runs and explain_score.")
+    summary: str = Field(description="In words.")
     engine: str
     gold: str
     gold_status: str
     queries: int
     overall: dict[str, float | None] = Field(description="Mean of every measure over all queries.")
     intervals: dict[str, Interval] = Field(default={}, description="95 % interval of every mean.")
+    failed: list[str] = Field(
+        default=[],
+        description="Of a golden set: the questions that failed; explain_score says why.",
+    )
 
     @classmethod
     def of(cls, run: KeptRun, gold: str) -> Evaluation:
         results = run.results
+        failed = [
+            entry.query_id
+            for entry in results.per_query
+            if isinstance(entry, GoldenEntry) and not entry.passed
+        ]
         return cls(
             run_id=run.id,
+            summary=summary_of(results),
             engine=run.engine,
             gold=gold,
             gold_status=results.receipt.gold.status or "unknown",
             queries=len(results.per_query),
-            overall=results.overall,
-            intervals=results.intervals.overall,
+            overall={name: _rounded(value) for name, value in results.overall.items()},
+            intervals={
+                name: (_rounded(low), _rounded(high))
+                for name, (low, high) in results.intervals.overall.items()
+                if low is not None
+            },
+            failed=failed[:MOST_FAILED],
         )
 
 
@@ -207,10 +224,14 @@ class MeasureFormula(BaseModel):
     source: str = ""
 
 
+SHOWN = 20  # hits of an explanation
+
+
 class HitLine(Answer):
+    """A hit of a golden question."""
+
     rank: int
     doc_id: str
-    grade: int | None = Field(default=None, description="None where nobody has judged it.")
     what: str = Field(
         default="", description="Of a golden question: expected, negative, trap, or nothing."
     )
@@ -243,8 +264,8 @@ class Explanation(Answer):
             passed=entry.passed if isinstance(entry, GoldenEntry) else None,
             expected=expected,
             outcome=outcome,
-            results=entry.results,
-            grades=entry.grades,
+            results=entry.results[:SHOWN],
+            grades=[] if golden else entry.grades[:SHOWN],
             hits=_golden_hits(entry) if isinstance(entry, GoldenEntry) else [],
             metrics={name: _rounded(value) for name, value in entry.metrics.items()},
             measures=[]

@@ -27,7 +27,7 @@ INSTRUCTIONS = (
     "`answered` is false, say that nothing answers. Cite with the `citation` of a hit; read with "
     "get_document; look a citation up with cite. To see how good an engine is: list_gold_sets, "
     "list_engines and list_runs, then run_evaluation, compare_runs (report its verdict as it is) "
-    "and explain_score. To help an expert: get_metrics says what waits, next_to_judge what to "
+    "and explain_score. To help an expert: list_waiting says what waits, next_to_judge what to "
     "judge, get_rubric how; suggest_judgment puts a grade before the expert. Nothing enters a gold "
     "set without one."
 )
@@ -85,7 +85,10 @@ def build_server(service: Service) -> Server:
     for make in TOOLS:
         for tool in make(service):
             hints = writing if tool.__name__ in WRITING else reading
-            server.tool(annotations=hints, structured_output=True)(_with_clear_errors(tool))
+            said = " ".join((tool.__doc__ or "").split())
+            server.tool(description=said, annotations=hints, structured_output=True)(
+                _with_clear_errors(tool)
+            )
     offer(server, service, in_agents_words)
     return server
 

@@ -24,6 +24,7 @@ from assay.mcp.models import (
     SearchFilters,
     SearchResults,
     Suggested,
+    Waiting,
 )
 from assay.mcp.run_models import (
     EngineLine,
@@ -71,7 +72,7 @@ FIGURES = ("ndcg@10", "map", "pass_rate_total", "pass_rate_must")  # of a run in
 def search_tools(service: Service) -> tuple[Tool, ...]:
     def list_corpora() -> Corpora:
         """The corpora that can be searched. Begin here."""
-        return Corpora.of(searching.known_corpora(service))
+        return Corpora.of(for_agents.corpora_here(service))
 
     def search(
         corpus: CorpusName,
@@ -142,6 +143,16 @@ def gold_tools(service: Service) -> tuple[Tool, ...]:
         """The expert's review backlog, of one gold set or of all: how much waits, and how long."""
         return Metrics.of(backlog.backlog_figures(service, gold=gold))
 
+    def list_waiting(
+        gold: Annotated[str, Field(description="Only of this gold set; empty: of all.")] = "",
+        limit: Limit = 20,
+        offset: Offset = 0,
+    ) -> Waiting:
+        """What waits for the expert's word, the oldest first: what was suggested, by whom, why."""
+        page = review.queue(service, gold=gold, limit=limit, offset=offset)
+        total = backlog.backlog_figures(service, gold=gold).backlog.pending_review
+        return Waiting.of(page, total)
+
     def list_gold_sets(limit: Limit = 50, offset: Offset = 0) -> GoldSets:
         """The gold sets there are, how large they are, and how much of each an expert has
         approved."""
@@ -175,13 +186,14 @@ def gold_tools(service: Service) -> tuple[Tool, ...]:
         version, text, scale = for_agents.rubric_text(service, gold, name)
         return RubricText(grades=list(scale.grades), scale=scale.text, text=text, version=version)
 
-    return get_metrics, list_gold_sets, list_queries, get_rubric
+    return get_metrics, list_waiting, list_gold_sets, list_queries, get_rubric
 
 
 def judging_tools(service: Service) -> tuple[Tool, ...]:
     def next_to_judge(gold: GoldName, limit: Limit = 10, offset: Offset = 0) -> NextToJudge:
         """What to judge next on a gold set, with the documents: first what waits in the expert's
-        queue, then unjudged documents whose grade would settle most between the newest runs."""
+        queue, then unjudged documents whose grade would settle most between the newest runs, and
+        last what somebody has suggested a grade for already."""
         page = for_agents.to_judge(service, gold, limit, offset)
         return NextToJudge.of(gold, for_agents.scale_of(service, gold), page)
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 
 from assay.core.errors import InputError, NotHere
-from assay.core.results import GoldenEntry, GoldenHit, GradedEntry
-from assay.core.types import Document, GoldSet, Query
+from assay.core.results import GoldenEntry, GoldenHit, GoldenResults, GradedEntry, Results
+from assay.core.types import Document, GoldSet, Query, counted
 from assay.corpus.disk import list_corpora
 from assay.corpus.resolve import Resolved
 from assay.judging import rubrics
@@ -22,7 +22,7 @@ from assay.reports.doubted import COMMAND, answers
 from assay.reports.sentences import Sentences
 from assay.reports.words import Words
 from assay.workbench.citing import citation_of
-from assay.workbench.corpora import citations_in
+from assay.workbench.corpora import CorpusRow, citations_in, corpus_named, corpus_rows
 from assay.workbench.history import Comparison
 from assay.workbench.in_memory import is_golden
 from assay.workbench.opening import Service, gold_path, read_gold
@@ -38,12 +38,14 @@ __all__ = [
     "Scale",
     "check_suggestion",
     "citations",
+    "corpora_here",
     "find_document",
     "hits_in_words",
     "queries",
     "rubric_text",
     "scale_of",
     "story_of",
+    "summary_of",
     "to_judge",
     "verdicts",
 ]
@@ -110,6 +112,15 @@ def _corpora(service: Service, corpus: str, gold: str) -> Iterator[tuple[str, st
     places += [engine.corpus for engine in engines if engine.corpus]
     for where in dict.fromkeys(places):
         yield (where if where in known else Path(where).stem), where
+
+
+def corpora_here(service: Service) -> list[tuple[CorpusRow, str]]:
+    """Every corpus, with how one of its documents is cited."""
+    rows = []
+    for row in corpus_rows(service.home):
+        first = next(iter(corpus_named(row.name, service.home).iter()), None)
+        rows.append((row, citation_of(first) if first is not None else ""))
+    return rows
 
 
 def citations(service: Service, text: str, corpus: str = "") -> list[Resolved]:
@@ -270,3 +281,28 @@ def hits_in_words(entry: GoldenEntry, most: int = 10) -> list[tuple[GoldenHit, s
     """The first hits of a golden question, each with its place and score."""
     tell = Sentences(Words("en"))
     return [(hit, tell.hit(hit)) for hit in entry.hits[: max(entry.k, most)]]
+
+
+def summary_of(results: Results) -> str:
+    """How good a run is, in a sentence."""
+    if isinstance(results, GoldenResults):
+        failed = [entry for entry in results.per_query if not entry.passed]
+        must = sum(entry.must for entry in failed)
+        passed = len(results.per_query) - len(failed)
+        return (
+            f"{passed} of {counted(len(results.per_query), 'question')} passed; of the "
+            f"{len(failed)} that failed {must} must pass."
+        )
+    line = next(
+        (line for line in results.receipt.measures if line.key == "ndcg@10"),
+        next(iter(results.receipt.measures), None),
+    )
+    value = results.overall.get(line.key) if line is not None else None
+    if line is None or value is None:
+        return "Nothing is judged yet, so there are no figures."
+    low, high = results.intervals.overall.get(line.key, (None, None))
+    between = (
+        f" (95% interval {low:.3f} to {high:.3f})" if low is not None and high is not None else ""
+    )
+    over = counted(results.receipt.n.overall, "query")
+    return f"{line.measure} is {value:.3f}{between} over {over}."

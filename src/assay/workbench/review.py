@@ -350,25 +350,29 @@ def worth_looking_at(
     service: Service, gold: str, limit: int = 10, offset: int = 0
 ) -> Page[ToJudge]:
     """First what waits in the queue, the oldest first; then unjudged documents of the newest runs,
-    the one that narrows the decision between them most first."""
+    the one that narrows the decision between them most first; and last what waits with a grade that
+    somebody has suggested already."""
     wanted = offset + limit + 1
     items = service.store.review_items(
-        gold=stored_name(service, gold), state="pending_review", limit=wanted
+        gold=stored_name(service, gold), state="pending_review", limit=EVERYTHING
     )
-    waiting = [
-        ToJudge(
-            item_id=item.id,
-            query_id=item.ref,
-            query=item.query,
-            doc_ids=list(item.doc_ids),
-            corpus=item.corpus,
-            reason=f"waits since {item.created_at:%Y-%m-%d}",
-        )
-        for item in items
-    ]
+    waiting = [_waiting(item) for item in items if item.grade is None]
+    suggested = [_waiting(item) for item in items if item.grade is not None]
     queued = {(item.ref, doc_id) for item in items for doc_id in item.doc_ids}
     more = _worth_judging(service, gold, wanted - len(waiting), queued)
-    return page_of([*waiting, *more][offset:], offset, limit)
+    return page_of([*waiting, *more, *suggested][offset : offset + limit + 1], offset, limit)
+
+
+def _waiting(item: ReviewItem) -> ToJudge:
+    given = "" if item.grade is None else f": grade {item.grade} suggested by {item.suggested_by}"
+    return ToJudge(
+        item_id=item.id,
+        query_id=item.ref,
+        query=item.query,
+        doc_ids=list(item.doc_ids),
+        corpus=item.corpus,
+        reason=f"waits for an expert since {item.created_at:%Y-%m-%d}{given}",
+    )
 
 
 def _worth_judging(
