@@ -11,11 +11,13 @@ from assay.cli import output
 from assay.cli.output import printable
 from assay.core.concealing import is_keywords, without_password
 from assay.core.errors import AssayError, InputError
+from assay.core.results_file import encode
 from assay.corpus.build import _recipe
 from assay.corpus.importers.kinds import importer
 from assay.engines.secrets import hidden
 from assay.store import open_store
 from assay.store.database import address, connect
+from command_line import Assay
 
 ADDRESSES = [
     "postgresql://me:hunter2@db/law",
@@ -105,6 +107,28 @@ def test_a_title_cannot_drive_a_terminal(
     for said in (shown.out, shown.err, printable(text)):
         assert "tle" in said
         assert not set(said) & {"\x1b", "\x07", "\x08", "\x9b", "\u202e"}
+
+
+@pytest.mark.parametrize("text", ATTACKS)
+def test_json_on_a_terminal_drives_it_no_more(text: str) -> None:
+    import json
+
+    written = output._inert(encode({"title": text}))
+    assert json.loads(written) == {"title": text}
+    assert not set(written.decode()) & {"\x1b", "\x07", "\x08", "\x9b", "\u202e"}
+
+
+def test_a_rubric_of_a_project_drives_it_no_more(assay_cli: Assay) -> None:
+    from assay.judging import rubrics
+
+    text = (Path(rubrics.__file__).parent / "fppc-relevance-2.toml").read_text()
+    assert "Highly relevant" in text
+    Path("rubrics").mkdir()
+    evil = text.replace("Highly relevant", "\\u009b2JHighly relevant", 1)
+    Path("rubrics/evil.toml").write_text(evil.replace("fppc-relevance-2", "evil"))
+    done = assay_cli("rubric", "evil")
+    assert (done.code, "Highly relevant" in done.out) == (0, True), done.err
+    assert "\x9b" not in done.out
 
 
 def test_colours_of_our_own_stay() -> None:

@@ -58,6 +58,17 @@ def test_pairs_to_judge_have_none(tmp_path: Path, gold: GoldSet) -> None:
     assert computed(tmp_path / "p.csv") == []
 
 
+def test_every_writer_of_tables_guards_its_cells() -> None:
+    """A new one that does not is found here."""
+    written = [
+        path
+        for path in (Path(__file__).parents[2] / "src" / "assay").rglob("*.py")
+        if "csv.writer(" in path.read_text() or "csv.DictWriter(" in path.read_text()
+    ]
+    assert len(written) > 5
+    assert [path.name for path in written if "guarded" not in path.read_text()] == []
+
+
 def test_numbers_stay_numbers() -> None:
     assert guarded_row(["-0.25", "+1e-5", -3, EVIL, "-a", None]) == [
         "-0.25",

@@ -28,6 +28,14 @@ def printable(text: str) -> str:
     return text if text.isascii() and text.isprintable() else _CONTROLS.sub("", text)
 
 
+_IN_JSON = re.compile("[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def _inert(written: bytes) -> bytes:
+    """JSON for a terminal: the controls that JSON leaves as they are, escaped; the same values."""
+    return _IN_JSON.sub(lambda one: f"\\u{ord(one[0]):04x}", written.decode()).encode()
+
+
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout instead of a table.")]
 
 
@@ -37,7 +45,8 @@ def emit(answer: Any, render: Callable[[], Any], *, json: bool) -> None:
         from assay.core.results_file import encode
 
         with _reader_may_leave():
-            sys.stdout.buffer.write(encode(answer))
+            written = encode(answer)
+            sys.stdout.buffer.write(_inert(written) if sys.stdout.isatty() else written)
             sys.stdout.buffer.flush()
         return
     show(render())

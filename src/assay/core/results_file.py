@@ -115,6 +115,28 @@ def from_json(raw: object) -> Results:
     return msgspec.convert(read, GoldenResults)
 
 
+COUNTS = ("n_scored", "n_expected", "n_failed", "n_missing")  # that every graded file has
+
+
+def refuse_unsound(results: Results) -> None:
+    """Parts that are each of their kind and do not fit together, as in a file that was edited or
+    damaged; the same error, with the place."""
+    share = results.receipt.gold.approved_share
+    if share is not None and not 0 <= share <= 1:
+        raise msgspec.ValidationError(
+            f"{share:g} is no share of rows, expected 0 to 1 - at `$.receipt.gold.approved_share`"
+        )
+    if isinstance(results, GoldenResults):
+        return
+    for name in COUNTS:
+        if name not in results.receipt.counts:
+            raise msgspec.ValidationError(f"the key {name} is missing - at `$.receipt.counts`")
+    for number, entry in enumerate(results.per_query):
+        if len(entry.grades) != len(entry.results):
+            said = f"{len(entry.grades)} grades of {len(entry.results)} results, expected as many"
+            raise msgspec.ValidationError(f"{said} - at `$.per_query[{number}].grades`")
+
+
 def _prepared(raw: JsonObject) -> JsonObject:
     """With slices together, and without the parts that a file leaves empty."""
     parts = dict(_collected(raw))

@@ -4,6 +4,8 @@ suite's runner."""
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,9 +13,9 @@ from typing import Any
 import msgspec
 
 from assay.core.errors import InputError
-from assay.core.files import read_json
+from assay.core.files import read_bytes, read_json
 from assay.core.results import Results
-from assay.core.results_file import from_json
+from assay.core.results_file import from_json, refuse_unsound
 from assay.core.runs import run_from_results
 from assay.core.types import Hit, JsonObject, QueryResult, Run
 from assay.formats.schema import complaint, describe, expect, id_of, unique
@@ -21,6 +23,9 @@ from assay.formats.schema import complaint, describe, expect, id_of, unique
 NOT_OURS = (
     "It is not a results file of Assay; score results of another tool first: assay score --run."
 )
+
+MOST = 1e15
+_HUGE = re.compile(rb"(?<![0-9.])[0-9]{16}|[0-9][eE]\+?[0-9]{2}")
 
 ID_KEYS = ("doc_id", "id", "opinion_id", "node_id")
 PLACE_KEYS = (
@@ -58,13 +63,41 @@ def read_run(path: Path) -> Run:
 def read_results(path: Path) -> Results:
     """A results file of Assay, of any version."""
     raw = read_json(path)
+    _refuse_huge_numbers(raw, path)
     try:
-        return from_json(raw)
+        results = from_json(raw)
+        refuse_unsound(results)
+        return results
     except msgspec.ValidationError as error:
         problem = complaint(error, path, "$", NOT_OURS)
         # Slices are one table inside the program; a file has a key for each kind.
         where = problem.where.replace(".slices[...]", _slice_key(raw))
         raise InputError(problem.message, where=where, hint=problem.hint) from error
+
+
+def _refuse_huge_numbers(raw: object, path: Path) -> None:
+    """A number that no figure of ours has is damage, and overflows in the first sum. Looked for
+    only where the file has one with that many digits."""
+    if not _HUGE.search(read_bytes(path)):
+        return
+    for at, value in _numbers(raw, "$"):
+        if abs(value) > MOST:
+            raise InputError(
+                f"the number {value:g} is too large, expected at most {MOST:g}",
+                where=f"{path}: {at}"[:500],
+                hint=NOT_OURS,
+            )
+
+
+def _numbers(value: object, at: str) -> Iterator[tuple[str, int | float]]:
+    if isinstance(value, int | float):
+        yield at, value
+    elif isinstance(value, dict):
+        for key, member in value.items():
+            yield from _numbers(member, f"{at}.{key}")
+    elif isinstance(value, list):
+        for index, member in enumerate(value):
+            yield from _numbers(member, f"{at}[{index}]")
 
 
 def _slice_key(raw: object) -> str:
