@@ -220,7 +220,7 @@ class Corpus:
 
     @cached_property
     def _index(self) -> tuple[np.ndarray[Any, np.dtype[np.uint64]], Rows]:
-        hashes = np.load(self.data_folder / "ids.hash.npy", mmap_mode="r")
+        hashes: Any = self._array("ids.hash.npy")
         return np.asarray(hashes), np.asarray(self._array("ids.row.npy"))
 
     @property
@@ -266,7 +266,15 @@ class Corpus:
         return str(self._part_ids[part][offset])
 
     def _array(self, name: str) -> Rows:
-        array: Rows = np.load(self.data_folder / name, mmap_mode="r")
+        path = self.data_folder / name
+        try:
+            array: Rows = np.load(path, mmap_mode="r", allow_pickle=False)
+        except (OSError, ValueError, EOFError) as error:
+            raise InputError(
+                f"the corpus is damaged: {name} cannot be read ({error})",
+                where=str(path),
+                hint="Import it again, or restore it from a backup.",
+            ) from error
         return array
 
     def _neighbours(self, direction: str, doc_id: str) -> list[str]:

@@ -78,7 +78,7 @@ def open_lines(folder: Path, documents: int) -> Lines | None:
         offsets = np.array(np.load(folder / OFFSETS, allow_pickle=False), np.int64)
         with (folder / LINES).open("rb") as stream:
             lines = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
-    except (OSError, ValueError):
+    except (OSError, ValueError, EOFError):
         return None
     is_whole = len(offsets) == documents + 1 and int(offsets[-1]) == len(lines)
     return Lines(folder / LINES, lines, offsets) if is_whole else None
