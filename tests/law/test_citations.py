@@ -378,3 +378,33 @@ def test_a_capital_is_part_of_a_section_and_a_scanners_digit_is_not() -> None:
     text = "Section 12A, Section 12I, Section 8740I and Regulation 18704.1O"
     found = [citation.parts["section"] for citation in parse(text, "en")]
     assert found == ["12A", "12I", "8740", "18704.1"]
+
+
+@pytest.mark.parametrize(
+    ("written", "law"),
+    [
+        ('סעיף 197 לחוק התו"ב', 'חוק התכנון והבניה, תשכ"ה-1965'),
+        ('סעיף 5 לחוק ני"ע', 'חוק ניירות ערך, תשכ"ח-1968'),
+        ('סעיף 7 לחוק לשה"ר', 'חוק איסור לשון הרע, תשכ"ה-1965'),
+        ('סעיף 8 לחוק השב"כ', 'חוק שירות הביטחון הכללי, תשס"ב-2002'),
+        ('סעיף 2 לחוק רמ"י', 'חוק רשות מקרקעי ישראל, תש"ך-1960'),
+        (
+            'סעיף 3 לחוק הוותמ"ל',
+            'חוק לקידום הבנייה במתחמים מועדפים לדיור (הוראת שעה), תשע"ד-2014',
+        ),
+        ('סעיף 4 לחוק צב"ח', 'חוק צער בעלי חיים (הגנה על בעלי חיים), תשנ"ד-1994'),
+        ('סעיף 19 לחוק הג"א', 'חוק ההתגוננות האזרחית, תשי"א-1951'),
+        (
+            "סעיף 21 לחוק המעצרים",
+            'חוק סדר הדין הפלילי (סמכויות אכיפה - מעצרים), תשנ"ו-1996',
+        ),
+        ("סעיף 2 לחוק עשיית עושר", 'חוק עשיית עושר ולא במשפט, תשל"ט-1979'),
+    ],
+)
+def test_short_names_of_israeli_laws_mean_the_law(written: str, law: str) -> None:
+    from assay.law.he_names import key_of, same_law
+
+    (found,) = parse(written, "he")
+    assert same_law(key_of(found.parts["law"]), key_of(law))
+    (again,) = parse(found.normal, "he")
+    assert again.parts == found.parts

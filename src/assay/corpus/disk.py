@@ -311,8 +311,10 @@ def open_path(path: Path) -> Corpus:
     raw = read_json(where)
     version = raw.get("format") if isinstance(raw, dict) else None
     if version != FORMAT:
+        newer = isinstance(version, int) and version > FORMAT
         message = f"corpus format {version!r}, this version reads {FORMAT}"
-        raise InputError(message, where=str(where), hint="Import it again.")
+        hint = "A newer Assay wrote it: upgrade Assay." if newer else "Import it again."
+        raise InputError(message, where=str(where), hint=hint)
     try:
         manifest = refuse_unsafe(msgspec.convert(raw, Manifest), where)
     except msgspec.ValidationError as error:

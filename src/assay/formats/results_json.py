@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from assay import __version__
 from assay.core.errors import InputError
 from assay.core.files import read_bytes, read_json
 from assay.core.results import Results
@@ -69,10 +70,23 @@ def read_results(path: Path) -> Results:
         refuse_unsound(results)
         return results
     except msgspec.ValidationError as error:
-        problem = complaint(error, path, "$", NOT_OURS)
+        problem = complaint(error, path, "$", _newer(raw) or NOT_OURS)
         # Slices are one table inside the program; a file has a key for each kind.
         where = problem.where.replace(".slices[...]", _slice_key(raw))
         raise InputError(problem.message, where=where, hint=problem.hint) from error
+
+
+def _newer(raw: object) -> str:
+    """What to say of a file that a later Assay wrote and that cannot be read; else nothing."""
+    said = raw
+    for key in ("receipt", "versions", "assay"):
+        said = said.get(key) if isinstance(said, dict) else None
+    numbers = [
+        tuple(map(int, re.findall(r"\d+", version)[:3])) for version in (str(said), __version__)
+    ]
+    if not isinstance(said, str) or numbers[0] <= numbers[1]:
+        return ""
+    return f"Assay {said} wrote it, which is newer than this one ({__version__}): upgrade Assay."
 
 
 def _refuse_huge_numbers(raw: object, path: Path) -> None:
