@@ -100,11 +100,11 @@ def question_of(index: Index, text: str) -> Question:
 
 
 def _required(index: Index, text: str, words: Sequence[str]) -> tuple[str, ...]:
-    """The words of proper names inside a question, of others who have accounts, and what is asked
-    of them: a word that is the whole label of some row."""
+    """The words of proper names inside a question and of others who have accounts; where there are
+    any, what is asked of them, too: a word that is the whole label of some row."""
     found = [*_NAME.findall(text), *_OTHERS.findall(text)]
     names = {word for name in found for word in index.analyzer.words(name)}
-    if TEXT.search(text) and not FIGURE.search(text):
+    if not names.intersection(words) or (TEXT.search(text) and not FIGURE.search(text)):
         return tuple(word for word in words if word in names)
     return tuple(word for word in words if word in names or _is_measure(index, word))
 

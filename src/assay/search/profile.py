@@ -151,8 +151,8 @@ REPORTS = msgspec.structs.replace(
     # 156 questions to three reports, with and without the town, against 185 that they do not answer
     calibration=Calibration(
         scope=Logistic(
-            bias=-7.2,
-            weights={"close": 2.8, "plain": 2.7, "attained": 4.9, "dense": 3.7, "town": 2.2},
+            bias=-7.3,
+            weights={"close": 2.5, "plain": 2.9, "attained": 5.1, "dense": 3.5, "town": 1.95},
         ),
         power=0.3,
     ),
@@ -178,7 +178,7 @@ BY_WORDS = {
     # the mean cosine of the first hits is in the bias
     "reports": Calibration(
         scope=Logistic(
-            bias=-5.75, weights={"close": 2.8, "plain": 2.7, "attained": 4.9, "town": 2.2}
+            bias=-5.9, weights={"close": 2.5, "plain": 2.9, "attained": 5.1, "town": 1.95}
         ),
         power=0.3,
     ),

@@ -121,6 +121,8 @@ def row_signals(index: Index, text: str, lookup: Lookup | None = None) -> Signal
             signals["close"][row] = close
             signals["plain"][row] = plain
             signals["attained"][row] *= names
+            if asked.names and names == 1.0 and not asked.towns:  # a name that only they have
+                signals["town"][row] = max(signals["town"][row], ONLY_REPORT)
     return signals
 
 
