@@ -108,6 +108,7 @@ def pages_of(team: Team) -> list[Shown]:
         Shown("/runs/{run}/report", (team.folder / "report-en.html").as_uri()),
         Shown("/runs/{run}/report", (team.folder / "report-he.html").as_uri()),
         Shown("/runs/jobs/{job}", "/runs/jobs/none"),
+        Shown("/runs/again", f"/runs/again?set={gold}&jobs=none"),
         Shown("/compare", f"/compare?{compared}"),
         Shown("/compare/query", f"/compare/query?{compared}&query={quote(query)}"),
         Shown("/search", "/search"),

@@ -98,7 +98,7 @@ def again_page(request: Request) -> Response:
     found = [queue.job(one) for one in asked.jobs.split(",") if one]
     jobs = [job for job in found if job is not None]
     back = back_to(service_of(request), asked.set, asked.back) if asked.set else "/runs"
-    if all(job.state == "done" for job in jobs):
+    if all(job.state == "done" for job in jobs) and bool(jobs) == bool(asked.jobs):
         return RedirectResponse(back, status_code=303)
     return decided_page(request, "again.html", jobs=jobs, gold=asked.set, back=back)
 
