@@ -14,7 +14,7 @@ from msgspec import UNSET, UnsetType
 from assay import __version__, formats
 from assay.core import plugins
 from assay.core.errors import AssayError
-from assay.core.extras import SHOWN, installed
+from assay.core.extras import SHOWN, MissingExtra, installed
 from assay.core.plugins import Plugin
 from assay.core.workspace import STORE, default_store, workspace
 from assay.corpus.importers.kinds import IMPORTERS
@@ -195,8 +195,9 @@ def _stored(store: str, home: Path | None, config: Config | None, probe: bool) -
 
 
 def _unopened(error: AssayError, *, named: bool) -> NoStoreYet | Failed:
-    """A store that nobody has named may be missing."""
-    missing = isinstance(error, NoStore) and not named
+    """A store that nobody has named may be missing, and so may what opens one."""
+    unwanted = isinstance(error, MissingExtra) and not Path(default_store()).exists()
+    missing = (isinstance(error, NoStore) or unwanted) and not named
     return NoStoreYet() if missing else Failed(error=str(error))
 
 
