@@ -17,7 +17,7 @@ from pathlib import Path
 NEEDING = {
     "search": ["index", "docs"],
     "store": ["logs", "import", "log.jsonl"],
-    "serve": ["serve", "--port", "0"],
+    "serve": ["serve"],
     "mcp": ["mcp"],
     "pdf": ["corpus", "import", "report", "report.pdf", "--name", "report"],
     "postgres": [
@@ -127,7 +127,8 @@ def core(place: Folder) -> None:
 def missing(place: Folder) -> None:
     place.import_docs()
     for extra, command in NEEDING.items():
-        place.assay(*command, code=2, says=f"assay-ir[{extra}]")
+        first = "search" if extra == "qdrant" else extra  # its encoder is asked for first
+        place.assay(*command, code=2, says=f"assay-ir[{first}]")
     code = "import assay.web"
     place.run(
         [

@@ -14,6 +14,7 @@ from numbers import Real
 from typing import Any
 
 from assay.core.errors import AssayError, EngineError
+from assay.core.extras import MissingExtra
 from assay.core.types import Hit, Query, QueryResult, Run
 from assay.engines.calling import LATE, Crew, Late, Pace, patiently, time_limit
 from assay.engines.described import Calls
@@ -136,8 +137,8 @@ class Asker:
 
         try:
             (answer, hits, millis), retries = patiently(attempt, self._calls, self._pace)
-        except KeyboardInterrupt:
-            raise
+        except (KeyboardInterrupt, MissingExtra):
+            raise  # no query can be answered, and everybody is told once
         except BaseException as error:
             return QueryResult(query_id=query.id, error=_message(error), millis=took)
         return self._read(query, answer, hits, millis, retries)
