@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import doctest
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -74,6 +75,12 @@ VERBS = "check compare evaluate import_corpus load_gold load_run load_scores nex
 @pytest.mark.parametrize("name", [*VERBS.split(), "open_corpus"])
 def test_every_verb_has_an_example(name: str) -> None:
     assert ">>>" in getattr(assay, name).__doc__
+
+
+def test_the_page_about_python_runs(folder: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "python.md").read_text()
+    code = "\n".join(re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL))
+    exec(compile(code, "docs/python.md", "exec"), {})
 
 
 # ── what may be given ─────────────────────────────────────────────────────────────────────────────
@@ -304,6 +311,10 @@ run = assay.Run.from_dict(RUN)
         (lambda: assay.GoldSet.from_frame(rows(RUN, "x")), "no column for the grade"),
         (lambda: assay.load_gold(GOLD), "load_gold reads a file"),  # type: ignore[arg-type]
         (lambda: assay.run("no-such-engine", {"q": "x"}), "there is no engine 'no-such-engine'"),
+        (lambda: assay.run("bm25", {"q": "x"}), 'corpus="corpus.jsonl"'),
+        (lambda: assay.run(dict, {"q": "x"}), "is a class"),
+        (lambda: assay.evaluate("dataset.json", "bm25.trec"), "The run comes first"),
+        (lambda: assay.open_corpus("letters").search("x", colour="red"), "no filter 'colour'"),
         (lambda: assay.run(3, {"q": "x"}), "cannot be asked"),
         (lambda: assay.run(lambda q: [], gold), "has no text to ask"),
         (lambda: assay.run(lambda q: [], {"q": "x"}, 0), "top_k is a whole number"),

@@ -15,7 +15,7 @@ from assay.api.values import small_table
 from assay.core.errors import InputError
 from assay.core.results import Gate, Pair, Status, Verdict
 from assay.core.types import counted
-from assay.reports.doubted import answers, headlines
+from assay.reports.doubted import COMMAND, answers, headlines
 from assay.reports.pictures import Bar, changes_of
 from assay.reports.sentences import Sentences
 from assay.reports.shapes import Answer
@@ -67,7 +67,9 @@ class Comparison:
 
     def __str__(self) -> str:
         return "\n".join(
-            " ".join([f"{answer.text}: {answer.change}.", *answer.notes])
+            " ".join([f"{answer.text}: {answer.change}", *answer.notes]).replace(
+                COMMAND, "assay.next_to_judge"
+            )
             for answer in self._answers
         )
 

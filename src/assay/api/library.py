@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from assay.workbench.corpora import FoundDocument, Indexed, SearchAnswer
 from assay.workbench.filtering import read_filters
 from assay.workbench.kept_sources import keep_documents, kind_of_source
 
+MOST_WARNINGS = 5  # of records that cannot be used
 __all__ = ["Citations", "Corpus", "Hits", "import_corpus", "open_corpus"]
 
 
@@ -146,4 +148,6 @@ def import_corpus(
         rows = given.rows_of(source)
         kind, source = "jsonl", keep_documents(rows, name, folder)
     corpora.import_corpus(kind, source, name=name, home=folder, options=dict(options or {}))
+    for problem in corpora.corpus_problems(name, folder)[:MOST_WARNINGS]:
+        warnings.warn(f"{problem.code}: {problem.where}: {problem.reason}", stacklevel=2)
     return Corpus(name, folder)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import cached_property, partial
 from pathlib import Path
@@ -87,14 +88,15 @@ class Scores(NotebookSheet):
         raise InputError(f"these scores have no {str(measure)!r}", hint=f"They have {names}.")
 
     def interval(self, measure: str = "") -> tuple[float | None, float | None]:
-        """The 95% interval of a mean; without a name, of the first measure.
+        """The 95% interval of a mean; without a name, of nDCG@10, or else of the first measure.
 
         >>> scores = assay.evaluate("bm25.trec", "dataset.json", ["nDCG@10"])
         >>> low, high = scores.interval("nDCG@10")
         >>> low < scores["nDCG@10"] < high
         True
         """
-        name = self._named(measure) if measure else self.measures[0]
+        usual = "nDCG@10" if "nDCG@10" in self else self.measures[0]
+        name = self._named(measure or usual)
         keys = {line.measure: line.key for line in self.results.receipt.measures}
         return self.results.intervals.overall.get(keys.get(name, name), (None, None))
 
@@ -267,10 +269,24 @@ def evaluate(
         as_run(run)  # which says so
     if isinstance(gold, Mapping) and isinstance(run, Mapping) and _is_plain(run, gold):
         return _from_dicts(run, gold, wanted)
-    known = as_gold(gold)
-    if known.is_golden:
-        return _golden_scores(run, known, wanted, corpus)
-    return _graded_scores(run, known, wanted)
+    with _right_way_round(gold):
+        known = as_gold(gold)
+    with _right_way_round(run):
+        if known.is_golden:
+            return _golden_scores(run, known, wanted, corpus)
+        return _graded_scores(run, known, wanted)
+
+
+@contextmanager
+def _right_way_round(given_file: Any) -> Iterator[None]:
+    """A file that cannot be read may be the other of the two."""
+    try:
+        yield
+    except InputError as error:
+        if error.hint or not isinstance(given_file, str | Path):
+            raise
+        hint = "The run comes first, then the gold set: evaluate(run, gold)."
+        raise InputError(error.message, where=error.where, hint=hint) from error
 
 
 def _measures(measures: Any) -> tuple[str, ...]:

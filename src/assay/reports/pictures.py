@@ -12,7 +12,7 @@ from assay.core.results import Bounds
 from assay.reports.drawings import change_mark, range_mark
 from assay.reports.numbers import decimal, signed
 
-WIDTH, LABEL, MARK, ROW, TOP = 720, 190, 380, 30, 34
+WIDTH, LABEL, MARK, ROW, TOP = 800, 190, 360, 30, 46  # pixels
 COLOURS = {"dot": "#2563eb", "line": "#d4d4d8", "fg": "#18181b", "soft": "#71717a"}
 FONT = "font-family='system-ui,sans-serif' font-size='13' fill='#18181b'"
 LONGEST = 26  # characters of a name
@@ -30,7 +30,8 @@ class Bar:
 def picture_of(title: str, bars: Sequence[Bar]) -> str:
     """Every figure on a line from 0 to 1."""
     rows = [(bar, range_mark(bar.value, bar.bounds), decimal(bar.value)) for bar in bars]
-    return _drawn(title, [(bar, mark, _beside(said, bar)) for bar, mark, said in rows])
+    told = [(bar, mark, _beside(said, bar)) for bar, mark, said in rows]
+    return _drawn(title, told, ("0", "1"))
 
 
 def changes_of(title: str, bars: Sequence[Bar]) -> str:
@@ -41,7 +42,7 @@ def changes_of(title: str, bars: Sequence[Bar]) -> str:
         (bar, change_mark(bar.value, *bar.bounds, reach), _beside(signed(bar.value), bar, signed))
         for bar in bars
     ]
-    return _drawn(title, rows)
+    return _drawn(title, rows, (f"{-reach:.2f}", f"{reach:+.2f}"))
 
 
 def _beside(said: str, bar: Bar, write: Callable[[float | None], str] = decimal) -> str:
@@ -51,7 +52,7 @@ def _beside(said: str, bar: Bar, write: Callable[[float | None], str] = decimal)
     return f"{said}  ({write(low)} to {write(high)})"
 
 
-def _drawn(title: str, rows: Sequence[tuple[Bar, Markup, str]]) -> str:
+def _drawn(title: str, rows: Sequence[tuple[Bar, Markup, str]], ends: tuple[str, str]) -> str:
     shapes = [
         Markup(
             '<text x="8" y="{}">{}</text><svg x="{}" y="{}" width="{}" height="26">{}</svg>'
@@ -61,16 +62,19 @@ def _drawn(title: str, rows: Sequence[tuple[Bar, Markup, str]]) -> str:
             bar.name if len(bar.name) <= LONGEST else f"{bar.name[: LONGEST - 1]}…",
             LABEL,
             TOP + ROW * place,
-            MARK - 210 + LABEL,
+            MARK,
             mark,
-            LABEL + MARK - 10,
+            LABEL + MARK + 14,
             TOP + ROW * place + 17,
             said,
         )
         for place, (bar, mark, said) in enumerate(rows)
     ]
     height = TOP + ROW * len(rows) + 8
-    head = Markup('<text x="8" y="20" font-weight="600">{}</text>').format(title)
+    head = Markup(
+        '<text x="8" y="20" font-weight="600">{}</text><g font-size="11" fill="#71717a">'
+        '<text x="{}" y="40">{}</text><text x="{}" y="40" text-anchor="end">{}</text></g>'
+    ).format(title, LABEL, ends[0], LABEL + MARK, ends[1])
     drawn = str(
         Markup(
             '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {w} {h}" width="{w}" '

@@ -15,7 +15,7 @@ from assay.core.types import GoldSet, Query, QueryResult, Run, ScoreSheet
 from assay.engines.answering import ask_engine, opened
 from assay.engines.asking import ask_all, run_engine
 from assay.engines.described import EngineConfig
-from assay.engines.registry import ENGINES, is_indexed_name, searched
+from assay.engines.registry import BASELINES, ENGINES, is_indexed_name, searched
 from assay.engines.retrievers import as_engine
 from assay.evaluation import graded
 from assay.evaluation.judged import Qrels, Scored, gold_from_dict
@@ -77,6 +77,11 @@ def ask_any(
 ) -> Asked:
     """Ask an engine, which is an object or a function, or is named: a table of assay.toml, a
     corpus, a baseline with a corpus, or a Python module. A module is loaded right here."""
+    if isinstance(engine, type):
+        raise InputError(
+            f"{engine.__name__} is a class, and cannot be asked",
+            hint=f"Make one: {engine.__name__}().",
+        )
     if not isinstance(engine, str | Path):
         name, answers = ask_all(as_engine(engine), queries, top_k=top_k)
         return Asked(run_from_results(name, answers, top_k=top_k), answers, corpus)
@@ -99,6 +104,11 @@ def _described(name: str, corpus: Path | None, config: Path | None) -> EngineCon
     if found is not None:
         return found
     where = str(corpus) if corpus is not None else None
+    if name in BASELINES and corpus is None:
+        raise InputError(
+            f"the baseline {name!r} needs a corpus",
+            hint=f'Give one: run("{name}", gold, corpus="corpus.jsonl").',
+        )
     if is_indexed_name(name) or plugins.is_known(ENGINES, name):
         return EngineConfig(name=name, engine=name, corpus=where)
     if name.partition(":")[0].endswith(".py") or ":" in name or _is_module(name):

@@ -161,7 +161,7 @@ class Columns:
         if not mask.any():
             raise NonePasses(
                 "no document of the corpus passes these filters",
-                hint="Check --topic, --law, --statute, --year, --language, --as-of.",
+                hint="Leave out some of topic, law, statute, year, language and day.",
             )
         return mask
 
