@@ -54,7 +54,7 @@ release-check: | $(VENV)/bin/python  ## Build, install in empty environments on 
 	$(BIN)/python tools/release_check.py $(ARGS)
 
 clean:  ## Remove the environment and caches
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist demo-results.json
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist site demo-results.json
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/bin/python:
