@@ -18,6 +18,7 @@ import ast
 import contextlib
 import copy
 import importlib.machinery
+import inspect
 import json
 import os
 import random
@@ -27,8 +28,9 @@ import signal
 import sys
 import time
 import tomllib
+import types
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -78,7 +80,6 @@ PARTS = {
         (
             "evaluation/test_golden_checks.py",
             "evaluation/test_golden_figures.py",
-            "evaluation/test_versions.py",
             "evaluation/test_decisive_figures.py",
         ),
     ),
@@ -105,7 +106,12 @@ PARTS = {
     ),
     "next": Part(("judging/next.py",), ("judging/test_decisive_votes.py", "judging/test_next.py")),
     "bootstrap": Part(
-        ("review/bootstrap.py",), ("review/test_bootstrap.py", "review/test_gold_identity.py")
+        ("review/bootstrap.py",),
+        (
+            "review/test_decisive_support.py",
+            "review/test_bootstrap.py",
+            "review/test_gold_identity.py",
+        ),
     ),
     "rulings": Part(
         ("review/rulings.py", "review/intents.py", "review/second_thoughts.py"),
@@ -113,8 +119,7 @@ PARTS = {
         "postgresql",
     ),
     "matching": Part(
-        ("law/matching.py",),
-        ("law/test_places.py", "evaluation/test_golden_checks.py", "evaluation/test_versions.py"),
+        ("law/matching.py",), ("law/test_places.py", "evaluation/test_golden_checks.py"), "evidence"
     ),
     "resolve": Part(
         ("corpus/resolve.py",), ("corpus/test_resolve.py", "corpus/test_corpus.py"), "real"
@@ -297,72 +302,135 @@ class Told(NamedTuple):
     seconds: float  # of the processor
 
 
-class _First:
-    """Remembers the first test that fails."""
-
-    failed = ""
-
-    def pytest_runtest_logreport(self, report: Any) -> None:
-        if report.failed and not self.failed:
-            self.failed = report.nodeid
-
-    def pytest_collectreport(self, report: Any) -> None:
-        if report.failed and not self.failed:
-            self.failed = report.nodeid or "import"
-
-
-def _run_here(part: Part, mutant: Mutant | None, tell: int) -> None:
-    """In a process of its own: never returns."""
-    import pytest
-
-    if mutant:
-        target, code = str(PACKAGE / mutant.file), mutated(mutant.file, mutant.number)
+def put_in(mutant: Mutant) -> None:
+    """Put a fault into the module that is loaded: everybody who has a function of it has it with
+    the fault. What is not inside a function is put in by loading the module with it, before
+    anybody else does."""
+    name = "assay." + mutant.file.removesuffix(".py").replace("/", ".")
+    target, tree = str(PACKAGE / mutant.file), mutated(mutant.file, mutant.number)
+    code = compile(tree, target, "exec")  # type: ignore[arg-type]
+    if name not in sys.modules:
         plain = importlib.machinery.SourceFileLoader.get_code
 
         def get_code(self: Any, fullname: str) -> Any:
-            if self.path == target:
-                return compile(code, target, "exec")  # type: ignore[arg-type]
-            return plain(self, fullname)
+            return code if self.path == target else plain(self, fullname)
 
         importlib.machinery.SourceFileLoader.get_code = get_code  # type: ignore[method-assign]
-    sys.path.insert(0, str(ROOT / "src"))
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.dup2(nowhere, 2)
-    first = _First()
-    chosen = [str(ROOT / "tests" / name) for name in part.tests]
-    options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--rootdir", str(ROOT)]
-    options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
-    if part.without:
-        options += ["-k", f"not {part.without}"]
-    try:
-        status = pytest.main([*options, *chosen], plugins=[first])
-        said = "" if status == 0 else first.failed or f"status {int(status)}"
-    except BaseException as error:
-        said = type(error).__name__
-    os.write(tell, (said or "-").encode()[:2000])
-    os.kill(os.getpid(), signal.SIGKILL)  # no exit handlers: threads of a broken state may hang
+        return
+    fresh = types.ModuleType(name)
+    fresh.__file__ = target
+    fresh.__package__ = name.rpartition(".")[0]
+    exec(code, fresh.__dict__)
+    new = dict(functions_of(vars(fresh), name))
+    for known, function in functions_of(vars(sys.modules[name]), name):
+        if known in new and function.__code__ != new[known].__code__:
+            function.__code__ = new[known].__code__
 
 
-def tried(part: Part, mutant: Mutant | None, limit: float) -> Told:
-    """The tests of a part in a fork, with so many seconds of the processor and ten times that by
-    the clock."""
-    read, write = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.setpgid(0, 0)
-        os.close(read)
-        if mutant:
-            resource.setrlimit(resource.RLIMIT_CPU, (int(limit) + 1, int(limit) + 2))
-        _run_here(part, mutant, write)
-    os.close(write)
-    ready, _, _ = select.select([read], [], [], 600 if not mutant else 10 * limit)
+def functions_of(names: Mapping[str, Any], module: str) -> Iterator[tuple[str, Any]]:
+    for value in names.values():
+        inner = getattr(value, "fget", None) or getattr(value, "__func__", None) or value
+        inner = inspect.unwrap(inner) if callable(inner) else inner
+        if isinstance(inner, types.FunctionType) and inner.__module__ == module:
+            yield inner.__qualname__, inner
+        elif isinstance(value, type) and value.__module__ == module:
+            yield from functions_of(vars(value), module)
+
+
+class Watcher:
+    """Loads and collects the tests once, then runs them in a fork for every fault."""
+
+    def __init__(self, chosen: Sequence[Mutant | None], tell: int) -> None:
+        self._chosen, self._tell = chosen, tell
+        self._own = -1  # where a fork says what it found
+
+    def pytest_collection_finish(self, session: Any) -> None:
+        limit = 0.0
+        for mutant in self._chosen:
+            read, write = os.pipe()
+            child = os.fork()
+            if child == 0:
+                os.setpgid(0, 0)
+                self._own = write
+                if mutant:
+                    resource.setrlimit(resource.RLIMIT_CPU, (int(limit) + 1, int(limit) + 2))
+                    put_in(mutant)
+                return  # and pytest goes on to run the tests
+            os.close(write)
+            told = waited_for(child, read, limit)
+            limit = limit or max(20.0, LONGER * told.seconds)
+            os.write(self._tell, (json.dumps(told) + "\n").encode())
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if report.failed:
+            self._say(report.nodeid)
+
+    def pytest_collectreport(self, report: Any) -> None:
+        if report.failed:
+            self._say(report.nodeid or "import")
+
+    def pytest_sessionfinish(self) -> None:
+        self._say("-")
+
+    def _say(self, found: str) -> None:
+        os.write(self._own if self._own >= 0 else self._tell, found.encode()[:2000])
+        os.kill(os.getpid(), signal.SIGKILL)  # no exit handlers: threads of a broken state may hang
+
+
+def waited_for(child: int, read: int, limit: float) -> Told:
+    """What a fork says, with ten times its limit by the clock."""
+    ready, _, _ = select.select([read], [], [], 10 * limit or 900)
     said = os.read(read, 4000).decode() if ready else "time"
     os.close(read)
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child, signal.SIGKILL)
     _, _, used = os.wait4(child, 0)
     return Told({"-": "", "": "time"}.get(said, said), used.ru_utime + used.ru_stime)
+
+
+def tried(part: Part, chosen: Sequence[Mutant | None]) -> Iterator[Told]:
+    """The tests of a part against each fault, in a process of its own; a fault outside functions
+    alone in one."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.setpgid(0, 0)
+        os.close(read)
+        _collect(part, Watcher(chosen, write), chosen)
+    os.close(write)
+    with os.fdopen(read) as said:
+        for line in said:
+            yield Told(*json.loads(line)) if line.startswith("[") else Told(line.strip(), 0)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+
+
+def _collect(part: Part, watcher: Watcher, chosen: Sequence[Mutant | None]) -> None:
+    import pytest
+
+    sys.path.insert(0, str(ROOT / "src"))
+    alone = [each for each in chosen if each and is_outside(each)]
+    for mutant in alone[:1]:
+        put_in(mutant)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+    options = ["-x", "-q", "-p", "no:cacheprovider", "--rootdir", str(ROOT)]
+    options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
+    if part.without:
+        options += ["-k", f"not {part.without}"]
+    with contextlib.suppress(BaseException):
+        pytest.main([*options, *(str(ROOT / "tests" / name) for name in part.tests)], [watcher])
+    os.write(watcher._tell, b"import\n")
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def is_outside(mutant: Mutant) -> bool:
+    """Not inside a function, so that loading the module is what has the fault."""
+    last = mutant.function.rpartition(".")[2]
+    return mutant.function == "module" or last[:1].isupper() or last[:2].lstrip("_")[:1].isupper()
 
 
 # ── the report ────────────────────────────────────────────────────────────────────────────────────
@@ -393,6 +461,25 @@ def drawn(args: argparse.Namespace) -> list[Mutant]:
     return chosen
 
 
+def outcomes(part: Part, chosen: Sequence[Mutant], name: str) -> Iterator[tuple[Mutant, Told]]:
+    """Of each fault; those outside functions one by one."""
+    inside = [mutant for mutant in chosen if not is_outside(mutant)]
+    answers = tried(part, [None, *inside])
+    base = next(answers)
+    if base.caught_by:
+        raise SystemExit(f"the tests of {name} fail as they are: {base.caught_by}")
+    say(f"-- {name}: {base.seconds:.1f} s without a fault")
+    yield from zip(inside, answers, strict=True)
+    for mutant in chosen:
+        if is_outside(mutant):
+            yield mutant, next(tried(part, [mutant]))
+
+
+def told_of(mutant: Mutant, outcome: str, by: str) -> dict[str, Any]:
+    say(f"{outcome:10} {mutant.kind:10} {mutant.name} (line {mutant.line}) {by[-70:]}")
+    return mutant._asdict() | {"outcome": outcome, "by": by}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--mutants", type=int, default=130)
@@ -404,27 +491,21 @@ def main() -> int:
     for name in HEAVY.split():
         __import__(name)
     chosen, known = drawn(args), equivalent()
-    base: dict[str, Told] = {}
     rows: list[dict[str, Any]] = []
     began = time.monotonic()
-    for mutant in chosen:
-        part = PARTS[mutant.part]
-        if mutant.part not in base:
-            base[mutant.part] = told = tried(part, None, 0)
-            if told.caught_by:
-                raise SystemExit(f"the tests of {mutant.part} fail as they are: {told.caught_by}")
-            say(f"-- {mutant.part}: {told.seconds:.1f} s without a fault")
-        reason = known.get(mutant.name, "")
-        limit = max(20.0, LONGER * base[mutant.part].seconds)
-        told = Told("", 0) if reason else tried(part, mutant, limit)
-        what = "equivalent" if reason else "caught" if told.caught_by else "SURVIVED"
-        say(f"{what:10} {mutant.kind:10} {mutant.name} (line {mutant.line}) {told.caught_by[-70:]}")
-        rows.append(mutant._asdict() | {"outcome": what, "by": told.caught_by or reason})
+    for part_name in dict.fromkeys(mutant.part for mutant in chosen):
+        own = [mutant for mutant in chosen if mutant.part == part_name]
+        asked = [mutant for mutant in own if mutant.name not in known]
+        for mutant, told in outcomes(PARTS[part_name], asked, part_name):
+            rows.append(told_of(mutant, "caught" if told.caught_by else "SURVIVED", told.caught_by))
+        for mutant in own:
+            if mutant.name in known:
+                rows.append(told_of(mutant, "equivalent", known[mutant.name]))
     count = Counter(row["outcome"] for row in rows)
     real = count["caught"] + count["SURVIVED"]
-    for part_name in base:
-        own = Counter(row["outcome"] for row in rows if row["part"] == part_name)
-        say(f"{part_name:14} {own['caught']:3} caught {own['SURVIVED']:3} survived")
+    for part_name in dict.fromkeys(mutant.part for mutant in chosen):
+        each = Counter(row["outcome"] for row in rows if row["part"] == part_name)
+        say(f"{part_name:14} {each['caught']:3} caught {each['SURVIVED']:3} survived")
     share = count["caught"] / max(real, 1)
     say(
         f"{len(rows)} mutants, {count['equivalent']} equivalent; {count['caught']} of {real} "

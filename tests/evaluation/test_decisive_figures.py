@@ -9,9 +9,16 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from assay.core.results import Gate
+from assay.core.results import (
+    Gate,
+    GoldCard,
+    GradedEntry,
+    GradedReceipt,
+    GradedResults,
+    MeasureLine,
+)
 from assay.evaluation import statistics
-from assay.evaluation.gates import DEFAULT_POLICY, mistake
+from assay.evaluation.gates import DEFAULT_POLICY, decide, mistake
 from assay.evaluation.graded import default_measures
 from assay.evaluation.measures import BINARY_SUITE, GRADED_SUITE, parse_measure, result_key
 from golden_cases import hit, outcome, question
@@ -48,9 +55,10 @@ def test_the_interval_of_a_quantile_has_the_ranks_of_the_binomial(n: int, quanti
     assert (found.low, found.high) == (low, high + 1)
 
 
-def test_an_interval_is_about_as_wide_as_students() -> None:
+@pytest.mark.parametrize("scale", [statistics.SHARE, statistics.OPEN])
+def test_an_interval_is_about_as_wide_as_students(scale: statistics.Scale) -> None:
     values = np.random.default_rng(0).normal(0.5, 0.1, 30)
-    (found,) = statistics.mean_intervals(values[:, None])
+    (found,) = statistics.mean_intervals(values[:, None], scale=scale)
     half = scipy.stats.t.ppf(0.975, 29) * values.std(ddof=1) / math.sqrt(30)
     assert found.low is not None
     assert found.high is not None
@@ -77,6 +85,22 @@ def test_the_policy_that_holds_where_none_is_given() -> None:
 @pytest.mark.parametrize(("given", "wrong"), [(0, True), (1, False), (2, False)])
 def test_one_query_may_be_demanded(given: int, wrong: bool) -> None:
     assert bool(mistake(Gate(measure="P@5", minimum=0.5, min_queries=given))) == wrong
+
+
+def test_a_bound_inside_a_narrow_interval_is_not_called_too_wide() -> None:
+    entries = [
+        GradedEntry(query_id=f"q{n}", metrics={"p": 0.6 + n % 3 / 50}, results=["a"], grades=[1],
+                    judged=[1])
+        for n in range(60)
+    ]  # fmt: skip
+    line = MeasureLine(key="p", measure="P@5", cutoff=5)
+    receipt = GradedReceipt(measures=[line], gold=GoldCard(fingerprint="g"))
+    found = GradedResults(timestamp="t", engine="e", overall={}, per_query=entries, receipt=receipt)
+    gate = Gate(measure="P@5", minimum=0.62, significance=0.05)
+    (check,) = decide(found, [gate], None).checks
+    assert check.status == "inconclusive"
+    assert "inside the interval" in check.message
+    assert "too wide" not in check.message
 
 
 def test_a_trap_on_top_is_a_confusion_and_says_so() -> None:
