@@ -24,7 +24,6 @@ from assay.api.deciding import (
     compare,
     next_to_judge,
 )
-from assay.api.library import Corpus, import_corpus, open_corpus
 from assay.api.scores import Scores, evaluate, load_scores, run
 from assay.api.values import GoldSet, Run, load_gold, load_run
 from assay.core.errors import AssayError, EngineError, InputError
@@ -33,6 +32,7 @@ from assay.core.types import Document, Hit, Judgment, Query, ScoreSheet, SearchE
 from assay.workbench.evaluate import ask, parse_measure
 
 if TYPE_CHECKING:
+    from assay.api.library import Corpus, import_corpus, open_corpus
     from assay.workbench.adjudicating import disputes, rule
     from assay.workbench.agreeing import judges_agreement
     from assay.workbench.export import log_to_mlflow
@@ -105,6 +105,9 @@ read_gold = load_gold  # the names of earlier versions
 read_run = load_run
 
 MAKING = {
+    "Corpus": "assay.api.library",
+    "import_corpus": "assay.api.library",
+    "open_corpus": "assay.api.library",
     "PoolRequest": "assay.workbench.pooling",
     "add_document": "assay.workbench.making",
     "add_queries": "assay.workbench.making",

@@ -9,7 +9,6 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.api.library import Corpus
 from assay.api.showing import Picture, Shown, printed
 from assay.api.values import GoldSet, Run, as_gold, as_run, make_run, small_table
 from assay.core import types
@@ -234,8 +233,9 @@ def run(
         raise InputError(f"top_k is a whole number from 1 on, not {top_k!r}")
     asked = as_gold(gold) if isinstance(gold, str | Path) else gold
     queries = given.queries_of(asked)
+    named = _corpus_name(engine)
     found = ask_any(
-        engine.name if isinstance(engine, Corpus) else engine,
+        named or engine,
         queries,
         top_k=top_k,
         corpus=Path(corpus) if corpus is not None else None,
@@ -246,6 +246,13 @@ def run(
     )
     answers = tuple(found.answers) if carries else ()
     return make_run(found.run, corpus=found.corpus, given_answers=answers)
+
+
+def _corpus_name(engine: Any) -> str:
+    """A corpus is asked by its name; what one is takes long to load, and then it is loaded."""
+    if type(engine).__module__ != "assay.api.library":
+        return ""
+    return str(engine.name)
 
 
 def evaluate(

@@ -16,7 +16,6 @@ from assay.core.types import QueryResult, counted
 from assay.workbench import given, in_memory
 from assay.workbench.evaluate import read_gold, read_run
 from assay.workbench.export import write_run
-from assay.workbench.gold import save_gold
 
 if TYPE_CHECKING:
     import polars as pl
@@ -69,6 +68,8 @@ class GoldSet(types.GoldSet):
         >>> gold.save("small.json").name
         'small.json'
         """
+        from assay.workbench.gold import save_gold
+
         for lost in save_gold(self, Path(path), replace_judgments=replace):
             warnings.warn(f"{path}: {lost}", stacklevel=2)
         return Path(path)

@@ -12,10 +12,8 @@ from assay.core import plugins
 from assay.core.errors import EngineError, InputError
 from assay.core.runs import run_from_results
 from assay.core.types import GoldSet, Query, QueryResult, Run, ScoreSheet
-from assay.engines.answering import ask_engine, opened
 from assay.engines.asking import ask_all, run_engine
 from assay.engines.described import EngineConfig
-from assay.engines.registry import BASELINES, ENGINES, is_indexed_name, searched
 from assay.engines.retrievers import as_engine
 from assay.evaluation import graded
 from assay.evaluation.judged import Qrels, Scored, gold_from_dict
@@ -23,7 +21,6 @@ from assay.evaluation.measures import Measure, is_handed, parse_measure, parse_m
 from assay.evaluation.streamed import look_up
 from assay.formats import read_gold, read_run
 from assay.reports.notebook import shown
-from assay.workbench.engines import find_engine, list_engines
 
 __all__ = ["Asked", "ask", "ask_any", "evaluate", "parse_measure", "read_gold", "read_run"]
 
@@ -85,6 +82,9 @@ def ask_any(
     if not isinstance(engine, str | Path):
         name, answers = ask_all(as_engine(engine), queries, top_k=top_k)
         return Asked(run_from_results(name, answers, top_k=top_k), answers, corpus)
+    from assay.engines.answering import ask_engine, opened  # corpora take long to load
+    from assay.engines.registry import searched
+
     described = _described(str(engine), corpus, config)
     if described.run is not None:
         raise InputError(
@@ -100,6 +100,9 @@ def ask_any(
 
 def _described(name: str, corpus: Path | None, config: Path | None) -> EngineConfig:
     """What the name stands for."""
+    from assay.engines.registry import BASELINES, ENGINES, is_indexed_name
+    from assay.workbench.engines import find_engine, list_engines
+
     found = find_engine(name, config, corpus=corpus)
     if found is not None:
         return found
