@@ -82,8 +82,7 @@ def reported(document: Document) -> Reported:
         columns = dict.fromkeys(str(figure["column"]) for figure in figures)
         context = [
             heading,
-            # once more what the table is about, and not only what stands around it
-            f"{_subject(fields)} ",
+            _subject(fields),
             *_said(fields, "statement", "stub", "parent", "entity"),
             *columns,
             *words,
@@ -182,10 +181,13 @@ def _label(fields: dict[str, str]) -> str:
 
 
 def _subject(fields: dict[str, str]) -> str:
-    """What a table is about: its title, or the nearest heading, that says more than that it is a
-    table of its kind."""
-    names = (fields.get("statement", ""), *reversed(fields.get("section_title", "").split(" / ")))
-    return next((name for name in names if name and not _GENERIC.match(name)), "")
+    """Of a table that is called by its kind alone (*Talousarvion toteutuminen*), what the heading
+    above it names, twice: it is about that, and those further down are about parts of it."""
+    if not _GENERIC.match(fields.get("statement", "")):
+        return ""
+    names = reversed(fields.get("section_title", "").split(" / "))
+    name = next((name for name in names if name and not _GENERIC.match(name)), "")
+    return f"{name} {name}"
 
 
 def is_row(document: Document) -> bool:
