@@ -65,6 +65,9 @@ def rests(runs: Sequence[Results], dataset: Path, told: Told, key: Hashable = No
     try:
         desk = desk_of(dataset)
         alone = _alone.get(dataset, (desk.stamps, desk.votes.life, len(desk.votes.ids)))
+        # votes that are in no label yet change nothing, and come every second
+        alone = {judge: pairs & desk.labelled for judge, pairs in alone.items()}
+        alone = {judge: pairs for judge, pairs in alone.items() if pairs}
         if not alone or desk.gold.from_logs:
             return None
         known = (key, frozenset(alone.items()), desk.stamps) if key is not None else None

@@ -12,6 +12,7 @@ from assay.workbench.decisions import decided
 from assay.workbench.history import kept_run
 from assay.workbench.opening import Service
 from assay.workbench.overview import overview
+from assay.workbench.settling import settling
 from assay.workbench.trend import trends_by_set
 
 NEWEST = 3  # runs of a set that are compared with each other
@@ -25,6 +26,7 @@ def show_ahead(service: Service, run: str) -> None:
         decided(service, kept)
         before = [line.id for line in service.store.runs(gold=kept.gold, limit=NEWEST)]
         facing.prepare(service, [(other, run) for other in before if other != run])
+        settling(service, kept.gold)
 
 
 def open_sets(service: Service) -> None:
@@ -42,6 +44,7 @@ def warm(service: Service) -> None:
         with contextlib.suppress(AssayError):
             if agreed.agreement_of(service, name).pairs:
                 agreed.open_disputes(service, name)
+            settling(service, name)
     searching.warm(service)
     with contextlib.suppress(AssayError):
         for name in service.store.gold_names():
