@@ -11,6 +11,7 @@ from assay.api.values import small_table
 from assay.core.errors import InputError
 from assay.core.types import Document, counted
 from assay.workbench import corpora, given
+from assay.workbench.citing import citation_of
 from assay.workbench.corpora import FoundDocument, Indexed, SearchAnswer
 from assay.workbench.filtering import read_filters
 from assay.workbench.kept_sources import keep_documents, kind_of_source
@@ -100,6 +101,14 @@ class Corpus:
     def get(self, doc_id: str) -> Document:
         """One document."""
         return corpora.one_document(self.name, doc_id, self.home)
+
+    def citation(self, doc_id: str) -> str:
+        """How a lawyer would cite a document.
+
+        >>> assay.open_corpus("letters").citation("A")
+        'Gifts'
+        """
+        return citation_of(self.get(doc_id))
 
     def __iter__(self) -> Iterator[Document]:
         return iter(corpora.corpus_named(self.name, self.home).iter())

@@ -1,0 +1,53 @@
+"""A document as a lawyer cites it."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.core.types import Document, Locator
+from assay.workbench.citing import citation_of
+
+ACT = {"law": "Saaristokuntalaki", "law_id": "9001/2031"}
+
+
+@pytest.mark.parametrize(
+    ("document", "cited"),
+    [
+        (
+            Document(id="x", title="Inouye Advice Letter, No. A-05-044", metadata={"year": 2005}),
+            "Inouye Advice Letter, No. A-05-044 (2005)",
+        ),
+        (
+            Document(id="x", title="Letter of 2005", metadata={"date": "2005-03-10"}),
+            "Letter of 2005",
+        ),
+        (
+            Document(id="x", metadata=ACT, locator=Locator(section="11", moment="2")),
+            "Saaristokuntalaki (9001/2031) 11 § 2 mom.",
+        ),
+        (
+            Document(id="x", metadata=ACT, locator=Locator(section="14 a §")),
+            "Saaristokuntalaki (9001/2031) 14 a §",
+        ),
+        (
+            Document(id="x", metadata={"law": "חוק התכנון"}, locator=Locator(section="4")),
+            "סעיף 4 לחוק התכנון",
+        ),
+        (
+            Document(id="x", title="מועד", metadata={"case_number": "ערר 1/19", "date": "2019"}),
+            "ערר 1/19 מועד (2019)",
+        ),
+        (
+            Document(id="x", title="Tilinpäätös 2023", locator=Locator(page=12)),
+            "Tilinpäätös 2023, p. 12",
+        ),
+        (Document(id="only-an-id"), "only-an-id"),
+    ],
+)
+def test_each_kind_has_its_form(document: Document, cited: str) -> None:
+    assert citation_of(document) == cited
+
+
+def test_the_place_found_is_more_exact() -> None:
+    report = Document(id="x", title="Report", locator=Locator(page=1))
+    assert citation_of(report, Locator(page=7, table="Table 3")) == "Report, p. 7, Table 3"
