@@ -3,7 +3,9 @@ same numbers as the command line."""
 
 from __future__ import annotations
 
+import contextlib
 import doctest
+import functools
 import json
 import re
 import subprocess
@@ -334,6 +336,34 @@ def test_mistakes_get_a_sentence(folder: Path, call: Any, said: str) -> None:
     with pytest.raises(assay.AssayError, match=said.replace("[", r"\[")) as told:
         call()
     assert "polars" not in str(told.value).lower().replace("pandas or polars", "")
+
+
+def test_whatever_is_given_the_error_is_ours(folder: Path) -> None:
+    """Every junk in every place: it works, or an error of ours says why not."""
+    junk: list[Any] = [None, 0, 1.5, "x", b"x", [], {}, set(), object(), [1], ["a"], [{}]]
+    junk += [{"q": value} for value in (None, 1, "d", ["d"], {"d": None}, {"d": "1"}, {}, [3])]
+    junk += [{"q": {"d": value}} for value in (1, 1.5, float("inf"), True, 10**30, -1)]
+    junk += [{None: {None: 1}}, {1: {2: 3}}, pl.DataFrame(), pl.Series([1]), lambda query: []]
+    junk += [pl.LazyFrame({"qid": ["1"]}).select("nope"), pl.scan_csv("nope.csv"), gold, run]
+    junk += [pl.DataFrame({"qid": [None], "docno": ["2"], "score": [1.0], "label": [10**12]})]
+    calls = [functools.partial(assay.evaluate, one, other) for one in junk for other in junk]
+    for each in junk:
+        calls += [functools.partial(make, each) for make in (assay.Run.from_dict, assay.load_run)]
+        calls += [functools.partial(make, each) for make in (assay.load_gold, assay.load_scores)]
+        calls += [
+            functools.partial(assay.Run.from_frame, each),
+            functools.partial(assay.check, each),
+        ]
+        calls += [functools.partial(assay.GoldSet.from_frame, each)]
+        calls += [functools.partial(assay.compare, each, each)]
+        calls += [functools.partial(assay.run, each, {"q": "x"})]
+        calls += [functools.partial(assay.run, lambda query: ["d"], each)]
+    worked = 0
+    for call in calls:
+        with contextlib.suppress(assay.AssayError):
+            call()
+            worked += 1
+    assert 0 < worked < len(calls) / 4
 
 
 # ── what a notebook shows ─────────────────────────────────────────────────────────────────────────

@@ -247,7 +247,7 @@ def check(
     True
     """
     held = as_scores(scores, "check")
-    if isinstance(gates, Gate | Mapping | str):
+    if isinstance(gates, Gate | Mapping | str) or not isinstance(gates, list | tuple | Iterator):
         hint = 'Write [Gate("nDCG@10", minimum=0.5)].'
         raise InputError("gates is a list of Gate", hint=hint)
     asked = [_gate(gate) for gate in gates]

@@ -130,6 +130,8 @@ def open_corpus(name: str | Path, *, home: str | Path | None = None) -> Corpus:
     >>> len(assay.open_corpus("letters"))
     2
     """
+    if not isinstance(name, str | Path):
+        raise InputError(f"a corpus is opened by its name, not by a {type(name).__name__}")
     return Corpus(str(name), Path(home) if home is not None else None)
 
 

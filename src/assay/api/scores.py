@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.api.showing import Picture, Shown, printed
-from assay.api.values import GoldSet, Run, as_gold, as_run, make_run, small_table
+from assay.api.values import GoldSet, Run, as_gold, as_run, make_run, path_of, small_table
 from assay.core import types
 from assay.core.errors import InputError
 from assay.core.results import Entry, GoldenEntry, GoldenResults, GradedResults, Results
@@ -325,7 +325,10 @@ def _is_plain(run: Mapping[Any, Any], gold: Mapping[Any, Any]) -> bool:
     ids |= {kind for grades in gold.values() for kind in set(map(type, grades))}
     numbers = {kind for hits in run.values() for kind in set(map(type, hits.values()))}
     grades = {kind for each in gold.values() for kind in set(map(type, each.values()))}
-    return ids <= {str} and numbers <= {int, float} and grades <= {int}
+    plain = ids <= {str} and numbers <= {int, float} and grades <= {int}
+    return plain and all(
+        abs(grade) <= given.MOST for each in gold.values() for grade in each.values()
+    )
 
 
 def _from_dicts(run: Any, gold: Any, wanted: tuple[str, ...]) -> Scores:
@@ -385,7 +388,7 @@ def load_scores(path: str | Path) -> Scores:
     >>> assay.load_scores(scores.save("scores.json"))
     Scores of run: P@1 1.000 (1 query)
     """
-    results = in_memory.read_results(Path(path))
+    results = in_memory.read_results(Path(path_of(path, "load_scores")))
     return _scores(in_memory.sheet_of(results), results.engine, lambda: results)
 
 

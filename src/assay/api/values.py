@@ -203,7 +203,7 @@ def load_gold(path: str | Path, *, format: str | None = None) -> GoldSet:
     >>> assay.load_gold("dataset.json")
     GoldSet 'dataset': 21 queries, 270 judgments, graded
     """
-    where = _path(path, "load_gold")
+    where = path_of(path, "load_gold")
     return _gold(read_gold(where, format), Path(where))
 
 
@@ -214,13 +214,13 @@ def load_run(path: str | Path, *, format: str | None = None, engine: str = "") -
     >>> assay.load_run("mine.trec")
     Run of mine: 1 query, 2 hits
     """
-    where = Path(_path(path, "load_run"))
+    where = Path(path_of(path, "load_run"))
     read = read_run(where, format)
     answers = in_memory.saved_answers(where) if format is None else []
     return make_run(read, engine=engine, source=where, given_answers=tuple(answers))
 
 
-def _path(path: object, verb: str) -> str:
+def path_of(path: object, verb: str) -> str:
     if not isinstance(path, str | Path):
         kind = type(path).__name__
         raise InputError(f"{verb} reads a file, and was given a {kind}", hint="Give its path.")

@@ -34,6 +34,7 @@ DOC_IDS = ("doc_id", "docno", "docid", "doc", "corpus-id", "document_id", "docum
 GRADES = ("grade", "label", "relevance", "rel", "score")
 SCORES = ("score",)
 RANKS = ("rank",)
+MOST = 1_000_000  # of a grade
 TEXTS = ("query", "text", "query_text")
 
 RUN_SHAPE = "A run is {query_id: {doc_id: score}}, or {query_id: [doc_id, …]} with the best first."
@@ -197,7 +198,7 @@ def _gold(
 def _grade(value: object, query_id: object, doc_id: object) -> int:
     """Whole numbers, also where a frame has them as 2.0."""
     number = float(value) if isinstance(value, Real) else math.nan
-    if math.isfinite(number) and number.is_integer():
+    if math.isfinite(number) and number.is_integer() and abs(number) <= MOST:
         return int(number)
     said = f"{value!r}" if isinstance(value, Real) else _a(value)
     raise InputError(
@@ -268,29 +269,35 @@ def _is_said(value: object) -> bool:
     return value is not None and not (isinstance(value, float) and math.isnan(value))
 
 
-def _names(given: Any) -> list[str] | None:
+def _names(given: Any) -> list[Any] | None:
+    """Of the columns, as the frame has them; None where it is no frame."""
     if isinstance(given, pl.LazyFrame):
-        return given.collect_schema().names()
+        return []  # it is read, and then it says
     names = getattr(given, "column_names", None)
     names = names if names is not None else getattr(given, "columns", None)
-    return None if names is None or callable(names) else [str(name) for name in names]
+    return None if names is None or callable(names) else list(names)
 
 
 def _table(given: Any) -> Table:
     if isinstance(given, list) and all(isinstance(row, dict) for row in given):
         keys = dict.fromkeys(name for row in given for name in row)
         return {str(name): [row.get(name) for row in given] for name in keys}
-    names = _names(given)
-    if names is None or isinstance(given, Mapping):
+    if _names(given) is None or isinstance(given, Mapping):
         raise InputError(
             f"a table is not {_a(given)}",
             hint="Give a frame of pandas or polars, or a list of rows.",
         )
-    frame = given.collect() if isinstance(given, pl.LazyFrame) else given
-    return {name: _values(frame[name], name) for name in names}
+    try:
+        frame = given.collect() if isinstance(given, pl.LazyFrame) else given
+        return {str(name): _values(frame[name], name) for name in _names(frame) or ()}
+    except InputError:
+        raise
+    except Exception as error:  # each library has errors of its own
+        said = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise InputError(f"the table cannot be read: {said}") from error
 
 
-def _values(column: Any, name: str) -> list[Any]:
+def _values(column: Any, name: object) -> list[Any]:
     for way in ("to_list", "to_pylist", "tolist"):
         if callable(read := getattr(column, way, None)):
             return list(read())
