@@ -132,7 +132,7 @@ class Lookalikes:
         """Of every index word."""
         overlap = np.zeros(len(self.words))
         total = TINY
-        for gram in word_grams(word, lemma):
+        for gram in sorted(word_grams(word, lemma)):
             number = self._number_of_gram.get(gram)
             if number is None:
                 total += self._unseen_weight
@@ -149,7 +149,8 @@ def lookalikes(words: list[str], analyzer: Analyzer) -> Lookalikes:
     lemmas = [analyzer.lemma(word) for word in words]
     holders: dict[str, list[int]] = {}
     for number, (word, lemma) in enumerate(zip(words, lemmas, strict=True)):
-        for gram in word_grams(word, lemma):
+        # sorted: the order of a set is another in every process, and so would be the index
+        for gram in sorted(word_grams(word, lemma)):
             holders.setdefault(gram, []).append(number)
     starts = offsets_of([len(numbers) for numbers in holders.values()])
     every_number = (number for numbers in holders.values() for number in numbers)
