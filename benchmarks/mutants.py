@@ -119,7 +119,9 @@ PARTS = {
         "postgresql",
     ),
     "matching": Part(
-        ("law/matching.py",), ("law/test_places.py", "evaluation/test_golden_checks.py"), "evidence"
+        ("law/matching.py",),
+        ("law/test_places.py", "law/test_hebrew_labels.py", "evaluation/test_golden_checks.py"),
+        "evidence",
     ),
     "resolve": Part(
         ("corpus/resolve.py",), ("corpus/test_resolve.py", "corpus/test_corpus.py"), "real"
@@ -139,7 +141,9 @@ PARTS = {
         ("formats/gold_jsonl.py",),
         (
             "formats/test_gold_jsonl.py",
+            "formats/test_gold_formats.py",
             "formats/test_gold_lock.py",
+            "review/test_gold_identity.py",
             "review/test_rulings.py",
             "review/test_bootstrap.py",
         ),
@@ -323,8 +327,14 @@ def put_in(mutant: Mutant) -> None:
     exec(code, fresh.__dict__)
     new = dict(functions_of(vars(fresh), name))
     for known, function in functions_of(vars(sys.modules[name]), name):
-        if known in new and function.__code__ != new[known].__code__:
-            function.__code__ = new[known].__code__
+        if known in new:
+            changed = new[known]
+            if function.__code__ != changed.__code__:
+                function.__code__ = changed.__code__
+            if function.__defaults__ != changed.__defaults__:
+                function.__defaults__ = changed.__defaults__
+            if function.__kwdefaults__ != changed.__kwdefaults__:
+                function.__kwdefaults__ = changed.__kwdefaults__
 
 
 def functions_of(names: Mapping[str, Any], module: str) -> Iterator[tuple[str, Any]]:

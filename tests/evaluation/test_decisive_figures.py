@@ -18,7 +18,7 @@ from assay.core.results import (
     MeasureLine,
 )
 from assay.evaluation import statistics
-from assay.evaluation.gates import DEFAULT_POLICY, decide, mistake
+from assay.evaluation.gates import DEFAULT_POLICY, _told, decide, mistake
 from assay.evaluation.graded import default_measures
 from assay.evaluation.measures import BINARY_SUITE, GRADED_SUITE, parse_measure, result_key
 from golden_cases import hit, outcome, question
@@ -101,6 +101,13 @@ def test_a_bound_inside_a_narrow_interval_is_not_called_too_wide() -> None:
     assert check.status == "inconclusive"
     assert "inside the interval" in check.message
     assert "too wide" not in check.message
+
+
+@pytest.mark.parametrize(("minimum", "told"), [(0.3, 1), (0.62, 0), (0.9, -1)])
+def test_what_a_gate_that_asks_to_be_sure_says_of_values(minimum: float, told: int) -> None:
+    values = np.array([0.6, 0.62, 0.64] * 20)[:, None]
+    gate = Gate(measure="P@5", minimum=minimum, significance=0.05)
+    assert _told(gate, values).tolist() == [told]
 
 
 def test_a_trap_on_top_is_a_confusion_and_says_so() -> None:
