@@ -23,10 +23,10 @@ from assay.language.exclusion import without_excluded
 from assay.law.parse import laws_named
 from assay.law.places import Cited, citations_of_sections, sections_named, without_sections
 from assay.search import cells, snippets
-from assay.search.arrays import Array, best_rows
+from assay.search.arrays import TINY, Array, best_rows
 from assay.search.asked_of_reports import towns_missing
 from assay.search.index import Index
-from assay.search.profile import ROWS
+from assay.search.profile import OPINIONS, ROWS
 from assay.search.rows import row_signals
 from assay.search.signals import (
     NAMED,
@@ -47,7 +47,15 @@ NUMBER = re.compile(r"\b(?=\w*-*\d)\w+(?:-\w+)+\b")  # of a document, such as A-
 BARE_SECTION = re.compile(r"§\s*\d[\w.()]*|\d{3,}(?:\.\d+|\(\w{1,3}\))+|\d{5}")  # alone
 NAME_WORDS = 8  # of a question that may be the name of a document
 COVERING_HITS = 3  # of which the best says how many of the question's words are here
-USUAL_ACT = 0.65  # the share of first hits of one act, where there is only one act to be of
+FIRST_SECTIONS = 5  # hits that are looked at to see whether they are of one section
+USUAL_ASKED = 0.35  # how alike a written question is, where there are none
+USUAL_LEAD = 4.5  # of the first hit's cosine over the mean, in standard deviations,
+MANY = 1_000  # where there are fewer documents than this
+USUAL_GAP = 1.0  # between the first two sections, where there is only one
+# the share of first hits of one act, where there is only one act to be of: whether the question
+# names what the act is named after, or not
+OWN_ACT = 0.95
+USUAL_ACT = 0.6
 WORDS_BESIDE = 2  # that a question says beside a section
 KNOWN_ITEM = 0.6  # what it means at least that the title, word or section asked for is here
 
@@ -117,7 +125,9 @@ class Engine(SearchEngine):
         elif self._index.profile.kind == ROWS:
             signals = row_signals(self._index, text, self._lookup)
         else:
-            wanted = without_excluded(text, self._index.profile.language).wanted
+            wanted = text
+            if self._index.profile.name != OPINIONS.name:  # these discuss what they set apart
+                wanted = without_excluded(text, self._index.profile.language).wanted
             signals = stem_signals(self._index, wanted, self._index.analyzer.terms(wanted), None)
             self._look_up(signals, text)
         hits = self._ranked(signals, top_k, allowed, explain, texts)
@@ -276,6 +286,7 @@ class Engine(SearchEngine):
         scope = calibration.scope(head)
         if head.get("named"):
             scope = max(scope, KNOWN_ITEM)
+        sure = calibration.sure(head, scope)
         hits = Hits()
         for row in top[:top_k]:
             explanation: dict[str, float] = {}
@@ -283,7 +294,7 @@ class Engine(SearchEngine):
                 values = {name: float(signal[row]) for name, signal in signals.items()}
                 explanation = {name: round(value, 4) for name, value in values.items()}
             ratio = float(fused[row]) / float(fused[top[0]])
-            score = scope * self._share(head, ratio)
+            score = sure * self._share(head, ratio)
             hits.append(self._hit(int(row), score, explanation, texts))
         hits.abstained = scope < calibration.abstain
         return hits
@@ -305,14 +316,49 @@ class Engine(SearchEngine):
                 close = signals.get("close", signals["coverage"])
                 head["close"] = float(close[first].max())
                 head["plain"] = float(signals.get("plain", close)[first].max())
-            acts = index.act_of[top[:FIRST_HITS]]
-            several = len(index.acts) > 1
-            head["one_act"] = float(np.bincount(acts).max()) / len(acts) if several else USUAL_ACT
+            if index.profile.kind != ROWS:
+                head |= self._lead(signals, top)
             if not head["coverage"] and not head["named"]:
                 return {}  # no word of the question is here: what the encoder hears is chance
         if "citation" in signals and index.sections and not signals["citation"].any():
             return {}  # the question names a section that is not here
         return head
+
+    def _lead(self, signals: Signals, top: Array) -> dict[str, float]:
+        """Whether the first hits agree on where the answer stands, and how far the best is ahead of
+        the next section."""
+        index = self._index
+        fused = signals["fused"]
+        acts = index.act_of[top[:FIRST_HITS]]
+        one_act = float(np.bincount(acts).max()) / len(acts)
+        if len(index.acts) == 1:
+            one_act = OWN_ACT if signals["subject"][top[0]] else USUAL_ACT
+        first = self._section_of(int(top[0]))
+        same = [self._section_of(int(row)) == first for row in top]
+        others = [float(fused[row]) for row, is_same in zip(top, same, strict=True) if not is_same]
+        near = signals.get("dense")
+        lead = {
+            "one_act": one_act,
+            "one_section": sum(same[:FIRST_SECTIONS]) / FIRST_SECTIONS,
+            "gap": float(fused[top[0]]) - others[0] if others else USUAL_GAP,
+            "attained": float(signals["attained"][top[:COVERING_HITS]].max()),
+            "asked": USUAL_ASKED,
+        }
+        if "asked" in signals:
+            lead["asked"] = float(signals["asked"][top[:COVERING_HITS]].max())
+        if near is not None and len(near) < MANY:
+            lead["lead"] = USUAL_LEAD
+        elif near is not None:
+            lead["lead"] = float((near[top[0]] - near.mean()) / max(float(near.std()), TINY))
+        return lead
+
+    def _section_of(self, row: int) -> tuple[object, ...]:
+        """What tells the sections of a collection apart; a document that has none is one itself."""
+        place = self._index.sections[row] if self._index.sections else ""
+        if not place:
+            return (row,)
+        section, _, *chapter_and_schedule = place.split(SEPARATOR)
+        return (int(self._index.act_of[row]), section, *chapter_and_schedule)
 
     def _share(self, head: dict[str, float], ratio: float) -> float:
         """The probability that a hit is relevant, given that something here is."""

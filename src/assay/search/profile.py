@@ -44,14 +44,29 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
 
     `hit` reads `ratio`, the hit's share of the best fused score, and the first hit's signals.
 
+    `first` is the probability that the first hit is right. Where it is given, a score is
+    scope^SURE * (LEAST + (1 - LEAST) * first), so that what is right comes before what is wrong and
+    a question that is here stays above the limits that golden sets state; half of that where the
+    engine abstains.
+
     Below `abstain` the engine says that nothing here answers the question."""
 
     scope: Logistic
+    first: Logistic | None = None
     hit: Logistic | None = None
     power: float = 0.5
     abstain: float = 0.5
 
+    def sure(self, head: Mapping[str, float], scope: float) -> float:
+        """The score of a first hit."""
+        if self.first is None:
+            return scope
+        score = float(scope**SURE * (LEAST + (1 - LEAST) * self.first(head)))
+        return score if scope >= self.abstain else score / 2
 
+
+SURE = 0.25  # the power of the probability that the collection answers, in a score
+LEAST = 0.7  # what is left of a score where the first hit is surely wrong
 ROWS = "rows"
 
 
@@ -126,9 +141,19 @@ FINNISH = msgspec.structs.replace(
     language="fi",
     encoder="static-fi-1",
     dense=3.0,
-    asked=6.0,
     calibration=Calibration(
-        scope=Logistic(bias=-4.0, weights={"attained": 4.3, "dense": 10.6}), power=0.3
+        scope=Logistic(
+            bias=-10.3,
+            weights={"dense": 6.8, "asked": 4.9, "known": 3.2, "one_act": 5.9, "one_section": 1.1},
+        ),
+        first=Logistic(
+            bias=-8.6,
+            weights={
+                **{"gap": 1.8, "dense": 8.7, "attained": 1.3, "asked": 1.2},
+                **{"one_act": 3.3, "one_section": 1.3},
+            },
+        ),
+        power=0.3,
     ),
 )
 HEBREW = msgspec.structs.replace(
@@ -140,7 +165,16 @@ HEBREW = msgspec.structs.replace(
     asked=12.0,  # nearly every section has questions, and lay wording has little else to go by
     # `one_act`: the first hits on a question from outside are of all kinds of acts
     calibration=Calibration(
-        scope=Logistic(bias=-4.0, weights={"coverage": 1.9, "dense": 2.5, "one_act": 3.1}),
+        scope=Logistic(
+            bias=-7.3,
+            weights={
+                **{"attained": -1.7, "dense": 12.3, "lead": -1.2, "asked": 0.3, "known": 4.2},
+                **{"one_act": 4.8, "gap": 0.9},
+            },
+        ),
+        first=Logistic(
+            bias=-4.4, weights={"gap": 1.7, "attained": 2.9, "dense": 2.4, "one_act": 1.7}
+        ),
         power=0.3,
     ),
 )

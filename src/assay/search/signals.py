@@ -238,16 +238,16 @@ def soft_signals(index: Index, question: SoftQuestion) -> Signals:
         name: [view.frequency(pair) for pair in similar] for name, view in index.soft.items()
     }
     signals: Signals = {"coverage": _coverage(index, frequencies)}
+    signals["known"] = np.full(len(index), _known(index, words, terms))
     by_words, signals["attained"] = _by_words(index, frequencies)
     fused = to_best(by_words + _by_grams(index, language.terms(question.text)))
     signals["fused"] = fused
     if terms:
         fused = fused + EXPANDED * to_best(_by_terms(index, question.text, terms))
+    signals["subject"] = _of_act(index, question, words, terms)
     if len(index.acts) > 1:
         signals["act"] = _act_prior(index, words, frequencies["main"])[index.act_of]
-        fused = fused + profile.act * signals["act"]
-        signals["subject"] = _of_act(index, question, words, terms)
-        fused = fused + signals["subject"]
+        fused = fused + profile.act * signals["act"] + signals["subject"]
     if index.vectors is not None:
         signals["dense"] = cosines(index.vectors, asked_vector(index, question.text, similar))
         fused = fused + profile.dense * signals["dense"]
@@ -358,6 +358,17 @@ def _coverage(index: Index, frequencies: dict[str, list[Doubles]]) -> Doubles:
         covered += idf * share
         total += idf
     return covered / total
+
+
+def _known(index: Index, words: list[str], terms: dict[str, list[Term]]) -> float:
+    """The share of the question's words that stand here, in some form or by a term for them."""
+    assert index.words is not None
+    same = index.words.same
+    is_here = [
+        any(all(len(same(form)[0]) for form in term) for term in ((word,), *terms.get(word, [])))
+        for word in words
+    ]
+    return sum(is_here) / len(is_here) if is_here else 0.0
 
 
 # ── what a question names ─────────────────────────────────────────────────────────────────────────
