@@ -26,7 +26,7 @@ from assay.search import cells, snippets
 from assay.search.arrays import TINY, Array, best_rows
 from assay.search.asked_of_reports import towns_missing
 from assay.search.index import Index
-from assay.search.profile import OPINIONS, ROWS
+from assay.search.profile import ROWS, UNASKED, Calibration
 from assay.search.rows import row_signals
 from assay.search.signals import (
     NAMED,
@@ -48,14 +48,14 @@ BARE_SECTION = re.compile(r"§\s*\d[\w.()]*|\d{3,}(?:\.\d+|\(\w{1,3}\))+|\d{5}")
 NAME_WORDS = 8  # of a question that may be the name of a document
 COVERING_HITS = 3  # of which the best says how many of the question's words are here
 FIRST_SECTIONS = 5  # hits that are looked at to see whether they are of one section
-USUAL_ASKED = 0.35  # how alike a written question is, where there are none
 USUAL_LEAD = 4.5  # of the first hit's cosine over the mean, in standard deviations,
 MANY = 1_000  # where there are fewer documents than this
 USUAL_GAP = 1.0  # between the first two sections, where there is only one
-# the share of first hits of one act, where there is only one act to be of: whether the question
-# names what the act is named after, or not
+# the share of first hits of one act, where there is only one act to be of; where it is known what
+# people ask, by whether the question names what the act is named after
+USUAL_ACT = 0.65
 OWN_ACT = 0.95
-USUAL_ACT = 0.6
+OTHER_ACT = 0.6
 WORDS_BESIDE = 2  # that a question says beside a section
 KNOWN_ITEM = 0.6  # what it means at least that the title, word or section asked for is here
 
@@ -126,7 +126,7 @@ class Engine(SearchEngine):
             signals = row_signals(self._index, text, self._lookup)
         else:
             wanted = text
-            if self._index.profile.name != OPINIONS.name:  # these discuss what they set apart
+            if "short" not in self._index.fields:  # opinions discuss what they set apart
                 wanted = without_excluded(text, self._index.profile.language).wanted
             signals = stem_signals(self._index, wanted, self._index.analyzer.terms(wanted), None)
             self._look_up(signals, text)
@@ -281,7 +281,7 @@ class Engine(SearchEngine):
         top = top[fused[top] > 0]
         if not len(top):
             return Hits.none()
-        calibration = self._index.profile.calibration
+        calibration = self._calibration
         head = self._head(signals, top)
         scope = calibration.scope(head)
         if head.get("named"):
@@ -291,13 +291,22 @@ class Engine(SearchEngine):
         for row in top[:top_k]:
             explanation: dict[str, float] = {}
             if explain:
-                values = {name: float(signal[row]) for name, signal in signals.items()}
+                shown = {name: signal for name, signal in signals.items() if name != "known"}
+                values = {name: float(signal[row]) for name, signal in shown.items()}
                 explanation = {name: round(value, 4) for name, value in values.items()}
             ratio = float(fused[row]) / float(fused[top[0]])
             score = sure * self._share(head, ratio)
             hits.append(self._hit(int(row), score, explanation, texts))
         hits.abstained = scope < calibration.abstain
         return hits
+
+    @property
+    def _calibration(self) -> Calibration:
+        """That of the profile, or another one where no questions were written."""
+        profile = self._index.profile
+        if profile.calibration.first is None or self._index.asked is not None:
+            return profile.calibration
+        return UNASKED[profile.name]
 
     def _head(self, signals: Signals, top: Array) -> dict[str, float]:
         """What the first hits show of the whole question: the same for all hits, so that scores
@@ -332,7 +341,9 @@ class Engine(SearchEngine):
         acts = index.act_of[top[:FIRST_HITS]]
         one_act = float(np.bincount(acts).max()) / len(acts)
         if len(index.acts) == 1:
-            one_act = OWN_ACT if signals["subject"][top[0]] else USUAL_ACT
+            one_act = USUAL_ACT
+            if "asked" in signals:
+                one_act = OWN_ACT if signals["subject"][top[0]] else OTHER_ACT
         first = self._section_of(int(top[0]))
         same = [self._section_of(int(row)) == first for row in top]
         others = [float(fused[row]) for row, is_same in zip(top, same, strict=True) if not is_same]
@@ -341,10 +352,9 @@ class Engine(SearchEngine):
             "one_act": one_act,
             "one_section": sum(same[:FIRST_SECTIONS]) / FIRST_SECTIONS,
             "gap": float(fused[top[0]]) - others[0] if others else USUAL_GAP,
-            "attained": float(signals["attained"][top[:COVERING_HITS]].max()),
-            "asked": USUAL_ASKED,
         }
         if "asked" in signals:
+            lead["attained"] = float(signals["attained"][top[:COVERING_HITS]].max())
             lead["asked"] = float(signals["asked"][top[:COVERING_HITS]].max())
         if near is not None and len(near) < MANY:
             lead["lead"] = USUAL_LEAD
@@ -362,7 +372,7 @@ class Engine(SearchEngine):
 
     def _share(self, head: dict[str, float], ratio: float) -> float:
         """The probability that a hit is relevant, given that something here is."""
-        calibration = self._index.profile.calibration
+        calibration = self._calibration
         if calibration.hit is None:
             return float(ratio**calibration.power)
         return calibration.hit(head | {"ratio": ratio})
