@@ -49,6 +49,7 @@ PARTS = (
     "opinion_id",
     "id",
     "page",
+    "printed_page",
     "table",
     "table_id",
     "row",
