@@ -40,6 +40,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "assay"
 WANTED = 0.92
 LONGER = 3
+BROKEN = "not tried: "  # what could not be put in, or stopped pytest itself, is no answer
 HEAVY = "numpy polars msgspec sqlalchemy alembic.command hypothesis scipy.stats jinja2 rich pytest"
 
 
@@ -115,7 +116,12 @@ PARTS = {
     ),
     "rulings": Part(
         ("review/rulings.py", "review/intents.py", "review/second_thoughts.py"),
-        ("review/test_rulings.py", "review/test_intents.py", "workbench/test_review.py"),
+        (
+            "review/test_rulings.py",
+            "review/test_intents.py",
+            "review/test_second_thoughts.py",
+            "workbench/test_review.py",
+        ),
         "postgresql",
     ),
     "matching": Part(
@@ -131,6 +137,7 @@ PARTS = {
         (
             "store/test_store_contract.py",
             "store/test_store_file.py",
+            "store/test_boundaries.py",
             "review/test_waiting.py",
             "review/test_rulings.py",
             "faults/test_machines.py",
@@ -364,13 +371,19 @@ class Watcher:
                 self._own = write
                 if mutant:
                     resource.setrlimit(resource.RLIMIT_CPU, (int(limit) + 1, int(limit) + 2))
-                    put_in(mutant)
+                    try:
+                        put_in(mutant)
+                    except Exception as error:
+                        self._say(f"{BROKEN}{mutant.name}: {error!r}")
                 return  # and pytest goes on to run the tests
             os.close(write)
             told = waited_for(child, read, limit)
             limit = limit or max(20.0, LONGER * told.seconds)
             os.write(self._tell, (json.dumps(told) + "\n").encode())
         os.kill(os.getpid(), signal.SIGKILL)
+
+    def pytest_internalerror(self, excrepr: Any) -> None:
+        self._say(f"{BROKEN}{excrepr}"[:1000])
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         if report.failed:
@@ -507,6 +520,8 @@ def main() -> int:
         own = [mutant for mutant in chosen if mutant.part == part_name]
         asked = [mutant for mutant in own if mutant.name not in known]
         for mutant, told in outcomes(PARTS[part_name], asked, part_name):
+            if told.caught_by.startswith(BROKEN):
+                raise SystemExit(told.caught_by)
             rows.append(told_of(mutant, "caught" if told.caught_by else "SURVIVED", told.caught_by))
         for mutant in own:
             if mutant.name in known:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from corpus_sources import letter, opinion, write_lines, write_opinions
 
-from assay.corpus import Corpus, cite, import_corpus, open_corpus
+from assay.corpus import Corpus, Resolver, cite, import_corpus, open_corpus
 
 DATA = Path(__file__).parent / "data"
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -154,6 +154,70 @@ def test_the_sample_opinions_resolve_whole(tmp_path: Path) -> None:
     assert corpus.manifest.citations["missing"] == corpus.manifest.citations["ambiguous"] == 0
     assert "81-027" in corpus.cites("A-19-112")
     assert "A-19-112" in corpus.cited_by("A-97-208")
+
+
+# ── documents that say how they are cited ─────────────────────────────────────────────────────────
+
+
+def table(tmp_path: Path, *rows: dict[str, Any]) -> Corpus:
+    plain = {"title": "t", "text": "x"}
+    write_lines(tmp_path / "rows.jsonl", [plain | row for row in rows])
+    import_corpus("jsonl", tmp_path / "rows.jsonl", name="c", home=tmp_path)
+    return open_corpus(tmp_path, "c")
+
+
+def test_a_case_is_found_by_the_number_that_its_row_gives(tmp_path: Path) -> None:
+    both = "לפי ערר 8012/19 ולפי ערר 8013/19, ולא ערר 9999/19"
+    corpus = table(
+        tmp_path,
+        {"id": "a", "case_number": "ערר 8011/19", "text": "ראו ערר 8011/19 וכן ערר 8013/19"},
+        {"id": "b", "case_number": "ערר 8012/19", "text": both},
+        {"id": "c", "case_number": "ערר 8012/19"},
+        {"id": "d", "aliases": ["ערר 8013/19", "ערר 8014/19"], "request": "false"},
+    )
+    assert outcome("ערר 8011/19", corpus) == ("resolved", ("a",))
+    assert outcome("ערר 8012/19", corpus) == ("ambiguous", ("b", "c"))
+    assert outcome("ערר 8014/19", corpus) == ("resolved", ("d",))
+    assert outcome("ערר 8015/19", corpus) == ("no-document", ())
+    assert cite("ערר 8015/19", corpus)[0].reason == "no case is a document of this corpus"
+    assert corpus.cites("a") == corpus.cites("b") == ["d"]  # not itself, nor its namesake
+    assert sorted(corpus.citations_of("b")["status"]) == ["no-document", "resolved", "self"]
+
+
+def test_a_row_with_a_section_and_no_law_is_found_by_its_number(tmp_path: Path) -> None:
+    corpus = table(tmp_path, {"id": "90-300", "section": "2"})
+    assert outcome("No. A-90-300", corpus) == ("resolved", ("90-300",))
+
+
+def test_a_question_is_read_in_the_language_of_the_letters_or_the_one_asked_for(
+    tmp_path: Path,
+) -> None:
+    corpus = opinions(tmp_path, opinion("90-300", letter("A-90-300", "Ms. Smith")))
+    finnish = "kuntalain 110 §"
+    assert cite(finnish, corpus) == []
+    (resolved,) = cite(finnish, corpus, language="fi")
+    assert (resolved.citation.language, resolved.status) == ("fi", "no-document")
+    assert cite("No. A-90-300", corpus, language="fi") == []
+
+
+def test_a_range_around_the_citing_section_means_the_others(tmp_path: Path) -> None:
+    law = {"law": "Laki laivoista", "law_id": "77/2031", "moment": "1", "chapter": "1 luku"}
+    rows = [
+        {**law, "node_id": f"77/2031:{n}:1", "section_id": n, "text": text}
+        for n, text in (("1", "Katso 1–3 §."), ("2", "Tyhjä."), ("3", "Tyhjä."))
+    ]
+    write_lines(tmp_path / "laivalaki-77-2031.jsonl", rows)
+    import_corpus("finlex", tmp_path / "laivalaki-77-2031.jsonl", name="c", home=tmp_path)
+    corpus = open_corpus(tmp_path, "c")
+    assert corpus.cites("77/2031:1:1") == ["77/2031:2:1", "77/2031:3:1"]
+
+
+@pytest.mark.parametrize(("many", "known"), [(3, 2), (2, 0)])
+def test_the_names_of_laws_help_to_read_unless_they_are_too_many(
+    finnish: Corpus, monkeypatch: pytest.MonkeyPatch, many: int, known: int
+) -> None:
+    monkeypatch.setattr("assay.corpus.resolve.MANY_LAWS", many)
+    assert len(Resolver.of_corpus(finnish).scheme.laws) == known
 
 
 # ── laws ──────────────────────────────────────────────────────────────────────────────────────────

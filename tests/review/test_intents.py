@@ -84,8 +84,11 @@ def test_what_was_not_committed_is_undone_at_the_next_start(gold: Path, place: s
     checkup = examine(str(gold.with_name("assay.db")), home=gold.parent)
     assert checkup.status == "failed"
     assert checkup.gold.interrupted == ["gold-set"]  # type: ignore[union-attr]
-    with open_service(str(gold.with_name("assay.db")), gold=[gold]):
+    heard: list[str] = []
+    with open_service(str(gold.with_name("assay.db")), gold=[gold], say=heard.append):
         pass
+    undone = [said for said in heard if "decision on g001 was interrupted and is undone" in said]
+    assert len(undone) == (place == "before the commit")  # before that, nobody sees a change
     assert standing(gold) == before == ("bootstrap", 0, 0, "pending_review")
     assert not interrupted(gold)
 

@@ -15,6 +15,7 @@ from assay.formats import gold_jsonl
 from assay.formats.votes_jsonl import read_votes, votes_path
 from assay.review import rulings
 from assay.review.bootstrap import Options, bootstrap
+from assay.review.intents import interrupted
 from assay.review.rulings import Correction, Word
 from assay.store import Store
 from assay.store.records import Decision, SearchLog, Shown
@@ -211,8 +212,9 @@ def test_file_and_record_change_together(
     with pytest.raises(RuntimeError):
         rulings.promote(store, gold, ["g001"], Word(by="Dafna"))
     assert gold.read_bytes() == before
-    assert store.audit() == []
+    assert read_votes(votes_path(gold)) == store.votes("gold-set") == store.audit() == []
     assert states(store)["g001"] == "pending_review"
+    assert not interrupted(gold)
 
 
 def test_a_row_made_the_chairs_by_hand_is_approved_when_the_expert_says_so(
