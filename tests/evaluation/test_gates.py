@@ -44,12 +44,14 @@ def results(values: list[float], *, fingerprint: str = "g", judged: bool = True)
 
 
 def _graded(entries: list[GradedEntry], line: MeasureLine, fingerprint: str = "g") -> GradedResults:
+    counts = {"n_scored": len(entries), "n_expected": len(entries), "n_failed": 0, "n_missing": 0}
+    card = GoldCard(fingerprint=fingerprint)
     return GradedResults(
         timestamp="2026-01-01",
         engine="e",
         overall={},
         per_query=entries,
-        receipt=GradedReceipt(measures=[line], gold=GoldCard(fingerprint=fingerprint)),
+        receipt=GradedReceipt(measures=[line], gold=card, counts=counts),
     )
 
 
