@@ -163,6 +163,10 @@ def test_what_would_settle_a_comparison_comes_one_after_the_other(
         page.keyboard.press("Enter")
         page.wait_for_url(f"**doc={'d1' if doc == 'd3' else 'd5'}")
     ready(page)
+    for key, doc in (("k", "d1"), ("k", "d3"), ("j", "d1"), ("j", "d5")):  # back and on again
+        page.keyboard.press(key)
+        page.wait_for_url(f"**doc={doc}")
+        ready(page)
     assert "Behested payments" in page.inner_text("#document")
     page.click("text=Add it, then judge it")
     expect(page.locator(".doc.cur")).to_have_attribute("data-doc", "d5")

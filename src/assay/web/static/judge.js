@@ -172,9 +172,11 @@ function showQueue() {
   byId("queued").textContent = fill(words.queuedOf, { place: at + 1, total: queue.settling.length });
 }
 
+const goTo = (one) => location.assign(`/judge/${encodeURIComponent(one.set)}/${one.query.split("/").map(encodeURIComponent).join("/")}?doc=${encodeURIComponent(one.doc)}`);
+
 function followQueue(at) {
   const next = queue.settling[at + 1];
-  if (next) return location.assign(`/judge/${encodeURIComponent(next.set)}/${encodeURIComponent(next.query)}?doc=${encodeURIComponent(next.doc)}`);
+  if (next) return goTo(next);
   const back = reading.make("a", words.queuedBack, "button plain");
   back.href = queue.from;
   byId("queued").replaceChildren(`${words.queuedDone} `, ...(desk.chair ? [againForm()] : [`${words.queuedChair} `]), back);
@@ -212,9 +214,16 @@ function onward() {
   if (pairs.every(isJudged)) { assay.say(words.allDone); byId("done").scrollIntoView({ block: "nearest" }); }
 }
 
+// Among the documents that would settle a comparison where one reads those, else among the query's.
+function move(by) {
+  const at = queued();
+  if (at < 0) return show(Math.min(Math.max(place + by, 0), pairs.length - 1));
+  if (queue.settling[at + by]) goTo(queue.settling[at + by]);
+}
+
 const acts = {
-  next() { show(Math.min(place + 1, pairs.length - 1)); },
-  previous() { show(Math.max(place - 1, 0)); },
+  next() { move(1); },
+  previous() { move(-1); },
   unsure() {
     if (!pairs[place]) return;
     give(pairs[place], { grade: null, rationale: why.value.trim() });
@@ -231,8 +240,7 @@ const acts = {
     const done = stored(sessionStorage, HISTORY, []), last = done.pop();
     if (!last) { byId("state").textContent = words.nothingToUndo; return; }
     if (last.set !== desk.set || last.query !== desk.query) {  // it was on another query: go there first
-      location.assign(`/judge/${encodeURIComponent(last.set)}/${last.query.split("/").map(encodeURIComponent).join("/")}?doc=${encodeURIComponent(last.doc)}`);
-      return;
+      return goTo(last);
     }
     store(sessionStorage, HISTORY, done);
     const at = pairs.findIndex(pair => pair.doc === last.doc);
