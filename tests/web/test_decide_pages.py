@@ -226,6 +226,12 @@ class TestOneJudge:
             assert str(words["without inconclusive"]) in page
             assert_sound(page)
 
+    def test_labels_of_other_documents_do_not_hide_it(self, turned: tuple[Service, Path]) -> None:
+        service, path = turned
+        give(path, votes_of("Ben", range(8, 9), queries=1))
+        compute_labels(service, "set", by="Dora")
+        assert local_client(service).get("/api/overview").json()["rests"]["on"]["judge"] == "Sam"
+
     def test_the_command_says_it_too(self, turned: tuple[Service, Path]) -> None:
         service, path = turned
         run = path.parent / "run-0-10.trec"
