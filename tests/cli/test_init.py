@@ -14,6 +14,14 @@ ROOT = Path(__file__).parents[2]
 yaml = pytest.importorskip("yaml", reason="needs the package pyyaml")
 
 
+COURT = "class Court:\n    def search(self, query, top_k):\n        return []\n"
+
+
+def _corpus(assay_cli: Assay, name: str) -> None:
+    Path("act.jsonl").write_text('{"id": "1", "text": "A gift is reported."}\n')
+    assert assay_cli("corpus", "import", "jsonl", "act.jsonl", "--name", name).code == 0
+
+
 @pytest.fixture(autouse=True)
 def no_home(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ASSAY_STORE", raising=False)
@@ -40,6 +48,7 @@ def test_a_project_from_the_defaults_runs(assay_cli: Assay) -> None:
     assert re.search(r"gold sets +sample\n", here)
     assert re.search(r"engines +bm25, mine\n", here)
     assert re.search(r"last verdict +passed, ", here)
+    assert "next: assay report " in here
 
 
 def test_without_a_terminal_nothing_is_asked(assay_cli: Assay) -> None:
@@ -59,7 +68,9 @@ def test_nothing_is_written_over(assay_cli: Assay) -> None:
 @pytest.mark.parametrize(
     ("args", "table"),
     [
-        (["--engine", "tools.search:Court"], 'search_module = "tools.search:Court"'),
+        (["--engine", "court.py:Court"], 'search_module = "court.py:Court"'),
+        (["--engine", "court"], 'search_module = "court.py"'),
+        (["--engine", "my_engine"], 'search_module = "my_engine.py"'),
         (
             ["--engine", "http://127.0.0.1:9/s?q={{query}}"],
             'http = "http://127.0.0.1:9/s?q={{query}}"',
@@ -69,6 +80,8 @@ def test_nothing_is_written_over(assay_cli: Assay) -> None:
     ],
 )
 def test_an_engine_by_what_it_looks_like(assay_cli: Assay, args: list[str], table: str) -> None:
+    Path("court.py").write_text(COURT)
+    _corpus(assay_cli, "opinions")
     done = assay_cli("init", "--yes", *args)
     assert done.code == 0, done.err
     assert table in Path("assay.toml").read_text()
@@ -80,6 +93,7 @@ def test_an_engine_by_what_it_looks_like(assay_cli: Assay, args: list[str], tabl
 
 def test_an_own_set_with_its_own_measure(assay_cli: Assay) -> None:
     golden = ROOT / "samples" / "fi" / "questions_golden.json"
+    _corpus(assay_cli, "act")
     done = assay_cli("init", "--yes", "--dataset", golden, "--engine", "act", "--ci", "gitlab")
     assert done.code == 0, done.err
     written = Path("assay.toml").read_text()
@@ -95,6 +109,10 @@ def test_an_own_set_with_its_own_measure(assay_cli: Assay) -> None:
         (["--dataset", "none.json"], "none.json"),
         (["--engine", "http://127.0.0.1:9/s"], "query"),
         (["--dataset", "qrels.txt"], "--corpus"),
+        (["--dataset", "qrels.txt", "--corpus", "none.jsonl"], "no corpus 'none.jsonl'"),
+        (["--engine", "nothere"], "there is no nothere.py here"),
+        (["--engine", "nothere.py"], "no such file"),
+        (["--engine", "nothere.at_all"], "no module 'nothere.at_all'"),
     ],
 )
 def test_a_bad_answer_writes_nothing(assay_cli: Assay, args: list[str], said: str) -> None:
@@ -102,6 +120,56 @@ def test_a_bad_answer_writes_nothing(assay_cli: Assay, args: list[str], said: st
     done = assay_cli("init", "--yes", *args)
     assert (done.code, said in done.err) == (2, True), done.err
     assert [path.name for path in Path().iterdir()] == ["qrels.txt"]
+
+
+class Terminal:
+    """A person who types these lines."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self.lines, self.asked = lines, []  # type: tuple[list[str], list[str]]
+
+    def prompt(self, question: str, **_: object) -> str:
+        self.asked.append(question.partition("?")[0])
+        return self.lines.pop(0)
+
+
+@pytest.mark.parametrize(
+    ("typed", "table"),
+    [
+        (["none.json", "qrels.txt", "courts", "court", "60", "0.6", "none"], "court.py"),
+        (["qrels.txt", "bm25", "none.jsonl", "act.jsonl", "0.6", "none"], "act.jsonl"),
+    ],
+)
+def test_a_wrong_answer_is_told_before_the_next_question(
+    assay_cli: Assay, monkeypatch: pytest.MonkeyPatch, typed: list[str], table: str
+) -> None:
+    from assay.cli import init
+
+    Path("qrels.txt").write_text("q1 0 a 1\n")
+    Path("court.py").write_text(COURT)
+    Path("act.jsonl").write_text('{"id": "a", "text": "A gift is reported."}\n')
+    person = Terminal(list(typed))
+    monkeypatch.setattr(init, "_at_a_terminal", lambda: True)
+    monkeypatch.setattr("typer.prompt", person.prompt)
+    done = assay_cli("init")
+    assert (done.code, person.lines) == (0, []), done.err
+    assert table in Path("assay.toml").read_text()
+    for question in set(person.asked):  # what is asked again is asked before anything else
+        first = person.asked.index(question)
+        times = person.asked.count(question)
+        assert person.asked[first : first + times] == [question] * times
+
+
+def test_a_project_that_is_here_is_told_before_any_question(
+    assay_cli: Assay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from assay.cli import init
+
+    Path("assay.toml").write_text("")
+    monkeypatch.setattr(init, "_at_a_terminal", lambda: True)
+    monkeypatch.setattr("typer.prompt", Terminal([]).prompt)
+    done = assay_cli("init")
+    assert (done.code, "assay.toml is here already" in done.err) == (2, True)
 
 
 def test_the_path_to_a_decision_runs_as_the_readme_prints_it(assay_cli: Assay) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -181,6 +182,7 @@ def test_a_comparison_is_words_first_and_short(talk: Any) -> None:
         listed = (await call(client, "list_runs", gold="opinions"))["runs"]
         assert [run["run_id"] for run in listed[:2]] == runs[::-1]
         assert set(listed[0]["figures"]) >= {"ndcg@10"}
+        assert {run["gold"] for run in listed} == {"opinions"}
         answer = await client.call_tool("compare_runs", {"run_ids": runs})
         text = answer.content[0].text
         assert len(text) < 2000
@@ -209,12 +211,48 @@ def test_a_golden_question_tells_what_was_expected(talk: Any) -> None:
         failed = [one for one in told if not one["passed"]]
         assert run["failed"] == [one["query_id"] for one in failed]
         assert run["summary"].startswith(f"{len(told) - len(failed)} of {len(told)} questions")
+        listed = (await call(client, "list_runs", gold="questions"))["runs"]
+        assert {one["gold"] for one in listed} == {"questions"}  # not questions_golden, its file
         assert failed
         assert all(one["outcome"].startswith("Failed: ") for one in failed)
         assert all("in the top" in one["expected"] for one in told)
         assert any(hit["what"] == "expected" for one in told for hit in one["hits"])
 
     talk(session)
+
+
+def test_a_figure_comes_with_what_nobody_has_judged(talk: Any) -> None:
+    async def session(client: Client) -> None:
+        run = await call(client, "run_evaluation", gold="opinions", engine="bm25")
+        assert re.match(
+            r"51% of the top 10 is judged\. .* between 0\.477 and 0\.991\. ", run["summary"]
+        )
+        assert "nDCG@10 is 0.668 (95% interval 0.593 to 0.748)" in run["summary"]
+
+    talk(session)
+
+
+def test_what_waits_says_what_it_leaves_out(home: Path, talk: Any) -> None:
+    vote = {"query_id": "q001", "doc_id": "81-027", "kind": "human", "at": "2026-01-05T10:00:00Z"}
+    votes = [
+        {"id": "v1", "judge": "ada", "grade": 0, **vote},
+        {"id": "v2", "judge": "ben", "grade": 2, **vote},
+    ]
+    file = home / "opinions.votes.jsonl"
+
+    async def session(client: Client) -> None:
+        for asked in ({}, {"gold": "opinions"}):
+            waiting = await call(client, "list_waiting", **asked)
+            assert waiting["disagreements"] == 1
+            assert "Not in that queue: 1 disagreement to be ruled on" in waiting["message"]
+            assert "1 disagreement" in (await call(client, "get_metrics", **asked))["summary"]
+        assert (await call(client, "list_waiting", gold="questions"))["disagreements"] == 0
+
+    file.write_text("".join(json.dumps(each) + "\n" for each in votes))
+    try:
+        talk(session)
+    finally:
+        file.unlink()
 
 
 def test_what_to_judge_brings_the_document(talk: Any) -> None:

@@ -1,15 +1,19 @@
-"""`assay init`: begin a project."""
+"""`assay init`: begin a"""
 
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from assay.cli.options import CORPUS
 from assay.cli.output import Json, emit, say
-from assay.core.errors import UsageError
+from assay.core.errors import AssayError, UsageError
+
+if TYPE_CHECKING:
+    from assay.workbench.init import Answers
 
 
 def init(
@@ -46,29 +50,76 @@ def init(
 ) -> None:
     """Begin a project: four questions, then assay.toml, a sample set and a file for CI. No file is
     overwritten."""
-    from assay.workbench.init import Answers, begin
+    from msgspec.structs import replace
 
-    usual = Answers()
-    ask = not yes and not json and sys.stdin.isatty() and sys.stderr.isatty()
-    answers = Answers(
-        dataset=dataset or _asked(ask, "Which gold set? A file, or a sample", usual.dataset),
-        engine=engine
-        or _asked(ask, "Which engine? A module, an address, saved results, or", usual.engine),
-        corpus=corpus,
+    from assay.workbench.init import Answers, begin, check_ci, check_folder, check_set
+
+    check_folder()
+    ask = not yes and not json and _at_a_terminal()
+    usual = Answers(corpus=corpus)
+    question = "Which gold set? A file, or a sample"
+    chosen = dataset or _asked(ask, question, usual.dataset, check_set)
+    check_set(chosen)
+    answers = _with_engine(ask, replace(usual, dataset=chosen), engine)
+    question = "Where do checks run? github, gitlab or none"
+    answers = replace(
+        answers,
         minimum=_number(ask, usual.minimum) if minimum is None else minimum,
-        ci=ci or _asked(ask, "Where do checks run? github, gitlab or none", usual.ci),
+        ci=ci or _asked(ask, question, usual.ci, check_ci),
     )
     begun = begin(answers)
     emit(begun, lambda: "\n".join(begun.files), json=json)
     say(f"next: {begun.next}")
 
 
-def _asked(ask: bool, question: str, usual: str) -> str:
-    return str(typer.prompt(question, default=usual, err=True)).strip() if ask else usual
+def _with_engine(ask: bool, answers: Answers, engine: str) -> Answers:
+    """One that is found; of a baseline, what it searches is asked too where nothing says it."""
+    from msgspec.structs import replace
+
+    from assay.workbench.init import asks_for_corpus, check_engine
+
+    def found(text: str) -> None:
+        named = replace(answers, engine=text)
+        if not asks_for_corpus(named):
+            check_engine(named)
+
+    question = "Which engine? A module, an address, saved results, or"
+    chosen = replace(answers, engine=engine or _asked(ask, question, answers.engine, found))
+    if not ask:
+        return chosen
+    if asks_for_corpus(chosen):
+        question = "Which corpus does it search? A file, or the name of an imported one"
+        searched = _asked(
+            ask, question, None, lambda text: check_engine(replace(chosen, corpus=text))
+        )
+        return replace(chosen, corpus=searched)
+    check_engine(chosen)
+    return chosen
+
+
+def _at_a_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _asked(ask: bool, question: str, usual: str | None, check: Callable[[str], object]) -> str:
+    """The answer, asked for again as long as it will not do."""
+    while ask:
+        text = str(typer.prompt(question, default=usual, err=True)).strip()
+        try:
+            check(text)
+        except AssayError as error:
+            say(str(error), style="red")
+        else:
+            return text
+    return usual or ""
 
 
 def _number(ask: bool, usual: float) -> float:
-    text = _asked(ask, "What must it reach at least, 0 to 1?", f"{usual:g}")
+    question = "What must it reach at least, 0 to 1?"
+    return _share(_asked(ask, question, f"{usual:g}", _share))
+
+
+def _share(text: str) -> float:
     try:
         number = float(text.replace(",", "."))
     except ValueError:

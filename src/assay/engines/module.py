@@ -18,13 +18,7 @@ from assay.engines.retrievers import EXPECTED, as_engine, is_engine
 def load_engine(spec: str) -> Any:
     """`path.to.module`, `path.to.module:Class` or `path/to/file.py[:Class]`, looked up from the
     current folder."""
-    name, _, wanted = spec.partition(":") if not _is_windows_path(spec) else (spec, "", "")
-    module = _import(name)
-    target = getattr(module, wanted, None) if wanted else _only_engine(module, name)
-    if target is None:
-        raise InputError(
-            f"module {name!r} has no {wanted!r}", hint=f"It has: {_names(_engine_classes(module))}."
-        )
+    target = find_engine(spec)
     if not inspect.isclass(target):
         return as_engine(target)
     try:
@@ -32,6 +26,18 @@ def load_engine(spec: str) -> Any:
     except (Exception, SystemExit) as error:
         raise EngineError(f"{target.__name__}() failed: {_say(error)}") from error
     return as_engine(made)
+
+
+def find_engine(spec: str) -> Any:
+    """What the module has, not made yet."""
+    name, _, wanted = spec.partition(":") if not _is_windows_path(spec) else (spec, "", "")
+    module = _import(name)
+    target = getattr(module, wanted, None) if wanted else _only_engine(module, name)
+    if target is None:
+        raise InputError(
+            f"module {name!r} has no {wanted!r}", hint=f"It has: {_names(_engine_classes(module))}."
+        )
+    return target
 
 
 def engine_name(engine: Any) -> str:

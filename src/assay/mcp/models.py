@@ -15,7 +15,7 @@ from assay.core.types import Document, Locator, counted
 from assay.workbench.backlog import Backlog, BacklogFigures, HalachaBacklog, TheirBacklog
 from assay.workbench.citing import citation_of
 from assay.workbench.corpora import CorpusRow
-from assay.workbench.for_agents import CitedDocument, ReviewItem, Scale
+from assay.workbench.for_agents import CitedDocument, Elsewhere, ReviewItem, Scale
 from assay.workbench.gold import GoldSummary
 from assay.workbench.paging import Page
 from assay.workbench.review import ToJudge
@@ -203,13 +203,21 @@ class Waiting(Answer):
     message: str
     items: list[WaitingLine]
     next_offset: int | None = None
+    disagreements: int = Field(
+        default=0, description="Of judges, waiting for a ruling. They are not among the items."
+    )
+    to_judge: int = Field(
+        default=0, description="Documents of pools that wait for a judge. Not among the items."
+    )
 
     @classmethod
-    def of(cls, page: Page[ReviewItem], total: int) -> Waiting:
+    def of(
+        cls, page: Page[ReviewItem], total: int, elsewhere: Elsewhere, names: dict[str, str]
+    ) -> Waiting:
         lines = [
             WaitingLine(
                 item_id=item.id,
-                gold=item.gold,
+                gold=names.get(item.gold, item.gold),
                 query_id=item.ref,
                 query=item.query,
                 doc_ids=list(item.doc_ids),
@@ -220,11 +228,15 @@ class Waiting(Answer):
             )
             for item in page.items
         ]
-        told = f"{counted(total, 'item')} wait for an expert." if total != 1 else "1 item waits."
+        verb = "waits" if total == 1 else "wait"
+        told = f"{counted(total, 'item')} {verb} in the expert's review queue."
+        empty = "Nothing waits in the expert's review queue."
         return cls(
-            message=told if total else "Nothing waits for an expert.",
+            message=(told if total else empty) + elsewhere.told,
             items=lines,
             next_offset=page.next_offset,
+            disagreements=elsewhere.disagreements,
+            to_judge=elsewhere.to_judge,
         )
 
 
@@ -242,7 +254,7 @@ class Metrics(Answer):
     )
 
     @classmethod
-    def of(cls, figures: BacklogFigures) -> Metrics:
+    def of(cls, figures: BacklogFigures, elsewhere: Elsewhere) -> Metrics:
         own = figures.backlog
         since = (
             f", the oldest since {own.oldest_pending_at:%Y-%m-%d}" if own.oldest_pending_at else ""
@@ -250,7 +262,7 @@ class Metrics(Answer):
         waits = f"{counted(own.pending_review, 'item')} in the expert's queue{since}"
         return cls(
             summary=f"{waits}; {own.approved} approved, {own.rejected} turned down, "
-            f"{own.published} published. Forecast: {own.forecast}.",
+            f"{own.published} published. Forecast: {own.forecast}.{elsewhere.told}",
             halacha_backlog=figures.halacha_backlog,
             backlog=figures.backlog,
             backlogs=figures.backlogs,

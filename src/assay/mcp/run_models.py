@@ -16,12 +16,17 @@ Interval = tuple[float | None, float | None]
 
 class Evaluation(Answer):
     run_id: str = Field(description="For compare_runs and explain_score.")
-    summary: str = Field(description="In words.")
+    summary: str = Field(
+        description="In words, with what nobody has judged. Do not report the figure without it."
+    )
     engine: str
     gold: str
     gold_status: str
     queries: int
-    overall: dict[str, float | None] = Field(description="Mean of every measure over all queries.")
+    overall: dict[str, float | None] = Field(
+        description="Mean of every measure over all queries. Of a golden set, n_failed counts "
+        "calls of the engine that ended in an error; the questions it failed are under failed."
+    )
     intervals: dict[str, Interval] = Field(default={}, description="95 % interval of every mean.")
     failed: list[str] = Field(
         default=[],

@@ -141,17 +141,20 @@ def reading_tools(service: Service) -> tuple[Tool, ...]:
 def gold_tools(service: Service) -> tuple[Tool, ...]:
     def get_metrics(gold: str = "") -> Metrics:
         """The expert's review backlog, of one gold set or of all: how much waits, and how long."""
-        return Metrics.of(backlog.backlog_figures(service, gold=gold))
+        elsewhere = for_agents.waits_elsewhere(service, gold)
+        return Metrics.of(backlog.backlog_figures(service, gold=gold), elsewhere)
 
     def list_waiting(
         gold: Annotated[str, Field(description="Only of this gold set; empty: of all.")] = "",
         limit: Limit = 20,
         offset: Offset = 0,
     ) -> Waiting:
-        """What waits for the expert's word, the oldest first: what was suggested, by whom, why."""
+        """The expert's review queue, the oldest first: what was suggested, by whom, why.
+        Disagreements of judges and documents to judge wait elsewhere: they are only counted."""
         page = review.queue(service, gold=gold, limit=limit, offset=offset)
         total = backlog.backlog_figures(service, gold=gold).backlog.pending_review
-        return Waiting.of(page, total)
+        elsewhere = for_agents.waits_elsewhere(service, gold)
+        return Waiting.of(page, total, elsewhere, for_agents.names_in_use(service))
 
     def list_gold_sets(limit: Limit = 50, offset: Offset = 0) -> GoldSets:
         """The gold sets there are, how large they are, and how much of each an expert has
@@ -236,18 +239,18 @@ def run_tools(service: Service) -> tuple[Tool, ...]:
     ) -> Runs:
         """The runs that were scored, the newest first: which engine on which set, and how good."""
         page = history.runs(service, gold=gold, limit=limit, offset=offset)
-        return Runs(
-            runs=[run_line(record.id) for record in page.items], next_offset=page.next_offset
-        )
+        names = for_agents.names_in_use(service)
+        lines = [run_line(record.id, names) for record in page.items]
+        return Runs(runs=lines, next_offset=page.next_offset)
 
-    def run_line(run_id: str) -> RunLine:
+    def run_line(run_id: str, names: dict[str, str]) -> RunLine:
         run = history.kept_run(service, run_id)
         overall = run.results.overall
         keys = [key for key in FIGURES if key in overall] or list(overall)[:2]
         return RunLine(
             run_id=run.id,
             engine=run.engine,
-            gold=run.gold,
+            gold=names.get(run.gold, run.gold),
             at=run.at.isoformat(timespec="seconds"),
             figures={key: None if (v := overall[key]) is None else round(v, 3) for key in keys},
         )

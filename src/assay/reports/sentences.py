@@ -20,6 +20,7 @@ from assay.core.results import (
     GoldenEntry,
     GoldenHit,
     GradedEntry,
+    Unjudged,
     standing_line,
 )
 from assay.core.types import Finding, standing
@@ -58,6 +59,23 @@ class Sentences:
     def __init__(self, words: Words) -> None:
         self.words = words
         self.numbers = Numbers(words)
+
+    def bounds(self, unjudged: Unjudged, cutoff: int | None) -> str:
+        """What unjudged hits could do to a measure; empty where all are judged."""
+        if unjudged.judged is None or unjudged.judged >= 1:
+            return ""
+        say, numbers = self.words, self.numbers
+        return say(
+            "terminal.bounds",
+            share=numbers.percent(unjudged.judged, 0),
+            looked_at=say("terminal.the_top", cutoff=cutoff)
+            if cutoff
+            else say("terminal.all_hits"),
+            measure=unjudged.measure,
+            only=numbers.decimal(unjudged.judged_only),
+            worst=numbers.decimal(unjudged.worst),
+            best=numbers.decimal(unjudged.best),
+        )
 
     # ── the gold set ──────────────────────────────────────────────────────────────────────────────
 

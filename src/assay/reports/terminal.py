@@ -136,19 +136,10 @@ def _unjudged_notes(report: ReportView, say: Words, numbers: Numbers) -> Iterato
     names = [unjudged.measure for unjudged in report.unjudged]
     shown = HEADLINE if HEADLINE in names else next(iter(names), "")
     cutoff = next((line.cutoff for line in report.measures if line.measure == shown), None)
-    looked_at = say("terminal.the_top", cutoff=cutoff) if cutoff else say("terminal.all_hits")
+    tell = Sentences(say)
     for unjudged in report.unjudged:
-        judged = unjudged.judged
-        if judged is not None and judged < 1 and unjudged.measure == shown:
-            yield say(
-                "terminal.bounds",
-                share=numbers.percent(judged, 0),
-                looked_at=looked_at,
-                measure=shown,
-                only=numbers.decimal(unjudged.judged_only),
-                worst=numbers.decimal(unjudged.worst),
-                best=numbers.decimal(unjudged.best),
-            )
+        if unjudged.measure == shown and (told := tell.bounds(unjudged, cutoff)):
+            yield told
         if unjudged.residual is not None and unjudged.worst is not None:
             yield say(
                 "terminal.residual",

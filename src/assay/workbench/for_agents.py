@@ -21,19 +21,22 @@ from assay.judging.rubrics import Rubric
 from assay.reports.doubted import COMMAND, answers
 from assay.reports.sentences import Sentences
 from assay.reports.words import Words
+from assay.review.identity import name_of
 from assay.workbench.citing import citation_of
 from assay.workbench.corpora import CorpusRow, citations_in, corpus_named, corpus_rows
 from assay.workbench.history import Comparison
 from assay.workbench.in_memory import is_golden
-from assay.workbench.opening import Service, gold_path, read_gold
+from assay.workbench.opening import Service, gold_path, read_gold, stored_name
 from assay.workbench.paging import Page, page_of, page_size
 from assay.workbench.pooling import judged_now
 from assay.workbench.review import TOP_GRADE, ReviewItem, ToJudge, worth_looking_at
+from assay.workbench.set_standing import set_standing
 from assay.workbench.shelves import reader_named
 from assay.workbench.suite import rubric_of
 
 __all__ = [
     "CitedDocument",
+    "Elsewhere",
     "ReviewItem",
     "Scale",
     "check_suggestion",
@@ -41,6 +44,7 @@ __all__ = [
     "corpora_here",
     "find_document",
     "hits_in_words",
+    "names_in_use",
     "queries",
     "rubric_text",
     "scale_of",
@@ -48,6 +52,7 @@ __all__ = [
     "summary_of",
     "to_judge",
     "verdicts",
+    "waits_elsewhere",
 ]
 
 PASSAGE = 900  # characters of a document that is to be judged
@@ -245,6 +250,52 @@ def _grade_of(gold: GoldSet, query_id: str, doc_id: str) -> str:
     return ""
 
 
+# ── what waits ────────────────────────────────────────────────────────────────────────────────────
+
+
+class Elsewhere(msgspec.Struct, frozen=True, kw_only=True):
+    """What waits for people outside the review queue."""
+
+    disagreements: int
+    to_judge: int
+
+    @property
+    def told(self) -> str:
+        kinds = [
+            f"{counted(count, what)} {end}"
+            for count, what, end in (
+                (
+                    self.disagreements,
+                    "disagreement",
+                    "to be ruled on (on the pages of the workbench)",
+                ),
+                (self.to_judge, "document", "of pools to be judged"),
+            )
+            if count
+        ]
+        return f" Not in that queue: {' and '.join(kinds)}." if kinds else ""
+
+
+def waits_elsewhere(service: Service, gold: str = "") -> Elsewhere:
+    kept = stored_name(service, gold)
+    standings = [
+        set_standing(name, path)
+        for name, path in service.gold_sets.items()
+        if not gold or name == gold or name_of(service.store, path, claim=False) == kept
+    ]
+    return Elsewhere(
+        disagreements=sum(each.disputes for each in standings),
+        to_judge=sum(each.to_judge for each in standings),
+    )
+
+
+def names_in_use(service: Service) -> dict[str, str]:
+    """What people call each set that is configured, by its name in the store."""
+    return {
+        name_of(service.store, path, claim=False): name for name, path in service.gold_sets.items()
+    }
+
+
 # ── runs ──────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -284,7 +335,8 @@ def hits_in_words(entry: GoldenEntry, most: int = 10) -> list[tuple[GoldenHit, s
 
 
 def summary_of(results: Results) -> str:
-    """How good a run is, in a sentence."""
+    """How good a run is, in a sentence or two. What nobody has judged comes first, since the figure
+    alone would be taken for the answer."""
     if isinstance(results, GoldenResults):
         failed = [entry for entry in results.per_query if not entry.passed]
         must = sum(entry.must for entry in failed)
@@ -305,4 +357,7 @@ def summary_of(results: Results) -> str:
         f" (95% interval {low:.3f} to {high:.3f})" if low is not None and high is not None else ""
     )
     over = counted(results.receipt.n.overall, "query")
-    return f"{line.measure} is {value:.3f}{between} over {over}."
+    figure = f"{line.measure} is {value:.3f}{between} over {over}."
+    unjudged = [each for each in results.receipt.unjudged.values() if each.measure == line.measure]
+    doubt = Sentences(Words("en")).bounds(unjudged[0], line.cutoff) if unjudged else ""
+    return f"{doubt} Counted so, {figure}" if doubt else figure

@@ -133,4 +133,4 @@ def _next(
         return [f"assay gold next {verdict.results} -o pairs.csv"]
     if verdict.status == "fail":
         return [f"assay report {verdict.results} -o report.html"]
-    return ["assay run"]
+    return [f"assay report {verdict.results} -o report.html", "assay serve"]

@@ -12,8 +12,13 @@ from pathlib import Path
 import msgspec
 
 from assay import formats
+from assay.core import plugins
 from assay.core.errors import InputError, UsageError
 from assay.core.files import write_atomic
+from assay.corpus.disk import list_corpora
+from assay.corpus.named import require_corpus
+from assay.engines.module import find_engine
+from assay.engines.registry import BASELINES, ENGINES, is_indexed_name
 from assay.workbench.config import CONFIG_NAME, read_config
 from assay.workbench.demo import samples
 
@@ -21,7 +26,6 @@ SAMPLE = "sample"
 SAMPLE_FILES = ("dataset.json", "corpus.jsonl", "my_engine.py")
 NOWHERE = "none"
 CI = {"github": ".github/workflows/assay.yml", "gitlab": ".gitlab-ci.yml"}
-BASELINES = ("bm25", "random")
 SAVED = (".json", ".trec", ".run", ".txt")
 
 
@@ -47,19 +51,13 @@ class Begun(msgspec.Struct, frozen=True, kw_only=True):
 def begin(answers: Answers, folder: Path | None = None) -> Begun:
     """Write the project, or nothing: a file that is there is never written over."""
     folder = folder or Path()
-    if answers.ci not in (*CI, NOWHERE):
-        raise UsageError(f"no CI {answers.ci!r}", hint=f"Known: {', '.join(CI)}, {NOWHERE}.")
+    check_folder(folder)
+    check_ci(answers.ci, folder)
+    check_set(answers.dataset, folder)
     files = {CONFIG_NAME: _checked(_configuration(answers, folder))}
     if answers.ci != NOWHERE:
         files[CI[answers.ci]] = _ci(answers)
     copies = SAMPLE_FILES if answers.dataset == SAMPLE else ()
-    if there := [name for name in (*files, *copies) if (folder / name).exists()]:
-        verb = "is" if len(there) == 1 else "are"
-        raise UsageError(
-            f"{', '.join(there)} {verb} here already, and nothing was written",
-            where=str(folder.resolve()),
-            hint="Begin in an empty folder, or move them away first.",
-        )
     for name in copies:
         shutil.copyfile(samples() / "en" / name, folder / name)
     for name, text in files.items():
@@ -68,14 +66,60 @@ def begin(answers: Answers, folder: Path | None = None) -> Begun:
     return Begun(files=[*files, *copies], next="assay run")
 
 
+# ── each answer alone, so that a wrong one is told before the next question ───────────────────────
+
+
+def check_folder(folder: Path | None = None) -> None:
+    """No project is here yet."""
+    _check_free(folder or Path(), CONFIG_NAME)
+
+
+def check_set(dataset: str, folder: Path | None = None) -> None:
+    """It can be read, or nothing stands where the sample would be written."""
+    folder = folder or Path()
+    if dataset == SAMPLE:
+        _check_free(folder, *SAMPLE_FILES)
+    else:
+        formats.read_gold(folder / dataset)
+
+
+def check_engine(answers: Answers, folder: Path | None = None) -> None:
+    """`assay run` will find the engine, and what it searches."""
+    _checked(_configuration(answers, folder or Path()))
+
+
+def check_ci(ci: str, folder: Path | None = None) -> None:
+    if ci not in (*CI, NOWHERE):
+        raise UsageError(f"no CI {ci!r}", hint=f"Known: {', '.join(CI)}, {NOWHERE}.")
+    if ci != NOWHERE:
+        _check_free(folder or Path(), CI[ci])
+
+
+def asks_for_corpus(answers: Answers) -> bool:
+    """A baseline searches a corpus; the sample has one."""
+    return answers.engine in BASELINES and answers.dataset != SAMPLE and not answers.corpus
+
+
+def _check_free(folder: Path, *names: str) -> None:
+    if there := [name for name in names if (folder / name).exists()]:
+        verb = "is" if len(there) == 1 else "are"
+        raise UsageError(
+            f"{', '.join(there)} {verb} here already, and nothing was written",
+            where=str(folder.resolve()),
+            hint="Begin in an empty folder, or move them away first.",
+        )
+
+
+# ── what is written ───────────────────────────────────────────────────────────────────────────────
+
+
 def _configuration(answers: Answers, folder: Path) -> str:
     gold, path = (SAMPLE, "dataset.json") if answers.dataset == SAMPLE else _named(answers.dataset)
     measure = "nDCG@10"
     if answers.dataset != SAMPLE:
         queries = formats.read_gold(folder / path).queries
         measure = "pass_rate_total" if any(query.checks for query in queries) else measure
-    sample_corpus = "corpus.jsonl" if answers.dataset == SAMPLE else ""
-    name, engine = _engine(answers.engine, answers.corpus or sample_corpus, folder)
+    name, engine = _engine(answers, folder)
     tables = [
         "# `assay run` scores every engine on every gold set and decides the gates.",
         f"[gold.{gold}]\npath = {_quoted(path)}",
@@ -93,19 +137,53 @@ def _named(dataset: str) -> tuple[str, str]:
     return name, dataset
 
 
-def _engine(engine: str, corpus: str, folder: Path) -> tuple[str, str]:
+def _engine(answers: Answers, folder: Path) -> tuple[str, str]:
     """The name of the table, and what stands in it."""
-    if engine in BASELINES:
-        if not corpus:
-            raise UsageError(f"{engine} searches a corpus", hint="Name it with --corpus.")
-        return engine, f"engine = {_quoted(engine)}\ncorpus = {_quoted(corpus)}"
+    engine = answers.engine
     if engine.startswith(("http://", "https://")):
         return "service", f"http = {_quoted(engine)}"
     if Path(engine).suffix in SAVED and (folder / engine).is_file():
         return "saved", f"run = {_quoted(engine)}"
-    if engine.endswith(".py") or ":" in engine or "." in engine:
-        return "mine", f"search_module = {_quoted(engine)}"
-    return _named(engine)[0], f"engine = {_quoted(engine)}"
+    if is_indexed_name(engine):
+        return _named(engine)[0], f"engine = {_quoted(engine)}"
+    if plugins.is_known(ENGINES, engine):
+        corpus = _corpus(answers, folder)
+        told = f"\ncorpus = {_quoted(corpus)}" if corpus else ""
+        return engine, f"engine = {_quoted(engine)}{told}"
+    return "mine", f"search_module = {_quoted(_module(answers, folder))}"
+
+
+def _corpus(answers: Answers, folder: Path) -> str:
+    if answers.corpus:
+        require_corpus(folder / answers.corpus if folder != Path() else Path(answers.corpus))
+    elif answers.dataset == SAMPLE:
+        return "corpus.jsonl"
+    elif answers.engine in BASELINES:
+        raise UsageError(f"{answers.engine} searches a corpus", hint="Name it with --corpus.")
+    return answers.corpus
+
+
+def _module(answers: Answers, folder: Path) -> str:
+    """A Python module that has an engine. `my_engine` is my_engine.py where that lies here, or
+    comes with the sample."""
+    engine = answers.engine
+    written = SAMPLE_FILES if answers.dataset == SAMPLE else ()
+    file = engine if engine.endswith(".py") else f"{engine}.py"
+    if file in written:
+        return file
+    if (folder / file).is_file():
+        find_engine(str(folder / file))
+        return file
+    looks_like_one = engine.endswith(".py") or ":" in engine or "." in engine
+    if looks_like_one or (folder / engine / "__init__.py").is_file():
+        find_engine(engine)
+        return engine
+    known = ", ".join([*plugins.names(ENGINES), *list_corpora()])
+    raise UsageError(
+        f"no engine {engine!r}: there is no {engine}.py here, and no corpus of that name",
+        hint=f"Known: {known}. Or give a Python file or module, an address with {{{{query}}}}, or "
+        "a file of saved results.",
+    )
 
 
 def _quoted(text: str) -> str:
@@ -129,7 +207,6 @@ def _checked(text: str) -> str:
 def _ci(answers: Answers) -> str:
     """A plain install scores modules, services and saved results; the search of an indexed corpus
     needs its extra."""
-    own = not (answers.engine in BASELINES or re.search(r"[.:/]", answers.engine))
-    package = "assay-ir[search]" if own else "assay-ir"
+    package = "assay-ir[search]" if is_indexed_name(answers.engine) else "assay-ir"
     template = (samples() / "project" / f"{answers.ci}.yml").read_text(encoding="utf-8")
     return template.replace("PACKAGE", package)
