@@ -264,10 +264,10 @@ def test_a_ruling_is_a_vote_on_disk_in_the_experts_own_words(store: Store, gold:
     beside = votes_path(gold)
     rulings.promote(store, gold, ["g001"], Word(by="Dafna", at=NOW))
     assert [(vote.doc_id, vote.grade, vote.rationale) for vote in read_votes(beside)] == [
-        ("a", 1, ""),  # the record says "read and approved", and nobody wrote that
+        ("a", 1, ""),  # the record says "approved, no reason given", and nobody wrote that
         ("b", 1, ""),
     ]
-    assert store.audit()[0].reason == "read and approved"
+    assert store.audit()[0].reason == "approved, no reason given"
     rulings.reject(store, gold, ["g001"], Word(by="Dafna", why="overruled", at=NOW))
     rulings.reopen(store, gold, "g001", Word(by="Dafna", at=NOW))
     votes = read_votes(beside)

@@ -75,7 +75,9 @@ Change = Callable[[Line], Line | None]
 def promote(store: Store, path: Path, ids: Sequence[str], word: Word) -> Ruled:
     """Make bootstrap rows the chair's own. A row that is the chair's already stays as it is."""
     given = (
-        word if word.why else msgspec.structs.replace(word, why="read and approved", rationale="")
+        word
+        if word.why
+        else msgspec.structs.replace(word, why="approved, no reason given", rationale="")
     )
     return _rule(store, path, ids, _promoted, "approved", given)
 

@@ -138,7 +138,8 @@ def _failed(request: Request, error: Exception) -> Response:
         status = 403
     if is_api(request):
         return json({"error": str(error)}, status)
-    return error_page(request, str(error), status)
+    # a page tells nobody where files lie on the server
+    return error_page(request, error.message if isinstance(error, NotHere) else str(error), status)
 
 
 def _refused(request: Request, error: Exception) -> Response:

@@ -172,18 +172,23 @@ def run_report(request: Request) -> Response:
     """The report as one file to keep: it has styles of its own, so it is not shown on this page."""
     service, language = service_of(request), language_for(request)
     kept = kept_run(service, request.path_params["run"])
-    text = _report(service.store.address, kept, language)
+    verdict = decided(service, kept)
+    found = rests_on(service, kept, verdict)
+    if verdict is not None:
+        verdict = msgspec.structs.replace(verdict, one_judge=found.on if found else None)
+    results = msgspec.structs.replace(kept.results, verdict=verdict)
+    text = _report(service.store.address, msgspec.structs.replace(kept, results=results), language)
     name = quote(f"{kept.gold}-{kept.engine}-{kept.at:%Y-%m-%d}.html".replace("/", "-"), safe="")
     headers = {"content-disposition": f"attachment; filename*=UTF-8''{name}"}
     return Response(text, media_type="text/html; charset=utf-8", headers=headers)
 
 
-_reports: OrderedDict[tuple[str, str, str], str] = OrderedDict()
+_reports: OrderedDict[tuple[str, str, str, bytes], str] = OrderedDict()
 
 
 def _report(address: str, kept: KeptRun, language: str) -> str:
-    """A run never changes, and neither does its report."""
-    key = (address, kept.id, language)
+    """A run never changes, and with the same verdict neither does its report."""
+    key = (address, kept.id, language, msgspec.json.encode(kept.results.verdict))
     with _making:
         known = _reports.get(key)
     if known is None:
