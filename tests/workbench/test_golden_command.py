@@ -131,7 +131,8 @@ def test_the_day_of_a_question_is_given_to_an_engine_that_takes_it(
     [
         ("[]", "not a results file"),
         (
-            '{"timestamp": "", "engine": "e", "overall": {}, "per_query": [], "receipt": {}}',
+            '{"timestamp": "", "engine": "e", "overall": {}, "per_query": [], "receipt": '
+            '{"counts": {"n_scored": 0, "n_expected": 0, "n_failed": 0, "n_missing": 0}}}',
             "not of a golden set",
         ),
     ],
@@ -141,7 +142,7 @@ def test_a_bad_baseline_is_refused(assay_cli: Assay, files: Path, content: str, 
     found = assay_cli(
         "score", "--dataset", "gold.json", "--run", "all.json", "--baseline", "base.json"
     )
-    assert (found.code, "base.json" in found.err, what in found.err) == (2, True, True)
+    assert (found.code, "base.json" in found.err, what in found.err) == (2, True, True), found.err
 
 
 def test_a_run_of_other_questions_is_refused_and_missing_ones_are_counted(

@@ -196,7 +196,7 @@ class Run(types.Run):
 # ── reading ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def load_gold(path: str | Path, *, format: str | None = None) -> GoldSet:
+def load_gold(path: str | Path, format: str | None = None) -> GoldSet:
     """Read a gold set: dataset.json, gold-set.jsonl, golden questions, CSV, qrels, a BEIR folder,
     Quepid's export, or `irds:NAME`.
 
@@ -207,7 +207,7 @@ def load_gold(path: str | Path, *, format: str | None = None) -> GoldSet:
     return _gold(read_gold(where, format), Path(where))
 
 
-def load_run(path: str | Path, *, format: str | None = None, engine: str = "") -> Run:
+def load_run(path: str | Path, format: str | None = None, *, engine: str = "") -> Run:
     """Read a run: TREC, BEIR's results, or results that Assay wrote; `engine` renames it.
 
     >>> _ = assay.Run.from_dict({"q1": ["A", "B"]}, engine="mine").save("mine.trec")
