@@ -74,6 +74,7 @@ PARTS = {
             "evaluation/test_expectations.py",
             "evaluation/test_golden_figures.py",
             "evaluation/test_doubts.py",
+            "evaluation/test_sequential.py",
         ),
     ),
     "golden checks": Part(

@@ -91,6 +91,7 @@ def test_aliases_are_printed_in_one_way(written: str, printed: str) -> None:
         ("P(rel=two)@5", "rel=two is not"),
         ("P(gain=exp2)@5", "unknown parameter 'gain=exp2'"),
         ("P(rel)@5", "unknown parameter 'rel'"),
+        ("nDCG(curve=exp2)@5", "unknown parameter 'curve=exp2'"),
         ("nDCG(gain=cubic)@5", "gain=cubic is not linear or exp2"),
         ("RBP(p=1.5)", "p=1.5 is not a number between 0 and 1"),
         ("RBP(p=0)", "p=0 is not"),

@@ -123,3 +123,14 @@ def test_what_is_no_time_is_refused_with_its_line(tmp_path: Path, at: str) -> No
     with pytest.raises(InputError, match="not a vote") as refused:
         read_votes(path)
     assert refused.value.where.endswith(":2")
+
+
+def test_a_new_file_is_on_disk_with_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[Path] = []
+    monkeypatch.setattr("assay.formats.votes_jsonl.sync_folder", synced.append)
+    append(tmp_path / "set.votes.jsonl", [vote(1)])
+    assert synced == [tmp_path]
+    append(tmp_path / "set.votes.jsonl", [vote(2)])
+    assert synced == [tmp_path]  # the name is there already

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -12,7 +13,15 @@ from hypothesis import strategies as st
 
 from assay.core.errors import InputError
 from assay.core.types import Vote
-from assay.judging.policy import Policy, checked, judgment_of, labels
+from assay.judging.policy import (
+    Policy,
+    checked,
+    judgment_of,
+    labels,
+    policy_path,
+    read_policy,
+    write_policy,
+)
 
 
 def _votes(*said: str) -> list[Vote]:
@@ -146,3 +155,11 @@ def test_labels_do_not_depend_on_the_order_of_lines(
         }
 
     assert read(votes) == read(other)
+
+
+def test_a_policy_is_read_as_it_was_written(tmp_path: Path) -> None:
+    dataset = tmp_path / "set.json"
+    assert read_policy(dataset) == Policy()
+    write_policy(dataset, SENIOR)
+    assert read_policy(dataset) == SENIOR != Policy()
+    assert policy_path(dataset).read_bytes().endswith(b"}\n")
