@@ -104,6 +104,12 @@ def test_a_change_is_the_effect_by_its_chance() -> None:
     assert all(0 < abs(pair.change) < abs(pair.effect) for pair in pairs)
 
 
+def test_a_level_that_no_judgment_reaches_asks_for_all_of_them() -> None:
+    known = entry("xayb", {"a": 2, "b": 1})
+    decision = next_to_judge(known, measure="P@4", threshold=0.1, level=1.01)
+    assert decision.needed == len(decision.pairs) == 2
+
+
 def test_a_few_are_judged_before_anything_is_believed() -> None:
     """Of the hits that count: two of four are judged, and what is below the cutoff does not
     count."""
