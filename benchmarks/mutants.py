@@ -358,12 +358,12 @@ def functions_of(names: Mapping[str, Any], module: str) -> Iterator[tuple[str, A
 class Watcher:
     """Loads and collects the tests once, then runs them in a fork for every fault."""
 
-    def __init__(self, chosen: Sequence[Mutant | None], tell: int) -> None:
-        self._chosen, self._tell = chosen, tell
+    def __init__(self, chosen: Sequence[Mutant | None], tell: int, limit: float) -> None:
+        self._chosen, self._tell, self._limit = chosen, tell, limit
         self._own = -1  # where a fork says what it found
 
     def pytest_collection_finish(self, session: Any) -> None:
-        limit = 0.0
+        limit = self._limit
         for mutant in self._chosen:
             read, write = os.pipe()
             child = os.fork()
@@ -379,7 +379,7 @@ class Watcher:
                 return  # and pytest goes on to run the tests
             os.close(write)
             told = waited_for(child, read, limit)
-            limit = limit or max(20.0, LONGER * told.seconds)
+            limit = limit or longest(told)
             os.write(self._tell, (json.dumps(told) + "\n").encode())
         os.kill(os.getpid(), signal.SIGKILL)
 
@@ -413,15 +413,20 @@ def waited_for(child: int, read: int, limit: float) -> Told:
     return Told({"-": "", "": "time"}.get(said, said), used.ru_utime + used.ru_stime)
 
 
-def tried(part: Part, chosen: Sequence[Mutant | None]) -> Iterator[Told]:
+def longest(base: Told) -> float:
+    """How long tests may take that take so long without a fault."""
+    return max(20.0, LONGER * base.seconds)
+
+
+def tried(part: Part, chosen: Sequence[Mutant | None], limit: float = 0.0) -> Iterator[Told]:
     """The tests of a part against each fault, in a process of its own; a fault outside functions
-    alone in one."""
+    alone in one, with the limit that the others had."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
         os.setpgid(0, 0)
         os.close(read)
-        _collect(part, Watcher(chosen, write), chosen)
+        _collect(part, Watcher(chosen, write, limit), chosen)
     os.close(write)
     with os.fdopen(read) as said:
         for line in said:
@@ -496,7 +501,7 @@ def outcomes(part: Part, chosen: Sequence[Mutant], name: str) -> Iterator[tuple[
     yield from zip(inside, answers, strict=True)
     for mutant in chosen:
         if is_outside(mutant):
-            yield mutant, next(tried(part, [mutant]))
+            yield mutant, next(tried(part, [mutant], longest(base)))
 
 
 def told_of(mutant: Mutant, outcome: str, by: str) -> dict[str, Any]:

@@ -244,6 +244,7 @@ def test_dry_run_shows_the_diff_and_changes_nothing(logged: Store, gold: Path) -
     assert '+{"id":"g001","query":"Materiality"' in done.diff
     assert not gold.exists()
     assert logged.health().rows["review_items"] == logged.health().rows["issued_ids"] == 0
+    assert logged.gold_identities() == {}
 
 
 def test_no_feedback_makes_no_file(store: Store, gold: Path) -> None:
