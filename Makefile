@@ -11,7 +11,7 @@ export NO_MKDOCS_2_WARNING := 1
 help:  ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
 
-demo: $(VENV)/.base  ## Score three engines on the bundled samples
+demo: $(VENV)/.base  ## Score four engines on the bundled samples
 	@$(BIN)/assay demo --output demo-results.json
 
 test: check  ## Format, lint, types, import rule and all tests

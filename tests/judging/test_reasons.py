@@ -6,7 +6,10 @@ import pytest
 
 from assay.judging.reasons import says_why
 
-STARTS = ["The same kind of decision, but another kind of interest: "]
+STARTS = [
+    "The same kind of decision, but another kind of interest: ",
+    "Another area of the law: ",
+]
 
 
 @pytest.mark.parametrize(
@@ -18,6 +21,8 @@ STARTS = ["The same kind of decision, but another kind of interest: "]
         "אותו כלל של מתנה",
         f"{STARTS[0]}a source of income",
         "The same kind of decision about a lease",
+        "Another area of the law entirely",
+        "Another area of the law: gifts",
     ],
 )
 def test_a_few_words_are_a_reason(text: str) -> None:
@@ -38,6 +43,7 @@ def test_a_few_words_are_a_reason(text: str) -> None:
         STARTS[0],
         STARTS[0].rstrip(": "),
         f"{STARTS[0]}x",
+        "Another area of the law too.",
         "It is decided by the following rule:",
     ],
 )

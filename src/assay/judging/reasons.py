@@ -8,9 +8,10 @@ from collections.abc import Iterable
 
 FEWEST, LETTERS = 3, 10  # words of a reason, and letters in them
 LONG = 20  # letters of two words that say as much, in languages that write words together
-ADDED, ADDED_LETTERS = 2, 5  # that follow a start of the rubric's
+ADDED = 5  # letters that follow a sentence of the rubric's: "Another area of the law: gifts"
 EXPECTED = (
-    f"at least {FEWEST} words that name the rule or the fact; a start of a sentence needs its end"
+    f"at least {FEWEST} words that name the rule or the fact; after a sentence that the rubric "
+    "offers, what it means here"
 )
 _WORD = re.compile(r"[^\W_][\w'’׳״-]*")
 
@@ -23,8 +24,7 @@ def says_why(text: str, starts: Iterable[str] = ()) -> bool:
     for start in starts:
         bare = start.strip().rstrip(":")
         if bare and told.startswith(bare):
-            words, letters = _counted(told[len(bare) :])
-            return words >= ADDED and letters >= ADDED_LETTERS
+            return _counted(told[len(bare) :])[1] >= ADDED
     words, letters = _counted(told)
     return letters >= (LETTERS if words >= FEWEST else LONG) and words > 1
 
