@@ -22,9 +22,16 @@ AGREES = 0.4  # weighted kappa with them; below it agreement is minimal (McHugh 
 def unchecked(votes: Iterable[Vote]) -> dict[str, frozenset[Pair]]:
     """By judge, the pairs that they alone graded; none of judges who agree with others. A ruling is
     a check, and so is a spot check by somebody else."""
+    return unchecked_of(by_pair(current(votes)).items())
+
+
+def unchecked_of(
+    holding: Iterable[tuple[Pair, Sequence[Vote]]],
+) -> dict[str, frozenset[Pair]]:
+    """The same, of what holds of each pair."""
     alone: dict[str, set[Pair]] = {}
     shared: dict[str, list[tuple[int, int]]] = {}
-    for pair, said in by_pair(current(votes)).items():
+    for pair, said in holding:
         graded = [
             (vote.judge, vote.grade, vote.source)
             for vote in said

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -36,6 +38,9 @@ __all__ = [
     "kept_run",
     "runs",
 ]
+
+
+READ = 16  # runs whose results are kept at hand
 
 
 class KeptRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,7 +96,26 @@ def kept_run(service: Service, run_id: str) -> KeptRun:
     if record is None:
         known = ", ".join(run.id for run in service.store.runs(limit=5)) or "none yet"
         raise NotHere(f"no run {run_id!r}", hint=f"The newest: {known}.")
-    return _kept(record, from_json(record.results))
+    return _kept(record, _read(service.store.address, record))
+
+
+_lock = threading.Lock()
+_results: OrderedDict[tuple[str, str], Results] = OrderedDict()
+
+
+def _read(address: str, record: RunRecord) -> Results:
+    """A run never changes: pages that speak of the same few read them once."""
+    key = (address, record.id)
+    with _lock:
+        if key in _results:
+            _results.move_to_end(key)
+            return _results[key]
+    results = from_json(record.results)
+    with _lock:
+        _results[key] = results
+        while len(_results) > READ:
+            _results.popitem(last=False)
+    return results
 
 
 def compare_runs(service: Service, run_ids: Sequence[str], *, force: bool = False) -> Comparison:

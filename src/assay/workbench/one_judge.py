@@ -22,7 +22,7 @@ from assay.core.types import GoldSet, Hit, QueryResult
 from assay.evaluation.graded import graded_results
 from assay.formats.gold_jsonl import locked
 from assay.judging.pool import Pool, read_pool, with_second_look, write_pool
-from assay.judging.unchecked import unchecked
+from assay.judging.unchecked import unchecked_of
 from assay.judging.votes import Pair, votes_path
 from assay.workbench.desk import Desk, desk_of
 from assay.workbench.kept import Kept
@@ -93,8 +93,11 @@ _lock = threading.Lock()
 def _of(dataset: Path) -> dict[str, frozenset[Pair]]:
     desk = desk_of(dataset)
     with desk.votes.reading:
-        votes = list(desk.votes.ids.values())
-    return unchecked(votes)
+        pairs = [
+            *desk.votes.said,
+            *(pair for pair in desk.votes.apart if pair not in desk.votes.said),
+        ]
+        return unchecked_of([(pair, desk.votes.everything(pair)) for pair in pairs])
 
 
 _alone: Kept[Path, dict[str, frozenset[Pair]]] = Kept(_of)
