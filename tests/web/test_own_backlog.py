@@ -12,6 +12,7 @@ import pytest
 from assay.store import Store
 from assay.workbench.backlog import backlog_figures
 from assay.workbench.config import read_config
+from assay.workbench.for_agents import waits_elsewhere
 from assay.workbench.opening import Service
 from command_line import Assay
 from web_client import local_client
@@ -55,7 +56,7 @@ def test_every_place_says_the_same(store: Store, folder: Path) -> None:
     metrics = client.get("/metrics").text
     assert 'assay_backlog_items{backlog="precedents",state="pending_review"} 9\n' in metrics
     assert 'assay_backlog_items_all{backlog="precedents"} 20\n' in metrics
-    answer = Metrics.of(backlog_figures(service))
+    answer = Metrics.of(backlog_figures(service), waits_elsewhere(service, ""))
     assert json.loads(answer.model_dump_json())["backlogs"]["precedents"]["pending_review"] == 9
 
 
