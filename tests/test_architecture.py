@@ -176,7 +176,7 @@ def test_the_package_itself_loads_only_its_front_door() -> None:
         for node in ast.walk(tree)
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("assay")
     }
-    assert loaded <= {"assay.api"}
+    assert loaded <= {"assay.api", "assay.api.verbs"}
 
 
 def test_there_are_no_cycles_between_modules() -> None:

@@ -17,6 +17,7 @@ import polars as pl
 import pytest
 
 import assay
+from assay.api import verbs
 from assay.core.results_file import to_json
 from assay.workbench.score import ScoreRequest, score
 
@@ -39,7 +40,7 @@ def test_dir_shows_the_public_names_alone() -> None:
     assert not {"annotations", "os", "importlib", "Any", "TYPE_CHECKING"} & set(dir(assay))
 
 
-@pytest.mark.parametrize("name", assay._ALSO)
+@pytest.mark.parametrize("name", verbs.__all__)
 def test_names_of_earlier_versions_still_work(name: str) -> None:
     assert getattr(assay, name) is not None
 

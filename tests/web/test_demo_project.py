@@ -24,8 +24,13 @@ COMMAND = [sys.executable, "-m", "assay", "demo", "--serve", "--port"]
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where a user is who has a workspace of their own."""
-    return tmp_path_factory.mktemp("demo")
+    """Where a user is who has a workspace of their own, and whose first start was broken off."""
+    place = tmp_path_factory.mktemp("demo")
+    folder = place / "assay-demo"
+    folder.mkdir()
+    (folder / MARK).write_text('{"state": "making"}')
+    (folder / "half").write_text("")
+    return place
 
 
 @contextlib.contextmanager
@@ -168,12 +173,8 @@ def test_a_second_start_keeps_what_was_done(sample: tuple[httpx.Client, str], pl
     assert not (place / "own.db").exists()
 
 
-def test_what_was_half_made_is_made_anew_and_offline(tmp_path: Path) -> None:
-    folder = tmp_path / "assay-demo"
-    folder.mkdir()
-    (folder / MARK).write_text('{"state": "making"}')
-    (folder / "half").write_text("")
-    assert prepare(folder)
+def test_what_was_half_made_is_made_anew(sample: tuple[httpx.Client, str], place: Path) -> None:
+    folder = place / "assay-demo"
     assert not (folder / "half").exists()
     assert (folder / "opinions.pool.json").exists()
     assert not prepare(folder)

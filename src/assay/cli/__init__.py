@@ -11,6 +11,7 @@ import importlib
 import os
 import re
 import sys
+from functools import cache
 from io import TextIOWrapper
 from typing import Annotated, Any, NoReturn
 
@@ -60,19 +61,23 @@ class LazyGroup(TyperGroup):
         return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if cmd_name not in COMMANDS:
-            return None
-        module_name, _, name = COMMANDS[cmd_name].partition(":")
-        part = getattr(importlib.import_module(f"assay.cli.{module_name}"), name)
-        if not isinstance(part, typer.Typer):
-            single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-            single.command(cmd_name)(part)
-            part = single
-        command = typer.main.get_command(part)
-        command.name = cmd_name
-        _unwrap_help(command)
-        unify(command, cmd_name)
-        return command
+        return _command(cmd_name) if cmd_name in COMMANDS else None
+
+
+@cache
+def _command(name: str) -> Any:
+    """Made once: who calls `main` many times, as tests do, waits once."""
+    module, _, attribute = COMMANDS[name].partition(":")
+    part = getattr(importlib.import_module(f"assay.cli.{module}"), attribute)
+    if not isinstance(part, typer.Typer):
+        single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+        single.command(name)(part)
+        part = single
+    command = typer.main.get_command(part)
+    command.name = name
+    _unwrap_help(command)
+    unify(command, name)
+    return command
 
 
 def _unwrap_help(command: Any) -> None:

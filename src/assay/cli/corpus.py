@@ -3,9 +3,7 @@ them."""
 
 from __future__ import annotations
 
-import re
 import sys
-from datetime import date
 from pathlib import Path
 from typing import Annotated
 
@@ -250,14 +248,10 @@ def search(
     """Search a corpus. Each hit has a score, a passage, and why it is there."""
     from assay.reports import listing
     from assay.workbench import corpora
+    from assay.workbench.filtering import read_filters
 
-    filters = corpora.Filters(
-        topic=topic,
-        statute=statute,
-        law=law,
-        language=language,
-        years=_years(year),
-        as_of=_day(as_of),
+    filters = read_filters(
+        year=year, as_of=as_of, topic=topic, statute=statute, law=law, language=language
     )
     if like and query:
         raise UsageError("give a query or --like, not both")
@@ -268,27 +262,6 @@ def search(
         with progress_bar() as tick:
             answer = corpora.search(name, query, top_k=top_k, filters=filters, tick=tick, say=say)
     emit(answer, lambda: listing.search_page(answer), json=json)
-
-
-def _years(text: str) -> tuple[int, int] | None:
-    if not text:
-        return None
-    span = re.fullmatch(r"(\d{4})(?:\s*[-–]\s*(\d{4}))?", text.strip())
-    if not span:
-        raise UsageError(f"--year {text!r} is not a year or a span such as 2010-2020")
-    first, last = int(span[1]), int(span[2] or span[1])
-    if first > last:
-        raise UsageError(f"--year {text!r} ends before it begins")
-    return first, last
-
-
-def _day(text: str) -> str:
-    try:
-        return date.fromisoformat(text).isoformat() if text else ""
-    except ValueError:
-        raise UsageError(
-            f"--as-of {text!r} is not a date", hint="Write it as YYYY-MM-DD."
-        ) from None
 
 
 def cite(

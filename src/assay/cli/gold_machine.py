@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.options import CORPUS, GoldFile
-from assay.cli.output import Json, emit, progress_bar, put, say
-from assay.core.errors import UsageError
+from assay.cli.output import Json, emit, progress_bar, say
+from assay.cli.sending import announce, ask_leave, show_prompt
 
 if TYPE_CHECKING:
     from assay.workbench.machines import Judged, Plan
@@ -52,9 +52,10 @@ def judge(
     )
     _announce(plan)
     if dry_run:
-        _show_prompt(plan)
+        show_prompt(plan.to_send[0].request.messages if plan.to_send else ())
         return
-    _ask_leave(plan, yes)
+    if plan.to_send and not yes:
+        ask_leave()
     with progress_bar() as bar:
         done = machines.judge_pairs(
             plan, by=baseline.who_records(""), tick=lambda n, of: _progress(bar, n, of)
@@ -71,7 +72,6 @@ def judge(
 
 
 def _announce(plan: Plan) -> None:
-    """Which texts go where, before anything goes."""
     from assay.core.types import counted
 
     if plan.gone:
@@ -87,42 +87,17 @@ def _announce(plan: Plan) -> None:
     if plan.again:
         say(f"{plan.again} judged before, with another document, rubric or model: judged again")
     if not plan.to_send:
-        say("nothing is to be sent")
+        announce("", plan.machine)
         return
-    where = f"{plan.machine.host}, model {plan.machine.model}"
-    say(
-        f"to be sent: {counted(plan.documents, 'document')} of corpus {plan.corpus} for "
-        f"{counted(len(plan.to_send), 'pair')}, {counted(plan.characters, 'character')} with the "
-        f"rubric, to {where}",
-        style="bold",
-    )
-    if plan.machine.base_url.startswith("http:"):
-        say("the connection is not encrypted (http)", style="yellow")
+    texts = f"{counted(plan.documents, 'document')} of corpus {plan.corpus}"
+    pairs = f"{texts} for {counted(len(plan.to_send), 'pair')}"
+    announce(f"{pairs}, {counted(plan.characters, 'character')} with the rubric", plan.machine)
     price = "without prices its cost is not known"
     if plan.cost is not None:
         price = f"about {plan.cost:,.4f} by the prices of the table"
     ceiling = plan.machine.max_cost
     most = f", at most {ceiling:,g}" if ceiling is not None else ""
     say(f"about {plan.tokens:,} tokens: {price}{most}")
-
-
-def _show_prompt(plan: Plan) -> None:
-    if plan.to_send:
-        for message in plan.to_send[0].request.messages:
-            put(f"── {message.role} ──\n{message.content}")
-    say("dry run: nothing was sent, nothing was written")
-
-
-def _ask_leave(plan: Plan, yes: bool) -> None:
-    """Nothing leaves the machine unless somebody says so."""
-    if not plan.to_send or yes:
-        return
-    watched = sys.stdin.isatty() and sys.stderr.isatty()
-    if watched and typer.confirm("Send them?", err=True):
-        return
-    raise UsageError(
-        "nothing was sent", hint="Say --yes to send these texts; --dry-run shows the first prompt."
-    )
 
 
 def _progress(bar: Callable[[str, int, int], None], done: int, of: int) -> None:

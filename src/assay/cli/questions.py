@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.options import CORPUS
-from assay.cli.output import Json, emit, progress_bar, put, say
-from assay.core.errors import UsageError
+from assay.cli.output import Json, emit, progress_bar, say
+from assay.cli.sending import announce, ask_leave, show_prompt
 
 if TYPE_CHECKING:
     from assay.workbench.questions import WritingPlan
@@ -53,17 +53,10 @@ def questions(
     plan = plan_questions(name, by, output, config=config, count=count, limit=limit)
     _announce(plan)
     if dry_run:
-        for message in plan.asked(plan.documents[0]) if plan.documents else ():
-            put(f"── {message.role} ──\n{message.content}")
-        say("dry run: nothing was sent, nothing was written")
+        show_prompt(plan.asked(plan.documents[0]) if plan.documents else ())
         return
     if plan.documents and not yes:
-        watched = sys.stdin.isatty() and sys.stderr.isatty()
-        if not watched or not typer.confirm("Send them?", err=True):
-            raise UsageError(
-                "nothing was sent",
-                hint="Say --yes to send these texts; --dry-run shows the first prompt.",
-            )
+        ask_leave()
     with progress_bar() as bar:
         done = write_questions(plan, lambda n, of: bar("writing", n, of))
     emit(done, lambda: listing.key_values(done, spent=listing.spending(done.spent)), json=json)
@@ -75,19 +68,10 @@ def questions(
 
 
 def _announce(plan: WritingPlan) -> None:
-    """Which texts go where, before anything goes."""
     from assay.core.types import counted
 
     if plan.known:
         say(f"{counted(plan.known, 'document')} with questions already: nothing is sent for them")
-    if not plan.documents:
-        say("nothing is to be sent")
-        return
-    say(
-        f"to be sent: {counted(len(plan.documents), 'document')} of corpus {plan.corpus}, "
-        f"{counted(plan.characters, 'character')} with what is asked, to {plan.machine.host}, "
-        f"model {plan.machine.model}",
-        style="bold",
-    )
-    if plan.machine.base_url.startswith("http:"):
-        say("the connection is not encrypted (http)", style="yellow")
+    texts = f"{counted(len(plan.documents), 'document')} of corpus {plan.corpus}"
+    asked = f"{texts}, {counted(plan.characters, 'character')} with what is asked"
+    announce(asked if plan.documents else "", plan.machine)

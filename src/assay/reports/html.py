@@ -173,8 +173,7 @@ def _changed(report: ReportView) -> tuple[Markup, int, int, int] | None:
     fell; of two systems alone."""
     if report.comparison is None or len(report.comparison.systems) > 1:
         return None
-    name = report.comparison.headline
-    key = next((line.key for line in report.measures if line.measure == name), "")
+    key = report.deciding
     changes = [
         now - then
         for line in report.queries

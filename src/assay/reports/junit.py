@@ -83,13 +83,8 @@ def _add_answer(suite: ElementTree.Element, name: str, answer: Answer) -> None:
 
 def _lost(report: ReportView, line: QueryLine) -> bool:
     """Whether a query of a graded set had a value in the measure that decides, and has none now."""
-    if report.comparison is None:
-        return False
-    key = next(
-        (each.key for each in report.measures if each.measure == report.comparison.headline), ""
-    )
-    before, now = report.before.get(line.query_id, {}).get(key), line.values.get(key)
-    return bool(before) and now == 0
+    before = report.before.get(line.query_id, {}).get(report.deciding)
+    return bool(before) and line.values.get(report.deciding) == 0
 
 
 def _add_gate(suite: ElementTree.Element, check: CheckLine, name: str, report: ReportView) -> None:

@@ -241,5 +241,11 @@ class ReportView:
         return next((figure for figure in self.figures if figure.key == key), None)
 
     @property
+    def deciding(self) -> str:
+        """The key of the measure that decides a comparison; empty where nothing is compared."""
+        name = self.comparison.headline if self.comparison else ""
+        return next((line.key for line in self.measures if line.measure == name), "")
+
+    @property
     def has_change(self) -> bool:
         return self.baseline is not None and bool(self.baseline.delta)

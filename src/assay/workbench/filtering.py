@@ -72,12 +72,12 @@ def read_filters(*, year: str = "", as_of: str = "", **filters: str) -> Filters:
         span = SPAN.fullmatch(str(year).strip())
         first, last = (int(span[1]), int(span[2] or span[1])) if span else (1, 0)
         if first > last:
-            raise InputError(f"year {year!r} is not a year, or a span such as 2010-2020")
+            raise InputError(f"{year!r} is not a year, or a span such as 2010-2020")
         years = first, last
     try:
         day = date.fromisoformat(as_of).isoformat() if as_of else ""
     except ValueError:
-        raise InputError(f"as_of {as_of!r} is not a day such as 2020-01-31") from None
+        raise InputError(f"{as_of!r} is not a day such as 2020-01-31") from None
     return Filters(years=years, as_of=day, **filters)
 
 
