@@ -51,6 +51,16 @@ def test_a_plain_install_has_no_package_of_an_extra() -> None:
     assert not plain & {package for modules in EXTRAS.values() for package in modules.values()}
 
 
+def test_data_with_a_licence_of_its_own_says_so_wherever_one_looks() -> None:
+    """The metadata, the licence files of the wheel, NOTICE and the page on releases."""
+    (own,) = (ROOT / "src").rglob("*.LICENSE.txt")
+    assert own.with_suffix("").with_suffix(".tsv").is_file()
+    assert str(own.relative_to(ROOT)) in PROJECT["license-files"]
+    assert PROJECT["license"] == "Apache-2.0 AND CC-BY-SA-4.0"
+    for page in ("NOTICE", "docs/releases.md"):
+        assert own.name in (ROOT / page).read_text()
+
+
 def without(monkeypatch: pytest.MonkeyPatch, *modules: str) -> None:
     """As if these were not installed."""
     for module in modules:

@@ -1,4 +1,5 @@
-"""The inflected forms of the Finnish thesaurus's words, from simplemma's dictionary (MIT).
+"""The inflected forms of the Finnish thesaurus's words, from simplemma's dictionary. It comes from
+Wiktionary, so what is written here is under CC BY-SA 4.0: see fi.forms.LICENSE.txt beside it.
 
 python forms.py > src/assay/search/data/fi.forms.tsv
 """
