@@ -63,7 +63,9 @@ class MissingExtra(UsageError):
 
     def __init__(self, what: str, extra: str, *, where: str = "") -> None:
         self.extra = extra
-        super().__init__(f"{what} needs the extra {extra!r}: {how(extra)}", where=where)
+        names = " and ".join(f"{name!r}" for name in extra.split(","))
+        noun = "extras" if "," in extra else "extra"
+        super().__init__(f"{what} needs the {noun} {names}: {how(extra)}", where=where)
 
     def __reduce__(self) -> Any:  # it may come from a worker process
         return _again, (self.message, self.extra, self.where)
