@@ -97,7 +97,9 @@ def test_a_missing_extra_is_one_sentence_on_the_command_line(
     done = assay_cli(*given.replace("CORPUS", str(SAMPLE / "corpus.jsonl")).split())
     assert (done.code, done.out) == (2, "")
     (line,) = [line for line in done.err.splitlines() if line.startswith("error")]
-    assert f"needs the extra '{extra}': pip install 'assay-ir[{extra}]'" in line
+    names = " and ".join(f"'{name}'" for name in extra.split(","))
+    noun = "extras" if "," in extra else "extra"
+    assert f"needs the {noun} {names}: pip install 'assay-ir[{extra}]'" in line
 
 
 @pytest.mark.parametrize(("command", "extra"), [("serve", "serve"), ("mcp", "mcp")])
