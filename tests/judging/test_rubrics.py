@@ -13,6 +13,7 @@ from assay.core.errors import InputError
 from assay.core.types import Document
 from assay.corpus.letters import only_asks
 from assay.judging import rubrics
+from assay.judging.rubrics.translated import translated
 from command_line import Assay
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "en"
@@ -183,6 +184,38 @@ def test_the_shipped_rubric_has_examples_for_each_grade_and_for_requests() -> No
 
 
 # ── versions ──────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("name", rubrics.names())
+@pytest.mark.parametrize("language", ["fi", "he"])
+def test_the_shipped_rubrics_are_translated(name: str, language: str) -> None:
+    english = rubrics.load(name)
+    other = translated(english, language)
+    assert [grade.value for grade in other.grades] == [grade.value for grade in english.grades]
+    for one, two in zip(english.grades, other.grades, strict=True):
+        assert one.label != two.label
+        assert one.definition != two.definition
+        assert len(one.criteria) == len(two.criteria)
+        assert len(one.all_examples) == len(two.all_examples)
+    if other.edge_cases != english.edge_cases:
+        assert all(
+            one.title != two.title or one.title[:1].isdigit()
+            for one, two in zip(english.edge_cases, other.edge_cases, strict=True)
+        )
+    assert translated(english, "sv") == english, "nobody has translated it"
+
+
+def test_a_translation_beside_the_set(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    rubric = rubrics.find("five", beside=path)
+    folder = tmp_path / "translations"
+    folder.mkdir()
+    (folder / "five.fi.toml").write_text('[[grades]]\nvalue = 4\nlabel = "Vastaa"\n')
+    finnish = translated(rubric, "fi", beside=path)
+    assert (finnish.grades[0].label, finnish.grades[0].definition) == ("Vastaa", "D4")
+    (folder / "five.he.toml").write_text('[[grades]]\nvalue = 7\nlabel = "x"\n')
+    with pytest.raises(InputError, match="grade 7"):
+        translated(rubric, "he", beside=path)
 
 
 def test_a_version_is_of_what_the_rubric_says_and_not_of_how_it_is_written(tmp_path: Path) -> None:

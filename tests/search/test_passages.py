@@ -17,7 +17,7 @@ from assay.language.analysis import English
 from assay.search import index, index_files, signals, snippets
 from assay.search.inverting import bm25
 from assay.search.lexical import count_terms
-from assay.search.shown import passages_of, shown_texts
+from assay.search.shown import passages_of, sentence_spans, shown_texts
 
 QUESTIONS = (
     "May a mayor accept tickets to a concert as a gift?",
@@ -123,3 +123,9 @@ def test_an_unknown_word_is_read_as_the_most_frequent_one_a_letter_away(
     ]
     expected = min(near)[1] if near and known.get(asked, 0) == 0 else asked
     assert signals._spelled([asked], field) == [expected]
+
+
+def test_a_sentence_goes_on_after_an_abbreviation() -> None:
+    text = "It follows the Lyon Advice Letter, No. A-90-123, as to tickets. Another one comes."
+    spans = [text[begin:end] for begin, end in sentence_spans([text])]
+    assert spans[0].endswith("as to tickets.")

@@ -15,8 +15,10 @@ import pytest
 from rich.console import Console
 from starlette.testclient import TestClient
 
+from assay.core.results import Check, Gate
 from assay.core.types import Vote
 from assay.judging.pool import Pool, PooledPair, write_pool
+from assay.reports.sentences import Sentences
 from assay.reports.terminal_verdict import verdict_lines
 from assay.reports.words import LANGUAGES, Words
 from assay.reports.words import page_table as words_of
@@ -225,6 +227,12 @@ class TestOneJudge:
             assert said in page, address
             assert str(words["without inconclusive"]) in page
             assert_sound(page)
+        told = {"engine": "e", "gold": "set", "judge": "Sam"}
+        facts = Words(lang).with_directions(**told)
+        for address, key in (("/?x=1", "head ship one"), (f"/runs/{run}?x=1", "run pass one")):
+            page = client.get(f"{address}&lang={lang}").text
+            assert f"<h1>{str(words[key]).format(**facts)}</h1>" in page, "the doubt comes first"
+        assert str(words["gate_pass_one"]) in client.get(f"/?lang={lang}").text
 
     def test_labels_of_other_documents_do_not_hide_it(self, turned: tuple[Service, Path]) -> None:
         service, path = turned
@@ -256,6 +264,11 @@ class TestOneJudge:
         asked = client.post("/second", data={"run": run, "back": "https://evil.example/"})
         assert asked.headers["location"] == f"/runs/{run}", "never to another server"
         assert "A second judge is asked" in client.get("/?lang=en").text
+        assert (
+            '<a href="/judge/set">They come first under Judge.</a>' in client.get("/?lang=en").text
+        )
+        sam = local_client(service, "Sam").get("/?lang=en").text
+        assert "It has to be somebody else than you." in sam
         assert client.post("/api/second", json={"run": run}).json() == {"documents": 0}
         assert ben.get("/api/judge").json()[0]["asked"] == 24
         for address in ("/judge", "/judge/set"):
@@ -380,6 +393,7 @@ def test_golden_runs(store: Store, tmp_path: Path) -> None:
     client = local_client(service)
     ids = ["k1", "k2", "k3"]
     first = kept(service, path, "a", ["d1", "d2"], ids=ids, days=1)
+    assert re.search("a fails a question of .* that must pass: k3", client.get("/?lang=en").text)
     second = kept(service, path, "b", ["d3", "d2", "d1"], ids=ids)
     for address in (
         "/",
@@ -391,8 +405,29 @@ def test_golden_runs(store: Store, tmp_path: Path) -> None:
         answer = client.get(address)
         assert answer.status_code == 200, answer.text
         assert_sound(answer.text)
+    for address in ("/", "/runs"):
+        page = client.get(f"{address}?lang=en").text
+        assert "1 MUST fails" in page, "which no gate may ask for"
+        assert "more documents were judged" not in page, "nothing is judged in a golden set"
     report = client.get(f"/runs/{second.id}/report")
     assert report.headers["content-disposition"].startswith("attachment")
+
+
+def test_a_run_that_is_not_the_newest_says_so(service: Service, client: TestClient) -> None:
+    old = kept(service, gold(service), "a", DOCS, days=2)
+    new = kept(service, gold(service), "a", DOCS)
+    page = client.get(f"/runs/{old.id}?lang=en").text
+    assert f'<a href="/runs/{new.id}">Open the newest</a>' in page
+    assert "Open the newest" not in client.get(f"/runs/{new.id}?lang=en").text
+
+
+def test_a_gate_has_its_interval_in_every_language() -> None:
+    gate = Gate(measure="ndcg@10", at_least=0.6)
+    message = "ndcg@10 overall: 0.7404 (95% interval 0.6512 to 0.8), at least 0.6 wanted"
+    check = Check(gate=gate, status="pass", value=0.7404, message=message)
+    said = Sentences(Words("fi")).check(check)
+    assert "(95 %:n luottamusväli 0,6512–0,8)" in said
+    assert "0.6512" in Sentences(Words("he")).check(check)
 
 
 def test_what_is_not_there(service: Service, client: TestClient) -> None:

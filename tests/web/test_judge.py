@@ -156,6 +156,26 @@ def test_the_chair_rules_and_labels_follow(client: TestClient, dataset: Path) ->
     assert actions == ["gold.labelled", "gold.ruled"]
 
 
+def test_figures_are_written_as_the_language_writes_them(client: TestClient) -> None:
+    for judge, grade in (("Ada", 2), ("Ben", 0)):
+        vote(client, judge, "d1", grade)
+        vote(client, judge, "d2", 1)
+    finnish = client.get("/agreement/set?lang=fi").text
+    assert ">0,50<" in finnish
+    assert not re.search(r">[+-]?\d\.\d\d<", finnish)
+    assert "painotettu kappa" in finnish
+    assert ">0.50<" in client.get("/agreement/set?lang=en").text
+
+
+@pytest.mark.parametrize(("lang", "label"), [("fi", "Erittäin relevantti"), ("he", "רלוונטי מאוד")])
+def test_the_rubric_is_read_in_the_language_of_the_page(
+    client: TestClient, lang: str, label: str
+) -> None:
+    for address in ("/judge/set/q1", "/judge/set/q1/all"):
+        assert label in client.get(f"{address}?lang={lang}").text
+    assert label not in client.get("/judge/set/q1?lang=en").text
+
+
 def test_the_chair_adds_a_query_and_edits_an_issue(client: TestClient, dataset: Path) -> None:
     new = {"set": "set", "text": f"May {HOSTILE} vote?", "type": "keyword", "topic": "gifts"}
     assert client.post("/api/queries", json=new).json()["added"] == ["q004"]

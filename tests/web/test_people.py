@@ -106,7 +106,10 @@ class TestJoining:
         page = admin.get("/people").text
         assert "&lt;b&gt;דנה" in page
         assert "<b>דנה" not in page
-        assert judge.get("/people").status_code == 403
+        refused = judge.get("/people?lang=en")
+        assert refused.status_code == 403
+        assert "<h1>Not for your role</h1>" in refused.text
+        assert "It needs the role chair, and yours is judge." in refused.text
         assert TestClient(app).get(link).status_code == 404, "it works once"
 
     def test_the_first_link_is_one_until_there_is_an_admin(self, service: Service) -> None:

@@ -36,7 +36,12 @@ class Line:
 
 
 def time_chart(
-    lines: Sequence[Line], *, label: str, ends: tuple[str, str], rtl: bool = False
+    lines: Sequence[Line],
+    *,
+    label: str,
+    ends: tuple[str, str],
+    rtl: bool = False,
+    decimal: str = ".",
 ) -> Markup:
     """Every line in a colour and a dash of its own, as `swatch` shows it; `ends` are the first and
     the last day. Time goes the way of reading: with `rtl` from right to left."""
@@ -56,7 +61,7 @@ def time_chart(
     def up(value: float) -> str:
         return f"{BOTTOM - (BOTTOM - TOP) * (value - floor) / (roof - floor):.2f}%"
 
-    shapes = [_grid(value, up(value), rtl) for value in _ticks(floor, roof)]
+    shapes = [_grid(value, up(value), rtl, decimal) for value in _ticks(floor, roof)]
     for number, line in enumerate(lines):
         shapes += _line(line, number, across, up)
     begins, stops = ("end", "start") if rtl else ("start", "end")
@@ -96,8 +101,9 @@ def _side(place: float, rtl: bool) -> float:
     return 100 - place if rtl else place
 
 
-def _grid(value: float, y: str, rtl: bool) -> Markup:
-    text = f"{value:.1f}".replace("0.", ".") if 0 < value < 1 else f"{value:.0f}"
+def _grid(value: float, y: str, rtl: bool, decimal: str) -> Markup:
+    text = f"{value:.1f}" if 0 < value < 1 else f"{value:.0f}"
+    text = text.replace("0.", ".") if decimal == "." else text.replace(".", decimal)
     return Markup(
         '<line x1="{}%" x2="{}%" y1="{}" y2="{}" stroke="var(--line)"/>'
         '<text x="{}%" y="{}" dy="4" class="tick" text-anchor="{}">{}</text>'

@@ -31,6 +31,7 @@ HEBREW = re.compile("[א-ת]")
 LAW_KEYS = ("law", "law_id", "law_key", "law_name", "law_names", "statute")
 DOC_KEYS = ("doc_id", "node_id", "document_id", "opinion_id", "id")
 PRIMARY = ("ndcg@10", "pass_rate_total")  # what a change is told by, where both have it
+BETWEEN = re.compile(r"\((\S+)% interval (\S+) to (\S+)\)")  # in the sentence of a gate
 ERRORS = ("n_failed", "errors")  # what a gate on failed calls is about
 
 
@@ -294,6 +295,7 @@ class Sentences:
         text = say("gate.is", title=title, value=value)
         if title != measure:
             text = say("gate.measure_is", title=title, measure=measure, value=value)
+        text += self._between(check)
         text += say("gate.wanted", limits=self._limits(check)) if check.limit_kind else ""
         if check.status != "inconclusive":
             return text
@@ -306,6 +308,17 @@ class Sentences:
             return self.numbers.figure(check.gate.measure, check.value)
         sign = "" if check.gate.drop is None else "+"
         return self.numbers.local(f"{check.value:{sign}.4g}")
+
+    def _between(self, check: Check) -> str:
+        """The interval, which results hold in the English sentence alone."""
+        found = BETWEEN.search(check.message)
+        if found is None:
+            return ""
+        level, *ends = found.groups()
+        low, high = map(self.numbers.local, ends)
+        between = self.words("to", low=low, high=high)
+        level = self.numbers.percent(float(level) / 100, 0)
+        return self.words("gate.between", level=level, between=between)
 
     def _limits(self, check: Check) -> str:
         gate = check.gate

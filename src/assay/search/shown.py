@@ -31,7 +31,11 @@ LEAST = 30  # characters of a sentence that says something
 SHORT_TEXT = 60  # characters of a text that is shown whatever it says
 NONE = -1  # the number of what is no word
 PADDING = 8  # words that every sentence is taken to have beside its own
-_END = re.compile(r"(?<=[.?!;:])\s+|\n{2,}")
+# after these a sentence goes on: "No. A-90-123", "v. Smith", "ks. 3 mom. 2 kohta"
+_SHORTENED = "No Nos Mr Mrs Ms Dr St v vs cf Sec Secs Art subd Gov nro ks esim mom".split()
+_END = re.compile(
+    r"(?<=[.?!;:])" + "".join(rf"(?<!\b{word}\.)" for word in _SHORTENED) + r"\s+|\n{2,}"
+)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -116,7 +116,9 @@ def _guarded(row: Guarded) -> Callable[[Request], Awaitable[Response]]:
         desk = desks.desk(request.method, watching=row.key == "watch")
         request.state.user = user = await at_desk(desk, identify, request)
         if not may(user, row):
-            raise Refusal(401, "sign_in_first") if user is None else Refusal(403, "not_allowed")
+            if user is None:
+                raise Refusal(401, "sign_in_first")
+            raise Refusal(403, "not_allowed", row.role)
         if user is not None and access_of(request).accounts and row.is_api:
             check_call(request, user)
         if user is not None and _lacks_name(user, row):

@@ -9,7 +9,7 @@ from starlette.responses import RedirectResponse, Response
 from assay.reports.drawings import range_mark
 from assay.web.access import Guarded, user_of
 from assay.web.judge_pages import OfSet, is_chair
-from assay.web.shell import body, form, json, page, query, service_of
+from assay.web.shell import body, form, json, language_for, page, query, service_of
 from assay.workbench import agreed, grading
 from assay.workbench.agreed import Agreement, Dispute, Figure, Merged, Ruled, RulingGiven
 from assay.workbench.opening import gold_path
@@ -54,7 +54,7 @@ def rule_page(request: Request) -> Response:
     keys = [(each.query_id, each.doc_id) for each in disputes]
     place = keys.index((query_id, doc_id)) if (query_id, doc_id) in keys else None
     ruled = agreed.ruled_pair(service, name, query_id, doc_id) if place is None else None
-    rubric, starts = grading.rubric_in_use(service, name)
+    rubric, starts = grading.rubric_in_use(service, name, language_for(request))
     return page(
         request,
         "agreement_rule.html",

@@ -43,7 +43,7 @@ from assay.web.review_api import REVIEW_API_ROUTES
 from assay.web.review_pages import REVIEW_ROUTES
 from assay.web.search_pages import SEARCH_ROUTES
 from assay.web.shell import HERE, error_page, is_api, json, language_for
-from assay.web.visitors import identify
+from assay.web.visitors import identify, visitor_of
 from assay.workbench import logs, people, warming
 from assay.workbench.opening import Service
 from assay.workbench.passwords import Declined
@@ -145,7 +145,11 @@ def _failed(request: Request, error: Exception) -> Response:
 def _refused(request: Request, error: Exception) -> Response:
     """Calls are told; people are shown the way."""
     assert isinstance(error, Refusal)
-    message = page_words(language_for(request))[error.word]
+    known = page_words(language_for(request))
+    message = known[error.word]
+    if error.role and (user := visitor_of(request)) is not None:
+        told = {"needed": known[f"role {error.role}"], "role": known[f"role {user.role}"]}
+        message = f"{message} {known['allowed_role'].format(**told)}"
     if is_api(request):
         answer = json({"error": message}, error.status)
         if error.status == 401:

@@ -145,6 +145,7 @@ def run(request: Request) -> Response:
         line for line in run_page(service, gold=kept.gold, limit=12).items if line.id != kept.id
     ]
     rests = rests_on(service, kept, verdict)
+    newest = run_page(service, gold=kept.gold, engine=kept.engine, limit=1).items[:1]
     return decided_page(
         request,
         "run.html",
@@ -160,6 +161,7 @@ def run(request: Request) -> Response:
             for figure in figures
         ],
         others=others,
+        newer=next((line for line in newest if line.id != kept.id), None),
         weakest=sorted(report.queries, key=weakness)[:LISTED],
     )
 

@@ -72,7 +72,13 @@ def chart_of(board: Board, words: Words) -> object:
         return ""
     name = words.figure(board.measure) if words.has("figures", board.measure) else board.measure
     ends = (f"{runs_in_order[0].at:%Y-%m-%d}", f"{runs_in_order[-1].at:%Y-%m-%d}")
-    return time_chart(lines, label=f"{board.gold}: {name}", ends=ends, rtl=words.direction == "rtl")
+    return time_chart(
+        lines,
+        label=f"{board.gold}: {name}",
+        ends=ends,
+        rtl=words.direction == "rtl",
+        decimal=words("language.decimal"),
+    )
 
 
 def is_share(key: str) -> bool:
@@ -195,7 +201,6 @@ def decided_page(request: Request, template: str, status: int = 200, **values: o
         template,
         status,
         words=WORDS,
-        n=Numbers(words),
         ago=ago,
         grade_class=grade_class,
         swatch=swatch,

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from assay.core.types import Issue
 from assay.web.access import ROLES, Guarded, user_of
-from assay.web.shell import body, json, page, query, service_of
+from assay.web.shell import body, json, language_for, page, query, service_of
 from assay.workbench import adding, agreed, editing, flags, grading
 from assay.workbench.adding import Added, FoundToAdd
 from assay.workbench.editing import EditedIssue, Made, NewQuery
@@ -117,7 +117,7 @@ def query_page(request: Request) -> Response:
     name, query_id = request.path_params["set"], request.path_params["query"]
     judge, service = user_of(request).name, service_of(request)
     shown = grading.query_desk(service, name, query_id, judge)
-    rubric, starts = grading.rubric_in_use(service, name)
+    rubric, starts = grading.rubric_in_use(service, name, language_for(request))
     asked = request.query_params.get("doc", "")
     return page(
         request,
@@ -135,7 +135,7 @@ def all_page(request: Request) -> Response:
     name, query_id = request.path_params["set"], request.path_params["query"]
     service = service_of(request)
     shown = grading.query_desk(service, name, query_id, user_of(request).name)
-    rubric, starts = grading.rubric_in_use(service, name)
+    rubric, starts = grading.rubric_in_use(service, name, language_for(request))
     return page(
         request,
         "judge_all.html",

@@ -107,7 +107,8 @@ def _or_missing(endpoint: Endpoint) -> Endpoint:
         except NotHere as error:
             if is_api(request):
                 return json({"error": error.message}, 404)
-            return page(request, "missing.html", 404, words=("search",))
+            what = "missing" if request.path_params else "missing_corpus"
+            return page(request, "missing.html", 404, words=("search",), what=what)
 
     return answer
 

@@ -7,6 +7,7 @@ A page is `page(request, "room.html", value=…)`; its template extends `base.ht
   for the words of others: `page(request, "doc.html", words=("search",))`.
 - `say("KEY", name=value)`: a sentence with facts, each in its own direction.
 - `count("KEY", n)`: one of two forms, `KEY = ["{n} document", "{n} documents"]`.
+- `n.decimal(…)`, `n.percent(…)`: figures as the language writes them (`reports/numbers.py`).
 - `term("KEY", shown)`: a word of the trade that explains itself: see `glossary`.
 - `topic_name(TOPIC)`: a topic or practice area as the reader's language calls it.
 - `lang`, `dir`, `user` (a `User`, or none), `may(path)` (whether the user may open that path and
@@ -30,6 +31,7 @@ from starlette.responses import HTMLResponse, Response
 
 from assay.core.errors import AssayError, InputError
 from assay.reports.environment import template_environment
+from assay.reports.numbers import Numbers
 from assay.reports.words import LANGUAGES, Words, language_of, page_counts, page_words
 from assay.web.access import Guarded, access_of, csrf_token, fields_of, may, visitor_of
 from assay.web.glossary import Glossary
@@ -187,6 +189,7 @@ def page(
             say=say,
             count=count,
             term=Glossary(texts),
+            n=Numbers(speaker),
             topic_name=topic_name,
             lang=language,
             dir=speaker.direction,
@@ -213,7 +216,8 @@ def page(
 
 
 def error_page(request: Request, message: str, status: int) -> Response:
-    return page(request, "error.html", status, message=message)
+    heading = {403: "error_role", 404: "error_gone"}.get(status, "error_other")
+    return page(request, "error.html", status, message=message, heading=heading)
 
 
 def language_for(request: Request) -> str:

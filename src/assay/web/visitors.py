@@ -57,11 +57,11 @@ class User:
 class Refusal(Exception):
     """Why a request goes no further: 401 nobody is signed in, 403 not this one, 409 no name is
     chosen yet, 408 too slow, 429 too often, 503 too busy. `word` is its key in the words of the
-    pages."""
+    pages, `role` the one that is needed."""
 
-    def __init__(self, status: int, word: str) -> None:
+    def __init__(self, status: int, word: str, role: str = "") -> None:
         super().__init__(word)
-        self.status, self.word = status, word
+        self.status, self.word, self.role = status, word, role
 
 
 def access_of(request: Request) -> Access:

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from assay.core.errors import AssayError
-from assay.core.results import Gate, GoldenResults, Results, Status, Verdict
+from assay.core.results import Gate, GoldenResults, Results, Status, Verdict, is_variant
 from assay.review.identity import name_of
 from assay.store.records import RunRecord
 from assay.workbench.desk import stamp_of
@@ -62,7 +62,8 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     status: Status | None = None
     open_gates: int = 0  # gates that fail or cannot tell
     to_judge: int = 0  # judgments expected to settle them
-    failed: int = 0
+    failed: int = 0  # calls
+    musts: tuple[str, ...] = ()  # golden questions that must pass and did not
     fingerprint: str = ""
     corpus: str = ""
     commit: str = ""
@@ -144,6 +145,7 @@ def line_of(run: KeptRun, corpus: str = "", *, verdict: Verdict | None = None) -
         open_gates=_open_gates(verdict),
         to_judge=len(verdict.judge_next or ()) if verdict else 0,
         failed=receipt.counts.get("n_failed", 0),
+        musts=_failed_musts(results),
         fingerprint=receipt.gold.fingerprint,
         corpus=corpus,
         commit=receipt.git.commit[:8] if receipt.git else "",
@@ -170,6 +172,17 @@ def judged_share(results: Results, depth: int = 10) -> float | None:
     seen = sum(map(len, tops))
     judged = sum(grade is not None for top in tops for grade in top)
     return judged / seen if seen else None
+
+
+def _failed_musts(results: Results) -> tuple[str, ...]:
+    if not isinstance(results, GoldenResults):
+        return ()
+    known = {entry.query_id for entry in results.per_query}
+    return tuple(
+        entry.query_id
+        for entry in results.per_query
+        if entry.must and not entry.passed and not is_variant(entry, known)
+    )
 
 
 def _open_gates(verdict: Verdict | None) -> int:

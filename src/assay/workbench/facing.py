@@ -34,6 +34,7 @@ from assay.workbench.decisions import (
     judged_share,
     line_of,
     rests_on,
+    run_at_hand,
 )
 from assay.workbench.history import KeptRun, kept_run
 from assay.workbench.one_judge import Rests, rests
@@ -104,12 +105,14 @@ class Duel(msgspec.Struct, frozen=True, kw_only=True):
 
 class Lead(msgspec.Struct, frozen=True, kw_only=True):
     """Which of two engines on a set is ahead, and whether that is proven, not proven, or could be
-    turned by documents that nobody has judged. Every page says it in the words of `kind`."""
+    turned by documents that nobody has judged. Every page says it in the words of `kind`, and
+    names the `judge` where it rests on one whom nobody has checked."""
 
     kind: Literal["leads", "ahead_of", "turnable", "level"]
     engine: str
     other: str
     page: str = ""  # where it is told in full
+    judge: str = ""
 
 
 def duel(service: Service, first: str, second: str) -> Duel:
@@ -123,28 +126,29 @@ def duel(service: Service, first: str, second: str) -> Duel:
         )
     verdict = decided(service, runs[1])
     change = _known_change(service.store.address, runs)
+    on = _rests(service, runs, change.outcome)
     return Duel(
         a=line_of(runs[0]),
         b=line_of(runs[1], verdict=verdict),
         names=names_of(runs),
         change=change,
-        lead=_lead(names_of(runs), change),
+        lead=_lead(names_of(runs), change, on.on.judge if on else ""),
         ship=_ship(verdict),
         verdict=verdict,
-        rests=_rests(service, runs, change),
+        rests=on,
         ship_rests=rests_on(service, runs[1], verdict),
     )
 
 
-def _lead(names: tuple[str, str], change: Change) -> Lead:
+def _lead(names: tuple[str, str], change: Change, judge: str) -> Lead:
     """The one with the higher figure first."""
     ahead, behind = names if change.head.difference < 0 else names[::-1]
-    return Lead(kind=_kind(change.outcome), engine=ahead, other=behind)
+    return Lead(kind=_kind(change.outcome), engine=ahead, other=behind, judge=judge)
 
 
-def _rests(service: Service, runs: tuple[KeptRun, KeptRun], change: Change) -> Rests | None:
+def _rests(service: Service, runs: tuple[KeptRun, KeptRun], outcome: Outcome) -> Rests | None:
     """Only of what is said to be so."""
-    if change.outcome not in ("better", "worse") or runs[0].gold != runs[1].gold:
+    if outcome not in ("better", "worse") or runs[0].gold != runs[1].gold:
         return None
     try:
         dataset = gold_path(service, runs[1].gold)
@@ -203,9 +207,17 @@ def lead_of(service: Service, board: Board) -> Lead | None:
         outcome = "not_shown"
     if best.value == other.value and outcome != "open":
         outcome = "same"
-    kind = _kind(outcome)
-    page = f"/compare?a={other.id}&b={best.id}"
-    return Lead(kind=kind, engine=best.engine, other=other.engine, page=page)
+    on = None
+    if outcome in ("better", "worse"):
+        both = run_at_hand(service, other.id), run_at_hand(service, best.id)
+        on = _rests(service, both, outcome)
+    return Lead(
+        kind=_kind(outcome),
+        engine=best.engine,
+        other=other.engine,
+        page=f"/compare?a={other.id}&b={best.id}",
+        judge=on.on.judge if on else "",
+    )
 
 
 def _kind(outcome: Outcome) -> Literal["leads", "ahead_of", "turnable", "level"]:

@@ -21,7 +21,9 @@ from assay.judging.packets import PacketRow, packet_row
 from assay.judging.pool import PooledPair, read_pool, with_second_judges, write_pool
 from assay.judging.reasons import EXPECTED, says_why
 from assay.judging.rubrics import Rubric
+from assay.judging.rubrics.translated import translated
 from assay.judging.votes import WITHDRAWN, document_fingerprint, not_before
+from assay.reports.words import LANGUAGES
 from assay.workbench.desk import Count, Desk, desk_of, put
 from assay.workbench.flags import Flag, flags_of
 from assay.workbench.grading_views import (
@@ -227,9 +229,13 @@ def progress_of(desk: Desk, query_id: str, judge: str, flags: dict[str, Flag]) -
     )
 
 
-def rubric_in_use(service: Service, name: str) -> tuple[Rubric, dict[int, list[str]]]:
-    """The rubric of a set, and for each grade some starts of sentences for a rationale."""
-    rubric = desk_of(gold_path(service, name)).rubric
+def rubric_in_use(
+    service: Service, name: str, language: str = ""
+) -> tuple[Rubric, dict[int, list[str]]]:
+    """The rubric of a set, and for each grade some starts of sentences for a rationale; in a
+    language, where somebody has translated it."""
+    desk = desk_of(gold_path(service, name))
+    rubric = translated(desk.rubric, language, beside=desk.dataset) if language else desk.rubric
     return rubric, _starts(rubric)
 
 
@@ -355,7 +361,9 @@ def _refuse_no_reason(desk: Desk, given: GivenVote, before: Vote | None) -> None
     told = given.rationale.strip()
     if given.grade is None or not told or desk.rubric.rationale != "required":
         return  # one that is missing is refused with the rest of what does not fit
-    if says_why(told, _starts(desk.rubric).get(given.grade, ())) or given.id in desk.votes.ids:
+    said = (translated(desk.rubric, language, beside=desk.dataset) for language in LANGUAGES)
+    starts = [start for each in said for start in _starts(each).get(given.grade, ())]
+    if says_why(told, starts) or given.id in desk.votes.ids:
         return
     while before is not None:
         if (before.grade, before.rationale) == (given.grade, told):

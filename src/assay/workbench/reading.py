@@ -158,7 +158,7 @@ def read(service: Service, corpus: str, doc_id: str, query: str = "") -> Documen
     members = [document if other == row else shelf.at(other) for other in around]
     words = _words(query, shelf, document, members)
     language = document.language or detect(document.text[:SAMPLE])
-    cited_by = shelf.corpus.cited_by(doc_id)
+    cited, cited_by = shelf.corpus.cites(doc_id), shelf.corpus.cited_by(doc_id)
     return DocumentPage(
         corpus=shelf.corpus.name,
         id=doc_id,
@@ -170,10 +170,12 @@ def read(service: Service, corpus: str, doc_id: str, query: str = "") -> Documen
         topic=columns.topics.names[columns.topics.numbers[row]],
         original=_web_address(document.metadata.get("url")),
         path=_path(document),
-        sections=_sections(document, words, _targets(shelf, row)) if unit is None else (),
+        sections=_sections(document, words, _targets(shelf, row), cited[:MOST_LINKS])
+        if unit is None
+        else (),
         parts=_parts(shelf, unit, members, row, words) if unit is not None else (),
         statutes=statutes_of(columns, row),
-        cites=tuple(_link(shelf, other) for other in shelf.corpus.cites(doc_id)[:MOST_LINKS]),
+        cites=tuple(_link(shelf, other) for other in cited[:MOST_LINKS]),
         cited_by=tuple(_link(shelf, other) for other in cited_by[:MOST_LINKS]),
         cited_by_count=len(cited_by),
         unresolved=_unresolved(columns, row),
@@ -203,21 +205,25 @@ def _words(query: str, shelf: Shelf, document: Document, members: Sequence[Docum
     return frozenset((*passages(asked, document, shown=shown).words, *found))
 
 
-def _sections(document: Document, words: Words, targets: Sequence[Target]) -> tuple[Section, ...]:
-    """What the source says apart, and then the whole text. A summary stands in for an answer."""
+def _sections(
+    document: Document, words: Words, targets: Sequence[Target], cited: Sequence[str]
+) -> tuple[Section, ...]:
+    """What the source says apart, and then the whole text. A summary stands in for an answer. What
+    is `cited` is a link also where it is named by its number alone."""
     sections = []
     for name, fields in OPINION.items():
         text = first_said(document, *fields)
         if not text or (name == "summary" and first_said(document, *OPINION["conclusion"])):
             continue
         derived = name == "summary" or not document.fields.get(fields[0], "").strip()
-        paragraphs = tuple(_paragraphs(text, words))
+        paragraphs = tuple(_paragraphs(text, words, _named(text, cited)))
         sections.append(Section(name=name, paragraphs=paragraphs, derived=derived))
     for name, text in document.fields.items():
         if name not in SHOWN_ELSEWHERE and text.strip():
-            sections.append(Section(name=name, paragraphs=tuple(_paragraphs(text, words))))
+            paragraphs = tuple(_paragraphs(text, words, _named(text, cited)))
+            sections.append(Section(name=name, paragraphs=paragraphs))
     if document.text.strip():
-        whole = tuple(_paragraphs(document.text, words, targets))
+        whole = tuple(_paragraphs(document.text, words, _named(document.text, cited, targets)))
         sections.append(Section(name="text", paragraphs=whole))
     return tuple(sections)
 
@@ -281,6 +287,20 @@ def _targets(shelf: Shelf, row: int) -> list[Target]:
         if begins >= (targets[-1][1] if targets else 0) and rows:
             targets.append((begins, ends, shelf.at(rows[0]).id))
     return targets
+
+
+def _named(text: str, cited: Sequence[str], known: Sequence[Target] = ()) -> list[Target]:
+    """With the places where the number of a cited document stands, such as "(83-116)", beside
+    those that are known."""
+    ids = sorted((id for id in cited if re.search(r"\d\W\d", id)), key=len, reverse=True)
+    if not ids:
+        return list(known)
+    numbers = re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, ids))})(?![\w-])")
+    found = [(*match.span(), match.group()) for match in numbers.finditer(text)]
+    apart = [
+        one for one in found if not any(one[0] < end and begin < one[1] for begin, end, _ in known)
+    ]
+    return sorted([*known, *apart])
 
 
 # ── where it stands ───────────────────────────────────────────────────────────────────────────────

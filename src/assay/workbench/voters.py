@@ -6,7 +6,7 @@ import msgspec
 
 from assay.core.errors import AssayError
 from assay.core.types import VoteKind
-from assay.judging.votes import UNNAMED, votes_path
+from assay.judging.votes import UNNAMED, WITHDRAWN, votes_path
 from assay.workbench.desk import desk_of
 from assay.workbench.opening import Service
 
@@ -14,7 +14,8 @@ __all__ = ["Voter", "voters"]
 
 
 class Voter(msgspec.Struct, frozen=True, kw_only=True):
-    """A name with its votes on all sets, and the moment of the last."""
+    """A name with the votes that hold now, on all sets and without rulings, as Agreement counts
+    them; and the moment of the last."""
 
     name: str
     kind: VoteKind
@@ -33,9 +34,10 @@ def voters(service: Service) -> list[Voter]:
         except (AssayError, OSError):  # the set's own page says what is wrong with it
             continue
         with votes.reading:
-            for vote in votes.ids.values():
-                if vote.judge != UNNAMED:
-                    known.setdefault((vote.judge, vote.kind), []).append(vote.at)
+            for said in votes.said.values():
+                for vote in said.values():
+                    if vote.judge != UNNAMED and vote.source != WITHDRAWN:
+                        known.setdefault((vote.judge, vote.kind), []).append(vote.at)
     found = [
         Voter(name=name, kind=kind, votes=len(moments), last=max(moments))
         for (name, kind), moments in known.items()

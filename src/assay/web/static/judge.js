@@ -80,9 +80,9 @@ function showProgress() {
   if (p.min_high) {
     const top = Math.max(...[...document.querySelectorAll(".grade")].map(button => Number(button.dataset.grade)));
     const grade = p.high_from < top ? fill(words.orMore, { grade: p.high_from }) : p.high_from;
-    const facts = { n: p.high, grade, span: (p.expected_high || [p.min_high]).join("–") };
-    const none = p.judged >= p.asked && p.asked ? words.highNone : words.highNotYet;  // a flag is for who has seen them all
-    list.push(line(p.high >= p.min_high, fill(p.high >= p.min_high ? words.highGood : p.high ? words.highFew : none, facts)));
+    // how many are expected is not said: each document is graded alone. A flag is for who has seen them all
+    const none = p.judged >= p.asked && p.asked ? words.highNone : words.highNotYet;
+    list.push(line(Boolean(p.high), fill(p.high ? words.highSome : none, { n: p.high, grade })));
   }
   if (p.judged) list.push(line(!p.without_reason, p.without_reason ? fill(words.reasonsMissing, { n: p.without_reason }) : words.reasonsAll));
   if (p.again) list.push(line(true, p.again === 1 ? words.againOne : fill(words.againMany, { n: p.again })));

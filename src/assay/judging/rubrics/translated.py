@@ -1,0 +1,83 @@
+"""The words of a rubric in another language: `translations/NAME.LANGUAGE.toml` beside `NAME.toml`.
+Grades are those of the rubric, and so is its version: a translation changes what judges read, not
+what they vote by. What it leaves out is said as the rubric says it."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import lru_cache
+from pathlib import Path
+
+import msgspec
+
+from assay.core.errors import InputError
+from assay.core.files import decode, read_bytes
+from assay.judging.rubrics import ENDING, available
+from assay.judging.rubrics.scale import EdgeCase, Grade, Rubric
+
+__all__ = ["translated"]
+
+FOLDER = "translations"
+
+
+class Said(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One grade."""
+
+    value: int
+    label: str = ""
+    definition: str = ""
+    criteria: tuple[str, ...] = ()
+    examples: tuple[str, ...] = ()
+
+
+class Translation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Edge cases stand in the order of the rubric."""
+
+    title: str = ""
+    principle: str = ""
+    grades: tuple[Said, ...] = ()
+    edge_cases: tuple[EdgeCase, ...] = ()
+
+
+@lru_cache(maxsize=64)
+def translated(rubric: Rubric, language: str, *, beside: Path | None = None) -> Rubric:
+    """The rubric as it is said in a language, itself where nobody has translated it."""
+    known = available(beside=beside)
+    homes = [Path(found.path).parent for found in known if found.name == rubric.id]
+    path = homes[0] / FOLDER / f"{rubric.id}.{language}{ENDING}" if homes else None
+    if path is None or not path.is_file():
+        return rubric
+    said = _read(path)
+    grades = {grade.value: grade for grade in said.grades}
+    foreign = sorted(set(grades) - set(rubric.values))
+    if foreign or len(said.edge_cases) > len(rubric.edge_cases):
+        what = f"grade {foreign[0]}" if foreign else "more edge cases"
+        raise InputError(f"it has {what}, and the rubric has not", where=str(path))
+    cases = said.edge_cases + rubric.edge_cases[len(said.edge_cases) :]
+    return msgspec.structs.replace(
+        rubric,
+        title=said.title or rubric.title,
+        principle=said.principle or rubric.principle,
+        grades=tuple(_grade(grade, grades.get(grade.value)) for grade in rubric.grades),
+        edge_cases=cases,
+    )
+
+
+def _grade(grade: Grade, said: Said | None) -> Grade:
+    if said is None:
+        return grade
+    return msgspec.structs.replace(
+        grade,
+        label=said.label or grade.label,
+        definition=said.definition or grade.definition,
+        criteria=said.criteria or grade.criteria,
+        examples=said.examples or grade.all_examples,
+        example="",
+    )
+
+
+def _read(path: Path) -> Translation:
+    try:
+        return msgspec.convert(tomllib.loads(decode(read_bytes(path), path)), Translation)
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        raise InputError(str(error), where=str(path)) from error
