@@ -422,7 +422,7 @@ def test_a_run_that_is_not_the_newest_says_so(service: Service, client: TestClie
 
 
 def test_a_gate_has_its_interval_in_every_language() -> None:
-    gate = Gate(measure="ndcg@10", at_least=0.6)
+    gate = Gate(measure="ndcg@10", minimum=0.6)
     message = "ndcg@10 overall: 0.7404 (95% interval 0.6512 to 0.8), at least 0.6 wanted"
     check = Check(gate=gate, status="pass", value=0.7404, message=message)
     said = Sentences(Words("fi")).check(check)

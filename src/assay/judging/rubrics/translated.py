@@ -39,15 +39,11 @@ class Translation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     edge_cases: tuple[EdgeCase, ...] = ()
 
 
-@lru_cache(maxsize=64)
 def translated(rubric: Rubric, language: str, *, beside: Path | None = None) -> Rubric:
     """The rubric as it is said in a language, itself where nobody has translated it."""
-    known = available(beside=beside)
-    homes = [Path(found.path).parent for found in known if found.name == rubric.id]
-    path = homes[0] / FOLDER / f"{rubric.id}.{language}{ENDING}" if homes else None
-    if path is None or not path.is_file():
+    path, said = _known(rubric.id, language, beside)
+    if said is None:
         return rubric
-    said = _read(path)
     grades = {grade.value: grade for grade in said.grades}
     foreign = sorted(set(grades) - set(rubric.values))
     if foreign or len(said.edge_cases) > len(rubric.edge_cases):
@@ -61,6 +57,14 @@ def translated(rubric: Rubric, language: str, *, beside: Path | None = None) -> 
         grades=tuple(_grade(grade, grades.get(grade.value)) for grade in rubric.grades),
         edge_cases=cases,
     )
+
+
+@lru_cache(maxsize=64)
+def _known(name: str, language: str, beside: Path | None) -> tuple[Path, Translation | None]:
+    """Beside the rubric that is in use; pages ask at every turn, so it is read once."""
+    homes = (Path(each.path).parent for each in available(beside=beside) if each.name == name)
+    path = next(homes, Path()) / FOLDER / f"{name}.{language}{ENDING}"
+    return path, _read(path) if path.is_file() else None
 
 
 def _grade(grade: Grade, said: Said | None) -> Grade:
