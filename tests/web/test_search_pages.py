@@ -113,7 +113,8 @@ def test_years_may_be_said_in_any_order(client: TestClient) -> None:
 def test_what_is_not_there_is_a_page_of_its_own(client: TestClient, address: str) -> None:
     answer = client.get(address)
     assert answer.status_code == 404
-    assert "There is no such document here." in answer.text
+    what = "collection" if address.startswith("/search") else "document"
+    assert f"There is no such {what} here." in answer.text
 
 
 @pytest.mark.parametrize(
