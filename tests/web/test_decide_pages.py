@@ -232,7 +232,8 @@ class TestOneJudge:
         for address, key in (("/?x=1", "head ship one"), (f"/runs/{run}?x=1", "run pass one")):
             page = client.get(f"{address}&lang={lang}").text
             assert f"<h1>{str(words[key]).format(**facts)}</h1>" in page, "the doubt comes first"
-        assert str(words["gate_pass_one"]) in client.get(f"/?lang={lang}").text
+        for address in ("/", "/runs"):
+            assert str(words["gate_pass_one"]) in client.get(f"{address}?lang={lang}").text
 
     def test_labels_of_other_documents_do_not_hide_it(self, turned: tuple[Service, Path]) -> None:
         service, path = turned

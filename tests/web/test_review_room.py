@@ -662,6 +662,10 @@ class TestRoles:
             page = client.get(f"/review/{item}")
             assert page.status_code == reads
             assert ('name="action"' in page.text) == (decides == 303)
+            if reads == 200:
+                listed = client.get("/review?lang=en").text
+                assert ("wait for a chair" in listed) == (role == "judge")
+                assert ("to review" in listed) == (role == "chair"), "nobody else is asked"
             assert client.get("/api/review").status_code == reads
             form = {"action": "approve", "doc": ["a", "b"], "by": "somebody else"}
             assert client.post(f"/review/{item}", data=form).status_code == decides

@@ -16,6 +16,7 @@ from markupsafe import Markup
 
 from assay.judging.packets import Packet, PacketRow
 from assay.judging.rubrics import Rubric, span
+from assay.judging.rubrics.translated import translated
 from assay.reports.environment import HERE, template_environment
 from assay.reports.words import Words, page_table
 
@@ -50,7 +51,7 @@ def render(packet: Packet, language: str = "en") -> str:
         .get_template("packet.html.j2")
         .render(
             packet=packet,
-            rubric=packet.rubric,
+            rubric=translated(packet.rubric, language),
             usual=_usual(packet.rubric, language),
             t=page_table("packet", language),
             lang=language,
@@ -88,7 +89,7 @@ def _data(
             "required": packet.rubric.rationale == "required",
             "rationale": packet.rubric.rationale,
             "unit": packet.rubric.unit,
-            "grades": _scale(packet.rubric),
+            "grades": _scale(translated(packet.rubric, language)),
         },
         "queries": [{"id": row.query_id, "text": row.query, "type": row.type} for row in queries],
         "documents": [

@@ -42,7 +42,7 @@ from assay.workbench.facing import Duel, SliceChange, duel, lead_of
 from assay.workbench.history import KeptRun, kept_run
 from assay.workbench.one_judge import Rests, second_asked
 from assay.workbench.opening import Service, gold_path
-from assay.workbench.overview import Overview, overview
+from assay.workbench.overview import Overview, overview, rests_of
 from assay.workbench.paging import Page
 from assay.workbench.run_queue import choices
 from assay.workbench.settling import left_to_judge
@@ -112,6 +112,12 @@ def runs(request: Request) -> Response:
         asked=asked,
         boards=[(board, chart_of(board, Words(language_for(request)))) for board in shown],
         lead=lead_of(service, shown[0]) if shown else None,
+        alone={
+            line.id: found.on.judge
+            for board in shown
+            for line in board.leaders
+            if (found := rests_of(service, line))
+        },
         trends=trends_by_set(service, gold=asked.gold),
         listed=listed,
         choices=choices(service),

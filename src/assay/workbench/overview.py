@@ -28,7 +28,16 @@ from assay.workbench.review import strays
 from assay.workbench.set_standing import SetStanding, set_standing
 from assay.workbench.settling import left_to_judge
 
-__all__ = ["EngineLine", "Headline", "Overview", "SetLine", "Waiting", "overview", "set_lines"]
+__all__ = [
+    "EngineLine",
+    "Headline",
+    "Overview",
+    "SetLine",
+    "Waiting",
+    "overview",
+    "rests_of",
+    "set_lines",
+]
 
 RECENT = 8  # changes and verdicts that are shown
 LOOKED_AT = 2_000  # runs among which the latest of every set and engine are
@@ -125,7 +134,7 @@ def overview(service: Service) -> Overview:
         headline=headline,
         subject=subject,
         to_judge=to_judge,
-        rests=_rests(service, subject) if headline in ("ship", "failing") else None,
+        rests=rests_of(service, subject) if headline in ("ship", "failing") else None,
         waiting=_waiting(service, sets, figures),
         backlog=figures,
         backlogs=counted_lately(service),
@@ -257,8 +266,9 @@ def _settling(service: Service, line: RunLine) -> list[Pair]:
     return list(verdict.judge_next or ()) if verdict else []
 
 
-def _rests(service: Service, line: RunLine | None) -> Rests | None:
-    if line is None:
+def rests_of(service: Service, line: RunLine | None) -> Rests | None:
+    """Whether the verdict on a run rests on one judge, whom nobody has checked."""
+    if line is None or line.status not in ("pass", "fail"):
         return None
     kept = run_at_hand(service, line.id)
     return rests_on(service, kept, decided(service, kept))
