@@ -14,6 +14,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -31,6 +32,10 @@ COMMANDS = (
     ("corpus", "import", "jsonl", str(SAMPLES / "en" / "corpus.jsonl"), "--name", "en"),
     ("index", "en"),
     ("index", "he"),
+    ("corpus", "import", "jsonl", str(SAMPLES / "fi" / "saaristokuntalaki.jsonl"), "--name", "fi"),
+    ("index", "fi"),
+    ("search", "fi", "Kuka päättää lainan ottamisesta?", "--json"),
+    ("gold", "validate", str(SAMPLES / "en" / "dataset.json"), "--json"),
     ("corpus", "freeze", "en", "en.zip"),
     *(
         ("score", "--dataset", str(SAMPLES / "en" / "dataset.json"), *engine, "--output", output)
@@ -39,6 +44,11 @@ COMMANDS = (
             (("--engine", "en"), "ours.json"),
         )
     ),
+    ("score", str(SAMPLES / "fi" / "questions_golden.json"), "--engine", "fi", "-o", "golden.json"),
+    ("gold", "next", "bm25.json", "ours.json", "-o", "pairs.json", "--json"),
+    ("gold", "pool", "dataset.json", "--engine", "en", "--depth", "3"),
+    ("gold", "packet", "dataset.json", "-o", "packet.html"),
+    ("plan", "bm25.json", "ours.json", "--json"),
     ("compare", "bm25.json", "ours.json", "--json"),
     (
         "report",
@@ -50,6 +60,8 @@ COMMANDS = (
         "--force",
     ),
     ("report", "ours.json", "-o", "report.csv"),
+    ("report", "golden.json", "-o", "report.xml"),
+    ("report", "golden.json", "-o", "report.md"),
 )
 LOG = [
     {"at": "2026-05-01", "query": query, "results": [f"d{n % 7}" for n in range(at, at + 5)]}
@@ -59,8 +71,11 @@ DECISIONS = [{"id": f"D{n}", "at": "2026-05-31", "cites": [f"d{n}", f"d{n + 1}"]
 # what is of the moment or the machine: times, latencies, versions, random names
 MOMENT = re.compile(
     rb"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?|"
-    rb'"(?:latency_ms|python|numpy|polars|msgspec|assay|platform|commit|cache_key|mean|p50|p95|max)'
-    rb'":\s*(?:null|"[^"]*"|[-0-9.e+]+)|[0-9.,]+ ms|data-[0-9a-f]{12}(?:-[0-9a-f]+)?|'
+    rb'"(?:\w*latency_ms|latency|python|numpy|polars|msgspec|assay|platform|commit|cache_key)":\s*'
+    rb'(?:null|"[^"]*"|[-0-9.e+]+|\[[^]]*\]|\{[^}]*\})| *[0-9.,]+ ms|time="[0-9.]+"|'
+    rb'latency_ms is [0-9.]+|"value":\s*[0-9.]+(?=,\s*"message":\s*"C: avg_lat)|'
+    rb'"avg_latency_ms",\s*"slice":\s*"",\s*"value":\s*[0-9.]+|'
+    rb"data-[0-9a-f]{12}(?:-[0-9a-f]+)?|"
     rb'"seconds":\s*[0-9.]+|in [0-9.]+ s|Python 3\.[0-9.]+'
 )
 RUN = "from assay.cli import main; main()"
@@ -73,6 +88,7 @@ def done(python: str, threads: int, seed: int) -> dict[str, str]:
         for file, rows in (("log.jsonl", LOG), ("decisions.jsonl", DECISIONS)):
             lines = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
             (folder / file).write_text(lines, encoding="utf-8")
+        shutil.copy(SAMPLES / "en" / "dataset.json", folder)
         said = {}
         for number, command in enumerate(COMMANDS):
             told = subprocess.run(
