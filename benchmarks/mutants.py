@@ -113,6 +113,7 @@ PARTS = {
             "review/test_decisive_support.py",
             "review/test_bootstrap.py",
             "review/test_gold_identity.py",
+            "workbench/test_decision_texts.py",
         ),
     ),
     "rulings": Part(

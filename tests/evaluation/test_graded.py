@@ -18,7 +18,7 @@ from assay.core.runs import run_from_results, run_from_scores
 from assay.core.types import GoldSet, Hit, Query, QueryResult, Run, judgment_frame
 from assay.evaluation import judged as judged_hits
 from assay.evaluation import statistics
-from assay.evaluation.graded import evaluate
+from assay.evaluation.graded import evaluate, graded_results
 from assay.evaluation.unjudged import unjudged
 from random_data import DOC_IDS, Qrels, Scores, as_gold, as_run, qrels, scores
 
@@ -458,3 +458,11 @@ def test_the_residual_of_rbp_by_hand() -> None:
     assert found["RBP(p=0.5)"].residual == pytest.approx(1 / 4 + 1 / 8)
     assert found["RBP(p=0.5)@2"].residual == pytest.approx(1 / 4)
     assert found["nDCG@2"].residual is None
+
+
+def test_what_was_judged_on_request_is_told_apart() -> None:
+    sources = ["pool, gold next", "pool"]
+    judged = judgment_frame(["q", "q"], ["a", "b"], [1, 0], source=sources)
+    gold = GoldSet(name="g", queries=(Query(id="q", text="q"),), judgments=judged)
+    results = graded_results(engine_run(q=["a", "b", "c"]), gold, ["RR"])
+    assert results.per_query[0].asked == ["a"]

@@ -76,6 +76,18 @@ def test_corrections_agree_with_scipy() -> None:
     assert statistics.holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
 
 
+def test_no_query_gives_no_interval() -> None:
+    empty = statistics.wilson(0, 0)
+    assert (empty.low, empty.high, empty.n) == (None, None, 0)
+
+
+def test_samples_that_fill_their_blocks_exactly_are_all_drawn() -> None:
+    values = np.ones((100, 1))
+    assert statistics.BLOCK_CELLS % len(values) == 0
+    samples = 2 * statistics.BLOCK_CELLS // len(values)
+    assert statistics.bootstrap_means(values, samples=samples).shape == (samples, 1)
+
+
 def test_wilson_agrees_with_scipy() -> None:
     expected = scipy.stats.binomtest(31, 33).proportion_ci(method="wilson")
     found = statistics.wilson(31, 33)

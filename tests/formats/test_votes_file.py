@@ -134,3 +134,20 @@ def test_a_new_file_is_on_disk_with_its_name(
     assert synced == [tmp_path]
     append(tmp_path / "set.votes.jsonl", [vote(2)])
     assert synced == [tmp_path]  # the name is there already
+
+
+def test_a_write_that_was_cut_within_a_letter_goes_with_the_next(tmp_path: Path) -> None:
+    path, letter = tmp_path / "set.votes.jsonl", "ä".encode()
+    path.write_bytes(f'{line(1)}\n{{"id": "v2", "judge": "'.encode() + letter[:1])
+    assert [each.id for each in read_votes(path)] == ["v1"]
+    append(path, [vote(3)])
+    assert [each.id for each in read_votes(path)] == ["v1", "v3"]
+
+
+def test_what_is_no_text_is_refused_and_stays(tmp_path: Path) -> None:
+    path = tmp_path / "set.votes.jsonl"
+    content = f'{line(1)}\n{{"id": "v2", "judge": "'.encode() + b'\xff", "grade": 1'
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"\w"):
+        append(path, [vote(9)])
+    assert path.read_bytes() == content

@@ -140,6 +140,16 @@ def test_a_later_vote_of_the_same_judge_supersedes(assay_cli: Assay, tmp_path: P
     assert (late.json["added"], _judged(gold)["q0", "d1"]["score"]) == (1, 2)
 
 
+def test_a_vote_that_is_in_two_files_counts_once(assay_cli: Assay, tmp_path: Path) -> None:
+    _dataset(tmp_path)
+    vote = {"id": "v1", "query_id": "q0", "doc_id": "d1", "grade": 1, "rationale": "on point"}
+    line = json.dumps(vote | {"judge": "Ben", "kind": "human", "at": "2026-01-02T10:00:00+00:00"})
+    for name in ("a.jsonl", "b.jsonl"):
+        (tmp_path / name).write_text(line + "\n")
+    done = assay_cli("gold", "merge", "dataset.json", "a.jsonl", "b.jsonl", "--json")
+    assert (done.json["added"], done.json["already"]) == (1, 1), done.err
+
+
 def test_a_file_that_was_changed_since_is_said_to_be_old(assay_cli: Assay, tmp_path: Path) -> None:
     gold = _dataset(tmp_path)
     _merge(assay_cli, tmp_path, "q0,d1,1,first,Ben,\n")

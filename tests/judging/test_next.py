@@ -51,6 +51,14 @@ def test_a_hit_at_the_same_place_in_both_does_not_matter() -> None:
     assert decision.expected == pytest.approx(0)
 
 
+@pytest.mark.parametrize("others", [0, 1, 3])
+def test_an_effect_is_what_a_grade_moves_in_the_mean_over_the_queries(others: int) -> None:
+    rankings = ["xa", *["ab"] * others]
+    decision = next_to_judge(results(*rankings, grades={"a": 2, "b": 1}), measure="P@1")
+    assert [pair.doc_id for pair in decision.pairs] == ["x"]
+    assert decision.pairs[0].effect == pytest.approx(1 / (1 + others))
+
+
 def test_with_everything_judged_the_decision_is_the_measure() -> None:
     grades = {"a": 2, "b": 1, "c": 0}
     stand = standing(
