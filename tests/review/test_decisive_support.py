@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import pytest
 
-from assay.review.bootstrap import Options, _is_right
+from assay.core.types import Vote
+from assay.judging.votes import RULING
+from assay.review.bootstrap import Group, Options, _is_right, with_settled
 from assay.store.records import Support
 
 OPTIONS = Options(min_grade=1)
@@ -36,3 +38,35 @@ def test_one_sign_more_or_less(signs: list[Support], right: bool) -> None:
 def test_clicks_are_held_against_showings(clicks: int, right: bool) -> None:
     shown = {("q", "c", "d"): 100}
     assert _is_right([sign("click", 1, searches=clicks)], shown, OPTIONS) == right
+
+
+def said(doc_id: str, grade: int | None, at: str, **fields: str) -> Vote:
+    given = {"kind": "human", "judge": "ada", "source": ""} | fields
+    return Vote(id=f"{doc_id}{at}", query_id="r1", doc_id=doc_id, grade=grade, at=at, **given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("votes", "documents", "others"),
+    [
+        ([], ("a", "b"), ("b",)),
+        ([said("a", 0, "1")], ("b",), ("b",)),
+        ([said("c", 2, "1")], ("a", "b", "c"), ("b",)),
+        ([said("b", 1, "1")], ("a", "b"), ()),  # now it rests on an expert's word
+        ([said("a", 0, "1"), said("a", 2, "2")], ("a", "b"), ("b",)),  # the later one stands
+        ([said("a", 2, "2"), said("a", 0, "1")], ("a", "b"), ("b",)),
+        ([said("a", 0, "1", kind="machine")], ("a", "b"), ("b",)),
+        ([said("a", 0, "1", source=RULING)], ("a", "b"), ("b",)),  # that was about the whole row
+    ],
+)
+def test_what_an_expert_said_of_a_document_stands(
+    votes: list[Vote], documents: tuple[str, ...], others: tuple[str, ...]
+) -> None:
+    group = Group(key="k", query="q", corpus="c", practice_area="", doc_ids=("a", "b"),
+                  of_other_cases=("b",))  # fmt: skip
+    (settled,) = with_settled([group], {"k": "r1"}, votes)
+    assert (settled.doc_ids, settled.of_other_cases) == (documents, others)
+
+
+def test_a_row_of_which_nothing_is_right_is_left_out() -> None:
+    group = Group(key="k", query="q", corpus="c", practice_area="", doc_ids=("a",))
+    assert with_settled([group], {"k": "r1"}, [said("a", 0, "1")]) == []
