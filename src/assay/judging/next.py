@@ -39,6 +39,7 @@ from assay.evaluation.guessed import (
 from assay.evaluation.measures import NO_RANK, Floats, Integers, Measure, parse_measure
 
 FLIP_SAMPLES = 8
+DIGITS = 12  # the last ones are not the same with every release of numpy
 NORMAL = NormalDist()
 
 
@@ -188,8 +189,8 @@ def _pairs(
                 rank_a=ranks[0],
                 rank_b=ranks[1] if len(ranks) > 1 else None,
                 effect=effect,
-                change=effect * likely,
-                narrowing=share,
+                change=round(effect * likely, DIGITS),
+                narrowing=round(share, DIGITS),
             )
         )
     return pairs
