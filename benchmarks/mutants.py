@@ -60,16 +60,22 @@ PARTS = {
             "evaluation/test_measures.py",
             "evaluation/test_graded.py",
             "evaluation/test_decisive_figures.py",
+            "evaluation/test_decisive_edges.py",
         ),
     ),
     "statistics": Part(
         ("evaluation/statistics.py",),
-        ("evaluation/test_decisive_figures.py", "evaluation/test_statistics.py"),
+        (
+            "evaluation/test_decisive_figures.py",
+            "evaluation/test_decisive_edges.py",
+            "evaluation/test_statistics.py",
+        ),
     ),
     "gates": Part(
         ("evaluation/gates.py", "evaluation/gate_values.py"),
         (
             "evaluation/test_decisive_figures.py",
+            "evaluation/test_decisive_edges.py",
             "evaluation/test_gates.py",
             "evaluation/test_expectations.py",
             "evaluation/test_golden_figures.py",
