@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.stats
@@ -11,7 +13,7 @@ from assay.core.errors import InputError
 from assay.core.runs import run_from_results
 from assay.core.types import GoldSet, Hit, Query, QueryResult, Run, judgment_frame
 from assay.evaluation import gate_values, statistics
-from assay.evaluation.gates import Gate
+from assay.evaluation.gates import Gate, decide, mistake
 from assay.evaluation.graded import default_measures, evaluate, graded_results, top_of
 from assay.evaluation.measures import suite_of
 
@@ -181,3 +183,28 @@ def test_a_change_is_over_the_queries_that_both_have() -> None:
 @pytest.mark.parametrize(("cutoff", "share"), [(1, 0), (2, 0.5), (9, 0.5)])
 def test_how_much_of_the_top_is_judged(cutoff: int, share: float) -> None:
     assert gate_values.judged_share(RESULTS.per_query[1], cutoff) == share
+
+
+@pytest.mark.parametrize(
+    ("gate", "problem"),
+    [
+        ({"max_drop": 0.1, "no_worse_than": 0.1}, "give one of them"),
+        ({"always_valid": True, "min_queries": 3}, "there is none"),
+        ({"minimum": 0.5, "unjudged": "wrong"}, "left out, not 'wrong'"),
+        ({"minimum": 0.5, "slice": ""}, "slice is empty"),
+        ({"minimum": 0.5, "min_queries": 0}, "1 or more, not 0"),
+    ],
+)
+def test_a_gate_that_makes_no_sense_says_why(gate: dict[str, Any], problem: str) -> None:
+    assert problem in mistake(Gate(measure="RR", **gate))
+
+
+def test_a_gate_with_too_little_evidence_says_what_is_needed() -> None:
+    def said(**given: Any) -> tuple[str, str]:
+        (check,) = decide(RESULTS, [Gate(measure="P@5", minimum=0.1, **given)]).checks
+        return check.status, check.message
+
+    status, message = said(min_queries=4)
+    assert (status, "3 queries, 4 needed" in message) == ("inconclusive", True)
+    status, message = said(min_judged=0.5)  # a third, a half and a third of the three lists
+    assert (status, "39% of the top 5 is judged, 50% needed" in message) == ("inconclusive", True)
