@@ -106,9 +106,9 @@ def test_a_definition_beside_its_section_belongs_to_it(act: Corpus) -> None:
 
 def test_what_is_repealed_says_so(act: Corpus) -> None:
     gone = act.get("7:3")
-    assert gone.metadata["repealed"] is True
+    assert gone.metadata["status"] == "repealed"
     assert gone.title.endswith("(בוטל)")
-    assert "repealed" not in act.get("7:1").metadata
+    assert act.get("7:1").metadata["status"] == "in force"
 
 
 def test_schedules_with_a_letter_are_two(act: Corpus) -> None:

@@ -408,3 +408,31 @@ def test_short_names_of_israeli_laws_mean_the_law(written: str, law: str) -> Non
     assert same_law(key_of(found.parts["law"]), key_of(law))
     (again,) = parse(found.normal, "he")
     assert again.parts == found.parts
+
+
+@pytest.mark.parametrize(
+    ("written", "normal"),
+    [
+        ("Kuntalaki 62 a", ["kuntalaki 62a §"]),
+        ("Kuntalaki 62 a vaalit", ["kuntalaki 62a §"]),
+        ("kuntalaki 118.4", ["kuntalaki 118 § 4 mom."]),
+        ("Kuntalaki 110 a 2 mom.", ["kuntalaki 110a § 2 mom."]),
+        ("ks. Kuntalaki 110, 118", ["kuntalaki 110 §", "kuntalaki 118 §"]),
+        ("Kuntalain pykälä 121, momentti 2", ["kuntalaki 121 § 2 mom."]),
+        ("Kuntalaki 2015", []),
+        ("Kuntalaki 410/2015", []),
+        ("kuntalaki 3 vuotta sitten", []),
+        ("laki 5", []),
+        ("tämä laki 7.", []),
+        ("hankintalain 50 prosentin raja", []),
+    ],
+)
+def test_a_section_without_its_sign_follows_the_full_name_of_a_law(
+    written: str, normal: list[str]
+) -> None:
+    assert [citation.normal for citation in parse(written, "fi")] == normal
+
+
+def test_id_may_name_another_part_of_the_same_section() -> None:
+    cited = parse("Section 87103(a). Id., subd. (c).", "en")
+    assert [citation.parts["sub"] for citation in cited] == ["(a)", "(c)"]

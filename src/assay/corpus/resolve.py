@@ -12,22 +12,25 @@ import msgspec
 import polars as pl
 
 from assay.corpus.disk import Corpus, open_path
+from assay.corpus.in_force import standings_of, today
 from assay.corpus.laws import Laws
 from assay.corpus.letters import Letters
 from assay.law.citation import PLAIN, Citation, Facts, Resolution, Scheme, Status, narrowed
 from assay.law.parse import parse
+from assay.law.versions import IN_FORCE
 
-VERSION = 3  # raised when the same texts give other citations
+VERSION = 4  # raised when the same texts give other citations
 MANY_LAWS = 5000  # beyond this, knowing all names does not help to read one
 
 
-class Resolved(msgspec.Struct, frozen=True, kw_only=True):
+class Resolved(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A citation in a text, with the ids of the documents it names."""
 
     citation: Citation
     status: Status
     targets: tuple[str, ...]
     reason: str
+    not_in_force: dict[str, str] = {}  # of these targets: repealed, superseded, …
 
 
 class Resolver:
@@ -126,15 +129,29 @@ def cite(
     answers = []
     for citation in parse(text, languages, scheme=any_language, first=usual):
         resolution = resolver.resolve(citation)
+        gone = _not_in_force(corpus, resolver, resolution.rows)
+        rows = sorted(resolution.rows, key=lambda row: row in gone)  # what is in force first
+        ids = {row: corpus.at(row).id for row in rows}
         answers.append(
             Resolved(
                 citation=citation,
                 status=resolution.status,
-                targets=tuple(corpus.at(row).id for row in resolution.rows),
+                targets=tuple(ids.values()),
                 reason=resolution.reason,
+                not_in_force={ids[row]: status for row, status in gone.items()},
             )
         )
     return answers
+
+
+def _not_in_force(corpus: Corpus, resolver: Resolver, rows: Iterable[int]) -> dict[int, str]:
+    """Of these rows, the provisions that do not hold today, and why."""
+    provisions = [row for row in rows if row in resolver.laws.places]
+    if not provisions:
+        return {}
+    standing = standings_of(str(corpus.data_folder))
+    every = {row: standing.status(row, today()) for row in provisions}
+    return {row: status for row, status in every.items() if status != IN_FORCE}
 
 
 @lru_cache(maxsize=4)

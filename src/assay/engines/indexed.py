@@ -7,11 +7,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import msgspec
 import numpy as np
-import polars as pl
 
 from assay.core.errors import InputError
 from assay.core.extras import need
@@ -19,8 +17,8 @@ from assay.core.files import os_message, write_atomic
 from assay.core.types import Document
 from assay.core.workspace import workspace
 from assay.corpus.disk import Corpus
+from assay.corpus.in_force import standings_of
 from assay.corpus.named import corpus_named
-from assay.law.versions import holds_on, normal_date, validity
 from assay.search import encoding, index, index_files
 from assay.search.dense import SHIPPED, named_encoder
 from assay.search.engine import Engine
@@ -140,7 +138,7 @@ def open_indexed(
         opened,
         name=corpus.name,
         lookup=lru_cache(maxsize=4096)(corpus.get),
-        in_force=lru_cache(maxsize=64)(partial(in_force, corpus)),
+        standings=partial(standings_of, str(corpus.data_folder)),
     )
 
 
@@ -302,20 +300,3 @@ def index_state(corpus: Corpus, home: Path | None = None) -> str:
     if manifest.corpus != corpus.fingerprint:
         return "the corpus has changed since the index was built"
     return "ready" if manifest.has_vectors else _awaiting(folder, len(corpus))
-
-
-def in_force(corpus: Corpus, as_of: str) -> Any:
-    """Which rows were in force on a day: of several versions of a place, the last one that had
-    begun. What does not say when it began or ended is not left out."""
-    day = normal_date(as_of)
-    said = [
-        pl.col("metadata").str.json_path_match(f"$.{key}").alias(key)
-        for key in ("law_id", "law", "chapter")
-    ]
-    place = [pl.col(f"locator.{name}") for name in ("doc_id", "section", "moment")]
-    rows = corpus.frame.select("valid_from", "valid_to", *said, *place).collect().rows()
-    versions = [
-        ((number or law or source, chapter, section, moment) if section else None, begins, ends)
-        for begins, ends, number, law, chapter, source, section, moment in rows
-    ]
-    return np.array([holds_on(day, *period) for period in validity(versions)], bool)

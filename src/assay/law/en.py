@@ -149,7 +149,10 @@ _BEFORE_SUPRA = re.compile(
     rf"(?:\bIn\s+re\s+)?\b(?P<name>{_NAME})"
     r"(?:\s+(?:Advice\s+)?(?:Letter|Opinion|Memorandum))?\s*[,(]?\s*$"
 )
-_SAME = re.compile(r"\b(?:Id|Ibid)\b\.?(?=[\s,;)])(?:,?\s+at\s+pp?(?:ages?|\.)?\s*\d+)?")
+_SAME = re.compile(
+    r"\b(?:Id|Ibid)\b\.?(?=[\s,;)])(?:,?\s+at\s+pp?(?:ages?|\.)?\s*\d+"
+    r"|,?\s+(?:at\s+)?subd(?:ivision|\.)?\s*(?P<sub>(?:\(\w{1,4}\))+))?"
+)
 # What shows that something else was cited before "Id.", which is not read here.
 _OTHER_SOURCE = re.compile(r"\bv\.|\bsupra\b|\bOps?\.|\bCode\b|\bCal\.|\bAct\b|\bActs?,|\b\d{4}\)")
 _SAME_REACH = 200
@@ -196,7 +199,12 @@ def _pointing_back(text: str, found: list[Citation]) -> Iterator[Citation]:
             if " at " in match[0] and meant.kind not in ("letter", "opinion", "case"):
                 continue  # a statute has no pages
             if len(between) <= _SAME_REACH and not _OTHER_SOURCE.search(between):
-                yield _again(text, meant, *match.span())
+                if match["sub"] and meant.kind in ("statute", "regulation"):  # another part of it
+                    parts = {key: meant.parts[key] for key in meant.parts if key != "to"}
+                    parts["sub"] = match["sub"]
+                    yield _citation(text, meant.kind, parts, *match.span())
+                else:
+                    yield _again(text, meant, *match.span())
 
 
 def _name_of(citation: Citation) -> str:

@@ -75,7 +75,8 @@ PIECES = {
     "SAME": _SAME,
 }
 _AFTER = (
-    rf"(?:,?\s+(?P<moments>{_NUMBERS})\.?\s?{_MOMENTS}(?::[a-zåäö]+)?)?"
+    rf"(?:,?\s+(?P<moments>{_NUMBERS})\.?\s?{_MOMENTS}(?::[a-zåäö]+)?"
+    r"|,?\s+(?:momentti|mom\.?)\s(?P<moment_after>\d{1,2})(?!\d|\.\d|\s?(?:koh|§)))?"
     rf"(?:,?\s+(?P<items>{_NUMBERS})\s?{_ITEMS}"
     r"(?:\s+(?P<point>[a-zåäö])\)?[-\s]+alakoh[td]a[\wåäö]*)?)?"
 )
@@ -129,6 +130,12 @@ _RULES = [
     )
     for kind, core in spelled("fi", PIECES)
 ]
+# a name and a section without a sign: the forms of the name, the number, and what may follow
+_FULL_NAME = tuple(form for forms in ENDINGS.values() for form in forms[:2])
+_SHORT_UNIT = r"\d{1,3}(?:\s?[a-zåäö](?![\wåäö]))?(?:\.\d{1,2})?"
+_NAMED_END = re.compile(
+    r"\s*(?:$|[,;:)?!\n]|\.(?!\d)|(?:ja|tai|sekä|mukaan|nojalla)(?!\w|\s+\d))", re.I
+)
 _GOES_ON = re.compile(r",?\s(?:(?:ja|tai|sekä|taikka)\s)?")
 _ONE_MOMENT = re.compile(rf"\d{{1,2}}(?:\s?{DASH}\s?\d{{1,2}})?")
 _ONE_UNIT = re.compile(
@@ -206,6 +213,15 @@ def format(kind: Kind, parts: dict[str, str]) -> str:
 _citation = partial(citation_at, "fi", format)
 
 
+def place_name(section: str, moment: str, *, schedule: str = "", chapter: str = "") -> str:
+    """A place as it is printed: '6 luku 21 § 1 mom.'; a schedule is a *liite*."""
+    pieces = [f"{schedule}. liite"] if schedule else []
+    pieces += [f"{chapter} luku"] if chapter else []
+    pieces += [f"{section} §"] if section else []
+    pieces += [f"{moment} mom."] if moment else []
+    return " ".join(pieces)
+
+
 def law_name(name: str) -> str:
     """A law's name in its base form, in lower case: 'Kuntalain' and 'KuntaL' are 'kuntalaki',
     'kuvista annetun lain' is 'laki kuvista'."""
@@ -280,7 +296,21 @@ def _is_meant(reading: _Reading) -> bool:
         return by_colon and not reading.match.string[: reading.start].rstrip()[-1:].isdigit()
     if known or (short[-2:-1].islower() and short[-1:] == "L"):
         return True
+    if reading.kind == "of a short name" and not short:
+        return _follows_name(reading)
     return by_colon and reading.names_law and not short
+
+
+def _follows_name(reading: _Reading) -> bool:
+    """ "Kuntalaki 62 a", "Kuntalaki 110, 118", "kuntalain 110 2 mom.", and not "laki 5", "Kuntalaki
+    2015" or "kuntalaki 3 vuotta": the name is in full, and what follows is no thing to count."""
+    name, match = reading.says("law").lower(), reading.match
+    if not name.endswith(_FULL_NAME) or name in BASE_FORMS or name.split()[0] in POINTERS:
+        return False
+    if not re.fullmatch(rf"{_SHORT_UNIT}(?:{_SEPARATOR}{_SHORT_UNIT})*", match["units"], re.I):
+        return False
+    lettered = re.search(r"[a-zåäö]$", match["units"], re.I)
+    return bool(match["moments"] or lettered or _NAMED_END.match(match.string, reading.end))
 
 
 def _law(reading: _Reading, last: dict[str, str], scheme: Scheme) -> dict[str, str]:
@@ -408,6 +438,8 @@ def _sections(match: re.Match[str]) -> list[Spanned]:
 
 
 def _moments(match: re.Match[str], section: Spanned, group: str, items: str) -> list[Spanned]:
+    if group == "moments" and match["moment_after"]:
+        group = "moment_after"
     moments = _each(match, section, group, "moment")
     return moments[:-1] + _each(match, moments[-1], items, "item")
 

@@ -187,6 +187,17 @@ def schedule_name(number: str) -> str:
     return " לתוספת" if number == ONLY else f" לתוספת ({number})"
 
 
+def place_name(section: str, moment: str, *, schedule: str = "", chapter: str = "") -> str:
+    """A place as it is printed: 'סעיף 4(5) לתוספת השלישית'. Where a schedule or a chapter has no
+    numbered sections: 'התוספת השלישית (5)'."""
+    sub = f"({moment})" if moment else ""
+    if section:
+        of_chapter = f" לפרק {chapter}" if chapter else ""
+        return f"סעיף {section}{sub}{of_chapter}{schedule_name(schedule)}"
+    above = schedule_name(schedule).replace(" ל", "ה", 1) or (f"פרק {chapter}" if chapter else "")
+    return f"{above} {sub}".strip()
+
+
 # ── sections ──────────────────────────────────────────────────────────────────────────────────────
 
 

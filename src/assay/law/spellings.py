@@ -84,7 +84,8 @@ GRAMMARS = (
         "assay.law.fi",
         r"\d\s?[a-zåäö]?\s?§(?!\s?\d{3})|\d\s?[a-zåäö]?\.\s?§(?!\s?\d)"
         r"|pykäl|moment(?:ti|in|ei|is|ill)|\bmom\b"
-        r"|(?:la(?:ki|in|issa)|kaar(?:i|en)|asetu(?:s|ksen))\s(?:\([\d/]+\)\s)?(?:§|\d+:\d)"
+        r"|(?:la(?:ki|in|issa)|kaar(?:i|en)|asetu(?:s|ksen))\s(?:\([\d/]+\)\s)?"
+        r"(?:§|\d+:\d|\d{1,3}(?![\d/]))"
         r"|§\s?\d{1,3}\s[a-zåäö]\s*(?:$|[,;)])|§\s?\d{1,3}\s?[a-zåäö]\.\d{1,2}(?![\d.])"
         rf"|(?<![\wåäö]){SHORT_NAME}(?::\w+)?\s(?:\([\d/]+\)\s)?(?:§\s?)?\d",
         chapter="luku",
@@ -133,9 +134,9 @@ SPELLINGS = (
     Spelling(
         "fi",
         "of a short name",
-        "number after the short name of a law",
+        "number after the name of a law",
         r"(?P<units>UNITS)(?![\d:/§]|\.\d|\s?(?:SIGN|luku|luvu|mom))",
-        ("KuntaL 110.3", "KuntaL 110 a", "PL 21"),
+        ("KuntaL 110.3", "KuntaL 110 a", "PL 21", "Kuntalaki 62 a", "Kuntalaki 110 2 mom."),
     ),
     Spelling(
         "fi",

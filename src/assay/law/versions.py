@@ -6,12 +6,47 @@ import re
 from collections.abc import Hashable, Iterable, Set
 from datetime import date, timedelta
 
-# the text of a provision that is no more: "(3) (repealed);",
+IN_FORCE, NOT_YET = "in force", "not yet in force"
+SUPERSEDED, REPEALED, PLACEHOLDER = "superseded", "repealed", "placeholder"
+# what is said of a text that does not hold, in its own language
+MARKS = {
+    "en": {
+        NOT_YET: "not yet in force",
+        SUPERSEDED: "no longer in force",
+        REPEALED: "repealed",
+        PLACEHOLDER: "no text",
+    },
+    "fi": {
+        NOT_YET: "ei vielä voimassa",
+        SUPERSEDED: "ei enää voimassa",
+        REPEALED: "kumottu",
+        PLACEHOLDER: "ei tekstiä",
+    },
+    "he": {
+        NOT_YET: "טרם נכנס לתוקף",
+        SUPERSEDED: "אינו בתוקף עוד",
+        REPEALED: "בוטל",
+        PLACEHOLDER: "ללא נוסח",
+    },
+}
+# the number of a paragraph or the term of a definition, before what is said of it
+_OF_WHAT = r'\W*(?:\w{1,3}\W+)?(?:[”“"][^”“]{1,80}[”“"]\W+)?'
+_GONE = r"(?:בוטל|נמחק|פקע)(?:ה|ו|ת|ים|ות)?(?: מכללא)?"
+# the text of a provision that is no more: "(3) (repealed);", "”המנהל“ – (בוטלה).",
 # "2 momentti on kumottu L:lla 21.5.2021/419."
-REPEALED = re.compile(
-    r"\W*(?:\w{1,3}\W+)?(?:repealed|(?:בוטל|הושמט|נמחק|פקע)\w?)\W*|.{0,20} on kumottu\b.{0,40}",
+GONE = re.compile(
+    rf"{_OF_WHAT}(?:repealed|{_GONE})\W*"
+    rf"|{_OF_WHAT}\((?:[^()]{{1,30}} )?{_GONE}(?:[;,][^()]*)?\)\W*(?:\[[^\]]*\]\W*)?"
+    r"|.{0,30} on kumottu\b.{0,40}",
     re.I,
 )
+# one that has no text here: left out, or taken up in the act that it changed
+EMPTY = re.compile(
+    rf"{_OF_WHAT}(?:omitted|reserved|\(?(?:\w+ )?הושמט(?:ה|ו|ו?ת)?)\W*"
+    rf"|{_OF_WHAT}ה\w+ שולבו? (?:: )?ב.{{1,250}}",
+    re.I,
+)
+LONGEST = 300  # characters of a text that says no more than what became of it
 FINNISH_DATE = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})")
 
 
@@ -32,9 +67,23 @@ def normal_version(value: object) -> str:
     return text.rpartition("@")[2]
 
 
-def is_repealed(text: str) -> bool:
-    """Whether a text only says that what stood there is repealed."""
-    return bool(REPEALED.fullmatch(text.strip()))
+def said_of(text: str) -> str:
+    """`repealed` or `placeholder` where that is all a text says; else nothing."""
+    line = " ".join(text.split()) if len(text) <= LONGEST else ""
+    if not line:
+        return ""
+    return REPEALED if GONE.fullmatch(line) else PLACEHOLDER if EMPTY.fullmatch(line) else ""
+
+
+def mark_of(status: str, language: str) -> str:
+    """What is printed beside a text that does not hold: בוטל, kumottu, repealed."""
+    return MARKS.get(language, MARKS["en"]).get(status, "")
+
+
+def marked(title: str, status: str, language: str) -> str:
+    """A title with the mark, once."""
+    mark = mark_of(status, language)
+    return f"{title} ({mark})" if mark and not title.endswith(f"({mark})") else title
 
 
 def holds_on(day: str, valid_from: str, valid_to: str) -> bool:

@@ -66,6 +66,11 @@ class Found(Answer):
     locator: Place = Field(
         default={}, description="Section, moment, page: what a lawyer would cite."
     )
+    status: str = Field(
+        default="",
+        description="Of a provision: in force, not yet in force, superseded, repealed, placeholder "
+        "(no text here). Only what is in force is the law of the day.",
+    )
     cell: Figure = Field(
         default={}, description="Of a row of a table: row, column, text, value, unit, table."
     )
@@ -95,6 +100,7 @@ class SearchResults(Answer):
                 title=hit.title,
                 snippet=hit.snippet[:SNIPPET],
                 locator=place_of(hit.locator),
+                status=hit.status,
                 cell=msgspec.to_builtins(hit.cell) if hit.cell is not None else {},
             )
             for hit, document in zip(page.items, page.documents, strict=True)

@@ -10,6 +10,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from assay.core.types import Finding, counted
+from assay.law.versions import mark_of
 from assay.reports.grids import headed, plain
 
 if TYPE_CHECKING:
@@ -216,12 +217,19 @@ def citations_table(citations: Sequence[Resolved]) -> RenderableType:
     table = headed("span", "text", "normal form", "status", "target or reason")
     for row in citations:
         cited, more = row.citation, len(row.targets) - SHOWN_TARGETS
-        target = ", ".join(row.targets[:SHOWN_TARGETS]) + (f" +{more}" if more > 0 else "")
+        named = [_with_status(target, row) for target in row.targets[:SHOWN_TARGETS]]
+        target = ", ".join(named) + (f" +{more}" if more > 0 else "")
         if row.status != "resolved":
             target = f"{row.reason}{'; candidates: ' + target if target else ''}"
         span = f"{cited.start}–{cited.end}"
         table.add_row(span, cited.text, cited.normal, row.status, target or row.reason)
     return table
+
+
+def _with_status(target: str, row: Resolved) -> str:
+    """A document, and why it does not hold, in the language of the citation."""
+    mark = mark_of(row.not_in_force.get(target, ""), row.citation.language)
+    return f"{target} ({mark})" if mark else target
 
 
 # ── gold sets ─────────────────────────────────────────────────────────────────────────────────────

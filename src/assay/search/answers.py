@@ -8,6 +8,7 @@ import msgspec
 
 from assay.core.types import Document, Hit, Locator
 from assay.law.parse import parse
+from assay.law.versions import marked
 from assay.search.cells import Cell, cell_of, located
 from assay.search.engine import Engine, Hits
 
@@ -28,6 +29,7 @@ class FoundDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     locator: Locator | None = None
     citations: list[str] = []  # those that the question and the document share
     cell: Cell | None = None  # of a row of a table
+    status: str = ""  # of a provision: in force, repealed, superseded, …
 
 
 class SearchAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -49,26 +51,29 @@ def note_of(hits: Hits) -> str:
 
 
 def found_documents(
-    hits: Sequence[Hit], engine: Engine, query: str, get: Get, *, first: int = 1
+    hits: Sequence[Hit], engine: Engine, query: str, get: Get, *, first: int = 1, as_of: str = ""
 ) -> list[FoundDocument]:
-    """`get` reads a document; `first` is the rank of the first of these hits."""
+    """`get` reads a document; `first` is the rank of the first of these hits; `as_of` the day on
+    which it is asked whether a provision is in force, today where there is none."""
     asked = {citation.normal for citation in parse(query)}
     found = []
     for rank, hit in enumerate(hits, start=first):
         document = get(hit.doc_id)
         snippet, words = engine.snippet(query, document)
         cell = cell_of(document, query)
+        status = engine.status(hit.doc_id, as_of)
         each = FoundDocument(
             rank=rank,
             doc_id=hit.doc_id,
             score=hit.score,
-            title=document.title,
+            title=marked(document.title, status, document.language),
             snippet=snippet,
             words=words,
             signals=hit.explanation,
             locator=located(document, cell),
             cell=cell,
             citations=_cited_by_both(asked, document),
+            status=status,
         )
         found.append(each)
     return found

@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 
 from assay.core.types import Document, Hit, SearchEngine
+from assay.corpus.in_force import Standings, today
 from assay.language.analysis import UNSEEN
 from assay.language.exclusion import without_excluded
 from assay.law.parse import laws_named
@@ -37,7 +38,7 @@ from assay.search.signals import (
     soft_signals,
     stem_signals,
 )
-from assay.search.views import SEPARATOR
+from assay.search.views import ASKS_WHEN, SEPARATOR
 
 MAX_QUERY = 20_000  # characters that are read of a query
 LIKE_TERMS = 40  # of a document, when it stands as a question
@@ -57,6 +58,8 @@ USUAL_ACT = 0.65
 OWN_ACT = 0.95
 OTHER_ACT = 0.6
 WORDS_BESIDE = 2  # that a question says beside a section
+NOT_IN_FORCE = 0.5  # what is left of the fused score of a provision that does not hold
+BEHIND = 0.999  # and at most so much of that of the version that does
 KNOWN_ITEM = 0.6  # what it means at least that the title, word or section asked for is here
 
 
@@ -78,19 +81,20 @@ class Hits(list[Hit]):
 
 class Engine(SearchEngine):
     """The engine on one index. `lookup` gives the document of an id, for titles, texts and
-    snippets; `in_force` the mask over rows of what was in force on a day."""
+    snippets; `standings` says what is in force on a day."""
 
     def __init__(
         self,
         index: Index,
         name: str = "assay",
         lookup: Callable[[str], Document] | None = None,
-        in_force: Callable[[str], Array] | None = None,
+        standings: Callable[[], Standings] | None = None,
     ) -> None:
         self._index = index
         self._name = name
         self._lookup = lookup
-        self._in_force = in_force
+        self._standings = standings if any(index.sections) else None
+        self._lowered = lru_cache(maxsize=8)(self._not_in_force)
         self._asked_for = lru_cache(maxsize=8)(partial(snippets.asked_for, index))
 
     def name(self) -> str:
@@ -115,8 +119,8 @@ class Engine(SearchEngine):
         `as_of` a day: what was not in force then is left out. Without `texts` no document is
         read."""
         text = _printable(query)
-        if as_of and self._in_force is not None:
-            valid = self._in_force(as_of)
+        if as_of and self._standings is not None:
+            valid = self._standings().holding(as_of)
             allowed = valid if allowed is None else allowed & valid
         if not text.strip() or top_k < 1:
             return Hits.none()
@@ -130,6 +134,8 @@ class Engine(SearchEngine):
                 wanted = without_excluded(text, self._index.profile.language).wanted
             signals = stem_signals(self._index, wanted, self._index.analyzer.terms(wanted), None)
             self._look_up(signals, text)
+        if self._standings is not None:
+            self._in_force_first(signals, text, as_of or today())
         hits = self._ranked(signals, top_k, allowed, explain, texts)
         if hits.abstained and self._index.profile.kind == "stems":
             hits = self._titled(hits, text)
@@ -170,6 +176,31 @@ class Engine(SearchEngine):
                 self._index, self._asked_for(_printable(query)), cells.sentence(document, cell)
             )
         return snippets.best_passage(self._index, self._asked_for(_printable(query)), document)
+
+    def status(self, doc_id: str, as_of: str = "") -> str:
+        """Whether a provision is in force, today or on a day; nothing for what is none."""
+        if self._standings is None or doc_id not in self._index.row_of:
+            return ""
+        return self._standings().status(self._index.row_of[doc_id], as_of or today())
+
+    def _not_in_force(self, day: str) -> tuple[Array, Array]:
+        assert self._standings is not None
+        return self._standings().lowered(day)
+
+    def _in_force_first(self, signals: Signals, text: str, day: str) -> None:
+        """What is not in force counts less, unless it is cited or what is repealed is asked for;
+        and it never comes before the version that is in its place."""
+        gone, current = self._lowered(day)
+        if not gone.any():
+            return
+        fused = signals["fused"].copy()
+        rows = np.flatnonzero(gone)
+        if not ASKS_WHEN.search(text):
+            cited = signals["citation"][rows] > 0 if "citation" in signals else np.False_
+            fused[rows] *= np.where(cited, 1.0, NOT_IN_FORCE)
+        later = current[rows] != rows
+        fused[rows[later]] = np.minimum(fused[rows[later]], BEHIND * fused[current[rows[later]]])
+        signals["fused"] = fused
 
     def _look_up(self, signals: Signals, text: str) -> None:
         """Documents whose number stands in the question, or that cite what is all that it says, are

@@ -9,7 +9,7 @@ import msgspec
 
 from assay.core.types import Document, Locator
 from assay.law.places import normal_chapter
-from assay.law.versions import is_repealed
+from assay.law.versions import said_of
 from assay.search.reported import Reported, reported
 from assay.search.shown import shown_texts
 
@@ -77,7 +77,7 @@ def view_of(document: Document, *, dense: bool = True, report: bool = False) -> 
     title = str(heading) if group else document.title
     body = f"{fields['intro']} {document.text}" if fields.get("intro") else document.text
     tags = metadata.get("tags")
-    is_later = TRANSITIONAL.search(title) or is_repealed(document.text)
+    is_later = TRANSITIONAL.search(title) or said_of(document.text)
     return View(
         id=document.id,
         title=title,

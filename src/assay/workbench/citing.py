@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 from assay.core.types import Document, Locator
+from assay.law import fi, he
+from assay.law.versions import marked
 
 HEBREW = re.compile("[\u0590-\u05ff]")
 YEAR = re.compile(r"\d{4}")
@@ -33,13 +35,16 @@ def citation_of(document: Document, place: Locator | None = None) -> str:
 def _of_law(document: Document, law: str, place: Locator) -> str:
     number = _said(document, "law_id")
     act = f"{law} ({number})" if number and number not in law else law
-    section = str(place.section)
-    if HEBREW.search(law):
-        return f"סעיף {section}{f'({place.moment})' if place.moment else ''} ל{law}"
-    sign = section if "§" in section else f"{section} §"
-    moment = place.moment or ""
-    told = f" {moment}" if "mom" in moment else f" {moment} mom." if moment else ""
-    return f"{act} {sign}{told}"
+    section = str(place.section).removesuffix("§").strip()
+    moment = re.sub(r"\s*mom\w*\.?\s*", "", place.moment or "")
+    chapter = place.chapter or "" if document.metadata.get("by_chapter") else ""
+    if document.language == "he" or HEBREW.search(law):
+        told = he.place_name(section, moment, schedule=place.schedule or "", chapter=chapter)
+        cited = f"{told} ל{law}"
+    else:
+        told = fi.place_name(section, moment, schedule=place.schedule or "", chapter=chapter)
+        cited = f"{act} {told}"
+    return marked(cited, str(document.metadata.get("status") or ""), document.language)
 
 
 def _year(document: Document) -> str:

@@ -167,8 +167,9 @@ def search(
         )
     shelf = open_shelf(name, home=home, tick=tick, say=say)
     allowed = shelf.allowed(filters)
-    hits = shelf.engine.search(query, top_k, allowed=allowed, explain=True, texts=False)
-    found = found_documents(hits, shelf.engine, query, shelf.get)
+    day = filters.as_of
+    hits = shelf.engine.search(query, top_k, allowed=allowed, explain=True, as_of=day, texts=False)
+    found = found_documents(hits, shelf.engine, query, shelf.get, as_of=day)
     name = shelf.corpus.name
     return SearchAnswer(
         query=query, corpus=name, abstained=hits.abstained, hits=found, note=note_of(hits)

@@ -17,7 +17,7 @@ import polars as pl
 
 from assay.core.errors import InputError
 from assay.corpus.disk import Corpus
-from assay.engines.indexed import in_force
+from assay.corpus.in_force import standings_of
 from assay.law.he_names import law_key
 from assay.law.matching import normal_laws
 
@@ -267,7 +267,7 @@ def _mask(columns: Columns, filters: Filters) -> Mask:
     if filters.statute:
         mask &= _citing(columns, filters.statute)
     if filters.as_of:
-        mask &= in_force(columns.corpus, filters.as_of)
+        mask &= standings_of(str(columns.corpus.data_folder)).holding(filters.as_of)
     return mask
 
 

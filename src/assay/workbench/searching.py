@@ -16,6 +16,7 @@ from assay.core.errors import AssayError, InputError, NotHere
 from assay.core.types import Document, Hit
 from assay.corpus.disk import list_corpora
 from assay.language.detect import detect
+from assay.law.versions import marked
 from assay.search.answers import FoundDocument, found_documents
 from assay.workbench.corpora import CorpusRow, corpus_named, corpus_rows
 from assay.workbench.filtering import (
@@ -95,6 +96,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     statutes: tuple[str, ...] = ()
     topic: str = ""
     date: str = ""
+    status: str = ""  # of a provision: in force, repealed, superseded, …
     score: float | None = None
     reasons: tuple[Reason, ...] = ()
     cites: int = 0
@@ -209,7 +211,10 @@ def _speaks(service: Service, corpus: str) -> str:
 def _searched(shelf: Shelf, asked: Asked) -> ResultPage:
     columns = shelf.columns
     allowed = columns.allowed(asked.filters)
-    hits = shelf.engine.search(asked.query, DEEPEST, allowed=allowed, explain=True, texts=False)
+    day = asked.filters.as_of
+    hits = shelf.engine.search(
+        asked.query, DEEPEST, allowed=allowed, explain=True, as_of=day, texts=False
+    )
     if not hits:
         every = np.arange(len(columns.titles)) if allowed is None else np.flatnonzero(allowed)
         offered = choices(columns, every, asked.filters)
@@ -218,9 +223,8 @@ def _searched(shelf: Shelf, asked: Asked) -> ResultPage:
         )
     at = _page(asked, len(hits))
     start = (at.page - 1) * PAGE
-    found = found_documents(
-        hits[start : start + PAGE], shelf.engine, asked.query, shelf.get, first=start + 1
-    )
+    shown = hits[start : start + PAGE]
+    found = found_documents(shown, shelf.engine, asked.query, shelf.get, first=start + 1, as_of=day)
     return ResultPage(
         asked=at,
         state="refused" if hits.abstained else "found",
@@ -248,7 +252,7 @@ def _listed(shelf: Shelf, asked: Asked) -> ResultPage:
     at = _page(asked, len(order))
     start = (at.page - 1) * PAGE
     results = [
-        _described(shelf, Result(rank=rank, doc_id=document.id, title="", language=""), document)
+        _described(shelf, _listed_one(shelf, rank, document, asked.filters.as_of), document)
         for rank, document in enumerate(map(shelf.at, order[start : start + PAGE]), start=start + 1)
     ]
     return ResultPage(
@@ -259,6 +263,12 @@ def _listed(shelf: Shelf, asked: Asked) -> ResultPage:
         total=len(order),
         choices=choices(columns, rows, asked.filters),
     )
+
+
+def _listed_one(shelf: Shelf, rank: int, document: Document, day: str) -> Result:
+    status = shelf.engine.status(document.id, day)
+    title = marked(document.title, status, document.language)
+    return Result(rank=rank, doc_id=document.id, title=title, language="", status=status)
 
 
 def _page(asked: Asked, total: int) -> Asked:
@@ -280,8 +290,9 @@ def _result(shelf: Shelf, found: FoundDocument) -> Result:
     result = Result(
         rank=found.rank,
         doc_id=found.doc_id,
-        title="",
+        title=found.title,
         language="",
+        status=found.status,
         passage=found.snippet,
         words=tuple(found.words),
         score=found.score,
@@ -301,7 +312,7 @@ def _described(shelf: Shelf, result: Result, document: Document) -> Result:
     repeated = _bare(passage.removesuffix(" …")) in _bare(f"{question} {answer}")
     return msgspec.structs.replace(
         result,
-        title=document.title or document.id,
+        title=result.title or document.title or document.id,
         language=document.language or detect(document.text[:2_000]),
         question=shortened(question),
         answer=shortened(answer),
@@ -402,9 +413,12 @@ def found_page(
     size = page_size(limit)
     shelf = shelf_of(service, corpus)
     allowed = shelf.allowed(filters)
-    hits = shelf.engine.search(query, offset + size + 1, allowed=allowed, explain=True, texts=False)
+    day = filters.as_of
+    hits = shelf.engine.search(
+        query, offset + size + 1, allowed=allowed, explain=True, as_of=day, texts=False
+    )
     shown = hits[offset : offset + size]
-    found = found_documents(shown, shelf.engine, query, shelf.get, first=offset + 1)
+    found = found_documents(shown, shelf.engine, query, shelf.get, first=offset + 1, as_of=day)
     page = page_of(hits[offset:], offset, size)
     return FoundPage(
         items=found,

@@ -13,30 +13,23 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree
-from xml.parsers import expat
 
 import msgspec
-from defusedxml.common import DefusedXmlException
-from defusedxml.ElementTree import DefusedXMLParser
 
 from assay.core.types import Document, Locator
-from assay.corpus.importers.foreign_json import unreadable
+from assay.corpus.importers.akn_xml import root_of
 from assay.corpus.importers.kinds import Options, Problem, Unit, files_below, path_of
 from assay.language.detect import language_code
+from assay.law import fi, he
 from assay.law.citation import PLAIN
-from assay.law.he import schedule_name, schedule_number, without_year
 from assay.law.places import normal_chapter, normal_part, printed_number
-from assay.law.versions import is_repealed
+from assay.law.versions import IN_FORCE, marked, said_of
 
 SCHEME = PLAIN
-VERSION = 3
+VERSION = 4
 OPTIONS: tuple[str, ...] = ()
-MAX_BYTES = 256 * 2**20
-MAX_DEPTH = 200
-GONE = {"he": " (בוטל)", "fi": " (kumottu)"}  # what a title says of a text that is repealed
 CONTAINERS = tuple("part chapter title division subdivision book appendix attachment".split())
 BLOCKS = tuple(
     "p point paragraph subparagraph intro wrapup tr block item content subsection".split()
@@ -55,6 +48,7 @@ class Law(NamedTuple):
     valid_from: str
     valid_to: str
     periods: dict[str, tuple[str, str]]
+    by_chapter: bool = False  # a number alone does not say which section is meant
 
 
 class Section(NamedTuple):
@@ -64,6 +58,7 @@ class Section(NamedTuple):
     above: tuple[ElementTree.Element, ...]
     number: str
     term: str = ""
+    heading: str = ""  # that stands before it, where it has none of its own
 
 
 class Moment(NamedTuple):
@@ -81,7 +76,7 @@ def units(source: str, options: Options) -> list[Unit]:
 
 def read(source: str, unit: Unit, options: Options) -> Iterator[Document | Problem]:
     path = path_of(source, unit)
-    root = _root(path)
+    root = root_of(path)
     if isinstance(root, Problem):
         yield root
         return
@@ -100,74 +95,6 @@ def read(source: str, unit: Unit, options: Options) -> Iterator[Document | Probl
     if empty:
         reason = f"no section was found in {law.title or law.id}"
         yield Problem(code="no-text", where=str(path), reason=reason)
-
-
-# ── XML ───────────────────────────────────────────────────────────────────────────────────────────
-
-
-class _TooDeep(Exception):
-    pass
-
-
-class _LocalNames:
-    """Builds the tree with names without their namespace; a very deep tree is refused."""
-
-    def __init__(self) -> None:
-        self._builder = ElementTree.TreeBuilder()
-        self._depth = 0
-
-    def start(self, name: str, attributes: dict[str, str]) -> None:
-        self._depth += 1
-        if self._depth > MAX_DEPTH:
-            raise _TooDeep(f"elements are nested deeper than {MAX_DEPTH}")
-        local = {_local(key): value for key, value in attributes.items()}
-        self._builder.start(_local(name), local)
-
-    def end(self, name: str) -> None:
-        self._depth -= 1
-        self._builder.end(_local(name))
-
-    def data(self, text: str) -> None:
-        self._builder.data(text)
-
-    def close(self) -> ElementTree.Element:
-        return self._builder.close()
-
-
-def parse_xml(data: bytes) -> ElementTree.Element:
-    """The tree, with local names; a document type declaration or a very deep tree is refused."""
-    parser = DefusedXMLParser(target=_LocalNames(), forbid_dtd=True)
-    parser.feed(data)
-    root = parser.close()
-    assert isinstance(root, ElementTree.Element)
-    return root
-
-
-def _root(path: Path) -> ElementTree.Element | Problem:
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            limit = MAX_BYTES // 2**20
-            reason = f"the file is larger than {limit} MiB"
-            return Problem(code="too-large", where=str(path), reason=reason)
-        return parse_xml(path.read_bytes())
-    except OSError as error:
-        return unreadable(path, error)
-    except DefusedXmlException:
-        reason = "it has a document type declaration (DOCTYPE); entities are not read"
-        return Problem(code="refused-xml", where=str(path), reason=reason)
-    except _TooDeep as error:
-        return Problem(code="refused-xml", where=str(path), reason=str(error))
-    except ElementTree.ParseError as error:
-        line, column = error.position
-        said = expat.errors.messages.get(error.code, str(error))
-        reason = f"not well-formed XML: {said}, column {column + 1}"
-        return Problem(code="bad-xml", where=f"{path}:{line}", reason=reason)
-    except (LookupError, UnicodeError, ValueError) as error:
-        return Problem(code="bad-xml", where=str(path), reason=f"not readable XML: {error}")
-
-
-def _local(name: str) -> str:
-    return name.rpartition("}")[2]
 
 
 # ── the act ───────────────────────────────────────────────────────────────────────────────────────
@@ -252,8 +179,14 @@ def _documents(root: ElementTree.Element, law: Law) -> Iterator[Document]:
     sections = list(_sections(root, (), law.language))
     seen = Counter((_schedule(section), section.number) for section in sections)
     names: Counter[str] = Counter()
+    chapters: dict[tuple[str, str], set[str]] = {}
     for section in sections:
-        repeated = seen[(_schedule(section), section.number)] > 1
+        chapter = _places(section).get("chapter", "")
+        chapters.setdefault((_schedule(section), section.number), set()).add(chapter)
+    for section in sections:
+        at = _schedule(section), section.number
+        law = law._replace(by_chapter=not section.number or len(chapters[at]) > 1)
+        repeated = seen[at] > 1
         for moment in _moments(section):
             if not moment.text:
                 continue
@@ -265,31 +198,49 @@ def _documents(root: ElementTree.Element, law: Law) -> Iterator[Document]:
 
 
 def _sections(
-    element: ElementTree.Element, above: tuple[ElementTree.Element, ...], language: str
+    element: ElementTree.Element,
+    above: tuple[ElementTree.Element, ...],
+    language: str,
+    titled: tuple[str, str] = ("", ""),
 ) -> Iterator[Section]:
     """The sections of an act, each with the parts, chapters and schedules around it. A point
-    without a number belongs to the section before it; if there is none, the points in it are
-    sections."""
+    without a number belongs to the section before it, or has that of the line above it; if there is
+    neither, points '1.', '2.' in it are sections."""
     last = ""
     for child in element:
         if child.tag in ("meta", "preface", "conclusions", "coverPage"):
             continue
-        if child.tag == "point" or (
+        if child.tag == "subtitle":
+            titled = _titled(_flat(child))
+        elif child.tag == "point" or (
             child.tag in ("section", "article") and child.find(".//point") is None
         ):
-            number = _number(child, language)
-            is_piece = child.tag == "point" and not _schedule_of(above) and not _has_number(child)
-            if is_piece and last:
-                yield Section(child, above, last, number)
-            elif is_piece and not number and child.find("list/point") is not None:
+            number = _number(child, language) or titled[0]
+            is_piece = child.tag == "point" and not _has_number(child)
+            is_body = not _schedule_of(above)
+            if is_piece and is_body and last:
+                yield Section(child, above, last, _number(child, language))
+            elif is_piece and not number and _holds_sections(child):
                 yield from _sections(child, above, language)
             else:
                 last = number
-                yield Section(child, above, number)
+                yield Section(child, above, number, heading=titled[1])
         elif child.tag in (*CONTAINERS, "section", "article") and child.get("eId") != "title":
             yield from _sections(child, (*above, child), language)
         elif len(child):
-            yield from _sections(child, above, language)
+            yield from _sections(child, above, language, titled)
+
+
+def _holds_sections(point: ElementTree.Element) -> bool:
+    first = point.find("list/point/num")
+    return first is not None and bool(re.fullmatch(r"\d+[א-ת]?\.?", _flat(first)))
+
+
+def _titled(line: str) -> tuple[str, str]:
+    """The number and the heading of a section that stand on a line of their own before it:
+    'סעיף 2 אישיות משפטית', 'Article 3'; no number where the line names none."""
+    named = re.match(r"(?:סעיף|Article|Section)\s+(\d+[א-ת]?)\b[.:]?\s*(.*)", line)
+    return (named[1], named[2]) if named else ("", "")
 
 
 def _moments(section: Section) -> Iterator[Moment]:
@@ -322,7 +273,7 @@ def _moments(section: Section) -> Iterator[Moment]:
 
 def _document(law: Law, section: Section, moment: Moment, *, with_chapter: bool) -> Document:
     element = moment.element
-    schedule, heading, places = _schedule(section), _heading(section.element), _places(section)
+    schedule, heading, places = _schedule(section), _heading(section), _places(section)
     number = " ".join(filter(None, (section.term, moment.number)))
     chapter = normal_chapter(places.get("chapter"))
     period = _inherited(section, element, "period").lstrip("#")
@@ -336,10 +287,10 @@ def _document(law: Law, section: Section, moment: Moment, *, with_chapter: bool)
         number,
     )
     named = {"section_title": heading, "intro": moment.intro}
+    status = said_of(moment.text) or IN_FORCE
     return Document(
         id=":".join(part for part in id_parts if part),
-        title=_label(law, section.number, number, schedule, heading)
-        + (GONE.get(law.language, " (repealed)") if is_repealed(moment.text) else ""),
+        title=marked(_label(law, section, number, chapter), status, law.language),
         text=moment.text,
         fields={name: words for name, words in named.items() if words},
         locator=Locator(
@@ -356,7 +307,8 @@ def _document(law: Law, section: Section, moment: Moment, *, with_chapter: bool)
         valid_from=valid_from,
         valid_to=valid_to,
         metadata=_metadata(law, section, element, places)
-        | ({"repealed": True} if is_repealed(moment.text) else {}),
+        | {"status": status}
+        | ({"by_chapter": True} if law.by_chapter and chapter else {}),
     )
 
 
@@ -367,13 +319,13 @@ def _metadata(
     amended = re.search(r"v(\d{4})(\d{4})(?:__|$)", eid)
     stated: dict[str, str | int | None] = {
         "type": "statute",
-        "law": without_year(law.title),
+        "law": he.without_year(law.title),
         "law_title": law.title,
         "law_id": law.id,
         "work": law.work,
         "year": law.year,
         **places,
-        "section_title": _heading(section.element),
+        "section_title": _heading(section),
         "schedule": _schedule(section),
         "eId": eid,
         "amended_by": f"{int(amended[2])}/{amended[1]}" if amended else "",
@@ -385,15 +337,22 @@ def _renamed(document: Document, copy: int) -> Document:
     return msgspec.structs.replace(document, id=f"{document.id}~{copy}")
 
 
-def _label(law: Law, section: str, moment: str, schedule: str, heading: str) -> str:
+def _label(law: Law, section: Section, moment: str, chapter: str) -> str:
+    """The act, the place in its language, and the heading. A chapter is told where sections begin
+    anew in each."""
+    schedule, number = _schedule(section), section.number
+    chapter = chapter if law.by_chapter else ""
     if law.language == "he":
-        place = f"סעיף {section}" + (f"({moment})" if moment else "")
-        place += schedule_name(schedule)
+        place = he.place_name(number, moment, schedule=schedule, chapter=chapter)
     elif law.language == "fi":
-        place = f"{section} §" + (f" {moment} mom." if moment else "")
+        place = fi.place_name(number, moment, schedule=schedule, chapter=chapter)
     else:
-        place = f"Section {section}" + (f"({moment})" if moment else "")
-    return f"{law.title} {place}" + (f" – {heading}" if heading else "")
+        place = f"Section {number}" if number else ""
+        place += f"({moment})" if moment else ""
+        place += f", chapter {chapter}" if chapter else ""
+        place += f", schedule {schedule}" if schedule else ""
+    heading = _heading(section)
+    return f"{law.title} {place}".rstrip() + (f" – {heading}" if heading else "")
 
 
 def _places(section: Section) -> dict[str, str]:
@@ -423,7 +382,7 @@ def _schedule_of(above: tuple[ElementTree.Element, ...]) -> str:
             name = f"{eid} {_flat(title) if title is not None else ''}"
             digits = re.search(r"(?<!\d)\d{1,2}(?!\d)", name)
             called = " ".join(eid.split()[1:])
-            return schedule_number(name) or (digits[0] if digits else called or "1")
+            return he.schedule_number(name) or (digits[0] if digits else called or "1")
     return ""
 
 
@@ -443,9 +402,9 @@ def _number(element: ElementTree.Element, language: str = "") -> str:
     return "" if tail in ("none", "") else tail.replace("_", " ")
 
 
-def _heading(element: ElementTree.Element) -> str:
-    heading = element.find("heading")
-    return _flat(heading).rstrip(".") if heading is not None else ""
+def _heading(section: Section) -> str:
+    heading = section.element.find("heading")
+    return (_flat(heading).rstrip(".") if heading is not None else "") or section.heading
 
 
 def _inherited(section: Section, element: ElementTree.Element, attribute: str) -> str:

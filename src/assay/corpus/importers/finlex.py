@@ -6,7 +6,7 @@ Line: law, law_id ("410/2015"), finlex_version ("fin@20230780"), node_id, part, 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -15,10 +15,12 @@ from assay.core.types import Document, Locator
 from assay.corpus.importers.foreign_json import iter_records
 from assay.corpus.importers.kinds import Options, Placed, Problem, Unit, files_below, path_of
 from assay.law.citation import Scheme
+from assay.law.fi import place_name
 from assay.law.places import normal_chapter, normal_part, read_section, squeezed
+from assay.law.versions import IN_FORCE, SUPERSEDED, marked, said_of
 
 SCHEME = Scheme(language="fi")
-VERSION = 2
+VERSION = 3
 OPTIONS: tuple[str, ...] = ()
 
 
@@ -50,13 +52,25 @@ def units(source: str, options: Options) -> list[Unit]:
 
 def read(source: str, unit: Unit, options: Options) -> Iterator[Placed | Problem]:
     names = (short_name(unit.id),)
-    for where, record in iter_records(path_of(source, unit), Moment):
+    path = path_of(source, unit)
+    anew = _numbered_anew(record for _, record in iter_records(path, Moment))
+    for where, record in iter_records(path, Moment):
         if isinstance(record, Problem):
             yield record
         elif not record.law_id or not record.section_id:
             yield Problem(code="no-id", where=where, reason="no law_id or section_id")
         else:
-            yield where, document(record, names)
+            yield where, document(record, names, by_chapter=record.law_id in anew)
+
+
+def _numbered_anew(records: Iterable[Moment | Problem]) -> set[str]:
+    """The acts whose sections begin anew in each chapter: there, 5:21 is not 6:21."""
+    chapters: dict[tuple[str, str], set[str]] = {}
+    for record in records:
+        if isinstance(record, Moment):
+            place = record.law_id, squeezed(record.section_id)
+            chapters.setdefault(place, set()).add(record.chapter or "")
+    return {law for (law, _), named in chapters.items() if len(named) > 1}
 
 
 def short_name(stem: str) -> str:
@@ -65,21 +79,25 @@ def short_name(stem: str) -> str:
     return re.sub(r"[-_]?\d+[-_]\d+$", "", stem).replace("_", " ").lower()
 
 
-def document(moment: Moment, names: tuple[str, ...] = ()) -> Document:
+def document(moment: Moment, names: tuple[str, ...] = (), *, by_chapter: bool = False) -> Document:
+    """`by_chapter` for an act that is cited by chapter and section."""
     cited = read_section(moment.section_id, "fi")
     section = cited.section if cited else squeezed(moment.section_id)
     number = str(moment.moment) if moment.moment is not None else cited.moment if cited else ""
-    title = f"{moment.law} {section} §" + (f" {number} mom." if number else "")
+    chapter = normal_chapter(moment.chapter) or (cited.chapter if cited else "")
+    place = place_name(section, number, chapter=chapter if by_chapter else "")
+    status = said_of(moment.text) or (SUPERSEDED if moment.in_force is False else IN_FORCE)
+    title = " – ".join(filter(None, (f"{moment.law} {place}", moment.section_title)))
     parts = (moment.law_id, moment.finlex_version, section, number)
     return Document(
         id=moment.node_id or ":".join(part for part in parts if part),
-        title=f"{title} – {moment.section_title}" if moment.section_title else title,
+        title=marked(title, status, "fi"),
         text=moment.text,
         fields={"section_title": moment.section_title} if moment.section_title else {},
         locator=Locator(
             doc_id=moment.law_id,
             part=normal_part(moment.part).upper() or None,
-            chapter=normal_chapter(moment.chapter) or (cited.chapter if cited else "") or None,
+            chapter=chapter or None,
             section=section,
             moment=number or None,
             version=moment.finlex_version or None,
@@ -87,7 +105,9 @@ def document(moment: Moment, names: tuple[str, ...] = ()) -> Document:
         language="fi",
         valid_from=moment.effective_from or "",
         valid_to=moment.effective_to or "",
-        metadata=_metadata(moment, names),
+        metadata=_metadata(moment, names)
+        | {"status": status}
+        | ({"by_chapter": True} if by_chapter else {}),
     )
 
 

@@ -1,0 +1,104 @@
+"""What holds on a day: of every provision in a corpus, whether it is in force.
+
+A text may say itself that it is repealed or has no words here, and a record that it is not in
+force. Of several versions of one place, each ends when the next one begins. What does not say when
+it began or ended is taken to hold. Documents that are no provisions have no status.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from assay.corpus.disk import Corpus, open_path
+from assay.law.versions import (
+    IN_FORCE,
+    LONGEST,
+    NOT_YET,
+    SUPERSEDED,
+    holds_on,
+    normal_date,
+    said_of,
+    validity,
+)
+
+Rows = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
+Mask = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
+
+
+def today() -> str:
+    return datetime.now(UTC).date().isoformat()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standings:
+    """Of every row: whether it is a provision, its place (None where it has no number), its period,
+    and what it says of itself."""
+
+    provisions: Mask
+    places: list[Hashable | None]
+    periods: list[tuple[str, str]]
+    said: list[str]
+
+    def holding(self, day: str) -> Mask:
+        """The rows whose time it is; of a text that says it is repealed, that is not asked."""
+        on = normal_date(day)
+        return np.array([holds_on(on, *period) for period in self.periods], bool)
+
+    def status(self, row: int, day: str) -> str:
+        if not self.provisions[row]:
+            return ""
+        begins, ends = self.periods[row]
+        if holds_on(normal_date(day), begins, ends):
+            return self.said[row] or IN_FORCE
+        return NOT_YET if normal_date(day)[: len(begins)] < begins else SUPERSEDED
+
+    def lowered(self, day: str) -> tuple[Mask, Rows]:
+        """What is not in force on a day, and of each row the one that is in its place: itself, or
+        the version that holds."""
+        current = np.arange(len(self.places))
+        here = self.holding(day) & np.array([not said for said in self.said], bool)
+        of_place = {
+            self.places[row]: int(row)
+            for row in np.flatnonzero(here)
+            if self.places[row] is not None
+        }
+        gone = ~here & self.provisions
+        for row in np.flatnonzero(gone):
+            current[row] = of_place.get(self.places[row], int(row))
+        return gone, current
+
+
+@lru_cache(maxsize=4)
+def standings_of(data_folder: str) -> Standings:
+    """Of an open corpus, read once; its data folder never changes."""
+    return standings(open_path(Path(data_folder).parent))
+
+
+def standings(corpus: Corpus) -> Standings:
+    keys = ("law_id", "law", "chapter", "schedule", "in_force")
+    metadata = [pl.col("metadata").str.json_path_match(f"$.{key}").alias(key) for key in keys]
+    place = [pl.col(f"locator.{name}") for name in ("doc_id", "section", "moment")]
+    text = pl.when(pl.col("text").str.len_chars() <= LONGEST).then(pl.col("text")).otherwise(None)
+    columns = ["valid_from", "valid_to", *metadata, *place, text.alias("said")]
+    places: list[Hashable | None] = []
+    provisions, periods, said = [], [], []
+    for row in corpus.frame.select(columns).collect().iter_rows(named=True):
+        law = row["law_id"] or row["law"] or row["locator.doc_id"]
+        steps = (row["schedule"], row["chapter"], row["locator.section"], row["locator.moment"])
+        is_provision = bool(row["locator.section"] or row["law"])
+        provisions.append(is_provision)
+        places.append((law, *steps) if row["locator.section"] else None)
+        periods.append((row["valid_from"], row["valid_to"]))
+        stated = SUPERSEDED if row["in_force"] == "false" else ""
+        said.append((said_of(row["said"] or "") or stated) if is_provision else "")
+    dated = [(place, *period) for place, period in zip(places, periods, strict=True)]
+    return Standings(
+        provisions=np.array(provisions, bool), places=places, periods=validity(dated), said=said
+    )
