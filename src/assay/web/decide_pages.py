@@ -35,6 +35,7 @@ from assay.workbench.decisions import (
     RunLine,
     boards,
     decided,
+    line_of,
     rests_on,
     run_page,
 )
@@ -156,6 +157,7 @@ def run(request: Request) -> Response:
         request,
         "run.html",
         kept=kept,
+        line=line_of(kept, verdict=verdict),
         verdict=verdict,
         rests=rests,
         second=_second(service, kept.gold, rests),
