@@ -134,7 +134,13 @@ PARTS = {
     ),
     "matching": Part(
         ("law/matching.py",),
-        ("law/test_places.py", "law/test_hebrew_labels.py", "evaluation/test_golden_checks.py"),
+        (
+            "law/test_near_misses.py",
+            "law/test_places.py",
+            "law/test_hebrew_labels.py",
+            "evaluation/test_golden_checks.py",
+            "evaluation/test_versions.py",
+        ),
         "evidence",
     ),
     "resolve": Part(
