@@ -397,6 +397,12 @@ RUNS: dict[str, tuple[str, str | bytes, str, str]] = {
     "score is text": ("bad.run", "q1 Q0 A-1 1 high mine\n", "bad.run:1", "'high' is not a number"),
     "too few fields": ("bad.run", RUN + "q2 Q0 A-4\n", "bad.run:4", "3 fields, expected 6"),
     "one field": ("bad.run", "q1\n", "bad.run:1", "1 fields, expected 6"),
+    "a field is missing between two spaces": (
+        "bad.run",
+        RUN + "q2  Q0 A-4 1 0.5\n",
+        "bad.run:4",
+        "5 fields, expected 6",
+    ),
     "empty": ("bad.run", "", "bad.run", "the file is empty"),
     "comments alone": ("bad.run", "# nothing\n  # here\n", "bad.run", ""),
     "UTF-16": ("bad.run", RUN.encode("utf-16"), "bad.run:1", "not UTF-8"),

@@ -10,6 +10,7 @@ from importlib import metadata
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import polars as pl
 
 from assay import __version__
@@ -17,7 +18,6 @@ from assay.core.results import GitState
 from assay.core.types import GoldSet
 
 ROWS = 100_000  # of judgments that are in memory as text
-ESCAPED = r'["\\\x00-\x1f\x7f]'
 
 
 def gold_fingerprint(gold: GoldSet) -> str:
@@ -25,9 +25,10 @@ def gold_fingerprint(gold: GoldSet) -> str:
     digest = hashlib.sha256()
     for query in sorted(gold.queries, key=lambda query: query.id):
         digest.update(msgspec.json.encode([query.id, query.text, query.checks]))
-    judgments = gold.judgments.select("query_id", "doc_id", "grade")
-    as_text = judgments.cast({"query_id": pl.String, "doc_id": pl.String})
-    for rows in as_text.sort("query_id", "doc_id").iter_slices(ROWS):
+    judgments = gold.judgments.select("query_id", "doc_id", "grade").cast({"doc_id": pl.String})
+    names = judgments["query_id"].unique().cast(pl.String).sort()
+    in_order = judgments.cast({"query_id": pl.Enum(names)})  # sorted by number: faster than by name
+    for rows in in_order.sort("query_id", "doc_id").iter_slices(ROWS):
         digest.update(_as_json(rows))
     return digest.hexdigest()
 
@@ -35,11 +36,14 @@ def gold_fingerprint(gold: GoldSet) -> str:
 def _as_json(rows: pl.DataFrame) -> bytes:
     """Every row as a JSON array, one after the other; by columns where no id has a character that
     JSON escapes."""
-    if any(rows[name].str.contains(ESCAPED).any() for name in ("query_id", "doc_id")):
-        return b"".join(map(msgspec.json.encode, rows.iter_rows()))
     text = pl.format('["{}","{}",{}]', "query_id", "doc_id", "grade")
     joined: str = rows.select(text.str.join("")).item()
-    return joined.encode()
+    written = joined.encode()
+    raw = np.frombuffer(written, np.uint8)
+    escaped = (raw < 0x20) | (raw == 0x7F) | (raw == ord("\\"))
+    if escaped.any() or np.count_nonzero(raw == ord('"')) != 4 * rows.height:
+        return b"".join(map(msgspec.json.encode, rows.iter_rows()))
+    return written
 
 
 def module_fingerprint(spec: str, folder: Path) -> str:

@@ -38,11 +38,13 @@ class Block(NamedTuple):
 
 class Ranked(NamedTuple):
     """A block in rank order, without repeated documents; how many hits share their score with
-    another, and how many repetitions were dropped."""
+    another, and how many repetitions were dropped; the numbers of its pairs, for who looks them
+    up."""
 
     block: Block
     ties: int
     duplicates: int
+    hashes: Hashes | None = None
 
 
 def run_from_results(engine: str, results: Sequence[QueryResult], **environment: Any) -> Run:
@@ -157,14 +159,16 @@ def ranked(block: Block) -> Ranked:
     ties = 0
     if equal.any():  # tied scores are equal: only the ids move
         documents, ties = _ties_by_id(documents, equal)
-    again = repeated(pair_hashes(block.queries, lengths, documents), documents, lengths)
+    hashes = pair_hashes(block.queries, lengths, documents)
+    again = repeated(hashes, documents, lengths)
     if again.size:
         first = np.ones(len(values), bool)
         first[again] = False
+        hashes = hashes[first]
         of_query = np.repeat(np.arange(len(lengths)), lengths)[first]
         documents, scores = documents.filter(pl.Series(first)), scores.filter(pl.Series(first))
         lengths = np.bincount(of_query, minlength=len(lengths))
-    return Ranked(Block(block.queries, lengths, documents, scores), ties, len(again))
+    return Ranked(Block(block.queries, lengths, documents, scores), ties, len(again), hashes)
 
 
 def _ties_by_id(documents: pl.Series, equal: Any) -> tuple[pl.Series, int]:
@@ -194,21 +198,14 @@ def pair_hashes(
 
 def repeated(hashes: Hashes, documents: pl.Series, lengths: Integers) -> Integers:
     """The rows whose document came before for the same query."""
-    size = 2 ** min(8 * len(hashes), 2**21).bit_length()
-    slots = (hashes & (size - 1)).view(np.int64)
-    rows = np.arange(len(slots), dtype=np.uint32)
-    table = np.empty(size, np.uint32)
-    table[slots] = rows
-    crowded = np.zeros(size, bool)
-    crowded[slots[table[slots] != rows]] = True
-    suspects = np.flatnonzero(crowded[slots])
-    found = np.sort(hashes[suspects])
-    if not (found[1:] == found[:-1]).any():
+    if not has_equal(hashes):
         return np.empty(0, np.int64)
-    ends = np.cumsum(lengths)
+    order = np.argsort(hashes, kind="stable")
+    equal = hashes[order[1:]] == hashes[order[:-1]]
+    suspects = np.sort(order[np.append(equal, False) | np.append(False, equal)])
     pairs = pl.DataFrame(
         {
-            "query": np.searchsorted(ends, suspects, side="right"),
+            "query": np.searchsorted(np.cumsum(lengths), suspects, side="right"),
             "document": documents[suspects],
         }
     )
@@ -216,6 +213,21 @@ def repeated(hashes: Hashes, documents: pl.Series, lengths: Integers) -> Integer
         ~pairs.select(pl.struct(pl.all()).is_first_distinct()).to_series().to_numpy()
     ]
     return again
+
+
+def has_equal(hashes: Hashes) -> bool:
+    """Whether two of the numbers are equal. Each takes a place in a table, several times faster
+    than sorting; those that lose it to another number try again among themselves."""
+    table = np.empty(2 ** (2 * len(hashes)).bit_length(), np.uint32)
+    slots = (hashes & (len(table) - 1)).view(np.int64)
+    rows = np.arange(len(hashes), dtype=np.uint32)
+    while rows.size:
+        table[slots] = rows
+        lost = np.flatnonzero(table[slots] != rows)
+        rows, slots = rows[lost], slots[lost]
+        if (hashes[table[slots]] == hashes[rows]).any():
+            return True
+    return False
 
 
 def blocks_of(whole: Block) -> Iterator[Block]:

@@ -9,6 +9,7 @@ bootstrap over queries, see `statistics`) and what the unjudged hits could do to
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -171,25 +172,30 @@ def graded_results(
     `keep` is how many hits of a query stay in the results, None for all. Who has joined the run
     with the gold set already gives what came of it as `prepared`; the run then needs no more hits
     than are kept."""
-    prepared = prepared or prepare(run, gold)
-    wanted = parse_measures(measures)
-    sheet = score_sheet(prepared, wanted, _handed(run, gold, wanted))
-    lines = measure_lines(sheet.measures)
-    keys = {line.measure: line.key for line in lines}
+    with ThreadPoolExecutor(max_workers=1) as beside:
+        card = beside.submit(gold_card, gold)  # hashes every judgment
+        prepared = prepared or prepare(run, gold)
+        wanted = parse_measures(measures)
+        sheet = score_sheet(prepared, wanted, _handed(run, gold, wanted))
+        lines = measure_lines(sheet.measures)
+        keys = {line.measure: line.key for line in lines}
+        closed = is_closed(gold)
+        unjudged = {} if closed else readings(prepared, measures)
+        entries = list(_entries(sheet, prepared, top_of(run, keep), gold, keys))
+        means = intervals(sheet, keys, gold)
     kinds = dict.fromkeys(("type", "topic", *(each.kind for each in sheet.slices[1:])))
-    closed = is_closed(gold)
     receipt = GradedReceipt(
         measures=lines,
         ties=TIE_POLICY[run.order],
         unjudged_policy=CLOSED_POLICY if closed else UNJUDGED_POLICY,
         missing_policy=MISSING_POLICY,
-        unjudged={} if closed else readings(prepared, measures),
+        unjudged=unjudged,
         n=_counts(sheet, gold),
         counts=dict(sheet.counts),
         latency_ms=latency(run),
         top_k=run.environment.get("top_k"),
         kept_hits=_kept_hits(run, prepared, keep),
-        gold=gold_card(gold),
+        gold=card.result(),
         corpus_fingerprint=run.environment.get("corpus_fingerprint"),
     )
     return GradedResults(
@@ -202,9 +208,9 @@ def graded_results(
             }
             for kind in kinds
         },
-        per_query=list(_entries(sheet, prepared, top_of(run, keep), gold, keys)),
+        per_query=entries,
         receipt=receipt,
-        intervals=intervals(sheet, keys, gold),
+        intervals=means,
     )
 
 

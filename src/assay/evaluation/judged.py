@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from assay.core.errors import InputError
-from assay.core.runs import Block, Hashes, blocks_of, pair_hashes, repeated
+from assay.core.runs import Block, Hashes, blocks_of, has_equal, pair_hashes, repeated
 from assay.core.types import GoldSet, Query, Run, judgment_frame
 from assay.evaluation.measures import NO_GRADE, NO_RANK, Integers, JudgedHits
 
@@ -128,13 +128,9 @@ def _errors(run: Run) -> dict[str, str]:
 
 def _rows_of(query_ids: pl.Series, rows: Mapping[str, int]) -> Integers:
     """The gold row of each query id (interned), -1 where the gold set has no such query."""
-    table = pl.DataFrame(
-        {"query_id": pl.Series(list(rows), dtype=pl.String).cast(pl.Categorical)}
-    ).with_row_index("row")
-    placed = query_ids.to_frame("query_id").join(
-        table, on="query_id", how="left", maintain_order="left"
-    )
-    return placed["row"].fill_null(-1).cast(pl.Int64).to_numpy()
+    coded = query_ids.rle().struct.unnest()  # most sets have the judgments of a query together
+    heads = [rows.get(query_id, -1) for query_id in coded["value"].to_list()]
+    return np.repeat(np.array(heads, np.int64), coded["len"].to_numpy())
 
 
 class Joined(NamedTuple):
@@ -203,6 +199,8 @@ def _numbered(
     """A number for every judged pair, with the first seed that gives each its own."""
     for seed in count():
         hashes = pair_hashes(gold.query_ids, counts, documents, seed=seed)
+        if not has_equal(hashes):
+            break
         again = repeated(hashes, documents, counts)
         if again.size:
             twice = gold.judgments.row(int(judgment[again[0]]), named=True)
@@ -210,9 +208,6 @@ def _numbered(
                 f"document {twice['doc_id']!r} is judged twice on query {twice['query_id']!r}",
                 hint="Keep one judgment a pair.",
             )
-        ordered = np.sort(hashes)
-        if not (ordered[1:] == ordered[:-1]).any():
-            break
     return seed, hashes
 
 
@@ -224,21 +219,18 @@ class JudgedRows(NamedTuple):
     grade: Integers
 
 
-def judged_rows(block: Block, judgments: Judgments) -> JudgedRows:
-    """Which rows of a ranked block are judged, in the block's order."""
+def judged_rows(block: Block, judgments: Judgments, hashes: Hashes | None = None) -> JudgedRows:
+    """Which rows of a ranked block are judged, in the block's order; `hashes` are the numbers of
+    its pairs by the first seed, where they are known."""
     asked = np.array([judgments.rows.get(query_id, -1) for query_id in block.queries], np.int64)
     pairs = _pairs_of(judgments.starts, asked[asked >= 0])
     wanted = judgments.hashes[pairs]
     if not wanted.size:
         return JudgedRows(*[np.empty(0, np.int64)] * 3)
-    hashes = pair_hashes(block.queries, block.lengths, block.documents, seed=judgments.seed)
-    seen = np.zeros(2 ** (16 * len(wanted)).bit_length(), bool)
-    seen[wanted & (len(seen) - 1)] = True
-    at = np.flatnonzero(seen[hashes & (len(seen) - 1)])
-    order = np.argsort(wanted)
-    found = order[np.searchsorted(wanted[order[:-1]], hashes[at])]
-    same = wanted[found] == hashes[at]
-    at, judgment = at[same], judgments.judgment[pairs[found[same]]]
+    if hashes is None or judgments.seed:
+        hashes = pair_hashes(block.queries, block.lengths, block.documents, seed=judgments.seed)
+    at, found = _matches(hashes, wanted)
+    judgment = judgments.judgment[pairs[found]]
     ends = np.cumsum(block.lengths)
     of = np.searchsorted(ends, at, side="right")
     same = (block.documents[at] == judgments.documents[judgment]).to_numpy() & (
@@ -250,6 +242,23 @@ def judged_rows(block: Block, judgments: Judgments) -> JudgedRows:
         rank=at - (ends - block.lengths)[of] + 1,
         grade=judgments.grade[judgment],
     )
+
+
+def _matches(hashes: Hashes, wanted: Hashes) -> tuple[Integers, Integers]:
+    """(at, of) where hashes[at] == wanted[of]; no two of the wanted are equal."""
+    table = np.full(2 ** (16 * len(wanted)).bit_length(), -1, np.int32)
+    places = wanted & (len(table) - 1)
+    table[places] = np.arange(len(wanted), dtype=np.int32)
+    found = table[(hashes & (len(table) - 1)).view(np.int64)]
+    at = np.flatnonzero(found >= 0)
+    found, hashes = found[at], hashes[at]
+    lost = np.flatnonzero(table[places] != np.arange(len(wanted)))  # their place to another
+    if lost.size:
+        lost = lost[np.argsort(wanted[lost])]
+        others = np.flatnonzero(wanted[found] != hashes)
+        found[others] = lost[np.searchsorted(wanted[lost[:-1]], hashes[others])]
+    same = wanted[found] == hashes
+    return at[same], found[same]
 
 
 def _pairs_of(starts: Integers, queries: Integers) -> Integers:

@@ -70,8 +70,8 @@ def look_up(path: Path, gold: GoldSet, *, keep: int | None) -> Looked:
 
 
 def _part(block: Block, judgments: Judgments, keep: int) -> _Part:
-    whole, ties, duplicates = ranked(block)
-    judged = judged_rows(whole, judgments)
+    whole, ties, duplicates, hashes = ranked(block)
+    judged = judged_rows(whole, judgments, hashes)
     return _Part(Ranked(_top(whole, keep), ties, duplicates), whole.lengths, judged)
 
 

@@ -65,6 +65,8 @@ def readings(prepared: Prepared, measures: Iterable[str | Measure]) -> dict[str,
         scorable = prepared.scorable[rows]
         for measure in own:
             depth = int(min(hits.returned.max(initial=0), measure.cutoff or NO_RANK))
+            if measure.name == "RR":  # so far down a list ends or has an unjudged hit, the first
+                depth = min(depth, hits.ranks.shape[1] + 1)
             parts = [np.stack(_variants(part, measure, depth)) for part in _parts(hits, depth)]
             blocks[str(measure)].append(np.concatenate(parts, axis=1)[:, scorable])
     return {name: _means(name, values) for name, values in blocks.items()}

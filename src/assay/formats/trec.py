@@ -35,6 +35,7 @@ from assay.core.types import GoldSet, Query, Run, judgment_frame
 from assay.formats.schema import grade_of
 
 BLOCK_BYTES = 4 * 2**20
+PIECE_BYTES = 2**17  # what is looked at byte by byte stays in the processor's cache
 WORKERS = min(4, os.cpu_count() or 1)
 RUN_FIELDS = ("query", "Q0", "document", "rank", "score", "tag")
 QRELS_FIELDS = ("query", "iteration", "document", "grade")
@@ -301,10 +302,8 @@ def _parse_block(block: bytes, shape: _Shape) -> tuple[_Columns | None, int]:
     width, value = len(shape.names), shape.value
     head = block[: block.find(b"\n")]
     separator = "\t" if b"\t" in head else " "
-    raw = np.frombuffer(block, np.uint8)
-    lines = _count(raw, b"\n") + (not block.endswith(b"\n"))
-    commented = b"#" in block and (block.startswith(b"#") or b"\n#" in block)
-    if commented or _count(raw, separator.encode()) != (width - 1) * lines:
+    lines, is_regular = _counted(block, separator, width)
+    if not is_regular or (b"#" in block and (block.startswith(b"#") or b"\n#" in block)):
         return None, lines
     types: list[type[pl.DataType]] = [pl.String] * width
     types[value] = shape.dtype
@@ -321,19 +320,25 @@ def _parse_block(block: bytes, shape: _Shape) -> tuple[_Columns | None, int]:
         )
     except (pl.exceptions.PolarsError, UnicodeError):
         return None, lines
-    if frame.height != lines or any(
-        column.null_count() for column in frame
-    ):  # an empty field is read as null
+    if frame.height != lines or any(column.null_count() for column in frame):
         return None, lines
     tag = head.decode("utf-8", "replace").rstrip("\r").rpartition(separator)[2]
     queries, documents, values = frame.get_columns()
     return _columns(queries, documents, values, tag), lines
 
 
-def _count(raw: np.ndarray[Any, np.dtype[np.uint8]], byte: bytes) -> int:
-    """How often a byte stands in a block; several times faster than bytes.count where it is
-    frequent."""
-    return int(np.count_nonzero(raw == byte[0]))
+def _counted(block: bytes, separator: str, width: int) -> tuple[int, bool]:
+    """How many lines there are, and whether all have as many separators as they should, on average,
+    and none is next to another or to the end: an empty field, which moves the rest."""
+    raw = np.frombuffer(block, np.uint8)
+    lines, separators, empty = int(not block.endswith(b"\n")), 0, False
+    for start in range(0, len(raw), PIECE_BYTES):
+        piece = raw[start : start + PIECE_BYTES + 1]  # with the first byte of the next
+        ends, gaps = piece == ord("\n"), piece == ord(separator)
+        lines += np.count_nonzero(ends[:PIECE_BYTES])
+        separators += np.count_nonzero(gaps[:PIECE_BYTES])
+        empty = empty or bool((gaps[:-1] & (gaps | ends)[1:]).any())
+    return lines, separators == (width - 1) * lines and not empty
 
 
 def _columns(queries: pl.Series, documents: pl.Series, values: pl.Series, tag: str) -> _Columns:
