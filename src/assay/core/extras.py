@@ -8,7 +8,6 @@ the same words and with exit code 2. `tests/test_packaging.py` holds the table t
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import Any
 
@@ -125,6 +124,8 @@ def installed(extra: str) -> str:
 
 
 def _version(package: str) -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version(package)
     except PackageNotFoundError:  # a checkout has it on its path without having installed it

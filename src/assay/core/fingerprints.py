@@ -6,7 +6,6 @@ from __future__ import annotations
 import hashlib
 import platform
 import subprocess
-from importlib import metadata
 from pathlib import Path
 
 import msgspec
@@ -59,9 +58,8 @@ def module_fingerprint(spec: str, folder: Path) -> str:
 
 
 def versions() -> dict[str, str]:
-    names = ("numpy", "polars", "msgspec")
     own = {"python": platform.python_version(), "assay": __version__}
-    return own | {name: metadata.version(name) for name in names}
+    return own | {each.__name__: each.__version__ for each in (np, pl, msgspec)}
 
 
 def git_state() -> GitState | None:

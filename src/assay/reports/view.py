@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from assay.core.results import (
     Baseline,
@@ -82,7 +83,7 @@ def view(
         report = _graded(results, comparison, tell)
     if before is None:
         return report
-    return replace(report, before={entry.query_id: entry.metrics for entry in before.per_query})
+    return msgspec.structs.replace(report, before={entry.query_id: entry.metrics for entry in before.per_query})
 
 
 # ── graded sets ───────────────────────────────────────────────────────────────────────────────────
