@@ -169,6 +169,16 @@ def test_dataset_json_round_trips_with_every_unknown_key(tmp_path: Path) -> None
     assert json.loads((tmp_path / "out" / "dataset.json").read_text()) == DATASET
 
 
+def test_a_row_of_a_dataset_json_says_its_corpus_language_and_day(tmp_path: Path) -> None:
+    row = {"id": "q", "text": "?", "corpus": "library", "language": "fi", "as_of": "2020-05-01"}
+    path = tmp_path / "dataset.json"
+    path.write_text(json.dumps({"queries": [row]}))
+    before, after = round_trip(path, tmp_path / "again.json")
+    (query,) = before.queries
+    assert (query.corpus, query.language, query.as_of) == ("library", "fi", "2020-05-01")
+    assert (query.extra, after.queries) == ({}, before.queries)
+
+
 def test_golden_list_round_trips_with_every_unknown_key(tmp_path: Path) -> None:
     (tmp_path / "golden.json").write_text(json.dumps(GOLDEN))
     before, after = round_trip(tmp_path / "golden.json", tmp_path / "out.json", "golden")

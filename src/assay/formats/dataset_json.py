@@ -51,6 +51,9 @@ class _Query(msgspec.Struct):
     topic: str = ""
     issue: str = ""
     notes: str | None = None
+    corpus: str = ""
+    language: str = ""
+    as_of: str = ""
     relevance_judgments: list[Any] = []
 
 
@@ -217,6 +220,9 @@ def _read_query(raw: JsonObject, taxonomy: dict[str, Topic], path: Path, at: str
         topic=row.topic,
         issue=row.issue,
         notes=row.notes or "",
+        corpus=row.corpus,
+        language=row.language,
+        as_of=row.as_of,
         extra=unknown_keys(raw, _Query),
     )
 
@@ -316,6 +322,7 @@ def _write_again(path: Path, text: str, dataset: object) -> None:
 
 
 def _query_object(query: Query, judgments: list[JsonObject]) -> JsonObject:
+    asked = {"corpus": query.corpus, "language": query.language, "as_of": query.as_of}
     return {
         "id": query.id,
         "text": query.text,
@@ -323,6 +330,7 @@ def _query_object(query: Query, judgments: list[JsonObject]) -> JsonObject:
         "topic": query.topic,
         "issue": query.issue,
         "notes": query.notes,
+        **{key: value for key, value in asked.items() if value},
         **query.extra,
         "relevance_judgments": judgments,
     }

@@ -67,7 +67,7 @@ def scan_run(path: Path, work: Callable[[Block], T]) -> Iterator[tuple[str, T]]:
             raise _not_a_number(path)
         return work(Block(columns.queries, columns.lengths, columns.documents, columns.values))
 
-    yield from _scan(path, _blocks(path, whole_queries=True), _RUN, made)
+    yield from _scan(path, _RUN, made)
 
 
 def _one_block(blocks: Sequence[Block]) -> Block:
@@ -90,9 +90,8 @@ def _not_a_number(path: Path) -> InputError:
 def read_gold(path: Path) -> GoldSet:
     """A qrels file; query texts come from `NAME.topics.tsv` beside it when there is one."""
     columns = _read_columns(path, _QRELS)
-    query_ids = pl.Series(columns.queries, dtype=pl.String).gather(
-        np.repeat(np.arange(len(columns.lengths)), columns.lengths)
-    )
+    names = pl.Series(columns.queries, dtype=pl.String).cast(pl.Categorical)
+    query_ids = names.gather(np.repeat(np.arange(len(columns.lengths)), columns.lengths))
     judgments = judgment_frame(query_ids, columns.documents, columns.values)
     if (columns.values.abs() > 99).any():
         line = next(n for n, fields in _fields(path, QRELS_FIELDS) if abs(float(fields[3])) > 99)
@@ -192,7 +191,7 @@ _QRELS = _Shape(QRELS_FIELDS, 3, pl.Int32)
 
 
 def _read_columns(path: Path, shape: _Shape) -> _Columns:
-    parts = [columns for _, columns in _scan(path, _blocks(path), shape, lambda columns: columns)]
+    parts = [columns for _, columns in _scan(path, shape, lambda columns: columns)]
     return _Columns(
         queries=list(chain.from_iterable(part.queries for part in parts)),
         lengths=np.concatenate([part.lengths for part in parts]),
@@ -202,9 +201,7 @@ def _read_columns(path: Path, shape: _Shape) -> _Columns:
     )
 
 
-def _scan(
-    path: Path, blocks: Iterator[bytes], shape: _Shape, work: Callable[[_Columns], T]
-) -> Iterator[tuple[str, T]]:
+def _scan(path: Path, shape: _Shape, work: Callable[[_Columns], T]) -> Iterator[tuple[str, T]]:
     """(tag, what `work` made of a block) in the order of the file."""
 
     def made(block: bytes) -> tuple[str, T | None, int]:
@@ -213,7 +210,7 @@ def _scan(
 
     line, empty = 1, True
     with ThreadPoolExecutor(max_workers=WORKERS) as pool:
-        for block, (tag, done, lines) in _in_order(pool, blocks, made):
+        for block, (tag, done, lines) in _in_order(pool, _blocks(path), made):
             if done is None:
                 columns = _parse_lines(path, block, line, shape)
                 tag, done = columns.tag, work(columns)
@@ -245,9 +242,9 @@ def _in_order(
         yield first, made.result()
 
 
-def _blocks(path: Path, *, whole_queries: bool = False) -> Iterator[bytes]:
-    """Whole lines, about BLOCK_BYTES at a time; with `whole_queries` cut where a query ends, so
-    that the last one waits for what comes next."""
+def _blocks(path: Path) -> Iterator[bytes]:
+    """Whole lines, about BLOCK_BYTES at a time, cut where a query ends: the last one waits for what
+    comes next."""
     held: list[bytes] = []
     unfinished, first = 0, True  # bytes of a line whose end is still to come
     try:
@@ -257,8 +254,7 @@ def _blocks(path: Path, *, whole_queries: bool = False) -> Iterator[bytes]:
                 unfinished = len(read) - end if end else unfinished + len(read)
                 if unfinished > MAX_LINE_BYTES:
                     raise too_long(path, _line_at(path, stream.tell() - unfinished))
-                if whole_queries:
-                    end = _last_query(read, end)
+                end = _last_query(read, end)
                 if not end:
                     held.append(read)
                     continue
@@ -335,8 +331,8 @@ def _counted(block: bytes, separator: str, width: int) -> tuple[int, bool]:
     for start in range(0, len(raw), PIECE_BYTES):
         piece = raw[start : start + PIECE_BYTES + 1]  # with the first byte of the next
         ends, gaps = piece == ord("\n"), piece == ord(separator)
-        lines += np.count_nonzero(ends[:PIECE_BYTES])
-        separators += np.count_nonzero(gaps[:PIECE_BYTES])
+        lines += int(np.count_nonzero(ends[:PIECE_BYTES]))
+        separators += int(np.count_nonzero(gaps[:PIECE_BYTES]))
         empty = empty or bool((gaps[:-1] & (gaps | ends)[1:]).any())
     return lines, separators == (width - 1) * lines and not empty
 

@@ -83,7 +83,9 @@ def view(
         report = _graded(results, comparison, tell)
     if before is None:
         return report
-    return msgspec.structs.replace(report, before={entry.query_id: entry.metrics for entry in before.per_query})
+    return msgspec.structs.replace(
+        report, before={entry.query_id: entry.metrics for entry in before.per_query}
+    )
 
 
 # ── graded sets ───────────────────────────────────────────────────────────────────────────────────
