@@ -98,6 +98,7 @@ def set_page(request: Request) -> Response:
         words=WORDS,
         shown=shown,
         first=_first_open(shown),
+        rubric=grading.rubric_in_use(service, name, language_for(request))[0],
         open=settling(service, name, judge),
         chair=chair,
         kept_as=partial(stored_name, service),
