@@ -781,22 +781,12 @@ def test_a_full_disk_leaves_the_old_file_and_no_other(
     assert "out.json: cannot write: no space left on device" in outcome.err
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_read_only_folder_is_named(assay_cli: Assay, tmp_path: Path) -> None:
-    (tmp_path / "locked").mkdir(mode=0o500)
-    assert (
-        "locked/out.json: cannot write: permission denied"
-        in refused(assay_cli, tmp_path, *SCORE, "locked/out.json").err
-    )
-
-
-@pytest.mark.skipif(
-    not Path("/proc/self").exists(), reason="needs a folder that nobody can write to"
-)
 def test_a_folder_that_cannot_be_written_is_named(assay_cli: Assay, tmp_path: Path) -> None:
-    assert (
-        "/proc/out.json: cannot write" in refused(assay_cli, tmp_path, *SCORE, "/proc/out.json").err
-    )
+    """Root may write everywhere but to what the system shows of itself."""
+    (tmp_path / "locked").mkdir(mode=0o500)
+    folder = "locked" if os.geteuid() else "/proc"
+    outcome = refused(assay_cli, tmp_path, *SCORE, f"{folder}/out.json")
+    assert f"{folder}/out.json: cannot write" in outcome.err
 
 
 @pytest.mark.parametrize(

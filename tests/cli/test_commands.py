@@ -28,7 +28,7 @@ def test_demo_ends_with_a_scorecard_and_what_to_try_next(assay_cli: Assay, tmp_p
     assert "bm25" in outcome.out
     assert "Overall" in outcome.out
     assert "assay explain" in outcome.out + outcome.err
-    assert json.loads((tmp_path / "demo.json").read_text())["engine"] == "demo-opinions"
+    assert json.loads((tmp_path / "demo.json").read_text())["engine"] == "assay"
 
 
 def test_compare_shows_the_paired_difference(assay_cli: Assay) -> None:

@@ -1,7 +1,10 @@
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from assay.workbench import passwords
 from stores import migrated_file, postgres_server, postgres_url, store, url_for
 
 __all__ = ["migrated_file", "postgres_server", "postgres_url", "store"]
@@ -12,3 +15,17 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path, migrated_file: Pat
     """SQLite, unless a test asks for both: what differs between the databases is tested below this
     layer."""
     return url_for(getattr(request, "param", "sqlite"), request, tmp_path, migrated_file)
+
+
+@pytest.fixture(autouse=True)
+def quick_passwords(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same algorithm at a price that tests can pay; `dear` in a test's name keeps the price."""
+    if "dear" not in request.node.name:
+        monkeypatch.setattr(passwords, "_hasher", _cheap)
+
+
+@cache
+def _cheap() -> Any:
+    from argon2 import PasswordHasher
+
+    return PasswordHasher(time_cost=1, memory_cost=64, parallelism=1)

@@ -20,7 +20,7 @@ from assay.web.access import Access
 from assay.web.app import Serving, create_app, prepare
 from assay.web.limits import Limiter, Rate
 from assay.web.visitors import Refusal, proxy_signature
-from assay.workbench import people
+from assay.workbench import passwords, people
 from assay.workbench.opening import Service
 from assay.workbench.trail import note
 from web_client import local_client, take_token
@@ -216,6 +216,11 @@ class TestSigningIn:
         for secret in (session, key, link.rsplit("/", 1)[1], SECRET):
             assert secret.encode() not in kept
         assert b"$argon2id$" in kept
+
+    def test_a_password_is_dear_to_guess(self) -> None:
+        """What argon2 recommends, and weaker hashes of before are noticed."""
+        assert "$m=65536,t=3,p=4$" in passwords.hashed(SECRET)
+        assert passwords.needs_rehash("$argon2id$v=19$m=64,t=1,p=1$c2FsdHNhbHQ$aGFzaGhhc2hoYXNo")
 
     def test_guessing_is_slowed_down(self, app: Any, admin: TestClient) -> None:
         client = visitor(app)

@@ -75,7 +75,7 @@ def merge(
                 raise
             merged = voting.label_again(dataset, corpus=corpus)
     counts = {"changed": len(merged.changed), "left_out": len(merged.left_out)}
-    emit(merged, lambda: listing.key_values(merged, **counts), json=json)
+    emit(merged, lambda: listing.what_happened(merged, **counts), json=json)
     _say_merged(merged)
     if files and merged.left_out:
         sys.exit(1)
@@ -89,7 +89,7 @@ def _say_merged(merged: Merged) -> None:
         votes = counted(merged.spot_checks, "vote")
         say(f"{votes} of a spot check: they measure labels, and make none")
     if merged.without_grade:
-        say(f"{counted(merged.without_grade, 'row')} without a grade")
+        say(f"{counted(merged.without_grade, 'row')} without a grade: left for later")
     if merged.outdated:
         say(
             f"{counted(merged.outdated, 'row')} said before what the judge has changed since; "

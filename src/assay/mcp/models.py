@@ -5,11 +5,17 @@ their docstrings as descriptions."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+)
 
 from assay.core.types import Document, Locator, counted
 from assay.workbench.backlog import Backlog, BacklogFigures, HalachaBacklog, TheirBacklog
@@ -28,14 +34,20 @@ Figure = dict[str, str | float]  # a cell of a table
 
 
 def place_of(locator: Locator | None) -> Place:
+    """Where in the document; the document itself has its id beside it."""
     place: Place = msgspec.to_builtins(locator) if locator is not None else {}
-    return place
+    return {part: value for part, value in place.items() if part != "doc_id"}
 
 
 class Answer(BaseModel):
-    """Results may gain fields; they do not lose any."""
+    """Results may gain fields; they do not lose any. An inner table that is empty is left out: an
+    agent pays for every word."""
 
     model_config = ConfigDict(extra="forbid")
+
+    @model_serializer(mode="wrap")
+    def _without_empty_tables(self, whole: SerializerFunctionWrapHandler) -> dict[str, object]:
+        return {name: value for name, value in whole(self).items() if value != {}}
 
 
 # ── searching ─────────────────────────────────────────────────────────────────────────────────────
@@ -275,15 +287,44 @@ class Metrics(Answer):
         )
 
 
+class GoldSetLine(Answer):
+    name: str
+    path: str
+    queries: int = 0
+    judgments: int = 0
+    status: str = Field(description="How far an expert has approved it, in words.")
+    approved_share: float | None = Field(
+        default=None, description="Of a set made from logs: the share of approved rows."
+    )
+    rubric: str = Field(default="", description="What its grades mean; get_rubric has the text.")
+    error: str = ""
+
+    @classmethod
+    def of(cls, found: GoldSummary) -> GoldSetLine:
+        """A file is told by its name: folders of the server are no matter of an agent."""
+        told = found.status
+        if told in ("", "unknown"):
+            told = "not recorded: approval is counted for sets made from logs"
+        return cls(
+            name=found.name,
+            path=Path(found.path).name,
+            queries=found.queries,
+            judgments=found.judgments,
+            status=told,
+            approved_share=found.approved_share,
+            rubric=found.rubric,
+            error=found.error,
+        )
+
+
 class GoldSets(Answer):
-    gold_sets: list[GoldSummary]
+    gold_sets: list[GoldSetLine]
     next_offset: int | None = None
 
     @classmethod
     def of(cls, summaries: list[GoldSummary], offset: int, limit: int) -> GoldSets:
-        """A file is told by its name: folders of the server are no matter of an agent."""
         end = offset + limit
-        shown = [replace(each, path=Path(each.path).name) for each in summaries[offset:end]]
+        shown = [GoldSetLine.of(each) for each in summaries[offset:end]]
         return cls(gold_sets=shown, next_offset=end if len(summaries) > end else None)
 
 

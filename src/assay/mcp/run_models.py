@@ -25,7 +25,8 @@ class Evaluation(Answer):
     queries: int
     overall: dict[str, float | None] = Field(
         description="Mean of every measure over all queries. Of a golden set, n_failed counts "
-        "calls of the engine that ended in an error; the questions it failed are under failed."
+        "calls of the engine that ended in an error, where any did; the questions it failed are "
+        "under failed."
     )
     intervals: dict[str, Interval] = Field(default={}, description="95 % interval of every mean.")
     failed: list[str] = Field(
@@ -46,9 +47,13 @@ class Evaluation(Answer):
             summary=summary_of(results),
             engine=run.engine,
             gold=gold,
-            gold_status=results.receipt.gold.status or "unknown",
+            gold_status=results.receipt.gold.status or "not recorded",
             queries=len(results.per_query),
-            overall={name: _rounded(value) for name, value in results.overall.items()},
+            overall={
+                name: _rounded(value)
+                for name, value in results.overall.items()
+                if name != "n_failed" or value
+            },
             intervals={
                 name: (_rounded(low), _rounded(high))
                 for name, (low, high) in results.intervals.overall.items()
@@ -71,7 +76,10 @@ class Change(Answer):
     better: int = Field(description="Queries that got better; then the same, and worse.")
     same: int
     worse: int
-    p: float = Field(description="Corrected for many tests (Holm).")
+    p: float = Field(
+        description="Of the randomization test. Of the measure that decides, corrected for the "
+        "number of systems; of any other, for all tests (Holm)."
+    )
 
     @classmethod
     def of(cls, row: Difference) -> Change:

@@ -69,8 +69,19 @@ def key_values(
 ) -> RenderableType:
     """Names and values, with inner tables one level deep; what is given `instead` stands in for the
     values of the same names."""
+    return _named(msgspec.to_builtins(page) | instead)
+
+
+def what_happened(page: msgspec.Struct, **instead: int | str) -> RenderableType:
+    """The same, without what is nought or empty."""
+    return _named(
+        {name: value for name, value in (msgspec.to_builtins(page) | instead).items() if value}
+    )
+
+
+def _named(values: Mapping[str, object]) -> RenderableType:
     table = plain()
-    for name, value in (msgspec.to_builtins(page) | instead).items():
+    for name, value in values.items():
         if isinstance(value, dict):
             shown = list(value.items())[:SHOWN_NAMES]
             inner = ", ".join(f"{said(key)} {_figure(figure)}" for key, figure in shown)

@@ -9,6 +9,7 @@ import msgspec
 
 from assay.core import extras
 from assay.core.errors import InputError, UsageError
+from assay.engines.described import EngineConfig
 from assay.workbench import corpora
 from assay.workbench.report import report_file
 from assay.workbench.score import Progress, Scored, ScoreRequest, score, unwatched
@@ -50,7 +51,8 @@ def demo(output: Path, progress: Progress = unwatched) -> dict[str, Scored]:
     if extras.has("search"):
         corpora.import_corpus("fppc", english / "opinions", name=DEMO_CORPUS)
         corpora.index_corpus(DEMO_CORPUS)
-        requests["assay"] = ScoreRequest(dataset=dataset, engine=DEMO_CORPUS)
+        ours = EngineConfig(name="assay", engine=DEMO_CORPUS)
+        requests["assay"] = ScoreRequest(dataset=dataset, engine=DEMO_CORPUS, configured=ours)
     *_, before, last = requests
     compared = output.with_name(f"{output.stem}-{Path(before).stem}.json")
     requests[before] = msgspec.structs.replace(requests[before], output=compared)

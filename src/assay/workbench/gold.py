@@ -170,6 +170,7 @@ class GoldSummary:
     judgments: int = 0
     status: str = ""
     approved_share: float | None = None
+    rubric: str = ""
     error: str = ""
 
 
@@ -205,6 +206,7 @@ def _summary(path: Path) -> GoldSummary:
         judgments=gold.judgments.height,
         status=standing(approved, total) if gold.from_logs else gold.status or "unknown",
         approved_share=approved / max(total, 1) if gold.from_logs else None,
+        rubric=gold.rubric,
     )
 
 

@@ -126,7 +126,10 @@ def _next(
     if not _names(tables, "gold"):
         return ["assay gold init set.json --rubric fppc-relevance-2 --queries queries.txt"]
     if verdict is None:
-        return ["assay run"]
+        done = max(
+            workspace().glob("results/*.json"), key=lambda path: path.stat().st_mtime, default=None
+        )
+        return ["assay run"] if done is None else [f"assay report {done} -o report.html"]
     if waiting:
         return ["assay serve"]
     if verdict.status == "inconclusive":

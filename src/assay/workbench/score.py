@@ -338,11 +338,7 @@ def _graded_run(
     depth = request.top_k or max(DEFAULT_TOP_K, deepest)
     if depth < deepest:
         say(f"warning: the engine is asked for {depth} hits, and a measure looks at {deepest}")
-    from assay.engines.answering import ask_engine
-
-    name, answers = ask_engine(
-        request.choice, gold.queries, top_k=depth, progress=progress, say=say
-    )
+    name, answers = _ask(request, gold, depth, progress, say)
     run = run_from_results(name, answers, top_k=depth)
     return Looked(run, prepare(run, gold))
 
@@ -441,7 +437,6 @@ def _score_golden(gold: GoldSet, request: ScoreRequest, progress: Progress, say:
 def _golden_answers(
     gold: GoldSet, request: ScoreRequest, progress: Progress, say: Say
 ) -> tuple[str, list[QueryResult]]:
-    from assay.engines.answering import ask_engine
     from assay.evaluation.golden_checks import DEFAULT_K, results_of
     from assay.formats.results_json import read_answers
 
@@ -453,7 +448,18 @@ def _golden_answers(
     looked_at = request.k or max((query.k or DEFAULT_K for query in gold.queries), default=0)
     # a question must be given the hits it looks at
     depth = max(request.top_k or DEFAULT_TOP_K, looked_at)
-    return ask_engine(request.choice, gold.queries, top_k=depth, progress=progress, say=say)
+    return _ask(request, gold, depth, progress, say)
+
+
+def _ask(
+    request: ScoreRequest, gold: GoldSet, depth: int, progress: Progress, say: Say
+) -> tuple[str, list[QueryResult]]:
+    """The answers, under the name that the engine has in the configuration, else its own."""
+    from assay.engines.answering import ask_engine
+
+    choice = request.choice
+    name, answers = ask_engine(choice, gold.queries, top_k=depth, progress=progress, say=say)
+    return choice.name or name, answers
 
 
 def _golden_warnings(gold: GoldSet, answers: Sequence[QueryResult], source: str) -> Iterable[str]:
