@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
@@ -300,9 +301,11 @@ def _measures(measures: Any) -> tuple[str, ...]:
     if measures is None:
         return ()
     if isinstance(measures, str):
+        quoted = '"{}"'.format
+        names = [measures] if "(" in measures else re.split(r"[,\s]+", measures.strip())
         raise InputError(
             f"measures is a list of names, and was given the text {measures!r}",
-            hint=f'Write measures=["{measures}"].',
+            hint=f"Write measures=[{', '.join(map(quoted, names))}].",
         )
     if not isinstance(measures, Iterable):
         hint = 'Write measures=["nDCG@10", "P@5"].'

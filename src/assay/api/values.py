@@ -70,8 +70,8 @@ class GoldSet(types.GoldSet):
         """
         from assay.workbench.gold import save_gold
 
-        for lost in save_gold(self, Path(path), replace_judgments=replace):
-            warnings.warn(f"{path}: {lost}", stacklevel=2)
+        if lost := save_gold(self, Path(path), replace_judgments=replace):
+            warnings.warn(f"{path}: not kept by this format: {'; '.join(lost)}", stacklevel=2)
         return Path(path)
 
     def to_frame(self) -> pl.DataFrame:
@@ -222,8 +222,7 @@ def load_run(path: str | Path, format: str | None = None, *, engine: str = "") -
 
 def path_of(path: object, verb: str) -> str:
     if not isinstance(path, str | Path):
-        kind = type(path).__name__
-        raise InputError(f"{verb} reads a file, and was given a {kind}", hint="Give its path.")
+        raise InputError(f"{verb} reads a file, and was given {path!r:.60}", hint="Give its path.")
     return str(path)
 
 

@@ -1,4 +1,4 @@
-"""`assay init`: begin a"""
+"""`assay init`: begin a project."""
 
 from __future__ import annotations
 
