@@ -21,7 +21,7 @@ from assay.search.profile import OPINIONS
 from assay.testing import check_engine
 from assay.workbench.corpora import import_corpus, index_corpus
 from assay.workbench.into import index_into
-from sample_home import SAMPLES, sample_home
+from sample_home import SAMPLES, made_once, sample_home
 
 __all__ = ["sample_home"]
 
@@ -83,20 +83,31 @@ def test_the_ranking_there_is_that_of_our_own_index(
         check_engine(there)
 
 
+@pytest.fixture(scope="session")
+def as_if_large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The opinions with the profile of a large collection."""
+
+    def make(home: Path) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(index, "choose", lambda *about, **more: OPINIONS)
+            import_corpus("fppc", SAMPLES / "en" / "opinions", name="opinions", home=home)
+            index_corpus("opinions", home=home)
+
+    return made_once(tmp_path_factory, "as-if-large", make)
+
+
 def test_feedback_and_fields_count_as_on_our_own_index(
-    place: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    place: Any, as_if_large: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The profile of large collections of opinions, on the sample: every signal of it. Spelling is
     left to our own index, so it is left out here."""
     monkeypatch.setattr(index, "choose", lambda *about, **more: OPINIONS)
     monkeypatch.setattr(signals, "_spelled", lambda words, field: words)
     kind, settings = place
-    import_corpus("fppc", SAMPLES / "en" / "opinions", name="opinions", home=tmp_path)
-    index_corpus("opinions", home=tmp_path)
     carrier = carrier_of(kind, "there", settings)
-    loaded = load_corpus("opinions", carrier, engine="there", home=tmp_path)
+    loaded = load_corpus("opinions", carrier, engine="there", home=as_if_large)
     assert loaded.encoder == "opinions-en-1"
-    own, there = open_indexed("opinions", home=tmp_path), CarriedEngine("there", carrier)
+    own, there = open_indexed("opinions", home=as_if_large), CarriedEngine("there", carrier)
     cited = [*QUESTIONS["opinions"], "Section 87103(a) and 82015"]
     same = 0
     for question in cited:
