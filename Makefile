@@ -27,7 +27,7 @@ docs: $(VENV)/.docs  ## The site of the documentation in site/, built without ne
 	@echo "The site is in site/index.html"
 
 stores: $(VENV)/.stores  ## Tests on the stores and packages that are too heavy for make test
-	$(BIN)/pytest tests/engines tests/workbench/test_interchange.py tests/workbench/test_cluster.py
+	$(BIN)/pytest -rs tests/engines tests/workbench/test_interchange.py tests/workbench/test_cluster.py tests/oracle/test_ranx.py tests/evaluation/test_prediction_powered.py
 
 bench: $(VENV)/.bench  ## Measure speed and memory against peers in the same run
 	$(BIN)/python benchmarks/run.py $(if $(FULL),--full)
