@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from assay.language.finnish import lemma_of_all
 from assay.language.terms import contains_term, fold
 
 FINNISH = """
@@ -141,3 +142,11 @@ def test_folding_keeps_the_letters_of_finnish_and_drops_accents_and_niqqud() -> 
     assert fold("a\u0308") == "ä"
     assert fold("tilin\u00adpäätös") == "tilinpäätös"
     assert contains_term("הֶיטֵּל הַשְׁבָּחָה", "היטל השבחה")
+
+
+@pytest.mark.parametrize(
+    ("word", "lemma"),
+    [("toimintakate", "toimintakate"), ("nettomenot", "nettomeno"), ("toiminnan", "toiminta")],
+)
+def test_the_lemma_of_a_compound_is_that_of_all_its_parts(word: str, lemma: str) -> None:
+    assert lemma_of_all(word) == lemma

@@ -50,12 +50,29 @@ def _report(city: str, year: int, factor: int) -> Any:
         ("Kirjasto", money(90), money(85)),
         header=["", f"Talousarvio {year}", f"Toteuma {year}"],
     )
+    compared = _table(
+        "Verotulot, verrokkikaupungit",
+        ("Kuopio", money(700), "2 %"),
+        ("Vaasa", money(600), "3 %"),
+        header=["", f"TP {year}", "Muutos"],
+    )
+    cash = _table(
+        "Rahavarat",
+        ("Rahavarat 1.1.", money(50), money(40)),
+        ("Rahavarat 31.12.", money(60), money(50)),
+    )
     sections = [
         (
             3,
             "Toimintakertomus",
             ["Vuosi oli vaikea. Merkittävimmät riskit ovat henkilöstö ja korot."],
         ),
+        (
+            4,
+            "Talous",
+            ["Menot olivat talousarviota suuremmat. Tilikauden tulos oli heikko."],
+        ),
+        (6, "Velka", ["Etelä-Pohjanmaan kunnilla oli velkaa. Hyvinvointialueet saivat lainaa."]),
         (5, "Rahoitus", ["Kaupunki nosti lainaa kuntalain 113 §:n mukaisesti."]),
     ]
     pages = [
@@ -67,6 +84,8 @@ def _report(city: str, year: int, factor: int) -> Any:
         (55, "Konsernin laskelmat", group),
         (20, "Tase", balance),
         (30, "Talousarvion toteutuminen", budget),
+        (60, "Vertailu", compared),
+        (61, "Rahoituslaskelma", cash),
     ]
     pages += [
         {"page_num": page, "sections": [{"title": title, "tables": [table]}]}
@@ -117,6 +136,11 @@ def test_a_row_is_a_document(home: Path) -> None:
         ("Paljonko Kauhava budjetoi perusopetukseen 2024?", "kauhava:p30:t1:r1"),
         ("Mitkä ovat Lapuan merkittävimmät riskit?", "lapua:p3:s1"),
         ("Mitä lainaa Lapua nosti kuntalain 113 §:n mukaan?", "lapua:p5:s1"),
+        # of a town in a table that compares towns
+        ("Mikä oli Kuopion verotulojen muutos 2023?", "lapua:p60:t1:r1"),
+        ("Mitkä olivat Vaasan verotulot Lapuan vertailussa?", "lapua:p60:t1:r2"),
+        ("Paljonko Lapualla oli rahavaroja vuoden lopussa?", "lapua:p61:t1:r2"),
+        ("Paljonko Lapualla oli rahavaroja vuoden alussa?", "lapua:p61:t1:r1"),
     ],
 )
 def test_the_first_hit(engine: Engine, question: str, expected: str) -> None:
@@ -136,6 +160,9 @@ def test_the_first_hit(engine: Engine, question: str, expected: str) -> None:
         "Mikä oli Nurmon kunnan vuosikate 2024?",  # a town of the past
         "Mikä oli Kauhavan vuosikate talousarviossa 2026?",  # a budget that is not here
         "Paljonko Lapuan konsernin kirjastoon budjetoitiin?",  # not of the group
+        "Mikä oli Kuopion vuosikate 2023?",  # compared here, but not by this
+        "Mikä oli Lapuan tilikauden tulos talousarviossa 2023?",  # a sentence has the budget alone
+        "Paljonko Pohjanmaan hyvinvointialueella oli velkaa?",  # here is Etelä-Pohjanmaa
     ],
 )
 def test_what_the_reports_do_not_answer(engine: Engine, question: str) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from assay.language.dictionary import headword
+from assay.language.dictionary import headword, lemma
 
 STOP = frozenset(
     "ja tai on ei se ne kun jos että mitä mikä mitkä miten missä milloin kuka kenen voiko saako "
@@ -152,6 +152,18 @@ def may_be_form(term: str, word: str) -> bool:
     compounds do not count."""
     sure, likely = _stems(term)
     return _inflects(sure, word) or _inflects(likely, word) or differ_in_grade(term, word)
+
+
+@lru_cache(maxsize=65536)
+def lemma_of_all(word: str) -> str:
+    """As the dictionary has it, but of a compound that it does not know the whole: to it
+    *toimintakate* is a form of *toiminta*, and so is *toimintatulot*."""
+    found = lemma(word, "fi")
+    rest = word[len(found) :]
+    if len(rest) < 3 or not word.startswith(found) or may_be_form(found, word):
+        return found
+    last = headword(rest, "fi")
+    return f"{found}{last}" if last else found
 
 
 def differ_in_grade(first: str, second: str) -> bool:

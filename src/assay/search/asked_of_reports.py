@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-from assay.language.finnish import by_rule, may_be_form
+from assay.language.finnish import STOP, by_rule, is_form_of_name, may_be_form
 from assay.language.towns import former_in, is_town, towns_in
 from assay.search.columns import BUDGET, GROUP, OWN, YEAR, is_verb_of_kind, kinds_asked
 from assay.search.index import Index
@@ -29,6 +29,8 @@ ASKING = frozenset(
     "kaupunkimme kuntamme meidän raportti raportin raportissa tilinpäätöksessä tilinpäätöksen "
     "mukaan sai saanut sivu sivulla tieto tiedot luku lukuna kohti kohden eikä vain pelkkä pelkän "
     "monessa vuodessa muihin muiden muista muita verrattuna verrattaessa "
+    "miksi ketkä keitä kenelle keneltä kumpi kumpaa minkälainen minkälaiset minkälaisia minne eli "
+    "suuren suurta suuria ison isoa isoja pieni pienet paljoko paljonks paljoks moneltako "
     "stä sta ssa ssä lla llä lle ltä lta hun ään n "  # Oy:stä
     "what was is the of in for how much many were are did does year".split()
 )
@@ -44,12 +46,19 @@ TEXT = re.compile(
     re.I,
 )
 
+_COUNTRY = "suomi"  # names nobody's figure
+_START = re.compile(
+    r"(?:vuoden|kauden|tilikauden)\s+(?:\d{4}\s+)?alussa|(?<![\d.])1\.1\.(?!\s?[-–])", re.I
+)
 _NAME = re.compile(r"(?<=\w )[A-ZÅÄÖ][\w-]+")
 _OTHERS = re.compile(
     r"\b\w*(?:hyvinvointialue|seurakun[tn]|sairaanhoitopiiri|keskussairaala|yliopisto"
     r"|korkeakoulu|valtion?(?:\b|l)|maakun[tn]|eduskun[tn]|kuntayhtymä|lentoase?m|liiton?\b)\w*",
     re.I,
 )
+
+
+_OWNER = re.compile(rf"(?<![\w-])[A-ZÅÄÖ][\w-]+n\s+{_OTHERS.pattern}", re.I)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +76,8 @@ class Question:
     places: tuple[str, ...] = ()  # municipalities of the past, as places in others
     names: tuple[str, ...] = ()  # words that must be there: whose figure it is
     kinds: frozenset[str] = frozenset()  # of the column, by a verb: a change, a deviation
+    owners: tuple[str, ...] = ()  # whose name and kind stand together: Etelä-Pohjanmaan liitto
+    at_start: bool = False  # of a year, not at its end
 
 
 def question_of(index: Index, text: str) -> Question:
@@ -75,6 +86,8 @@ def question_of(index: Index, text: str) -> Question:
         *towns_in(text, index.marked.towns),
         *(name for name, is_governed in former.items() if is_governed),
     )
+    # a town without a report that rows are called after is looked for by its name
+    filters = [town for town in towns if town not in index.marked.compared]
     kinds = kinds_asked(text)
     years = tuple(sorted({int(year) for year in YEAR.findall(text)}))
     group = bool(GROUP.search(text))
@@ -82,7 +95,7 @@ def question_of(index: Index, text: str) -> Question:
     less: list[str] = []  # that tell the column, and count where there is nothing else
     for word in dict.fromkeys(index.analyzer.words(text)):
         is_date = len(word) < 2 or (word.isdigit() and (int(word) in years or len(word) <= 2))
-        if word in ASKING or is_date or any(is_town(town, word) for town in towns):
+        if word in ASKING or is_date or any(is_town(town, word) for town in filters):
             continue
         (less if _tells_column(word, group) else words).append(word)
     return Question(
@@ -95,6 +108,12 @@ def question_of(index: Index, text: str) -> Question:
         asks="figure" if FIGURE.search(text) else "text" if TEXT.search(text) else "",
         places=tuple(name for name, is_governed in former.items() if not is_governed),
         names=_required(index, text, words),
+        owners=tuple(
+            pair.lower()
+            for pair in _OWNER.findall(text)
+            if pair.split()[0].lower() not in ASKING | STOP
+        ),
+        at_start=bool(_START.search(text)),
         kinds=kinds_asked(" ".join(word for word in less if is_verb_of_kind(word))),
     )
 
@@ -104,6 +123,8 @@ def _required(index: Index, text: str, words: Sequence[str]) -> tuple[str, ...]:
     any, what is asked of them, too: a word that is the whole label of some row."""
     found = [*_NAME.findall(text), *_OTHERS.findall(text)]
     names = {word for name in found for word in index.analyzer.words(name)}
+    names |= {word for word in words for town in index.marked.compared if is_town(town, word)}
+    names = {word for word in names if not is_form_of_name(_COUNTRY, word)}
     if not names.intersection(words) or (TEXT.search(text) and not FIGURE.search(text)):
         return tuple(word for word in words if word in names)
     return tuple(word for word in words if word in names or _is_measure(index, word))

@@ -48,6 +48,9 @@ NUMBER = re.compile(r"\b(?=\w*-*\d)\w+(?:-\w+)+\b")  # of a document, such as A-
 BARE_SECTION = re.compile(r"§\s*\d[\w.()]*|\d{3,}(?:\.\d+|\(\w{1,3}\))+|\d{5}")  # alone
 NAME_WORDS = 8  # of a question that may be the name of a document
 COVERING_HITS = 3  # of which the best says how many of the question's words are here
+HOLDING_HITS = (
+    5  # of reports, among which those of the asked year, accounts and budget are looked for
+)
 FIRST_SECTIONS = 5  # hits that are looked at to see whether they are of one section
 USUAL_LEAD = 4.5  # of the first hit's cosine over the mean, in standard deviations,
 MANY = 1_000  # where there are fewer documents than this
@@ -346,7 +349,7 @@ class Engine(SearchEngine):
         head = {name: float(values[top[0]]) for name, values in signals.items()}
         first = top[:COVERING_HITS]
         if "holds" in signals:
-            first = first[signals["holds"][first]]
+            first = top[:HOLDING_HITS][signals["holds"][top[:HOLDING_HITS]]][:COVERING_HITS]
             if not len(first):
                 return {}  # a year, the group or a budget is asked for that is not here
         if "coverage" in signals:

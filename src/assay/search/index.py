@@ -35,6 +35,7 @@ from assay.language.analysis import (
     grams,
 )
 from assay.language.detect import detect, is_foreign, language_code
+from assay.language.finnish import lemma_of_all
 from assay.search.arrays import Array, Floats
 from assay.search.encoding import encoded
 from assay.search.inverting import Inverter, bm25
@@ -369,7 +370,8 @@ def _draft_soft(sources: _Sources) -> Draft:
     texts = _report_texts(views) if is_report else _view_texts(views)
     counts, fields = _counted_views(texts, sources.language)
     first = next(iter(counts.values()))
-    words = lookalikes(first.vocabulary, sources.language)
+    whole = lemma_of_all if is_report and profile.language == "fi" else None
+    words = lookalikes(first.vocabulary, sources.language, whole)
     learned: Floats | None = None
     vectors: Floats | None = None
     if profile.encoder == LEARNED:

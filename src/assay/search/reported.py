@@ -26,6 +26,7 @@ _GENERIC = re.compile(
     r"|toiminnalli|taloudelli|tunnusluvut|mittari|kapasiteetti|määräraho|taulukko\b)",
     re.I,
 )
+_AT_START = re.compile(r"(?<![\d.])1\.1\.(?!\s?[-–])")
 _SENTENCE = re.compile(r"(?<=[.?!;:])\s+|\n\s*\n")
 
 
@@ -44,6 +45,8 @@ class Marks(msgspec.Struct, frozen=True, array_like=True):
     budgets: tuple[int, ...] | None = None  # the years of its budgets; None in an older index
     kinds: tuple[str, ...] = ()  # of its columns: a change, a deviation, a percentage
     tells_group: bool = False  # prose that speaks of the group
+    at_start: bool = False  # of a year
+    compared: tuple[str, ...] = ()  # the towns that a row is called after
 
 
 PAGE_WORDS = 80  # of the prose around a table
@@ -105,14 +108,16 @@ def reported(document: Document) -> Reported:
     )
 
 
-def passages_of(document: Document) -> list[str]:
+def passages_of(document: Document, *, sentences_of_budget: bool = False) -> list[str]:
     """What is read at one glance: of a row or a table the whole of it, of prose two sentences,
-    with the heading above them."""
+    with the heading above them; or each sentence that speaks of a budget."""
     if _kind(document) != PROSE:
         view = reported(document)
         return [f"{view.label} {view.context}"]
     heading = document.fields.get("section_title", "")
     sentences = _SENTENCE.split(document.text)
+    if sentences_of_budget:
+        return [f"{heading} {sentence}" for sentence in sentences if BUDGET.search(sentence)]
     return [f"{heading} {' '.join(sentences[at : at + 2])}" for at in range(len(sentences))]
 
 
@@ -133,6 +138,8 @@ class Marked:
     table_of: Array
     page_of: Array
     year_of: Array  # of the report
+    at_start: Array
+    compared: tuple[str, ...]  # towns without a report that rows are called after
 
 
 def marked(lines: Iterable[str]) -> Marked:
@@ -154,6 +161,13 @@ def marked(lines: Iterable[str]) -> Marked:
         table_of=_numbered([marks.table for marks in every]),
         page_of=_numbered([marks.page for marks in every]),
         year_of=np.array([marks.year for marks in every], np.int64),
+        at_start=np.array([marks.at_start for marks in every]),
+        compared=tuple(
+            sorted(
+                {town for marks in every for town in marks.compared}
+                - {marks.town for marks in every}
+            )
+        ),
     )
 
 
@@ -249,4 +263,6 @@ def _marks(document: Document, kind: str) -> Marks:
         tuple(sorted(year for year in budgets if isinstance(year, int))),
         tuple(sorted(set().union(*map(kinds_of, columned)) - {"budget"})),
         kind == PROSE and bool(GROUP.search(text)),
+        kind == ROW and bool(_AT_START.search(fields.get("label", ""))),
+        tuple(towns_in(fields.get("label", ""))) if kind == ROW else (),
     )

@@ -22,8 +22,10 @@ each further hit of a table and of a page counts a little less than the one befo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -51,11 +53,13 @@ GRAMS = 0.5  # what n-grams count beside words
 READ = 0.95  # what a reading counts beside the question as it is
 DENSE = 0.3  # the encoder on prose
 DENSE_ROWS = 0.05
-NO_YEAR = 0.35
+NO_YEAR = 0.2
 RECENT = 4  # years that the prose of a report looks back
 OTHER_ACCOUNTS = 0.6  # the town's where the group is asked for, and the other way round
 UNASKED_GROUP = 0.85
 NO_BUDGET = 0.75  # no column of the kind that is asked for
+OTHER_MOMENT = 0.85  # what stands at the start of a year, where nobody asks for that
+SAYS_BUDGET = 0.6  # of a question, from where on a sentence on a budget says it
 # what each kind of document counts where a figure is asked for, a text, or keywords are given
 BY_KIND = {
     "figure": {ROW: 1.0, TABLE: 0.9, PROSE: 0.85},
@@ -66,9 +70,11 @@ ONLY_REPORT = 0.5  # as if it had been named, in part
 SPREAD = 40  # first hits that are spread
 NO_NAME = 0.4  # what says all but the name that is asked for
 SAME_NAME = 0.7  # how alike a name must be
+SAME_WORD = 0.4  # how alike another word, to say something of what is asked for
 LOOKED_AT = 5  # first hits whose passages are looked at
 SAME_TABLE = 0.8
 SAME_PAGE = 0.92
+_HYPHENED = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 Signals = dict[str, Array]
 Lookup = Callable[[str], Document]
 
@@ -111,17 +117,22 @@ def row_signals(index: Index, text: str, lookup: Lookup | None = None) -> Signal
     # a town is named whose report is here; one is named that has none
     signals["town"] = np.full(size, 1.0 if known else -1.0 if asked.towns else only)
     signals["fused"] = _spread(index, np.where(here, fused, 0.0))
+    is_text = asked.asks == "text"
     if lookup is not None:
-        signals["close"], signals["plain"] = np.zeros(size), np.zeros(size)
+        signals |= {name: np.zeros(size) for name in ("close", "plain")}
         for row in best_rows(signals["fused"], LOOKED_AT):
             document = lookup(index.ids[int(row)])
-            passages = passages_of(document)
-            reads = [fields.close(reading, passages, asked.names) for reading in every]
+            is_told = asked.budget and index.marked.kinds[row] == PROSE and asked.asks != "text"
+            passages = passages_of(document, sentences_of_budget=is_told)
+            reads = [fields.close(reading, passages, asked) for reading in every]
             close, names, plain = max(reads)
+            if is_told and close < SAYS_BUDGET:
+                signals["holds"][row] = False
             signals["close"][row] = close
             signals["plain"][row] = plain
             signals["attained"][row] *= names
-            if asked.names and names == 1.0 and not asked.towns:  # a name that only they have
+            # a name that only they have
+            if asked.names and names == 1.0 and not known and not (is_text and asked.towns):
                 signals["town"][row] = max(signals["town"][row], ONLY_REPORT)
     return signals
 
@@ -200,7 +211,7 @@ class _Fields:
         return self._known[word]
 
     def close(
-        self, words: Mapping[str, float], passages: Sequence[str], names: Sequence[str]
+        self, words: Mapping[str, float], passages: Sequence[str], asked: Question
     ) -> tuple[float, float, float]:
         """How much of the question one of these passages says, less where it lacks a name; by how
         much less; and the share of its words, rare or not."""
@@ -211,14 +222,19 @@ class _Fields:
             numbers, alike = similar_words(self._index, word)
             for number, likeness in zip(numbers.tolist(), alike.tolist(), strict=True):
                 shares.setdefault(self._index.words.words[number], {})[word] = likeness
+        names = [name for name in asked.names if name in words]
+        if len(names) < len(asked.names):  # what stands in the place of one must be there as well
+            names += [word for word in words if word not in asked.words]
         best = 0.0, NO_NAME if names else 1.0, 0.0
         total = max(sum(weights.values()), TINY)
         for passage in passages:
             held: dict[str, float] = {}
             for told in self._index.analyzer.words(passage):
                 for word, likeness in shares.get(told, {}).items():
-                    held[word] = max(held.get(word, 0.0), min(likeness, 1.0))
-            lacks = any(held.get(name, 0.0) < SAME_NAME for name in names if name in weights)
+                    if likeness >= SAME_WORD:
+                        held[word] = max(held.get(word, 0.0), min(likeness, 1.0))
+            lacks = any(held.get(name, 0.0) < SAME_NAME for name in names)
+            lacks = lacks or not all(_stands_in(owner, passage, shares) for owner in asked.owners)
             said = sum(weights[word] * likeness for word, likeness in held.items()) / total
             less = NO_NAME if lacks else 1.0
             plain = sum(words[word] * likeness for word, likeness in held.items())
@@ -236,6 +252,27 @@ class _Fields:
                 scores = field.scores(field.query(asked)).astype(float)
                 total = total + weight * scores / max(field.attainable(asked), TINY)
         return total
+
+
+def _stands_in(owner: str, passage: str, shares: Mapping[str, Mapping[str, float]]) -> bool:
+    """Whether both words of a name stand together: Etelä-Pohjanmaan is not Pohjanmaan."""
+    first, last = (name.split("-") for name in owner.split())
+    words = [word.lower().split("-") for word in _HYPHENED.findall(passage)]
+    return any(
+        _are(before, first, shares) and _are(after[-1:], last[-1:], shares)
+        for before, after in pairwise(words)
+    )
+
+
+def _are(
+    told: Sequence[str], asked: Sequence[str], shares: Mapping[str, Mapping[str, float]]
+) -> bool:
+    if len(told) != len(asked):
+        return False
+    pairs = zip(told, asked, strict=True)
+    return all(
+        one == other or shares.get(one, {}).get(other, 0) >= SAME_NAME for one, other in pairs
+    )
 
 
 # ── what is not a word ────────────────────────────────────────────────────────────────────────────
@@ -321,6 +358,8 @@ def _fit(index: Index, asked: Question) -> Doubles:
         fit = fit * np.where(marks.group & ~marks.own, less, 1.0)
     if asked.budget:
         fit = fit * np.where(marks.budget | (index.marked.kinds == PROSE), 1.0, NO_BUDGET)
+    if not asked.at_start:
+        fit = fit * np.where(marks.at_start, OTHER_MOMENT, 1.0)
     for kind in asked.kinds:
         has = marks.with_kind.get(kind)
         if has is not None:

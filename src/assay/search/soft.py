@@ -145,8 +145,11 @@ class Lookalikes:
         return np.asarray(cosine + CONTAINMENT * overlap / np.minimum(total, weights))
 
 
-def lookalikes(words: list[str], analyzer: Analyzer) -> Lookalikes:
-    lemmas = [analyzer.lemma(word) for word in words]
+def lookalikes(
+    words: list[str], analyzer: Analyzer, lemma_of: Callable[[str], str] | None = None
+) -> Lookalikes:
+    """`lemma_of` in the place of the analyzer's own."""
+    lemmas = [*map(lemma_of or analyzer.lemma, words)]
     holders: dict[str, list[int]] = {}
     for number, (word, lemma) in enumerate(zip(words, lemmas, strict=True)):
         # sorted: the order of a set is another in every process, and so would be the index

@@ -37,6 +37,7 @@ from assay.corpus.importers.pdf_grid import grids_in, levels
 from assay.corpus.importers.pdf_page import SHY, Box, Line, Page, Word
 from assay.corpus.importers.pdf_words import NEAR, Cell, cut, is_year_row, mended
 
+HEADING = 1.15  # the size of a heading over that of what is in a table
 MOST_ABOVE = 4  # lines of headings over a grid
 
 Region = tuple[int, int]  # the first line and the last
@@ -75,14 +76,18 @@ def _draw(page: Page, rulings: Sequence[Box], tables: list[Table]) -> list[Box]:
 
 
 def _with_headings(tables: Sequence[Table], lines: Sequence[Line]) -> Iterator[Table]:
-    """Tables with the lines right above their rulings that stand over their columns."""
+    """Tables with the lines right above their rulings that stand over their columns, and are not
+    set larger than what is in them: those are headings."""
     for table in tables:
         top = table.box.y0
+        size = max((word.size for word in table.words), default=0.0)
         taken: list[Line] = []
         for line in reversed(lines):
             if line.box.middle > table.box.y0 or len(taken) == MOST_ABOVE:
                 continue
             if top - line.box.y1 > 0.8 * line.box.height or not stands_over(line, table.bounds):
+                break
+            if line.size >= HEADING * size:
                 break
             taken.insert(0, line)
             top = min(top, line.box.y0)

@@ -320,7 +320,6 @@ def _parts(reading: _Reading, page: Page) -> Iterator[Passage | ReadTable]:
     for number, line in enumerate(found.lines):
         while tables and tables[0].box.y0 < line.box.middle:
             yield from table(tables.pop(0))
-        _note_name(reading, line.text)
         if number in headings:
             yield from passage()
             heading = headings[number]
@@ -328,6 +327,7 @@ def _parts(reading: _Reading, page: Page) -> Iterator[Passage | ReadTable]:
             yield from passage()
         elif number not in inside:
             texts.append(line.text)
+        _note_name(reading, line.text)
     for drawn in tables:
         yield from table(drawn)
     texts += [word.text for word in found.sideways]

@@ -35,6 +35,7 @@ BUDGET = re.compile(
     r"\b(?:TA|LTA|MTA|KS|TS)\b|\bTA\d|talousarvio|budjet|määräraha|suunnitel|enna?ust", re.I
 )
 ACTUAL = re.compile(r"\bTP\b|toteu|tilinpäätös|\btot\b", re.I)
+_STEP = re.compile(r"(?:Alkup(?:eräinen|\.)?|Muuto(?:s|kset)|Yhteensä|Yht\.)", re.I)
 LONGEST_HEADING = 90  # characters of a row that is a heading of those below it
 
 Kind = Literal["actual", "budget", "change"]
@@ -91,7 +92,51 @@ def grid_of(
 
 
 def rows_of(grid: Grid) -> Iterator[RowText]:
-    """The rows that have something beside their label."""
+    """The rows that have something beside their label; a budget and its changes, which stand under
+    each other, are one row."""
+    row: RowText | None = None
+    for found in _lines_of(grid):
+        step = _budget_step(grid, found.number)
+        if row is not None and step and not _names(grid.rows[found.number - 1][0]):
+            row = msgspec.structs.replace(row, figures=(*row.figures, *_of_step(found, step)))
+            continue
+        if row is not None:
+            yield row
+        row = found
+        if step:
+            row = msgspec.structs.replace(found, figures=_of_step(found, step))
+    if row is not None:
+        yield row
+
+
+def _names(label: str) -> bool:
+    """Whether a label says what a row is of; a decision is cited with its section."""
+    return bool(label.strip()) and "§" not in label
+
+
+def _budget_step(grid: Grid, number: int) -> str:
+    """What the second column of a row says of its budget: the first one, a change, all of it; with
+    the decision, where it stands beside it."""
+    label, *rest = grid.rows[number - 1]
+    step = rest[0].strip() if rest else ""
+    if not _STEP.fullmatch(step):
+        return ""
+    return step if _names(label) else f"{step} {label.strip()}".strip()
+
+
+def _of_step(row: RowText, step: str) -> tuple[Figure, ...]:
+    """The figures of a row, the budget's under the name of the step."""
+    budget = next((figure for figure in row.figures if figure.value is not None), None)
+    return tuple(
+        msgspec.structs.replace(figure, column=f"{figure.column} {step}".strip())
+        if figure is budget
+        else figure
+        for figure in row.figures
+        if figure.value is not None or figure.text != step.partition(" ")[0]
+    )
+
+
+def _lines_of(grid: Grid) -> Iterator[RowText]:
     for number, (cells, parents) in enumerate(zip(grid.rows, grid.parents, strict=True), start=1):
         label, place = _label(cells)
         figures = tuple(
