@@ -53,7 +53,9 @@ _START = re.compile(
 _NAME = re.compile(r"(?<=\w )[A-ZÅÄÖ][\w-]+")
 _OTHERS = re.compile(
     r"\b\w*(?:hyvinvointialue|seurakun[tn]|sairaanhoitopiiri|keskussairaala|yliopisto"
-    r"|korkeakoulu|valtion?(?:\b|l)|maakun[tn]|eduskun[tn]|kuntayhtymä|lentoase?m|liiton?\b)\w*",
+    r"|korkeakoulu|valtion?(?:\b|l)|maakun[tn]|eduskun[tn]|kuntayhtymä|lentoase?m|liiton?\b)"
+    # an ending or who has accounts, but not hyvinvointialueuudistus
+    r"(?:\w{0,6}|\w*(?:kesku[ks]|säätiö|konserni|kirja)\w*)\b",
     re.I,
 )
 
@@ -105,17 +107,26 @@ def question_of(index: Index, text: str) -> Question:
         group=group,
         own=not group and bool(OWN.search(text)),
         budget="budget" in kinds,
-        asks="figure" if FIGURE.search(text) else "text" if TEXT.search(text) else "",
+        asks=_asks(index, text, words),
         places=tuple(name for name, is_governed in former.items() if not is_governed),
         names=_required(index, text, words),
         owners=tuple(
             pair.lower()
             for pair in _OWNER.findall(text)
-            if pair.split()[0].lower() not in ASKING | STOP
+            if pair.split()[0].lower() not in ASKING | STOP | {"ennen", "ilman"}
         ),
         at_start=bool(_START.search(text)),
         kinds=kinds_asked(" ".join(word for word in less if is_verb_of_kind(word))),
     )
+
+
+def _asks(index: Index, text: str, words: Sequence[str]) -> str:
+    """Keywords that name a row of accounts ask for its figure."""
+    if FIGURE.search(text):
+        return "figure"
+    if TEXT.search(text):
+        return "text"
+    return "figure" if any(_is_measure(index, word) for word in words) else ""
 
 
 def _required(index: Index, text: str, words: Sequence[str]) -> tuple[str, ...]:
@@ -182,7 +193,9 @@ def _are_in(terms: Sequence[str], words: Sequence[str]) -> bool:
 
 
 def _is_form(base: str, word: str) -> bool:
-    return base == word or (base[:2] == word[:2] and by_rule(base, word))
+    if base == word or base[:2] != word[:2]:
+        return base == word
+    return by_rule(base, word) or may_be_form(base, word)
 
 
 @cache

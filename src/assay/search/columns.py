@@ -52,6 +52,7 @@ KINDS = tuple(
             r"muuto[sk]|muuttu|muutett|kasv[uo](?!n?tu)|kasvan|lisäänty|vähen[ie]\b|vähenty"
             r"|\blaski(?:vat)?\b|laskenut|\bnousi|nouss|pienen[it]|suuren[it]|supistu|\bchange",
         ),
+        ("target", r"tavoite|lähtötaso|nykyarvo", r"tavoit|lähtötaso|nykyarvo|\btarget"),
         ("original", r"alkup", r"alkup|\boriginal"),
         ("percent", r"%|prosent|\bpros\.", r"%|prosent|\bpercent"),
     )

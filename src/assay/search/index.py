@@ -415,6 +415,7 @@ def _report_texts(views: Sequence[View]) -> dict[str, list[str]]:
         "context": [report.context for report in reports],
         "body": [report.body for report in reports],
         "page": page_texts(reports),
+        "subject": [report.subject for report in reports],
     }
 
 

@@ -70,6 +70,7 @@ class Reported(msgspec.Struct, frozen=True, kw_only=True):
     context: str
     body: str
     page: str  # the report and page it stands on
+    subject: str  # what the table of a row is about
     marks: str  # as the index keeps them
 
 
@@ -77,8 +78,9 @@ def reported(document: Document) -> Reported:
     kind = _kind(document)
     fields = document.fields
     heading = fields.get("section_title", "")
-    label, body = "", ""
+    label, body, subject = "", "", ""
     if kind == ROW:
+        subject = _named(fields)
         label = _label(fields)
         figures = _figures(document)
         words = [str(figure["text"]) for figure in figures if figure.get("value") is None]
@@ -104,6 +106,7 @@ def reported(document: Document) -> Reported:
         context=" ".join(dict.fromkeys(part for part in context if part)),
         body=body,
         page=marks.page,
+        subject=subject,
         marks=msgspec.json.encode(marks).decode(),
     )
 
@@ -199,9 +202,14 @@ def _subject(fields: dict[str, str]) -> str:
     above it names, twice: it is about that, and those further down are about parts of it."""
     if not _GENERIC.match(fields.get("statement", "")):
         return ""
-    names = reversed(fields.get("section_title", "").split(" / "))
-    name = next((name for name in names if name and not _GENERIC.match(name)), "")
+    name = _named(fields)
     return f"{name} {name}"
+
+
+def _named(fields: dict[str, str]) -> str:
+    """What a table is called, or where that says its kind alone, the heading above it."""
+    names = fields.get("statement", ""), *reversed(fields.get("section_title", "").split(" / "))
+    return next((name for name in names if name and not _GENERIC.match(name)), "")
 
 
 def is_row(document: Document) -> bool:

@@ -49,6 +49,7 @@ LENGTHS = {
 }  # how much the length of each counts
 K1 = 1.2
 PRECISE = 0.15  # more for a label that says nothing else than what is asked for
+OF_SUBJECT = 0.1  # more for a table that is about nothing else than what is asked for
 GRAMS = 0.5  # what n-grams count beside words
 READ = 0.95  # what a reading counts beside the question as it is
 DENSE = 0.3  # the encoder on prose
@@ -98,6 +99,7 @@ def row_signals(index: Index, text: str, lookup: Lookup | None = None) -> Signal
         attained = np.where(better, share * read.attained, attained)
         coverage = np.maximum(coverage, share * read.coverage)
         fit = read.attained + GRAMS * fields.by_grams(words) + PRECISE * read.precision
+        fit = fit + OF_SUBJECT * read.of_subject
         best = np.maximum(best, share * fit)
     signals: Signals = {"coverage": coverage, "attained": attained, "named": np.zeros(size)}
     fused = best
@@ -145,6 +147,7 @@ class _Read:
     attained: Doubles
     coverage: Doubles
     precision: Doubles  # how much of a label is asked for, where the rest of the question fits
+    of_subject: Doubles  # the same of what a table is about
 
 
 @dataclass(frozen=True)
@@ -155,6 +158,7 @@ class _Word:
     frequency: Doubles
     presence: Doubles
     in_label: Doubles
+    in_subject: Doubles
     rarity: float
 
 
@@ -170,7 +174,7 @@ class _Fields:
         size = len(self._index)
         scores = np.zeros(size)
         covered = np.zeros(size)
-        in_label = np.zeros(size)
+        in_label, in_subject = np.zeros(size), np.zeros(size)
         total = TINY
         for word, share in words.items():
             found = self._word(word)
@@ -178,16 +182,21 @@ class _Fields:
             scores += weight * found.frequency / (found.frequency + K1)
             covered += weight * found.presence
             in_label += found.in_label
+            in_subject += found.in_subject
             total += weight
         most = FIELDS["label"] / (FIELDS["label"] + K1)  # a label that is the word alone
         coverage = covered / total
-        label_words = np.maximum(self._index.soft["label"].different, 1)
-        precision = np.minimum(1.0, in_label / label_words)
         return _Read(
             attained=np.minimum(1.0, scores / total / most),
             coverage=coverage,
-            precision=precision * coverage,
+            precision=coverage * self._share_of("label", in_label),
+            of_subject=coverage * self._share_of("subject", in_subject),
         )
+
+    def _share_of(self, name: str, asked: Doubles) -> Doubles:
+        """Of the words of a field, those that are asked for; an older index lacks some fields."""
+        field = self._index.soft.get(name)
+        return asked if field is None else np.minimum(1.0, asked / np.maximum(field.different, 1))
 
     def _word(self, word: str) -> _Word:
         if word in self._known:
@@ -197,6 +206,8 @@ class _Fields:
         frequency = np.zeros(len(index))
         presence = np.zeros(len(index))
         in_label = presence
+        subject = index.soft.get("subject")
+        in_subject = presence if subject is None else np.minimum(1.0, subject.frequency(similar))
         for name, weight in FIELDS.items():
             if name in index.soft:
                 own = index.soft[name].frequency(similar)
@@ -207,7 +218,7 @@ class _Fields:
         held = float(presence.sum())
         size = len(index)
         rarity = float(np.log1p((size - held + 0.5) / (held + 0.5)))
-        self._known[word] = _Word(frequency, presence, in_label, rarity)
+        self._known[word] = _Word(frequency, presence, in_label, in_subject, rarity)
         return self._known[word]
 
     def close(

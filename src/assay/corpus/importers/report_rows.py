@@ -138,7 +138,7 @@ def _of_step(row: RowText, step: str) -> tuple[Figure, ...]:
 
 def _lines_of(grid: Grid) -> Iterator[RowText]:
     for number, (cells, parents) in enumerate(zip(grid.rows, grid.parents, strict=True), start=1):
-        label, place = _label(cells)
+        label, place = _label(cells, grid.columns)
         figures = tuple(
             _figure(grid, column, cell, label)
             for column, cell in enumerate(cells)
@@ -150,12 +150,13 @@ def _lines_of(grid: Grid) -> Iterator[RowText]:
         yield RowText(number=number, label=label, parents=parents, figures=figures, stub=stub)
 
 
-def _label(cells: Sequence[str]) -> tuple[str, int]:
-    """The first text that is no figure, and its place; a row may have none."""
+def _label(cells: Sequence[str], columns: Sequence[str]) -> tuple[str, int]:
+    """The first text that is no figure, or a year that stands first under no heading, and its
+    place; a row may have none."""
     for place, cell in enumerate(cells):
         if cell.strip():
             is_text = number_in(cell) is None and re.search(r"[^\W\d_]", cell)
-            if place == 0 and YEAR.fullmatch(cell.strip()):
+            if YEAR.fullmatch(cell.strip()) and (place == 0 or not columns[place]):
                 return cell.strip(), place
             return (" ".join(cell.split()), place) if is_text else ("", -1)
     return "", -1
