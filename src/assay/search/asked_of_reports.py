@@ -80,6 +80,7 @@ class Question:
     kinds: frozenset[str] = frozenset()  # of the column, by a verb: a change, a deviation
     owners: tuple[str, ...] = ()  # whose name and kind stand together: Etelä-Pohjanmaan liitto
     at_start: bool = False  # of a year, not at its end
+    of_country: bool = False  # nobody's here
 
 
 def question_of(index: Index, text: str) -> Question:
@@ -116,6 +117,7 @@ def question_of(index: Index, text: str) -> Question:
             if pair.split()[0].lower() not in ASKING | STOP | {"ennen", "ilman"}
         ),
         at_start=bool(_START.search(text)),
+        of_country=not towns and any(is_form_of_name(_COUNTRY, word) for word in words),
         kinds=kinds_asked(" ".join(word for word in less if is_verb_of_kind(word))),
     )
 

@@ -349,7 +349,8 @@ class Engine(SearchEngine):
         head = {name: float(values[top[0]]) for name, values in signals.items()}
         first = top[:COVERING_HITS]
         if "holds" in signals:
-            first = top[:HOLDING_HITS][signals["holds"][top[:HOLDING_HITS]]][:COVERING_HITS]
+            first = top[:HOLDING_HITS]
+            first = first[signals["holds"][first]]
             if not len(first):
                 return {}  # a year, the group or a budget is asked for that is not here
         if "coverage" in signals:

@@ -116,6 +116,8 @@ def row_signals(index: Index, text: str, lookup: Lookup | None = None) -> Signal
     known = any(town in index.marked.towns for town in asked.towns)
     known = known or (bool(asked.places) and not asked.towns and bool(here.any()))
     only = ONLY_REPORT if len(index.marked.towns) == 1 else 0.0
+    if asked.of_country:
+        only = -1.0
     # a town is named whose report is here; one is named that has none
     signals["town"] = np.full(size, 1.0 if known else -1.0 if asked.towns else only)
     signals["fused"] = _spread(index, np.where(here, fused, 0.0))
