@@ -48,9 +48,7 @@ NUMBER = re.compile(r"\b(?=\w*-*\d)\w+(?:-\w+)+\b")  # of a document, such as A-
 BARE_SECTION = re.compile(r"§\s*\d[\w.()]*|\d{3,}(?:\.\d+|\(\w{1,3}\))+|\d{5}")  # alone
 NAME_WORDS = 8  # of a question that may be the name of a document
 COVERING_HITS = 3  # of which the best says how many of the question's words are here
-HOLDING_HITS = (
-    5  # of reports, among which those of the asked year, accounts and budget are looked for
-)
+HOLDING_HITS = 5  # of reports: what of them is of the asked year, accounts and budget
 FIRST_SECTIONS = 5  # hits that are looked at to see whether they are of one section
 USUAL_LEAD = 4.5  # of the first hit's cosine over the mean, in standard deviations,
 MANY = 1_000  # where there are fewer documents than this
