@@ -32,6 +32,16 @@ class Made:
         return f"{key}{self.calls}"
 
 
+class Values:
+    """Kept values that one function makes."""
+
+    def __init__(self, made: Made, **options: int) -> None:
+        self._made, self._kept = made, Kept[str, str](**options)
+
+    def get(self, key: str, state: int) -> str:
+        return self._kept.get(key, state, lambda: self._made(key))
+
+
 @pytest.fixture
 def made() -> Made:
     return Made()
@@ -54,19 +64,25 @@ def behind() -> Iterator[None]:
 
 
 def test_a_value_is_made_once_for_a_state(made: Made) -> None:
-    values = Kept(made)
+    values = Values(made)
     assert [values.get("a", 1), values.get("a", 1), values.get("b", 1)] == ["a1", "a1", "b2"]
     assert made.calls == 2
 
 
 def test_what_is_quick_is_new_at_once(made: Made) -> None:
-    values = Kept(made)
+    values = Values(made)
     assert [values.get("a", 1), values.get("a", 2), values.get("a", 2)] == ["a1", "a2", "a2"]
+
+
+def test_the_oldest_are_forgotten(made: Made) -> None:
+    values = Values(made, most=2)
+    assert [values.get(key, 1) for key in "abc"] == ["a1", "b2", "c3"]
+    assert [values.get(key, 1) for key in "bca"] == ["b2", "c3", "a4"]
 
 
 @pytest.mark.usefixtures("slow")
 def test_what_takes_long_is_made_behind(made: Made) -> None:
-    values = Kept(made)
+    values = Values(made)
     assert values.get("a", 1) == "a1", "the first reader waits: there is nothing else to show"
     with behind():
         made.held.clear()
@@ -81,7 +97,7 @@ def test_what_took_long_is_not_made_again_and_again(
 ) -> None:
     monkeypatch.setattr(kept, "QUICK", -1.0)
     monkeypatch.setattr(kept, "PATIENCE", 1e12)
-    values = Kept(made)
+    values = Values(made)
     values.get("a", 1)
     with behind():
         values.get("a", 2)
@@ -90,7 +106,7 @@ def test_what_took_long_is_not_made_again_and_again(
 
 @pytest.mark.usefixtures("slow")
 def test_a_failure_behind_is_told_to_the_next_reader(made: Made) -> None:
-    values = Kept(made)
+    values = Values(made)
     values.get("a", 1)
     made.fails = True
     with behind():
@@ -102,7 +118,7 @@ def test_a_failure_behind_is_told_to_the_next_reader(made: Made) -> None:
 
 
 def test_two_readers_at_once_make_one_value(made: Made) -> None:
-    values = Kept(made)
+    values = Values(made)
     made.held.clear()
     read: list[str] = []
     readers = [threading.Thread(target=lambda: read.append(values.get("a", 1))) for _ in range(2)]

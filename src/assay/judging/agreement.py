@@ -29,7 +29,7 @@ from assay.judging.comparisons import (
     figures_of,
 )
 from assay.judging.leaning import against_others, differences, drift_of, votes_by_judge
-from assay.judging.votes import RULING, SAMPLE, current
+from assay.judging.votes import RULING, SAMPLE, WITHDRAWN, current
 
 WHO: Mapping[str, tuple[str, str]] = {
     "human": ("people", "no two people"),
@@ -106,10 +106,13 @@ def _asked(
     queries = set(gold.query_ids)
     counts = dict.fromkeys(LeftOut.__struct_fields__, 0)
     asked = list[Vote]()
+    known = {vote.id: vote for vote in votes}
     for vote in votes:
+        taken_back = known.get(vote.supersedes) if vote.source == WITHDRAWN else None
+        source = (taken_back or vote).source
         reasons = {
-            "rulings": vote.source == RULING,
-            "spot_checks": vote.source == SAMPLE,
+            "rulings": source == RULING,
+            "spot_checks": source == SAMPLE,
             "citations": vote.kind == "citation",
             "other_judges": bool(judges) and vote.judge not in judges,
             "unknown_queries": vote.query_id not in queries,

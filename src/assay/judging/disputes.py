@@ -55,14 +55,19 @@ def list_disputes(
     gold: GoldSet, made: Iterable[Label], *, stale: Set[str] = frozenset(), blind: bool = False
 ) -> list[Dispute]:
     """Those of some labels that wait for a ruling."""
-    places = {query.id: place for place, query in enumerate(gold.queries)}
     texts = {query.id: query.text for query in gold.queries}
+    return [_dispute(label, texts, stale, blind) for label in most_apart(gold, made)]
+
+
+def most_apart(gold: GoldSet, made: Iterable[Label]) -> list[Label]:
+    """Of some labels those that wait for a ruling, in the order in which they are shown."""
+    places = {query.id: place for place, query in enumerate(gold.queries)}
 
     def order(label: Label) -> tuple[int, bool, int, str]:
         return -apart(label.votes), differs(label), places[label.query_id], label.doc_id
 
     waiting = [label for label in made if label.query_id in places and is_disputed(label)]
-    return [_dispute(label, texts, stale, blind) for label in sorted(waiting, key=order)]
+    return sorted(waiting, key=order)
 
 
 def dispute_of(gold: GoldSet, label: Label) -> Dispute | None:

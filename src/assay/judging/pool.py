@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -222,23 +222,37 @@ def waiting(
     nobody's waits until anybody who counts has judged it; one that two were asked for waits for
     both, whatever machines say that nobody asked, and one of which a second look is wanted for
     that."""
-    given = list(votes)
-    judged = judged_pairs(gold, given, PEOPLE)
-    said = by_pair(current(given))
-    open_pairs = []
-    for pair in pool.pairs:
-        kinds = PEOPLE if pair.judges else counts
-        votes_here = [
-            vote
-            for vote in said.get(pair.key, [])
-            if vote.kind in kinds or (vote.kind in counts and vote.judge in pair.judges)
-        ]
-        if pair.key in judged and not votes_here:
-            continue  # a label from elsewhere
-        voters = {vote.judge for vote in votes_here}
-        graded = {vote.judge for vote in votes_here if vote.grade is not None}
-        missing = max(len(pair.judges), pair.wanted) - len(graded)
-        left = tuple(judge for judge in pair.judges if judge not in voters)[: max(missing, 0)]
-        if left or (missing > 0 and not pair.judges):
-            open_pairs.append(msgspec.structs.replace(pair, judges=left))
-    return open_pairs
+    labelled = {*zip(gold.judgments["query_id"], gold.judgments["doc_id"], strict=True)}
+    said = by_pair(current(votes))
+    left = (
+        still_wanted(pair, said.get(pair.key, ()), pair.key in labelled, counts)
+        for pair in pool.pairs
+    )
+    return [pair for pair in left if pair is not None]
+
+
+def still_wanted(
+    pair: PooledPair,
+    said: Sequence[Vote],
+    labelled: bool,
+    counts: Collection[VoteKind] = PEOPLE,
+) -> PooledPair | None:
+    """One pair of which this is said, where it waits."""
+    by_people = [vote for vote in said if vote.kind in PEOPLE]
+    judged = any(vote.grade is not None for vote in by_people)
+    judged = judged or (labelled and (not said or bool(by_people)))
+    kinds = PEOPLE if pair.judges else counts
+    here = [
+        vote
+        for vote in said
+        if vote.kind in kinds or (vote.kind in counts and vote.judge in pair.judges)
+    ]
+    if judged and not here:
+        return None  # a label from elsewhere
+    voters = {vote.judge for vote in here}
+    graded = {vote.judge for vote in here if vote.grade is not None}
+    missing = max(len(pair.judges), pair.wanted) - len(graded)
+    left = tuple(judge for judge in pair.judges if judge not in voters)[: max(missing, 0)]
+    if left or (missing > 0 and not pair.judges):
+        return msgspec.structs.replace(pair, judges=left)
+    return None

@@ -7,6 +7,7 @@ that turns on such votes rests on one person's word."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -18,47 +19,64 @@ from assay.judging.votes import RULING, UNNAMED, Pair, by_pair, current
 SHARED = 10  # documents that a judge and others graded, before the rest of their votes is believed
 AGREES = 0.4  # weighted kappa with them; below it agreement is minimal (McHugh 2012)
 
+Graded = tuple[str, int, str]  # judge, grade and source of a vote
+
 
 def unchecked(votes: Iterable[Vote]) -> dict[str, frozenset[Pair]]:
     """By judge, the pairs that they alone graded; none of judges who agree with others. A ruling is
     a check, and so is a spot check by somebody else."""
-    return unchecked_of(by_pair(current(votes)).items())
+    found = Unchecked()
+    for pair, said in by_pair(current(votes)).items():
+        found.take(pair, said)
+    return found.by_judge()
 
 
-def unchecked_of(
-    holding: Iterable[tuple[Pair, Sequence[Vote]]],
-) -> dict[str, frozenset[Pair]]:
-    """The same, of what holds of each pair."""
-    alone: dict[str, set[Pair]] = {}
-    shared: dict[str, list[tuple[int, int]]] = {}
-    for pair, said in holding:
-        graded = [
+class Unchecked:
+    """The same of votes that come one by one: a vote changes one pair, so one is looked at."""
+
+    def __init__(self) -> None:
+        self._graded: dict[Pair, list[Graded]] = {}
+        self._alone: dict[str, set[Pair]] = {}
+        self._shared: dict[str, Counter[tuple[int, int]]] = {}
+
+    def take(self, pair: Pair, said: Iterable[Vote]) -> None:
+        """What holds of a pair now."""
+        self._count(pair, self._graded.pop(pair, []), -1)
+        self._graded[pair] = [
             (vote.judge, vote.grade, vote.source)
             for vote in said
             if vote.kind == "human" and vote.grade is not None
         ]
+        self._count(pair, self._graded[pair], 1)
+
+    def _count(self, pair: Pair, graded: Sequence[Graded], by: int) -> None:
         judges = {judge for judge, *_ in graded}
         if len(judges) == 1:
             (judge,) = judges
             if judge != UNNAMED and all(source != RULING for *_, source in graded):
-                alone.setdefault(judge, set()).add(pair)
-            continue
+                alone = self._alone.setdefault(judge, set())
+                alone.add(pair) if by > 0 else alone.discard(pair)
+            return
         for judge, grade, _ in graded:
             for other, others, _ in graded:
                 if judge != other:
-                    shared.setdefault(judge, []).append((grade, others))
-    return {
-        judge: frozenset(pairs)
-        for judge, pairs in alone.items()
-        if not _agrees(shared.get(judge, []))
-    }
+                    self._shared.setdefault(judge, Counter())[grade, others] += by
+
+    def by_judge(self) -> dict[str, frozenset[Pair]]:
+        return {
+            judge: frozenset(pairs)
+            for judge, pairs in self._alone.items()
+            if pairs and not _agrees(self._shared.get(judge, Counter()))
+        }
 
 
-def _agrees(shared: Sequence[tuple[int, int]]) -> bool:
-    if len(shared) < SHARED:
+def _agrees(shared: Counter[tuple[int, int]]) -> bool:
+    if shared.total() < SHARED:
         return False
-    size = max(max(two) for two in shared) + 1
+    met = {two: times for two, times in shared.items() if times}
+    size = max(map(max, met)) + 1
     table = np.zeros((1, size, size))
-    np.add.at(table[0], ([one for one, _ in shared], [other for _, other in shared]), 1)
+    for (one, other), times in met.items():
+        table[0, one, other] = times
     kappa = float(concordance.kappa(table, 1))
-    return kappa >= AGREES if np.isfinite(kappa) else all(one == other for one, other in shared)
+    return kappa >= AGREES if np.isfinite(kappa) else all(one == other for one, other in met)

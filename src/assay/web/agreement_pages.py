@@ -12,10 +12,9 @@ from assay.web.judge_pages import OfSet, is_chair
 from assay.web.shell import body, form, json, language_for, page, query, service_of
 from assay.workbench import agreed, grading
 from assay.workbench.agreed import Agreement, Dispute, Figure, Merged, Ruled, RulingGiven
-from assay.workbench.opening import gold_path
-from assay.workbench.set_standing import set_standing
 
 WORDS = ("agreement", "judge")
+LISTED = 200  # disagreements
 
 
 class LabelsWanted(msgspec.Struct, frozen=True):
@@ -40,9 +39,10 @@ def set_page(request: Request) -> Response:
         facts=agreed.facts_of(figures),
         newer=agreed.newer_votes(service, name, figures),
         mark=_mark,
-        disputes=agreed.open_disputes(service, name) if chair else [],
+        disputes=agreed.open_disputes(service, name, most=LISTED) if chair else [],
+        to_rule=agreed.dispute_count(service, name) if chair else 0,
         chair=chair,
-        uncounted=set_standing(name, gold_path(service, name)).uncounted,
+        uncounted=agreed.waiting_votes(service, name),
     )
 
 

@@ -38,6 +38,7 @@ __all__ = [
     "agreement_of",
     "compute_labels",
     "count_votes",
+    "dispute_count",
     "dispute_text",
     "facts_of",
     "give_ruling",
@@ -113,14 +114,13 @@ def _row(service: Service, name: str) -> AgreementRow:
 
 def agreement_of(service: Service, name: str) -> Agreement:
     """The figures. With thousands of votes they may be a moment old: `newer_votes` says it."""
-    desk = desk_of(gold_path(service, name))
-    return _figures.get(desk.dataset, _state(desk))[0]
+    return _kept(desk_of(gold_path(service, name)))[0]
 
 
 def newer_votes(service: Service, name: str, agreed: Agreement) -> int:
     """How many votes were given since the figures were computed."""
     desk = desk_of(gold_path(service, name))
-    figures, votes = _figures.get(desk.dataset, _state(desk))
+    figures, votes = _kept(desk)
     return max(len(desk.votes.ids) - votes, 0) if figures is agreed else 0
 
 
@@ -131,11 +131,12 @@ def _computed(dataset: Path) -> tuple[Agreement, int]:
     return agreement_between(desk.gold, votes, dataset), len(votes)
 
 
-def _state(desk: Desk) -> tuple[object, ...]:
-    return desk.stamps, desk.votes.life, len(desk.votes.ids)
+def _kept(desk: Desk) -> tuple[Agreement, int]:
+    state = desk.stamps, desk.votes.life, len(desk.votes.ids)
+    return _figures.get(desk.dataset, state, lambda: _computed(desk.dataset))
 
 
-_figures: Kept[Path, tuple[Agreement, int]] = Kept(_computed)
+_figures: Kept[Path, tuple[Agreement, int]] = Kept()
 
 
 def facts_of(agreed: Agreement) -> list[Fact]:
@@ -174,8 +175,12 @@ def _lenient(agreed: Agreement, judges: tuple[str, str]) -> str:
 # ── disagreements ─────────────────────────────────────────────────────────────────────────────────
 
 
-def open_disputes(service: Service, name: str) -> list[Dispute]:
-    return disputes_of(desk_of(gold_path(service, name)), service.home)
+def open_disputes(service: Service, name: str, most: int | None = None) -> list[Dispute]:
+    return disputes_of(desk_of(gold_path(service, name)), service.home, most)
+
+
+def dispute_count(service: Service, name: str) -> int:
+    return len(open_labels(desk_of(gold_path(service, name))))
 
 
 def ruled_pair(service: Service, name: str, query_id: str, doc_id: str) -> Dispute | None:

@@ -10,6 +10,7 @@ import threading
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -170,6 +171,12 @@ class Desk:
     @property
     def version(self) -> str:
         return rubrics.version(self.rubric)
+
+    @cached_property
+    def asked_twice(self) -> frozenset[Pair]:
+        """The pairs that more than one judge is asked for."""
+        pairs = self.pool.pairs if self.pool is not None else ()
+        return frozenset(pair.key for pair in pairs if max(pair.wanted, len(pair.judges)) > 1)
 
     def query(self, query_id: str) -> Query:
         for query in self.gold.queries:

@@ -116,14 +116,7 @@ class Lead(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def duel(service: Service, first: str, second: str) -> Duel:
-    if first == second:
-        raise InputError("a run is compared with another one", hint="Choose two runs.")
-    runs = kept_run(service, first), kept_run(service, second)
-    if isinstance(runs[0].results, GoldenResults) != isinstance(runs[1].results, GoldenResults):
-        raise InputError(
-            "one run is on a golden set and the other on a graded one",
-            hint="Choose two runs on the same set.",
-        )
+    runs = _both(service, first, second)
     verdict = decided(service, runs[1])
     change = _known_change(service.store.address, runs)
     on = _rests(service, runs, change.outcome)
@@ -138,6 +131,23 @@ def duel(service: Service, first: str, second: str) -> Duel:
         rests=on,
         ship_rests=rests_on(service, runs[1], verdict),
     )
+
+
+def would_tell(service: Service, first: str, second: str) -> list[Pair]:
+    """What to judge so that it is sure which of two runs is better, which no vote changes."""
+    return _known_change(service.store.address, _both(service, first, second)).to_judge
+
+
+def _both(service: Service, first: str, second: str) -> tuple[KeptRun, KeptRun]:
+    if first == second:
+        raise InputError("a run is compared with another one", hint="Choose two runs.")
+    runs = run_at_hand(service, first), run_at_hand(service, second)
+    if isinstance(runs[0].results, GoldenResults) != isinstance(runs[1].results, GoldenResults):
+        raise InputError(
+            "one run is on a golden set and the other on a graded one",
+            hint="Choose two runs on the same set.",
+        )
+    return runs
 
 
 def _lead(names: tuple[str, str], change: Change, judge: str) -> Lead:

@@ -3,8 +3,6 @@ this judge has judged, and nobody has checked (`judging/unchecked`)."""
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,10 +20,10 @@ from assay.core.types import GoldSet, Hit, QueryResult
 from assay.evaluation.graded import graded_results
 from assay.formats.gold_jsonl import locked
 from assay.judging.pool import Pool, read_pool, with_second_look, write_pool
-from assay.judging.unchecked import unchecked_of
 from assay.judging.votes import Pair, votes_path
 from assay.workbench.desk import Desk, desk_of
 from assay.workbench.kept import Kept
+from assay.workbench.tallied import tallied
 
 if TYPE_CHECKING:
     from assay.workbench.opening import Service
@@ -65,42 +63,24 @@ def rests(runs: Sequence[Results], dataset: Path, told: Told, key: Hashable = No
         return None
     try:
         desk = desk_of(dataset)
-        alone = _alone.get(dataset, (desk.stamps, desk.votes.life, len(desk.votes.ids)))
+        if desk.gold.from_logs:
+            return None
+        with tallied(desk) as tally:
+            alone = tally.alone.by_judge()
         # votes that are in no label yet change nothing, and come every second
         alone = {judge: pairs & desk.labelled for judge, pairs in alone.items()}
         alone = {judge: pairs for judge, pairs in alone.items() if pairs}
-        if not alone or desk.gold.from_logs:
+        if not alone:
             return None
-        known = (key, frozenset(alone.items()), desk.stamps) if key is not None else None
-        with _lock:
-            if known in _answers:
-                return _answers[known]
-        found = _found(graded, desk, alone, told)
+        if key is None:
+            return _found(graded, desk, alone, told)
+        state = (frozenset(alone.items()), desk.stamps)
+        return _answers.get((key, dataset), state, lambda: _found(graded, desk, alone, told))
     except AssayError:  # a set that cannot be judged, or a measure that cannot be computed again
         return None
-    if known is not None:
-        with _lock:
-            _answers[known] = found
-            while len(_answers) > KNOWN:
-                _answers.popitem(last=False)
-    return found
 
 
-_answers: OrderedDict[Hashable, Rests | None] = OrderedDict()
-_lock = threading.Lock()
-
-
-def _of(dataset: Path) -> dict[str, frozenset[Pair]]:
-    desk = desk_of(dataset)
-    with desk.votes.reading:
-        pairs = [
-            *desk.votes.said,
-            *(pair for pair in desk.votes.apart if pair not in desk.votes.said),
-        ]
-        return unchecked_of([(pair, desk.votes.everything(pair)) for pair in pairs])
-
-
-_alone: Kept[Path, dict[str, frozenset[Pair]]] = Kept(_of)
+_answers: Kept[Hashable, Rests | None] = Kept(most=KNOWN)
 
 
 def _found(
@@ -165,17 +145,10 @@ def _again(results: GradedResults, gold: GoldSet) -> GradedResults:
 def second_asked(dataset: Path, pairs: Collection[Pair]) -> bool:
     """Whether somebody else is asked for these already."""
     try:
-        pool = desk_of(dataset).pool
+        asked = desk_of(dataset).asked_twice
     except AssayError:
         return False
-    asked = (
-        {pair.key for pair in pool.pairs if _is_second(pair.wanted, pair.judges)} if pool else ()
-    )
     return bool(pairs) and all(pair in asked for pair in pairs)
-
-
-def _is_second(wanted: int, judges: Collection[str]) -> bool:
-    return wanted > 1 or len(judges) > 1
 
 
 def ask_second(service: Service, dataset: Path, pairs: Collection[Pair], *, by: str) -> int:

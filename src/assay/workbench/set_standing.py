@@ -4,25 +4,20 @@ Read from the files beside the set, and again when one of them changes: see `kep
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
-import numpy as np
 
 from assay import formats
 from assay.core.errors import AssayError, InputError
 from assay.core.fingerprints import gold_fingerprint
-from assay.core.types import GoldSet, Vote, standing
-from assay.evaluation import concordance
-from assay.judging.comparisons import Comparisons, Scale, compared
-from assay.judging.disputes import list_disputes
-from assay.judging.policy import labels, policy_path, read_policy
-from assay.judging.pool import PEOPLE, Pool, pool_path, read_pool, waiting
-from assay.judging.votes import RULING, SAMPLE, current, read_votes, votes_path
+from assay.core.types import GoldSet, standing
+from assay.judging.policy import policy_path, read_policy
+from assay.judging.pool import pool_path, read_pool
+from assay.judging.votes import by_pair, current, read_votes, votes_path
 from assay.workbench.desk import desk_of
-from assay.workbench.disputed import open_labels, uncounted
 from assay.workbench.kept import Kept
+from assay.workbench.tallied import Tally, tallied
 
 
 class SetStanding(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,7 +45,8 @@ class SetStanding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def set_standing(name: str, path: Path) -> SetStanding:
-    return msgspec.structs.replace(_standings.get(path, _state(path)), name=name)
+    found = _standings.get(path, _state(path), lambda: _looked_at(path))
+    return msgspec.structs.replace(found, name=name)
 
 
 def _looked_at(path: Path) -> SetStanding:
@@ -60,7 +56,7 @@ def _looked_at(path: Path) -> SetStanding:
         return SetStanding(name=path.stem, path=str(path), error=str(error))
 
 
-_standings: Kept[Path, SetStanding] = Kept(_looked_at)
+_standings: Kept[Path, SetStanding] = Kept()
 
 
 def _state(path: Path) -> tuple[object, ...]:
@@ -79,11 +75,25 @@ def _stamp(file: Path) -> tuple[str, int, int]:
 
 
 def _read(path: Path) -> SetStanding:
-    gold, votes, pool, disputes, newer = _opened(path)
+    try:
+        desk = desk_of(path)
+    except InputError:  # a rubric that is not here: it can be looked at all the same
+        return _unopened(path)
+    with tallied(desk) as tally:
+        return _stands(path, desk.gold, tally)
+
+
+def _unopened(path: Path) -> SetStanding:
+    gold, tally = formats.read_gold(path), Tally(read_policy(path))
+    tally.hold(gold, read_pool(path))
+    for pair, said in by_pair(current(read_votes(votes_path(path)))).items():
+        tally.take(pair, said)
+    return msgspec.structs.replace(_stands(path, gold, tally), uncounted=0)
+
+
+def _stands(path: Path, gold: GoldSet, tally: Tally) -> SetStanding:
     approved = gold.approved_rows if gold.from_logs else None
-    total = len(gold.queries)
-    people = _apart(votes)
-    seen = _between_people(gold, people)
+    total, ids = len(gold.queries), set(gold.query_ids)
     return SetStanding(
         name=gold.name,
         path=str(path),
@@ -93,12 +103,12 @@ def _read(path: Path) -> SetStanding:
         status=standing(approved, total) if approved is not None else gold.status or "unknown",
         approved=approved,
         to_approve=total - approved if approved is not None else 0,
-        kappa=_kappa(seen),
-        shared=len(np.unique(seen.unit)),
-        judges=len({vote.judge for vote in people}),
-        to_judge=len(waiting(pool, gold, votes, PEOPLE)) if pool else 0,
-        disputes=disputes,
-        uncounted=newer,
+        kappa=tally.agreed.kappa,
+        shared=tally.agreed.shared,
+        judges=tally.agreed.judges,
+        to_judge=len(tally.wanted),
+        disputes=sum(pair[0] in ids for pair in tally.disputed),
+        uncounted=0 if gold.from_logs else len(tally.uncounted),
         fingerprint=_fingerprint(path, gold),
         by_machine=gold.labelling.by_machine if gold.labelling else 0,
         right_to_left=_is_rtl(gold),
@@ -120,47 +130,3 @@ def _is_rtl(gold: GoldSet) -> bool:
     some = "".join(query.text for query in gold.queries[:20])
     letters = [letter for letter in some if letter.isalpha()]
     return sum("\u0590" <= letter <= "\u07ff" for letter in letters) * 2 > len(letters) > 0
-
-
-def _opened(path: Path) -> tuple[GoldSet, list[Vote], Pool | None, int, int]:
-    """The set as it is open for judging; one whose rubric is not here can be looked at too."""
-    try:
-        desk = desk_of(path)
-    except InputError:
-        gold, votes = formats.read_gold(path), read_votes(votes_path(path))
-        made = labels(votes, read_policy(path)).values()
-        return gold, votes, read_pool(path), len(list_disputes(gold, made)), 0
-    with desk.votes.reading:
-        votes = list(desk.votes.ids.values())
-    return desk.gold, votes, desk.pool, len(open_labels(desk)), uncounted(desk)
-
-
-# ── agreement, without intervals ──────────────────────────────────────────────────────────────────
-
-
-def _apart(votes: Sequence[Vote]) -> list[Vote]:
-    """What people said who judged apart from each other."""
-    return [
-        vote
-        for vote in current(votes)
-        if vote.kind == "human" and vote.source not in (RULING, SAMPLE)
-    ]
-
-
-def _between_people(gold: GoldSet, votes: Sequence[Vote]) -> Comparisons:
-    grades = [vote.grade for vote in votes if vote.grade is not None]
-    scale = Scale(
-        lowest=min([0, *grades]), highest=max([gold.max_grade, *grades, 1]), relevant_from=1
-    )
-    return compared(votes, scale, lambda one, other: one.judge != other.judge)
-
-
-def _kappa(seen: Comparisons) -> float | None:
-    """Linear weighted kappa over all pairs of judges, as `gold agreement` has it."""
-    if not len(seen.unit):
-        return None
-    size = len(seen.scale.grades)
-    tables = np.zeros((len(seen.judges), size, size))
-    np.add.at(tables, (seen.between, seen.first, seen.second), 1)
-    value = float(concordance.kappa(tables, 1))
-    return value if np.isfinite(value) else None

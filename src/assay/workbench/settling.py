@@ -18,7 +18,7 @@ from assay.workbench.decisions import (
     run_line,
 )
 from assay.workbench.desk import desk_of
-from assay.workbench.facing import duel
+from assay.workbench.facing import would_tell
 from assay.workbench.history import KeptRun
 from assay.workbench.one_judge import second_asked
 from assay.workbench.opening import Service, gold_path, stored_name
@@ -60,7 +60,7 @@ def settling(service: Service, name: str, judge: str = "") -> Settling | None:
             return Settling(run=run, other=other, pairs=pairs, second=True)
         wanted = list(verdict.judge_next or ()) if verdict else []
         if not wanted and other is not None:
-            wanted = duel(service, other.id, run.id).change.to_judge
+            wanted = would_tell(service, other.id, run.id)
     except AssayError:  # the pages of its runs say what is wrong
         return None
     left = left_to_judge(service, name, wanted)

@@ -1,0 +1,125 @@
+"""What the votes of a set come to, kept vote by vote: always what all votes together say."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from assay.core.types import Vote
+from assay.judging.labelling import relabel
+from assay.judging.pool import PEOPLE, pool_path, read_pool, waiting
+from assay.judging.unchecked import unchecked
+from assay.judging.votes import RULING, SAMPLE, WITHDRAWN, append, read_votes, votes_path
+from assay.workbench.agreeing import agreement_between
+from assay.workbench.desk import Desk, desk_of
+from assay.workbench.set_standing import set_standing
+from assay.workbench.tallied import tallied
+from judged_pages import both, judged_set
+
+PAIRS = [("q1", "d1"), ("q1", "d2"), ("q1", "d3"), ("q2", "d4"), ("q2", "d1")]
+JUDGES = ("Ada", "Ben", "Cleo")
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Path:
+    return judged_set(tmp_path, both(*PAIRS), judges=("Ada", "Ben"))
+
+
+def rounded(figure: float | None) -> float | None:
+    return None if figure is None else round(figure, 12)
+
+
+def told(desk: Desk) -> tuple[object, ...]:
+    with tallied(desk) as tally:
+        return (
+            tally.alone.by_judge(),
+            set(tally.wanted),
+            rounded(tally.agreed.kappa),
+            tally.agreed.shared,
+            len(tally.uncounted),
+        )
+
+
+def from_the_beginning(desk: Desk) -> tuple[object, ...]:
+    votes, pool = read_votes(votes_path(desk.dataset)), read_pool(desk.dataset)
+    assert pool is not None
+    agreed = agreement_between(desk.gold, votes, desk.dataset)
+    return (
+        unchecked(votes),
+        {pair.key for pair in waiting(pool, desk.gold, votes, PEOPLE)},
+        rounded(agreed.weighted_kappa.value),
+        agreed.pairs,
+        len(relabel(desk.gold, votes, desk.policy).changes),
+    )
+
+
+def drawn(lot: random.Random, number: int, given: list[Vote]) -> Vote:
+    query_id, doc_id = lot.choice(PAIRS)
+    vote = Vote(
+        id=f"vote-{number:04}",
+        query_id=query_id,
+        doc_id=doc_id,
+        grade=lot.choice((0, 1, 2, None)),
+        judge=lot.choice(JUDGES),
+        kind="human",
+        at=f"2026-05-01T00:{number // 60:02}:{number % 60:02}Z",
+        rationale="it decides the point",
+        source=lot.choice(("", "", "", "", RULING, SAMPLE)),
+    )
+    if given and lot.random() < 0.1:
+        before = lot.choice(given)
+        return Vote(
+            id=vote.id,
+            query_id=before.query_id,
+            doc_id=before.doc_id,
+            grade=None,
+            judge=before.judge,
+            kind="human",
+            at=vote.at,
+            supersedes=before.id,
+            source=WITHDRAWN,
+        )
+    return vote
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_vote_by_vote_is_the_same_as_from_the_beginning(dataset: Path, seed: int) -> None:
+    lot, given = random.Random(seed), list[Vote]()
+    for number in range(60):
+        vote = drawn(lot, number, given)
+        append(votes_path(dataset), [vote])
+        given += [vote] if vote.source != WITHDRAWN else []
+        if number % 3 == 0:
+            desk = desk_of(dataset)
+            assert told(desk) == from_the_beginning(desk), number
+
+
+def test_another_set_and_another_pool_are_seen(dataset: Path) -> None:
+    lot = random.Random(7)
+    append(votes_path(dataset), [drawn(lot, number, []) for number in range(20)])
+    told(desk_of(dataset))
+    content = json.loads(dataset.read_text())
+    content["queries"][0]["relevance_judgments"] = [
+        {"opinion_id": "d1", "score": 2, "rationale": "so"}
+    ]
+    dataset.write_text(json.dumps(content))
+    pool = json.loads(pool_path(dataset).read_text())
+    pool["pairs"] = pool["pairs"][:2]
+    pool_path(dataset).write_text(json.dumps(pool))
+    desk = desk_of(dataset)
+    assert told(desk) == from_the_beginning(desk)
+
+
+def test_a_set_whose_rubric_is_not_here_stands_the_same(dataset: Path) -> None:
+    lot = random.Random(3)
+    append(votes_path(dataset), [drawn(lot, number, []) for number in range(30)])
+    open_set = set_standing("set", dataset)
+    content = json.loads(dataset.read_text())
+    dataset.write_text(json.dumps(content | {"rubric": "nobody-has-this"}))
+    closed = set_standing("set", dataset)
+    for field in ("kappa", "shared", "judges", "to_judge", "disputes", "judgments"):
+        assert getattr(closed, field) == getattr(open_set, field), field
+    assert not closed.error and open_set.kappa is not None
