@@ -457,7 +457,9 @@ class TestStarting:
             '[gold.set]\npath = "set.json"\n[engines."מנוע"]\nengine = "bm25"\ncorpus = "c.jsonl"\n'
             '[engines.broken]\nsearch_module = "<b>nowhere"\n'
             '[engines.hangs]\nsearch_module = "hangs.py"\n'
+            '[gold.few]\npath = "few.json"\nengines = ["broken"]\n'
         )
+        (tmp_path / "few.json").write_text(path.read_text())
         (tmp_path / "hangs.py").write_text(HANGS)
         opened = local_client(served(store, tmp_path, path, toml))
         yield opened
@@ -533,6 +535,17 @@ class TestStarting:
         assert queue.wait(again).state == "done"
         assert client.post(f"/api/runs/jobs/{again}/cancel").json()["state"] == "done"
         assert client.post("/api/runs/jobs/nothing/cancel").status_code == 404
+
+    def test_an_engine_that_the_set_is_not_for(self, client: TestClient, store: Store) -> None:
+        service = client.app.state.service  # type: ignore[attr-defined]
+        service.gold_sets["few"] = Path("few.json")
+        client.get("/runs")
+        refused = client.post("/runs/start", data={"gold": "few", "engine": "hangs"})
+        assert refused.status_code == 400
+        assert "few is run with broken, and not with hangs" in refused.text
+        called = client.post("/api/runs/jobs", json={"gold": "few", "engine": "hangs"})
+        assert (called.status_code, "not with hangs" in called.text) == (400, True)
+        assert store.runs() == []
 
     def test_what_cannot_be_started(self, client: TestClient) -> None:
         client.get("/runs")

@@ -19,6 +19,7 @@ from assay.evaluation.differences import Leaderboard
 from assay.store.records import RunRecord
 from assay.workbench.config import Config
 from assay.workbench.explain import Explanation
+from assay.workbench.fitting import refuse_unlisted
 from assay.workbench.opening import Service, gold_path, stored_name
 from assay.workbench.paging import Page, page_of, page_size
 from assay.workbench.recording import record
@@ -57,6 +58,7 @@ def evaluate(service: Service, gold: str, engine: str) -> KeptRun:
     """Score a configured engine on a configured gold set, and keep the run."""
     path = gold_path(service, gold)
     chosen = _configured(service.config, engine)
+    refuse_unlisted(service.config, gold, engine)
     results = score(configured(chosen, path)).results
     return keep(service, results, path, engine)
 

@@ -32,6 +32,7 @@ from assay.telemetry.recorder import new_id
 from assay.workbench.agreed import count_votes
 from assay.workbench.config import GoldConfig
 from assay.workbench.decisions import configured_name, decided, rests_on, run_line
+from assay.workbench.fitting import refuse_elsewhere, refuse_unlisted
 from assay.workbench.history import KeptRun, keep
 from assay.workbench.one_judge import ask_second
 from assay.workbench.opening import Service, gold_path, stored_name
@@ -109,6 +110,7 @@ def engines_again(service: Service, gold: str) -> list[str]:
         engine
         for engine, record in latest.items()
         if engine in (*known.engines, *known.corpora)
+        and _fits(service, gold, engine)
         and (standing.uncounted or run_line(service, record).fingerprint != standing.fingerprint)
     ]
 
@@ -140,7 +142,7 @@ class RunQueue:
     def start(self, gold: str, engine: str, *, by: str) -> RunJob:
         """Ask for a run. The same one that waits already is not asked for twice."""
         path = gold_path(self._service, gold)
-        engine_settings(self._service, engine)
+        _refuse_elsewhere(self._service, gold, engine)
         total = len(formats.read_gold(path).queries)
         with self._lock:
             if self._closed:
@@ -325,6 +327,21 @@ def engine_settings(service: Service, name: str) -> EngineConfig:
         f"no engine {name!r} is configured",
         hint=f"Known: {known or 'none: write an assay.toml, or import a corpus'}.",
     )
+
+
+def _refuse_elsewhere(service: Service, gold: str, engine: str) -> None:
+    """A run that could measure nothing: see `fitting`."""
+    settings, path = engine_settings(service, engine), gold_path(service, gold)
+    refuse_unlisted(service.config, configured_name(service, stored_name(service, gold)), engine)
+    refuse_elsewhere(settings, formats.read_gold(path), path, service.home)
+
+
+def _fits(service: Service, gold: str, engine: str) -> bool:
+    try:
+        _refuse_elsewhere(service, gold, engine)
+    except InputError:
+        return False
+    return True
 
 
 def _with_gates(

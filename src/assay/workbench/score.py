@@ -146,6 +146,10 @@ def score(
             where=str(request.dataset),
             hint=f"Add them first: assay gold add {request.dataset} --query TEXT",
         )
+    if request.run is None:
+        from assay.workbench.fitting import refuse_elsewhere
+
+        refuse_elsewhere(request.choice, gold, request.dataset)
     is_golden = any(query.checks for query in gold.queries)
     score_set = _score_golden if is_golden else _score_graded
     scored = _against_baseline(score_set(gold, request, progress, say), request)
@@ -270,6 +274,7 @@ def _score_graded(gold: GoldSet, request: ScoreRequest, progress: Progress, say:
         *_graded_warnings(counts),
         *_cut_warnings(run, measures),
         *_unjudged_warnings(results, request),
+        *_elsewhere(results, gold, request.dataset),
         *doubts(gold, request.dataset),
     )
     return Scored(results=results, warnings=warnings, failed=counts["n_failed"])
@@ -385,6 +390,16 @@ def _unjudged_warnings(results: Results, request: ScoreRequest) -> Iterable[str]
         )
     elif unjudged:
         yield f"{unjudged} of {len(results.per_query)} queries have no judgments and no figures"
+
+
+def _elsewhere(results: GradedResults, gold: GoldSet, dataset: Path) -> Iterable[str]:
+    """A run that has no judged document at all may be of other documents than the set's."""
+    grades = (grade for entry in results.per_query for grade in entry.grades)
+    if any(grade is not None for grade in grades):
+        return ()
+    from assay.workbench.fitting import measured
+
+    return measured(results, gold, dataset)
 
 
 def _asked_again(request: ScoreRequest) -> str:

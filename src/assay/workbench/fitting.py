@@ -1,0 +1,98 @@
+"""Whether an engine searches what a set asks about. One that searches other documents scores 0 on
+every query, and that says nothing of how well it searches."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
+
+from assay.core.errors import InputError
+from assay.core.results import GradedResults
+from assay.core.types import GoldSet
+from assay.corpus.disk import Corpus, list_corpora
+from assay.corpus.named import corpus_named, is_corpus
+from assay.engines.described import EngineConfig
+from assay.engines.registry import BASELINES
+from assay.judging.pool import read_pool
+from assay.workbench.config import CONFIG_NAME, Config
+
+LOOKED_AT = 200  # documents of a set, when corpora are searched for it
+
+
+def refuse_unlisted(config: Config | None, gold: str, engine: str) -> None:
+    """A set of the configuration that says which engines it is for."""
+    listed = config.gold[gold].engines if config is not None and gold in config.gold else ()
+    if listed and config is not None and engine in config.engines and engine not in listed:
+        raise InputError(
+            f"{gold} is run with {', '.join(listed)}, and not with {engine}",
+            hint=f"If it searches the same documents, add it to the engines of [gold.{gold}] in "
+            f"{CONFIG_NAME}.",
+        )
+
+
+def refuse_elsewhere(
+    engine: EngineConfig, gold: GoldSet, dataset: Path, home: Path | None = None
+) -> None:
+    """Before a run: an engine of ours whose corpus has no document that the set names. Of others it
+    is not known what they search."""
+    corpora = _searched(engine, home)
+    named = _named(gold, dataset)
+    if not corpora or not named or _any_in(named, corpora):
+        return
+    where = " and ".join(corpus.name for corpus in corpora)
+    right = " or ".join(corpus.name for corpus in _holding(named, home))
+    raise InputError(
+        f"{engine.name or engine.engine} searches {where}, and no document that {gold.name} names "
+        "is there",
+        hint=f"Choose an engine on {right}." if right else "Choose an engine on its documents.",
+    )
+
+
+def measured(
+    results: GradedResults, gold: GoldSet, dataset: Path, home: Path | None = None
+) -> Iterator[str]:
+    """After a run: one in which no document is known to the set is no measurement. It is refused
+    where the corpus of the set is here, and has none of them; else it is a warning."""
+    found = {doc_id for entry in results.per_query for doc_id in entry.results}
+    named = _named(gold, dataset)
+    if not found or not named or found & named:
+        return
+    told = f"no document that {results.engine} returned is known to {gold.name}"
+    corpora = _holding(named, home)
+    if not corpora:
+        yield f"{told}: it may search others than the set is about, and a figure of 0 tells nothing"
+    elif not _any_in(found, corpora):
+        where = " and ".join(corpus.name for corpus in corpora)
+        raise InputError(
+            f"{told}, nor in {where}, where its documents are: nothing was measured",
+            hint="Does the engine search another corpus, or call its documents by other ids?",
+        )
+
+
+def _named(gold: GoldSet, dataset: Path) -> set[str]:
+    """The documents that a set knows of: those with a label, and those that are to be judged."""
+    pool = read_pool(dataset)
+    pooled = (pair.doc_id for pair in pool.pairs) if pool is not None else ()
+    return {*gold.judgments["doc_id"].unique(), *pooled}
+
+
+def _searched(engine: EngineConfig, home: Path | None) -> list[Corpus]:
+    """The corpora that an engine of ours searches; none where one of them is not known."""
+    found: dict[str, Corpus] = {}
+    for part in engine.routes.values() or [engine]:
+        name = (part.corpus if part.engine in BASELINES else part.engine) or ""
+        if not is_corpus(name, home):
+            return []
+        found[name] = corpus_named(name, home)
+    return list(found.values())
+
+
+def _holding(named: Collection[str], home: Path | None) -> list[Corpus]:
+    """The corpora of the workspace that have documents of a set."""
+    some = sorted(named)[:LOOKED_AT]
+    opened = (corpus_named(name, home) for name in list_corpora(home))
+    return [corpus for corpus in opened if _any_in(some, [corpus])]
+
+
+def _any_in(documents: Iterable[str], corpora: Collection[Corpus]) -> bool:
+    return any(doc_id in corpus for doc_id in documents for corpus in corpora)
