@@ -279,7 +279,41 @@ def test_undo_gives_a_vote_that_restores(browser: Any, url: str, dataset: Path) 
     ]
 
 
-def test_two_tabs_agree_in_the_end(browser: Any, url: str, dataset: Path) -> None:
+@pytest.mark.parametrize(
+    ("button", "holds"), [("Keep 0", {"d1": 0}), ("Change it to 2", {"d1": 2})]
+)
+def test_two_tabs_on_one_document_and_the_second_is_asked(
+    browser: Any, url: str, dataset: Path, button: str, holds: dict[str, int]
+) -> None:
+    one = opened(browser, url, "Ada", [])
+    two = one.context.new_page()
+    for tab in (one, two):
+        tab.goto(f"{url}/judge/set/q1?doc=d1")
+        ready(tab)
+    for tab, key in ((one, "0"), (two, "2")):
+        tab.keyboard.press(key)
+        tab.keyboard.type(f"This is the reason for {key}.")
+        tab.keyboard.press("Enter")
+        sent(tab)
+    assert now(dataset, "Ada") == {"d1": 0}
+    asks = two.locator("#banner")
+    expect(asks).to_contain_text("You gave d1 another grade in another window")
+    assert "Saved" not in two.locator("#state").inner_text()
+    two.goto(f"{url}/judge/set/q2")  # on any page, until it is answered
+    ready(two)
+    asks.get_by_role("button", name=button).click()
+    expect(asks).to_be_hidden()
+    sent(two)
+    assert now(dataset, "Ada") == holds
+    assert {vote.rationale for vote in given(dataset)} >= {"This is the reason for 0."}
+    one.evaluate("sync()")
+    shows = f"document.querySelector('.doc[data-doc=d1] .given')?.textContent === '{holds['d1']}'"
+    until(one, shows)
+
+
+def test_who_sees_what_another_tab_said_may_change_it(
+    browser: Any, url: str, dataset: Path
+) -> None:
     one = opened(browser, url, "Ada", [])
     two = one.context.new_page()
     for tab in (one, two):
@@ -287,13 +321,69 @@ def test_two_tabs_agree_in_the_end(browser: Any, url: str, dataset: Path) -> Non
         ready(tab)
     one.keyboard.press("u")
     sent(one)
+    two.evaluate("sync()")
+    until(two, "document.querySelector('.doc[data-doc=d1] .given')?.textContent === '?'")
     two.keyboard.press("1")
     two.keyboard.type("less on second thought")
     two.keyboard.press("Enter")
     sent(two)
     assert now(dataset, "Ada") == {"d1": 1}
-    one.evaluate("sync()")
-    until(one, "document.querySelector('.doc[data-doc=d1] .given')?.textContent === '1'")
+    expect(two.locator("#banner")).to_be_hidden()
+
+
+def test_back_leads_to_the_document_before(browser: Any, url: str) -> None:
+    page = opened(browser, url, "Ada", [])
+    page.goto(f"{url}/judge/set")
+    page.goto(f"{url}/judge/set/q1")
+    seen = []
+    for _ in range(3):
+        ready(page)
+        seen.append(shown(page))
+        page.keyboard.press("u" if len(seen) == 1 else "j")
+    assert len(set(seen)) == 3
+    page.go_back()
+    assert shown(page) == seen[1]
+    page.go_back()
+    assert shown(page) == seen[0]
+    page.go_forward()
+    assert shown(page) == seen[1]
+    page.go_back()
+    page.go_back()
+    page.wait_for_url("**/judge/set")
+
+
+def test_nothing_moves_aside_when_the_document_arrives(browser: Any, url: str) -> None:
+    page = opened(browser, url, "Ada", [])
+    page.set_viewport_size({"width": 1400, "height": 420})
+    page.route("**/api/judge/document**", lambda route: None)  # it never arrives
+    page.goto(f"{url}/judge/set/q1?doc=d1")
+    before = page.locator(".paper").bounding_box()
+    page.unroute("**/api/judge/document**")
+    page.reload()
+    ready(page)
+    page.evaluate("document.getElementById('document').style.minHeight = '3000px'")
+    after = page.locator(".paper").bounding_box()
+    assert (before["x"], before["width"]) == (after["x"], after["width"])
+
+
+def test_a_reason_that_is_too_long_is_said_and_stays(browser: Any, url: str, dataset: Path) -> None:
+    page = opened(browser, url, "Ada", [])
+    page.goto(f"{url}/judge/set/q1?doc=d1")
+    ready(page)
+    page.keyboard.press("2")
+    long = "It decides the point. " * 1_000
+    page.fill("#why", long)
+    page.keyboard.press("Enter")
+    assert "at most 4,000 are kept" in page.locator("#state").inner_text()
+    assert page.locator("#why").input_value() == long
+    assert given(dataset) == []
+    page.reload()
+    ready(page)
+    assert page.locator("#why").input_value() == long, "a draft, kept whole"
+    page.fill("#why", "It decides the point.")
+    page.locator("#why").press("Enter")
+    sent(page)
+    assert now(dataset, "Ada") == {"d1": 2}
 
 
 def test_double_clicks_held_keys_and_back_are_harmless(

@@ -106,6 +106,40 @@ def test_a_vote_may_come_twice_and_needs_what_the_rubric_asks(
     assert client.post("/api/votes", json={"judge": "Ben"}).status_code == 400
 
 
+def test_a_vote_on_what_changed_meanwhile_is_not_taken(client: TestClient, dataset: Path) -> None:
+    first = vote(client, "Ada", "d1", 0, seen="").json()
+    overtaken = vote(client, "Ada", "d1", 2, seen="")
+    assert overtaken.status_code == 412
+    said = overtaken.json()
+    assert (said["now"]["vote"], said["now"]["grade"]) == (first["id"], 0)
+    assert "meanwhile" in said["error"]
+    assert said["now"]["at"][:19] in said["error"]
+    assert [kept.grade for kept in read_votes(votes_path(dataset))] == [0]
+    assert vote(client, "Ada", "d1", 0, seen="").json()["already"], "the same one, sent again"
+    assert vote(client, "Ada", "d1", 0, id="another-id", seen="").status_code == 200, "no change"
+    assert vote(client, "Ada", "d1", 2, seen="another-id").json()["holds"]
+    taken_back = {"withdrawn": True, "rationale": "", "id": "taken-back"}
+    assert vote(client, "Ada", "d1", None, seen=first["id"], **taken_back).status_code == 412
+    assert vote(client, "Ada", "d1", None, seen="Ada-d1-2-vote", **taken_back).status_code == 200
+    gone = vote(client, "Ada", "d1", 1, seen="Ada-d1-2-vote")
+    assert (gone.status_code, gone.json()["now"]["vote"]) == (412, "")
+    assert vote(client, "Ada", "d1", 1, seen="").status_code == 200
+    assert vote(client, "Ada", "d1", 2, id="who-does-not-say").status_code == 200, "as before"
+
+
+def test_what_is_too_long_is_refused_and_never_cut(client: TestClient, dataset: Path) -> None:
+    long = "It decides the point. " * 1_000
+    told = "has 22,000 characters, and at most 4,000 are kept"
+    assert told in vote(client, "Ada", "d1", 2, rationale=long).json()["error"]
+    flagged = client.post("/api/flags", json={"set": "set", "query_id": "q1", "reason": long})
+    assert (flagged.status_code, told in flagged.json()["error"]) == (400, True)
+    for judge, grade in (("Ada", 2), ("Ben", 0)):
+        vote(client, judge, "d1", grade)
+    ruling = {"set": "set", "query_id": "q1", "doc_id": "d1", "grade": 1, "rationale": long}
+    ruled = client.post("/api/rulings", json=ruling)
+    assert (ruled.status_code, "at most 4,000" in ruled.json()["error"]) == (400, True)
+
+
 def test_nobody_votes_for_another(client: TestClient, dataset: Path) -> None:
     """A field never says who decides."""
     assert vote(client, "Ada", "d1", 2, judge="Ben", by="Ben").status_code == 200

@@ -37,7 +37,6 @@ from assay.workbench.review import (
     rule_suggestion,
     strays,
     suggest,
-    suggest_unknown,
     withdraw,
 )
 from assay.workbench.review_item import item_view, search_more
@@ -427,8 +426,15 @@ class TestSuggestions:
         self, client: TestClient, service: Service
     ) -> None:
         before = rows(service)
-        item = suggest_unknown(
-            service, "gold-set", "g003", "z", 3, rationale="on point", by="agent"
+        item = suggest(
+            service,
+            "gold-set",
+            "g003",
+            "z",
+            3,
+            rationale="on point",
+            by="agent",
+            allow_unknown=True,
         )
         assert rows(service) == before
         client.post(f"/review/{item.id}", data={"action": "approve"})
@@ -457,7 +463,9 @@ class TestSuggestions:
 
     def test_on_a_row_of_the_chair(self, service: Service) -> None:
         promote_rows(service, gold_path(service, "gold-set"), ["g003"], by="d")
-        item = suggest_unknown(service, "gold-set", "g003", "z", 1, rationale="", by="agent")
+        item = suggest(
+            service, "gold-set", "g003", "z", 1, rationale="", by="agent", allow_unknown=True
+        )
         approve(service, item.id, Said(), by="d")
         row = rows(service)["g003"]
         assert (row["relevant_case_law_ids"], row["source"]) == (["a", "b", "z"], "chair")
@@ -483,16 +491,30 @@ class TestSuggestions:
 
     def test_a_declined_one_changes_nothing(self, client: TestClient, service: Service) -> None:
         before = file_of(service)
-        item = suggest_unknown(
-            service, "gold-set", "g003", "z", 3, rationale="on point", by="agent"
+        item = suggest(
+            service,
+            "gold-set",
+            "g003",
+            "z",
+            3,
+            rationale="on point",
+            by="agent",
+            allow_unknown=True,
         )
         assert client.post(f"/review/{item.id}", data={"action": "reject"}).status_code == 400
         client.post(f"/review/{item.id}", data={"action": "reject", "why": "off point"})
         assert (file_of(service), state(service, item.id)) == (before, "rejected")
 
     def test_of_a_set_that_is_not_here(self, service: Service, tmp_path: Path) -> None:
-        item = suggest_unknown(
-            service, "gold-set", "g003", "z", 3, rationale="on point", by="agent"
+        item = suggest(
+            service,
+            "gold-set",
+            "g003",
+            "z",
+            3,
+            rationale="on point",
+            by="agent",
+            allow_unknown=True,
         )
         with pytest.raises(InputError, match="no gold set 'gold-set'"):
             rule_suggestion(Service(store=service.store), item.id, accept=True, by="d")
@@ -537,7 +559,9 @@ class TestBack:
         path = gold_path(service, "gold-set")
         item = refs(service)["g001"]
         if of == "suggestion":
-            item = suggest_unknown(service, "gold-set", "g001", "z", 1, rationale="", by="agent").id
+            item = suggest(
+                service, "gold-set", "g001", "z", 1, rationale="", by="agent", allow_unknown=True
+            ).id
         approve(service, item, Said(), by="Dora")
         given = read_votes(votes_path(path))
         assert {vote.judge for vote in current(given)} == {"Dora"}
@@ -585,7 +609,16 @@ class TestBack:
 
 class TestMany:
     def test_the_preview_is_what_happens(self, client: TestClient, service: Service) -> None:
-        suggest_unknown(service, "gold-set", "g003", "z", 3, rationale="on point", by="agent")
+        suggest(
+            service,
+            "gold-set",
+            "g003",
+            "z",
+            3,
+            rationale="on point",
+            by="agent",
+            allow_unknown=True,
+        )
         shown = preview(service, Asked())
         assert [line.item.ref for line in shown.lines] == ["g001", "g002", "g003"]
         assert [(one.gold, one.rows, one.votes) for one in shown.sets] == [("gold-set", 3, 6)]
@@ -619,7 +652,9 @@ class TestMany:
     ) -> None:
         shown = preview(service, Asked())
         picks = [Pick(id=line.item.id, seen=line.seen) for line in shown.lines]
-        item = suggest_unknown(service, "gold-set", "g002", "z", 3, rationale="", by="agent")
+        item = suggest(
+            service, "gold-set", "g002", "z", 3, rationale="", by="agent", allow_unknown=True
+        )
         approve(service, item.id, Said(), by="d")
         promote_rows(service, gold_path(service, "gold-set"), ["g003"], by="Moshe")
         sent = {"items": [{"id": pick.id, "seen": pick.seen} for pick in picks]}
@@ -634,7 +669,9 @@ class TestMany:
         assert client.post("/review/bulk", data={}).status_code == 400
 
     def test_suggestions_are_not_approved_in_passing(self, service: Service) -> None:
-        item = suggest_unknown(service, "gold-set", "g003", "z", 3, rationale="", by="agent")
+        item = suggest(
+            service, "gold-set", "g003", "z", 3, rationale="", by="agent", allow_unknown=True
+        )
         outcome = approve_many(service, [Pick(id=item.id, seen="")], by="d")
         assert "on its own page" in outcome.refused[item.id]
         with pytest.raises(InputError, match="more than 200"):
@@ -684,7 +721,16 @@ class TestLost:
     def test_what_waits_for_a_row_that_is_gone(self, client: TestClient, service: Service) -> None:
         """It is said, and can be turned down; nothing waits for ever and nothing goes unsaid."""
         gold = gold_path(service, "gold-set")
-        suggest_unknown(service, "gold-set", "g002", "z", 3, rationale="on point", by="agent")
+        suggest(
+            service,
+            "gold-set",
+            "g002",
+            "z",
+            3,
+            rationale="on point",
+            by="agent",
+            allow_unknown=True,
+        )
         lines = gold.read_text().splitlines(keepends=True)
         gold.write_text("".join(line for line in lines if '"g001"' not in line))
         assert client.get("/api/system/diagnostics").json()["gold"]["without_a_row"] == {

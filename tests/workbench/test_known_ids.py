@@ -14,7 +14,7 @@ from assay.store import Store
 from assay.store.records import Decision, SearchLog, Shown
 from assay.workbench.gold import Correction, bootstrap_gold, correct_row
 from assay.workbench.opening import Service
-from assay.workbench.review import suggest, suggest_unknown
+from assay.workbench.review import suggest
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
 
@@ -61,5 +61,5 @@ def test_what_is_allowed_by_name_is_taken(service: Service, gold: Path) -> None:
     change = Correction(add=("shwon",))
     correct_row(service, gold, "g001", change, by="D", why="w", allow_unknown=True)
     assert "shwon" in gold.read_text()
-    suggest_unknown(service, "gold-set", "g001", "new", 1, rationale="r", by="agent")
+    suggest(service, "gold-set", "g001", "new", 1, rationale="r", by="agent", allow_unknown=True)
     assert [item.doc_ids for item in service.store.review_items(kind="judgment")] == [("new",)]

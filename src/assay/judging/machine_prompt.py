@@ -16,6 +16,7 @@ import msgspec
 from assay.core.errors import AssayError
 from assay.core.types import Document, Query
 from assay.judging.passages import passages
+from assay.judging.reasons import too_long
 from assay.judging.rubrics import Rubric, as_markdown
 
 SYSTEM = """\
@@ -193,6 +194,8 @@ def read_verdict(text: str, grades: tuple[int, ...]) -> Verdict:
         raise Nonsense(f"{_short(answer.grade)} is not on the scale {listed}")
     if not answer.rationale.strip():
         raise Nonsense("the rationale is empty")
+    if told := too_long(answer.rationale, "the rationale"):
+        raise Nonsense(told)
     if answer.grade is None and not answer.unsure:
         raise Nonsense("there is neither a grade nor unsure")
     grade = None if answer.unsure else answer.grade

@@ -18,6 +18,7 @@ import msgspec
 from assay.core.errors import InputError
 from assay.core.types import GoldSet, Vote, VoteKind, counted
 from assay.formats.ballots import Ballot, Ballots, Problem, problem_of
+from assay.judging.reasons import too_long
 from assay.judging.votes import IMPORTED, RULING, UNNAMED, Pair, current, role_of
 
 NOTHING = "Nothing was changed."
@@ -361,12 +362,18 @@ def _no_rationale(ballot: Ballot, vote: Vote, limits: Bounds, has_rationales: bo
     return None
 
 
+def _long_rationale(ballot: Ballot, vote: Vote, limits: Bounds, has_rationales: bool) -> Refusal:
+    told = too_long(vote.rationale, f"the reason for {vote.doc_id} on query {vote.query_id}")
+    return (told, "The judge has to say it shorter.") if told and not ballot.id else None
+
+
 CHECKS: tuple[Check, ...] = (
     _unknown_query,
     _off_the_scale,
     _not_asked,
     _unknown_document,
     _no_rationale,
+    _long_rationale,
 )
 
 

@@ -6,6 +6,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from assay.core.errors import InputError
+
+LONGEST = 4_000  # characters of a reason
 FEWEST, LETTERS = 3, 10  # words of a reason, and letters in them
 LONG = 20  # letters of two words that say as much, in languages that write words together
 ADDED = 5  # letters that follow a sentence of the rubric's: "Another area of the law: gifts"
@@ -14,6 +17,19 @@ EXPECTED = (
     "offers, what it means here"
 )
 _WORD = re.compile(r"[^\W_][\w'’׳״-]*")
+
+
+def too_long(text: str, what: str = "the reason") -> str:
+    """What is said of a reason that is too long; nothing of others."""
+    if len(text) <= LONGEST:
+        return ""
+    return f"{what} has {len(text):,} characters, and at most {LONGEST:,} are kept"
+
+
+def refuse_long(text: str, what: str = "the reason") -> None:
+    """It is never cut: who wrote it says it shorter."""
+    if told := too_long(text, what):
+        raise InputError(told, hint="Say it shorter.")
 
 
 def says_why(text: str, starts: Iterable[str] = ()) -> bool:

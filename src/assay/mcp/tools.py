@@ -215,8 +215,16 @@ def judging_tools(service: Service) -> tuple[Tool, ...]:
         """Suggest a judgment. It waits in the review queue for an expert, and does not change the
         gold set."""
         for_agents.check_suggestion(service, gold, query_id, doc_id, grade)
-        put = review.suggest_unknown if allow_unknown else review.suggest
-        item = put(service, gold, query_id, doc_id, grade, rationale=rationale, by=by)
+        item = review.suggest(
+            service,
+            gold,
+            query_id,
+            doc_id,
+            grade,
+            rationale=rationale,
+            by=by,
+            allow_unknown=allow_unknown,
+        )
         return Suggested.of(item, gold)
 
     return next_to_judge, suggest_judgment

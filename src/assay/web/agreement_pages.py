@@ -68,6 +68,7 @@ def rule_page(request: Request) -> Response:
         after=_after(disputes, place),
         rubric=rubric,
         starts=starts,
+        longest=grading.LONGEST,
     )
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sys
 import time
 import traceback
 from datetime import UTC, datetime
@@ -68,20 +67,9 @@ def _of_error(error: BaseException) -> dict[str, object]:
     return {"error": type(error).__name__, "at_code": places}
 
 
-class _ToStderr(logging.Handler):
-    """Where stderr is when something is said."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        try:
-            sys.stderr.write(f"{self.format(record)}\n")
-            sys.stderr.flush()
-        except Exception:
-            self.handleError(record)
-
-
 def write_json_lines() -> None:
     """All that is logged goes to stderr as JSON lines."""
-    handler = _ToStderr()
+    handler = logging.StreamHandler()
     handler.setFormatter(JsonLines())
     root = logging.getLogger()
     root.handlers[:] = [handler]

@@ -18,6 +18,7 @@ from assay.workbench.editing import EditedIssue, Made, NewQuery
 from assay.workbench.flags import Flag, FlagGiven
 from assay.workbench.grading_views import (
     GivenVote,
+    Meanwhile,
     QueryDesk,
     Reading,
     Saved,
@@ -29,6 +30,7 @@ from assay.workbench.run_queue import engines_again
 from assay.workbench.settling import settling
 
 WORDS = ("judge",)
+OVERTAKEN = 412  # of the judge's own vote another one holds by now than the page showed
 
 
 class OfSet(msgspec.Struct, frozen=True):
@@ -128,6 +130,7 @@ def query_page(request: Request) -> Response:
         starts=starts,
         chair=is_chair(request),
         opened=asked,
+        longest=grading.LONGEST,
         progress_json=msgspec.json.encode(shown.progress).decode(),
     )
 
@@ -144,6 +147,7 @@ def all_page(request: Request) -> Response:
         shown=grading.with_titles(service, shown),
         rubric=rubric,
         starts=starts,
+        longest=grading.LONGEST,
     )
 
 
@@ -177,7 +181,8 @@ def show_rubric(request: Request) -> Response:
 
 def vote(request: Request) -> Response:
     given = body(request, GivenVote)
-    return json(grading.save_vote(service_of(request), given, user_of(request).name))
+    found = grading.save_vote(service_of(request), given, user_of(request).name)
+    return json(found, OVERTAKEN if isinstance(found, Meanwhile) else 200)
 
 
 def flag(request: Request) -> Response:
@@ -264,7 +269,7 @@ JUDGE_ROUTES = [
         vote,
         ("POST",),
         "judge",
-        "Give a vote; the same id may be sent again",
+        "Give a vote; the same id may be sent again. 412 where you voted otherwise since `seen`",
         body=GivenVote,
         answer=Saved,
     ),

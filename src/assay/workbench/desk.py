@@ -306,20 +306,38 @@ def _stamps(dataset: Path, rubric: str) -> tuple[Stamp | None, ...]:
 # ── voting ────────────────────────────────────────────────────────────────────────────────────────
 
 
+class Overtaken(InputError):
+    """The judge has said something else of the pair since they saw it: `now` is what holds, None
+    where it was taken back."""
+
+    def __init__(self, vote: Vote, now: Vote | None) -> None:
+        self.now = now
+        said = "was taken back" if now is None else f"was given the grade {now.grade}"
+        said = "was marked as unsure" if now is not None and now.grade is None else said
+        at = f" at {now.at}" if now is not None else ""
+        super().__init__(
+            f"{vote.doc_id!r} on query {vote.query_id!r} {said} by {vote.judge}{at} meanwhile",
+            hint="Send it again with `seen` as it is now, to change it.",
+        )
+
+
 @dataclass
 class _Coming:
-    """A vote on its way to the disk, and what became of it."""
+    """A vote on its way to the disk, and what became of it. `seen` is the vote that its judge had
+    before them, empty for none; None where nobody says."""
 
     vote: Vote
+    seen: str | None = None
     kept: Vote | None = None
     already: bool = False
     refused: Exception | None = None
 
 
-def put(desk: Desk, vote: Vote) -> tuple[Vote, bool]:
+def put(desk: Desk, vote: Vote, seen: str | None = None) -> tuple[Vote, bool]:
     """Take a vote: on disk when this returns. The second value is whether it was there already:
-    the same vote may come any number of times. Votes that come at once are synced at once."""
-    coming = _Coming(vote)
+    the same vote may come any number of times. Votes that come at once are synced at once. With
+    `seen` it is refused where its judge has said something else since."""
+    coming = _Coming(vote, seen)
     desk.votes.coming.append(coming)
     with desk.votes.writing:
         if coming.kept is None and coming.refused is None:
@@ -350,6 +368,8 @@ def _write(desk: Desk, batch: Sequence[_Coming]) -> None:
 def _settle(desk: Desk, coming: _Coming, new: dict[str, Vote]) -> None:
     known = desk.votes.ids.get(coming.vote.id) or new.get(coming.vote.id)
     try:
+        if known is None:
+            _refuse_overtaken(desk, coming, new)
         kept = _same(known, coming.vote) if known is not None else _checked(desk, coming.vote)
     except InputError as error:
         coming.refused = error
@@ -357,6 +377,19 @@ def _settle(desk: Desk, coming: _Coming, new: dict[str, Vote]) -> None:
     coming.kept, coming.already = kept, known is not None
     if known is None:
         new[kept.id] = kept
+
+
+def _refuse_overtaken(desk: Desk, coming: _Coming, new: dict[str, Vote]) -> None:
+    """Two windows of one judge: the second must not overwrite what it does not show."""
+    vote, pair = coming.vote, (coming.vote.query_id, coming.vote.doc_id)
+    here = [v for v in new.values() if (v.judge, v.query_id, v.doc_id) == (vote.judge, *pair)]
+    now = here[-1] if here else desk.votes.of(vote.judge, pair)
+    now = None if now is not None and now.source == WITHDRAWN else now
+    if coming.seen is None or coming.seen == (now.id if now is not None else ""):
+        return
+    held = None if now is None else (now.grade, now.rationale)
+    if held != (None if vote.source == WITHDRAWN else (vote.grade, vote.rationale)):
+        raise Overtaken(vote, now)
 
 
 def _same(known: Vote, vote: Vote) -> Vote:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from assay.judging.reasons import refuse_long
 from assay.review.identity import name_of
 from assay.store.records import AuditEntry
 from assay.workbench.desk import desk_of
@@ -15,7 +16,6 @@ from assay.workbench.opening import Service, gold_path
 from assay.workbench.trail import note
 
 FLAG, UNFLAG = "flag query", "unflag query"
-LONGEST_REASON = 4_000
 
 
 class Flag(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,11 +32,12 @@ class FlagGiven(msgspec.Struct, frozen=True, kw_only=True):
 
 def flag_query(service: Service, given: FlagGiven, judge: str) -> Flag | None:
     """The flag that stands now."""
+    refuse_long(given.reason)
     desk = desk_of(gold_path(service, given.set))
     query = desk.query(given.query_id)
     subject = f"{name_of(service.store, desk.dataset)}/{query.id}"
     action = FLAG if given.flagged else UNFLAG
-    note(service, judge, action, subject, reason=given.reason.strip()[:LONGEST_REASON])
+    note(service, judge, action, subject, reason=given.reason.strip())
     return flags_of(service, desk.dataset).get(query.id)
 
 

@@ -19,16 +19,17 @@ from assay.core.types import Document, Query, Vote
 from assay.formats.gold_jsonl import locked
 from assay.judging.packets import PacketRow, packet_row
 from assay.judging.pool import PooledPair, read_pool, with_second_judges, write_pool
-from assay.judging.reasons import EXPECTED, says_why
+from assay.judging.reasons import EXPECTED, LONGEST, refuse_long, says_why
 from assay.judging.rubrics import Rubric
 from assay.judging.rubrics.translated import translated
 from assay.judging.votes import WITHDRAWN, document_fingerprint, not_before
 from assay.reports.words import LANGUAGES
-from assay.workbench.desk import Count, Desk, desk_of, put
+from assay.workbench.desk import Count, Desk, Overtaken, desk_of, put
 from assay.workbench.flags import Flag, flags_of
 from assay.workbench.grading_views import (
     GivenVote,
     JudgedPair,
+    Meanwhile,
     Progress,
     QueryDesk,
     QueryRow,
@@ -41,8 +42,10 @@ from assay.workbench.opening import Service, gold_path
 from assay.workbench.shelves import reader_of
 
 __all__ = [
+    "LONGEST",
     "GivenVote",
     "JudgedPair",
+    "Meanwhile",
     "Progress",
     "QueryDesk",
     "QueryRow",
@@ -61,7 +64,6 @@ __all__ = [
     "with_titles",
 ]
 
-LONGEST_RATIONALE = 4_000
 LATEST = timedelta(days=30)  # how long a page may keep a vote before it reaches us
 VOTE_ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
 STARTS = 90  # characters of a start of a sentence
@@ -175,11 +177,14 @@ def _drawn(pairs: Iterable[PooledPair], judge: str) -> list[PooledPair]:
 
 
 def _judged(desk: Desk, pair: PooledPair, judge: str) -> JudgedPair:
-    vote = desk.votes.of(judge, pair.key)
+    return _shown(pair.doc_id, desk.votes.of(judge, pair.key))
+
+
+def _shown(doc_id: str, vote: Vote | None) -> JudgedPair:
     if vote is None:
-        return JudgedPair(doc_id=pair.doc_id)
+        return JudgedPair(doc_id=doc_id)
     return JudgedPair(
-        doc_id=pair.doc_id,
+        doc_id=doc_id,
         vote=vote.id,
         grade=vote.grade,
         rationale=vote.rationale,
@@ -308,11 +313,15 @@ def _facts(document: Document) -> tuple[str, ...]:
 # ── votes ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def save_vote(service: Service, given: GivenVote, judge: str) -> Saved:
-    """A vote, on disk when this returns; the same one may be sent any number of times."""
+def save_vote(service: Service, given: GivenVote, judge: str) -> Saved | Meanwhile:
+    """A vote, on disk when this returns; the same one may be sent any number of times. One that
+    its judge has overtaken in another window is not taken, and they are told."""
     desk = desk_of(gold_path(service, given.set))
     vote = _vote(service, desk, given, judge)
-    kept, already = put(desk, vote)
+    try:
+        kept, already = put(desk, vote, given.seen)
+    except Overtaken as error:
+        return Meanwhile(error=str(error), now=_shown(given.doc_id, error.now))
     if kept.grade is None and kept.source != WITHDRAWN and not already:
         _ask_another(desk, kept)
         desk = desk_of(desk.dataset)
@@ -329,8 +338,7 @@ def save_vote(service: Service, given: GivenVote, judge: str) -> Saved:
 def _vote(service: Service, desk: Desk, given: GivenVote, judge: str) -> Vote:
     if not VOTE_ID.fullmatch(given.id):
         raise InputError(f"{given.id[:80]!r} is no id of a vote")
-    if len(given.rationale) > LONGEST_RATIONALE:
-        raise InputError(f"a rationale has at most {LONGEST_RATIONALE:,} characters")
+    refuse_long(given.rationale)
     if given.withdrawn and given.grade is not None:
         raise InputError("a vote that is taken back has no grade")
     ago = min(max(given.ago, 0.0), LATEST.total_seconds())

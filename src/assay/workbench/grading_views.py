@@ -115,7 +115,8 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
 class GivenVote(msgspec.Struct, frozen=True, kw_only=True):
     """A vote as a page sends it. The page makes the id, so that sending it again is harmless;
     `ago` are the seconds since it was given. Without a grade the judge is unsure, or takes back
-    what they said."""
+    what they said. `seen` is the id of the vote that the page showed, empty where it showed none:
+    where another one holds by now, nothing is taken. Without `seen` the later vote holds."""
 
     id: str
     set: str
@@ -127,6 +128,14 @@ class GivenVote(msgspec.Struct, frozen=True, kw_only=True):
     document: str = ""
     seconds: float | None = None
     ago: float = 0.0
+    seen: str | None = None
+
+
+class Meanwhile(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a vote was not taken: its judge has said something else since, which stands in `now`."""
+
+    error: str
+    now: JudgedPair
 
 
 class Saved(msgspec.Struct, frozen=True, kw_only=True):

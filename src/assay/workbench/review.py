@@ -16,6 +16,7 @@ from assay.core.results import GradedResults
 from assay.core.types import ASKED, Document, Vote
 from assay.corpus.disk import list_corpora, open_corpus
 from assay.judging.next import next_to_judge
+from assay.judging.reasons import refuse_long
 from assay.judging.votes import document_fingerprint
 from assay.review import rulings
 from assay.review.identity import name_of
@@ -53,7 +54,6 @@ __all__ = [
     "rule_suggestion",
     "strays",
     "suggest",
-    "suggest_unknown",
     "top_grade",
     "withdraw",
     "worth_looking_at",
@@ -62,7 +62,7 @@ __all__ = [
 TOP_GRADE = 4  # of sets whose format does not say
 SHOWN_DECISIONS = 5
 KNOWN = "Give an id that search or next_to_judge has shown, or allow_unknown."
-LONGEST_RATIONALE, LONGEST_NAME = 4_000, 500  # characters of a suggestion
+LONGEST_NAME = 500  # characters
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
@@ -150,30 +150,16 @@ def suggest(
     *,
     rationale: str,
     by: str,
+    allow_unknown: bool = False,
 ) -> ReviewItem:
     """Put a judgment before the expert. It is never in a gold set until an expert says so. The
-    document must be one that is known here."""
-    query = next((one for one in read_gold(service, gold).queries if one.id == query_id), None)
-    if query is not None and doc_id.strip() and len(doc_id) <= LONGEST_NAME:
-        refuse_unknown(service, gold_path(service, gold), query.corpus, [doc_id], hint=KNOWN)
-    return suggest_unknown(service, gold, query_id, doc_id, grade, rationale=rationale, by=by)
-
-
-def suggest_unknown(
-    service: Service,
-    gold: str,
-    query_id: str,
-    doc_id: str,
-    grade: int,
-    *,
-    rationale: str,
-    by: str,
-) -> ReviewItem:
-    """The same of a document that may be unknown here."""
-    lengths = ("rationale", rationale, LONGEST_RATIONALE), ("name", by, LONGEST_NAME)
-    for what, text, most in (*lengths, ("document", doc_id, LONGEST_NAME)):
-        if len(text) > most:
-            raise InputError(f"the {what} has {len(text):,} characters, at most {most:,} are kept")
+    document must be one that is known here, unless `allow_unknown`."""
+    refuse_long(rationale, "the rationale")
+    for what, text in (("name", by), ("document", doc_id)):
+        if len(text) > LONGEST_NAME:
+            raise InputError(
+                f"the {what} has {len(text):,} characters, at most {LONGEST_NAME:,} are kept"
+            )
     gold_set = read_gold(service, gold)
     query = next((query for query in gold_set.queries if query.id == query_id), None)
     if query is None:
@@ -183,6 +169,8 @@ def suggest_unknown(
         raise InputError(
             f"a suggestion needs a document, a grade from 0 to {top}, and who makes it"
         )
+    if not allow_unknown:
+        refuse_unknown(service, gold_path(service, gold), query.corpus, [doc_id], hint=KNOWN)
     name, at = name_of(service.store, gold_path(service, gold)), service.clock()
     item = judgment_item(name, query, doc_id, by=by, at=at, grade=grade, rationale=rationale)
     service.store.add_review_items([item])

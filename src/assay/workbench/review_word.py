@@ -16,6 +16,7 @@ from typing import Literal
 import msgspec
 
 from assay.core.errors import InputError, NotHere
+from assay.judging.reasons import refuse_long
 from assay.reports.words import page_words
 from assay.review import rulings, second_thoughts
 from assay.review.pairs import unsettle_pair
@@ -99,6 +100,7 @@ _one_at_a_time = threading.Lock()
 def approve(service: Service, item_id: str, said: Said, *, by: str) -> Decided:
     """Make a row the chair's own, with the documents that are right; or settle a suggestion, which
     changes the pair that it names and nothing else."""
+    _refuse_long(said)
     with _one_at_a_time:
         item = _open_item(service, item_id, "approved", by)
         if isinstance(item, Decided):
@@ -112,8 +114,14 @@ def approve(service: Service, item_id: str, said: Said, *, by: str) -> Decided:
     return Decided(item=_now(service, item), outcome="approved")
 
 
+def _refuse_long(said: Said) -> None:
+    refuse_long(said.reason)
+    refuse_long(said.note, "the note")
+
+
 def reject(service: Service, item_id: str, said: Said, *, by: str) -> Decided:
     """Turn an item down, with a reason: a row leaves the set, a suggestion changes nothing."""
+    _refuse_long(said)
     with _one_at_a_time:
         item = _open_item(service, item_id, "rejected", by)
         if isinstance(item, Decided):
@@ -296,6 +304,7 @@ def fingerprint(item: ReviewItem) -> str:
 def approve_many(service: Service, picks: Iterable[Pick], *, by: str, reason: str = "") -> Bulk:
     """Approve rows as they were previewed, all rows of a set in one step. A row that has changed
     since, or that another decided, is left and named."""
+    refuse_long(reason)
     wanted = {pick.id: pick.seen for pick in picks}
     if not by.strip():
         raise Refused("name")

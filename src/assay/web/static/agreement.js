@@ -35,6 +35,10 @@ if (byId("rule")) {
   const rule = async () => {
     if (busy || chosen === null) return;
     if (!why.value.trim()) { told.textContent = said.needsReason; return why.focus(); }
+    if (why.value.trim().length > Number(asked.longest)) {
+      told.textContent = said.tooLong.replace("{n}", why.value.trim().length).replace("{most}", asked.longest);
+      return why.focus();
+    }
     busy = true;
     told.textContent = said.saving;
     try {

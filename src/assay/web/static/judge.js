@@ -26,7 +26,7 @@ function keepDraft() {
   if (!pair) return;
   const text = why.value.trim();
   const same = chosen === (pair.vote ? pair.grade : null) && text === pair.rationale;
-  store(localStorage, DRAFT + pair.doc, same || (chosen === null && !text) ? null : { grade: chosen, rationale: why.value });
+  store(localStorage, DRAFT + pair.doc, same || (chosen === null && !text) ? null : { grade: chosen, rationale: why.value, seen: pair.seen });
 }
 
 // ── showing ──────────────────────────────────────────────────────────────────────────────────────
@@ -102,19 +102,22 @@ function textOf(doc) {
   return texts.get(doc);
 }
 
-async function show(at) {
+// Every document is a place in the browser's history: back leads to the one before.
+async function show(at, isBack = false) {
   if (!pairs[at]) return;
   if (place >= 0) keepDraft();
+  const address = `${location.pathname}?doc=${encodeURIComponent(pairs[at].doc)}`;
+  if (!isBack) history[place < 0 || place === at ? "replaceState" : "pushState"](null, "", address);
   place = at;
   const pair = pairs[at], draft = stored(localStorage, DRAFT + pair.doc, null);
   chosen = draft ? draft.grade : isJudged(pair) ? pair.grade : null;
   why.value = draft ? draft.rationale : pair.rationale;
+  pair.seen = draft?.seen ?? pair.vote;  // what the judge knows of when they vote
   shownAt = performance.now();
   reading.whole = false;
   showStrip();
   showPanel();
   showQueue();
-  history.replaceState(null, "", `${location.pathname}?doc=${encodeURIComponent(pair.doc)}`);
   paper.setAttribute("aria-busy", "true");
   try {
     const read = await textOf(pair.doc);
@@ -134,8 +137,9 @@ async function show(at) {
 function give(pair, said, isUndo = false) {
   const before = { doc: pair.doc, query: desk.query, set: desk.set, vote: pair.vote, grade: pair.grade, rationale: pair.rationale };
   const seconds = Math.min((performance.now() - shownAt) / 1000, IDLE);
-  const vote = votes.give({ doc_id: pair.doc, document: pair.print || "", seconds, ...said });
+  const vote = votes.give({ doc_id: pair.doc, document: pair.print || "", seconds, seen: pair.seen ?? pair.vote, ...said });
   Object.assign(pair, said.withdrawn ? { vote: "", grade: null, rationale: "" } : { vote: vote.id, grade: said.grade, rationale: said.rationale });
+  pair.seen = pair.vote;
   store(localStorage, DRAFT + pair.doc, null);
   if (!isUndo) store(sessionStorage, HISTORY, [...stored(sessionStorage, HISTORY, []), before].slice(-200));
   showStrip();
@@ -143,17 +147,21 @@ function give(pair, said, isUndo = false) {
 }
 const undone = new Map();  // votes that take something back, and what is said of them
 
+function warn(text, isWrong = true) {
+  byId("state").textContent = text;
+  if (isWrong) why.setAttribute("aria-invalid", "true");
+  byId("state").classList.toggle("warned", isWrong);
+  assay.say(text);
+  why.focus();
+}
+
 function save(pressed = false) {
   const pair = pairs[place], rationale = why.value.trim();
   if (!pair || chosen === null) return;
+  if (tooLong(rationale)) return warn(tooLong(rationale));
   const starts = [...document.querySelectorAll(".start")].filter(start => Number(start.dataset.for) === chosen).map(start => start.dataset.text);
   if (desk.required && !saysWhy(rationale, starts) && !(pair.vote && pair.grade === chosen && pair.rationale === rationale)) {
-    const wanted = rationale && pressed ? words.weakReason : words.needsReason;
-    byId("state").textContent = wanted;
-    if (pressed) why.setAttribute("aria-invalid", "true");
-    byId("state").classList.toggle("warned", pressed);
-    assay.say(wanted);
-    return why.focus();
+    return warn(rationale && pressed ? words.weakReason : words.needsReason, pressed);
   }
   const grade = chosen;
   why.blur();
@@ -226,6 +234,7 @@ const acts = {
   previous() { move(-1); },
   unsure() {
     if (!pairs[place]) return;
+    if (tooLong(why.value.trim())) return warn(tooLong(why.value.trim()));
     give(pairs[place], { grade: null, rationale: why.value.trim() });
     onward();
   },
@@ -399,7 +408,7 @@ byId("flagform").addEventListener("submit", (event) => {
 
 // ── what the server says ─────────────────────────────────────────────────────────────────────────
 
-votes.listeners.push((vote, saved, refused) => {
+votes.listeners.push((vote, saved, refused, overtaken) => {
   if (saved && saved.progress && vote.query_id === desk.query && vote.set === desk.set) {
     const more = saved.progress.judged - progress.judged;
     progress = { ...saved.progress, flag: progress.flag };
@@ -407,7 +416,7 @@ votes.listeners.push((vote, saved, refused) => {
     showSet(more);
   }
   if (saved && undone.has(vote.id)) byId("state").textContent = undone.get(vote.id);
-  if (refused || (saved && !saved.holds)) sync();
+  if (refused || overtaken || (saved && !saved.holds)) sync();
 });
 
 // What the page says of the whole set, beside the queries and at the top.
@@ -439,11 +448,16 @@ async function sync() {
     if (pair && document.activeElement !== why && !stored(localStorage, DRAFT + pair.doc, null)) {
       chosen = pair.vote ? pair.grade : null;
       why.value = pair.rationale;
+      pair.seen = pair.vote;
       showPanel();
     }
   } catch { /* the next time */ }
 }
 addEventListener("focus", sync);
+addEventListener("popstate", () => {
+  const doc = new URLSearchParams(location.search).get("doc");
+  show(pairs.findIndex(pair => pair.doc === doc), true);
+});
 addEventListener("pageshow", (event) => { if (event.persisted) sync(); });
 
 // what this browser has not been able to send yet is what the judge said last

@@ -12,8 +12,13 @@ for (const item of document.querySelectorAll(".all li")) {
       document.getElementById("state").textContent = why.value.trim() ? words.weakReason : words.needsReason;
       return why.focus();
     }
+    if (tooLong(why.value.trim())) {
+      why.setAttribute("aria-invalid", "true");
+      document.getElementById("state").textContent = tooLong(why.value.trim());
+      return why.focus();
+    }
     why.removeAttribute("aria-invalid");
-    votes.give({ doc_id: item.dataset.doc, grade: grade === "" ? null : Number(grade), rationale: why.value.trim() });
+    item.dataset.vote = votes.give({ doc_id: item.dataset.doc, grade: grade === "" ? null : Number(grade), rationale: why.value.trim(), seen: item.dataset.vote }).id;
   };
   for (const button of item.querySelectorAll(".pick")) button.addEventListener("click", (event) => {
     if (event.detail > 1) return;
@@ -26,3 +31,5 @@ for (const item of document.querySelectorAll(".all li")) {
   why.addEventListener("change", changed);
   why.addEventListener("keydown", (event) => { if (event.key === "Enter") { event.preventDefault(); changed(); } });
 }
+// the judge was asked, and what another window said holds
+votes.listeners.push((vote, saved, refused, overtaken) => { if (overtaken && !votes.waiting(true).length) location.reload(); });

@@ -13,7 +13,8 @@ const votes = {
   wait: 500,
   timer: 0,
 
-  waiting() {
+  // Those on their way; with `now` those that their judge overtook in another window, who is asked.
+  waiting(asked = false) {
     const found = [];
     try {
       for (let place = 0; place < localStorage.length; place++) {
@@ -21,16 +22,20 @@ const votes = {
         if (key.startsWith(WAITING)) found.push(JSON.parse(localStorage.getItem(key)));
       }
     } catch { /* what cannot be read is not there */ }
-    return [...found, ...votes.unkept].sort((one, other) => one.given - other.given);
+    return [...found, ...votes.unkept].filter(vote => Boolean(vote.now) === asked).sort((one, other) => one.given - other.given);
   },
   unkept: [],  // where the browser keeps nothing
 
   give(vote) {
-    const whole = { ...vote, id: crypto.randomUUID ? crypto.randomUUID() : fallbackId(), set: desk.set, query_id: desk.query, given: Date.now() };
-    try { localStorage.setItem(WAITING + whole.id, JSON.stringify(whole)); } catch { votes.unkept.push(whole); }
+    const whole = { set: desk.set, query_id: desk.query, ...vote, id: crypto.randomUUID ? crypto.randomUUID() : fallbackId(), given: Date.now() };
+    votes.keep(whole);
     votes.tell();
     votes.send();
     return whole;
+  },
+
+  keep(vote) {
+    try { localStorage.setItem(WAITING + vote.id, JSON.stringify(vote)); } catch { votes.unkept.push(vote); }
   },
 
   drop(vote) {
@@ -53,7 +58,13 @@ const votes = {
         votes.tell(next, saved);
       }
     } catch (error) {
-      if ([400, 404].includes(error.status)) {  // it will never be taken: say so, and go on with the others
+      const next = votes.waiting()[0];
+      if (error.status === 412 && next) {  // nothing is lost: it is kept, and the judge says which one holds
+        votes.drop(next);
+        votes.keep({ ...next, now: error.said.now });
+        votes.tell(next, null, "", true);
+        votes.timer = setTimeout(votes.send, 10);
+      } else if ([400, 404].includes(error.status)) {  // it will never be taken: say so, and go on with the others
         const refused = votes.waiting()[0];
         if (refused) votes.drop(refused);
         votes.tell(refused, null, error.message);
@@ -82,16 +93,34 @@ const votes = {
     }
   },
 
-  // listener(vote, saved, refused): about one vote, or about how things stand
-  tell(vote, saved, refused) {
-    const count = votes.waiting().length;
+  // listener(vote, saved, refused, overtaken): about one vote, or about how things stand
+  tell(vote, saved, refused, overtaken = false) {
+    const count = votes.waiting().length, asked = votes.waiting(true)[0];
     const state = document.getElementById("state"), banner = document.getElementById("banner");
-    state.textContent = refused ? "" : count ? words.saving : saved ? words.saved : state.textContent;
-    banner.hidden = !(refused || (count && votes.trouble));
+    state.textContent = refused || overtaken ? "" : count ? words.saving : saved ? words.saved : state.textContent;
+    banner.hidden = !(refused || asked || (count && votes.trouble));
     if (refused) banner.textContent = words.refusedVote.replace("{why}", refused);
     else if (votes.trouble === "signed") banner.textContent = words.signedOut;
     else if (count && votes.trouble) banner.textContent = count === 1 ? words.kept : words.keptMany.replace("{n}", count);
-    for (const listener of votes.listeners) listener(vote, saved, refused);
+    else if (asked) votes.ask(asked, banner);
+    for (const listener of votes.listeners) listener(vote, saved, refused, overtaken);
+  },
+
+  // Which of two votes of one judge holds, that of another window or the one given here?
+  ask(vote, banner) {
+    const grade = (said) => said.withdrawn || said.vote === "" ? words.noGrade : said.grade === null ? words.unsure : String(said.grade);
+    const at = new Date(vote.now.at), today = at.toDateString() === new Date().toDateString();
+    const time = vote.now.at ? at.toLocaleString(document.documentElement.lang, today ? { hour: "2-digit", minute: "2-digit" } : { dateStyle: "medium", timeStyle: "short" }) : "–";
+    const facts = { doc: vote.doc_id, then: grade(vote.now), now: grade(vote), time };
+    const filled = (text) => text.replace(/\{(\w+)\}/g, (_, name) => facts[name]);
+    const choice = (text, chosen, className) => {
+      const button = document.createElement("button");
+      Object.assign(button, { type: "button", textContent: filled(text), className });
+      button.addEventListener("click", () => { votes.drop(vote); chosen(); });
+      return button;
+    };
+    const again = () => { const { now, ...said } = vote; votes.give({ ...said, seen: now.vote }); };
+    banner.replaceChildren(`${filled(words.meanwhile)} `, choice(words.keepThen, () => votes.tell(vote, null, "", true), "approve"), " ", choice(words.changeTo, again, ""));
   },
 };
 
@@ -105,10 +134,15 @@ function saysWhy(text, starts = []) {
   return start ? words >= 2 && letters >= 5 : words > 1 && letters >= (words >= 3 ? 10 : 20);
 }
 
+// Said of a reason that is too long to be kept: it is never cut (judging/reasons.py).
+function tooLong(text) {
+  return text.length > Number(desk.longest) ? words.tooLong.replace("{n}", text.length.toLocaleString(document.documentElement.lang)).replace("{most}", Number(desk.longest).toLocaleString(document.documentElement.lang)) : "";
+}
+
 function fallbackId() {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), byte => byte.toString(16).padStart(2, "0")).join("");
 }
 
 addEventListener("online", () => { votes.wait = 500; votes.send(); });
 addEventListener("focus", () => votes.send());
-setTimeout(() => votes.send(), 0);
+setTimeout(() => { votes.tell(); votes.send(); }, 0);
