@@ -596,13 +596,13 @@ def test_what_waits_for_all_and_what_waits_for_the_reader(store: Store, tmp_path
     pairs = tuple(PooledPair(query_id="q0", doc_id=f"n{n}") for n in range(3))
     write_pool(path, Pool(pairs=pairs))
     client = local_client(served(store, tmp_path, path), "Ada")
-    assert "for you" not in client.get("/?lang=en").text
+    assert "of them by you" not in client.get("/?lang=en").text
     unsure = Vote(
         id="v1", query_id="q0", doc_id="n0", grade=None, judge="Ada", kind="human", at="2026-05-01"
     )
     give(path, [unsure])
     page = client.get("/?lang=en").text
-    assert "for you: 2" in page
+    assert "2 of them by you" in page
     assert 'data-n="2"' in page, "the pill at the top says the same"
 
 

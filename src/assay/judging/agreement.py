@@ -106,9 +106,9 @@ def _asked(
     queries = set(gold.query_ids)
     counts = dict.fromkeys(LeftOut.__struct_fields__, 0)
     asked = list[Vote]()
-    known = {vote.id: vote for vote in votes}
+    by_id = {vote.id: vote for vote in votes}
     for vote in votes:
-        taken_back = known.get(vote.supersedes) if vote.source == WITHDRAWN else None
+        taken_back = by_id.get(vote.supersedes) if vote.source == WITHDRAWN else None
         source = (taken_back or vote).source
         reasons = {
             "rulings": source == RULING,

@@ -80,7 +80,8 @@ class EngineLine(msgspec.Struct, frozen=True, kw_only=True):
 
 class Waiting(msgspec.Struct, frozen=True, kw_only=True):
     """What people have to do. `rows` are to be approved: as many as the files have, or the queue
-    where that has more; `suggestions` of documents wait beside them."""
+    where that has more; `suggestions` of documents wait beside them. `strays` are of rows that are
+    not here, wait for nobody, and are in no other number."""
 
     total: int
     judge: int
@@ -118,8 +119,11 @@ def overview(service: Service) -> Overview:
     sets = set_lines(service, records)
     figures = backlog(service)
     engines = _engines(service, records)
-    latest = run_line(service, records[0]) if records else None
-    verdicts = _verdicts(service, records)
+    # a store may have runs on sets that are elsewhere: what comes first is about those here
+    here = {line.kept for line in sets}
+    own = [record for record in records if record.gold in here] if sets else records
+    latest = run_line(service, own[0]) if own else None
+    verdicts = _verdicts(service, own)
     headline, subject = _headline(sets, engines, verdicts, latest)
     to_judge: list[Pair] = []
     if headline == "inconclusive" and subject is not None:
@@ -187,15 +191,18 @@ def _leading(latest: Sequence[RunLine]) -> RunLine | None:
 def _waiting(service: Service, sets: Sequence[SetLine], figures: Backlog) -> Waiting:
     judge = sum(line.standing.to_judge for line in sets)
     disputes = sum(line.standing.disputes for line in sets)
-    suggestions = min(_suggestions(service), figures.pending_review)
-    queued = figures.pending_review - suggestions
+    lost = strays(service)
+    lost_suggestions = sum(item.kind == "judgment" for item in lost)
+    waits = figures.pending_review - len(lost)
+    suggestions = min(_suggestions(service) - lost_suggestions, waits)
+    queued = waits - suggestions
     rows = max(sum(line.standing.to_approve for line in sets), queued)
     return Waiting(
         total=judge + disputes + rows + suggestions,
         judge=judge,
         disputes=disputes,
         rows=rows,
-        strays=len(strays(service)),
+        strays=len(lost),
         suggestions=suggestions,
     )
 

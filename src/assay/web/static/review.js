@@ -77,6 +77,9 @@ if (form) {
       event.preventDefault();
       needed.focus();
       needed.setAttribute("aria-invalid", "true");
+      const help = document.getElementById(needed.getAttribute("aria-describedby"));
+      Object.assign(help, { textContent: form.dataset.needsWhy, className: "warned", role: "alert" });
+      document.querySelector(".told")?.remove();  // it was said of the item before
       return;
     }
     if (sent) return event.preventDefault();  // a second press while the first is on its way
@@ -150,3 +153,8 @@ document.getElementById("more")?.addEventListener("submit", async (event) => {
 
 // ── the list ─────────────────────────────────────────────────────────────────────────────────────
 for (const select of document.querySelectorAll("#filters select")) select.addEventListener("change", () => select.form.requestSubmit());
+const bulk = document.getElementById("bulk");
+bulk?.addEventListener("change", () => {  // nothing ticked is everything, and the button says so
+  const [all, ticked] = bulk.querySelectorAll('[data-key="b"] > span');
+  if (ticked) ticked.hidden = !(all.hidden = bulk.querySelector("input:checked") !== null);
+});
