@@ -130,7 +130,7 @@ def fill(service: Service, dataset: Path, logged: Path) -> None:
     first, second = (item.ref for item in queue(service).items[:2])
     reject_rows(service, logged, [first], by=ADMIN, why=harm("reason"))
     agent = named("agent")
-    suggest(service, logged.stem, second, DOCS[2], 1, rationale=harm("suggested"), by=agent)
+    suggest(service, logged.stem, (second, DOCS[2]), 1, rationale=harm("suggested"), by=agent)
     for name, role in ((ADMIN, "admin"), (JUDGE, "judge")):
         link = people.invite(service, name, role, by=AT_THE_TERMINAL)  # type: ignore[arg-type]
         people.accept(service, link.token, name=name, password=PASSWORD)

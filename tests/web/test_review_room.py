@@ -353,7 +353,7 @@ class TestItem:
         store.add_decisions([cited])
         made = Service(store=store, gold_sets={"gold-set": tmp_path / "gold-set.jsonl"})
         bootstrap_gold(made, tmp_path / "gold-set.jsonl")
-        item = suggest(made, "gold-set", "g001", "n", 1, rationale=HOSTILE, by=HOSTILE)
+        item = suggest(made, "gold-set", ("g001", "n"), 1, rationale=HOSTILE, by=HOSTILE)
         client = local_client(made, name=HOSTILE)
         row = queue(made, kind="gold_row").items[0]
         places = ["/review", f"/review/{row.id}", f"/review/{item.id}", "/review/bulk"]
@@ -429,8 +429,7 @@ class TestSuggestions:
         item = suggest(
             service,
             "gold-set",
-            "g003",
-            "z",
+            ("g003", "z"),
             3,
             rationale="on point",
             by="agent",
@@ -448,7 +447,7 @@ class TestSuggestions:
         assert rows(service)["g003"]["relevant_case_law_ids"] == ["a", "b", "z"], "it is kept"
 
     def test_its_grade_can_be_changed(self, client: TestClient, service: Service) -> None:
-        item = suggest(service, "gold-set", "g003", "b", 3, rationale="on point", by="agent")
+        item = suggest(service, "gold-set", ("g003", "b"), 3, rationale="on point", by="agent")
         page = client.get(f"/review/{item.id}").text
         assert re.search(r'value="3" data-key="3" checked', page)
         form = {"action": "approve", "grade": "0", "why": "overruled"}
@@ -457,14 +456,14 @@ class TestSuggestions:
         assert votes(service) == [("g003", "b", 0, "דפנה", "overruled")]
         bootstrap_gold(service, gold_path(service, "gold-set"))
         assert rows(service)["g003"]["relevant_case_law_ids"] == ["a"]
-        last = suggest(service, "gold-set", "g003", "a", 0, rationale="", by="agent")
+        last = suggest(service, "gold-set", ("g003", "a"), 0, rationale="", by="agent")
         with pytest.raises(InputError, match="no document would be left"):
             approve(service, last.id, Said(), by="d")
 
     def test_on_a_row_of_the_chair(self, service: Service) -> None:
         promote_rows(service, gold_path(service, "gold-set"), ["g003"], by="d")
         item = suggest(
-            service, "gold-set", "g003", "z", 1, rationale="", by="agent", allow_unknown=True
+            service, "gold-set", ("g003", "z"), 1, rationale="", by="agent", allow_unknown=True
         )
         approve(service, item.id, Said(), by="d")
         row = rows(service)["g003"]
@@ -494,8 +493,7 @@ class TestSuggestions:
         item = suggest(
             service,
             "gold-set",
-            "g003",
-            "z",
+            ("g003", "z"),
             3,
             rationale="on point",
             by="agent",
@@ -509,8 +507,7 @@ class TestSuggestions:
         item = suggest(
             service,
             "gold-set",
-            "g003",
-            "z",
+            ("g003", "z"),
             3,
             rationale="on point",
             by="agent",
@@ -560,7 +557,7 @@ class TestBack:
         item = refs(service)["g001"]
         if of == "suggestion":
             item = suggest(
-                service, "gold-set", "g001", "z", 1, rationale="", by="agent", allow_unknown=True
+                service, "gold-set", ("g001", "z"), 1, rationale="", by="agent", allow_unknown=True
             ).id
         approve(service, item, Said(), by="Dora")
         given = read_votes(votes_path(path))
@@ -612,8 +609,7 @@ class TestMany:
         suggest(
             service,
             "gold-set",
-            "g003",
-            "z",
+            ("g003", "z"),
             3,
             rationale="on point",
             by="agent",
@@ -653,7 +649,7 @@ class TestMany:
         shown = preview(service, Asked())
         picks = [Pick(id=line.item.id, seen=line.seen) for line in shown.lines]
         item = suggest(
-            service, "gold-set", "g002", "z", 3, rationale="", by="agent", allow_unknown=True
+            service, "gold-set", ("g002", "z"), 3, rationale="", by="agent", allow_unknown=True
         )
         approve(service, item.id, Said(), by="d")
         promote_rows(service, gold_path(service, "gold-set"), ["g003"], by="Moshe")
@@ -670,7 +666,7 @@ class TestMany:
 
     def test_suggestions_are_not_approved_in_passing(self, service: Service) -> None:
         item = suggest(
-            service, "gold-set", "g003", "z", 3, rationale="", by="agent", allow_unknown=True
+            service, "gold-set", ("g003", "z"), 3, rationale="", by="agent", allow_unknown=True
         )
         outcome = approve_many(service, [Pick(id=item.id, seen="")], by="d")
         assert "on its own page" in outcome.refused[item.id]
@@ -724,8 +720,7 @@ class TestLost:
         suggest(
             service,
             "gold-set",
-            "g002",
-            "z",
+            ("g002", "z"),
             3,
             rationale="on point",
             by="agent",

@@ -42,7 +42,7 @@ def service(store: Store, tmp_path: Path, gold: Path) -> Service:
 def test_what_is_known_is_taken(service: Service, gold: Path, doc_id: str) -> None:
     correct_row(service, gold, "g001", Correction(add=(doc_id,)), by="D", why="w")
     assert doc_id in json.loads(gold.read_text())["relevant_case_law_ids"]
-    suggest(service, "gold-set", "g001", doc_id, 1, rationale="r", by="agent")
+    suggest(service, "gold-set", ("g001", doc_id), 1, rationale="r", by="agent")
 
 
 def test_what_is_not_known_is_refused(service: Service, gold: Path) -> None:
@@ -51,7 +51,7 @@ def test_what_is_not_known_is_refused(service: Service, gold: Path) -> None:
         correct_row(service, gold, "g001", Correction(add=("shown", "shwon")), by="D", why="w")
     assert "--allow-unknown" in refused.value.hint
     with pytest.raises(InputError, match="has the document 'shwon'") as refused:
-        suggest(service, "gold-set", "g001", "shwon", 1, rationale="r", by="agent")
+        suggest(service, "gold-set", ("g001", "shwon"), 1, rationale="r", by="agent")
     assert "allow_unknown" in refused.value.hint
     assert gold.read_bytes() == before
     assert service.store.review_items(kind="judgment") == []
@@ -61,5 +61,5 @@ def test_what_is_allowed_by_name_is_taken(service: Service, gold: Path) -> None:
     change = Correction(add=("shwon",))
     correct_row(service, gold, "g001", change, by="D", why="w", allow_unknown=True)
     assert "shwon" in gold.read_text()
-    suggest(service, "gold-set", "g001", "new", 1, rationale="r", by="agent", allow_unknown=True)
+    suggest(service, "gold-set", ("g001", "new"), 1, rationale="r", by="agent", allow_unknown=True)
     assert [item.doc_ids for item in service.store.review_items(kind="judgment")] == [("new",)]

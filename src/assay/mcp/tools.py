@@ -218,8 +218,7 @@ def judging_tools(service: Service) -> tuple[Tool, ...]:
         item = review.suggest(
             service,
             gold,
-            query_id,
-            doc_id,
+            (query_id, doc_id),
             grade,
             rationale=rationale,
             by=by,

@@ -243,8 +243,7 @@ def _rest(service: Service, story: _Story, now: datetime) -> None:
         suggest(
             _then(service, now, 2),
             "precedents",
-            said.query_id,
-            said.doc_id,
+            (said.query_id, said.doc_id),
             said.grade,
             rationale=said.rationale,
             by=said.by,

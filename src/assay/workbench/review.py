@@ -17,7 +17,7 @@ from assay.core.types import ASKED, Document, Vote
 from assay.corpus.disk import list_corpora, open_corpus
 from assay.judging.next import next_to_judge
 from assay.judging.reasons import refuse_long
-from assay.judging.votes import document_fingerprint
+from assay.judging.votes import Pair, document_fingerprint
 from assay.review import rulings
 from assay.review.identity import name_of
 from assay.review.pairs import settle_pair
@@ -144,8 +144,7 @@ def changes_the_set(service: Service, item: ReviewItem) -> bool:
 def suggest(
     service: Service,
     gold: str,
-    query_id: str,
-    doc_id: str,
+    pair: Pair,
     grade: int,
     *,
     rationale: str,
@@ -154,6 +153,7 @@ def suggest(
 ) -> ReviewItem:
     """Put a judgment before the expert. It is never in a gold set until an expert says so. The
     document must be one that is known here, unless `allow_unknown`."""
+    query_id, doc_id = pair
     refuse_long(rationale, "the rationale")
     for what, text in (("name", by), ("document", doc_id)):
         if len(text) > LONGEST_NAME:

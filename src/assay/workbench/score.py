@@ -394,8 +394,7 @@ def _unjudged_warnings(results: Results, request: ScoreRequest) -> Iterable[str]
 
 def _elsewhere(results: GradedResults, gold: GoldSet, dataset: Path) -> Iterable[str]:
     """A run that has no judged document at all may be of other documents than the set's."""
-    grades = (grade for entry in results.per_query for grade in entry.grades)
-    if any(grade is not None for grade in grades):
+    if any(grade is not None for entry in results.per_query for grade in entry.grades):
         return ()
     from assay.workbench.fitting import measured
 
