@@ -72,9 +72,9 @@ def test_a_long_query_of_strange_words_is_answered_soon(home: Path, name: str) -
     query = " ".join(
         f"{'bcdfghkl'[n % 8]}{'aeiou'[n % 5]}qz{n:x}xy vote talousarvio" for n in range(5_000)
     )
-    began = time.monotonic()
+    began = time.process_time()
     corpora.search(name, query, home=home)
-    assert time.monotonic() - began < 15
+    assert time.process_time() - began < 15
 
 
 def test_nothing_found_is_an_abstention(home: Path) -> None:
