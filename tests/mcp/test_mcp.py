@@ -182,7 +182,9 @@ async def refused(client: Client, tool: str, **arguments: Any) -> str:
     return str(answer.content[0].text)
 
 
-@pytest.mark.parametrize("store_url", ["sqlite", "postgresql"], indirect=True)
+@pytest.mark.parametrize(
+    ("connect", "store_url"), [("stdio", "sqlite"), ("http", "postgresql")], indirect=True
+)
 def test_a_whole_session(connect: Connect, workspace: Path) -> None:
     anyio.run(whole_session, connect, workspace)
 
