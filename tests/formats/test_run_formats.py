@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import threading
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -119,6 +121,16 @@ def test_block_boundaries_change_nothing(
     run = read(tmp_path, "x.run", WRITTEN[how])
     assert ranking(run) == {"q1": ["a", "b"], "q2": ["a"]}
     assert run.engine == "tag"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_run_may_come_through_a_pipe(tmp_path: Path) -> None:
+    pipe = tmp_path / "x.run"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=(PLAIN,))
+    writer.start()
+    assert ranking(read_run(pipe)) == {"q1": ["a", "b"], "q2": ["a"]}
+    writer.join()
 
 
 def test_ids_in_any_script_and_with_quotes_are_kept(tmp_path: Path) -> None:

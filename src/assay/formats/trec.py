@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import math
 import os
+import shutil
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from tempfile import TemporaryFile
+from typing import IO, Any, NamedTuple, TypeVar
 
 import numpy as np
 import polars as pl
@@ -35,6 +38,7 @@ from assay.core.types import GoldSet, Query, Run, judgment_frame
 from assay.formats.schema import grade_of
 
 BLOCK_BYTES = 4 * 2**20
+TAIL_BYTES = 2**17  # where the end of a query is looked for first
 PIECE_BYTES = 2**17  # what is looked at byte by byte stays in the processor's cache
 WORKERS = min(4, os.cpu_count() or 1)
 RUN_FIELDS = ("query", "Q0", "document", "rank", "score", "tag")
@@ -243,32 +247,50 @@ def _in_order(
 
 
 def _blocks(path: Path) -> Iterator[bytes]:
-    """Whole lines, about BLOCK_BYTES at a time, cut where a query ends: the last one waits for what
-    comes next."""
-    held: list[bytes] = []
-    unfinished, first = 0, True  # bytes of a line whose end is still to come
+    """Whole lines, about BLOCK_BYTES at a time, cut where a query ends. The cut is looked for
+    first, so that what is read is a block as it stands."""
+    begin = line = 0  # where the block begins, and the last line seen
     try:
-        with path.open("rb") as stream:
-            while read := stream.read(BLOCK_BYTES):
-                end = read.rfind(b"\n") + 1
-                unfinished = len(read) - end if end else unfinished + len(read)
-                if unfinished > MAX_LINE_BYTES:
-                    raise too_long(path, _line_at(path, stream.tell() - unfinished))
-                end = _last_query(read, end)
-                if not end:
-                    held.append(read)
-                    continue
-                block = b"".join([*held, memoryview(read)[:end]])
-                yield block.removeprefix(b"\xef\xbb\xbf") if first else block
-                held, first = [read[end:]], False
+        with path.open("rb", buffering=0) as opened, _seekable(opened) as stream:
+            size, end = stream.seek(0, os.SEEK_END), 0
+            while begin < size:
+                end = min(end + BLOCK_BYTES, size)
+                for back in (min(TAIL_BYTES, BLOCK_BYTES), BLOCK_BYTES):
+                    start = max(begin, end - back)
+                    tail = _read(stream, start, end)
+                    lines = tail.rfind(b"\n") + 1
+                    cut = _last_query(tail, lines)
+                    if cut:
+                        break
+                line = start + lines if lines else line
+                if end - line > MAX_LINE_BYTES:
+                    raise too_long(path, _read(stream, 0, line).count(b"\n") + 1)
+                cut = size if end == size else start + cut if cut else 0
+                if cut:
+                    block = _read(stream, begin, cut)
+                    yield block.removeprefix(b"\xef\xbb\xbf") if begin == 0 else block
+                    begin = end = cut
     except OSError as error:
         message = (error.strerror or str(error)).lower()
         raise InputError(
             message, where=str(path), hint="Check the path and its permissions."
         ) from error
-    rest = b"".join(held)
-    if rest.strip():
-        yield rest.removeprefix(b"\xef\xbb\xbf") if first else rest
+
+
+def _read(stream: IO[bytes], begin: int, end: int) -> bytes:
+    stream.seek(begin)
+    return stream.read(end - begin)
+
+
+@contextmanager
+def _seekable(stream: IO[bytes]) -> Iterator[IO[bytes]]:
+    """The file itself; a pipe is written to disk first."""
+    if stream.seekable():
+        yield stream
+        return
+    with TemporaryFile() as copy:
+        shutil.copyfileobj(stream, copy)
+        yield copy
 
 
 def _last_query(read: bytes, end: int) -> int:
@@ -285,11 +307,6 @@ def _last_query(read: bytes, end: int) -> int:
             break
         start = previous
     return start
-
-
-def _line_at(path: Path, offset: int) -> int:
-    with path.open("rb") as stream:
-        return stream.read(offset).count(b"\n") + 1
 
 
 def _parse_block(block: bytes, shape: _Shape) -> tuple[_Columns | None, int]:
