@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import threading
 import sys
+import threading
 from pathlib import Path
 from types import ModuleType
 from typing import Any

@@ -127,7 +127,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without Unicode shows what it can
-    gc.set_threshold(50_000)  # what a command reads stays until it ends
+    gc.set_threshold(200_000)  # what a command loads and reads stays until it ends
     try:
         app()
     except AssayError as error:

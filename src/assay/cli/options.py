@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import socket
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -86,6 +85,8 @@ def check_gold(paths: Sequence[Path] | None) -> None:
 
 def check_port(host: str, port: int) -> None:
     """Before anything is opened: a port that is taken is the user's to change."""
+    import socket
+
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
