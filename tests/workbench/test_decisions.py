@@ -27,6 +27,7 @@ from assay.workbench.history import keep, kept_run
 from assay.workbench.opening import Service
 from assay.workbench.overview import overview
 from assay.workbench.recording import HOW, record_here
+from assay.workbench.review_queue import fill_queue
 from assay.workbench.run_queue import RunQueue, choices
 from assay.workbench.score import ScoreRequest, score
 from assay.workbench.set_standing import set_standing
@@ -406,6 +407,34 @@ class TestQueue:
             assert queue.job("nothing") is None
         finally:
             queue.close()
+
+
+def test_what_comes_first_is_about_the_sets_that_are_here(store: Store, tmp_path: Path) -> None:
+    """A folder that was copied with its store has the runs of the first one, under another name."""
+    gates = (
+        '[gold.set]\npath = "set.json"\n[engines.e]\nengine = "bm25"\ncorpus = "c.jsonl"\n'
+        '[[gates]]\nmeasure = "nDCG@10"\nminimum = 0.1\n'
+    )
+    gold = graded_set(tmp_path)
+    service = served(store, tmp_path, gold, gates)
+    kept(service, gold, "e", [f"d{n}" for n in range(10)])
+    assert overview(service).headline in ("ship", "inconclusive", "failing", "judged")
+    (tmp_path / "copy").mkdir()
+    copy = graded_set(tmp_path / "copy")
+    seen = overview(served(store, tmp_path / "copy", copy, gates))
+    assert (seen.headline, seen.subject) == ("no_runs", None)
+    assert (seen.verdicts, seen.latest) == ([], None)
+
+
+def test_rows_that_are_elsewhere_wait_for_nobody_here(store: Store, tmp_path: Path) -> None:
+    rows = '{"id": "g1", "query": "gift", "relevant_case_law_ids": ["a"], "source": "bootstrap"}\n'
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "rows.jsonl").write_text(rows)
+        service = served(store, tmp_path / name, tmp_path / name / "rows.jsonl")
+        fill_queue(service)
+    waits = overview(service).waiting
+    assert (waits.rows, waits.strays, waits.total) == (1, 1, 1)
 
 
 def test_ten_thousand_pairs_are_looked_at_fast(store: Store, tmp_path: Path) -> None:

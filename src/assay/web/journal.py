@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 import time
 import traceback
 from datetime import UTC, datetime
@@ -67,9 +68,21 @@ def _of_error(error: BaseException) -> dict[str, object]:
     return {"error": type(error).__name__, "at_code": places}
 
 
+class _ToStderr(logging.Handler):
+    """Where stderr is when something is said: logging's own handler stays with the one it was made
+    with, which may be closed by then."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            sys.stderr.write(f"{self.format(record)}\n")
+            sys.stderr.flush()
+        except Exception:
+            self.handleError(record)
+
+
 def write_json_lines() -> None:
     """All that is logged goes to stderr as JSON lines."""
-    handler = logging.StreamHandler()
+    handler = _ToStderr()
     handler.setFormatter(JsonLines())
     root = logging.getLogger()
     root.handlers[:] = [handler]
