@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -181,6 +182,17 @@ def test_the_path_to_a_decision_runs_as_the_readme_prints_it(assay_cli: Assay) -
     for line in lines[start : end + 1]:
         done = assay_cli(*shlex.split(line, comments=True)[1:])
         assert done.code == 0, (line, done.err)
+    called = [json.loads(Path(name).read_text())["engine"] for name in ("a.json", "b.json")]
+    assert called == ["bm25", "mine"]  # as in assay.toml
+
+
+def test_without_gates_a_run_is_followed_by_its_report(assay_cli: Assay) -> None:
+    assert assay_cli("init", "--yes").code == 0
+    config = Path("assay.toml")
+    config.write_text(config.read_text().partition("[[gates]]")[0])
+    assert "next: assay run" in assay_cli().out
+    assert assay_cli("run").code == 0
+    assert "next: assay report .assay/results/sample--" in assay_cli().out
 
 
 def test_a_broken_configuration_is_told(assay_cli: Assay) -> None:

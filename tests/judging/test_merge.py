@@ -140,6 +140,15 @@ def test_a_later_vote_of_the_same_judge_supersedes(assay_cli: Assay, tmp_path: P
     assert (late.json["added"], _judged(gold)["q0", "d1"]["score"]) == (1, 2)
 
 
+def test_what_did_not_happen_is_not_listed(assay_cli: Assay, tmp_path: Path) -> None:
+    _dataset(tmp_path)
+    done = _merge(assay_cli, tmp_path, "q0,d1,1,it helps,Ben,2026-01-02\nq0,d2,,,Ben,\n")
+    listed = {line.split("  ")[0] for line in done.out.splitlines()}
+    assert {"added", "without a grade"} <= listed
+    assert not listed & {"stale", "outdated", "spot checks", "by machines alone"}
+    assert "1 row without a grade: left for later" in done.err
+
+
 def test_a_vote_that_is_in_two_files_counts_once(assay_cli: Assay, tmp_path: Path) -> None:
     _dataset(tmp_path)
     vote = {"id": "v1", "query_id": "q0", "doc_id": "d1", "grade": 1, "rationale": "on point"}
