@@ -109,7 +109,7 @@ def test_a_request_is_told_without_what_was_asked(
 
 def test_messages_keep_numbers_and_errors_their_kind(lines: pytest.CaptureFixture[str]) -> None:
     logging.getLogger("assay.telemetry").warning("%d searches are lost (%s)", 3, SECRET)
-    logging.getLogger("uvicorn.error").warning("Invalid request: %s", SECRET)
+    logging.getLogger("uvicorn.error").error("Invalid request: %s", SECRET)
     try:
         raise ValueError(SECRET)
     except ValueError:
