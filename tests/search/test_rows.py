@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from assay.core.types import Document
 from assay.corpus import import_corpus, open_corpus
 from assay.engines.indexed import index_corpus, open_indexed
 from assay.search.asked_of_reports import readings
+from assay.search.cells import Cell, sentence
 from assay.search.engine import Engine
 from assay.workbench.corpora import search
 
@@ -192,6 +194,19 @@ def test_a_hit_has_its_column_and_the_cell_is_told(home: Path) -> None:
     assert (hit.locator.row, hit.locator.column) == ("Vuosikate", "2022")
     assert hit.cell is not None
     assert (hit.cell.value, hit.cell.amount) == (310.0, 310_000.0)
+
+
+def test_the_cell_says_whose_it_is_where_its_table_does_not() -> None:
+    row = Document(
+        id="r",
+        text="",
+        fields={"entity": "660 Rakennusvalvonta", "statement": "Talousarvion toteutuminen"},
+        metadata={"type": "row", "figures": [{"column": "Toteutuma", "text": "5"}]},
+    )
+    said = sentence(row, Cell(row="Netto", column="Toteutuma", text="5", table="Talous"))
+    assert said.endswith("Rakennusvalvonta, Talous")
+    named = sentence(row, Cell(row="Netto", column="", text="5", table="RAKENNUSVALVONTA"))
+    assert named.lower().count("rakennusvalvonta") == 1
 
 
 def test_the_budget_or_the_outcome(engine: Engine) -> None:

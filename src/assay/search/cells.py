@@ -70,12 +70,19 @@ def sentence(document: Document, cell: Cell) -> str:
     where = (
         *(source if any(source) else (place.doc_id if place else "",)),
         f"{sign} {page}" if page is not None else "",
+        _whose(document.fields.get("entity", ""), f"{label} {cell.column} {cell.table}"),
         cell.table,
     )
     told = ", ".join(str(part) for part in where if part)
     room = max(LONGEST - len(head) - len(told), 40)
     text = cell.text if len(cell.text) <= room else f"{cell.text[:room].rsplit(' ', 1)[0]} …"
     return f"{head}: {text}{unit}, {told}"
+
+
+def _whose(entity: str, said: str) -> str:
+    """The board, company or group that a table is about, where nothing else says it."""
+    name = entity.lstrip("0123456789 ")
+    return "" if name.lower() in said.lower() else name
 
 
 def located(document: Document, cell: Cell | None) -> Locator | None:
