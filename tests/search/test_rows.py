@@ -11,9 +11,12 @@ import pytest
 from assay.core.types import Document
 from assay.corpus import import_corpus, open_corpus
 from assay.engines.indexed import index_corpus, open_indexed
+from assay.language.analysis import analyzer
+from assay.language.finnish import may_be_form
 from assay.search.asked_of_reports import readings
 from assay.search.cells import Cell, sentence
 from assay.search.engine import Engine
+from assay.search.soft import lookalikes
 from assay.workbench.corpora import search
 
 
@@ -207,6 +210,13 @@ def test_the_cell_says_whose_it_is_where_its_table_does_not() -> None:
     assert said.endswith("Rakennusvalvonta, Talous")
     named = sentence(row, Cell(row="Netto", column="", text="5", table="RAKENNUSVALVONTA"))
     assert named.lower().count("rakennusvalvonta") == 1
+
+
+@pytest.mark.parametrize(("asked", "told"), [("unicef", "unicefin"), ("vedellä", "vesi")])
+def test_a_word_is_found_in_its_other_forms(asked: str, told: str) -> None:
+    words = lookalikes([told, "toiminta"], analyzer("fi"))
+    numbers, shares = words.inflected(asked, may_be_form)
+    assert (numbers.tolist(), shares.tolist()) == ([0], [1.0])
 
 
 def test_the_budget_or_the_outcome(engine: Engine) -> None:

@@ -39,6 +39,7 @@ SIZES = (3, 4, 5)
 UNSEEN_SHARE = 0.5  # of the rarest n-gram's weight, for one that no index word has
 CACHE = 4096
 BEGINNING = 3  # letters that the forms of a word have in common
+SHORT = 5  # letters of a word whose third may change
 K1 = 1.2
 B = 0.6
 
@@ -97,8 +98,15 @@ class Lookalikes:
             return self._cache[key]
         numbers, shares = self.similar(word)
         best = dict(zip(numbers.tolist(), shares.tolist(), strict=True))
-        best |= {number: 1.0 for number in best if is_form(self.words[number], word)}
+        best |= {
+            number: 1.0
+            for number in best
+            if is_form(self.words[number], word) or is_form(word, self.words[number])
+        }
         for lemma in self._beginning.get(without_dots(word[:BEGINNING]), ()):
+            if is_form(lemma, word):
+                best |= dict.fromkeys(self._by_lemma[lemma], 1.0)
+        for lemma in self._short.get(without_dots(word[: BEGINNING - 1]), ()):
             if is_form(lemma, word):
                 best |= dict.fromkeys(self._by_lemma[lemma], 1.0)
         found = np.array(list(best), np.int64), np.array(list(best.values()))
@@ -113,6 +121,15 @@ class Lookalikes:
         for lemma in self._by_lemma:
             if len(lemma) >= BEGINNING and lemma.isalpha():
                 lemmas.setdefault(without_dots(lemma[:BEGINNING]), []).append(lemma)
+        return lemmas
+
+    @cached_property
+    def _short(self) -> dict[str, list[str]]:
+        """Lemmas whose third letter may change by theirs: vesi, vedellä."""
+        lemmas: dict[str, list[str]] = {}
+        for lemma in self._by_lemma:
+            if BEGINNING < len(lemma) <= SHORT and lemma.isalpha():
+                lemmas.setdefault(without_dots(lemma[: BEGINNING - 1]), []).append(lemma)
         return lemmas
 
     def similar(self, word: str) -> Similar:
