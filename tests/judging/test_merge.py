@@ -284,3 +284,19 @@ def test_a_baseline_is_brought_along_by_its_own_answers(assay_cli: Assay, tmp_pa
     )
     found = assay_cli("run", "--json")
     assert found.code == 0, found.out
+
+
+def test_a_reason_that_is_too_long_is_refused_with_its_row(
+    assay_cli: Assay, tmp_path: Path
+) -> None:
+    gold = _dataset(tmp_path)
+    before = gold.read_bytes()
+    (tmp_path / "b.csv").write_text(
+        f"{CSV}q0,d1,2,{'so ' * 2_000},Anna,\nq0,d2,1,on the point,Anna,\n"
+    )
+    refused = assay_cli("gold", "merge", "dataset.json", "b.csv", "--unasked")
+    told = " ".join(refused.err.split())
+    assert refused.code == 2
+    assert "the reason for d1 on query q0 has 5,999 characters, and at most 4,000 are kept" in told
+    assert "--partial takes the other 1 row" in told
+    assert gold.read_bytes() == before

@@ -15,6 +15,7 @@ import msgspec
 from markupsafe import Markup
 
 from assay.judging.packets import Packet, PacketRow
+from assay.judging.reasons import LONGEST
 from assay.judging.rubrics import Rubric, span
 from assay.judging.rubrics.translated import translated
 from assay.reports.environment import HERE, template_environment
@@ -87,6 +88,7 @@ def _data(
             "id": packet.rubric.id,
             "version": packet.version,
             "required": packet.rubric.rationale == "required",
+            "longest": LONGEST,
             "rationale": packet.rubric.rationale,
             "unit": packet.rubric.unit,
             "grades": _scale(translated(packet.rubric, language)),

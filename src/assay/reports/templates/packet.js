@@ -20,7 +20,8 @@ let keeps = true;
 
 const isJudged = vote => vote.unsure || vote.grade !== null;
 const lacksReason = vote => rubric.required && vote.grade !== null && !vote.rationale.trim();
-const isDone = vote => isJudged(vote) && !lacksReason(vote);
+const isTooLong = vote => vote.rationale.trim().length > rubric.longest;  // it is never cut
+const isDone = vote => isJudged(vote) && !lacksReason(vote) && !isTooLong(vote);
 const hasWords = vote => isJudged(vote) || vote.rationale.trim() !== "";
 const count = test => votes.filter(test).length;
 const ofQuery = query => rows.flatMap((row, i) => row.query === query ? [i] : []);
@@ -189,11 +190,13 @@ function stripButton(i, n) {
 
 function showAsk() {
   const vote = votes[place], isLast = isDone(vote) && !votes.some(other => !isDone(other));
-  byId("ask").hidden = !lacksReason(vote) && !isLast;
+  byId("ask").hidden = !lacksReason(vote) && !isTooLong(vote) && !isLast;
   byId("ask").classList.toggle("done", isLast);
   byId("ask").textContent = isLast
     ? told("all_judged")
-    : told("say_why", { grade: vote.grade });
+    : isTooLong(vote)
+      ? told("too_long", { n: vote.rationale.trim().length, most: rubric.longest })
+      : told("say_why", { grade: vote.grade });
 }
 
 function showQueries() {
@@ -227,7 +230,7 @@ function goToNext() {
     byId("document").focus({ preventScroll: true });
     return say(told("all_judged_key"));
   }
-  if (next === place) return lacksReason(votes[place]) ? byId("why").focus() : say(told("only_this"));
+  if (next === place) return lacksReason(votes[place]) || isTooLong(votes[place]) ? byId("why").focus() : say(told("only_this"));
   go(next);
 }
 
