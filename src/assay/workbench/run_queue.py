@@ -27,13 +27,16 @@ from assay.core.workspace import workspace
 from assay.engines.answering import failed_process, quiet_of
 from assay.engines.described import EngineConfig
 from assay.judging.policy import read_policy
+from assay.judging.pool import pool_path
 from assay.store.records import RunRecord
 from assay.telemetry.recorder import new_id
 from assay.workbench.agreed import count_votes
 from assay.workbench.config import GoldConfig
 from assay.workbench.decisions import configured_name, decided, rests_on, run_line
+from assay.workbench.desk import stamp_of
 from assay.workbench.fitting import refuse_elsewhere, refuse_unlisted
 from assay.workbench.history import KeptRun, keep
+from assay.workbench.kept import Kept
 from assay.workbench.one_judge import ask_second
 from assay.workbench.opening import Service, gold_path, stored_name
 from assay.workbench.overview import known_corpora
@@ -337,11 +340,24 @@ def _refuse_elsewhere(service: Service, gold: str, engine: str) -> None:
 
 
 def _fits(service: Service, gold: str, engine: str) -> bool:
-    try:
-        _refuse_elsewhere(service, gold, engine)
-    except InputError:
-        return False
-    return True
+    """Found again when the set, its pool, the engine or the corpora are others: pages ask for it
+    after every vote."""
+    path = gold_path(service, gold)
+    corpora = tuple((row.name, row.documents) for row in known_corpora(service))
+    settings = msgspec.json.encode(engine_settings(service, engine))
+    state = (stamp_of(path), stamp_of(pool_path(path)), settings, corpora)
+
+    def fits() -> bool:
+        try:
+            _refuse_elsewhere(service, gold, engine)
+        except InputError:
+            return False
+        return True
+
+    return _fitting.get((service.store.address, path, engine), state, fits)
+
+
+_fitting: Kept[tuple[str, Path, str], bool] = Kept()
 
 
 def _with_gates(
