@@ -243,9 +243,10 @@ def search(
         str, typer.Option(help="Only what was in force on this day, YYYY-MM-DD.")
     ] = "",
     like: Annotated[str, typer.Option(help="More like this document.")] = "",
+    explain: Annotated[bool, typer.Option(help="Say what put each hit there.")] = False,
     json: Json = False,
 ) -> None:
-    """Search a corpus. Each hit has a score, a passage, and why it is there."""
+    """Search a corpus. Each hit has a score, its answer or passage, statutes, date and writer."""
     from assay.reports import listing
     from assay.workbench import corpora
     from assay.workbench.filtering import read_filters
@@ -261,7 +262,7 @@ def search(
     else:
         with progress_bar() as tick:
             answer = corpora.search(name, query, top_k=top_k, filters=filters, tick=tick, say=say)
-    emit(answer, lambda: listing.search_page(answer), json=json)
+    emit(answer, lambda: listing.search_page(answer, explain=explain), json=json)
 
 
 def cite(

@@ -2,7 +2,8 @@
 
 A text may say itself that it is repealed or has no words here, and a record that it is not in
 force. Of several versions of one place, each ends when the next one begins. What does not say when
-it began or ended is taken to hold. Documents that are no provisions have no status.
+it began or ended is taken to hold, and so is the first version of a place before it begins: there
+is no other. Documents that are no provisions have no status.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ class Standings:
     and what it says of itself."""
 
     provisions: Mask
+    firsts: Mask  # the first version of its place
     places: list[Hashable | None]
     periods: list[tuple[str, str]]
     said: list[str]
@@ -55,15 +57,17 @@ class Standings:
         if not self.provisions[row]:
             return ""
         begins, ends = self.periods[row]
-        if holds_on(normal_date(day), begins, ends):
+        is_early = normal_date(day)[: len(begins)] < begins
+        if holds_on(normal_date(day), begins, ends) or (is_early and self.firsts[row]):
             return self.said[row] or IN_FORCE
-        return NOT_YET if normal_date(day)[: len(begins)] < begins else SUPERSEDED
+        return NOT_YET if is_early else SUPERSEDED
 
     def lowered(self, day: str) -> tuple[Mask, Rows]:
         """What is not in force on a day, and of each row the one that is in its place: itself, or
         the version that holds."""
         current = np.arange(len(self.places))
-        here = self.holding(day) & np.array([not said for said in self.said], bool)
+        every = range(len(self.places))
+        here = np.array([self.status(row, day) in ("", IN_FORCE) for row in every], np.bool_)
         of_place = {
             self.places[row]: int(row)
             for row in np.flatnonzero(here)
@@ -95,10 +99,19 @@ def standings(corpus: Corpus) -> Standings:
         is_provision = bool(row["locator.section"] or row["law"])
         provisions.append(is_provision)
         places.append((law, *steps) if row["locator.section"] else None)
-        periods.append((row["valid_from"], row["valid_to"]))
+        periods.append((row["valid_from"] or "", row["valid_to"] or ""))
         stated = SUPERSEDED if row["in_force"] == "false" else ""
         said.append((said_of(row["said"] or "") or stated) if is_provision else "")
     dated = [(place, *period) for place, period in zip(places, periods, strict=True)]
+    earliest: dict[Hashable, str] = {}
+    for at, begins, _ in sorted(dated, key=lambda one: str(one[1])):
+        earliest.setdefault(at, str(begins))
     return Standings(
-        provisions=np.array(provisions, bool), places=places, periods=validity(dated), said=said
+        provisions=np.array(provisions, bool),
+        firsts=np.array(
+            [at is None or earliest[at] == begins for at, begins, _ in dated], np.bool_
+        ),
+        places=places,
+        periods=validity(dated),
+        said=said,
     )

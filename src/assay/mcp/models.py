@@ -74,7 +74,12 @@ class Found(Answer):
     citation: str = Field(default="", description="How to cite it, ready to be written down.")
     score: float | None = None
     title: str = ""
-    snippet: str = Field(default="", description="The beginning of the text.")
+    snippet: str = Field(default="", description="The passage that is closest to the query.")
+    answer: str = Field(default="", description="What the document concludes, where it does.")
+    question: str = Field(default="", description="What the document was asked.")
+    statutes: list[str] = Field(default=[], description="Statutes of its record.")
+    date: str = ""
+    by: str = Field(default="", description="Who wrote it; a request letter says so.")
     locator: Place = Field(
         default={}, description="Section, moment, page: what a lawyer would cite."
     )
@@ -111,6 +116,11 @@ class SearchResults(Answer):
                 score=None if hit.score is None else round(hit.score, 4),
                 title=hit.title,
                 snippet=hit.snippet[:SNIPPET],
+                answer=hit.told.answer,
+                question=hit.told.question,
+                statutes=list(hit.told.statutes),
+                date=hit.told.date,
+                by=hit.told.by,
                 locator=place_of(hit.locator),
                 status=hit.status,
                 cell=msgspec.to_builtins(hit.cell) if hit.cell is not None else {},

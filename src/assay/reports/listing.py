@@ -194,9 +194,9 @@ def document_page(document: LinkedDocument) -> RenderableType:
     return Group(head, *lines, Text(), Text(document.text[:SHOWN_TEXT]))
 
 
-def search_page(answer: SearchAnswer) -> RenderableType:
-    """Hits for a lawyer: score, title, the passage with the asked words marked, and what put it
-    there."""
+def search_page(answer: SearchAnswer, *, explain: bool = False) -> RenderableType:
+    """Hits for a lawyer: score, title, the answer with the asked words marked, statutes, date and
+    who wrote it. With `explain`, what put each hit there, in words."""
     if not answer.hits:
         return Text(answer.note or "nothing found", style="yellow")
     lines: list[RenderableType] = []
@@ -206,22 +206,68 @@ def search_page(answer: SearchAnswer) -> RenderableType:
             nearest = f"{answer.note} The nearest are below."
         lines += [Text(nearest, style="yellow"), Text()]
     for hit in answer.hits:
-        lines += _hit_lines(hit)
+        lines += _hit_lines(hit, explain)
     return Group(*lines)
 
 
-def _hit_lines(hit: FoundDocument) -> list[Text]:
+def _hit_lines(hit: FoundDocument, explain: bool) -> list[Text]:
     rank = (f"{hit.rank:>2}. ", "dim")
     score = ("" if hit.score is None else f"{hit.score:.2f}  ", "bold cyan")
-    snippet = Text("    " + hit.snippet)
-    snippet.highlight_words(hit.words, style="underline", case_sensitive=False)
-    why = [hit.doc_id]
-    why += [f"words: {', '.join(hit.words[:8])}"] if hit.words else []
-    why += [f"citations: {', '.join(hit.citations)}"] if hit.citations else []
-    signals = {name: value for name, value in hit.signals.items() if name != "fused"}
-    why += [f"{name} {value:.2f}" for name, value in signals.items() if value]
-    head = Text.assemble(rank, score, (hit.title, "bold"))
-    return [head, snippet, Text(f"    {' · '.join(why)}", style="dim"), Text()]
+    lines = [Text.assemble(rank, score, (hit.title, "bold"))]
+    for text in shown_of(hit):
+        line = Text(f"    {text}")
+        line.highlight_words(hit.words, style="underline", case_sensitive=False)
+        lines.append(line)
+    told = hit.told
+    about = [*told.statutes, told.date, told.by, hit.doc_id]
+    lines.append(Text(f"    {' · '.join(filter(None, about))}", style="dim"))
+    if explain:
+        lines += [Text(f"      {reason}", style="dim") for reason in _why(hit)]
+    return [*lines, Text()]
+
+
+def shown_of(hit: FoundDocument) -> list[str]:
+    """The answer first, then what was asked, then the passage where it says more of the question
+    than they do; the passage alone where there is neither."""
+    told = hit.told
+    shown = [told.answer, f"Asked: {told.question}" if told.question else ""]
+    said = " ".join(shown).casefold()
+    says_more = any(word not in said for word in hit.words)
+    if hit.snippet and (not said.strip() or says_more):
+        bare = hit.snippet.removesuffix(" …").casefold()
+        repeated = bare in said or bare.startswith(told.question[:SAME].casefold() or "\0")
+        shown.append("" if repeated else hit.snippet)
+    return [text for text in shown if text]
+
+
+SAME = 80  # letters in which a passage begins like the question that stands there already
+# a signal of the engine, what it says, and from where on it says some and much of it
+SIGNALS = {
+    "full": ("words of the question stand in the text", 0.4, 0.8),
+    "coverage": ("words of the question stand in the text", 0.4, 0.8),
+    "attained": ("the rarer words of the question are there", 0.4, 0.8),
+    "short": ("its question and answer use the same words", 0.4, 0.8),
+    "dense": ("its meaning is close", 0.3, 0.5),
+    "asked": ("people ask for it in such words", 0.5, 1.0),
+    "citation": ("it cites or is the provision named in the question", 0.3, 0.9),
+    "named": ("it is what the question names", 0.1, 0.5),
+    "act": ("the act is about this", 0.3, 0.6),
+    "subject": ("the question names what the act is about", 0.5, 1.0),
+    "feedback": ("it is like the other first hits", 0.6, 0.9),
+    "close": ("the words stand close together", 0.4, 0.8),
+}
+
+
+def _why(hit: FoundDocument) -> list[str]:
+    """What put a hit there, one reason a line, with how strongly."""
+    reasons = [f"words in common: {', '.join(hit.words[:8])}"] if hit.words else []
+    reasons += [f"citations in common: {', '.join(hit.citations)}"] if hit.citations else []
+    for signal, (says, some, much) in SIGNALS.items():
+        value = hit.signals.get(signal, 0.0)
+        if value >= some:
+            strength = "strongly" if value >= much else "somewhat"
+            reasons.append(f"{says}: {strength} ({value:.2f})")
+    return reasons or ["nothing says much for it; it is the nearest there is"]
 
 
 def citations_table(citations: Sequence[Resolved]) -> RenderableType:

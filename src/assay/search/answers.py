@@ -11,13 +11,14 @@ from assay.law.parse import parse
 from assay.law.versions import marked
 from assay.search.cells import Cell, cell_of, located
 from assay.search.engine import Engine, Hits
+from assay.search.told import Told
 
 Get = Callable[[str], Document]
 
 
 class FoundDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A hit for a person: the passage that answers, the asked words in it, and what put it
-    there."""
+    """A hit for a person: what the document answers, the passage that says most of what is asked,
+    the asked words in it, and what put it there."""
 
     rank: int
     doc_id: str
@@ -29,6 +30,7 @@ class FoundDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     locator: Locator | None = None
     citations: list[str] = []  # those that the question and the document share
     cell: Cell | None = None  # of a row of a table
+    told: Told = Told()  # its answer and question, statutes, date, writer
     status: str = ""  # of a provision: in force, repealed, superseded, …
 
 
@@ -74,6 +76,7 @@ def found_documents(
             cell=cell,
             citations=_cited_by_both(asked, document),
             status=status,
+            told=engine.told(query, document, asked),
         )
         found.append(each)
     return found

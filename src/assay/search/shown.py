@@ -33,7 +33,7 @@ NONE = -1  # the number of what is no word
 PADDING = 8  # words that every sentence is taken to have beside its own
 # after these a sentence goes on: "No. A-90-123", "v. Smith", "ks. 3 mom. 2 kohta"
 _SHORTENED = "No Nos Mr Mrs Ms Dr St v vs cf Sec Secs Art subd Gov nro ks esim mom".split()
-_END = re.compile(
+END = re.compile(
     r"(?<=[.?!;:])" + "".join(rf"(?<!\b{word}\.)" for word in _SHORTENED) + r"\s+|\n{2,}"
 )
 
@@ -46,18 +46,25 @@ class Passages:
     words: Array
     spans: Array
 
-    def best(self, row: int, is_asked: Array) -> tuple[int, int] | None:
+    def best(self, row: int, weights: Array, until: int = 0) -> tuple[int, int] | None:
         """Where the sentence stands that has most of the asked lemmas for its length, the first of
-        several; None where there is no sentence. `is_asked` is a mask over lemmas."""
+        several; None where there is no sentence. `weights` are over lemmas, 0 where one is not
+        asked for. With `until`, of the sentences that end there or before."""
         first, last = int(self.offsets[row]), int(self.offsets[row + 1])
+        if until:
+            last = first + int(np.searchsorted(self.spans[first:last, 1], until, side="right"))
         if first == last:
             return None
         starts = self.starts[first : last + 1]
         words = self.words[starts[0] : starts[-1]]
-        held = np.flatnonzero(is_asked[words])
+        held = np.flatnonzero(weights[words])
         sentences = np.searchsorted(starts - starts[0], held, side="right") - 1
-        different = np.unique(sentences * len(self.lemmas) + words[held]) // len(self.lemmas)
-        counts = np.bincount(different, minlength=last - first)
+        different = np.unique(sentences * len(self.lemmas) + words[held])
+        counts = np.bincount(
+            different // len(self.lemmas),
+            weights=weights[different % len(self.lemmas)],
+            minlength=last - first,
+        )
         best = first + int(np.argmax(counts / np.sqrt(PADDING + np.diff(starts))))
         return int(self.spans[best, 0]), int(self.spans[best, 1])
 
@@ -75,14 +82,14 @@ def shown_texts(document: Document) -> list[str]:
     return [*fields, document.text[:MAX_TEXT]]
 
 
-def sentence_spans(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
+def sentence_spans(texts: Sequence[str], least: int = LEAST) -> Iterator[tuple[int, int]]:
     """Where each sentence begins and ends in the texts joined."""
     base = 0
     for text in texts:
         begin = 0
-        for separator in [*_END.finditer(text), None]:
+        for separator in [*END.finditer(text), None]:
             end = separator.start() if separator else len(text)
-            if end - begin > LEAST or len(text) <= SHORT_TEXT:
+            if end - begin > least or len(text) <= SHORT_TEXT:
                 yield base + begin, base + end
             begin = separator.end() if separator else end
         base += len(text)

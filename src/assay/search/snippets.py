@@ -1,12 +1,14 @@
 """The passage of a document that a lawyer reads first, and the words of the question it holds.
 
-Every sentence is scored by how many different words of the question it has, over the square root of
-its length (plus eight, so that a heading of two words does not win by being short). What counted in
-the search counts here: the same lemma, a look-alike, a term of the thesaurus.
+Every sentence is scored by the different words of the question it has, each by how rare it is, over
+the square root of its length (plus eight, so that a heading of two words does not win by being
+short). What counted in the search counts here: the same lemma, a look-alike, a term of the
+thesaurus. A short text is shown whole, and an item of a list with the words that begin the list.
 """
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,26 +19,43 @@ import numpy as np
 from assay.core.types import Document
 from assay.search.arrays import Array
 from assay.search.index import Index
-from assay.search.shown import PADDING, Passages, sentence_spans, shown_texts
+from assay.search.shown import END, LEAST, PADDING, Passages, sentence_spans, shown_texts
 from assay.search.signals import ALIKE, MAX_WORDS, alike, similar_words, statutory_terms
 
 LONGEST = 280  # characters of a passage
 SHOWN = 0.3  # how much a look-alike must count to be shown as a word of the question
 SAME_WORD = 0.85  # how alike two lemmas must be
+COMMON = 0.2  # the least weight of a word, that of one which most documents have
+RARE = 5.0  # the idf from which on a word counts in full
+LEAST_ITEM = 8  # characters of an item of a list in a provision
+LEAD = 110  # characters of the words before a list
+# a sentence that only goes on: "3) …", "(ב) …", "and …"
+_ITEM = re.compile(r"\W*(?:\d{1,2}[).]|\(?[\wא-ת]{1,3}\))\s|[a-zåäö]")
+# what a dot does not end
+_SHORTENED = re.compile(
+    r"(?:\b(?:Mr|Ms|Mrs|Dr|Jr|Sr|St|Nos?|Inc|Co|Corp|Ltd|vs?|Secs?|Regs?|Gov|Cal|Art|Ch|Ops?|subds?"
+    r"|pp?|cf|seq|Adm|Stats|Hon|Gen|Atty)|\b[A-Z]|e\.g|i\.e)\.$"
+)
+_AROUND = 250  # characters in which the other half of a sentence is looked for
 
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """What a question asks for: whether a document's word is one of its words, and the mask of
-    those lemmas that the index keeps sentences with, where it does."""
+    """What a question asks for: whether a document's word is one of its words, what a lemma weighs,
+    and the weights of those lemmas that the index keeps sentences with, where it does."""
 
     is_asked: Callable[[str], bool]
+    weight: Callable[[str], float]
     lemmas: Array | None
 
 
 def best_passage(index: Index, asked: Asked, document: Document) -> tuple[str, list[str]]:
     """The passage with most of the question's words, and those words."""
     texts = shown_texts(document)
+    whole = " ".join(document.text.split()) if len(document.text) <= LONGEST + _AROUND else ""
+    lead = " ".join(document.fields.get("intro", "").split())
+    if len(texts) == 1 and 0 < len(whole) <= LONGEST:
+        return with_words(index, asked, _led(lead, whole))
     row = index.row_of.get(document.id)
     if index.passages is not None and asked.lemmas is not None and row is not None:
         span = index.passages.best(row, asked.lemmas)
@@ -44,8 +63,60 @@ def best_passage(index: Index, asked: Asked, document: Document) -> tuple[str, l
         span = _best_span(index, asked, texts)
     if span is None:
         return _shortened(document.text[:LONGEST]), []
-    best, words = with_words(index, asked, " ".join("".join(texts)[slice(*span)].split()))
+    text = "".join(texts)
+    if index.profile.kind == "stems":
+        best = " ".join(text[slice(*_whole_sentence(text, *span))].split())
+    else:  # of a provision as much as there is room for: an item says nothing without its list
+        best = _around(text, span[0])
+        first = END.split(document.text[: LEAD * 2].strip(), maxsplit=1)[0]
+        opens = first.endswith((":", "–", "-")) or not _ITEM.match(first)
+        lead = lead or (" ".join(first.split()) if opens else "")
+        best = _led("" if lead and best.startswith(lead[:40]) else lead, best)
+    best, words = with_words(index, asked, best)
     return _shortened(best), words
+
+
+def _around(text: str, begin: int) -> str:
+    """From a sentence on, and back as far as there is room."""
+    starts = [start for start, _ in sentence_spans([text]) if start < begin]
+    while starts and len(text) - starts[-1] <= LONGEST:
+        begin = starts.pop()
+    return " ".join(text[begin : begin + LONGEST * 2].split())[: LONGEST * 2]
+
+
+def best_of_field(index: Index, asked: Asked, document: Document, name: str) -> str:
+    """A field from where it says most of what is asked for, where it is the first that is kept in
+    sentences; from its beginning otherwise."""
+    text = document.fields.get(name, "")
+    row = index.row_of.get(document.id)
+    flat = " ".join(text.split())
+    if len(flat) <= LONGEST or index.passages is None or asked.lemmas is None or row is None:
+        return _shortened(flat)
+    span = index.passages.best(row, asked.lemmas, until=len(text))
+    if span is None or not shown_texts(document)[0].startswith(text):
+        return _shortened(flat)
+    begin, _ = _whole_sentence(text, *span)
+    return ("… " if begin else "") + _shortened(" ".join(text[begin:].split()))
+
+
+def _led(lead: str, item: str) -> str:
+    """An item of a list after the words that begin it."""
+    if not lead or not _ITEM.match(item):
+        return item
+    short = lead if len(lead) <= LEAD else lead[:LEAD].rsplit(" ", 1)[0] + " …"
+    return f"{short} {item}" if short.endswith((":", "–", "…", "-")) else f"{short} … {item}"
+
+
+def _whole_sentence(text: str, begin: int, end: int) -> tuple[int, int]:
+    """A sentence that was cut at "Mr." or "Sec.", with its other half."""
+    before = text[max(0, begin - _AROUND) : begin].rstrip()
+    if _SHORTENED.search(before):
+        cuts = [cut.end() for cut in END.finditer(before)]
+        begin = max(0, begin - _AROUND) + cuts[-1] if cuts else begin
+    if _SHORTENED.search(text[max(begin, end - 20) : end]):
+        after = END.search(text, end + 1, end + _AROUND)
+        end = after.start() if after else min(len(text), end + _AROUND)
+    return begin, end
 
 
 def with_words(index: Index, asked: Asked, text: str) -> tuple[str, list[str]]:
@@ -59,10 +130,11 @@ def _best_span(index: Index, asked: Asked, texts: list[str]) -> tuple[int, int] 
     text = "".join(texts)
     best: tuple[int, int] | None = None
     best_score = -1.0
-    for begin, end in sentence_spans(texts):
+    least = LEAST if index.profile.kind == "stems" else LEAST_ITEM
+    for begin, end in sentence_spans(texts, least):
         words = index.analyzer.words(text[begin:end])
         held = {index.lemma(word) for word in words if asked.is_asked(word)}
-        score = len(held) / (PADDING + len(words)) ** 0.5
+        score = sum(map(asked.weight, held)) / (PADDING + len(words)) ** 0.5
         if score > best_score:
             best = begin, end
             best_score = score
@@ -91,23 +163,48 @@ def asked_for(index: Index, question: str) -> Asked:
         near = beginnings.get(lemma[:ALIKE], ())
         return any(alike(lemma, asked) > SAME_WORD for asked in near)
 
-    mask = _asked_lemmas(index.passages, lemmas) if index.passages is not None else None
-    return Asked(is_asked=is_asked, lemmas=mask)
+    weights = _weights(index, words)
+
+    @cache
+    def weight(lemma: str) -> float:
+        near = beginnings.get(lemma[:ALIKE], ())
+        alikes = [weights[each] for each in near if each == lemma or alike(lemma, each) > SAME_WORD]
+        return max(alikes, default=1.0)
+
+    kept = _asked_lemmas(index.passages, weights) if index.passages is not None else None
+    return Asked(is_asked=is_asked, weight=weight, lemmas=kept)
 
 
-def _asked_lemmas(passages: Passages, lemmas: set[str]) -> Array:
-    """The mask of the lemmas that are one of these, or nearly so: then they begin alike for most of
-    their length."""
-    mask = np.zeros(len(passages.lemmas), np.bool_)
-    for asked in lemmas:
+def _weights(index: Index, words: list[str]) -> dict[str, float]:
+    """What each lemma of a question weighs: a rare word in full, one that is everywhere little.
+    Where it is not known how rare words are, all weigh the same."""
+    weights = {index.lemma(word): 1.0 for word in words}
+    full = index.fields.get("full")
+    if full is None:
+        return weights
+    for word in words:
+        terms = index.analyzer.terms(word)
+        if numbers := [full.numbers[term] for term in terms if term in full.numbers]:
+            rarity = max(float(full.idf[number]) for number in numbers) / RARE
+            weights[index.lemma(word)] = min(1.0, max(COMMON, rarity))
+    return weights
+
+
+def _asked_lemmas(passages: Passages, weights: dict[str, float]) -> Array:
+    """The weights of the lemmas that are one of these, or nearly so: then they begin alike for most
+    of their length. 0 for others."""
+    kept = np.zeros(len(passages.lemmas), np.float32)
+    for asked, weight in weights.items():
         if len(asked) < ALIKE:
             number = bisect_left(passages.lemmas, asked)
-            mask[number : number + 1] |= passages.lemmas[number : number + 1] == [asked]
+            if passages.lemmas[number : number + 1] == [asked]:
+                kept[number] = max(kept[number], weight)
             continue
         common = max(ALIKE, int(SAME_WORD * len(asked)) + 1)  # letters, at the least
         for number in passages.beginning_with(asked[:common]):
-            mask[number] |= alike(passages.lemmas[number], asked) > SAME_WORD
-    return mask
+            if alike(passages.lemmas[number], asked) > SAME_WORD:
+                kept[number] = max(kept[number], weight)
+    return kept
 
 
 def _shortened(text: str) -> str:

@@ -96,6 +96,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     statutes: tuple[str, ...] = ()
     topic: str = ""
     date: str = ""
+    by: str = ""  # who wrote it
     status: str = ""  # of a provision: in force, repealed, superseded, …
     score: float | None = None
     reasons: tuple[Reason, ...] = ()
@@ -293,6 +294,8 @@ def _result(shelf: Shelf, found: FoundDocument) -> Result:
         title=found.title,
         language="",
         status=found.status,
+        answer=found.told.answer,
+        by=found.told.by,
         passage=found.snippet,
         words=tuple(found.words),
         score=found.score,
@@ -307,7 +310,7 @@ def _described(shelf: Shelf, result: Result, document: Document) -> Result:
     columns = shelf.columns
     row = shelf.corpus.row(document.id) or 0
     question = first_said(document, "question", "question_synthetic")
-    answer = first_said(document, "conclusion", "conclusion_synthetic", "summary")
+    answer = result.answer or first_said(document, "conclusion", "conclusion_synthetic", "summary")
     passage = result.passage or ("" if answer else document.text)
     repeated = _bare(passage.removesuffix(" …")) in _bare(f"{question} {answer}")
     return msgspec.structs.replace(

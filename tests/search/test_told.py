@@ -1,0 +1,81 @@
+"""What a person sees of a hit: the answer first, statutes, date and writer; signals on request."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from assay.core.types import Document
+from assay.corpus import import_corpus
+from assay.engines.indexed import index_corpus
+from assay.reports.listing import search_page, shown_of
+from assay.search.answers import FoundDocument
+from assay.search.told import Told, written_by
+from assay.workbench import corpora
+
+
+def test_a_request_letter_says_so() -> None:
+    asks = Document(id="1", metadata={"request": True, "type": "advice_letter"})
+    answers = Document(id="2", metadata={"type": "advice_letter", "requestor_name": "Lee"})
+    assert written_by(asks) == "a request letter to the Commission, not its advice"
+    assert written_by(answers) == "advice of the Commission's staff to Lee"
+    assert written_by(Document(id="3", metadata={"court": "KHO"})) == "KHO"
+    assert written_by(Document(id="4")) == ""
+
+
+def _hit(snippet: str, words: list[str], told: Told) -> FoundDocument:
+    return FoundDocument(
+        rank=1,
+        doc_id="d",
+        score=0.5,
+        title="t",
+        snippet=snippet,
+        words=words,
+        signals={},
+        told=told,
+    )
+
+
+def test_the_answer_comes_first_and_nothing_is_said_twice() -> None:
+    told = Told(answer="No. Gifts are limited.", question="May a mayor accept tickets?")
+    assert shown_of(_hit("Gifts are limited.", ["gifts"], told)) == [
+        "No. Gifts are limited.",
+        "Asked: May a mayor accept tickets?",
+    ]
+    more = shown_of(_hit("A concert is no ceremony.", ["concert"], told))
+    assert more[2:] == ["A concert is no ceremony."]
+    assert shown_of(_hit("Only this.", [], Told())) == ["Only this."]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("ferry")
+    items = "; ".join(f"{n}) lautan osa {word}" for n, word in enumerate(("köysi", "ranta"), 1))
+    text = f"Lautan haltijan tulee: {items}. " + "Muusta päätetään asetuksella erikseen. " * 9
+    line = {"law": "Lauttalaki", "law_id": "7/2001", "section_id": "5", "moment": 1, "text": text}
+    (folder / "lautta.jsonl").write_text(json.dumps(line), encoding="utf-8")
+    import_corpus("finlex", str(folder / "lautta.jsonl"), name="f", home=folder)
+    index_corpus("f", home=folder, dense=False)
+    return folder
+
+
+def test_an_item_of_a_list_is_shown_with_the_words_before_it(home: Path) -> None:
+    (hit,) = corpora.search("f", "ranta", home=home).hits
+    assert hit.snippet.startswith("Lautan haltijan tulee:")
+    assert "2) lautan osa ranta" in hit.snippet
+
+
+def test_signals_are_told_in_words_and_only_on_request(home: Path) -> None:
+    answer = corpora.search("f", "ranta", home=home)
+    pages = []
+    for explain in (False, True):
+        console = Console(record=True, width=200, file=io.StringIO())
+        console.print(search_page(answer, explain=explain))
+        pages.append(console.export_text())
+    assert "attained" not in "".join(pages)
+    assert "words in common: ranta" in pages[1]
+    assert "words in common" not in pages[0]
