@@ -53,7 +53,7 @@ Rationale = Annotated[
     str,
     Field(
         min_length=1,
-        max_length=review.LONGEST_RATIONALE,
+        max_length=review.LONGEST,
         description="Why, in a sentence or two, for the expert.",
     ),
 ]

@@ -16,7 +16,7 @@ from assay.core.results import GradedResults
 from assay.core.types import ASKED, Document, Vote
 from assay.corpus.disk import list_corpora, open_corpus
 from assay.judging.next import next_to_judge
-from assay.judging.reasons import refuse_long
+from assay.judging.reasons import LONGEST, refuse_long
 from assay.judging.votes import Pair, document_fingerprint
 from assay.review import rulings
 from assay.review.identity import name_of
@@ -40,6 +40,7 @@ from assay.workbench.paging import MAX_PAGE, Page, page_of, page_size
 from assay.workbench.voting import give, rubric_version
 
 __all__ = [
+    "LONGEST",
     "AskedPair",
     "Evidence",
     "ReviewItem",
