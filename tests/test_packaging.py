@@ -90,7 +90,7 @@ def test_a_missing_extra_is_one_sentence_on_the_command_line(
 ) -> None:
     Path("log.jsonl").write_text('{"id": "1", "at": "2026-05-01", "query": "q", "results": ["a"]}')
     Path("report.pdf").write_bytes(b"%PDF-1.4\n")
-    Path("opinions.jsonl").write_text('{"id": "a", "title": "A", "text": "a gift"}\n')
+    Path("opinions.jsonl").write_text('{"id": "79-003", "title": "A", "text": "a gift"}\n')
     assert assay_cli("corpus", "import", "jsonl", "opinions.jsonl", "--name", "opinions").code == 0
     without(monkeypatch, *EXTRAS[extra.partition(",")[0]])
     given = command.replace("DATASET", str(SAMPLE / "dataset.json"))
