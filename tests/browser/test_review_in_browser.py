@@ -267,3 +267,21 @@ def test_the_hebrew_sample_by_keyboard_alone(sample: Service, browser: Any) -> N
         page.keyboard.press("z")
         expect(page.locator(".queue > li")).to_have_count(8)
         assert backlog(sample).approved == 0
+
+
+def test_what_is_lacking_is_said(sample: Service, browser: Any) -> None:
+    with served(sample) as url, visiting(browser, url) as page:
+        many = page.locator('#bulk [data-key="b"]')
+        page.goto(f"{url}/review?lang=en")
+        assert many.inner_text().startswith("Approve all")
+        page.locator("#bulk input[type=checkbox]").first.check()
+        assert many.inner_text().startswith("Approve the ticked")
+        page.goto(f"{url}/review/{queue(sample).items[0].id}")
+        settled(page)
+        page.keyboard.press("a")
+        page.wait_for_selector(".told")
+        settled(page)
+        page.keyboard.press("x")
+        expect(page.locator("#reason-help")).to_have_text("To reject, say why.")
+        expect(page.locator("input[name=why]")).to_be_focused()
+        expect(page.locator(".told")).to_have_count(0)

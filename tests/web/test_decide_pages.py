@@ -15,6 +15,7 @@ import pytest
 from rich.console import Console
 from starlette.testclient import TestClient
 
+from assay import formats
 from assay.core.results import Check, Gate
 from assay.core.types import Vote
 from assay.judging.pool import Pool, PooledPair, write_pool
@@ -535,6 +536,27 @@ class TestStarting:
         assert queue.wait(again).state == "done"
         assert client.post(f"/api/runs/jobs/{again}/cancel").json()["state"] == "done"
         assert client.post("/api/runs/jobs/nothing/cancel").status_code == 404
+
+    def test_a_vote_makes_no_page_read_the_set_again(
+        self, client: TestClient, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """With ten thousand pairs that takes longer than all the rest of a page."""
+        client.get("/runs")
+        service = client.app.state.service  # type: ignore[attr-defined]
+        path = service.gold_sets["set"]
+        kept(service, path, "מנוע", DOCS)
+        pages, read = ("/", "/judge/set", "/agreement/set"), list[str]()
+        for page in pages:
+            assert client.get(page).status_code == 200
+        real = formats.read_gold
+        monkeypatch.setattr(
+            formats, "read_gold", lambda path: (read.append(str(path)), real(path))[1]
+        )
+        give(path, votes_of("Sam", range(11, 12)))
+        read.clear()
+        for page in pages:
+            assert client.get(page).status_code == 200
+        assert read == []
 
     def test_an_engine_that_the_set_is_not_for(self, client: TestClient, store: Store) -> None:
         service = client.app.state.service  # type: ignore[attr-defined]
