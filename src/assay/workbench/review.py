@@ -64,7 +64,6 @@ TOP_GRADE = 4  # of sets whose format does not say
 SHOWN_DECISIONS = 5
 KNOWN = "Give an id that search or next_to_judge has shown, or allow_unknown."
 LONGEST_NAME = 500  # characters
-LONGEST_RATIONALE = LONGEST
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):

@@ -35,6 +35,7 @@ from assay.evaluation.measures import is_handed, parse_measure, parse_measures
 from assay.evaluation.receipts import measure_lines
 from assay.evaluation.streamed import Looked, look_up
 from assay.workbench.baseline import against, read_baseline, stale_reason
+from assay.workbench.golden_warnings import golden_warnings, unseen_evidence
 from assay.workbench.outputs import refuse_output
 from assay.workbench.signing import Signature, signature, signed
 from assay.workbench.suite import doubts, suite
@@ -435,9 +436,9 @@ def _score_golden(gold: GoldSet, request: ScoreRequest, progress: Progress, say:
         say(f"{finding.level}: {finding.where}: {finding.message}")
     read_baseline(request.baseline, golden=True)  # one that will not do is told before the run
     name, answers = _golden_answers(gold, request, progress, say)
-    warnings = list(_golden_warnings(gold, answers, str(request.run or name)))
+    warnings = list(golden_warnings(gold, answers, str(request.run or name)))
     if not known and not any(hit.text for answer in answers for hit in answer.hits):
-        warnings += _unseen_evidence(gold)
+        warnings += unseen_evidence(gold)
     results = golden_results(
         gold, name, answers, known, k=request.k, min_score=request.min_score, findings=findings
     )
@@ -474,32 +475,6 @@ def _ask(
     choice = request.choice
     name, answers = ask_engine(choice, gold.queries, top_k=depth, progress=progress, say=say)
     return choice.name or name, answers
-
-
-def _golden_warnings(gold: GoldSet, answers: Sequence[QueryResult], source: str) -> Iterable[str]:
-    """Questions that only the set or only the run has; with none in common the files do not belong
-    together."""
-    asked, answered = set(gold.query_ids), [answer.query_id for answer in answers]
-    if not asked & set(answered):
-        hint = f"The gold set has {gold.query_ids[0]!r} and others; the run has {answered[:3]}."
-        raise InputError("the run has none of the gold set's questions", where=source, hint=hint)
-    if missing := len(asked - set(answered)):
-        total = len(asked)
-        yield f"{missing} of {total} questions are missing from the run and count as not passed"
-    if extra := len(set(answered) - asked):
-        yield f"{extra} questions of the run are not in the gold set and were ignored"
-
-
-def _unseen_evidence(gold: GoldSet) -> Iterable[str]:
-    """No hit has a text, and no corpus gives it one."""
-    from assay.evaluation.golden_checks import checks_of
-
-    asked = sum(
-        bool(checks.evidence or any(checks.evidence_of)) for checks in map(checks_of, gold.queries)
-    )
-    if asked:
-        who = "1 question asks" if asked == 1 else f"{asked} questions ask"
-        yield f"{who} for evidence, and the hits have no text to find it in; give --corpus"
 
 
 def _signature_of(request: ScoreRequest) -> Signature:
