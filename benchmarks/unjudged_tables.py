@@ -4,14 +4,15 @@
     python benchmarks/unjudged_tables.py --data ../shared/data/fppc --only belief   # one of them
     python benchmarks/unjudged_tables.py … --write docs/statistics-measured.md
 
-DATA/runs-dev has what eleven public engines returned for 33 queries. Documents that
-DATA/judgments-dev-pooled.jsonl does not judge are taken out of the lists; then everything is
-judged, and that is the truth. What a set would have had judged is made by selection, never at
-random: the pool of all engines or of both to a shallow depth, of three others, of one other, of the
-first of the two compared (a baseline that was judged when it was new), or what was published with
-the set (`also_in_original`, 12% of the top tens). Depths are chosen so that a given share of the
-two top tens is judged. The settings of the belief were chosen on every second pair of engines; the
-tables are of the others.
+DATA/runs-dev has what eleven public engines returned for 33 queries. DATA/dataset-dev.json has the
+judgments that were published with the queries, DATA/judgments-dev-pooled.jsonl those of the pooled
+top tens; where both judge a document, the published grade stands. Documents that neither judges are
+taken out of the lists; then everything is judged, and that is the truth. What a set would have had
+judged is made by selection, never at random: the pool of all engines or of both to a shallow depth,
+of three others, of one other, of the first of the two compared (a baseline that was judged when it
+was new), or what was published with the set (17 to 25% of the top tens, nearly all of it relevant).
+Depths are chosen so that a given share of the two top tens is judged. The settings of the belief
+were chosen on every second pair of engines; the tables are of the others.
 """
 
 from __future__ import annotations
@@ -132,8 +133,10 @@ def read_world(data: Path) -> World:
     for line in (data / "judgments-dev-pooled.jsonl").read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
         grades[row["query_id"]][row["opinion_id"]] = int(row["score"])
-        if row.get("also_in_original"):
-            published.add((row["query_id"], row["opinion_id"]))
+    for query in json.loads((data / "dataset-dev.json").read_text(encoding="utf-8"))["queries"]:
+        for row in query["relevance_judgments"]:
+            grades[query["id"]][row["opinion_id"]] = int(row["score"])
+            published.add((query["id"], row["opinion_id"]))
     runs: dict[str, dict[str, list[str]]] = {}
     for path in sorted((data / "runs-dev").glob("*.run")):
         lists: dict[str, list[str]] = defaultdict(list)
@@ -208,8 +211,10 @@ def belief_table(world: World, *, chosen: bool = False) -> Iterator[str]:
     for kind, share in itertools.product(KINDS, (0.1, 0.25, 0.5)):
         if kind == "published" and share != 0.25:
             continue
-        for name, some in (("change", pairs), ("value", [(one,) for one in world.runs])):
-            found = np.array(list(distances(world, kind, share, some, "nDCG@10")))
+        alone = [(one,) for one in world.runs]
+        for measure, some in (("nDCG@10", pairs), ("P@5", alone)):
+            name = f"{'change' if some is pairs else 'value'} of {measure}"
+            found = np.array(list(distances(world, kind, share, some, measure)))
             every[name].append(found)
             yield _belief_row(kind, f"{share:.0%}" if kind != "published" else "", name, found)
     for name, parts in every.items():
@@ -258,31 +263,46 @@ def compare_table(world: World, share: float = 0.25) -> Iterator[str]:
     yield f"| all | {' | '.join(_count(every, ('better', 'worse', 'no difference')))} |"
 
 
+Told = tuple[str, str, bool, float]  # said, true, decidable, distance of the truth from the bound
+
+
 def gate_table(world: World, share: float = 0.25) -> Iterator[str]:
-    yield "| judged before | n | cannot tell | pass | fail |"
-    yield "|---|---|---|---|---|"
-    every: list[tuple[str, str]] = []
-    words = {"pass": "pass", "fail": "fail", "inconclusive": "open"}
-    gates = [
-        Gate(measure=measure, minimum=minimum)
-        for measure in MEASURES.values()
-        for minimum in (0.3, 0.4, 0.5, 0.6, 0.7)
-    ]
+    """Each of eleven engines has to reach each of six bounds, by two measures. A gate is decidable
+    if, with everything judged, the bound lies outside the 95% interval of the mean."""
+    yield "| judged before | n | cannot tell | pass | fail | decidable | cannot tell of these |"
+    yield "|---|---|---|---|---|---|---|"
+    every: list[Told] = []
     for kind in KINDS:
-        said = []
-        for number, name in enumerate(world.runs):
-            rng = np.random.default_rng([number, 7])
-            known = pooled(world, kind, (name, name), share, rng)
-            now, then = (
-                decide(world.results(name, judged), gates) for judged in (known, world.everything)
-            )
-            said += [
-                (words[one.status], words[other.status])
-                for one, other in zip(now.checks, then.checks, strict=True)
-            ]
+        said = list(_gates_told(world, kind, share))
         every += said
-        yield f"| {kind} | {' | '.join(_count(said, ('pass', 'fail')))} |"
-    yield f"| all | {' | '.join(_count(every, ('pass', 'fail')))} |"
+        yield _gate_row(kind, said)
+    yield _gate_row("all", every)
+    for low, high in itertools.pairwise((0.0, 0.05, 0.1, 0.2, 0.3, 1.0)):
+        near = [told for told in every if low <= told[3] < high]
+        yield _gate_row(f"all, the bound {low:g} to {high:g} from the true value", near)
+
+
+def _gates_told(world: World, kind: str, share: float) -> Iterator[Told]:
+    words = {"pass": "pass", "fail": "fail", "inconclusive": "open"}
+    asked = list(itertools.product(MEASURES.values(), (0.3, 0.4, 0.5, 0.6, 0.7, 0.8)))
+    gates = [Gate(measure=measure, minimum=bound) for measure, bound in asked]
+    sure = [msgspec.structs.replace(gate, significance=0.05) for gate in gates]
+    for number, name in enumerate(world.runs):
+        known = pooled(world, kind, (name, name), share, np.random.default_rng([number, 7]))
+        whole = world.results(name, world.everything)
+        now, then = decide(world.results(name, known), gates), decide(whole, gates)
+        in_time = decide(whole, sure)
+        for one, other, clear in zip(now.checks, then.checks, in_time.checks, strict=True):
+            distance = abs(float(other.value or 0) - float(one.gate.minimum or 0))
+            decidable = clear.status != "inconclusive"
+            yield words[one.status], words[other.status], decidable, distance
+
+
+def _gate_row(kind: str, said: Sequence[Told]) -> str:
+    cells = _count([told[:2] for told in said], ("pass", "fail"))
+    clear = [told for told in said if told[2]]
+    open_ = sum(told[0] == "open" for told in clear) / max(len(clear), 1)
+    return f"| {kind} | {' | '.join(cells)} | {len(clear)} | {open_:.0%} |"
 
 
 # ── what to judge next ────────────────────────────────────────────────────────────────────────────
@@ -321,7 +341,7 @@ def judgments_to_decide(
         done += len(step)
 
 
-def next_table(world: World, share: float = 0.25, limit: int = 14) -> Iterator[str]:
+def next_table(world: World, share: float = 0.25, limit: int = 8) -> Iterator[str]:
     yield (
         "| decision | judged before | n | next | pool | random | next : pool | wrong (n / p / r) "
         "| forecast at the start, against what it took (medians) |"

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import itertools
 import random
+from io import StringIO
 
 import msgspec
 import pytest
+from rich.console import Console
 
 from assay import evaluate
 from assay.core.errors import InputError
@@ -15,6 +17,7 @@ from assay.core.results import GoldCard, GradedEntry, GradedReceipt, GradedResul
 from assay.evaluation.comparison import compare
 from assay.evaluation.receipts import measure_lines
 from assay.evaluation.unjudged import could_overturn
+from assay.reports.terminal_comparison import comparison_table
 
 MEASURES = ["nDCG@4", "P@3", "R@4", "RR", "AP", "RBP(rel=1)", "Success@2", "ERR(max=2)@4"]
 
@@ -185,6 +188,14 @@ def test_a_test_that_the_interval_does_not_follow_is_said() -> None:
     assert row.low is not None
     assert row.low < 0 < row.difference  # ten queries, and those not seen
     assert (row.verdict, row.disagree) == ("better", True)
+
+
+def test_so_it_is_of_a_measure_that_informs() -> None:
+    before, after = _moved({"ndcg@10": UNSURE, "p@5": SURE})
+    told = StringIO()
+    Console(file=told, width=80).print(comparison_table(compare([before, after], ["a", "b"])))
+    assert "p@5: a low p beside an interval that holds 0 is no contradiction" in told.getvalue()
+    assert max(map(len, told.getvalue().splitlines())) <= 80
 
 
 @pytest.mark.parametrize(

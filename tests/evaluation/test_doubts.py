@@ -8,11 +8,12 @@ import pytest
 
 from assay.core.errors import InputError
 from assay.core.results import Gate, GoldCard, GradedEntry, GradedReceipt, GradedResults
-from assay.evaluation.belief import chances, learn
+from assay.evaluation.belief import COLUMNS, chances, learn
 from assay.evaluation.comparison import compare
 from assay.evaluation.doubts import is_closed
 from assay.evaluation.gates import decide
 from assay.evaluation.graded import score_sheet
+from assay.evaluation.guessed import guessed, tabled
 from assay.evaluation.judged import prepare
 from assay.evaluation.measures import parse_measures
 from assay.evaluation.receipts import measure_lines
@@ -138,6 +139,8 @@ def test_compare_and_next_believe_the_same() -> None:
     told = next_to_judge(before.per_query, shifted.per_query, measure="P@5")
     assert row.doubt is not None
     assert row.doubt.expected == pytest.approx(told.expected)
+    assert row.doubt.ahead is not None
+    assert told.confidence == pytest.approx(max(row.doubt.ahead, 1 - row.doubt.ahead))
 
 
 def test_next_asks_for_twenty_judgments_before_it_forecasts() -> None:
@@ -150,10 +153,10 @@ def test_next_asks_for_twenty_judgments_before_it_forecasts() -> None:
 def test_what_was_chosen_says_less_for_the_rest() -> None:
     """Half of a rank is judged and all of that is relevant: the rest is believed to be worse, and
     better again once hits that were asked for turn out well."""
-    known = np.zeros((40, 5))
-    known[:, 3] = -0.5
-    rest = np.zeros((1, 5))
-    rest[:, 3] = 0.5
+    known = np.zeros((40, len(COLUMNS)))
+    known[:, COLUMNS.index("chosen")] = -0.5
+    rest = np.zeros((1, len(COLUMNS)))
+    rest[:, COLUMNS.index("chosen")] = 0.5
     query = np.arange(40)
     chosen = learn(known, query, np.ones(40, np.int64), 40, 1)
     asked = learn(
@@ -167,3 +170,22 @@ def test_what_was_chosen_says_less_for_the_rest() -> None:
     judged = chances(chosen, known[:1], np.zeros(1, np.int64))[0]
     assert before < judged
     assert after > before
+
+
+def test_who_ranks_the_relevant_higher_says_something_of_the_rest() -> None:
+    """Both engines return the same documents. The second has the relevant ones on top wherever that
+    is known, so what it ranks higher is believed to be relevant where it is not."""
+    lists = {f"q{n}": [f"d{rank}" for rank in range(6)] for n in range(16)}
+    grades = {query: {f"d{rank}": int(rank > 2) for rank in range(6)} for query in lists}
+    for query in list(lists)[8:]:
+        grades[query] = {"good": 1, "bad": 0}
+    turned = {query: docs[::-1] for query, docs in lists.items()}
+    pair = scored(lists, grades).per_query, scored(turned, grades).per_query
+    table = tabled(*pair, parse_measures(["nDCG@10"])[0])
+    guess = guessed(table)
+    chance = chances(guess.belief, guess.features, guess.spots[:, 0])
+    by_document = {
+        (table.entries[row].query_id, table.documents[row][column]): value
+        for (row, column), value in zip(guess.spots.tolist(), chance.tolist(), strict=True)
+    }
+    assert by_document["q9", "d5"] > 0.6 > 0.4 > by_document["q9", "d0"]

@@ -2,12 +2,13 @@
 
 `compare`, gates and `gold next` all use it; docs/statistics.md states it, and says how often it was
 right. It is a Bayesian logistic regression of "relevant" on where a hit stands, which systems
-return it, its query, and how it came to be judged. The last is what makes it honest: what is judged
-was chosen, mostly because other engines had found it, and says too much for the rest. At a rank of
-which a share s is judged, a judged hit has the contrast -(1 - s) and an unjudged one +s, so that
-both together are the rank as it is; hits that were judged because this belief asked for them count
-with the unjudged. How much worse the unjudged are is in doubt, by more for the difference of two
-systems than the judged hits tell, and each query has its own departures from all this.
+return it and which of them higher, its query, and how it came to be judged. The last is what makes
+it honest: what is judged was chosen, mostly because other engines had found it, and says too much
+for the rest. At a rank of which a share s is judged, a judged hit has the contrast -(1 - s) and an
+unjudged one +s, so that both together are the rank as it is; hits that were judged because this
+belief asked for them count with the unjudged. How much worse the unjudged are is in doubt, by more
+for the difference of two systems than the judged hits tell, and each query has its own departures
+from all this.
 
 `learn` finds the posterior by Newton's steps and keeps its curvature (Laplace's approximation:
 MacKay 1992, "The evidence framework applied to classification networks"), so the doubt is kept and
@@ -29,13 +30,13 @@ Floats = np.ndarray[Any, np.dtype[np.float64]]
 Integers = np.ndarray[Any, np.dtype[np.int64]]
 
 # The columns of `features`, after which a constant stands first in the design.
-COLUMNS = ("rank", "both", "side", "chosen", "chosen by side")
+COLUMNS = ("rank", "both", "side", "lean", "chosen", "chosen by side")
 # mean and spread of each coefficient before any judgment, the constant's first: in log-odds
-PRIOR_MEAN = np.array([np.log(0.3 / 0.7), 0.0, 0.0, 0.0, -1.5, 0.0])
-PRIOR_SPREAD = np.array([1.5, 2.0, 1.0, 1.0, 1.0, 1.0])
+PRIOR_MEAN = np.array([0.0, 1.0, 0.5, 0.0, 0.0, -0.8, 0.0])
+PRIOR_SPREAD = np.array([1.0, 2.0, 1.0, 0.6, 1.0, 0.8, 0.7])
 # columns of the design whose coefficient each query has its own departure of, and their spreads
-OWN = (0, 3, 4)
-OWN_SPREAD = np.array([1.0, 0.7, 0.7])
+OWN = (0, 4, 5)
+OWN_SPREAD = np.array([1.0, 0.7, 0.5])
 ROUNDS = 12
 PLANNED = 500  # so many pairs are put in order one by one; the rest by their value at that point
 

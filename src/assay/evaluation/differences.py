@@ -55,7 +55,7 @@ class Difference:
     @property
     def disagree(self) -> bool:
         """Whether the test is sure and the interval holds 0, or the other way round."""
-        if not self.verdict or self.low is None or self.high is None:
+        if self.low is None or self.high is None:
             return False
         return (self.p_holm <= ALPHA) == (self.low <= 0 <= self.high)
 

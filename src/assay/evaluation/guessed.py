@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 
@@ -36,6 +37,7 @@ SEED = 20_260
 UNSEEN = 2.0  # relevant documents that are not known, for each that is, where nothing is judged
 WIDEST = 20  # at most so many of them
 UNJUDGED, ABSENT = -1, -2
+NORMAL = NormalDist()
 
 Entries = Sequence[Entry]
 
@@ -143,17 +145,21 @@ def _documents(
 
 def _features(table: Table) -> Floats:
     """What is known of a hit before it is judged, in the order of `belief.COLUMNS`: the discount of
-    its best rank, whether both systems return it, or only the second, how it came to be judged, and
-    that by system."""
-    discounts = [1 / np.log2(np.minimum(ranks, 10**6) + 1.0) for ranks in table.ranks]
+    its best rank, whether both systems return it, or only the second, how much higher the second
+    does, how it came to be judged, and that by system."""
+    returned = [ranks < NO_RANK for ranks in table.ranks]
+    discounts = [
+        np.where(inside, 1 / np.log2(np.minimum(ranks, 10**6) + 1.0), 0.0)
+        for ranks, inside in zip(table.ranks, returned, strict=True)
+    ]
     best = np.maximum.reduce(discounts) - 0.45
-    both, side = np.zeros_like(best), np.zeros_like(best)
+    both, side, lean = np.zeros_like(best), np.zeros_like(best), np.zeros_like(best)
     if len(table.ranks) == 2:
-        inside = [ranks < NO_RANK for ranks in table.ranks]
-        both = (inside[0] & inside[1]).astype(np.float64)
-        side = (inside[1].astype(np.float64) - inside[0]) / 2
+        both = (returned[0] & returned[1]).astype(np.float64)
+        side = (returned[1].astype(np.float64) - returned[0]) / 2
+        lean = discounts[1] - discounts[0]
     chosen = _chosen(table)
-    return np.stack([best, both, side, chosen, chosen * side], axis=2)
+    return np.stack([best, both, side, lean, chosen, chosen * side], axis=2)
 
 
 def _chosen(table: Table) -> Floats:
@@ -249,6 +255,15 @@ def sampled(table: Table, measure: Measure, guess: Guess) -> list[Floats]:
         for system, each in enumerate(flat):
             found[system][rows] = each.reshape(len(rows), samples)
     return found
+
+
+def chance_above(means: Floats) -> float:
+    """The chance that a mean lies above 0, from its draws: by their mean and spread, because a
+    share of a few hundred draws is rough where it matters, near 0 and 1."""
+    expected, spread = float(means.mean()), float(means.std())
+    if spread < 1e-12:
+        return 0.5 if expected == 0 else float(expected > 0)
+    return NORMAL.cdf(expected / spread)
 
 
 def _unseen(table: Table, rows: Integers, grades: Integers, guess: Guess) -> Integers:

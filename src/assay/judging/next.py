@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from statistics import NormalDist
 
 import msgspec
 import numpy as np
@@ -27,10 +26,12 @@ from assay.evaluation.belief import chances, plan
 from assay.evaluation.guessed import (
     BLOCK_CELLS,
     FEWEST,
+    NORMAL,
     UNJUDGED,
     Entries,
     Guess,
     Table,
+    chance_above,
     guessed,
     measured,
     sampled,
@@ -40,7 +41,6 @@ from assay.evaluation.measures import NO_RANK, Floats, Integers, Measure, parse_
 
 FLIP_SAMPLES = 8
 DIGITS = 12  # the last ones are not the same with every release of numpy
-NORMAL = NormalDist()
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
@@ -116,13 +116,14 @@ def _standing(table: Table, measure: Measure, guess: Guess, threshold: float) ->
     totals = (found[0] if len(found) == 1 else found[1] - found[0]).sum(axis=0)
     totals = totals / max(len(table.entries), 1) - threshold
     expected, deviation = float(totals.mean()), float(totals.std()) if len(guess.spots) else 0.0
+    above = chance_above(totals) if deviation else 1.0
     counts = table.counts == 1
     judged = int((counts & (table.grades >= 0)).sum())
     unjudged = int((counts & (table.grades == UNJUDGED)).sum())
     return Standing(
         expected=expected,
         deviation=deviation,
-        confidence=_confidence(expected, deviation),
+        confidence=max(above, 1 - above),
         first=min(max(FEWEST - judged, 0), unjudged),
     )
 

@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from assay.evaluation.comparison import Comparison, Difference
+from assay.evaluation.comparison import ALPHA, Comparison, Difference
 from assay.reports.doubted import answers
 from assay.reports.grids import headed
 from assay.reports.numbers import change_span, p_value, short, signed
@@ -80,6 +80,12 @@ def _notes(comparison: Comparison, rows: Sequence[Difference]) -> Iterator[Text]
         f"{comparison.headline} decides, by the randomization test{over}. The other measures "
         "inform; their p Holm is over all."
     )
+    apart = [row.measure for row in rows if row.disagree and row.p_holm <= ALPHA and row != head]
+    if apart:
+        yield Text(
+            f"{', '.join(apart)}: a low p beside an interval that holds 0 is no contradiction. The "
+            "test is about these queries; the interval also reckons with queries not seen."
+        )
     if head.equivalence is not None and comparison.margin is not None:
         yield Text(_margin(head, comparison.margin))
     others = (
