@@ -94,8 +94,8 @@ SETTLED = (
     r"^Judgments that would settle|[0-9a-f]{8}-[0-9a-f]{4}-.*, g\d|and \d+ more$|would hold with"
 )
 TURN = (
-    "; cannot tell: 64 of 111 hits that count are unjudged; with all of them judged 0.01055 is "
-    "expected (-0.07152 to 0.09205): it would hold with 80% probability and fail with 20%"
+    "; cannot tell: 64 of 111 hits that count are unjudged; with all of them judged 0.000332 "
+    "is expected (-0.07338 to 0.0742): it would hold with 70% probability and fail with 30%"
 )
 HTML_DOUBT = r"(?i)judg|code>|gold next|^[\w()=@]+( \*)?$|randomization test"
 JUNIT = "in JUnit gates have names of their own, and one that cannot be told is not green"
