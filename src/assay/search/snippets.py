@@ -19,7 +19,15 @@ import numpy as np
 from assay.core.types import Document
 from assay.search.arrays import Array
 from assay.search.index import Index
-from assay.search.shown import END, LEAST, PADDING, Passages, sentence_spans, shown_texts
+from assay.search.shown import (
+    END,
+    FIRST_FIELDS,
+    LEAST,
+    PADDING,
+    Passages,
+    sentence_spans,
+    shown_texts,
+)
 from assay.search.signals import ALIKE, MAX_WORDS, alike, similar_words, statutory_terms
 
 LONGEST = 280  # characters of a passage
@@ -87,16 +95,13 @@ def _around(text: str, begin: int) -> str:
 def best_of_field(index: Index, asked: Asked, document: Document, name: str) -> str:
     """A field from where it says most of what is asked for, where it is the first that is kept in
     sentences; from its beginning otherwise."""
-    text = document.fields.get(name, "")
-    row = index.row_of.get(document.id)
-    flat = " ".join(text.split())
-    if len(flat) <= LONGEST or index.passages is None or asked.lemmas is None or row is None:
-        return _shortened(flat)
-    span = index.passages.best(row, asked.lemmas, until=len(text))
-    if span is None or not shown_texts(document)[0].startswith(text):
-        return _shortened(flat)
-    begin, _ = _whole_sentence(text, *span)
-    return ("… " if begin else "") + _shortened(" ".join(text[begin:].split()))
+    text, begin = document.fields.get(name, ""), 0
+    row = index.row_of.get(document.id) if name == FIRST_FIELDS[0] and len(text) > LONGEST else None
+    if index.passages is not None and asked.lemmas is not None and row is not None:
+        span = index.passages.best(row, asked.lemmas, until=len(text))
+        begin = _whole_sentence(text, *span)[0] if span else 0
+    shown = _shortened(" ".join(text[begin : begin + 2 * LONGEST].split()))
+    return f"… {shown}" if begin else shown
 
 
 def _led(lead: str, item: str) -> str:
