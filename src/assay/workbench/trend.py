@@ -7,7 +7,7 @@ import re
 import subprocess
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from assay.core.errors import AssayError, NotHere
 from assay.core.results import GitState, GoldenResults, GradedEntry, Results, is_variant
 from assay.core.types import GoldSet
 from assay.evaluation import graded
-from assay.evaluation.trends import Commit, Event, Past, Trend, steps
+from assay.evaluation.trends import Commit, Event, Past, Step, Trend, steps
 from assay.formats import read_gold
 from assay.review.identity import known_sets
 from assay.store.records import RunRecord
@@ -28,8 +28,10 @@ from assay.workbench.opening import Service, stored_name
 __all__ = ["Trend", "trends", "trends_by_set"]
 
 KEPT = 2_000  # runs whose values are remembered
+TRACKS = 256  # rows of runs whose steps are
 
 _pasts: OrderedDict[tuple[str, str, Stamp | None], Past | None] = OrderedDict()
+_stepped: OrderedDict[Hashable, list[Step]] = OrderedDict()
 _lock = threading.Lock()
 
 
@@ -66,7 +68,9 @@ def _events(service: Service, gold: str, records: Iterable[RunRecord]) -> list[E
     readable = [(record, past) for record in records if (past := _past(service, record, labels))]
     lines = [run_line(service, record) for record, _ in readable]
     chosen = [place for place, line in enumerate(lines) if line.measure == lines[-1].measure]
-    found = steps([readable[place][1] for place in chosen])
+    known = (service.store.address, labels.stamp if labels else None)
+    ids = tuple(readable[place][0].id for place in chosen)
+    found = _steps((*known, ids), [readable[place][1] for place in chosen])
     return [
         Event(
             id=lines[place].id,
@@ -82,6 +86,19 @@ def _events(service: Service, gold: str, records: Iterable[RunRecord]) -> list[E
         )
         for place, step in zip(chosen, found, strict=True)
     ]
+
+
+def _steps(key: Hashable, pasts: list[Past]) -> list[Step]:
+    """Of runs that never change, with the labels of today: found once."""
+    with _lock:
+        found = _stepped.get(key)
+    if found is None:
+        found = steps(pasts)
+        with _lock:
+            _stepped[key] = found
+            while len(_stepped) > TRACKS:
+                _stepped.popitem(last=False)
+    return found
 
 
 def _mean(past: Past) -> float | None:
