@@ -175,3 +175,23 @@ def test_an_index_has_its_questions_again_when_it_is_opened(tmp_path: Path) -> N
     terms = index.question_terms(built.profile, "milloin on istunto")
     assert (opened.asked.scores(terms, 4) == asked.asked.scores(terms, 4)).all()
     assert opened.fields.keys() == built.fields.keys()
+
+
+def test_a_question_whose_words_stand_in_a_section_or_its_questions_is_surer(
+    tmp_path: Path,
+) -> None:
+    corpus(tmp_path, LAW)
+    given = written(tmp_path / "asked.jsonl", ASKED)
+    corpora.index_corpus("law", home=tmp_path, dense=False, questions=str(given))
+    engine = corpora.open_indexed("law", home=tmp_path)
+    index_of = engine._index
+
+    def worded(question: str, row: int) -> float:
+        return engine._worded(index_of.analyzer.words(question), row, row + 1)
+
+    row = index_of.row_of["3"]
+    assert worded("kuka katsoo numerot läpi", row) == 1
+    assert worded("tilintarkastaja katsoo numerot", row) == 1  # text and question together
+    assert worded("tilintarkastaja katsoo numerot", index_of.row_of["1"]) < 0.5
+    assert 0 < worded("tilintarkastaja katsoo kalastuslupaa", row) < 1
+    assert worded("", row) == 0

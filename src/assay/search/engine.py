@@ -11,7 +11,7 @@ that scores fall with rank; where it is low, the engine abstains.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 
 import msgspec
@@ -27,6 +27,7 @@ from assay.search import cells, snippets
 from assay.search.arrays import TINY, Array, best_rows
 from assay.search.asked_of_reports import towns_missing
 from assay.search.index import Index
+from assay.search.lexical import Bm25
 from assay.search.profile import ROWS, UNASKED, Calibration
 from assay.search.rows import row_signals
 from assay.search.signals import (
@@ -52,7 +53,7 @@ COVERING_HITS = 3  # of which the best says how many of the question's words are
 HOLDING_HITS = 5  # of reports: what of them is of the asked year, accounts and budget
 FIRST_SECTIONS = 5  # hits that are looked at to see whether they are of one section
 USUAL_LEAD = 4.5  # of the first hit's cosine over the mean, in standard deviations,
-MANY = 1_000  # where there are fewer documents than this
+MANY = 300  # where there are fewer documents than this
 USUAL_GAP = 1.0  # between the first two sections, where there is only one
 # the share of first hits of one act, where there is only one act to be of; where it is known what
 # people ask, by whether the question names what the act is named after
@@ -126,8 +127,11 @@ class Engine(SearchEngine):
             allowed = valid if allowed is None else allowed & valid
         if not text.strip() or top_k < 1:
             return Hits.none()
+        words: list[str] = []
         if self._index.profile.kind == "soft":
-            signals = self._soft_signals(text)
+            question = self._soft_question(text)
+            words = self._index.analyzer.words(question.text)
+            signals = soft_signals(self._index, question)
         elif self._index.profile.kind == ROWS:
             signals = row_signals(self._index, text, self._lookup)
         else:
@@ -138,7 +142,7 @@ class Engine(SearchEngine):
             self._look_up(signals, text)
         if self._standings is not None:
             self._in_force_first(signals, text, as_of or today())
-        hits = self._ranked(signals, top_k, allowed, explain, texts)
+        hits = self._ranked(signals, top_k, allowed, explain, texts, words)
         if hits.abstained and self._index.profile.kind == "stems":
             hits = self._titled(hits, text)
         if self._index.profile.kind == ROWS:
@@ -262,29 +266,24 @@ class Engine(SearchEngine):
         best = np.argsort(-weights)[:LIKE_TERMS]
         return [counts.vocabulary[terms[place]] for place in best]
 
-    def _soft_signals(self, text: str) -> Signals:
+    def _soft_question(self, text: str) -> SoftQuestion:
         language = self._index.profile.language
         asked = without_excluded(text, language)
         cited = sections_named(asked.wanted, language)
         if not cited or not any(self._index.sections):
             wanted, acts = self._by_act(asked.wanted)
-            return soft_signals(
-                self._index, SoftQuestion(text=wanted, acts=acts, excluded=asked.excluded)
-            )
+            return SoftQuestion(text=wanted, acts=acts, excluded=asked.excluded)
         named = [section for section in cited if self._may_be_here(section)]
         here = np.array([_is_named(section, named) for section in self._index.sections])
         if not here.any() and _asks_more(asked.wanted, language):
             # what is cited is not here: its words are words like others
-            return soft_signals(
-                self._index, SoftQuestion(text=asked.wanted, excluded=asked.excluded)
-            )
-        question = SoftQuestion(
+            return SoftQuestion(text=asked.wanted, excluded=asked.excluded)
+        return SoftQuestion(
             text=asked.wanted,
             sections_named=here,
             rest=without_sections(asked.wanted, language),
             excluded=asked.excluded,
         )
-        return soft_signals(self._index, question)
 
     def _by_act(self, text: str) -> tuple[str, Array | None]:
         """The acts of the index by which a question asks, and the question without their names: a
@@ -309,7 +308,13 @@ class Engine(SearchEngine):
     # ── ranking ───────────────────────────────────────────────────────────────────────────────────
 
     def _ranked(
-        self, signals: Signals, top_k: int, allowed: Array | None, explain: bool, texts: bool
+        self,
+        signals: Signals,
+        top_k: int,
+        allowed: Array | None,
+        explain: bool,
+        texts: bool,
+        words: Sequence[str] = (),
     ) -> Hits:
         fused = signals["fused"]
         if allowed is not None:
@@ -320,6 +325,8 @@ class Engine(SearchEngine):
             return Hits.none()
         calibration = self._calibration
         head = self._head(signals, top)
+        if self._index.asked is not None and words and head:
+            head |= self._stands_out(signals, words, int(top[0]), allowed)
         scope = calibration.scope(head)
         if head.get("named"):
             scope = max(scope, KNOWN_ITEM)
@@ -400,6 +407,49 @@ class Engine(SearchEngine):
             lead["lead"] = float((near[top[0]] - near.mean()) / max(float(near.std()), TINY))
         return lead
 
+    def _stands_out(
+        self, signals: Signals, words: Sequence[str], row: int, allowed: Array | None
+    ) -> dict[str, float]:
+        """What sets the section of the first hit apart: `worded`, how much of each word of the
+        question stands in it or in a question written for it, by n-grams; `ahead`, how far its
+        cosine is above that of all others; `agree`, how many of the encoder and the written
+        questions have it first, too."""
+        first, end = self._rows_of_section(row)
+        aheads = []
+        for name in ("dense", "asked"):
+            values = signals.get(name, np.zeros(len(self._index)))
+            others = values if allowed is None else np.where(allowed, values, -1.0)
+            rest = np.r_[others[:first], others[end:]]
+            aheads.append(float(values[first:end].max() - rest.max()) if len(rest) else 0.0)
+        return {
+            "worded": self._worded(words, first, end),
+            "ahead": aheads[0],
+            "agree": float(sum(ahead >= 0 for ahead in aheads)),
+        }
+
+    def _worded(self, words: Sequence[str], first: int, end: int) -> float:
+        index = self._index
+        assert index.asked is not None
+        fields = [(index.fields[f"{name}.grams"], first, end) for name in index.soft]
+        fields.append((index.asked.postings, *index.asked.places(first, end)))
+        shares = [
+            sum(any(_stands(gram, *field) for field in fields) for gram in grams) / len(grams)
+            for word in dict.fromkeys(words)
+            if (grams := index.analyzer.terms(word))
+        ]
+        return sum(shares) / len(shares) if shares else 0.0
+
+    def _rows_of_section(self, row: int) -> tuple[int, int]:
+        """Where the section of a document begins and ends."""
+        section = self._section_of(row)
+        first = row
+        while first and self._section_of(first - 1) == section:
+            first -= 1
+        end = row + 1
+        while end < len(self._index) and self._section_of(end) == section:
+            end += 1
+        return first, end
+
     def _section_of(self, row: int) -> tuple[object, ...]:
         """What tells the sections of a collection apart; a document that has none is one itself."""
         place = self._index.sections[row] if self._index.sections else ""
@@ -434,6 +484,16 @@ def _printable(query: str) -> str:
     """Control characters and bytes that are no text become spaces, unseen ones go; beyond any
     question it is cut."""
     return re.sub(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]", " ", query[:MAX_QUERY].translate(UNSEEN))
+
+
+def _stands(term: str, field: Bm25, start: int, end: int) -> bool:
+    """Whether a text of these rows has the term."""
+    number = field.numbers.get(term)
+    if number is None:
+        return False
+    rows = field.postings(number)
+    place = int(np.searchsorted(rows, start))
+    return place < len(rows) and int(rows[place]) < end
 
 
 # ── sections that a question names ────────────────────────────────────────────────────────────────

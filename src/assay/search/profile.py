@@ -143,14 +143,17 @@ FINNISH = msgspec.structs.replace(
     dense=3.0,
     calibration=Calibration(
         scope=Logistic(
-            bias=-10.3,
-            weights={"dense": 6.8, "asked": 4.9, "known": 3.2, "one_act": 5.9, "one_section": 1.1},
+            bias=-8.3,
+            weights={
+                **{"dense": 10.0, "worded": 4.4, "one_act": 4.6, "asked": 1.85, "known": 1.1},
+                **{"one_section": 1.3, "attained": -1.8, "lead": -0.54},
+            },
         ),
         first=Logistic(
-            bias=-8.6,
+            bias=-4.9,
             weights={
-                **{"gap": 1.8, "dense": 8.7, "attained": 1.3, "asked": 1.2},
-                **{"one_act": 3.3, "one_section": 1.3},
+                **{"gap": 2.0, "ahead": 1.9, "agree": 0.36, "worded": 3.1},
+                **{"dense": 2.2, "attained": 1.3, "one_act": 1.2},
             },
         ),
         power=0.3,
@@ -166,14 +169,15 @@ HEBREW = msgspec.structs.replace(
     # `one_act`: the first hits on a question from outside are of all kinds of acts
     calibration=Calibration(
         scope=Logistic(
-            bias=-7.3,
+            bias=-6.15,
             weights={
-                **{"attained": -1.7, "dense": 12.3, "lead": -1.2, "asked": 0.3, "known": 4.2},
-                **{"one_act": 4.8, "gap": 0.9},
+                **{"dense": 12.0, "worded": 2.8, "one_act": 4.2, "asked": 1.6, "known": 1.1},
+                **{"attained": -2.3, "lead": -1.0},
             },
         ),
         first=Logistic(
-            bias=-4.4, weights={"gap": 1.7, "attained": 2.9, "dense": 2.4, "one_act": 1.7}
+            bias=-3.0,
+            weights={"gap": 1.0, "ahead": 6.9, "worded": 2.7, "attained": 0.6, "one_act": 0.8},
         ),
         power=0.3,
     ),

@@ -62,6 +62,11 @@ class Asked:
         """Of each document's questions."""
         return np.flatnonzero(np.r_[True, self.documents[1:] != self.documents[:-1]])
 
+    def places(self, start: int, end: int) -> tuple[int, int]:
+        """Where the questions to these documents begin and end."""
+        first, last = np.searchsorted(self.documents, [start, end])
+        return int(first), int(last)
+
     def scores(self, terms: Sequence[str], size: int) -> Floats:
         """For each document how alike the best of its questions is: about 1 for the same one."""
         scores = np.zeros(size, np.float32)
