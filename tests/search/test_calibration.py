@@ -16,7 +16,6 @@ POOR = {
 }
 
 
-
 @pytest.mark.parametrize("profile", [FINNISH, HEBREW])
 def test_what_is_ahead_scores_higher_and_what_is_refused_lower(profile: Profile) -> None:
     calibration = profile.calibration
