@@ -9,7 +9,7 @@ import pytest
 
 from assay.core.errors import InputError
 from assay.corpus import import_corpus
-from assay.search import index, index_files
+from assay.search import apart, index, index_files
 from assay.search.written import Written, asked_of, read_written, shipped
 from assay.workbench import corpora
 
@@ -183,15 +183,14 @@ def test_a_question_whose_words_stand_in_a_section_or_its_questions_is_surer(
     corpus(tmp_path, LAW)
     given = written(tmp_path / "asked.jsonl", ASKED)
     corpora.index_corpus("law", home=tmp_path, dense=False, questions=str(given))
-    engine = corpora.open_indexed("law", home=tmp_path)
-    index_of = engine._index
+    made = index_files.load(tmp_path / "indexes" / "law")
 
     def worded(question: str, row: int) -> float:
-        return engine._worded(index_of.analyzer.words(question), row, row + 1)
+        return apart.worded(made, made.analyzer.words(question), row, row + 1)
 
-    row = index_of.row_of["3"]
+    row = made.row_of["3"]
     assert worded("kuka katsoo numerot läpi", row) == 1
     assert worded("tilintarkastaja katsoo numerot", row) == 1  # text and question together
-    assert worded("tilintarkastaja katsoo numerot", index_of.row_of["1"]) < 0.5
+    assert worded("tilintarkastaja katsoo numerot", made.row_of["1"]) < 0.5
     assert 0 < worded("tilintarkastaja katsoo kalastuslupaa", row) < 1
     assert worded("", row) == 0

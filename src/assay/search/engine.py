@@ -24,10 +24,10 @@ from assay.language.exclusion import without_excluded
 from assay.law.parse import laws_named
 from assay.law.places import Cited, citations_of_sections, sections_named, without_sections
 from assay.search import cells, snippets
+from assay.search.apart import section_of, stands_out
 from assay.search.arrays import TINY, Array, best_rows
 from assay.search.asked_of_reports import towns_missing
 from assay.search.index import Index
-from assay.search.lexical import Bm25
 from assay.search.profile import ROWS, UNASKED, Calibration
 from assay.search.rows import row_signals
 from assay.search.signals import (
@@ -326,7 +326,7 @@ class Engine(SearchEngine):
         calibration = self._calibration
         head = self._head(signals, top)
         if self._index.asked is not None and words and head:
-            head |= self._stands_out(signals, words, int(top[0]), allowed)
+            head |= stands_out(self._index, signals, words, int(top[0]), allowed)
         scope = calibration.scope(head)
         if head.get("named"):
             scope = max(scope, KNOWN_ITEM)
@@ -389,8 +389,8 @@ class Engine(SearchEngine):
             one_act = USUAL_ACT
             if "asked" in signals:
                 one_act = OWN_ACT if signals["subject"][top[0]] else OTHER_ACT
-        first = self._section_of(int(top[0]))
-        same = [self._section_of(int(row)) == first for row in top]
+        first = section_of(index, int(top[0]))
+        same = [section_of(index, int(row)) == first for row in top]
         others = [float(fused[row]) for row, is_same in zip(top, same, strict=True) if not is_same]
         near = signals.get("dense")
         lead = {
@@ -406,57 +406,6 @@ class Engine(SearchEngine):
         elif near is not None:
             lead["lead"] = float((near[top[0]] - near.mean()) / max(float(near.std()), TINY))
         return lead
-
-    def _stands_out(
-        self, signals: Signals, words: Sequence[str], row: int, allowed: Array | None
-    ) -> dict[str, float]:
-        """What sets the section of the first hit apart: `worded`, how much of each word of the
-        question stands in it or in a question written for it, by n-grams; `ahead`, how far its
-        cosine is above that of all others; `agree`, how many of the encoder and the written
-        questions have it first, too."""
-        first, end = self._rows_of_section(row)
-        aheads = []
-        for name in ("dense", "asked"):
-            values = signals.get(name, np.zeros(len(self._index)))
-            others = values if allowed is None else np.where(allowed, values, -1.0)
-            rest = np.r_[others[:first], others[end:]]
-            aheads.append(float(values[first:end].max() - rest.max()) if len(rest) else 0.0)
-        return {
-            "worded": self._worded(words, first, end),
-            "ahead": aheads[0],
-            "agree": float(sum(ahead >= 0 for ahead in aheads)),
-        }
-
-    def _worded(self, words: Sequence[str], first: int, end: int) -> float:
-        index = self._index
-        assert index.asked is not None
-        fields = [(index.fields[f"{name}.grams"], first, end) for name in index.soft]
-        fields.append((index.asked.postings, *index.asked.places(first, end)))
-        shares = [
-            sum(any(_stands(gram, *field) for field in fields) for gram in grams) / len(grams)
-            for word in dict.fromkeys(words)
-            if (grams := index.analyzer.terms(word))
-        ]
-        return sum(shares) / len(shares) if shares else 0.0
-
-    def _rows_of_section(self, row: int) -> tuple[int, int]:
-        """Where the section of a document begins and ends."""
-        section = self._section_of(row)
-        first = row
-        while first and self._section_of(first - 1) == section:
-            first -= 1
-        end = row + 1
-        while end < len(self._index) and self._section_of(end) == section:
-            end += 1
-        return first, end
-
-    def _section_of(self, row: int) -> tuple[object, ...]:
-        """What tells the sections of a collection apart; a document that has none is one itself."""
-        place = self._index.sections[row] if self._index.sections else ""
-        if not place:
-            return (row,)
-        section, _, *chapter_and_schedule = place.split(SEPARATOR)
-        return (int(self._index.act_of[row]), section, *chapter_and_schedule)
 
     def _share(self, head: dict[str, float], ratio: float) -> float:
         """The probability that a hit is relevant, given that something here is."""
@@ -484,16 +433,6 @@ def _printable(query: str) -> str:
     """Control characters and bytes that are no text become spaces, unseen ones go; beyond any
     question it is cut."""
     return re.sub(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]", " ", query[:MAX_QUERY].translate(UNSEEN))
-
-
-def _stands(term: str, field: Bm25, start: int, end: int) -> bool:
-    """Whether a text of these rows has the term."""
-    number = field.numbers.get(term)
-    if number is None:
-        return False
-    rows = field.postings(number)
-    place = int(np.searchsorted(rows, start))
-    return place < len(rows) and int(rows[place]) < end
 
 
 # ── sections that a question names ────────────────────────────────────────────────────────────────

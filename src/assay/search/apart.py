@@ -1,0 +1,83 @@
+"""What sets the section of a first hit apart from all others.
+
+Two sections may look alike to each signal by itself. The right one mostly says the question's words
+somewhere, in its text or in a question that was written for it, and several signals have it first.
+What each of these tells is in research/22.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from assay.search.arrays import Array
+from assay.search.index import Index
+from assay.search.lexical import Bm25
+from assay.search.signals import Signals
+from assay.search.views import SEPARATOR
+
+
+def stands_out(
+    index: Index, signals: Signals, words: Sequence[str], row: int, allowed: Array | None
+) -> dict[str, float]:
+    """`worded`: how much of each word of the question stands in the section of a row or in a
+    question written for it; `ahead`: how far its cosine is above that of all others; `agree`: how
+    many of the encoder and the written questions have it first."""
+    first, end = _rows_of_section(index, row)
+    aheads = []
+    for name in ("dense", "asked"):
+        values = signals.get(name, np.zeros(len(index)))
+        others = values if allowed is None else np.where(allowed, values, -1.0)
+        rest = np.r_[others[:first], others[end:]]
+        aheads.append(float(values[first:end].max() - rest.max()) if len(rest) else 0.0)
+    return {
+        "worded": worded(index, words, first, end),
+        "ahead": aheads[0],
+        "agree": float(sum(ahead >= 0 for ahead in aheads)),
+    }
+
+
+def worded(index: Index, words: Sequence[str], first: int, end: int) -> float:
+    """The mean, over words, of the share of a word's n-grams that these rows or their questions
+    have."""
+    fields = [(index.fields[f"{name}.grams"], first, end) for name in index.soft]
+    if index.asked is not None:
+        fields.append((index.asked.postings, *index.asked.places(first, end)))
+    shares = [
+        sum(any(_stands(gram, *field) for field in fields) for gram in grams) / len(grams)
+        for word in dict.fromkeys(words)
+        if (grams := index.analyzer.terms(word))
+    ]
+    return sum(shares) / len(shares) if shares else 0.0
+
+
+def _stands(term: str, field: Bm25, start: int, end: int) -> bool:
+    """Whether a text of these rows has the term."""
+    number = field.numbers.get(term)
+    if number is None:
+        return False
+    rows = field.postings(number)
+    place = int(np.searchsorted(rows, start))
+    return place < len(rows) and int(rows[place]) < end
+
+
+def _rows_of_section(index: Index, row: int) -> tuple[int, int]:
+    """Where the section of a document begins and ends."""
+    section = section_of(index, row)
+    first = row
+    while first and section_of(index, first - 1) == section:
+        first -= 1
+    end = row + 1
+    while end < len(index) and section_of(index, end) == section:
+        end += 1
+    return first, end
+
+
+def section_of(index: Index, row: int) -> tuple[object, ...]:
+    """What tells the sections of a collection apart; a document that has none is one itself."""
+    place = index.sections[row] if index.sections else ""
+    if not place:
+        return (row,)
+    section, _, *chapter_and_schedule = place.split(SEPARATOR)
+    return (int(index.act_of[row]), section, *chapter_and_schedule)
