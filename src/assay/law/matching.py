@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -87,6 +87,7 @@ class Place:
     version: str = ""
     valid_from: str = ""
     valid_to: str = ""
+    language: str = field(default="", compare=False)  # in which it is cited, where that is known
 
     @property
     def names_law(self) -> bool:
@@ -173,6 +174,7 @@ def place_of(parts: Mapping[str, object] | Locator, language: str = "") -> Place
         version=normal_version(next(given(VERSION_KEYS), None)),
         valid_from=normal_date(next(given(FROM_KEYS), None)),
         valid_to=normal_date(next(given(TO_KEYS), None)),
+        language=language,
     )
 
 
@@ -315,9 +317,9 @@ def hit_place(hit: Hit, locate: Locate | None = None, language: str = "") -> Pla
 def _filled(own: Place, other: Place) -> Place:
     """`own` with its gaps filled from `other`; names and ids are gathered from both."""
     values = {}
-    for field in fields(Place):
-        mine, theirs = getattr(own, field.name), getattr(other, field.name)
-        values[field.name] = mine | theirs if isinstance(mine, frozenset) else mine or theirs
+    for each in fields(Place):
+        mine, theirs = getattr(own, each.name), getattr(other, each.name)
+        values[each.name] = mine | theirs if isinstance(mine, frozenset) else mine or theirs
     if own.section and other.section and own.section != other.section:
         values["moment"] = own.moment  # the moment of another section is not ours
     return Place(**values)
@@ -436,7 +438,8 @@ def label(place: Place, *, in_full: bool = False) -> str:
     """A Place as people cite it: '410/2015 110a § 3 mom.', 'lapua-tilinpaatos-2023 p. 15, table
     tuloslaskelma'; in full with its chapter and version."""
     law = min(place.law_names or place.act_numbers, default="")
-    if place.section and HEBREW.search(f"{law}{place.section}{place.moment}"):
+    letters = HEBREW.search(f"{law}{place.section}{place.moment}")
+    if place.section and (letters or place.language == "he"):
         return _hebrew_label(place, law, in_full=in_full)
     source = (
         law
