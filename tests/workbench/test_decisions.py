@@ -285,7 +285,7 @@ class TestComparing:
         gold = graded_set(tmp_path, queries=30)
         service = served(store, tmp_path, gold)
         ids = [f"q{n}" for n in range(30)]
-        first = kept(service, gold, "a", ["x", "y", "z"], days=1, ids=ids)
+        first = kept(service, gold, "a", ["d9"], days=1, ids=ids)
         second = kept(service, gold, "b", DOCS, ids=ids)
         lead = lead_of(service, boards(service)[0])
         assert lead is not None
