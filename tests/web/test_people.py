@@ -480,3 +480,18 @@ class TestPages:
             assert answer.json()["error"]
         assert admin.get("/api/audit?limit=0").status_code == 400
         assert admin.get("/api/nothing").json() == {"error": "There is no such page."}
+
+
+@pytest.mark.parametrize("role", ["reader", "judge", "chair"])
+def test_what_was_done_to_people_is_for_those_who_may_read_the_trail(
+    app: Any, admin: TestClient, service: Service, role: str
+) -> None:
+    guest = join(app, invited(admin, "Gil", role))
+    note(service, "Ada", "people.removed", "Rita Reader", reason="see the HR file")
+    note(service, "Ada", "gold.ruled", "set/q1", reason="he misread the rule", after={"grade": 2})
+    for answer in (guest.get("/?lang=en"), guest.get("/api/overview")):
+        assert answer.status_code == 200
+        assert "set/q1" in answer.text
+        for secret in ("Rita Reader", "HR file", "he misread"):
+            assert (secret in answer.text) == (role == "chair")
+    assert (guest.get("/api/audit").status_code == 200) == (role == "chair")

@@ -25,6 +25,7 @@ from assay.web.decide_parts import (
     checks_of,
     decided_page,
     is_share,
+    may_start,
     moved,
     weakness,
 )
@@ -60,7 +61,7 @@ _making = threading.Lock()
 
 def home(request: Request) -> Response:
     service = service_of(request)
-    seen = overview(service)
+    seen = overview(service, whole_trail=may_start(request))
     about = seen.subject or seen.latest
     drawn = boards(service, gold=about.gold)[:1] if about else []
     return decided_page(
@@ -75,7 +76,7 @@ def home(request: Request) -> Response:
 
 
 def home_call(request: Request) -> Response:
-    return json(overview(service_of(request)))
+    return json(overview(service_of(request), whole_trail=may_start(request)))
 
 
 # ── runs ──────────────────────────────────────────────────────────────────────────────────────────

@@ -40,6 +40,8 @@ __all__ = [
 ]
 
 RECENT = 8  # changes and verdicts that are shown
+OPEN_TO_ALL = ("gold.", "review.", "run.")  # what was done to gold and runs, not to people
+TRAIL = 500  # entries of the audit trail among which those for everybody are
 LOOKED_AT = 2_000  # runs among which the latest of every set and engine are
 CORPORA_SECONDS = 5.0  # how long the list of corpora stands
 
@@ -114,7 +116,9 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     at: datetime
 
 
-def overview(service: Service) -> Overview:
+def overview(service: Service, *, whole_trail: bool = False) -> Overview:
+    """With `whole_trail`, for those who may read the audit trail, what was done lately is all of
+    it."""
     records = service.store.runs(limit=LOOKED_AT)
     sets = set_lines(service, records)
     figures = backlog(service)
@@ -147,7 +151,7 @@ def overview(service: Service) -> Overview:
         verdicts=verdicts,
         latest=latest,
         runs=len(records),
-        lately=service.store.audit(limit=RECENT),
+        lately=service.store.audit(limit=RECENT) if whole_trail else _open_to_all(service),
         searches=service.store.search_total(),
         telemetry=service.recorder.counts() if service.recorder is not None else None,
         at=service.clock(),
@@ -205,6 +209,16 @@ def _waiting(service: Service, sets: Sequence[SetLine], figures: Backlog) -> Wai
         strays=len(lost),
         suggestions=suggestions,
     )
+
+
+def _open_to_all(service: Service) -> list[AuditEntry]:
+    """What was done to gold and runs, and who did it: people, accounts and reasons are for those
+    who may read the audit trail."""
+    return [
+        msgspec.structs.replace(entry, reason="", before=None, after=None)
+        for entry in service.store.audit(limit=TRAIL)
+        if entry.action.startswith(OPEN_TO_ALL)
+    ][:RECENT]
 
 
 def _suggestions(service: Service) -> int:
