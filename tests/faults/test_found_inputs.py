@@ -22,6 +22,17 @@ FOUND = [
 ]
 
 
+# what was found and is no mistake: it is read
+READ = [
+    ("gold sets, CSV", b"query_id,query,doc_id,grade\nq1,x,a,\x1c2\n"),
+]
+
+
+@pytest.mark.parametrize(("parser", "data"), READ)
+def test_what_was_found_is_read(parser: str, data: bytes) -> None:
+    known()[parser][0](data)
+
+
 @cache
 def known() -> dict[str, Any]:
     table: dict[str, Any] = parsers()

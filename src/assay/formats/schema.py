@@ -87,13 +87,14 @@ def finite(value: int | float, path: Path, at: str) -> float:
 def grade_of(text: str, where: str, hint: str = "") -> int:
     """A grade written as text: a whole number that a small integer column holds. Spreadsheets and
     other tools write 2 as 2.0, or as 2,0 where that is the custom; 2.5 is no grade."""
-    if not re.fullmatch(r"\s*-?[0-9]{1,2}([.,]0+)?\s*", text):
+    found = re.fullmatch(r"\s*(-?[0-9]{1,2})([.,]0+)?\s*", text)
+    if found is None:
         raise InputError(
             f"the grade {text[:40]!r} is not a whole number between -99 and 99",
             where=where,
             hint=hint,
         )
-    return int(re.split("[.,]", text)[0])
+    return int(found[1])
 
 
 def describe(value: Any) -> str:
