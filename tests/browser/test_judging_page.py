@@ -409,6 +409,23 @@ def test_double_clicks_held_keys_and_back_are_harmless(
     assert len(given(dataset)) == 2
 
 
+@pytest.mark.parametrize("where", ["q1?doc=d1", "q1/all"])
+def test_after_a_double_click_on_a_grade_one_writes_the_reason(
+    browser: Any, url: str, dataset: Path, where: str
+) -> None:
+    page = opened(browser, url, "Ada", [])
+    page.goto(f"{url}/judge/set/{where}")
+    if "doc" in where:
+        ready(page)
+    page.dblclick('.grade[data-grade="2"], li[data-doc=d1] .pick[data-grade="2"]')
+    page.keyboard.type("Unusual but binding.")
+    page.keyboard.press("Enter")
+    sent(page)
+    assert [(vote.grade, vote.rationale) for vote in given(dataset)] == [
+        (2, "Unusual but binding.")
+    ]
+
+
 def test_skip_move_read_flag_and_help(browser: Any, url: str, dataset: Path) -> None:
     said: list[str] = []
     page = opened(browser, url, "Ada", said)

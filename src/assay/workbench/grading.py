@@ -206,8 +206,6 @@ def with_titles(service: Service, shown: QueryDesk) -> QueryDesk:
 
 def progress_of(desk: Desk, query_id: str, judge: str, flags: dict[str, Flag]) -> Progress:
     rubric = desk.rubric
-    targets = desk.gold.targets
-    expected = (targets.expected_per_query if targets else None) or rubric.expected_per_query
     with desk.votes.reading:
         pairs = list(desk.mine(query_id, judge))
         votes = [vote for pair in pairs if (vote := desk.votes.of(judge, pair.key))]
@@ -229,7 +227,6 @@ def progress_of(desk: Desk, query_id: str, judge: str, flags: dict[str, Flag]) -
         min_high=rubric.checklist.min_highly_relevant,
         high=sum(count for grade, count in grades.items() if grade >= rubric.highly_relevant_from),
         high_from=rubric.highly_relevant_from,
-        expected_high=expected.highly_relevant,
         flag=flags.get(query_id),
     )
 

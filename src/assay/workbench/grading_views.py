@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from assay.core.types import Range, Topic
+from assay.core.types import Topic
 from assay.judging.packets import PacketRow
 from assay.workbench.flags import Flag
 
@@ -41,7 +41,6 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     min_high: int
     high: int  # of this judge's, from `high_from` on
     high_from: int
-    expected_high: Range | None
     flag: Flag | None = None
 
 

@@ -34,7 +34,7 @@ if (byId("rule")) {
 
   const rule = async () => {
     if (busy || chosen === null) return;
-    if (!why.value.trim()) { told.textContent = said.needsReason; return why.focus(); }
+    if (!why.value.trim()) { told.textContent = said.ruleNeedsReason; return why.focus(); }
     if (why.value.trim().length > Number(asked.longest)) {
       told.textContent = said.tooLong.replace("{n}", why.value.trim().length).replace("{most}", asked.longest);
       return why.focus();
@@ -61,7 +61,7 @@ if (byId("rule")) {
     chosen = Number(button.dataset.grade);
     for (const other of document.querySelectorAll(".grade")) other.setAttribute("aria-pressed", String(other === button));
     for (const start of document.querySelectorAll(".start")) start.hidden = Number(start.dataset.for) !== chosen;
-    told.textContent = said.needsReason;
+    told.textContent = said.ruleNeedsReason;
     why.focus();
   });
   for (const start of document.querySelectorAll(".start")) start.addEventListener("click", () => {

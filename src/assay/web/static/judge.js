@@ -297,7 +297,7 @@ function begin(button) {
   keepDraft();
   showPanel();
 }
-for (const button of document.querySelectorAll(".start")) button.addEventListener("click", () => begin(button));
+for (const button of document.querySelectorAll(".start")) button.addEventListener("click", (event) => { if (event.detail < 2) begin(button); });
 
 addEventListener("keydown", (event) => {
   // a key that is held down grades one document, not ten

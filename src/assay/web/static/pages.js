@@ -44,6 +44,12 @@ document.addEventListener("keydown", (event) => {
   else target.click();
 });
 
+// The second press of a double click takes the focus from nowhere: after a grade one is writing already,
+// and what is typed must not act as keys.
+document.addEventListener("mousedown", (event) => {
+  if (event.detail > 1 && event.target.closest("button")) event.preventDefault();
+});
+
 // on a phone the header scrolls: the room one is in is in sight
 const here = document.querySelector("header.top nav a[aria-current]");
 if (here) here.parentElement.scrollLeft += here.getBoundingClientRect().left - here.parentElement.getBoundingClientRect().left - 40;
