@@ -15,6 +15,7 @@ from assay.language.analysis import analyzer
 from assay.language.finnish import may_be_form
 from assay.search.asked_of_reports import readings
 from assay.search.cells import Cell, sentence
+from assay.search.dense import named_encoder
 from assay.search.engine import Engine
 from assay.search.soft import lookalikes
 from assay.workbench.corpora import search
@@ -229,3 +230,41 @@ def test_the_budget_or_the_outcome(engine: Engine) -> None:
 def test_what_people_say_is_read_as_what_accounts_say() -> None:
     assert {"vastaavaa": 1.0, "yhteensä": 1.0} in list(readings(("taseen", "loppusumma")))
     assert list(readings(("vuosikate",))) == [{"vuosikate": 1.0}]
+
+
+@pytest.mark.parametrize(
+    ("told", "share"),
+    [("ehkäiseminen", 0.6), ("ehkäistäänkin", 0.0), ("ehkäpä", 0.0), ("torjunta", 0.0)],
+)
+def test_a_word_of_the_same_root_counts_where_it_means_something_alike(
+    told: str, share: float
+) -> None:
+    """No compound that begins with the word, nothing that only looks so, nothing that looks
+    otherwise."""
+    words = lookalikes([told], analyzer("fi"))
+    alike = {"ehkäiseminen": 0.7, "ehkäistäänkin": 0.9, "ehkäpä": 0.1, "torjunta": 0.8}
+    numbers, shares = words.inflected("ehkäistään", lambda *_: False, lambda _, word: alike[word])
+    plain, before = words.similar("ehkäistään")
+    gained = dict(zip(numbers.tolist(), shares.tolist(), strict=True))
+    assert gained.get(0, 0.0) == (share or dict(zip(plain, before, strict=True)).get(0, 0.0))
+
+
+def test_prose_is_as_close_to_a_question_as_its_closest_passage(tmp_path: Path) -> None:
+    filler = "Kaupunginhallitus kokoontui syksyllä useita kertoja. Kirjastossa lainattiin kirjoja. "
+    asked = "Vesitornin rakenteissa havaittiin vakavia vaurioita."
+    pages = [
+        {"page_num": page, "sections": [{"title": "Katsaus", "paragraphs": [text]}]}
+        for page, text in ((3, f"{filler}{asked} {filler}"), (4, filler))
+    ]
+    report = _report("Lapua", 2023, 1)
+    (tmp_path / "lapua.json").write_text(
+        json.dumps(report | {"pages": report["pages"][6:] + pages})
+    )
+    import_corpus("report", tmp_path, name="long", home=tmp_path)
+    index_corpus("long", home=tmp_path)
+    hits = open_indexed("long", home=tmp_path).search("vesitornin vauriot", 5, explain=True)
+    near = {hit.doc_id: hit.explanation["dense"] for hit in hits}
+    assert hits[0].doc_id == "lapua:p3:s1"
+    encoder = named_encoder("static-fi-1")
+    whole, question = encoder.queries([f"Katsaus {filler}{asked}", "vesitornin vauriot"])
+    assert near["lapua:p3:s1"] > float(whole @ question) + 0.05

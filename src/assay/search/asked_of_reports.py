@@ -12,8 +12,10 @@ from importlib import resources
 from assay.language.finnish import STOP, by_rule, is_form_of_name, may_be_form
 from assay.language.towns import former_in, is_town, towns_in
 from assay.search.columns import BUDGET, GROUP, OWN, YEAR, is_verb_of_kind, kinds_asked
+from assay.search.dense import named_encoder
 from assay.search.index import Index
 from assay.search.soft import Similar
+from assay.search.static import StaticEncoder
 
 MAX_WORDS = 60
 MAX_READINGS = 6
@@ -167,7 +169,11 @@ def similar_words(index: Index, word: str) -> Similar:
     assert index.words is not None
     if index.profile.language != "fi":
         return index.words.similar(word)
-    return index.words.inflected(word, may_be_form)
+    if index.said is None or index.vectors is None:
+        return index.words.inflected(word, may_be_form)
+    encoder = named_encoder(index.profile.encoder)
+    likeness = encoder.likeness if isinstance(encoder, StaticEncoder) else None
+    return index.words.inflected(word, may_be_form, likeness)
 
 
 def readings(words: Sequence[str]) -> Iterator[dict[str, float]]:

@@ -48,8 +48,9 @@ from assay.search.lexical import (
     joined_counts,
     no_counts,
 )
-from assay.search.profile import ROWS, Profile, choose, with_encoder
+from assay.search.profile import REPORTS, ROWS, Profile, choose, with_encoder
 from assay.search.reported import Marked, is_row, marked, page_texts
+from assay.search.said import Said, said_in
 from assay.search.shown import Passages, joined, passages_of, taken
 from assay.search.soft import Lookalikes, SoftView, lookalikes
 from assay.search.views import Parts, View, body_length, section_texts, view_of
@@ -84,6 +85,7 @@ class Index:
     marks: list[str] = field(default_factory=list)  # of each document of a report
     word_vectors: Floats | None = None  # of index words, where they were learned from the corpus
     passages: Passages | None = None  # of longer texts
+    said: Said | None = None  # of the prose of reports
     asked: Asked | None = None  # questions that were written for documents
     awaited: str = ""  # the encoder whose vectors are still missing
 
@@ -377,6 +379,8 @@ def _draft_soft(sources: _Sources) -> Draft:
     if profile.encoder == LEARNED:
         learned = word_vectors(first, words)
         vectors = document_vectors(first, learned)
+    reports = [view.reported for view in views]
+    may_say = is_report and profile.encoder == REPORTS.encoder  # others take long, or cost
     acts = sorted({view.act for view in views})
     number_of = {act: number for number, act in enumerate(acts)}
     index = Index(
@@ -394,6 +398,7 @@ def _draft_soft(sources: _Sources) -> Draft:
         sections=[] if is_report else [view.section for view in views],
         marks=[view.reported.marks for view in views if view.reported],
         vectors=vectors,
+        said=said_in(reports, profile.encoder) if may_say else None,
     )
     return _to_encode(sources, index, [view.dense for view in views])
 

@@ -31,6 +31,7 @@ from assay.search.arrays import Array, Floats
 from assay.search.index import Index
 from assay.search.lexical import Bm25, Counts
 from assay.search.profile import Profile, with_encoder
+from assay.search.said import Said
 from assay.search.shown import Passages
 from assay.search.soft import Lookalikes, SoftView, unseen
 from assay.search.written import Asked
@@ -183,6 +184,8 @@ def _arrays_of(index: Index) -> Arrays:
     if index.asked is not None:
         arrays |= _postings(ASKED, index.asked.postings)
         arrays[f"{ASKED}.documents"] = index.asked.documents
+    if index.said is not None:
+        arrays |= {"said": index.said.vectors, "said.documents": index.said.documents}
     if index.passages is not None:
         arrays |= {
             "passage.documents": index.passages.offsets,
@@ -309,6 +312,7 @@ def _assembled(profile: Profile, arrays: Arrays, lists: Lists) -> Index:
         transitional=arrays.get("transitional", np.empty(0, np.bool_)),
         word_vectors=arrays.get("word_vectors"),
         passages=_passages(arrays, lists) if "passage.words" in arrays else None,
+        said=Said(arrays["said"], arrays["said.documents"]) if "said" in arrays else None,
         asked=_asked(profile, arrays, lists) if f"{ASKED}.documents" in arrays else None,
     )
 

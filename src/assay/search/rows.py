@@ -53,6 +53,7 @@ OF_SUBJECT = 0.1  # more for a table that is about nothing else than what is ask
 GRAMS = 0.5  # what n-grams count beside words
 READ = 0.95  # what a reading counts beside the question as it is
 DENSE = 0.3  # the encoder on prose
+DENSE_SAID = 0.5  # the same, by passages
 DENSE_ROWS = 0.05
 NO_YEAR = 0.2
 RECENT = 4  # years that the prose of a report looks back
@@ -105,9 +106,10 @@ def row_signals(index: Index, text: str, lookup: Lookup | None = None) -> Signal
     fused = best
     if index.vectors is not None:
         similar = [similar_words(index, word) for word in asked.words]
-        signals["dense"] = cosines(index.vectors, asked_vector(index, text, similar))
+        signals["dense"] = _cosines(index, asked, text, similar)
         is_prose = index.marked.kinds == PROSE
-        weight = np.where(is_prose, DENSE, DENSE_ROWS)
+        dense = DENSE if index.said is None else DENSE_SAID
+        weight = np.where(is_prose, dense, DENSE_ROWS)
         fused = fused + weight * np.maximum(signals["dense"], 0.0)
     signals["fit"] = _fit(index, asked)
     signals["year"] = _years(index, asked)
@@ -139,6 +141,19 @@ def row_signals(index: Index, text: str, lookup: Lookup | None = None) -> Signal
             if asked.names and names == 1.0 and not known and not (is_text and asked.towns):
                 signals["town"][row] = max(signals["town"][row], ONLY_REPORT)
     return signals
+
+
+def _cosines(index: Index, asked: Question, text: str, similar: list[Similar]) -> Doubles:
+    """Of the documents with the question; of prose, of the passage that is closest to it."""
+    if index.vectors is None:
+        return np.zeros(len(index))
+    if index.said is None:
+        return cosines(index.vectors, asked_vector(index, text, similar)).astype(float)
+    vector = asked_vector(index, " ".join(asked.words), similar)
+    near = cosines(index.vectors, vector).astype(float)
+    near[index.said.documents] = -1.0
+    np.maximum.at(near, index.said.documents, cosines(index.said.vectors, vector))
+    return near
 
 
 # ── words ─────────────────────────────────────────────────────────────────────────────────────────

@@ -40,6 +40,9 @@ UNSEEN_SHARE = 0.5  # of the rarest n-gram's weight, for one that no index word 
 CACHE = 4096
 BEGINNING = 3  # letters that the forms of a word have in common
 SHORT = 5  # letters of a word whose third may change
+ROOT = 5  # letters that derived words have in common
+AKIN = 0.55  # cosine from which on they mean something alike
+DERIVED = 0.6  # what such a word counts
 K1 = 1.2
 B = 0.6
 
@@ -90,9 +93,15 @@ class Lookalikes:
         numbers = np.array(self._by_lemma.get(self.lemma(word), []), np.int64)
         return numbers, np.ones(len(numbers))
 
-    def inflected(self, word: str, is_form: Callable[[str, str], bool]) -> Similar:
+    def inflected(
+        self,
+        word: str,
+        is_form: Callable[[str, str], bool],
+        likeness: Callable[[str, str], float] | None = None,
+    ) -> Similar:
         """As `similar`, with every form of the same word in full: those whose lemma the rules of a
-        language make into this one."""
+        language make into this one. Where there is none, with words that begin alike and by
+        `likeness` mean something alike: *ehkäistään* and *ehkäiseminen*."""
         key = f"\0{word}"
         if key in self._cache:
             return self._cache[key]
@@ -109,10 +118,27 @@ class Lookalikes:
         for lemma in self._short.get(without_dots(word[: BEGINNING - 1]), ()):
             if is_form(lemma, word):
                 best |= dict.fromkeys(self._by_lemma[lemma], 1.0)
+        if likeness is not None and max(best.values(), default=0.0) < 1.0:
+            for number in self._akin(word):
+                if likeness(word, self.words[number]) >= AKIN:
+                    best[number] = max(best.get(number, 0.0), DERIVED)
         found = np.array(list(best), np.int64), np.array(list(best.values()))
         if len(self._cache) < CACHE:
             self._cache[key] = found
         return found
+
+    def _akin(self, word: str) -> list[int]:
+        """The index words that may be derived from the same root as this one, but are no compound
+        that begins with it: *kirkkoranta* is not about a *kirkko*."""
+        same = self._by_root.get(word[:ROOT], []) if len(word) > ROOT else []
+        return [number for number in same if not self.words[number].startswith(word)]
+
+    @cached_property
+    def _by_root(self) -> dict[str, list[int]]:
+        numbers: dict[str, list[int]] = {}
+        for number, word in enumerate(self.words):
+            numbers.setdefault(word[:ROOT], []).append(number)
+        return numbers
 
     @cached_property
     def _beginning(self) -> dict[str, list[str]]:

@@ -47,6 +47,11 @@ class StaticEncoder:
             self._outer = gate["outer"]
             self._offset = float(gate["offset"])
         self._word = lru_cache(CACHE)(self._weighted)
+        self._direction = lru_cache(CACHE)(lambda word: unit_rows(self._mean(word)[None])[0])
+
+    def likeness(self, one: str, other: str) -> float:
+        """The cosine of two words."""
+        return float(self._direction(one) @ self._direction(other))
 
     def queries(self, texts: Sequence[str]) -> Floats:
         return self._encode(texts, lambda n: None)
@@ -63,11 +68,15 @@ class StaticEncoder:
         return unit_rows(vectors)
 
     def _weighted(self, word: str) -> Floats:
-        numbers = places(word, self._sizes, len(self._rows))
-        vector = (self._rows[numbers].astype(np.float32) * self._scale[numbers]).mean(axis=0)
+        vector = self._mean(word)
         inner = self._inner @ (vector / (np.linalg.norm(vector) + TINY)) + self._bias
         weight = np.clip(self._outer @ _gelu(inner) + self._offset, -3.0, 3.0)
         return np.asarray(np.exp(weight) * vector, np.float32)
+
+    def _mean(self, word: str) -> Floats:
+        numbers = places(word, self._sizes, len(self._rows))
+        rows = self._rows[numbers].astype(np.float32) * self._scale[numbers]
+        return np.asarray(rows.mean(axis=0))
 
 
 def places(word: str, sizes: Sequence[int], rows: int) -> list[int]:
