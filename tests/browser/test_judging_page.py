@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from assay.core.types import Vote
-from assay.judging.votes import current, read_votes, votes_path
+from assay.judging.votes import votes_path
 from assay.store import Store
 from assay.web.app import create_app
 from assay.workbench.opening import Service
 from browsing import expect, listening
+from judged_in_browser import given, now, opened, ready, sent, shown, until
 from judged_pages import both, judged_set
 from voted_sets import labels
 
@@ -31,48 +31,6 @@ def url(store: Store, dataset: Path) -> Iterator[str]:
     service = Service(store=store, gold_sets={"set": dataset}, home=dataset.parent)
     with listening(lambda port: create_app(service)) as address:
         yield address
-
-
-def opened(browser: Any, url: str, name: str, said: list[str], **options: Any) -> Any:
-    """A page of somebody with this name. An alert or an error of a script is said."""
-    page = browser.new_context(viewport={"width": 1400, "height": 900}, **options).new_page()
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("dialog", lambda dialog: said.append(dialog.message))
-    page.goto(f"{url}/me")
-    page.fill("input[name=name]", name)
-    page.keyboard.press("Enter")
-    page.wait_for_url(lambda address: not address.endswith("/me"))
-    return page
-
-
-def ready(page: Any) -> None:
-    page.wait_for_selector("#document[aria-busy=false]")
-
-
-def sent(page: Any) -> None:
-    until(page, "votes.waiting().length === 0")
-
-
-def until(page: Any, holds: str) -> None:
-    """The page allows no code from texts, and so no waiting for them in it."""
-    for _ in range(200):
-        if page.evaluate(holds):
-            return
-        page.wait_for_timeout(25)
-    raise AssertionError(holds)
-
-
-def now(dataset: Path, judge: str) -> dict[str, int | None]:
-    votes = current(read_votes(votes_path(dataset)))
-    return {vote.doc_id: vote.grade for vote in votes if vote.judge == judge}
-
-
-def given(dataset: Path) -> list[Vote]:
-    return read_votes(votes_path(dataset))
-
-
-def shown(page: Any) -> str:
-    return str(page.locator(".doc.cur").get_attribute("data-doc"))
 
 
 def grade_all(page: Any, grades: dict[str, int]) -> None:
@@ -153,7 +111,7 @@ def test_what_would_settle_a_comparison_comes_one_after_the_other(
     settling = [{"set": "set", "query": "q1", "doc": doc} for doc in ("d3", "d1", "d5")]
     kept = json.dumps({"from": "/runs", "settling": settling})
     page.evaluate("kept => sessionStorage.setItem('assay.queue', kept)", kept)
-    page.goto(f"{url}/judge/set/q1?doc=d3")
+    page.goto(f"{url}/judge/set/q1?doc=d3&queued=1")
     for place, doc in enumerate(("d3", "d1"), 1):
         ready(page)
         expect(page.locator("#queued")).to_contain_text(f"{place} of 3")
@@ -161,11 +119,11 @@ def test_what_would_settle_a_comparison_comes_one_after_the_other(
         page.keyboard.press("2")
         page.keyboard.type("It decides the point.")
         page.keyboard.press("Enter")
-        page.wait_for_url(f"**doc={'d1' if doc == 'd3' else 'd5'}")
+        page.wait_for_url(f"**doc={'d1' if doc == 'd3' else 'd5'}&queued=1")
     ready(page)
     for key, doc in (("k", "d1"), ("k", "d3"), ("j", "d1"), ("j", "d5")):  # back and on again
         page.keyboard.press(key)
-        page.wait_for_url(f"**doc={doc}")
+        page.wait_for_url(f"**doc={doc}&queued=1")
         ready(page)
     assert "Behested payments" in page.inner_text("#document")
     page.click("text=Add it, then judge it")
@@ -287,6 +245,13 @@ def test_two_tabs_on_one_document_and_the_second_is_asked(
 ) -> None:
     one = opened(browser, url, "Ada", [])
     two = one.context.new_page()
+
+    def titled(route: Any) -> None:
+        answer = route.fetch()
+        read = answer.json()
+        route.fulfill(response=answer, json={**read, "row": {**read["row"], "title": "Tickets"}})
+
+    two.route("**/api/judge/document**", titled)
     for tab in (one, two):
         tab.goto(f"{url}/judge/set/q1?doc=d1")
         ready(tab)
@@ -297,11 +262,12 @@ def test_two_tabs_on_one_document_and_the_second_is_asked(
         sent(tab)
     assert now(dataset, "Ada") == {"d1": 0}
     asks = two.locator("#banner")
-    expect(asks).to_contain_text("You gave d1 another grade in another window")
+    expect(asks).to_contain_text("You gave Tickets another grade in another window")
     assert "Saved" not in two.locator("#state").inner_text()
     two.goto(f"{url}/judge/set/q2")  # on any page, until it is answered
     ready(two)
-    asks.get_by_role("button", name=button).click()
+    expect(asks.get_by_role("link")).to_have_attribute("href", "/judge/set/q1?doc=d1")
+    two.keyboard.press("y" if "Keep" in button else "c")
     expect(asks).to_be_hidden()
     sent(two)
     assert now(dataset, "Ada") == holds

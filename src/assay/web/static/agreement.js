@@ -28,7 +28,7 @@ if (byId("rule")) {
   const asked = byId("rule").dataset, why = byId("why"), said = byId("words").dataset;
   let chosen = null, busy = false;
   const where = new URLSearchParams({ set: asked.set, query: asked.query, doc: asked.doc });
-  assay.get(`/api/judge/document?${where}`)
+  assay.arrived(() => assay.get(`/api/judge/document?${where}`), () => true, lost => byId("document").replaceChildren(reading.make("p", lost, "said")))
     .then(read => reading.show(byId("document"), read))
     .catch(error => byId("document").replaceChildren(reading.make("p", error.message, "said")));
 

@@ -2,7 +2,7 @@
 // vote, given at once (votes.js). Nothing here knows what anybody else said.
 "use strict";
 const byId = id => document.getElementById(id);
-const DRAFT = `assay.draft.${desk.judge}.${desk.set}.${desk.query}.`, HISTORY = `assay.done.${desk.judge}`;
+const HISTORY = `assay.done.${desk.judge}`, UNDO = "assay.undo";
 const IDLE = 300;  // seconds: a judge who does nothing for so long has left
 const why = byId("why"), paper = byId("document");
 const pairs = [...document.querySelectorAll(".strip .doc")].map(button => ({
@@ -15,12 +15,6 @@ const texts = new Map();
 
 // ── what is kept in this browser ─────────────────────────────────────────────────────────────────
 
-function stored(store, key, fallback) {
-  try { return JSON.parse(store.getItem(key)) ?? fallback; } catch { return fallback; }
-}
-function store(store, key, value) {
-  try { value === null ? store.removeItem(key) : store.setItem(key, JSON.stringify(value)); } catch { /* for this page only */ }
-}
 function keepDraft() {
   const pair = pairs[place];
   if (!pair) return;
@@ -102,11 +96,14 @@ function textOf(doc) {
   return texts.get(doc);
 }
 
+const arrivedText = (doc, wanted) => assay.arrived(() => textOf(doc), wanted, said => paper.replaceChildren(reading.make("p", said, "said")));
+
 // Every document is a place in the browser's history: back leads to the one before.
 async function show(at, isBack = false) {
   if (!pairs[at]) return;
   if (place >= 0) keepDraft();
-  const address = `${location.pathname}?doc=${encodeURIComponent(pairs[at].doc)}`;
+  votes.stay();
+  const address = `${location.pathname}?doc=${encodeURIComponent(pairs[at].doc)}${tail}`;
   if (!isBack) history[place < 0 || place === at ? "replaceState" : "pushState"](null, "", address);
   place = at;
   const pair = pairs[at], draft = stored(localStorage, DRAFT + pair.doc, null);
@@ -120,10 +117,11 @@ async function show(at, isBack = false) {
   showQueue();
   paper.setAttribute("aria-busy", "true");
   try {
-    const read = await textOf(pair.doc);
+    const read = await arrivedText(pair.doc, () => pairs[place] === pair);
     if (pairs[place] !== pair) return;
     reading.show(paper, read);
     pair.print = read.row.document;
+    pair.title = read.row.title;
     scrollTo({ top: 0 });
   } catch (error) {
     if (pairs[place] === pair) paper.replaceChildren(reading.make("p", error.message, "said"));
@@ -137,7 +135,7 @@ async function show(at, isBack = false) {
 function give(pair, said, isUndo = false) {
   const before = { doc: pair.doc, query: desk.query, set: desk.set, vote: pair.vote, grade: pair.grade, rationale: pair.rationale };
   const seconds = Math.min((performance.now() - shownAt) / 1000, IDLE);
-  const vote = votes.give({ doc_id: pair.doc, document: pair.print || "", seconds, seen: pair.seen ?? pair.vote, ...said });
+  const vote = votes.give({ doc_id: pair.doc, title: pair.title, document: pair.print || "", seconds, seen: pair.seen ?? pair.vote, ...said });
   Object.assign(pair, said.withdrawn ? { vote: "", grade: null, rationale: "" } : { vote: vote.id, grade: said.grade, rationale: said.rationale });
   pair.seen = pair.vote;
   store(localStorage, DRAFT + pair.doc, null);
@@ -170,9 +168,11 @@ function save(pressed = false) {
   onward();
 }
 
-// The place of what is shown among the documents that would settle a comparison (queue.js), or -1.
-const queue = stored(sessionStorage, "assay.queue", { from: "", settling: [] });
-const queued = () => queue.settling.findIndex(one => one.set === desk.set && one.query === desk.query && one.doc === pairs[place]?.doc);
+// The place of what is shown among the documents that would settle a comparison (queue.js), or -1. They
+// are gone through only by who came by them.
+const tail = new URLSearchParams(location.search).has("queued") ? "&queued=1" : "", none = { from: "", settling: [] };
+const queue = tail ? stored(sessionStorage, "assay.queue", none) : none;
+const queued = () => queue.settling.findIndex(one => one.set === desk.set && one.query === desk.query && one.doc === (pairs[place]?.doc ?? desk.open));
 
 function showQueue() {
   const at = queued();
@@ -180,7 +180,10 @@ function showQueue() {
   byId("queued").textContent = fill(words.queuedOf, { place: at + 1, total: queue.settling.length });
 }
 
-const goTo = (one) => location.assign(`/judge/${encodeURIComponent(one.set)}/${one.query.split("/").map(encodeURIComponent).join("/")}?doc=${encodeURIComponent(one.doc)}`);
+function goTo(one, before) {
+  const at = one.set === desk.set && one.query === desk.query ? pairs.findIndex(pair => pair.doc === one.doc) : -1;
+  return at >= 0 ? show(at) : votes.leave(addressOf(one) + tail, before);
+}
 
 function followQueue(at) {
   const next = queue.settling[at + 1];
@@ -226,6 +229,7 @@ function onward() {
 function move(by) {
   const at = queued();
   if (at < 0) return show(Math.min(Math.max(place + by, 0), pairs.length - 1));
+  votes.stay();
   if (queue.settling[at + by]) goTo(queue.settling[at + by]);
 }
 
@@ -248,8 +252,8 @@ const acts = {
   undo() {
     const done = stored(sessionStorage, HISTORY, []), last = done.pop();
     if (!last) { byId("state").textContent = words.nothingToUndo; return; }
-    if (last.set !== desk.set || last.query !== desk.query) {  // it was on another query: go there first
-      return goTo(last);
+    if (last.set !== desk.set || last.query !== desk.query) {  // it was on another query, where it is undone
+      return goTo(last, () => store(sessionStorage, UNDO, true));
     }
     store(sessionStorage, HISTORY, done);
     const at = pairs.findIndex(pair => pair.doc === last.doc);
@@ -326,7 +330,10 @@ byId("lookfor").addEventListener("submit", async (event) => {
   if (!q) return;
   byId("looked").textContent = words.searching;
   try {
-    const found = await assay.get(`/api/judge/search?${new URLSearchParams({ set: desk.set, query: desk.query, q })}`);
+    const looks = () => assay.get(`/api/judge/search?${new URLSearchParams({ set: desk.set, query: desk.query, q })}`);
+    const wanted = () => byId("add").open && byId("look").value.trim() === q;
+    const found = await assay.arrived(looks, wanted, said => { byId("looked").textContent = said; });
+    if (!wanted()) return;
     byId("looked").textContent = found.length ? "" : words.nothingFound;
     byId("found").replaceChildren(...found.map(foundItem));
     const first = byId("found").querySelector("button");
@@ -339,8 +346,9 @@ byId("lookfor").addEventListener("submit", async (event) => {
 async function add(doc, button, told) {
   button.disabled = true;
   try {
-    await assay.post("/api/pool", { set: desk.set, query_id: desk.query, doc_id: doc });
-    location.assign(`${location.pathname}?doc=${encodeURIComponent(doc)}`);
+    const asks = () => assay.post("/api/pool", { set: desk.set, query_id: desk.query, doc_id: doc });
+    await assay.arrived(asks, () => button.offsetParent, said => { told.textContent = said; });
+    location.assign(`${location.pathname}?doc=${encodeURIComponent(doc)}${tail}`);
     return true;
   } catch (error) {
     told.textContent = error.message;
@@ -352,7 +360,7 @@ async function add(doc, button, told) {
 async function showUnasked(doc) {
   showStrip();
   try {
-    reading.show(paper, await textOf(doc));
+    reading.show(paper, await arrivedText(doc, () => place < 0));
     const line = reading.make("p", `${words.notAsked} `, "said note"), button = reading.make("button", words.askForIt, "approve");
     button.type = "button";
     button.onclick = () => add(doc, button, byId("state"));
@@ -392,7 +400,11 @@ async function flag(flagged, reason) {
     progress = { ...progress, flag: stands };
     byId("state").textContent = words.saved;
     showProgress();
-  } catch (error) { byId("state").textContent = error.message; }
+    return true;
+  } catch (error) {
+    byId("state").textContent = error.message;
+    return false;
+  }
 }
 byId("flag").addEventListener("click", () => {
   if (progress.flag) return flag(false, "");
@@ -400,10 +412,14 @@ byId("flag").addEventListener("click", () => {
   byId("flag").setAttribute("aria-expanded", String(!byId("flagform").hidden));
   if (!byId("flagform").hidden) byId("flagwhy").focus();
 });
-byId("flagform").addEventListener("submit", (event) => {
+byId("flagform").addEventListener("submit", async (event) => {
   event.preventDefault();
+  const field = byId("flagwhy"), reason = field.value.trim(), long = tooLong(reason);
+  byId("flagtold").textContent = long;
+  if (long || !(await flag(true, reason))) return field.focus();  // what was not taken is not lost
   byId("flagform").hidden = true;
-  flag(true, byId("flagwhy").value);
+  byId("flag").setAttribute("aria-expanded", "false");
+  field.value = "";
 });
 
 // ── what the server says ─────────────────────────────────────────────────────────────────────────
@@ -470,3 +486,6 @@ showProgress();
 const asked = pairs.findIndex(pair => pair.doc === desk.open), open = pairs.findIndex(pair => !isJudged(pair));
 if (desk.open && asked < 0) showUnasked(desk.open);
 else if (pairs.length) show(asked >= 0 ? asked : Math.max(open, 0));
+const undoes = stored(sessionStorage, UNDO, false), latest = stored(sessionStorage, HISTORY, []).at(-1);
+store(sessionStorage, UNDO, null);
+if (undoes && latest?.set === desk.set && latest.query === desk.query) acts.undo();

@@ -12,7 +12,7 @@ window.assay = {
   csrf: document.querySelector('meta[name="csrf"]').content,
   // Sends a value as JSON; answers with what came back. What was refused is an Error with `status`.
   async post(path, value, method = "POST") {
-    const answer = await fetch(path, {
+    const answer = await assay.fetch(path, {
       method,
       headers: { "content-type": "application/json", "x-csrf-token": assay.csrf },
       body: JSON.stringify(value ?? {}),
@@ -20,12 +20,37 @@ window.assay = {
     return assay.read(answer);
   },
   async get(path) {
-    return assay.read(await fetch(path, { headers: { accept: "application/json" } }));
+    return assay.read(await assay.fetch(path, { headers: { accept: "application/json" } }));
   },
   async read(answer) {
     const said = await answer.json().catch(() => ({}));
     if (answer.ok) return said;
     throw Object.assign(new Error(said.error || answer.statusText), { status: answer.status, said });
+  },
+  // As `fetch`; without a connection an Error with `lost`, in the language of the page.
+  async fetch(path, options) {
+    try {
+      return await fetch(path, options);
+    } catch {
+      throw Object.assign(new Error(document.getElementById("live").dataset.lost), { lost: true });
+    }
+  },
+  // What `act` answers, which is tried until there is a connection, as long as it is wanted; `told` hears
+  // what to say meanwhile.
+  async arrived(act, wanted, told) {
+    for (let wait = 500; ; wait = Math.min(wait * 2, 15000)) {
+      try {
+        return await act();
+      } catch (error) {
+        if (!error.lost || !wanted()) throw error;
+        told(document.getElementById("live").dataset.waits);
+        await new Promise((done) => {
+          addEventListener("online", done, { once: true });
+          setTimeout(done, wait * (0.5 + Math.random()));  // not all at once
+        });
+        if (!wanted()) throw error;
+      }
+    }
   },
   // Told to those who hear the page.
   say(text) { document.getElementById("live").textContent = text; },

@@ -4,7 +4,15 @@
 "use strict";
 const desk = document.getElementById("desk").dataset;
 const words = document.getElementById("words").dataset;
-const WAITING = `assay.vote.${desk.judge}.`;
+const WAITING = `assay.vote.${desk.judge}.`, DRAFT = `assay.draft.${desk.judge}.${desk.set}.${desk.query}.`;
+
+// What this browser keeps for the pages of a judge.
+function stored(store, key, fallback) {
+  try { return JSON.parse(store.getItem(key)) ?? fallback; } catch { return fallback; }
+}
+function store(store, key, value) {
+  try { value === null ? store.removeItem(key) : store.setItem(key, JSON.stringify(value)); } catch { /* for this page only */ }
+}
 
 const votes = {
   listeners: [],
@@ -12,6 +20,8 @@ const votes = {
   trouble: "",  // why the last attempt did not arrive
   wait: 500,
   timer: 0,
+  leaving: "",  // the page that opens next
+  stuck: "",  // what is said where it cannot be had
 
   // Those on their way; with `now` those that their judge overtook in another window, who is asked.
   waiting(asked = false) {
@@ -49,7 +59,7 @@ const votes = {
     clearTimeout(votes.timer);
     try {
       for (let next; (next = votes.waiting()[0]);) {
-        const { given, ...vote } = next;
+        const { given, title, ...vote } = next;
         vote.ago = Math.max(0, (Date.now() - given) / 1000);
         const saved = await votes.posted(vote);
         votes.drop(next);
@@ -93,15 +103,37 @@ const votes = {
     }
   },
 
+  // Opens another page once it can be had: without a connection one stays here.
+  async leave(address, before = () => {}) {
+    votes.leaving = address;
+    const wanted = () => votes.leaving === address;
+    const reach = async () => {
+      for (let tries = 0; votes.busy && tries < 50; tries++) await new Promise(done => setTimeout(done, 20));
+      await assay.fetch("/healthz", { cache: "no-store" });
+    };
+    try { await assay.arrived(reach, wanted, (said) => { votes.stuck = said; votes.tell(); }); } catch { return; }
+    if (!wanted()) return;
+    before();
+    location.assign(address);
+  },
+
+  // The judge does something else meanwhile.
+  stay() {
+    const was = votes.stuck;
+    votes.leaving = votes.stuck = "";
+    if (was) votes.tell();
+  },
+
   // listener(vote, saved, refused, overtaken): about one vote, or about how things stand
   tell(vote, saved, refused, overtaken = false) {
     const count = votes.waiting().length, asked = votes.waiting(true)[0];
     const state = document.getElementById("state"), banner = document.getElementById("banner");
     state.textContent = refused || overtaken ? "" : count ? words.saving : saved ? words.saved : state.textContent;
-    banner.hidden = !(refused || asked || (count && votes.trouble));
+    banner.hidden = !(refused || asked || votes.stuck || (count && votes.trouble));
     if (refused) banner.textContent = words.refusedVote.replace("{why}", refused);
     else if (votes.trouble === "signed") banner.textContent = words.signedOut;
     else if (count && votes.trouble) banner.textContent = count === 1 ? words.kept : words.keptMany.replace("{n}", count);
+    else if (votes.stuck) banner.textContent = votes.stuck;
     else if (asked) votes.ask(asked, banner);
     for (const listener of votes.listeners) listener(vote, saved, refused, overtaken);
   },
@@ -111,18 +143,45 @@ const votes = {
     const grade = (said) => said.withdrawn || said.vote === "" ? words.noGrade : said.grade === null ? words.unsure : String(said.grade);
     const at = new Date(vote.now.at), today = at.toDateString() === new Date().toDateString();
     const time = vote.now.at ? at.toLocaleString(document.documentElement.lang, today ? { hour: "2-digit", minute: "2-digit" } : { dateStyle: "medium", timeStyle: "short" }) : "–";
-    const facts = { doc: vote.doc_id, then: grade(vote.now), now: grade(vote), time };
+    const facts = { then: grade(vote.now), now: grade(vote), time };
     const filled = (text) => text.replace(/\{(\w+)\}/g, (_, name) => facts[name]);
-    const choice = (text, chosen, className) => {
-      const button = document.createElement("button");
-      Object.assign(button, { type: "button", textContent: filled(text), className });
-      button.addEventListener("click", () => { votes.drop(vote); chosen(); });
+    const link = Object.assign(document.createElement("a"), { href: addressOf({ set: vote.set, query: vote.query_id, doc: vote.doc_id }), textContent: vote.title || vote.doc_id, title: vote.doc_id, dir: "auto" });
+    const choice = (text, key, className, chosen) => {
+      const button = document.createElement("button"), shown = document.createElement("kbd");
+      shown.textContent = key.toUpperCase();
+      Object.assign(button, { type: "button", className });
+      button.dataset.key = key;
+      button.append(`${filled(text)} `, shown);
+      button.addEventListener("click", chosen);
       return button;
     };
-    const again = () => { const { now, ...said } = vote; votes.give({ ...said, seen: now.vote }); };
-    banner.replaceChildren(`${filled(words.meanwhile)} `, choice(words.keepThen, () => votes.tell(vote, null, "", true), "approve"), " ", choice(words.changeTo, again, ""));
+    const again = () => { const { now, ...said } = vote; votes.drop(vote); votes.give({ ...said, seen: now.vote }); };
+    const [before, after] = words.meanwhile.split("{doc}");
+    banner.replaceChildren(filled(before), link, `${filled(after)} `, choice(words.keepThen, "y", "approve", () => votes.settle(vote)), " ", choice(words.changeTo, "c", "", again));
+  },
+
+  // Keeps what another window said, if that still stands; else the judge is asked anew.
+  async settle(vote) {
+    try {
+      const { pairs } = await assay.get(`/api/judge/query?${new URLSearchParams({ set: vote.set, query: vote.query_id })}`);
+      const now = pairs.find(pair => pair.doc_id === vote.doc_id);
+      if (now && now.vote !== vote.now.vote) { votes.keep({ ...vote, now }); return votes.tell(); }
+      votes.drop(vote);
+      votes.tell(vote, null, "", true);
+    } catch (error) { document.getElementById("state").textContent = error.message; }
   },
 };
+
+const addressOf = (one) => `/judge/${encodeURIComponent(one.set)}/${one.query.split("/").map(encodeURIComponent).join("/")}?doc=${encodeURIComponent(one.doc)}`;
+
+// Links lead on as everything here does: to a page that can be had.
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[href]");
+  if (!link || event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  if (link.target || link.origin !== location.origin || link.getAttribute("href").startsWith("#")) return;
+  event.preventDefault();
+  votes.leave(link.href);
+});
 
 // A reason has some words of its own; the server has the same rule, and the last word (judging/reasons.py).
 function saysWhy(text, starts = []) {

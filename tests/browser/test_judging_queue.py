@@ -1,0 +1,145 @@
+"""Documents that would settle a comparison, one after the other; and a lost connection."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.store import Store
+from assay.web.app import create_app
+from assay.workbench.opening import Service
+from browsing import expect, listening
+from judged_in_browser import now, opened, ready, sent, shown
+from judged_pages import both, judged_set
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Path:
+    asked = both(("q1", "d1"), ("q1", "d2"), ("q2", "d4"))
+    return judged_set(tmp_path, asked, judges=("Ada", "Ben"))
+
+
+@pytest.fixture
+def url(store: Store, dataset: Path) -> Iterator[str]:
+    service = Service(store=store, gold_sets={"set": dataset}, home=dataset.parent)
+    with listening(lambda port: create_app(service)) as address:
+        yield address
+
+
+@pytest.fixture
+def queue(browser: Any, url: str) -> Any:
+    """Somebody who begins with the first of two documents of two queries."""
+    page = opened(browser, url, "Ada", [])
+    settling = [{"set": "set", "query": query, "doc": doc} for query, doc in QUEUE]
+    kept = json.dumps({"from": "/runs", "settling": settling})
+    page.evaluate("kept => sessionStorage.setItem('assay.queue', kept)", kept)
+    page.goto(f"{url}/judge/set/q1?doc=d1&queued=1")
+    ready(page)
+    return page
+
+
+QUEUE = (("q1", "d1"), ("q2", "d4"))
+LOST = "There is no connection"
+
+
+def test_undo_takes_back_the_vote_on_the_query_before(queue: Any, dataset: Path) -> None:
+    queue.keyboard.press("u")
+    queue.wait_for_url("**/q2?doc=d4&queued=1")
+    ready(queue)
+    assert now(dataset, "Ada") == {"d1": None}
+    queue.keyboard.press("z")
+    queue.wait_for_url("**/q1?doc=d1&queued=1")
+    expect(queue.locator("#state")).to_have_text("Your vote is taken back.")
+    assert now(dataset, "Ada") == {}
+    queue.reload()  # once, not again
+    ready(queue)
+    queue.keyboard.press("z")
+    expect(queue.locator("#state")).to_have_text("There is nothing to undo.")
+
+
+def test_who_opens_a_query_otherwise_has_left_the_queue(queue: Any, url: str) -> None:
+    queue.goto(f"{url}/judge/set/q1?doc=d1")
+    ready(queue)
+    assert queue.locator("#queued").is_hidden()
+    queue.keyboard.press("u")
+    expect(queue.locator(".doc.cur")).to_have_attribute("data-doc", "d2")
+    assert "q1?doc=d2" in queue.url
+
+
+def test_without_a_connection_the_queue_stays_and_goes_on_when_it_is_back(
+    queue: Any, dataset: Path
+) -> None:
+    queue.context.set_offline(True)
+    queue.keyboard.press("u")
+    expect(queue.locator("#banner")).to_contain_text("1 vote is kept")
+    queue.keyboard.press("a")  # the list of all documents cannot be had either
+    queue.wait_for_timeout(100)
+    assert shown(queue) == "d1"
+    queue.keyboard.press("j")
+    queue.context.set_offline(False)
+    queue.wait_for_url("**/q2?doc=d4&queued=1")
+    ready(queue)
+    sent(queue)
+    assert now(dataset, "Ada") == {"d1": None}
+
+
+def test_a_link_without_a_connection_says_so(queue: Any) -> None:
+    queue.context.set_offline(True)
+    queue.keyboard.press("a")
+    expect(queue.locator("#banner")).to_contain_text(LOST)
+    queue.context.set_offline(False)
+    queue.wait_for_url("**/q1/all")
+
+
+def test_a_document_and_a_search_come_when_the_connection_is_back(queue: Any, url: str) -> None:
+    queue.route("**/api/judge/**", lambda route: route.abort())
+    queue.goto(f"{url}/judge/set/q1?doc=d2&lang=fi")
+    expect(queue.locator("#document")).to_contain_text("Ei yhteyttä")
+    queue.keyboard.press("/")
+    queue.keyboard.type("behested payments")
+    queue.keyboard.press("Enter")
+    expect(queue.locator("#looked")).to_contain_text("Ei yhteyttä")
+    queue.unroute("**/api/judge/**")
+    queue.evaluate("dispatchEvent(new Event('online'))")
+    expect(queue.locator("#document")).to_contain_text("A loan is no gift")
+    expect(queue.locator("#found")).to_contain_text("Behested")
+
+
+def test_what_another_window_said_since_is_asked_anew(
+    browser: Any, url: str, dataset: Path
+) -> None:
+    one = opened(browser, url, "Ada", [])
+    two = one.context.new_page()
+    for tab in (one, two):
+        tab.goto(f"{url}/judge/set/q1?doc=d1")
+        ready(tab)
+    for tab, key in ((one, "2"), (two, "0"), (one, "1")):
+        if key == "1":
+            tab.goto(f"{url}/judge/set/q1?doc=d1")
+            ready(tab)
+        tab.keyboard.press(key)
+        tab.keyboard.type(f"This is the reason for {key}.")
+        tab.keyboard.press("Enter")
+        sent(tab)
+    asks = two.locator("#banner")
+    asks.get_by_role("button", name="Keep 2").click()
+    asks.get_by_role("button", name="Keep 1").click()
+    expect(asks).to_be_hidden()
+    assert now(dataset, "Ada") == {"d1": 1}
+
+
+def test_a_reason_for_a_flag_that_is_too_long_stays(queue: Any) -> None:
+    queue.keyboard.press("x")
+    long = "too broad " * 500
+    queue.fill("#flagwhy", long)
+    queue.keyboard.press("Enter")
+    expect(queue.locator("#flagtold")).to_contain_text("at most 4,000 are kept")
+    assert queue.locator("#flagwhy").input_value() == long
+    queue.fill("#flagwhy", "too broad")
+    queue.keyboard.press("Enter")
+    queue.wait_for_selector("#flag[aria-pressed=true]")
+    expect(queue.locator("#flagform")).to_be_hidden()
