@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +13,14 @@ from typing import Any
 import pytest
 
 from assay.core.errors import InputError
-from assay.review.outside import BacklogSource, mistake, their_backlog, their_backlogs
+from assay.review import outside
+from assay.review.outside import (
+    BacklogSource,
+    TheirBacklog,
+    mistake,
+    their_backlog,
+    their_backlogs,
+)
 from assay.review.waiting import their_metrics
 from assay.workbench.config import read_config
 
@@ -82,6 +90,8 @@ def test_a_query_stands_for_a_table(table: tuple[str, Run]) -> None:
         "DELETE FROM halachot RETURNING review_status, created_at",
         "WITH gone AS (DELETE FROM halachot RETURNING *) SELECT * FROM gone",
         "SELECT * FROM halachot) AS x; DELETE FROM halachot; SELECT * FROM (SELECT 1",
+        "SELECT * FROM halachot) AS counted GROUP BY 1; COMMIT; BEGIN READ WRITE; "
+        "DELETE FROM halachot; COMMIT; SELECT * FROM (SELECT * FROM halachot",
     ],
 )
 def test_nothing_can_be_written(table: tuple[str, Run], query: str) -> None:
@@ -89,6 +99,17 @@ def test_nothing_can_be_written(table: tuple[str, Run], query: str) -> None:
         their_backlog("h", BacklogSource(url=table[0], query=query), NOW)
     left = their_backlog("h", BacklogSource(url=table[0], table="halachot"), NOW)
     assert left.total == len(ROWS)
+
+
+@pytest.mark.parametrize("table", ["postgresql"], indirect=True)
+def test_every_transaction_only_reads(table: tuple[str, Run]) -> None:
+    """Also one that the query would begin, and beside the options that the address has."""
+    shown = "current_setting('default_transaction_read_only') || current_setting('search_path')"
+    source = BacklogSource(
+        url=f"{table[0]}&options=-csearch_path%3Dlaw",
+        query=f"SELECT {shown} AS review_status, now() AS created_at",
+    )
+    assert their_backlog("h", source, NOW).other == {"onlaw": 1}
 
 
 @pytest.mark.parametrize("table", ["postgresql"], indirect=True)
@@ -130,6 +151,15 @@ def test_a_column_that_holds_no_states_is_refused(table: tuple[str, Run]) -> Non
         their_backlog("h", BacklogSource(url=table[0], table="halachot", status="id"), NOW)
 
 
+def test_the_name_of_a_state_has_an_end(table: tuple[str, Run]) -> None:
+    source = BacklogSource(url=table[0], table="halachot")
+    table[1](f"INSERT INTO halachot VALUES (8, '{'x' * 100}', NULL)")
+    assert their_backlog("h", source, NOW).other["x" * 100] == 1
+    table[1](f"INSERT INTO halachot VALUES (9, '{'x' * 101}', NULL)")
+    with pytest.raises(InputError, match="more than 100 characters"):
+        their_backlog("h", source, NOW)
+
+
 def test_times_of_every_kind(tmp_path: Path) -> None:
     for number, value in enumerate(
         ["'2026-05-01T15:00:00+03:00'", "1777636800", "1777636800000", "'2026-05-01 12:00'"]
@@ -166,6 +196,65 @@ def test_one_that_is_away_hides_no_other_and_no_password(
     assert 'backlog="away",state' not in text
 
 
+ELSEWHERE = [
+    "mysql://root:hunter22@h/db",
+    "mysql:root:hunter22@h/db",
+    "jdbc:oracle:thin:scott/hunter22@//h:1521/x",
+    "root:hunter22@tcp(h)/db",
+    "sqlite:///mysql://root:hunter22@h/db",
+    "Driver={ODBC};Uid=a;Pwd={a;hunter22};",
+    "postgresql://me:hunter22/x@db/law",
+    "postgresql://me:pass@hunter22@db/law",
+    "postgresql://me:my hunter22@db/law",
+    "host=db password=my hunter22",
+]
+
+
+@pytest.mark.parametrize("url", ELSEWHERE)
+def test_an_address_of_something_else_is_not_repeated(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "assay.toml").write_text(f"[backlog.my]\nurl = '{url}'\ntable = 't'\n")
+    monkeypatch.setenv("LAW_DB", url)
+    told = []
+    try:
+        sources = read_config(tmp_path / "assay.toml").backlog
+    except InputError as error:
+        told, sources = [str(error)], {}
+    sources |= {"env": BacklogSource(url="env:LAW_DB", table="t")}
+    told += [found.error for found in their_backlogs(sources, NOW).values()]
+    assert len(told) == 2
+    for said in told:
+        assert "PostgreSQL" in said or "postgresql://USER@HOST" in said
+        assert "hunter" not in said
+
+
+def test_a_table_that_does_not_answer_holds_up_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All are counted at once, and all wait for the slowest no longer than for one."""
+    monkeypatch.setattr(outside, "ALL_SECONDS", 0.5)
+    opened, answer = threading.Barrier(3), threading.Event()
+
+    def slow(name: str, source: BacklogSource, now: datetime) -> TheirBacklog:
+        if name != "here":
+            opened.wait(10)  # both, or neither goes on
+            answer.wait(10)
+        return TheirBacklog(total=1)
+
+    monkeypatch.setattr(outside, "their_backlog", slow)
+    source = BacklogSource(url="x.db", table="t")
+    found = their_backlogs({"one": source, "two": source, "here": source}, NOW)
+    assert [found[name].status for name in found] == ["failed", "failed", "ok"]
+    assert "backlog.one: no answer within" in found["one"].error
+    opened.wait(10)
+    answer.set()
+    for thread in threading.enumerate():
+        if thread.daemon and thread.name.startswith("backlog."):
+            thread.join(10)
+    assert found["two"].total == 1
+
+
 @pytest.mark.parametrize(
     ("toml", "said"),
     [
@@ -178,6 +267,7 @@ def test_one_that_is_away_hides_no_other_and_no_password(
             "url = 'x.db'\ntable = 't'\nstates = { approved = 'p', rejected = ['p'] }",
             "both approved and rejected",
         ),
+        (f"url = 'x.db'\ntable = 't'\nstates = {{ approved = '{'p' * 101}' }}", "100 characters"),
         ("table = 't'", "url"),
     ],
 )

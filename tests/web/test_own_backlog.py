@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from assay.store import Store
-from assay.workbench.backlog import backlog_figures
+from assay.workbench.backlog import _counted, backlog_figures
 from assay.workbench.config import read_config
 from assay.workbench.for_agents import waits_elsewhere
 from assay.workbench.opening import Service
@@ -68,6 +68,8 @@ def test_a_table_called_halacha_is_the_block_of_the_specification(
         block = client.get(place).json()["halacha_backlog"]
         assert (block["pending_review"], block["approved"], block["total"]) == (9, 10, 20)
     (folder / "law.db").unlink()
+    assert client.get("/api/backlog").json()["halacha_backlog"]["total"] == 20  # kept for a while
+    _counted.clear()
     away = client.get("/api/system/diagnostics")
     assert (away.status_code, away.json()["status"]) == (200, "degraded")
     assert away.json()["halacha_backlog"] is None
@@ -85,8 +87,20 @@ def test_on_the_command_line(assay_cli: Assay, folder: Path) -> None:
     assert "halacha: status ok, pending review 9" in assay_cli("doctor").out
     (folder / "law.db").unlink()
     for command in ("backlog", "doctor"):
+        _counted.clear()
         done = assay_cli(command)
         assert done.code == 4
         assert "there is no database" in done.out + done.err
     (folder / "assay.toml").write_text("[backlog.halacha]\nurl = 'law.db'\n")
     assert assay_cli("backlog").code == 2
+
+
+def test_no_place_repeats_an_address_of_something_else(assay_cli: Assay, folder: Path) -> None:
+    (folder / "assay.toml").write_text(
+        "[backlog.my]\nurl = 'mysql://root:hunter22@h/db'\ntable = 't'\n"
+    )
+    for command in ("backlog", "doctor"):
+        done = assay_cli(command)
+        assert done.code in (2, 4)
+        assert "backlog.my" in done.out + done.err
+        assert "hunter22" not in done.out + done.err

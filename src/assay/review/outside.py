@@ -1,13 +1,15 @@
 """A backlog that is the user's own: a table of theirs, counted by state and never written.
 
 `[backlog.NAME]` in assay.toml says where the table is and what its states are called. The
-connection itself refuses to write: PostgreSQL by a read-only transaction, SQLite by opening the
-file for reading alone."""
+connection itself refuses to write: PostgreSQL by a session that only reads and takes one statement,
+SQLite by opening the file for reading alone."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,16 +21,20 @@ from urllib.parse import quote
 
 import msgspec
 
-from assay.core.concealing import is_keywords, without_password
-from assay.core.errors import InputError
+from assay.core import conninfo
+from assay.core.errors import AssayError, InputError
+from assay.core.extras import imported
 from assay.engines.secrets import filled, hidden, values_of
 from assay.store.records import REVIEW_STATES
 
 SECONDS = 5  # that a table may take to be counted
+ALL_SECONDS = 3  # that anybody waits for all of them
 CONNECT_SECONDS = 3
+LONGEST_STATE = 100  # characters
 MOST_STATES = 50  # different values that a column of states may have
 NO_STATE = "(none)"
 MILLISECONDS = 10**11  # a time above this is counted in them: as seconds it were the year 5138
+UNKNOWN = "neither postgresql://USER@HOST/DATABASE nor the file of an SQLite database"
 HINT = "See docs/configuration.md, “A backlog of your own”."
 
 Word = str | int | bool  # what a state is called in the table
@@ -70,6 +76,8 @@ def mistake(source: BacklogSource) -> tuple[str, str]:
     """The key that is wrong, and what is wrong with it; empty where nothing is."""
     if not source.url.strip():
         return "url", "the address is empty"
+    if not _is_known(source.url):
+        return "url", UNKNOWN
     if bool(source.table.strip()) == bool(source.query.strip()):
         return "table", "give a table or a query, one of the two"
     for key in ("status", "created"):
@@ -80,6 +88,8 @@ def mistake(source: BacklogSource) -> tuple[str, str]:
     seen: dict[str, str] = {}
     for ours, theirs in source.states.items():
         for name in map(_word, _several(theirs)):
+            if len(name) > LONGEST_STATE:
+                return "states", f"the name of a state has more than {LONGEST_STATE} characters"
             if seen.setdefault(name, ours) != ours:
                 return "states", f"{name!r} is both {seen[name]} and {ours}"
     return "", ""
@@ -87,10 +97,20 @@ def mistake(source: BacklogSource) -> tuple[str, str]:
 
 def located(source: BacklogSource, folder: Path) -> BacklogSource:
     """With a file beside the configuration found from anywhere."""
-    if _is_postgres(source.url) or source.url.startswith("env:"):
+    if (
+        conninfo.is_postgres(source.url)
+        or source.url.startswith("env:")
+        or not _is_known(source.url)
+    ):
         return source
     path = source.url.removeprefix("sqlite:///")
     return msgspec.structs.replace(source, url=str(folder / Path(path).expanduser()))
+
+
+def _is_known(url: str) -> bool:
+    """An address is not made a path, nor repeated, where it may be one of something else."""
+    path = url.removeprefix("sqlite:///")
+    return conninfo.is_postgres(url) or url.startswith("env:") or conninfo.is_path(path)
 
 
 def _several(theirs: Word | tuple[Word, ...]) -> tuple[Word, ...]:
@@ -117,13 +137,28 @@ def _ours(source: BacklogSource) -> dict[str, str]:
 
 
 def their_backlogs(sources: Mapping[str, BacklogSource], now: datetime) -> dict[str, TheirBacklog]:
-    """Every source by its name. One that cannot be read says why, and hides no other."""
-    found = {}
-    for name, source in sources.items():
+    """Every source by its name, all counted at once. One that cannot be read says why, and hides no
+    other; one that is late says so, and its counts come into the answer when they are there."""
+    late = f"no answer within {ALL_SECONDS} s"
+    found = {
+        name: TheirBacklog(status="failed", error=f"backlog.{name}: {late}") for name in sources
+    }
+
+    def count(name: str, source: BacklogSource) -> None:
         try:
             found[name] = their_backlog(name, source, now)
-        except InputError as error:
+        except AssayError as error:
             found[name] = TheirBacklog(status="failed", error=str(error))
+
+    counting = [
+        threading.Thread(target=count, args=each, name=f"backlog.{each[0]}", daemon=True)
+        for each in sources.items()
+    ]
+    end = time.monotonic() + ALL_SECONDS
+    for thread in counting:
+        thread.start()
+    for thread in counting:
+        thread.join(max(end - time.monotonic(), 0))
     return found
 
 
@@ -133,6 +168,12 @@ def their_backlog(name: str, source: BacklogSource, now: datetime) -> TheirBackl
     if len(rows) > MOST_STATES:
         raise InputError(
             f"the column {source.status} has more than {MOST_STATES} different values",
+            where=where,
+            hint="Give the column that holds the state, as status.",
+        )
+    if any(len(_word(value)) > LONGEST_STATE for value, _, _ in rows):
+        raise InputError(
+            f"the column {source.status} has a value of more than {LONGEST_STATE} characters",
             where=where,
             hint="Give the column that holds the state, as status.",
         )
@@ -167,8 +208,9 @@ def _statement(source: BacklogSource) -> str:
         f"({source.query.strip().rstrip(';')}\n)" if source.query.strip() else _name(source.table)
     )
     status, created = (f"counted.{_quoted(column)}" for column in (source.status, source.created))
+    shown = f"substr(CAST({status} AS TEXT), 1, {LONGEST_STATE + 1})"
     return (
-        f"SELECT {status}, count(*), min({created}) FROM {rows} AS counted "
+        f"SELECT {shown}, count(*), min({created}) FROM {rows} AS counted "
         f"GROUP BY {status} LIMIT {MOST_STATES + 1}"
     )
 
@@ -184,8 +226,10 @@ def _quoted(name: str) -> str:
 
 def _rows(source: BacklogSource, where: str) -> Sequence[tuple[Any, int, Any]]:
     url = filled(source.url, where)
+    if not _is_known(url):
+        raise InputError(UNKNOWN, where=where, hint=HINT)
     try:
-        read = _of_postgres if _is_postgres(url) else _of_sqlite
+        read = _of_postgres if conninfo.is_postgres(url) else _of_sqlite
         return read(url, _statement(source), where)
     except _Away as error:
         said = hidden(str(error).strip().splitlines()[0], values_of([source.url]))
@@ -196,34 +240,27 @@ class _Away(Exception):
     """What a database said."""
 
 
-def _is_postgres(url: str) -> bool:
-    return url.startswith(("postgresql:", "postgres:", "postgresql+psycopg:")) or is_keywords(url)
-
-
 def _of_postgres(url: str, statement: str, where: str) -> list[tuple[Any, int, Any]]:
+    """Two locks, for the query is the user's: a named cursor takes one statement, which can only
+    read; and whatever transaction there is, the server refuses to change something in it."""
+    psycopg = imported("psycopg", "PostgreSQL", "postgres", where=where)
+    given = conninfo.parts(url, where)
+    own = given.get("options") or os.environ.get("PGOPTIONS", "")
+    given["options"] = (
+        f"{own} -c default_transaction_read_only=on -c statement_timeout={SECONDS * 1000}"
+    )
     try:
-        import psycopg
-    except ImportError as error:
-        hint = "pip install 'assay-ir[postgres]'"
-        raise InputError("PostgreSQL needs psycopg", where=where, hint=hint) from error
-    address = url.replace("postgresql+psycopg:", "postgresql:", 1)
-    try:
-        with psycopg.connect(address, connect_timeout=CONNECT_SECONDS) as connection:
-            connection.read_only = True  # the server refuses whatever would change something
-            connection.execute(f"SET LOCAL statement_timeout = {SECONDS * 1000}")
-            cursor = connection.execute(statement)  # type: ignore[call-overload, unused-ignore]
-            return list(cursor.fetchall())
+        with psycopg.connect(**given | {"connect_timeout": CONNECT_SECONDS}) as connection:
+            connection.read_only = True
+            with connection.cursor(name="assay_backlog") as cursor:
+                cursor.execute(statement)
+                return list(cursor.fetchall())
     except psycopg.Error as error:
         raise _Away(str(error).strip() or type(error).__name__) from error
 
 
 def _of_sqlite(url: str, statement: str, where: str) -> list[tuple[Any, int, Any]]:
     path = Path(url.removeprefix("sqlite:///")).expanduser()
-    if "://" in url and not url.startswith("sqlite:///"):
-        hint = "Give postgresql://USER@HOST/DATABASE, or the file of an SQLite database."
-        raise InputError(
-            f"no backlog in {without_password(url).partition('://')[0]}", where=where, hint=hint
-        )
     if not path.is_file():
         raise InputError(f"there is no database {path}", where=where, hint=HINT)
     try:

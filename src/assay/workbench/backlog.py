@@ -71,23 +71,21 @@ def own_backlogs(service: Service) -> dict[str, TheirBacklog]:
 
 _counted: dict[bytes, tuple[float, dict[str, TheirBacklog]]] = {}
 _lock = threading.Lock()
-LATELY_SECONDS = 5.0
+LATELY_SECONDS = 10.0
 
 
 def counted_lately(service: Service) -> dict[str, TheirBacklog]:
-    """The same for a page, counted every few seconds at most: somebody else's database is not asked
-    for every visitor."""
+    """The same for a service, counted every few seconds at most: somebody else's database is not
+    asked for every visitor, nor twice at a time."""
     sources = service.config.backlog if service.config is not None else {}
     if not sources:
         return {}
     key = msgspec.json.encode(sources)
     with _lock:
-        at, found = _counted.get(key, (-LATELY_SECONDS, {}))
-    now = time.monotonic()
-    if now - at > LATELY_SECONDS:
-        found = own_backlogs(service)
-        with _lock:
-            _counted[key] = now, found
+        at, found = _counted.get(key, (0.0, {}))
+        if not found or time.monotonic() - at > LATELY_SECONDS:
+            found = own_backlogs(service)
+            _counted[key] = time.monotonic(), found
     return found
 
 
@@ -99,7 +97,7 @@ def configured_backlogs() -> dict[str, TheirBacklog]:
 
 
 def backlog_figures(service: Service, *, gold: str = "") -> BacklogFigures:
-    figures, theirs = backlog(service, gold=gold), own_backlogs(service)
+    figures, theirs = backlog(service, gold=gold), counted_lately(service)
     table = theirs.get("halacha")
     return BacklogFigures(
         backlog=figures,

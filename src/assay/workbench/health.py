@@ -32,7 +32,7 @@ from assay.review.waiting import (
 )
 from assay.store import Store, StoreError
 from assay.telemetry.recorder import Counts
-from assay.workbench.backlog import backlog, backlog_figures, own_backlogs
+from assay.workbench.backlog import backlog, backlog_figures, counted_lately
 from assay.workbench.config import Config
 from assay.workbench.opening import Service
 
@@ -122,7 +122,7 @@ def diagnostics(service: Service, *, probe: bool = False) -> Diagnostics:
     engines = checked(lambda: engines_health(service.config, probe))
     gold = checked(lambda: gold_health(service.store, service.gold_sets))
     figures = backlog_figures(service) if store.status == "ok" else None
-    theirs = figures.backlogs if figures is not None else own_backlogs(service)
+    theirs = figures.backlogs if figures is not None else counted_lately(service)
     parts = (store, index, engines, gold, *theirs.values())
     well = all(part.status == "ok" for part in parts)
     return Diagnostics(
@@ -234,7 +234,7 @@ def prometheus(service: Service) -> str:
     except StoreError:
         text, up = "", 0
     text += metric("assay_store_up", "Whether the store answers.", [("", up)])
-    text += their_metrics(own_backlogs(service))
+    text += their_metrics(counted_lately(service))
     if service.recorder is None:
         return text
     counts = service.recorder.counts()
