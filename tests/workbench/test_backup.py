@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
 import threading
 import zipfile
@@ -9,6 +10,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from assay.core.errors import InputError
@@ -22,6 +24,7 @@ from command_line import Assay
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
+Patch = pytest.MonkeyPatch
 
 
 SQLITE = pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)
@@ -184,6 +187,72 @@ def test_a_damaged_backup_leaves_nothing_behind(
     with pytest.raises(InputError, match=said):
         verbs.restore_backup(bad, tmp_path / "there")
     assert not [path for path in (tmp_path / "there").rglob("*") if path.is_file()]
+
+
+def with_more(source: Path, target: Path, name: str, content: bytes) -> Path:
+    """The backup with one more file, and a manifest that says so."""
+    with zipfile.ZipFile(source) as old:
+        whole = msgspec.json.decode(old.read("backup.json"))
+    digest = hashlib.sha256(content).hexdigest()
+    whole["parts"][name] = {"size": len(content), "sha256": digest}
+    rewritten(source, target, lambda part, raw: None if part == "backup.json" else raw)
+    with zipfile.ZipFile(target, "a") as new:
+        new.writestr(name, content)
+        new.writestr("backup.json", msgspec.json.encode(whole))
+    return target
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "project/.git/config",
+        "project/.GIT/hooks/pre-commit",
+        "project/sub/.github/x.json",
+        "project/conftest.py",
+        "project/gold.PY",
+        "project/Makefile",
+        "project/pyproject.toml",
+        "project/.assay/assay.db",
+        "project/C:\\evil.json",
+        "project/C:evil.json",
+        "project/a\\..\\b.json",
+        "project/NUL.json",
+        "project/com1.txt",
+        "project/x.json.",
+        "project/\u200c.git/x.json",
+        "workspace/site.pth",
+        "outside/.ssh/config",
+        "project/",
+    ],
+)
+def test_only_data_is_brought_back(name: str, tmp_path: Path, monkeypatch: Patch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("gold.jsonl").write_text('{"id":"g1","query":"q","source":"chair"}\n')
+    verbs.make_backup(tmp_path / "b.zip", gold=[Path("gold.jsonl")])
+    more = with_more(tmp_path / "b.zip", tmp_path / "m.zip", "project/notes.json", b"{}")
+    assert verbs.restore_backup(more, tmp_path / "fine").files == 2
+    bad = with_more(tmp_path / "b.zip", tmp_path / "bad.zip", name, b"x")
+    with pytest.raises(InputError, match="no backup holds"):
+        verbs.restore_backup(bad, tmp_path / "there")
+    assert not (tmp_path / "there").exists()
+
+
+def test_what_lies_beside_a_set_comes_back_or_is_named(tmp_path: Path, monkeypatch: Patch) -> None:
+    monkeypatch.chdir(tmp_path)
+    hidden = Path('.sets/דו"ח.jsonl')
+    hidden.parent.mkdir()
+    hidden.write_text('{"id":"g1","query":"q","source":"chair"}\n')
+    code = hidden.with_suffix(".py")
+    code.write_text("engine")
+    whole = verbs.make_backup(tmp_path / "b.zip", gold=[hidden])
+    assert whole.left_out == [str(code.resolve())]
+    done = verbs.restore_backup(tmp_path / "b.zip", tmp_path / "there")
+    assert [Path(path).read_bytes() for path in done.outside] == [hidden.read_bytes()]
+    odd = Path("qrels.robust04")
+    odd.write_text("1 0 d 1\n")
+    with pytest.raises(InputError, match="cannot be backed up"):
+        verbs.make_backup(tmp_path / "c.zip", gold=[odd])
+    assert not (tmp_path / "c.zip").exists()
 
 
 @SQLITE

@@ -32,6 +32,8 @@ def backup(
     check_gold(gold)
     done = summary(make_backup(file, store=store, gold=gold or (), config=config, indexes=indexes))
     emit(done, lambda: listing.key_values(done), json=json)
+    if done.left_out:
+        say("a backup holds data alone, and leaves out the rest", style="yellow")
 
 
 def restore(

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import hashlib
 import platform
-import subprocess
 from pathlib import Path
 
 import msgspec
@@ -13,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from assay import __version__
+from assay.core.git import git
 from assay.core.results import GitState
 from assay.core.types import GoldSet
 
@@ -64,17 +64,7 @@ def versions() -> dict[str, str]:
 
 def git_state() -> GitState | None:
     """The commit of the folder the command runs in, and whether it has uncommitted changes."""
-    try:
-        commit = _git("rev-parse", "HEAD")
-        status = _git("status", "--porcelain")
-    except (OSError, subprocess.TimeoutExpired):
+    commit, changes = git("rev-parse", "HEAD"), git("status", "--porcelain")
+    if commit is None or changes is None:
         return None
-    if commit.returncode:
-        return None
-    return GitState(commit=commit.stdout.strip(), dirty=bool(status.stdout.strip()))
-
-
-def _git(*arguments: str) -> subprocess.CompletedProcess[str]:
-    # without its lock: were we killed meanwhile, the lock would stay and stop the next commit
-    command = ["git", "--no-optional-locks", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=5)
+    return GitState(commit=commit, dirty=bool(changes))

@@ -238,6 +238,11 @@ def format_of_name(path: Path) -> str:
     return "trec"
 
 
+def is_added(suffix: str) -> bool:
+    """Whether another package adds a format for gold sets of this ending."""
+    return bool(_added_for(suffix, GOLD_ENDINGS, "read_gold"))
+
+
 def _added_for(suffix: str, ours: Mapping[str, str], needed: str) -> str:
     """The format that another package adds for files of this ending. Our own endings stay ours."""
     if not suffix or suffix in ours:

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import functools
 import re
-import subprocess
 from pathlib import Path
 
+from assay.core.git import git
 from assay.store import Store
 
 
@@ -51,17 +51,8 @@ def _repository(folder: Path) -> tuple[str, Path]:
     """(address of origin, top folder); an empty address outside a repository or without an
     origin."""
     existing = next(parent for parent in (folder, *folder.parents) if parent.is_dir())
-    try:
-        asked = ["git", "-C", str(existing), "config", "--get", "remote.origin.url"]
-        origin = subprocess.run(asked, capture_output=True, text=True, timeout=5)
-        top = subprocess.run(
-            [*asked[:3], "rev-parse", "--show-toplevel"], capture_output=True, text=True, timeout=5
-        )
-    except (OSError, subprocess.TimeoutExpired):
+    origin = git("config", "--get", "remote.origin.url", folder=existing)
+    top = git("rev-parse", "--show-toplevel", folder=existing)
+    if not origin or not top or not folder.is_relative_to(top):
         return "", folder
-    root = Path(top.stdout.strip() or "/")
-    if origin.returncode or top.returncode or not folder.is_relative_to(root):
-        return "", folder
-    return re.sub(
-        r"(?<=//)[^/@]*@", "", origin.stdout.strip()
-    ), root  # without what may be a password
+    return re.sub(r"(?<=//)[^/@]*@", "", origin), Path(top)  # without what may be a password

@@ -29,6 +29,7 @@ from assay.core.workspace import DATABASE, HOME, STORE, default_store, workspace
 from assay.formats.gold_jsonl import locked
 from assay.store import open_store
 from assay.store.copying import StoreCopy, copy_in, copy_out, refuse_newer
+from assay.workbench.backup_names import is_carried
 from assay.workbench.config import CONFIG_NAME
 from assay.workbench.opening import NoStore, open_service
 
@@ -37,7 +38,6 @@ MANIFEST = "backup.json"
 LARGEST_MANIFEST = 256 * 2**20
 BLOCK = 2**20
 INDEXES = "indexes"
-KINDS = ("store", "project", "outside", "workspace")
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,7 +47,8 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 
 class Backup(msgspec.Struct, frozen=True, kw_only=True):
     """What is in a backup. `parts` are files by their names: of the store, of the project (relative
-    to its folder), of gold sets outside it, and of the workspace."""
+    to its folder), of gold sets outside it, and of the workspace; `left_out` are files that no
+    backup holds, such as code that lies beside a set."""
 
     format: int = FORMAT
     assay: str = ""
@@ -55,15 +56,17 @@ class Backup(msgspec.Struct, frozen=True, kw_only=True):
     store: StoreCopy | None = None
     gold: list[str] = []
     parts: dict[str, Part] = {}
+    left_out: list[str] = []
 
 
-class Summary(msgspec.Struct, frozen=True, kw_only=True):
+class Summary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A backup in a few lines: the store, the sets, and how many files of each kind."""
 
     store: str
     gold_sets: list[str]
     files: dict[str, int]
     bytes: int
+    left_out: list[str] = []
 
 
 def summary(whole: Backup) -> Summary:
@@ -74,6 +77,7 @@ def summary(whole: Backup) -> Summary:
         gold_sets=whole.gold,
         files=dict(kinds),
         bytes=sum(part.size for part in whole.parts.values()),
+        left_out=whole.left_out,
     )
 
 
@@ -131,27 +135,36 @@ def _write(
     indexes: bool,
 ) -> Backup:
     parts: dict[str, Part] = {}
+    left_out: list[str] = []
     project = (config or Path(CONFIG_NAME)).resolve().parent
     files = dict(_project_files(project, sets.values(), config))
+    _refuse_odd_sets(files, sets.values())
     with contextlib.ExitStack() as locks:
         for path in sets.values():
             if path.is_file() and path.suffix == ".jsonl":
                 locks.enter_context(locked(path, wait=30.0))
         copied = _store_out(store, scratch)
         for name, path in files.items():
-            parts[name] = _add(archive, name, path)
+            if is_carried(name):
+                parts[name] = _add(archive, name, path)
+            else:
+                left_out.append(str(path))
     if copied is not None:
         for path in sorted((scratch / "store").iterdir()):
             parts[f"store/{path.name}"] = _add(archive, f"store/{path.name}", path)
     database = Path(default_store()).absolute()
     for name, path in _workspace_files(home, database, indexes):
-        parts[name] = _add(archive, name, path)
+        if is_carried(name):
+            parts[name] = _add(archive, name, path)
+        else:
+            left_out.append(str(path))
     whole = Backup(
         assay=__version__,
         at=datetime.now(UTC).isoformat(timespec="seconds"),
         store=copied,
         gold=sorted(sets),
         parts=parts,
+        left_out=left_out,
     )
     archive.writestr(MANIFEST, msgspec.json.format(msgspec.json.encode(whole), indent=1))
     return whole
@@ -182,9 +195,28 @@ def _project_files(
         chosen += [place.with_name("baseline.json")]
     for path in dict.fromkeys(one.resolve() for one in chosen):
         if path.is_file():
-            inside = path.is_relative_to(project)
-            name = path.relative_to(project if inside else path.anchor).as_posix()
-            yield f"{'project' if inside else 'outside'}/{name}", path
+            yield _name_of(path, project), path
+
+
+def _name_of(path: Path, project: Path) -> str:
+    """A file in a hidden folder is outside too, and comes back in one that is not hidden."""
+    if path.is_relative_to(project):
+        inside = path.relative_to(project)
+        if not any(step.startswith(".") for step in inside.parts[:-1]):
+            return f"project/{inside.as_posix()}"
+    *folders, file = path.relative_to(path.anchor).parts
+    return "/".join(["outside", *(folder.lstrip(".") for folder in folders), file])
+
+
+def _refuse_odd_sets(files: dict[str, Path], sets: Iterable[Path]) -> None:
+    """A gold set is in the backup, or there is none."""
+    places = {path.resolve() for path in sets}
+    if odd := next((p for name, p in files.items() if p in places and not is_carried(name)), None):
+        raise InputError(
+            "a gold set of this name cannot be backed up",
+            where=str(odd),
+            hint="Give it a usual ending, as in .jsonl or .qrels, and a name without \\ and ':'.",
+        )
 
 
 def _escaped(name: str) -> str:
@@ -280,17 +312,15 @@ def _manifest(inside: zipfile.ZipFile, archive: Path) -> Backup:
         raise InputError(f"not a backup: {error}", where=str(archive), hint=hint) from error
     if whole.store is not None:
         refuse_newer(whole.store)
-    if bad := next((name for name in whole.parts if not _is_inside(name)), ""):
-        raise InputError(f"not a backup: it names {bad!r}", where=str(archive), hint=hint)
+    if bad := next((name for name in whole.parts if not is_carried(name)), ""):
+        raise InputError(
+            f"not a backup: it names {bad!r}, which no backup holds",
+            where=str(archive),
+            hint="A backup holds data alone, in no hidden folder. Do not use this file.",
+        )
     if whole.store is not None and any(not name.isidentifier() for name in whole.store.tables):
         raise InputError("not a backup: it names strange tables", where=str(archive), hint=hint)
     return whole
-
-
-def _is_inside(name: str) -> bool:
-    kind, _, rest = name.partition("/")
-    steps = rest.split("/")
-    return kind in KINDS and not any(step in ("", ".", "..") or "\0" in step for step in steps)
 
 
 def _target(name: str, folder: Path, home: Path) -> Path | None:

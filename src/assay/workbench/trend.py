@@ -4,7 +4,6 @@ and the commit that was measured."""
 from __future__ import annotations
 
 import re
-import subprocess
 import threading
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Mapping
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from assay.core.errors import AssayError, NotHere
+from assay.core.git import git
 from assay.core.results import GitState, GoldenResults, GradedEntry, Results, is_variant
 from assay.core.types import GoldSet
 from assay.evaluation import graded
@@ -199,9 +199,5 @@ def _commit(git: GitState | None) -> Commit | None:
 @lru_cache(maxsize=1024)
 def _told(commit: str, folder: Path) -> str:
     """Author and subject of a commit of this repository."""
-    asked = ["git", "log", "-1", "--format=%an%x00%s", "--end-of-options", commit]
-    try:
-        done = subprocess.run(asked, cwd=folder, capture_output=True, timeout=5, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout.decode(errors="replace").strip() if done.returncode == 0 else ""
+    asked = ("log", "-1", "--format=%an%x00%s", "--end-of-options", commit)
+    return git(*asked, folder=folder) or ""
