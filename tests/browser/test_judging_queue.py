@@ -143,3 +143,36 @@ def test_a_reason_for_a_flag_that_is_too_long_stays(queue: Any) -> None:
     queue.keyboard.press("Enter")
     queue.wait_for_selector("#flag[aria-pressed=true]")
     expect(queue.locator("#flagform")).to_be_hidden()
+
+
+def test_the_list_of_all_documents_keeps_a_text_that_is_too_long(
+    queue: Any, url: str, dataset: Path
+) -> None:
+    queue.goto(f"{url}/judge/set/q1/all")
+    queue.click('li[data-doc="d1"] .pick[data-grade="2"]')
+    long = "It decides the point. " * 1_000
+    queue.fill('li[data-doc="d1"] .why', long)
+    queue.keyboard.press("Enter")
+    expect(queue.locator("#state")).to_contain_text("at most 4,000 are kept")
+    queue.reload()
+    assert queue.locator('li[data-doc="d1"] .why').input_value() == long
+    expect(queue.locator('li[data-doc="d1"] [aria-pressed=true]')).to_have_text("2")
+    queue.fill('li[data-doc="d1"] .why', "It decides the point.")
+    queue.keyboard.press("Enter")
+    sent(queue)
+    assert now(dataset, "Ada") == {"d1": 2}
+    queue.reload()
+    assert queue.locator('li[data-doc="d1"] .why').input_value() == "It decides the point."
+
+
+@pytest.mark.parametrize("lang", ["en", "he"])
+def test_on_a_phone_what_is_said_of_a_grade_is_in_sight(queue: Any, url: str, lang: str) -> None:
+    queue.set_viewport_size({"width": 390, "height": 844})
+    queue.goto(f"{url}/judge/set/q1?doc=d1&lang={lang}")
+    ready(queue)
+    queue.click('.grade[data-grade="2"]')
+    said, bar = (queue.locator(at).bounding_box() for at in ("#state", ".panel .grades"))
+    assert queue.locator("#state").inner_text()
+    assert "Enter" not in queue.locator("#state").inner_text()
+    assert said["y"] >= 0
+    assert said["y"] + said["height"] <= bar["y"]

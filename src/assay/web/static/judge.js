@@ -151,6 +151,7 @@ function warn(text, isWrong = true) {
   byId("state").classList.toggle("warned", isWrong);
   assay.say(text);
   why.focus();
+  byId("state").scrollIntoView({ block: "nearest" });  // on a phone the bar of grades covers the end of the page
 }
 
 function save(pressed = false) {

@@ -1,33 +1,48 @@
 // All documents of a query in one list: a grade, or other words for it, is a new vote.
 "use strict";
 for (const item of document.querySelectorAll(".all li")) {
-  const why = item.querySelector(".why");
-  let grade = item.dataset.vote ? item.dataset.grade : null;
+  const why = item.querySelector(".why"), key = DRAFT + item.dataset.doc, picks = [...item.querySelectorAll(".pick")];
+  const title = item.querySelector("a").textContent;
+  let grade = item.dataset.vote ? item.dataset.grade : null, said = why.value.trim(), seen = item.dataset.vote;
 
+  const pick = (value) => {
+    grade = value;
+    for (const button of picks) button.setAttribute("aria-pressed", String(button.dataset.grade === grade));
+  };
+  // a draft, as the page of one document keeps it
+  const keep = () => store(localStorage, key, { grade: grade === null || grade === "" ? null : Number(grade), rationale: why.value, seen });
+  const refuse = (text) => {
+    why.setAttribute("aria-invalid", "true");
+    document.getElementById("state").textContent = text;
+    keep();
+    why.focus();
+  };
   const give = () => {
     if (grade === null) return;
-    if (desk.required && grade !== "" && !saysWhy(why.value)) {
-      why.setAttribute("aria-invalid", "true");
-      why.placeholder = words.needsReason;
-      document.getElementById("state").textContent = why.value.trim() ? words.weakReason : words.needsReason;
-      return why.focus();
-    }
-    if (tooLong(why.value.trim())) {
-      why.setAttribute("aria-invalid", "true");
-      document.getElementById("state").textContent = tooLong(why.value.trim());
-      return why.focus();
+    const rationale = why.value.trim();
+    if (tooLong(rationale)) return refuse(tooLong(rationale));
+    if (desk.required && grade !== "" && !saysWhy(rationale)) {
+      why.placeholder = words.needsReasonAll;
+      return refuse(rationale ? words.weakReason : words.needsReasonAll);
     }
     why.removeAttribute("aria-invalid");
-    item.dataset.vote = votes.give({ doc_id: item.dataset.doc, grade: grade === "" ? null : Number(grade), rationale: why.value.trim(), seen: item.dataset.vote }).id;
+    store(localStorage, key, null);
+    said = rationale;
+    seen = item.dataset.vote = votes.give({ doc_id: item.dataset.doc, title, grade: grade === "" ? null : Number(grade), rationale, seen }).id;
   };
-  for (const button of item.querySelectorAll(".pick")) button.addEventListener("click", (event) => {
+  for (const button of picks) button.addEventListener("click", (event) => {
     if (event.detail > 1) return;
-    grade = button.dataset.grade;
-    for (const other of item.querySelectorAll(".pick")) other.setAttribute("aria-pressed", String(other === button));
+    pick(button.dataset.grade);
     give();
   });
-  let said = why.value.trim();
-  const changed = () => { if (why.value.trim() !== said) { said = why.value.trim(); give(); } };
+  const draft = stored(localStorage, key, null);
+  if (draft) {
+    why.value = draft.rationale;
+    seen = draft.seen ?? seen;
+    if (draft.grade !== null) pick(String(draft.grade));
+  }
+  const changed = () => { if (why.value.trim() !== said) give(); };
+  why.addEventListener("input", keep);
   why.addEventListener("change", changed);
   why.addEventListener("keydown", (event) => { if (event.key === "Enter") { event.preventDefault(); changed(); } });
 }
