@@ -8,6 +8,7 @@ import json
 import re
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -236,6 +237,19 @@ class TestOneJudge:
         for address in ("/", "/runs"):
             assert str(words["gate_pass_one"]) in client.get(f"{address}?lang={lang}").text
 
+    def test_it_says_so_where_another_set_comes_first(self, turned: tuple[Service, Path]) -> None:
+        service, path = turned
+        other = graded_set(path.parent, name="other")
+        toml = f'{GATED}\n[gold.other]\npath = "other.json"\n'
+        both = served(service.store, path.parent, path, toml)
+        both = replace(both, gold_sets={"set": path, "other": other})
+        kept(both, other, "g", [f"x{n}" for n in range(10)] + DOCS)
+        client = local_client(both)
+        seen = client.get("/api/overview").json()
+        assert (seen["subject"]["gold"], seen["rests"]) == ("other", None)
+        assert list(seen["alone"].values()) == ["Sam"]
+        assert client.get("/?lang=en").text.count("pass, one judge") == 2, "in both tables"
+
     def test_labels_of_other_documents_do_not_hide_it(self, turned: tuple[Service, Path]) -> None:
         service, path = turned
         give(path, votes_of("Ben", range(8, 9), queries=1))
@@ -389,6 +403,21 @@ def test_a_set_is_told_by_its_best_engine_whichever_ran_last(
     )
 
 
+def test_a_run_of_an_engine_that_is_not_named_for_the_set_moves_no_headline(
+    store: Store, tmp_path: Path
+) -> None:
+    toml = '[gold.set]\npath = "set.json"\nengines = ["named"]\n[engines.named]\nengine = "bm25"\n'
+    gate = '[[gates]]\nmeasure = "nDCG@10"\nminimum = 0.9\n'
+    service = served(store, tmp_path, graded_set(tmp_path), toml + gate)
+    kept(service, gold(service), "tried", DOCS[::-1])
+    seen = local_client(service).get("/api/overview").json()
+    assert seen["headline"] == "ran"
+    assert [line["engine"] for line in seen["verdicts"]] == ["tried"], "it is still told of"
+    kept(service, gold(service), "named", DOCS[::-1])
+    seen = local_client(service).get("/api/overview").json()
+    assert (seen["headline"], seen["subject"]["engine"]) == ("failing", "named")
+
+
 def test_golden_runs(store: Store, tmp_path: Path) -> None:
     path = golden_set(tmp_path)
     service = served(store, tmp_path, path)
@@ -421,6 +450,20 @@ def test_a_run_that_is_not_the_newest_says_so(service: Service, client: TestClie
     page = client.get(f"/runs/{old.id}?lang=en").text
     assert f'<a href="/runs/{new.id}">Open the newest</a>' in page
     assert "Open the newest" not in client.get(f"/runs/{new.id}?lang=en").text
+
+
+def test_a_comparison_of_older_runs_leads_to_that_of_the_newest(
+    service: Service, client: TestClient
+) -> None:
+    old = [kept(service, gold(service), name, DOCS[n:], days=9 - n) for n, name in enumerate("ab")]
+    pages = [f"/compare?a={old[0].id}&b={old[1].id}"]
+    assert "newer runs" not in client.get(f"{pages[0]}&lang=en").text
+    new = [kept(service, gold(service), name, DOCS[n:], days=n) for n, name in enumerate("ab")]
+    page = client.get(f"{pages[0]}&lang=en").text
+    assert f'<a href="/compare?a={new[0].id}&amp;b={new[1].id}">Compare the newest</a>' in page
+    assert "Count them and run again" not in page
+    over_time = client.get(f"/compare?a={old[0].id}&b={new[0].id}&lang=en").text
+    assert "newer runs" not in over_time, "B is the newest of its engine"
 
 
 def test_a_gate_has_its_interval_in_every_language() -> None:

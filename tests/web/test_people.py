@@ -495,3 +495,11 @@ def test_what_was_done_to_people_is_for_those_who_may_read_the_trail(
         for secret in ("Rita Reader", "HR file", "he misread"):
             assert (secret in answer.text) == (role == "chair")
     assert (guest.get("/api/audit").status_code == 200) == (role == "chair")
+
+
+def test_a_name_that_is_too_long_is_refused_and_not_cut(store: Store, tmp_path: Path) -> None:
+    client = local_client(Service(store=store, home=tmp_path, clock=lambda: NOW))
+    refused = client.post("/me", data={"name": "a" * 81})
+    assert refused.status_code == 400
+    assert "at most 80 letters" in refused.text
+    assert "maxlength" not in client.get("/me").text

@@ -83,3 +83,29 @@ def test_without_the_corpus_it_is_a_warning(
     assert scored.code == 0
     assert "no document that own" in told
     assert "a figure of 0 tells nothing" in told
+
+
+LAWS = {"laki": ("Saaristokuntalaki", "12"), "muu": ("Tielaki", "90")}
+
+
+@pytest.mark.parametrize("engine", [["muu"], ["bm25", "--corpus", "muu"]])
+def test_a_golden_set_is_about_the_places_it_expects(
+    assay_cli: Assay, tmp_path: Path, engine: list[str]
+) -> None:
+    expected = {"law": "Saaristokuntalaki", "section": "12", "moment": "2"}
+    for name, (law, section) in LAWS.items():
+        row = {"id": f"{name}-1", "title": law, "text": "Kunnan talous.", "language": "fi"}
+        place = {"law_name": law, "section": section}
+        (tmp_path / f"{name}.jsonl").write_text(f"{json.dumps(row | place)}\n")
+        read = assay_cli("corpus", "import", "jsonl", f"{name}.jsonl", "--name", name)
+        assert read.code == 0, read.err
+    asked = [{"id": "k1", "query": "kunnan talous", "must": True, "expected_any": [expected]}]
+    (tmp_path / "golden.json").write_text(json.dumps(asked))
+    refused = assay_cli("score", "golden.json", "--engine", *engine)
+    assert refused.code == 2
+    told = " ".join(refused.err.split())
+    assert "muu, and no place that golden expects is there" in told
+    right = ["laki" if word == "muu" else word for word in engine]
+    ran = assay_cli("score", "golden.json", "--engine", *right)
+    assert "no place" not in ran.err, "a moment is left to the run"
+    assert "k1" in ran.out + ran.err

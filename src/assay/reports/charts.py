@@ -127,7 +127,7 @@ def _line(
     shapes = [
         Markup(
             '<line x1="{}" y1="{}" x2="{}" y2="{}" stroke="var(--{})" stroke-width="2.5" '
-            'stroke-dasharray="{}"/>'
+            'stroke-dasharray="{}" pointer-events="none"/>'
         ).format(one[0], one[1], other[0], other[1], colour, dash)
         for one, other in pairwise(spots)
     ]
@@ -136,7 +136,7 @@ def _line(
             shapes.append(
                 Markup(
                     '<line x1="{}" x2="{}" y1="{}" y2="{}" stroke="var(--{})" stroke-width="7" '
-                    'opacity=".18"/>'
+                    'opacity=".18" pointer-events="none"/>'
                 ).format(x, x, up(point.low), up(point.high), colour)
             )
         shapes.append(

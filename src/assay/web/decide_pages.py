@@ -262,9 +262,25 @@ def compare(request: Request) -> Response:
         wins=wins,
         listed=LISTED,
         same=len(found.change.queries) - len(losses) - len(wins),
+        newer=_newest_pair(service, found),
         pair=urlencode({"a": asked.a, "b": asked.b}),
         swapped=urlencode({"a": asked.b, "b": asked.a}),
     )
+
+
+def _newest_pair(service: Service, found: Duel) -> str:
+    """The query of the comparison of the newest runs of both engines; empty where it is this one.
+    Of one engine over time the newest stands against A."""
+    newest: dict[str, str] = {}
+    for line in (found.a, found.b):
+        listed = run_page(service, gold=line.gold, engine=line.engine, limit=1).items
+        newest[line.engine] = listed[0].id if listed else line.id
+    a, b = newest[found.a.engine], newest[found.b.engine]
+    if found.a.engine == found.b.engine:
+        a, b = (found.b.id, found.a.id) if b == found.a.id else (found.a.id, b)
+    if {a, b} == {found.a.id, found.b.id}:
+        return ""
+    return urlencode({"a": a, "b": b})
 
 
 def _left(service: Service, gold: str, pairs: Sequence[Pair] | None) -> list[Pair]:

@@ -190,7 +190,7 @@ def _open_gates(verdict: Verdict | None) -> int:
     return sum(check.counts and check.status != "pass" for check in checks)
 
 
-AT_HAND = 8  # runs that are kept with their results
+AT_HAND = 16  # runs that are kept with their results
 _runs: OrderedDict[tuple[str, str], KeptRun] = OrderedDict()
 
 

@@ -13,7 +13,9 @@ from assay.corpus.disk import Corpus, list_corpora
 from assay.corpus.named import corpus_named, is_corpus
 from assay.engines.described import EngineConfig
 from assay.engines.registry import BASELINES
+from assay.evaluation.golden_checks import checks_of
 from assay.judging.pool import read_pool
+from assay.law.matching import NOWHERE, Place, known_document, matches
 from assay.workbench.config import CONFIG_NAME, Config
 
 LOOKED_AT = 200  # documents of a set, when corpora are searched for it
@@ -33,13 +35,23 @@ def refuse_unlisted(config: Config | None, gold: str, engine: str) -> None:
 def refuse_elsewhere(
     engine: EngineConfig, gold: GoldSet, dataset: Path, home: Path | None = None
 ) -> None:
-    """Before a run: an engine of ours whose corpus has no document that the set names. Of others it
-    is not known what they search."""
+    """Before a run: an engine of ours whose corpus has no document that the set names, and no place
+    that its questions expect. Of others it is not known what they search."""
     corpora = _searched(engine, home)
-    named = _named(gold, dataset)
-    if not corpora or not named or _any_in(named, corpora):
+    if not corpora:
         return
+    named = _named(gold, dataset)
     where = " and ".join(corpus.name for corpus in corpora)
+    if not named:
+        if not _any_place_in(gold, corpora):
+            raise InputError(
+                f"{engine.name or engine.engine} searches {where}, and no place that {gold.name} "
+                "expects is there",
+                hint="Choose an engine on its documents.",
+            )
+        return
+    if _any_in(named, corpora):
+        return
     right = " or ".join(corpus.name for corpus in _holding(named, home))
     raise InputError(
         f"{engine.name or engine.engine} searches {where}, and no document that {gold.name} names "
@@ -96,3 +108,39 @@ def _holding(named: Collection[str], home: Path | None) -> list[Corpus]:
 
 def _any_in(documents: Iterable[str], corpora: Collection[Corpus]) -> bool:
     return any(doc_id in corpus for doc_id in documents for corpus in corpora)
+
+
+# ── golden sets ───────────────────────────────────────────────────────────────────────────────────
+
+
+def _any_place_in(gold: GoldSet, corpora: Collection[Corpus]) -> bool:
+    """Whether a document is of a law, a section or an id that the questions expect. Moments, pages
+    and rows are left to the run: a hit may name them more exactly than its document. True where
+    the questions expect none."""
+    own = _expected(gold, "")
+    read_in = {"": own}  # a place is read in the language of the corpus, where they write alike
+    if not own or NOWHERE in own:
+        return True
+    for corpus in corpora:
+        for document in corpus.iter():
+            wanted = read_in.get(document.language)
+            if wanted is None:
+                wanted = read_in[document.language] = own | _expected(gold, document.language)
+            place = known_document(document).place
+            if any(matches(each, place) for each in wanted):
+                return True
+    return False
+
+
+def _expected(gold: GoldSet, language: str) -> set[Place]:
+    """The places of all questions, each as wide as its law, its section or its document."""
+    found = set()
+    for query in gold.queries:
+        try:
+            places = checks_of(query, language=language).expected
+        except InputError:  # the run says what cannot be read
+            places = ()
+        for place in places:
+            numbers = {"act_numbers": place.act_numbers, "law_names": place.law_names}
+            found.add(Place(doc_ids=place.doc_ids, section=place.section, **numbers))
+    return found

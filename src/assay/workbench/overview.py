@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
@@ -21,7 +21,14 @@ from assay.store.records import AuditEntry, RunRecord
 from assay.telemetry.recorder import Counts
 from assay.workbench import corpora
 from assay.workbench.backlog import backlog, counted_lately
-from assay.workbench.decisions import RunLine, decided, rests_on, run_at_hand, run_line
+from assay.workbench.decisions import (
+    RunLine,
+    configured_name,
+    decided,
+    rests_on,
+    run_at_hand,
+    run_line,
+)
 from assay.workbench.one_judge import Rests
 from assay.workbench.opening import Service
 from assay.workbench.review import strays
@@ -102,6 +109,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     subject: RunLine | None
     to_judge: list[Pair]
     rests: Rests | None
+    alone: dict[str, str]  # run: the judge whom its verdict rests on alone, and nobody has checked
     waiting: Waiting
     backlog: Backlog
     backlogs: dict[str, TheirBacklog]
@@ -128,7 +136,7 @@ def overview(service: Service, *, whole_trail: bool = False) -> Overview:
     own = [record for record in records if record.gold in here] if sets else records
     latest = run_line(service, own[0]) if own else None
     verdicts = _verdicts(service, own)
-    headline, subject = _headline(sets, engines, verdicts, latest)
+    headline, subject = _headline(sets, engines, _of_listed(service, verdicts), latest)
     to_judge: list[Pair] = []
     if headline == "inconclusive" and subject is not None:
         asked = _settling(service, subject)
@@ -143,6 +151,7 @@ def overview(service: Service, *, whole_trail: bool = False) -> Overview:
         subject=subject,
         to_judge=to_judge,
         rests=rests_of(service, subject) if headline in ("ship", "failing") else None,
+        alone=_alone(service, [*verdicts, *(line.run for line in sets if line.run)]),
         waiting=_waiting(service, sets, figures),
         backlog=figures,
         backlogs=counted_lately(service),
@@ -281,6 +290,18 @@ def _verdicts(service: Service, records: Sequence[RunRecord]) -> list[RunLine]:
     return [run_line(service, record) for record in list(latest.values())[:RECENT]]
 
 
+def _of_listed(service: Service, verdicts: Sequence[RunLine]) -> list[RunLine]:
+    """Without those of engines that the configuration does not name for the set: what comes first
+    is not moved by a run that somebody tried."""
+    sets = service.config.gold if service.config else {}
+
+    def listed(line: RunLine) -> Sequence[str]:
+        name = configured_name(service, line.gold)
+        return sets[name].engines if name else ()
+
+    return [line for line in verdicts if line.engine in (listed(line) or (line.engine,))]
+
+
 def _settling(service: Service, line: RunLine) -> list[Pair]:
     """The judgments that are expected to settle its gates."""
     verdict = decided(service, run_at_hand(service, line.id))
@@ -293,6 +314,13 @@ def rests_of(service: Service, line: RunLine | None) -> Rests | None:
         return None
     kept = run_at_hand(service, line.id)
     return rests_on(service, kept, decided(service, kept))
+
+
+def _alone(service: Service, lines: Iterable[RunLine]) -> dict[str, str]:
+    shown = {line.id: line for line in lines}
+    return {
+        run: found.on.judge for run, line in shown.items() if (found := rests_of(service, line))
+    }
 
 
 def _best(verdicts: Sequence[RunLine]) -> list[RunLine]:
