@@ -27,6 +27,7 @@ from assay.reports.words import page_table as words_of
 from assay.store import Store
 from assay.web.app import create_app
 from assay.web.decide_pages import DECIDE_ROUTES
+from assay.web.decide_parts import three_digits
 from assay.workbench.agreed import compute_labels
 from assay.workbench.opening import Service
 from assay.workbench.run import gates_on
@@ -444,6 +445,44 @@ def test_golden_runs(store: Store, tmp_path: Path) -> None:
     assert report.headers["content-disposition"].startswith("attachment")
 
 
+def test_a_golden_gate_says_the_name_people_read_with_its_interval(
+    store: Store, tmp_path: Path
+) -> None:
+    path = golden_set(tmp_path)
+    toml = '[gold.golden]\npath = "golden.json"\n[[gates]]\nmeasure = "pass_rate_total"\n'
+    toml += 'minimum = 0.3\n[engines.a]\nengine = "bm25"\n'
+    service = served(store, tmp_path, path, toml)
+    run = kept(service, path, "a", ["d1", "d2"], ids=["k1", "k2", "k3"])
+    client = local_client(service)
+    said = {"en": "asked: at least 30.0%", "fi": "raja: vähintään 30,0", "he": "הסף: "}
+    for lang, limit in said.items():
+        page = client.get(f"/runs/{run.id}?lang={lang}").text
+        (line,) = re.findall(r'<ul class="gates"><li>.*?</span> (.*?)</li>', page, re.S)
+        assert "pass_rate_total" not in line
+        assert limit in line
+        assert re.search(r"66[.,]7.*95.*\d\d?.*\d\d", line), "the value, the level, the interval"
+        row = next(row for row in page.split("<tr>") if re.search('class="n">[^<]*66[.,]7', row))
+        assert "<svg" in row, "the figure too"
+    for address, told in ((f"/runs/{run.id}", "a passes every gate"), ("/", "a passes every gate")):
+        (head,) = re.findall("<h1>(.*?)</h1>", client.get(f"{address}?lang=en").text, re.S)
+        assert told in re.sub("[\u2066-\u2069]|<[^>]+>", "", head)
+        assert "but fails a question that must pass" in head
+
+
+def test_a_gate_says_how_much_is_judged_in_every_language_and_three_digits() -> None:
+    gate = Gate(measure="ndcg@10", minimum=0.6, min_judged=0.5)
+    thin = "cannot tell: 44% of the top 10 is judged, 50% needed"
+    message = f"ndcg@10 overall: 0.7404 (95% interval 0.6512 to 0.8), at least 0.6 wanted; {thin}"
+    check = Check(gate=gate, status="inconclusive", value=0.7404, message=message)
+    for lang in ("fi", "he"):
+        told = Sentences(Words(lang)).check(check)
+        assert "44" in told
+        assert "50" in told
+    assert "0.740 (95% interval 0.651 to 0.8), at least 0.6" in three_digits(message, check)
+    near = Check(gate=gate, status="fail", value=0.5996, message="ndcg@10 overall: 0.5996")
+    assert three_digits(near.message, near) == near.message, "0.600 would look like a pass"
+
+
 def test_a_run_that_is_not_the_newest_says_so(service: Service, client: TestClient) -> None:
     old = kept(service, gold(service), "a", DOCS, days=2)
     new = kept(service, gold(service), "a", DOCS)
@@ -607,9 +646,11 @@ class TestStarting:
         client.get("/runs")
         refused = client.post("/runs/start", data={"gold": "few", "engine": "hangs"})
         assert refused.status_code == 400
-        assert "few is run with broken, and not with hangs" in refused.text
+        assert "few is run with broken, and not with hangs. If it" in refused.text
         called = client.post("/api/runs/jobs", json={"gold": "few", "engine": "hangs"})
         assert (called.status_code, "not with hangs" in called.text) == (400, True)
+        refused = client.post("/runs/start?lang=fi", data={"gold": "few", "engine": "hangs"})
+        assert "Aineisto few ajetaan hakukoneilla broken, ei hakukoneella hangs." in refused.text
         assert store.runs() == []
 
     def test_what_cannot_be_started(self, client: TestClient) -> None:

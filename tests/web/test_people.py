@@ -132,7 +132,7 @@ class TestJoining:
             ({"password": "short", "again": "short"}, "at least 10"),
             ({"password": SECRET, "again": "other"}, "differ"),
             ({"password": "aaaaaaaaaaaa", "again": "aaaaaaaaaaaa"}, "too easy"),
-            ({"password": "x" * 1001, "again": "x" * 1001}, "at most 1000"),
+            ({"password": "x" * 1001, "again": "x" * 1001}, "at most 1,000"),
         ],
     )
     def test_a_password_that_will_not_do(
@@ -503,3 +503,19 @@ def test_a_name_that_is_too_long_is_refused_and_not_cut(store: Store, tmp_path: 
     assert refused.status_code == 400
     assert "at most 80 letters" in refused.text
     assert "maxlength" not in client.get("/me").text
+
+
+@pytest.mark.parametrize(("lang", "said"), [("en", "6,000"), ("fi", "Lyhennä"), ("he", "קצרו")])
+def test_what_is_refused_is_said_in_the_language_of_the_page(
+    store: Store, tmp_path: Path, lang: str, said: str
+) -> None:
+    gold = tmp_path / "set.json"
+    gold.write_text('{"queries": [{"id": "q1", "text": "gifts"}]}')
+    client = local_client(
+        Service(store=store, gold_sets={"set": gold}, home=tmp_path, clock=lambda: NOW)
+    )
+    flag = {"set": "set", "query_id": "q1", "reason": "x" * 6000}
+    refused = client.post(f"/api/flags?lang={lang}", json=flag)
+    assert refused.status_code == 400
+    assert said in refused.json()["error"]
+    assert "kept Say" not in " ".join(refused.json()["error"].split())

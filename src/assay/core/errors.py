@@ -3,6 +3,7 @@
     AssayError               exit 4   the tool failed
     ├── InputError           exit 2   a file, an option or a record is wrong; says where, what to do
     │   ├── UsageError       exit 2   the command line itself
+    │   ├── Declined         exit 2   what a page says in the language of its reader
     │   ├── NotHere          exit 2   a name that nothing here has; a page answers 404
     │   └── NoStore          exit 2   the address names no store (store/contract.py)
     ├── EngineError          exit 4   the engine under test failed or broke its contract
@@ -34,6 +35,15 @@ class InputError(AssayError):
     def __str__(self) -> str:
         text = super().__str__()
         return f"{text}\n  {self.hint}" if self.hint else text
+
+
+class Declined(InputError):
+    """What people cannot do, by its key in the words of their pages, where it is said in their own
+    language; and in English, for programs and the terminal."""
+
+    def __init__(self, word: str, message: str, *, hint: str = "", **facts: object) -> None:
+        super().__init__(message, hint=hint)
+        self.word, self.facts = word, facts
 
 
 class UsageError(InputError):

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from assay.core.errors import InputError
+from assay.core.errors import Declined
 
 LONGEST = 4_000  # characters of a reason
 FEWEST, LETTERS = 3, 10  # words of a reason, and letters in them
@@ -29,7 +29,7 @@ def too_long(text: str, what: str = "the reason") -> str:
 def refuse_long(text: str, what: str = "the reason") -> None:
     """It is never cut: who wrote it says it shorter."""
     if told := too_long(text, what):
-        raise InputError(told, hint="Say it shorter.")
+        raise Declined("text_long", told, hint="Say it shorter.", n=len(text), most=LONGEST)
 
 
 def says_why(text: str, starts: Iterable[str] = ()) -> bool:

@@ -24,7 +24,7 @@ from assay.core.results import (
     standing_line,
 )
 from assay.core.types import Finding, standing
-from assay.reports.numbers import Numbers
+from assay.reports.numbers import Bounds, Numbers
 from assay.reports.words import Words
 
 HEBREW = re.compile("[א-ת]")
@@ -32,6 +32,7 @@ LAW_KEYS = ("law", "law_id", "law_key", "law_name", "law_names", "statute")
 DOC_KEYS = ("doc_id", "node_id", "document_id", "opinion_id", "id")
 PRIMARY = ("ndcg@10", "pass_rate_total")  # what a change is told by, where both have it
 BETWEEN = re.compile(r"\((\S+)% interval (\S+) to (\S+)\)")  # in the sentence of a gate
+THIN = re.compile(r"(\d+)% of the top (\d+) is judged, (\d+)% needed")
 ERRORS = ("n_failed", "errors")  # what a gate on failed calls is about
 
 
@@ -281,8 +282,16 @@ class Sentences:
 
     def check(self, check: Check) -> str:
         """What a gate found. The English sentence holds more than the facts beside it."""
-        if self.words.is_english:
-            return check.message
+        return check.message if self.words.is_english else self._check(check)
+
+    def golden_check(self, check: Check, bounds: Bounds = None) -> str:
+        """The same of a golden set: the facts hold all of it, but the interval of its figure."""
+        if check.value is None or check.status == "inconclusive":
+            return self.check(check)
+        ends = [end for end in bounds or () if end is not None]
+        return self._check(check, self.numbers.percents(ends) if len(ends) == 2 else "")
+
+    def _check(self, check: Check, between: str = "") -> str:
         say, gate = self.words, check.gate
         if gate.measure in ERRORS and check.value is not None:
             return say("gate.errors", n=f"{check.value:g}")
@@ -295,10 +304,17 @@ class Sentences:
         text = say("gate.is", title=title, value=value)
         if title != measure:
             text = say("gate.measure_is", title=title, measure=measure, value=value)
+        if between:
+            text += say("gate.between", level=self.numbers.percent(0.95, 0), between=between)
         text += self._between(check)
         text += say("gate.wanted", limits=self._limits(check)) if check.limit_kind else ""
         if check.status != "inconclusive":
             return text
+        if found := THIN.search(check.message):
+            share, depth, needed = map(int, found.groups())
+            percent = self.numbers.percent
+            facts = {"share": percent(share / 100, 0), "needed": percent(needed / 100, 0)}
+            return text + say("gate.undecided") + say("gate.too_few_judged", k=depth, **facts)
         demands = ", ".join(self._demands(check))
         thin = say("gate.too_thin", demands=demands) if demands else ""
         return text + say("gate.undecided") + thin

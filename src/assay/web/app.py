@@ -26,7 +26,7 @@ from starlette.routing import Match, Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from assay.core.errors import AssayError, InputError, NotHere
+from assay.core.errors import AssayError, Declined, InputError, NotHere
 from assay.reports.environment import compile_templates
 from assay.reports.words import page_words
 from assay.web.access import CHANGES, Access, Guarded, Refusal, routes
@@ -42,11 +42,10 @@ from assay.web.people_pages import PEOPLE_ROUTES
 from assay.web.review_api import REVIEW_API_ROUTES
 from assay.web.review_pages import REVIEW_ROUTES
 from assay.web.search_pages import SEARCH_ROUTES
-from assay.web.shell import HERE, error_page, is_api, json, language_for
+from assay.web.shell import HERE, error_page, is_api, json, language_for, said
 from assay.web.visitors import identify, visitor_of
 from assay.workbench import logs, people, warming
 from assay.workbench.opening import Service
-from assay.workbench.passwords import Declined
 
 TABLES: tuple[list[Guarded], ...] = (
     API_ROUTES,
@@ -131,15 +130,18 @@ def _make_ready(service: Service) -> None:
 
 
 def _failed(request: Request, error: Exception) -> Response:
+    assert isinstance(error, AssayError)
     status = 400 if isinstance(error, InputError) else 503
     if isinstance(error, NotHere):
         status = 404
     if isinstance(error, Declined) and error.word == "not_yours":
         status = 403
     if is_api(request):
-        return json({"error": str(error)}, status)
+        told = said(request, error) if isinstance(error, Declined) else str(error)
+        return json({"error": told}, status)
     # a page tells nobody where files lie on the server
-    return error_page(request, error.message if isinstance(error, NotHere) else str(error), status)
+    told = error.message if isinstance(error, NotHere) else said(request, error)
+    return error_page(request, told, status)
 
 
 def _refused(request: Request, error: Exception) -> Response:

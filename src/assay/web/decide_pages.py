@@ -30,7 +30,7 @@ from assay.web.decide_parts import (
     weakness,
 )
 from assay.web.job_pages import JOB_ROUTES, queue_of
-from assay.web.shell import json, language_for, query, service_of
+from assay.web.shell import json, language_for, query, said, service_of
 from assay.workbench.decisions import (
     Board,
     RunLine,
@@ -233,7 +233,7 @@ def compare(request: Request) -> Response:
     except InputError as error:
         status = 404 if isinstance(error, NotHere) else 400
         return decided_page(
-            request, "choose.html", status, asked=asked, known=known, complaint=str(error)
+            request, "choose.html", status, asked=asked, known=known, complaint=said(request, error)
         )
     language = language_for(request)
     results = msgspec.structs.replace(kept_run(service, asked.b).results, verdict=found.verdict)

@@ -3,6 +3,7 @@ how long ago something was."""
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from functools import partial
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
@@ -12,11 +13,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from assay.core.errors import AssayError
-from assay.core.results import BOUNDS, DROPS, Verdict
+from assay.core.results import BOUNDS, DROPS, Check, Verdict
 from assay.reports import ReportView
 from assay.reports.charts import Line, Point, swatch, time_chart
 from assay.reports.drawings import range_mark
 from assay.reports.numbers import Numbers
+from assay.reports.sentences import Sentences
 from assay.reports.shapes import CheckLine
 from assay.reports.words import Words
 from assay.web.access import user_of
@@ -82,7 +84,7 @@ def chart_of(board: Board, words: Words) -> object:
 
 
 def is_share(key: str) -> bool:
-    return not any(part in key for part in ("latency", "score", "total", "n_"))
+    return key != "total" and not any(part in key for part in ("latency", "score", "n_"))
 
 
 def weakness(line: object) -> tuple[float, str]:
@@ -127,9 +129,19 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
 
 def checks_of(report: ReportView, verdict: Verdict | None) -> list[Checked]:
     checks = verdict.checks if verdict else []
+    tell = Sentences(Words(report.language))
+    bounds = {figure.key: figure.bounds for figure in report.figures}
+
+    def told(line: CheckLine, check: Check) -> CheckLine:
+        message = line.message
+        if report.kind == "golden":
+            whole = check.gate.slice == "overall" and "rate" in check.gate.measure
+            message = tell.golden_check(check, bounds.get(check.gate.measure) if whole else None)
+        return msgspec.structs.replace(line, message=three_digits(message, check))
+
     return [
         Checked(
-            line=line,
+            line=told(line, check),
             by_value=report.kind == "graded"
             and check.gate.alpha is None
             and bool(check.gate.stated((*BOUNDS, *DROPS)))
@@ -140,6 +152,23 @@ def checks_of(report: ReportView, verdict: Verdict | None) -> list[Checked]:
         )
         for line, check in zip(report.checks, checks, strict=True)
     ]
+
+
+def three_digits(message: str, check: Check) -> str:
+    """As everywhere on the pages, but for what was asked, and for a value that would then look as
+    if it stood on the other side of it."""
+    value, asked = check.value, check.gate.stated(BOUNDS).values()
+    if value is None or any((value < bound) != (round(value, 3) < bound) for bound in asked):
+        return message
+    given = {f"{bound:g}" for bound in asked}
+
+    def rounded(found: re.Match[str]) -> str:
+        plain = found[0].replace(",", ".")
+        if plain in given:
+            return found[0]
+        return f"{float(plain):.3f}".replace(".", found[1])
+
+    return re.sub(r"\d+([.,])\d{4,}", rounded, message)
 
 
 # ── the way back ──────────────────────────────────────────────────────────────────────────────────

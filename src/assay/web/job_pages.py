@@ -14,7 +14,7 @@ from starlette.responses import RedirectResponse, Response
 from assay.core.errors import InputError
 from assay.web.access import Guarded, user_of
 from assay.web.decide_parts import back_to, decided_page, local_page, may_start
-from assay.web.shell import body, form, json, query, service_of
+from assay.web.shell import body, form, json, query, said, service_of
 from assay.workbench.decisions import decided, rests_on, run_at_hand, run_page
 from assay.workbench.facing import duel
 from assay.workbench.history import kept_run
@@ -72,7 +72,7 @@ def start(request: Request) -> Response:
             sent.text("gold"), sent.text("engine"), by=user_of(request).name
         )
     except InputError as error:
-        return _job_page(request, None, str(error), 400)
+        return _job_page(request, None, said(request, error), 400)
     return RedirectResponse(f"/runs/jobs/{job.id}", status_code=303)
 
 

@@ -9,14 +9,13 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from assay.core.errors import AssayError, InputError
+from assay.core.errors import Declined, InputError
 from assay.reports.words import page_words
 from assay.web.access import Guarded, Refusal, access_of, user_of, visitor_of
 from assay.web.limits import check_door, limiter_of
-from assay.web.shell import Form, form, language_for, page, query, service_of
+from assay.web.shell import Form, form, language_for, page, query, said, service_of
 from assay.web.visitors import NAME_COOKIE, YEAR, keep, name_cookie, session_cookie
 from assay.workbench import people
-from assay.workbench.passwords import Declined
 from assay.workbench.people import KEY_KINDS, ROLES, KeyKind, Role
 from assay.workbench.trail import trail
 from assay.workbench.voters import voters
@@ -29,14 +28,6 @@ class TrailQuery(msgspec.Struct, frozen=True, kw_only=True):
     subject: str = ""
     action: str = ""
     offset: int = 0
-
-
-def said(request: Request, error: AssayError) -> str:
-    """What cannot be done, in the language of the page."""
-    if isinstance(error, Declined):
-        words = page_words(language_for(request), "people")
-        return words[f"declined {error.word}"].format(**error.facts)
-    return str(error)
 
 
 def inside(address: str) -> str:

@@ -14,7 +14,7 @@ from assay.core.errors import AssayError, InputError, NotHere
 from assay.reports.words import page_words
 from assay.web.access import ROLES, Guarded, user_of
 from assay.web.review_api import BulkQuery, ListQuery
-from assay.web.shell import Form, form, language_for, page, query, service_of
+from assay.web.shell import Form, form, language_for, page, query, said, service_of
 from assay.workbench import review_word
 from assay.workbench.opening import Service
 from assay.workbench.review import ReviewItem
@@ -231,7 +231,9 @@ def _refused(request: Request, given: Given, error: AssayError) -> Response:
 
 
 def _in_words(request: Request, error: AssayError) -> str:
-    return error.in_words_of(_words(request)) if isinstance(error, Refused) else str(error)
+    if isinstance(error, Refused):
+        return error.in_words_of(_words(request))
+    return said(request, error)
 
 
 def _words(request: Request) -> dict[str, str]:

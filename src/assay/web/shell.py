@@ -29,7 +29,7 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from assay.core.errors import AssayError, InputError
+from assay.core.errors import AssayError, Declined, InputError
 from assay.reports.environment import template_environment
 from assay.reports.numbers import Numbers
 from assay.reports.words import LANGUAGES, Words, language_of, page_counts, page_words
@@ -41,6 +41,7 @@ from assay.workbench.opening import Service
 
 HERE = Path(__file__).parent
 T = TypeVar("T")
+ENDS = (".", "?", "!", ":", "…")
 EVERYWHERE = ("topics", "glossary")  # words that any page may need
 
 # path and word of every entry of the header; one that this server has no page for is not shown
@@ -218,6 +219,21 @@ def page(
 def error_page(request: Request, message: str, status: int) -> Response:
     heading = {403: "error_role", 404: "error_gone"}.get(status, "error_other")
     return page(request, "error.html", status, message=message, heading=heading)
+
+
+def said(request: Request, error: AssayError) -> str:
+    """What cannot be done, in sentences; in the language of the page where it has the words."""
+    if isinstance(error, Declined):
+        words = Words(language_for(request))
+        whole = Numbers(words).whole
+        facts = {
+            name: whole(fact) if isinstance(fact, int) else fact
+            for name, fact in error.facts.items()
+        }
+        return page_words(words.language, "people")[f"declined {error.word}"].format(**facts)
+    hint = error.hint if isinstance(error, InputError) else ""
+    text = str(error).removesuffix(hint).rstrip()
+    return f"{text}{'' if text.endswith(ENDS) else '.'} {hint}".rstrip()
 
 
 def language_for(request: Request) -> str:

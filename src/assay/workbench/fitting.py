@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
-from assay.core.errors import InputError
+from assay.core.errors import Declined, InputError
 from assay.core.results import GradedResults
 from assay.core.types import GoldSet
 from assay.corpus.disk import Corpus, list_corpora
@@ -25,10 +25,16 @@ def refuse_unlisted(config: Config | None, gold: str, engine: str) -> None:
     """A set of the configuration that says which engines it is for."""
     listed = config.gold[gold].engines if config is not None and gold in config.gold else ()
     if listed and config is not None and engine in config.engines and engine not in listed:
-        raise InputError(
-            f"{gold} is run with {', '.join(listed)}, and not with {engine}",
+        known = ", ".join(listed)
+        raise Declined(
+            "engine_unlisted",
+            f"{gold} is run with {known}, and not with {engine}",
             hint=f"If it searches the same documents, add it to the engines of [gold.{gold}] in "
             f"{CONFIG_NAME}.",
+            gold=gold,
+            engines=known,
+            engine=engine,
+            file=CONFIG_NAME,
         )
 
 
@@ -41,22 +47,18 @@ def refuse_elsewhere(
     if not corpora:
         return
     named = _named(gold, dataset)
-    where = " and ".join(corpus.name for corpus in corpora)
-    if not named:
-        if not _any_place_in(gold, corpora):
-            raise InputError(
-                f"{engine.name or engine.engine} searches {where}, and no place that {gold.name} "
-                "expects is there",
-                hint="Choose an engine on its documents.",
-            )
+    if _any_in(named, corpora) if named else _any_place_in(gold, corpora):
         return
-    if _any_in(named, corpora):
-        return
+    name, where = engine.name or engine.engine, " and ".join(corpus.name for corpus in corpora)
     right = " or ".join(corpus.name for corpus in _holding(named, home))
-    raise InputError(
-        f"{engine.name or engine.engine} searches {where}, and no document that {gold.name} names "
-        "is there",
+    what = f"document that {gold.name} names" if named else f"place that {gold.name} expects"
+    raise Declined(
+        "engine_elsewhere",
+        f"{name} searches {where}, and no {what} is there",
         hint=f"Choose an engine on {right}." if right else "Choose an engine on its documents.",
+        gold=gold.name,
+        engine=name,
+        where=where,
     )
 
 
@@ -141,6 +143,12 @@ def _expected(gold: GoldSet, language: str) -> set[Place]:
         except InputError:  # the run says what cannot be read
             places = ()
         for place in places:
-            numbers = {"act_numbers": place.act_numbers, "law_names": place.law_names}
-            found.add(Place(doc_ids=place.doc_ids, section=place.section, **numbers))
+            found.add(
+                Place(
+                    doc_ids=place.doc_ids,
+                    act_numbers=place.act_numbers,
+                    law_names=place.law_names,
+                    section=place.section,
+                )
+            )
     return found

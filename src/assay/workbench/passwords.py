@@ -8,7 +8,7 @@ import threading
 from functools import cache
 from typing import TYPE_CHECKING
 
-from assay.core.errors import InputError
+from assay.core.errors import Declined
 from assay.core.extras import imported
 from assay.store.records import folded
 
@@ -16,15 +16,6 @@ if TYPE_CHECKING:
     from argon2 import PasswordHasher
 
 MIN_PASSWORD, MAX_PASSWORD = 10, 1000
-
-
-class Declined(InputError):
-    """What people cannot do, by its key in the words of their pages, where it is said in their own
-    language; and in English, for programs and the terminal."""
-
-    def __init__(self, word: str, message: str, *, hint: str = "", **facts: object) -> None:
-        super().__init__(message, hint=hint)
-        self.word, self.facts = word, facts
 
 
 def proper_password(password: str, name: str) -> str:

@@ -13,6 +13,7 @@ from typing import Literal, get_args
 
 import msgspec
 
+from assay.core.errors import Declined
 from assay.store import StoreConflict
 from assay.store.records import (
     Account,
@@ -26,7 +27,6 @@ from assay.store.records import (
 )
 from assay.workbench.opening import Service
 from assay.workbench.passwords import (
-    Declined,
     digest,
     hashed,
     needs_rehash,
