@@ -9,6 +9,7 @@ import pytest
 
 from assay.cli import output
 from assay.cli.output import printable
+from assay.core import conninfo
 from assay.core.concealing import is_keywords, without_password
 from assay.core.errors import AssayError, InputError
 from assay.core.results_file import encode
@@ -29,6 +30,13 @@ ADDRESSES = [
     r"host=db password = 'hunter2 with \' and spaces' dbname=law",
     "PASSWORD=hunter2 host=db",
     "Server=db;Pwd=hunter2;Database=law",
+    "Server=db;Pwd={a;hunter2};Database=law",
+    "host=db user=a password=Xy&hunter2",
+    r"host=db password=two\ hunter2",
+    "host=db password=ab'hunter2",
+    "postgresql://u@db/law?sslmode=require&passw%6frd=hunter2",
+    "postgresql://u@db/law?sslmode=require&password=ab;hunter2",
+    "postgresql://u@db/law?password=ab#hunter2",
 ]
 
 
@@ -47,6 +55,73 @@ def test_a_password_is_not_shown(given: str) -> None:
     )
     assert "ter2" not in recipe.source
     assert "ter2" not in str(recipe.options)
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("host=db user=a password=Xy&hunter2", "postgresql://a:***@db/"),
+        (r"host=db dbname=law password=two\ hunter2", "postgresql://:***@db/law"),
+        ("postgresql://u@h/db?passw%6frd=hunter2", "postgresql://u:***@h/db"),
+        ("postgresql://u@h/db?sslmode=require&password=ab;hunter2", "u:***@h/db?sslmode=require"),
+        ("postgresql://u:p%40hunter2@h:1/db?sslpassword=hunter2", "postgresql://u:***@h:1/db"),
+        ("postgresql+psycopg://u:hunter2@/db?host=/run/pg", "u:***@/db?host=/run/pg"),
+        ("host=a,b port=1,2 password=hunter2", "postgresql://:***@/?host=a%2Cb&port=1%2C2"),
+        ("postgresql://u:my hunter2@h/db", "postgresql://…"),
+        ("postgresql://u:a@hunter2@h/db", "postgresql://…"),
+        ("postgresql://u:hunter2/x@h/db", "postgresql://…"),
+        ("host=db password=my hunter2", "postgresql://…"),
+        ("host=db dbname=law", "host=db dbname=law"),
+        ("postgresql://me@db:5432/law?sslmode=require", "postgresql://me@db:5432/law?sslmode=req"),
+    ],
+)
+def test_an_address_is_shown_as_its_driver_reads_it(given: str, shown: str) -> None:
+    pytest.importorskip("psycopg", reason="needs psycopg")
+    found = conninfo.shown(given)
+    assert shown in found
+    assert "hunter2" not in found
+    assert conninfo.shown(found) == found  # as a corpus keeps it, and shows it again
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "postgresql://u:my hunter2@h/db",
+        "host=db password=my hunter2",
+        "Driver={x};Pwd={a;hunter2};",
+        "postgresql://u:hunter2@h:badport/db",
+    ],
+)
+def test_a_driver_does_not_complain_of_a_password(assay_cli: Assay, given: str) -> None:
+    pytest.importorskip("psycopg", reason="needs psycopg")
+    done = assay_cli("corpus", "import", "postgres", given, "--name", "c", "--option", "query=x")
+    assert (done.code, "not an address of PostgreSQL" in done.err) == (2, True)
+    assert "hunter2" not in done.out + done.err
+    done = assay_cli("corpus", "import", "csv", given, "--name", "c")
+    assert (done.code, "no such file" in done.err, "hunter2" in done.err) == (2, True, False)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "host=db password=ab&hunter2",
+        "Driver={x};Pwd={a;hunter2};",
+        "mysql://u:hunter2@h/db",
+        "mysql:u:hunter2@h/db",
+        "sqlite:///mysql:u:hunter2@h/db",
+        "postgresql://u:hunter2@h:badport/db",
+        "postgresql://u:a@hunter2@h/db",
+    ],
+)
+def test_a_store_elsewhere_is_refused_without_its_password(
+    assay_cli: Assay, given: str, tmp_path: Path
+) -> None:
+    (tmp_path / "searches.jsonl").write_text('{"query": "levy"}\n')
+    before = sorted(tmp_path.rglob("*"))
+    done = assay_cli("logs", "import", "searches.jsonl", "--store", given)
+    assert (done.code, "hunter2" in done.out + done.err) == (2, False)
+    assert sorted(tmp_path.rglob("*")) == before
+    assert "hunter2" not in assay_cli("doctor", "--store", given).out
 
 
 def test_an_address_without_a_password_stays() -> None:

@@ -1,4 +1,5 @@
-"""An address of a database as it may be shown and kept: without its password."""
+"""A message from elsewhere as it may be shown: without the passwords that a pattern finds. An
+address of our own is read by its driver instead: `conninfo.shown`."""
 
 from __future__ import annotations
 
@@ -8,16 +9,19 @@ MASK = "***"
 _SECRET = r"(?:ssl)?password|passwd|pwd|passphrase|secret|token|api_?key"
 # postgresql://user:password@host: a password may have anything in it but a space, also an @
 _IN_ADDRESS = re.compile(r"(://[^\s:/@?#]*):[^\s@]*@(?:[^\s/?#@]*@)*")
-_IN_QUERY = re.compile(rf"(?i)([?&;](?:{_SECRET})=)[^&;#\s]*")
+# a key with a percent sign in it may be any key
+_IN_QUERY = re.compile(rf"(?i)([?&;](?:{_SECRET}|[\w%]*%[\w%]*)=)[^&\s]*")
 # host=db password='two words' (libpq): a quoted value ends at a quote without a backslash before it
-_IN_KEYWORDS = re.compile(rf"(?i)(\b(?:{_SECRET})\s*=\s*)('(?:[^'\\]|\\.)*'?|[^\s'&;#]+)")
+_IN_KEYWORDS = re.compile(
+    rf"(?i)(\b(?:{_SECRET})\s*=\s*)('(?:[^'\\]|\\.)*'?|(?:[^\s'\\]|\\.)(?:[^\s\\]|\\.)*)"
+)
 _KEYWORDS = re.compile(
     r"(?i)(?:^|\s)(?:host|hostaddr|port|dbname|user|password|service|sslmode)\s*=\s*\S"
 )
 
 
 def without_password(text: str) -> str:
-    """An address of a database, or a message that repeats one, as it may be shown and kept."""
+    """A message that may repeat an address, as it may be shown and kept."""
     text = _IN_ADDRESS.sub(rf"\1:{MASK}@", text)
     text = _IN_QUERY.sub(rf"\1{MASK}", text)
     return _IN_KEYWORDS.sub(rf"\1{MASK}", text)

@@ -35,7 +35,8 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from assay.core.concealing import is_keywords, without_password
+from assay.core import conninfo
+from assay.core.concealing import without_password
 from assay.core.errors import AssayError, InputError
 from assay.core.files import os_message, sha256_of, write_atomic
 from assay.core.workers import Failure, Job, run_jobs
@@ -177,8 +178,8 @@ def _report(manifest: Manifest, began: float, *, unchanged: bool) -> ImportRepor
 
 def _recipe(kind: str, source: str, options: Options, reader: Importer) -> Recipe:
     """A database address may hold a password, which the corpus must not."""
-    is_address = "://" in source or is_keywords(source)
-    place = without_password(source if is_address else str(Path(source).resolve()))
+    is_address = "://" in source or conninfo.is_postgres(source)
+    place = conninfo.shown(source if is_address else str(Path(source).resolve()))
     options = {
         key: without_password(value) if isinstance(value, str) else value
         for key, value in options.items()

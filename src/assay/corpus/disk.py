@@ -34,7 +34,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from assay.core.concealing import without_password
+from assay.core import conninfo
 from assay.core.errors import InputError
 from assay.core.files import read_json
 from assay.core.types import Document, Locator, counted
@@ -320,7 +320,7 @@ def open_path(path: Path) -> Corpus:
     except msgspec.ValidationError as error:
         raise InputError(f"not a corpus manifest: {error}", where=str(where)) from error
     # one of an earlier version may have kept a password
-    source = without_password(manifest.source)
+    source = conninfo.shown(manifest.source)
     return Corpus(path, msgspec.structs.replace(manifest, source=source))
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from assay.core import conninfo
 from assay.core.errors import EngineError, InputError
 from assay.core.extras import imported
 from assay.engines.carried import About, Asked, LoadedRow, Values
@@ -157,9 +158,10 @@ class PostgresCarrier:
         with self._lock:
             if self._connection is None or self._connection.closed:
                 psycopg = imported("psycopg", "PostgreSQL", "postgres")
-                url = filled(self._url, f"engines.{self._name}.postgres")
+                where = f"engines.{self._name}.postgres"
+                given = conninfo.parts(filled(self._url, where), where) | {"connect_timeout": "10"}
                 try:
-                    self._connection = psycopg.connect(url, autocommit=True, connect_timeout=10)
+                    self._connection = psycopg.connect(**given, autocommit=True)
                     self._connection.execute("SELECT set_config('hnsw.ef_search', '400', false)")
                 except psycopg.Error as error:
                     raise self._failed(error) from error

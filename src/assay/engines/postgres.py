@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from assay.core import conninfo
 from assay.core.errors import EngineError, InputError
 from assay.core.extras import imported
 from assay.core.types import Hit, SearchEngine
@@ -198,7 +199,8 @@ class PostgresEngine(SearchEngine):
         if self._open:
             return
         settings = self._settings
-        connection = self._psycopg.connect(settings.url, autocommit=True, connect_timeout=10)
+        given = conninfo.parts(settings.url, self.name()) | {"connect_timeout": "10"}
+        connection = self._psycopg.connect(**given, autocommit=True)
         self._open.append(connection)
         self._extensions = dict(
             connection.execute("SELECT extname, extversion FROM pg_extension").fetchall()

@@ -18,7 +18,8 @@ from typing import Any, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, exc, make_url, text
 
-from assay.core.concealing import is_keywords, without_password
+from assay.core import conninfo
+from assay.core.concealing import without_password
 from assay.core.errors import InputError
 from assay.core.extras import need
 from assay.core.files import sync_folder
@@ -41,19 +42,21 @@ NAMES_LOCK = 0x61737363
 def url_of(target: str | Path) -> URL:
     """A path, `sqlite:///file` or `postgresql://…`."""
     text_ = str(target)
-    if is_keywords(text_):  # a file of this name would have the password in it
-        where = without_password(text_)
-        raise InputError("a store is no connection string", where=where, hint=SUPPORTED)
+    if "://" not in text_ or text_.startswith("sqlite:///"):
+        path = text_.removeprefix("sqlite:///")
+        if not conninfo.is_path(path.partition("?")[0]):
+            # a file of this name would have the password in it, and so would a message
+            raise InputError("a store is no connection string", hint=SUPPORTED)
     if "://" not in text_:
         return URL.create("sqlite", database=text_)
     try:
         url = make_url(text_)
-    except exc.ArgumentError as error:
-        raise InputError(f"not a store URL: {without_password(text_)}", hint=SUPPORTED) from error
+    except (exc.ArgumentError, ValueError):  # it says what it could not read
+        raise InputError("not a store URL", hint=SUPPORTED) from None
     if url.get_backend_name() not in ("sqlite", "postgresql"):
-        raise InputError(
-            f"no store on {url.get_backend_name()!r}", where=without_password(text_), hint=SUPPORTED
-        )
+        raise InputError(f"no store on {url.get_backend_name()!r}", hint=SUPPORTED)
+    if url.get_backend_name() == "postgresql" and "@" in f"{url.host}{url.database}":
+        raise InputError("not a store URL", hint=conninfo.HINT)
     return (
         url.set(drivername="postgresql+psycopg") if url.get_backend_name() == "postgresql" else url
     )
@@ -287,5 +290,6 @@ def _translated(engine: Engine, error: exc.DBAPIError) -> StoreError | InputErro
 def address(engine: Engine) -> str:
     if engine.dialect.name == "sqlite":
         return str(engine.url.database)
-    shown = engine.url.set(drivername=engine.dialect.name).render_as_string(hide_password=True)
-    return without_password(shown)
+    kept = {key: value for key, value in engine.url.query.items() if key in conninfo.SHOWN}
+    shown = engine.url.set(drivername=engine.dialect.name, query=kept)
+    return shown.render_as_string(hide_password=True)

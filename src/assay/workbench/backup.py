@@ -22,7 +22,6 @@ from typing import IO
 import msgspec
 
 from assay import __version__
-from assay.core.concealing import without_password
 from assay.core.errors import InputError
 from assay.core.files import os_message, scratch_beside, sync_folder
 from assay.core.workspace import DATABASE, HOME, STORE, default_store, workspace
@@ -274,12 +273,14 @@ def restore_backup(archive: Path, folder: Path, *, store: str = "") -> Restored:
                 _unpack(inside, name, part, scratch / name, archive)
             _put_all(whole, scratch, targets, address)
     if whole.store is not None:
-        open_store(address, create=False).close()  # brings an older schema up to date
+        opened = open_store(address, create=False)  # brings an older schema up to date
+        opened.close()
+        address = opened.address
     outside = [str(target) for name, target in targets.items() if name.startswith("outside/")]
     return Restored(
         folder=str(folder),
         workspace=str(home),
-        store=without_password(address) if whole.store is not None else "",
+        store=address if whole.store is not None else "",
         files=len(targets),
         outside=outside,
     )

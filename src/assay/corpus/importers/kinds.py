@@ -14,7 +14,7 @@ from typing import Protocol, cast
 
 import msgspec
 
-from assay.core import plugins
+from assay.core import conninfo, plugins
 from assay.core.errors import InputError
 from assay.core.types import Document
 from assay.law.citation import Scheme
@@ -91,7 +91,8 @@ def files_below(source: str, suffixes: tuple[str, ...]) -> list[Unit]:
     made unique."""
     root = Path(source)
     if not root.exists():
-        raise InputError("no such file or folder", where=source, hint="Check the path.")
+        where = source if conninfo.is_path(source) else ""  # an address may hold a password
+        raise InputError("no such file or folder", where=where, hint="Check the path.")
     if root.is_file():
         return [_unit(root, root.name, root.stem)]
     fitting = (path for path in root.rglob("*") if path.suffix.lower() in suffixes)

@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from assay.core import conninfo
 from assay.core.concealing import without_password
 from assay.core.errors import InputError
 from assay.core.extras import imported
@@ -29,6 +30,7 @@ def units(source: str, options: Options) -> list[Unit]:
     if not options.get("query"):
         hint = "Give one: --option query='SELECT id, title, text FROM …'."
         raise InputError("no query to read rows from", hint=hint)
+    conninfo.parts(source)
     return [Unit(path="query", mtime_ns=-1)]  # the rows may change at any time: always read
 
 
@@ -39,7 +41,7 @@ def read(source: str, unit: Unit, options: Options) -> Iterator[Placed | Problem
     mapping: dict[str, str] | None = None
     try:
         with (
-            psycopg.connect(source) as connection,
+            psycopg.connect(**conninfo.parts(source)) as connection,
             connection.cursor(name="assay_import") as cursor,
         ):
             cursor.itersize = ROWS_AT_A_TIME
