@@ -18,7 +18,7 @@ from assay.core.errors import AssayError, InputError
 from assay.corpus import freeze, import_corpus, open_corpus, open_frozen
 from assay.corpus.disk import document_frame, documents_of
 from assay.corpus.quality import check
-from assay.engines.indexed import open_indexed
+from assay.engines.indexed import index_corpus, index_state, is_indexed, open_indexed
 from assay.store import open_store
 from assay.workbench.opening import Service
 from assay.workbench.searching import found_ids, found_page
@@ -90,6 +90,83 @@ def test_a_manifest_that_leads_elsewhere_is_refused(
         open_indexed(str(crafted(honest, change)), home=tmp_path / "there")
     assert sorted(foreign.rglob("*")) == before
     assert not list((tmp_path / "there").rglob("*.arrow"))
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("documents", -1),
+        ("documents", 10**12),
+        ("rows", 10**12),
+        ("rows", -1),
+        ("both", 10**12),
+        ("problems", {"broken": -1}),
+    ],
+)
+def test_numbers_of_a_manifest_are_those_of_its_files(
+    tmp_path: Path, honest: Path, key: str, value: Any
+) -> None:
+    def change(files: Files, manifest: dict[str, Any]) -> None:
+        if key in ("rows", "both"):
+            manifest["parts"][0]["rows"] = value
+        if key != "rows":
+            manifest["documents" if key == "both" else key] = value
+
+    with pytest.raises(InputError, match=r"not a corpus manifest|not a frozen corpus|has 3 rows"):
+        open_indexed(str(crafted(honest, change)), home=tmp_path / "there")
+    assert not list((tmp_path / "there").rglob("*.arrow"))
+
+
+def test_the_same_documents_with_another_manifest_are_another_corpus(
+    tmp_path: Path, honest: Path
+) -> None:
+    def change(files: Files, manifest: dict[str, Any]) -> None:
+        manifest |= {"kind": "finlex", "source": "https://finlex.fi", "problems": {"broken": 7}}
+
+    home = tmp_path / "there"
+    first = open_frozen(crafted(honest, change), home=home)
+    assert (first.manifest.kind, first.manifest.source) == ("finlex", "")
+    second = open_frozen(honest, home=home)
+    assert (second.manifest.kind, second.manifest.problems) == ("jsonl", {})
+    assert open_frozen(honest, home=home).path == second.path
+
+
+def test_a_frozen_corpus_leaves_the_index_of_its_name_alone(tmp_path: Path, honest: Path) -> None:
+    home = tmp_path / "there"
+    others = [{"id": "e", "text": "cat"}, {"id": "f", "text": "bird"}]
+    import_corpus("jsonl", write_lines(tmp_path / "o.jsonl", others), name="c", home=home)
+    index_corpus("c", home=home, dense=False)
+    before = (home / "indexes/c/index.json").read_bytes()
+    assert open_frozen(honest, home=home).name == "c"
+    open_indexed(str(honest), home=home)
+    assert (home / "indexes/c/index.json").read_bytes() == before
+    assert is_indexed(open_frozen(honest, home=home), home)
+    said: list[str] = []
+    open_indexed("c", home=home, say=said.append)
+    open_indexed(str(honest), home=home, say=said.append)
+    assert said == []
+
+
+@pytest.mark.parametrize("encoder", ["learned", "gone"])
+def test_an_index_is_built_again_without_the_encoder_it_had(
+    tmp_path: Path, honest: Path, encoder: str
+) -> None:
+    """Other documents may not suit one of ours; one of others may be there no more."""
+    home = tmp_path / "h"
+    index_corpus("c", home=home, dense=False)
+    path = home / "indexes/c/index.json"
+    manifest = msgspec.json.decode(path.read_bytes())
+    manifest["profile"]["encoder"], manifest["corpus"] = encoder, "another"
+    path.write_bytes(msgspec.json.encode(manifest))
+    if encoder == "learned":
+        open_indexed("c", home=home)
+        assert index_state(open_corpus(home, "c"), home) == "ready"
+        return
+    with pytest.raises(InputError, match="again with the encoder 'gone'") as raised:
+        open_indexed("c", home=home)
+    assert "assay index c" in raised.value.hint
+    index_corpus("c", home=home, dense=False)
+    assert index_state(open_corpus(home, "c"), home) == "ready"
 
 
 def test_a_manifest_in_the_workspace_is_read_as_strictly(tmp_path: Path, honest: Path) -> None:

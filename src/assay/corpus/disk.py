@@ -28,7 +28,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
@@ -69,9 +69,12 @@ SCHEMA = pl.Schema(
 )
 
 
+Count = Annotated[int, msgspec.Meta(ge=0)]
+
+
 class Part(msgspec.Struct, frozen=True):
     file: str
-    rows: int
+    rows: Count
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,12 +88,12 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     versions: dict[str, int]
     scheme: Scheme
     fingerprint: str
-    documents: int
+    documents: Count
     data_folder: str = msgspec.field(name="data")
     parts: tuple[Part, ...]
     fields: tuple[str, ...]
-    problems: dict[str, int]
-    citations: dict[str, int]
+    problems: dict[str, Count]
+    citations: dict[str, Count]
     seconds: float
     created_at: str
 
@@ -325,17 +328,20 @@ def open_path(path: Path) -> Corpus:
 
 
 def refuse_unsafe(manifest: Manifest, where: Path) -> Manifest:
-    """Its names become parts of paths: one that leads elsewhere was not written by us."""
+    """Its names become parts of paths, and its numbers places in files: one that leads elsewhere
+    was not written by us."""
     names = {"name": manifest.name, "data": manifest.data_folder}
     names |= {f"parts[{row}].file": part.file for row, part in enumerate(manifest.parts)}
     wrong = [f"{key} is {name!r}" for key, name in names.items() if not _PLAIN.fullmatch(name)]
     if not _FINGERPRINT.fullmatch(manifest.fingerprint):
         wrong.append(f"fingerprint is {manifest.fingerprint!r}")
+    if (rows := sum(part.rows for part in manifest.parts)) != manifest.documents:
+        wrong.append(f"its parts have {rows:,} rows, and it has {manifest.documents:,} documents")
     if wrong:
         raise InputError(
             f"not a corpus manifest: {wrong[0][:200]}",
             where=str(where),
-            hint="Names have letters, digits, '-', '_' and '.'. Do not use this file.",
+            hint="Assay did not write it so. Do not use this file.",
         )
     return manifest
 

@@ -7,6 +7,7 @@ every document (trust.py): the file may come from anybody.
 
 from __future__ import annotations
 
+import hashlib
 import re
 import shutil
 import tempfile
@@ -67,11 +68,17 @@ def open_frozen(path: Path, *, home: Path | None = None) -> Corpus:
     """Open a frozen corpus. It is unpacked under `<home>/frozen/` the first time."""
     try:
         with zipfile.ZipFile(path) as archive:
-            manifest = msgspec.json.decode(_told(archive, MANIFEST, path), type=Manifest)
+            told, summed = _told(archive, MANIFEST, path), _told(archive, SUMS, path)
+            manifest = msgspec.json.decode(told, type=Manifest)
             refuse_unsafe(manifest, path)
-            sums = msgspec.json.decode(_told(archive, SUMS, path), type=dict[str, str])
-            # by the whole fingerprint: folders of earlier versions, which trusted digests, are left
-            folder = workspace(home) / "frozen" / manifest.fingerprint.removeprefix("sha256:")
+            sums = msgspec.json.decode(summed, type=dict[str, str])
+            # where it came from is nobody's to say: `freeze` leaves it out
+            manifest = msgspec.structs.replace(manifest, source="", created_at="", seconds=0.0)
+            # by the documents and by all else: the same documents with another manifest or graph
+            # are another corpus
+            rest = hashlib.sha256(told + b"\0" + summed).hexdigest()[:16]
+            name = f"{manifest.fingerprint.removeprefix('sha256:')}-{rest}"
+            folder = workspace(home) / "frozen" / name
             if (folder / MANIFEST).exists():
                 return open_path(folder)
             return _unpack(archive, path, folder, manifest, sums)

@@ -49,6 +49,8 @@ def altered(corpus: Corpus) -> Iterator[Altered]:
     lines = corpus.lines
     for part in corpus.manifest.parts:
         frame = read_arrow(corpus.data_folder / part.file)
+        if frame.height != part.rows:
+            yield Altered("", f"{part.file} has {frame.height:,} rows, and not {part.rows:,}")
         kept = frame.select("digest", "type", "year").rows()
         for document, (digest, kind, year) in zip(documents_of(frame), kept, strict=True):
             found = digest_of(document)

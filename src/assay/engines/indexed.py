@@ -24,6 +24,7 @@ from assay.search.dense import SHIPPED, named_encoder
 from assay.search.engine import Engine
 from assay.search.index import Index, Tick, read_alike
 from assay.search.index_files import IndexProblem
+from assay.search.learned import LEARNED
 from assay.search.profile import ROWS
 from assay.search.written import Written, read_written, shipped
 
@@ -71,7 +72,9 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def index_folder(corpus: Corpus, home: Path | None = None) -> Path:
-    return workspace(home) / "indexes" / corpus.name
+    """By the name it has in the workspace. A frozen corpus states a name of its own, which may be
+    that of another: it goes by what is in it, as its folder does."""
+    return workspace(home) / "indexes" / corpus.path.name
 
 
 def is_indexed(corpus: Corpus, home: Path | None = None) -> bool:
@@ -131,7 +134,7 @@ def open_indexed(
         opened = index_files.load(folder, corpus.fingerprint)
     except IndexProblem as problem:
         say(f"{corpus.name}: {problem}; building the index")
-        opened, _ = _build(corpus, home, _as_before(folder), tick)
+        opened, _ = _build(corpus, home, _as_before(folder, name), tick)
     if opened.awaited:
         say(f"{corpus.name}: {_awaiting(folder, len(opened))}")
     return Engine(
@@ -273,13 +276,23 @@ def _awaiting(folder: Path, documents: int) -> str:
     )
 
 
-def _as_before(folder: Path) -> Recipe:
-    """Whoever built without an encoder, or with one of their own, wants it rebuilt so."""
+def _as_before(folder: Path, name: str) -> Recipe:
+    """Whoever built without an encoder, or with one of their own, wants it rebuilt so. Which of
+    ours suits the documents is found anew."""
     try:
         encoder = index_files.read_manifest(folder).profile.encoder
     except IndexProblem:
         return Recipe()
-    return Recipe(dense=bool(encoder), encoder="" if encoder in SHIPPED else encoder)
+    if encoder in (*SHIPPED, LEARNED):
+        return Recipe()
+    try:
+        return Recipe(dense=bool(encoder and named_encoder(encoder)), encoder=encoder)
+    except InputError as error:
+        raise InputError(
+            f"the index must be built again with the encoder {encoder!r}: {error.message}",
+            where=str(folder),
+            hint=f"Install what it needs, or build with another encoder: assay index {name}",
+        ) from error
 
 
 def index_state(corpus: Corpus, home: Path | None = None) -> str:

@@ -1,6 +1,6 @@
 """An index on disk: plain arrays, memory-mapped, versioned and checksummed.
 
-    <home>/indexes/<name>/
+    <home>/indexes/<name>/          (of a frozen corpus: by what is in it)
       index.json      format, corpus fingerprint, profile, and size and checksum of every file
       data-<id>/      NAME.npy arrays and NAME.txt word lists; no pickle anywhere
 
