@@ -513,7 +513,7 @@ class TestSuggestions:
             by="agent",
             allow_unknown=True,
         )
-        with pytest.raises(InputError, match="no gold set 'gold-set'"):
+        with pytest.raises(InputError, match="a set that is not open here: gold-set"):
             rule_suggestion(Service(store=service.store), item.id, accept=True, by="d")
         assert state(service, item.id) == "pending_review"
         other = tmp_path / "graded.csv"

@@ -70,16 +70,18 @@ class Correction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Change = Callable[[Line], Line | None]
+Meant = Sequence[ReviewItem]  # what a person decides on, where they were shown items of the queue
 
 
-def promote(store: Store, path: Path, ids: Sequence[str], word: Word) -> Ruled:
-    """Make bootstrap rows the chair's own. A row that is the chair's already stays as it is."""
+def promote(store: Store, path: Path, ids: Sequence[str], word: Word, meant: Meant = ()) -> Ruled:
+    """Make bootstrap rows the chair's own. A row that is the chair's already stays as it is. Where
+    items of the queue are `meant`, each of them is decided, or nothing is."""
     given = (
         word
         if word.why
         else msgspec.structs.replace(word, why="approved, no reason given", rationale="")
     )
-    return _rule(store, path, ids, _promoted, "approved", given)
+    return _rule(store, path, ids, _promoted, "approved", given, meant)
 
 
 def correct(
@@ -88,6 +90,7 @@ def correct(
     id: str,
     correction: Correction,
     word: Word,
+    meant: Meant = (),
 ) -> Ruled:
     """Change a row and make it the chair's own. A chair's row can be corrected again."""
     _say_why(word, "correct")
@@ -95,16 +98,16 @@ def correct(
     def change(line: Line) -> Line:
         return _corrected(line, correction)
 
-    return _rule(store, path, [id], change, "approved", word)
+    return _rule(store, path, [id], change, "approved", word, meant)
 
 
-def reject(store: Store, path: Path, ids: Sequence[str], word: Word) -> Ruled:
+def reject(store: Store, path: Path, ids: Sequence[str], word: Word, meant: Meant = ()) -> Ruled:
     """Take rows out of the gold set. The bootstrap does not bring a rejected query back."""
     _say_why(word, "reject")
-    return _rule(store, path, ids, lambda line: None, "rejected", word)
+    return _rule(store, path, ids, lambda line: None, "rejected", word, meant)
 
 
-def reopen(store: Store, path: Path, id: str, word: Word) -> Ruled:
+def reopen(store: Store, path: Path, id: str, word: Word, meant: Meant = ()) -> Ruled:
     """Take a rejection back: the row is in the file again and waits; one that was the chair's is
     the chair's again."""
     say_who(word)
@@ -112,7 +115,8 @@ def reopen(store: Store, path: Path, id: str, word: Word) -> Ruled:
         lines = gold_jsonl.read_lines(path)
         gold = name_of(store, path, claim=False)
         items = store.review_items(gold=gold, kind="gold_row", state="rejected", limit=EVERYTHING)
-        item = next((item for item in items if item.ref == id), None)
+        wanted = {item.id for item in meant or items}
+        item = next((item for item in items if item.ref == id and item.id in wanted), None)
         if item is None or any(row.id == id for row in gold_jsonl.rows(lines)):
             raise InputError(f"row {id!r} is not rejected", where=str(path))
         row = _before_rejection(store, item)
@@ -219,6 +223,7 @@ def _rule(
     change: Change,
     state: ReviewState,
     word: Word,
+    meant: Meant,
 ) -> Ruled:
     """Change the rows with these ids, and record it. A row that would stay the same keeps its bytes
     and is named as `already` so."""
@@ -240,10 +245,23 @@ def _rule(
             # a row that was made the chair's by hand may still wait in the queue
             if id not in already or item.id in waiting:
                 rulings.append(_ruling(item, lines[place], changed[place], state, word))
+        _refuse_others(meant, rulings)
         if rulings:
             record(store, path, rulings, kept)
     done = tuple(id for id in places if id not in already)
     return Ruled(state=state, ids=done, already=already, approval=_approval(kept))
+
+
+def _refuse_others(meant: Meant, rulings: Sequence[Ruling]) -> None:
+    """What was meant is what is decided."""
+    ruled = {ruling.item.id for ruling in rulings}
+    left = next((item for item in meant if item.id not in ruled), None)
+    if left is not None:
+        raise InputError(
+            "the file has another row under this id than the one that waits",
+            where=left.ref,
+            hint="Nothing was changed. `assay gold bootstrap` brings the queue up to date.",
+        )
 
 
 def _waiting_for_others(queued: Mapping[str, ReviewItem], lines: Sequence[Line]) -> set[str]:
@@ -263,7 +281,12 @@ def _same(before: Line, after: Line | None) -> bool:
 
 def record(store: Store, path: Path, rulings: Sequence[Ruling], lines: Sequence[Line]) -> None:
     """Votes, file and record together: the files are written just before the record is committed,
-    and put back on failure, so that nobody is told of a ruling whose votes are nowhere."""
+    and put back on failure, so that nobody is told of a ruling whose votes are nowhere. A ruling on
+    an item of one set never changes the file of another."""
+    gold = name_of(store, path, claim=False)
+    other = next((ruling.item for ruling in rulings if ruling.item.gold != gold), None)
+    if other is not None:
+        raise InputError(f"this row belongs to the set {other.gold}, not {gold}", where=other.ref)
     before = path.read_bytes()
     votes = [vote for ruling in rulings for vote in ruling.votes]
 

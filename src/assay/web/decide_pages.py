@@ -43,7 +43,7 @@ from assay.workbench.decisions import (
 from assay.workbench.facing import Duel, SliceChange, duel, lead_of
 from assay.workbench.history import KeptRun, kept_run
 from assay.workbench.one_judge import Rests, second_asked
-from assay.workbench.opening import Service, gold_path
+from assay.workbench.opening import Service, kept_path
 from assay.workbench.overview import Overview, overview, rests_of
 from assay.workbench.paging import Page
 from assay.workbench.run_queue import choices
@@ -292,7 +292,7 @@ def _second(service: Service, gold: str, found: Rests | None) -> bool:
     """Whether somebody else is asked already for what a verdict rests on."""
     if found is None:
         return False
-    return second_asked(gold_path(service, gold), found.pairs)
+    return second_asked(kept_path(service, gold), found.pairs)
 
 
 def _reach(parts: list[SliceChange]) -> float:

@@ -19,7 +19,7 @@ from assay.workbench.decisions import decided, rests_on, run_at_hand, run_page
 from assay.workbench.facing import duel
 from assay.workbench.history import kept_run
 from assay.workbench.one_judge import ask_second
-from assay.workbench.opening import gold_path
+from assay.workbench.opening import kept_path
 from assay.workbench.run_queue import RunJob, RunQueue
 from assay.workbench.warming import show_ahead
 
@@ -123,7 +123,7 @@ def _ask(request: Request, wanted: SecondWanted) -> int:
         found = rests_on(service, kept, decided(service, kept))
     if found is None:
         return 0
-    path = gold_path(service, kept.gold)
+    path = kept_path(service, kept.gold)
     return ask_second(service, path, found.pairs, by=user_of(request).name)
 
 

@@ -18,7 +18,7 @@ from assay.store.records import RunRecord
 from assay.workbench.desk import stamp_of
 from assay.workbench.history import KeptRun, kept_run
 from assay.workbench.one_judge import Rests, rests
-from assay.workbench.opening import Service, gold_path
+from assay.workbench.opening import Service, kept_path
 from assay.workbench.paging import Page, page_of, page_size
 from assay.workbench.run import gates_on
 from assay.workbench.score import verdict_on
@@ -274,9 +274,11 @@ def configured_name(service: Service, gold: str) -> str:
     names none."""
     sets = service.config.gold if service.config else {}
     for name, settings in sets.items():
-        if gold in (name, name_of(service.store, Path(settings.path), claim=False)):
+        if gold == name_of(service.store, Path(settings.path), claim=False):
             return name
-    return ""
+    # the history may know another set by this name
+    another = gold in service.store.gold_identities().values()
+    return gold if gold in sets and not another else ""
 
 
 VERDICTS = 256  # kept: a run does not change, and what would settle it takes a while to find
@@ -330,7 +332,7 @@ def rests_on(service: Service, run: KeptRun, verdict: Verdict | None) -> Rests |
     gates, baseline = _asked_today(service, run)
     gates = gates or [check.gate for check in verdict.checks if check.gate.measure != "errors"]
     try:
-        dataset = gold_path(service, run.gold)
+        dataset = kept_path(service, run.gold)
     except AssayError:  # a set that is not open here
         return None
     key = _question(service, run, gates, baseline)

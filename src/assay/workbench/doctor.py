@@ -21,7 +21,6 @@ from assay.corpus.importers.kinds import IMPORTERS
 from assay.engines.registry import ENGINES
 from assay.evaluation.measures import FORMULAS
 from assay.judging.machine import JUDGES
-from assay.review.identity import known_sets
 from assay.review.outside import TheirBacklog, their_backlogs
 from assay.review.waiting import HalachaBacklog
 from assay.search.dense import ENCODERS
@@ -38,7 +37,7 @@ from assay.workbench.health import (
     engines_health,
     index_health,
 )
-from assay.workbench.opening import Service, configured_sets
+from assay.workbench.opening import Service, sets_of
 
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True):
@@ -202,7 +201,7 @@ def _unopened(error: AssayError, *, named: bool) -> NoStoreYet | Failed:
 
 
 def _with_store(store: Store, home: Path | None, config: Config | None, probe: bool) -> Stored:
-    sets = known_sets(store) | configured_sets(config)
+    sets = sets_of(store, config)
     service = Service(store=store, gold_sets=sets, config=config, home=home)
     parts = diagnostics(service, probe=probe)
     healthy = isinstance(parts.store, StoreHealth)

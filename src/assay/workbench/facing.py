@@ -38,7 +38,7 @@ from assay.workbench.decisions import (
 )
 from assay.workbench.history import KeptRun, kept_run
 from assay.workbench.one_judge import Rests, rests
-from assay.workbench.opening import Service, gold_path
+from assay.workbench.opening import Service, kept_path
 
 __all__ = ["Change", "Duel", "Lead", "QueryChange", "SliceChange", "duel", "lead_of", "names_of"]
 
@@ -161,7 +161,7 @@ def _rests(service: Service, runs: tuple[KeptRun, KeptRun], outcome: Outcome) ->
     if outcome not in ("better", "worse") or runs[0].gold != runs[1].gold:
         return None
     try:
-        dataset = gold_path(service, runs[1].gold)
+        dataset = kept_path(service, runs[1].gold)
     except AssayError:  # a set that is not open here
         return None
     key = (service.store.address, runs[0].id, runs[1].id)

@@ -20,7 +20,7 @@ from assay.store import NoStore, Store, open_store
 from assay.telemetry.recorder import Recorder, Recording
 from assay.workbench.config import CONFIG_NAME, Config, read_config
 
-__all__ = ["NoStore", "Recording", "Service", "gold_path", "open_service"]
+__all__ = ["NoStore", "NotOpen", "Recording", "Service", "gold_path", "kept_path", "open_service"]
 
 
 SEPARATOR = ":"  # between folder and file: a name is one part of the address of a page
@@ -66,13 +66,12 @@ def open_service(
     target = store or default_store(home)
     path = config or Path(CONFIG_NAME)
     settings = read_config(path) if config is not None or path.exists() else None
-    named = _named_sets(settings, gold)
     opened = open_store(target, create=create)
     recorder = Recorder(lambda: open_store(target), recording) if recording is not None else None
     if opened.created:
         say(f"new store: {opened.address}")
-    sets = _with_known_sets(opened, named)
     try:
+        sets = sets_of(opened, settings, gold)
         _heal(opened, sets.values(), say)
         yield Service(
             store=opened,
@@ -97,33 +96,39 @@ def _heal(store: Store, paths: Iterable[Path], say: Callable[[str], None]) -> No
                 say(said)
 
 
-def _named_sets(config: Config | None, given: Sequence[Path]) -> dict[str, Path]:
-    """The gold sets of the configuration, and those given that are not among them, by file name;
-    two files of one name are told apart by their folders."""
+def sets_of(store: Store, config: Config | None, given: Sequence[Path] = ()) -> dict[str, Path]:
+    """The gold sets of the configuration, those given, and those that the store knows, each once.
+    Two files of one name are told apart by their folders, and no file goes by the name that
+    another has in the store, unless the configuration says so."""
     sets = configured_sets(config)
-    configured = {path.resolve() for path in sets.values()}
+    known = {
+        name.replace("/", SEPARATOR): path.resolve() for name, path in known_sets(store).items()
+    }
     for path in given:
-        if path.resolve() in configured:
-            continue
-        parts = path.resolve().with_suffix("").parts[1:]
-        names = [SEPARATOR.join(parts[-some:]) for some in range(1, len(parts) + 1)]
-        name = next(name for name in names if sets.get(name, path).resolve() == path.resolve())
-        sets[name] = path
+        _add(sets, path, taken=known)
+    for name, path in known.items():
+        _add(sets, path, name)
     return sets
+
+
+def _add(
+    sets: dict[str, Path], path: Path, *wanted: str, taken: Mapping[str, Path] | None = None
+) -> None:
+    place = path.resolve()
+    if place in {each.resolve() for each in sets.values()}:
+        return
+    parts = place.with_suffix("").parts[1:]
+    names = [SEPARATOR.join(parts[-some:]) for some in range(1, len(parts) + 1)]
+    free = (
+        name
+        for name in (*wanted, *names)
+        if name not in sets and (taken or {}).get(name, place) == place
+    )
+    sets[next(free, str(place).replace("/", SEPARATOR))] = path
 
 
 def configured_sets(config: Config | None) -> dict[str, Path]:
     return {name: Path(gold.path) for name, gold in config.gold.items()} if config else {}
-
-
-def _with_known_sets(store: Store, named: Mapping[str, Path]) -> dict[str, Path]:
-    here = {path.resolve() for path in named.values()}
-    known = {
-        name.replace("/", SEPARATOR): path
-        for name, path in known_sets(store).items()
-        if path not in here
-    }
-    return known | dict(named)
 
 
 # ── gold sets by name ─────────────────────────────────────────────────────────────────────────────
@@ -140,6 +145,22 @@ def gold_path(service: Service, name: str) -> Path:
     known_names = ", ".join(service.gold_sets)
     hint = f"Known: {known_names or 'none; name one in assay.toml or with --gold'}."
     raise NotHere(f"no gold set {name!r}", hint=hint)
+
+
+class NotOpen(NotHere):
+    """What belongs to a gold set that is not open here."""
+
+
+def kept_path(service: Service, kept: str) -> Path:
+    """The file of the set that the store keeps under a name: of an item, a vote, a run. It is that
+    set or none, whatever another is called here."""
+    for path in service.gold_sets.values():
+        if kept == name_of(service.store, path, claim=False):
+            return path
+    raise NotOpen(
+        f"this belongs to a set that is not open here: {kept}",
+        hint=f"Open its file with --gold; if it is gone, `assay gold withdraw {kept} --gone`.",
+    )
 
 
 def read_gold(service: Service, name: str) -> GoldSet:

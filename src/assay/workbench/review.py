@@ -35,7 +35,7 @@ from assay.telemetry.feedback import signs_for
 from assay.telemetry.recorder import new_id
 from assay.workbench.history import kept_run, runs
 from assay.workbench.known_ids import refuse_unknown
-from assay.workbench.opening import Service, gold_path, read_gold, stored_name
+from assay.workbench.opening import NotOpen, Service, gold_path, kept_path, read_gold, stored_name
 from assay.workbench.paging import MAX_PAGE, Page, page_of, page_size
 from assay.workbench.voting import give, rubric_version
 
@@ -130,13 +130,13 @@ def document_of(service: Service, corpus: str, doc_id: str) -> Document | None:
 
 def top_grade(service: Service, item: ReviewItem) -> int:
     """The highest grade on the scale of the item's gold set."""
-    return read_gold(service, item.gold).top_grade or TOP_GRADE
+    return formats.read_gold(kept_path(service, item.gold)).top_grade or TOP_GRADE
 
 
 def changes_the_set(service: Service, item: ReviewItem) -> bool:
     """Whether accepting an item changes the gold set itself; else it is a vote, which `gold merge`
     brings in."""
-    return gold_path(service, item.gold).suffix == ".jsonl"
+    return kept_path(service, item.gold).suffix == ".jsonl"
 
 
 # ── suggesting ────────────────────────────────────────────────────────────────────────────────────
@@ -205,7 +205,7 @@ def rule_suggestion(
         raise InputError(f"give the document a grade from 0 to {top}")
     word = Word(by=by, why=why.strip(), rationale=why.strip(), at=service.clock())
     # without a file a vote alone would leave the row as it was, unsaid
-    path = gold_path(service, item.gold) if accept else None
+    path = kept_path(service, item.gold) if accept else None
     votes = (_vote(service, item, word, final),) if accept else ()
     state: ReviewState = "approved" if accept else "rejected"
     ruling = Ruling(item=item, state=state, by=by, at=word.at, reason=word.why, votes=votes)
@@ -231,7 +231,7 @@ def _vote(service: Service, item: ReviewItem, word: Word, grade: int | None) -> 
         kind="human",
         at=word.at.astimezone(UTC).isoformat(),
         rationale=word.rationale or "",
-        rubric=rubric_version(gold_path(service, item.gold)),
+        rubric=rubric_version(kept_path(service, item.gold)),
         document=document_fingerprint(document) if document is not None else "",
         source=item.suggested_by if item.grade is None else f"suggested by {item.suggested_by}",
     )
@@ -242,7 +242,10 @@ def reject_item(service: Service, item: ReviewItem, *, by: str, why: str) -> Non
     record alone."""
     word = Word(by=by, why=why, at=service.clock())
     try:
-        rulings.reject(service.store, gold_path(service, item.gold), [item.ref], word)
+        path = kept_path(service, item.gold)
+        rulings.reject(service.store, path, [item.ref], word, [item])
+    except NotOpen:  # the row may be in its file, elsewhere
+        raise
     except InputError:
         if item not in strays(service, item.gold):
             raise

@@ -13,7 +13,7 @@ import msgspec
 from assay.core.errors import InputError, NotHere
 from assay.core.types import Document
 from assay.corpus.disk import Corpus, list_corpora, open_corpus
-from assay.formats import gold_jsonl
+from assay.formats import gold_jsonl, read_gold
 from assay.judging import rubrics
 from assay.judging.packets import PARTS
 from assay.judging.passages import WORD, passages
@@ -21,7 +21,7 @@ from assay.law.queries import row_key
 from assay.store.records import Feedback, Neighbours, ReviewItem
 from assay.telemetry.feedback import signs_for
 from assay.workbench import searching
-from assay.workbench.opening import Service, gold_path, read_gold
+from assay.workbench.opening import Service, kept_path
 from assay.workbench.paging import MAX_PAGE
 from assay.workbench.review import SHOWN_DECISIONS, TOP_GRADE
 from assay.workbench.review_queue import Asked, around, filter_of
@@ -149,10 +149,10 @@ class _Standing(msgspec.Struct, frozen=True, kw_only=True):
 
 def _place(service: Service, item: ReviewItem) -> _Standing:
     try:
-        path = gold_path(service, item.gold)
+        path = kept_path(service, item.gold)
         changes = path.suffix == ".jsonl"
         if item.kind == "judgment":
-            gold = read_gold(service, item.gold)
+            gold = read_gold(path)
             query = next((query for query in gold.queries if query.id == item.ref), None)
             grades = _grades(gold.top_grade or TOP_GRADE, gold.rubric, path)
             note = query.notes if query is not None else ""

@@ -24,7 +24,7 @@ from assay.review.rulings import Correction, Word
 from assay.store import StoreConflict
 from assay.store.records import ReviewItem, Ruling
 from assay.workbench import review
-from assay.workbench.opening import Service, gold_path
+from assay.workbench.opening import NotOpen, Service, kept_path
 from assay.workbench.paging import MAX_PAGE
 from assay.workbench.review_item import candidates, find_document, known_item
 from assay.workbench.review_queue import Asked, filter_of
@@ -70,6 +70,13 @@ class Gone(Refused, NotHere):
         super().__init__("gone")
 
 
+class Elsewhere(Refused, NotHere):
+    """The item belongs to a gold set that is not open here."""
+
+    def __init__(self, item: ReviewItem) -> None:
+        super().__init__("elsewhere", ref=item.ref, gold=item.gold)
+
+
 class Said(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a chair says of an item. `documents` are those that the row has from now on, and `seen`
     those that the chair had before them: when the row has others by now, nothing is decided.
@@ -111,7 +118,7 @@ def approve(service: Service, item_id: str, said: Said, *, by: str) -> Decided:
                 _settle(service, item, said, by)
             else:
                 _approve_row(service, item, said, by)
-    return Decided(item=_now(service, item), outcome="approved")
+        return _done(service, item, "approved")
 
 
 def _refuse_long(said: Said) -> None:
@@ -134,7 +141,7 @@ def reject(service: Service, item_id: str, said: Said, *, by: str) -> Decided:
                 review.rule_suggestion(service, item.id, accept=False, by=by, why=said.reason)
             else:
                 review.reject_item(service, item, by=by, why=said.reason)
-    return Decided(item=_now(service, item), outcome="rejected")
+        return _done(service, item, "rejected")
 
 
 def _open_item(service: Service, item_id: str, wanted: Outcome, by: str) -> ReviewItem | Decided:
@@ -170,6 +177,8 @@ class _in_words:
             raise Refused(
                 "decided", ref=self._item.ref, by=now.decided_by if now else ""
             ) from error
+        if isinstance(error, NotOpen):
+            raise Elsewhere(self._item) from error
         if not isinstance(error, InputError) or isinstance(error, Refused):
             return
         if self._item in review.strays(self._service, self._item.gold):
@@ -181,8 +190,12 @@ def _items(service: Service, ids: Sequence[str]) -> dict[str, ReviewItem]:
     return {item.id: item for item in found}
 
 
-def _now(service: Service, item: ReviewItem) -> ReviewItem:
-    return known_item(service, item.id) or item
+def _done(service: Service, item: ReviewItem, outcome: Outcome) -> Decided:
+    """What is said to be done is so in the store."""
+    now = known_item(service, item.id)
+    if now is None or now.state != outcome:
+        raise InputError("nothing was decided: the item is as it was", where=item.ref)
+    return Decided(item=now, outcome=outcome)
 
 
 def _settle(service: Service, item: ReviewItem, said: Said, by: str) -> None:
@@ -192,7 +205,7 @@ def _settle(service: Service, item: ReviewItem, said: Said, by: str) -> None:
 
 
 def _approve_row(service: Service, item: ReviewItem, said: Said, by: str) -> None:
-    path = gold_path(service, item.gold)
+    path = kept_path(service, item.gold)
     documents = item.doc_ids if said.documents is None else said.documents
     documents = tuple(dict.fromkeys(id for id in documents if id.strip()))
     if not documents:
@@ -201,11 +214,11 @@ def _approve_row(service: Service, item: ReviewItem, said: Said, by: str) -> Non
     reason, note = said.reason.strip(), said.note.strip()
     if documents == item.doc_ids and not note:
         word = Word(by=by, why=reason, at=service.clock())
-        rulings.promote(service.store, path, [item.ref], word)
+        rulings.promote(service.store, path, [item.ref], word, [item])
         return
     word = Word(by=by, why=reason or CORRECTED, rationale=reason, at=service.clock())
     change = Correction(relevant=documents, note=note or None)
-    rulings.correct(service.store, path, item.ref, change, word)
+    rulings.correct(service.store, path, item.ref, change, word, [item])
 
 
 def _refuse_unknown(service: Service, item: ReviewItem, documents: Sequence[str]) -> None:
@@ -330,7 +343,7 @@ def approve_many(service: Service, picks: Iterable[Pick], *, by: str, reason: st
         for gold, items in by_set.items():
             try:
                 refs = [item.ref for item in items]
-                rulings.promote(service.store, gold_path(service, gold), refs, word)
+                rulings.promote(service.store, kept_path(service, gold), refs, word, items)
                 done += [item.id for item in items]
             except (InputError, StoreConflict) as error:
                 refused |= {item.id: str(error) for item in items}
@@ -396,7 +409,7 @@ def _unapprove(
     service: Service, gold: str, items: Sequence[ReviewItem], by: str, at: datetime
 ) -> None:
     word = Word(by=by, rationale="", at=at)
-    second_thoughts.unapprove(service.store, gold_path(service, gold), items, word)
+    second_thoughts.unapprove(service.store, kept_path(service, gold), items, word)
 
 
 def _undo_one(service: Service, item: ReviewItem, by: str, at: datetime) -> None:
@@ -404,9 +417,9 @@ def _undo_one(service: Service, item: ReviewItem, by: str, at: datetime) -> None
         raise Refused("published", ref=item.ref)
     word = Word(by=by, rationale="", at=at)
     if item.kind == "gold_row":
-        rulings.reopen(service.store, gold_path(service, item.gold), item.ref, word)
+        rulings.reopen(service.store, kept_path(service, item.gold), item.ref, word, [item])
         return
-    path = gold_path(service, item.gold) if item.state == "approved" else None
+    path = kept_path(service, item.gold) if item.state == "approved" else None
     votes = second_thoughts.withdrawals(service.store, item, word) if path is not None else ()
     why = second_thoughts.WHY if path is not None else "rejection taken back"
     ruling = Ruling(item=item, state="pending_review", by=by, at=at, reason=why, votes=votes)

@@ -21,7 +21,7 @@ from assay.workbench.desk import desk_of
 from assay.workbench.facing import would_tell
 from assay.workbench.history import KeptRun
 from assay.workbench.one_judge import second_asked
-from assay.workbench.opening import Service, gold_path, stored_name
+from assay.workbench.opening import Service, gold_path, kept_path, stored_name
 
 __all__ = ["Asked", "Settling", "left_to_judge", "settling"]
 
@@ -73,7 +73,7 @@ def _for_a_second(
 ) -> list[Asked]:
     """What the verdict rests on, where this judge has not judged it and is asked to."""
     found = rests_on(service, kept, verdict) if judge else None
-    path = gold_path(service, kept.gold)
+    path = kept_path(service, kept.gold)
     if found is None or found.on.judge == judge or not second_asked(path, found.pairs):
         return []
     desk = desk_of(path)
