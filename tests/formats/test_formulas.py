@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from assay import formats
 from assay.core.types import GoldSet, Judgment, Query, judgments_to_frame
 from assay.formats import csv_gold, quepid
-from assay.formats.spreadsheet import guarded_row
+from assay.formats.spreadsheet import guarded, guarded_row, unguarded
 from assay.workbench import judge, pooling
 
 EVIL = '=HYPERLINK("http://evil","x")'
@@ -85,3 +86,25 @@ def test_pairs_worth_judging_have_none(tmp_path: Path) -> None:
     decision: Any = SimpleNamespace(pairs=[pair])
     judge.write_pairs(decision, tmp_path / "p.csv")
     assert computed(tmp_path / "p.csv") == []
+
+
+BEHIND = ["x;=1+1", "x; \u200b@SUM(A1)", "a\t=1+1", "a\n=1+1", "a\r\n-cmd|' /C calc'!A0", "x;'=1"]
+HIDDEN = [" =1", "\u00a0=1", "\ufeff=1", "\u200b=1", "\x0b=1", "' =1", "\t=1", "\n\n=1"]
+
+
+@pytest.mark.parametrize("cell", BEHIND + HIDDEN)
+def test_no_way_to_divide_a_line_shows_a_formula(cell: str) -> None:
+    """Quotes do not help: a program that divides at semicolons takes them for text."""
+    line = io.StringIO(newline="")
+    csv.writer(line, lineterminator="\n").writerow(["q1", guarded(cell), "d"])
+    for separator in ",;\t":
+        rows = csv.reader(io.StringIO(line.getvalue(), newline=""), delimiter=separator)
+        for shown in [one for row in rows for one in row]:
+            assert not shown.strip("\u00a0\ufeff\u200b\x0b\t\r\n ").startswith(tuple("=+-@"))
+    assert unguarded(guarded(cell)) == cell
+    assert unguarded(guarded(guarded(cell))) == guarded(cell)
+
+
+def test_lists_of_points_are_left_alone() -> None:
+    points = "The court held:\n- the levy is due; -5 % of it\n- no more"
+    assert guarded(points) == points

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import secrets
 import subprocess
 import sys
 import threading
@@ -24,7 +23,8 @@ from assay.core.errors import InputError
 from assay.core.types import Hit
 from assay.store import Store, StoreError, StoreUnavailable, open_store
 from assay.store.records import SearchLog, Shown
-from assay.telemetry.recorder import Recorder, Recording, shown
+from assay.telemetry.entries import shown
+from assay.telemetry.recorder import Recorder, Recording
 from assay.telemetry.redact import Redaction, names_rule, redact, redactor
 
 
@@ -146,7 +146,7 @@ def test_the_store_comes_back_and_is_told_what_it_missed() -> None:
     for n in range(100):
         recorder.log_search(f"query {n}")
     away.store = kept
-    assert recorder.flush()
+    assert recorder.flush() is False  # what was dropped is not written
     counts = recorder.counts()
     assert counts.written == len(kept.searches) == counts.accepted
     recorder.log_search("one more")
@@ -164,7 +164,7 @@ def test_one_bad_record_does_not_take_the_others_along() -> None:
     recorder = Recorder(lambda: kept, Recording(interval=0.05))  # type: ignore[arg-type, return-value]
     for text in ("a", "poison", "b"):
         recorder.log_search(text)
-    assert recorder.flush()
+    assert recorder.flush() is False
     assert [search.query for search in kept.searches] == ["a", "b"]
     assert (recorder.counts().written, recorder.counts().lost) == (2, 1)
     recorder.close()
@@ -252,17 +252,22 @@ telemetry.log_search("parent again")
     store.close()
 
 
-def test_what_the_store_can_never_take_does_not_hold_up_the_rest(
-    recorder: Recorder, store: Store
+def test_an_id_that_no_index_takes_is_refused_and_said(
+    recorder: Recorder, store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """PostgreSQL has a limit on what an index holds, and says so as it says that it is away."""
-    noise = "".join(secrets.token_hex(32) for _ in range(2000))
+    """It is not cut: two ids could become one."""
+    noise = "x" * 501
     recorder.log_search("before", id=7)  # type: ignore[arg-type]
-    recorder.log_search("too long", ["a"], corpus=noise, case_id=noise)
-    recorder.log_search("after", [noise])
-    recorder.log_search("last", id="last")
-    assert recorder.flush(20), recorder.counts()
+    assert recorder.flush(20)
+    for fields in ({"corpus": noise}, {"case_id": noise}, {"practice_area": noise}, {"id": noise}):
+        recorder.log_search("too long", ["a"], **fields)  # type: ignore[arg-type]
+    recorder.log_search("too long", [noise])
+    recorder.log_click("7", noise)
+    recorder.log_search("last", ["y" * 500], id="last")
+    assert recorder.flush(20) is False
+    assert "6 searches could not be written (InputError: doc_id has 501 characters" in caplog.text
     assert [search.query for search in store.searches(["7", "last"])] == ["before", "last"]
+    assert recorder.flush(20) is True  # said once
 
 
 def test_old_searches_are_forgotten(store_url: str, store: Store) -> None:
@@ -380,7 +385,7 @@ def test_a_gap_that_cannot_be_recorded_does_not_stop_the_log() -> None:
     for _ in range(3):
         recorder.log_search("lost")
     away.store = kept = Mute()
-    assert recorder.flush()
+    assert recorder.flush() is False
     for query in ("after", "and after"):
         recorder.log_search(query)
         assert recorder.flush()

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import sys
 
+import msgspec
 import pytest
 
 from assay.store.records import SearchLog
-from assay.telemetry.recorder import MAX_QUERY, Recorder
-from assay.telemetry.redact import BUILT_IN, redact, redactor
+from assay.telemetry.recorder import Recorder
+from assay.telemetry.redact import BUILT_IN, MAX_QUERY, MAX_READ, redact, redacted, redactor
 from assay.telemetry.wire import search_from
 
 
@@ -38,9 +39,22 @@ def test_a_megabyte_is_redacted_while_one_waits(rule: str) -> None:
 
 def test_a_query_from_a_program_is_cut_as_any_other() -> None:
     recorder = Recorder(lambda: sys.exit("no store is opened"))
-    kept: list[SearchLog] = []
     recorder._thread = object()  # type: ignore[assignment]
     assert recorder.put(search_from({"query": "q" * (MAX_QUERY * 5), "error": "e" * MAX_QUERY * 2}))
-    kept += [record for record in recorder._queue if isinstance(record, SearchLog)]
+    [queued] = [record for record in recorder._queue if isinstance(record, SearchLog)]
     recorder._thread = None
-    assert [(len(search.query), len(search.error)) for search in kept] == [(MAX_QUERY, MAX_QUERY)]
+    assert len(queued.query) == len(queued.error) == MAX_READ
+    kept = redacted(queued, ())
+    assert (len(kept.query), len(kept.error)) == (MAX_QUERY, MAX_QUERY)
+
+
+@pytest.mark.parametrize("place", [MAX_QUERY - 12, MAX_READ - 12])
+@pytest.mark.parametrize("before", ["word ", "a.b@court.fi "])
+def test_an_address_at_the_cut_leaves_no_half(place: int, before: str) -> None:
+    """Also where what stands before it becomes shorter, and the end of what is read moves up."""
+    query = (before * MAX_QUERY)[: place - 1] + " anna.virtanen@court.fi " + "x" * MAX_QUERY
+    search = search_from({"query": query, "error": query})
+    for sent in (search, msgspec.structs.replace(search, query=query[:MAX_READ])):
+        kept = redacted(sent, redactor(["email"]))
+        assert "anna" not in kept.query + kept.error
+        assert 0 < len(kept.query) <= MAX_QUERY

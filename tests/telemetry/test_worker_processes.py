@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from assay import telemetry
-from assay.store import open_store
+from assay.store import StoreError, open_store
 
 
 def work(path: str, name: str) -> None:
@@ -43,3 +48,87 @@ def test_flush_says_what_it_could_not_write(
     assert "1 searches are not written yet" in caplog.text
     assert "a file" in caplog.text
     recorder.close()
+
+
+def test_flush_says_what_the_store_refused(caplog: pytest.LogCaptureFixture) -> None:
+    class Refusing:
+        def add_searches(self, searches: object) -> int:
+            raise StoreError("index row too large")
+
+        def close(self) -> None: ...
+
+    recorder = telemetry.Recorder(Refusing)  # type: ignore[arg-type]
+    recorder.log_search("q")
+    assert recorder.flush() is False
+    assert "1 searches could not be written (StoreError: index row too large)" in caplog.text
+    recorder.close()
+
+
+def in_a_child(work: Callable[[], bool]) -> int:
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if work() else 1)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def test_a_fork_does_not_break_the_loading_of_modules_in_two() -> None:
+    begun, loaded = threading.Event(), []
+
+    class Taking:
+        def add_searches(self, searches: Sequence[object]) -> int:
+            return len(searches)
+
+        def close(self) -> None: ...
+
+    def opened() -> Any:
+        begun.set()
+        time.sleep(0.2)
+        loaded.append(True)
+        return Taking()
+
+    recorder = telemetry.Recorder(opened)
+    recorder.log_search("in the parent")
+    assert begun.wait(10)
+
+    def child() -> bool:
+        nothing_yet = recorder.flush(0) and recorder.counts().accepted == 0
+        recorder.log_search("in the child")
+        return len(loaded) == 1 and nothing_yet and recorder.flush(10)
+
+    assert in_a_child(child) == 0
+    assert recorder.flush(10)
+    recorder.close()
+
+
+def test_a_child_does_not_inherit_locks_that_nobody_gives_back(tmp_path: Path) -> None:
+    recorder = telemetry.configure(tmp_path / "assay.db")
+    with recorder._lock, telemetry._lock:
+
+        def child() -> bool:
+            return telemetry.counts() == telemetry.Counts() and telemetry._lock.acquire(timeout=1)
+
+        assert in_a_child(child) == 0
+
+
+def test_configuring_the_same_again_keeps_the_recorder(tmp_path: Path) -> None:
+    first = telemetry.configure(tmp_path / "assay.db", redactions=["email"])
+    assert telemetry.configure(tmp_path / "assay.db", redactions=["email"]) is first
+    other = telemetry.configure(tmp_path / "assay.db")
+    assert other is not first
+    other.log_search("q")
+    other.close()
+    assert telemetry.configure(tmp_path / "assay.db") is not other
+
+
+def test_what_is_slow_is_not_called_lost(caplog: pytest.LogCaptureFixture) -> None:
+    given = threading.Event()
+
+    def opened() -> Any:
+        given.wait(10)
+        raise StoreError("too late")
+
+    recorder = telemetry.Recorder(opened, telemetry.Recording(close_timeout=-0.9))
+    recorder.log_search("q")
+    recorder.close()
+    assert "0 searches written, 1 not yet, 0 dropped, 0 lost (the store is slow)" in caplog.text
+    given.set()

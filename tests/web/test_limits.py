@@ -125,10 +125,11 @@ def test_decisions_that_wait_take_no_threads_from_others() -> None:
 
 
 @pytest.mark.parametrize("secret", ["token", "proxy_secret"])
-def test_a_short_secret_is_refused(store: Store, secret: str) -> None:
-    with pytest.raises(InputError, match="too short"):
-        prepare(Service(store=store), Serving(**{secret: "x" * 15}))
-    prepare(Service(store=store), Serving(**{secret: "x" * 16}))
+def test_a_secret_that_is_soon_guessed_is_refused(store: Store, secret: str) -> None:
+    for weak in ("0123456789abcde", "x" * 16, " " * 15 + "x", "abcdefg" * 3, "0123456789 abcdef"):
+        with pytest.raises(InputError, match="too short or too simple"):
+            prepare(Service(store=store), Serving(**{secret: weak}))
+    prepare(Service(store=store), Serving(**{secret: "01234567" * 2}))
 
 
 def test_nobody_learns_which_files_there_are(store: Store, tmp_path: Path) -> None:

@@ -407,7 +407,7 @@ class TestAProxyThatSignsIn:
 class TestFromWhere:
     def test_other_machines_need_accounts(self, service: Service) -> None:
         with pytest.raises(InputError, match="lets other machines in"):
-            prepare(service, Serving(host="192.0.2.1", token="a token is no account"))
+            prepare(service, Serving(host="192.0.2.1", token="a-token-is-no-account"))
         with pytest.raises(InputError, match="under which name"):
             prepare(service, Serving(host="0.0.0.0", accounts=True))
         serving = Serving(host="0.0.0.0", accounts=True, address="https://assay.example")

@@ -106,6 +106,8 @@ class TestLogging:
             (b'[{"query":"a"},{"query":7}]', r"\[1\]: Expected `str`"),
             (b'{"query":"a","results":[{}]}', "no document id"),
             (b'{"query":"a","at":"soon"}', "not a date"),
+            (b'{"query":"a","id":"%s"}' % (b"x" * 501), r"\[0\]: id has 501 characters"),
+            (b'{"query":"a","case_id":"%s"}' % (b"x" * 501), "case_id has 501 characters"),
             (b'{"query":"a","at":"0001-01-01T00:00:00+12:00"}', "not a date"),
             (b"[" + b"[" * 100_000, "not JSON"),
             (b"[" + b",".join([b'{"query":"q"}'] * 1001) + b"]", "1001 records are more"),
@@ -116,6 +118,21 @@ class TestLogging:
         answer = client.post("/api/log", content=body)
         assert answer.status_code == 400
         assert re.search(message, answer.json()["error"])
+
+    def test_long_ids_of_decisions_and_clicks_are_refused(self, client: TestClient) -> None:
+        long = "x" * 501
+        for name, sent in (
+            ("log_id", {"log_id": long, "doc_id": "d", "kind": "click"}),
+            ("doc_id", {"log_id": "1", "doc_id": long, "kind": "click"}),
+        ):
+            answer = client.post("/api/feedback", json=sent)
+            assert answer.status_code == 400
+            assert f"{name} has 501 characters" in answer.json()["error"]
+        for name, more in (("id", {"id": long}), ("cites", {"cites": [long]})):
+            decision = {"id": "d", "at": "2026-01-01", "cites": ["a"], **more}
+            answer = client.post("/api/decisions", json=decision)
+            assert answer.status_code == 400
+            assert f"{name} has 501 characters" in answer.json()["error"]
 
     @pytest.mark.parametrize(
         "sent",

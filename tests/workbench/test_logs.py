@@ -147,3 +147,19 @@ def test_retention_is_recorded(service: Service, tmp_path: Path) -> None:
     ]
     with pytest.raises(InputError, match="not an age in days"):
         purge(service, older_than_days=-1)
+
+
+@pytest.mark.parametrize(
+    "row", [{"id": "x" * 501}, {"corpus": "x" * 501}, {"results": ["a", "x" * 501]}]
+)
+def test_a_name_that_no_index_takes_is_told_with_its_line(
+    service: Service, tmp_path: Path, row: dict[str, object]
+) -> None:
+    good = {"at": "2026-05-01", "query": "levy"}
+    log = lines(tmp_path / "log.jsonl", good, {**good, **row})
+    [name] = row
+    named = "doc_id" if name == "results" else name
+    with pytest.raises(InputError, match=f"{named} has 501 characters, at most 500") as said:
+        import_searches(service, log)
+    assert said.value.where == f"{log}:2"
+    assert service.store.health().rows["search_logs"] == 0

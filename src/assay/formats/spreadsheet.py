@@ -1,9 +1,13 @@
 """Tables as spreadsheets read and write them, and cells that they must not take for a formula.
 
-A cell that begins with = + - @, a tab or a return is computed when the file is opened, and what a
-document or a query says may be anything. Such a cell gets an apostrophe in front, as people type it
-in a spreadsheet themselves; so does one that begins with apostrophes and such a character, so that
-taking one away always gives the text back."""
+A cell that begins with = + - @, a tab or a return is computed when the file is opened, also behind
+blanks, and what a document or a query says may be anything. Such a cell gets an apostrophe in
+front, as people type it in a spreadsheet themselves; so does one that begins with apostrophes and
+such a character, so that taking one away always gives the text back.
+
+Spreadsheets of most of Europe divide a line at semicolons, and quotes within a line do not keep
+them from it. So whatever begins behind a semicolon, a tab or a line end is guarded as well. A dash
+or plus there is left alone where nothing is called: lists of points are written so."""
 
 from __future__ import annotations
 
@@ -11,13 +15,23 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-_BEGINS = r"[=+\-@\t\r\n＝＋－＠]"  # the wide ones in East Asian editions
+# nothing to see: control characters, all kinds of spaces, marks without a width
+_BLANK = (
+    r"[ \x00-\x08\x0b\x0c\x0e-\x1f\x7f-\xa0\xad"
+    r"\u1680\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]"
+)
+_BEGINS = rf"{_BLANK}*[=+\-@\t\r\n＝＋－＠]"  # the wide ones in East Asian editions
 _FORMULA = re.compile(rf"'*{_BEGINS}")
 _GUARDED = re.compile(rf"'+{_BEGINS}")
+_CALLS = r"[+\-＋－](?=[^;\t\r\n]*[(|!])"
+_WITHIN = rf"{_BLANK}*(?:[=@＝＠]|{_CALLS})"
+_FORMULA_WITHIN = re.compile(rf"(?<=[;\t\r\n])(?='*{_WITHIN})")
+_GUARDED_WITHIN = re.compile(rf"(?<=[;\t\r\n])'(?='*{_WITHIN})")
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 
 
 def guarded(cell: str) -> str:
+    cell = _FORMULA_WITHIN.sub("'", cell)
     return f"'{cell}" if _FORMULA.match(cell) else cell
 
 
@@ -30,7 +44,8 @@ def guarded_row(cells: Iterable[object]) -> list[object]:
 
 
 def unguarded(cell: str) -> str:
-    return cell[1:] if _GUARDED.match(cell) else cell
+    cell = cell[1:] if _GUARDED.match(cell) else cell
+    return _GUARDED_WITHIN.sub("", cell)
 
 
 _SEPARATOR = re.compile(r'"?sep=([,;\t|])"?\r?\n', re.IGNORECASE)

@@ -11,7 +11,15 @@ from pathlib import Path
 from assay.core.extras import need
 from assay.store.contract import NoStore, Store, StoreConflict, StoreError, StoreUnavailable
 
-__all__ = ["NoStore", "Store", "StoreConflict", "StoreError", "StoreUnavailable", "open_store"]
+__all__ = [
+    "NoStore",
+    "Store",
+    "StoreConflict",
+    "StoreError",
+    "StoreUnavailable",
+    "load",
+    "open_store",
+]
 
 
 def open_store(target: str | Path, *, create: bool = True) -> Store:
@@ -24,3 +32,9 @@ def open_store(target: str | Path, *, create: bool = True) -> Store:
     )  # SQLAlchemy takes a third of a second; callers that never open do not pay
 
     return SqlStore(target, create=create)
+
+
+def load() -> None:
+    """The modules of the database, now: for a program that is about to fork or to be timed."""
+    need("store", "the database of a workspace")
+    import assay.store.sql  # noqa: F401

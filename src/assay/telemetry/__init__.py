@@ -16,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import os
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -23,7 +24,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
 from assay.core.workspace import default_store
-from assay.store import open_store
+from assay.store import load, open_store
 from assay.telemetry.recorder import Counts, Recorder, Recording
 from assay.telemetry.redact import Redaction
 
@@ -44,21 +45,39 @@ __all__ = [
 P = ParamSpec("P")
 R = TypeVar("R")
 _recorder: Recorder | None = None
+_made_for: object = None  # what `_recorder` was configured with
 _lock = threading.Lock()
+
+
+def _new_lock() -> None:
+    """In a forked child: another thread of the parent may have had it."""
+    global _lock
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_new_lock)
 
 
 def configure(
     store: str | Path = "", *, redactions: Iterable[str | Redaction] = (), **options: Any
 ) -> Recorder:
     """Say where searches are logged. `options` are those of `Recording`: retention_days, capacity,
-    batch, …"""
-    global _recorder
+    batch, … Saying the same again keeps the recorder, and waits for what it has to write."""
+    global _recorder, _made_for
     target = store or default_store()
+    with contextlib.suppress(Exception):  # the writer says what is missing
+        load()
     recording = Recording(redactions=tuple(redactions), **options)
-    made = Recorder(lambda: open_store(target), recording)
+    here = os.stat(".")  # a path may be relative
+    asked = (here.st_dev, here.st_ino, str(target), recording)
     with _lock:
-        old, _recorder = _recorder, made
-    if old is not None:
+        old = _recorder
+        kept = old if _made_for == asked and old is not None and not old.closed else None
+        made = _recorder = kept or Recorder(lambda: open_store(target), recording)
+        _made_for = asked
+    if kept is not None:
+        kept.drain()
+    elif old is not None:
         old.close()
     return made
 

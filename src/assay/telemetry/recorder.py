@@ -19,29 +19,28 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from decimal import Decimal
-from numbers import Real
 from typing import Any
-from uuid import UUID
 
 import msgspec
 
 from assay.store import Store, StoreUnavailable
-from assay.store.records import CLICK_SCORE, VOTE_SCORE, AuditEntry, Feedback, SearchLog, Shown
+from assay.store.records import CLICK_SCORE, VOTE_SCORE, AuditEntry, Feedback, SearchLog
+from assay.telemetry.entries import check_names, number, shown
 from assay.telemetry.feedback import days_before
-from assay.telemetry.redact import Redaction, redacted, redactor
+from assay.telemetry.redact import MAX_READ, Redaction, redacted, redactor
 
-# nobody looks further, and a caller that passes a million ids must not pay for them
-MAX_SHOWN = 200
-MAX_QUERY = 10_000
 PIECE = 16  # records written before callers get a chance: about a millisecond of the interpreter
 ASIDE = 0.001  # seconds
+# seconds that a fork waits for the writer: while it loads the database's modules, and later on
+LOADING, WRITING = 10.0, 1.0
 _log = logging.getLogger("assay.telemetry")
 # our own: a program that seeds the common one must not repeat ids, nor a forked child
 _dice = random.Random()
 os.register_at_fork(after_in_child=_dice.seed)
+_recorders: list[Recorder] = []
+_held: list[Recorder] = []
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,20 +86,24 @@ class Recorder:
         if recording.retention_days is not None:
             now = datetime.now(UTC)
             self._retention = now - days_before(now, recording.retention_days)
-        self._reset()
+        self.start_anew()
         atexit.register(self.close)
+        _recorders.append(self)
 
-    def _reset(self) -> None:
-        self._pid = os.getpid()
+    def start_anew(self) -> None:
+        """As at the beginning. Also in a forked child: a fork copies the queue and not the thread,
+        and the parent writes what is in there."""
         # append and popleft are safe without a lock
         self._queue: deque[SearchLog | Feedback] = deque()
         self._lock = threading.Lock()  # of the counts; a caller takes it only for what is dropped
+        self._writing = threading.Lock()  # held while modules load and the store is written
         self._thread: threading.Thread | None = None
         self._store: Store | None = None
         self._closing = threading.Event()
         self._wake = threading.Event()
         self._taken = self._written = self._dropped = self._lost = self._unreadable = 0
-        self._seen_dropped = self._told_dropped = 0
+        self._refused = 0  # of the unreadable, those of which nothing is written
+        self._seen_dropped = self._told_dropped = self._told_failed = 0
         self._deadline = math.inf
         self._next_purge = 0.0
         self._last_error = ""
@@ -127,12 +130,12 @@ class Recorder:
                 id=str(log_id),
                 at=at or datetime.now(UTC),
                 query="" if query is None else str(query),
-                millis=_number(millis),
+                millis=number(millis),
                 results=shown(results),
                 **text,
             )
         except Exception as error:
-            self.count_unreadable(error)
+            self._refuse(error)
             return log_id
         self.put(record)
         return log_id
@@ -159,16 +162,14 @@ class Recorder:
                 by=str(by),
             )
         except Exception as error:
-            self.count_unreadable(error)
+            self._refuse(error)
             return
         self.put(record)
 
     def put(self, record: SearchLog | Feedback) -> bool:
         """Queue a finished record; False when it was dropped."""
         try:
-            if self._pid != os.getpid():
-                # a fork copies the queue and not the thread: the parent writes what is in there
-                self._reset()
+            check_names(record)
             if self._thread is None:
                 self._start()
             if self._closing.is_set() or len(self._queue) >= self._capacity:
@@ -178,7 +179,7 @@ class Recorder:
             if len(self._queue) >= self._batch and not self._wake.is_set():
                 self._wake.set()
         except Exception as error:
-            self.count_unreadable(error)
+            self._refuse(error)
             return False
         return True
 
@@ -191,6 +192,10 @@ class Recorder:
                 "the telemetry queue is full: searches are served, and not logged (%s)",
                 self._last_error or "the store is slow",
             )
+
+    def _refuse(self, error: Exception) -> None:
+        self.count_unreadable(error)
+        self._refused += 1
 
     def count_unreadable(self, error: Exception) -> None:
         with self._lock:
@@ -220,7 +225,8 @@ class Recorder:
                 self._wake.clear()
                 continue
             try:
-                self._write(waiting)
+                with self._writing:
+                    self._write(waiting)
                 pause = self._interval
                 if self._piece() == PIECE:
                     time.sleep(ASIDE)
@@ -281,9 +287,7 @@ class Recorder:
 
     def _write_batch(self, store: Store, records: Sequence[SearchLog | Feedback]) -> None:
         searches = [
-            redacted(record, self._rules) if self._rules else record
-            for record in records
-            if isinstance(record, SearchLog)
+            redacted(record, self._rules) for record in records if isinstance(record, SearchLog)
         ]
         if searches:
             store.add_searches(searches)
@@ -360,23 +364,30 @@ class Recorder:
     # ── ending ────────────────────────────────────────────────────────────────────────────────────
 
     def flush(self, timeout: float = 5.0) -> bool:
-        """Wait until all that was logged before is written; False when it is not by then, and the
-        log says how many and why."""
+        """Wait until all that was logged before is written. False when it is not by then, or when
+        anything since the last call never will be; the log says how many and why."""
+        counts = self.drain(timeout)
+        failed = counts.lost + counts.dropped + self._refused
+        new, self._told_failed = failed - self._told_failed, failed
+        why = counts.last_error or "the store is slow"
+        if counts.queued:
+            _log.warning("telemetry: %d searches are not written yet (%s)", counts.queued, why)
+        if new:
+            _log.warning("telemetry: %d searches could not be written (%s)", new, why)
+        return not counts.queued and not new
+
+    def drain(self, timeout: float = 5.0) -> Counts:
         deadline = time.monotonic() + timeout
-        while self.counts().queued and time.monotonic() < deadline:
+        while (counts := self.counts()).queued and time.monotonic() < deadline:
             self._wake.set()
             time.sleep(0.005)
-        counts = self.counts()
-        if counts.queued:
-            why = counts.last_error or "the store is slow"
-            _log.warning("telemetry: %d searches are not written yet (%s)", counts.queued, why)
-        return not counts.queued
+        return counts
 
     def close(self) -> None:
         """Write what is queued, for as long as `close_timeout`; called at exit. What is left then
-        is lost, and said."""
+        is lost where the process ends, and said."""
         thread = self._thread
-        if thread is None or self._pid != os.getpid() or self._closing.is_set():
+        if thread is None or self._closing.is_set():
             return
         self._deadline = time.monotonic() + self._close_timeout
         self._closing.set()
@@ -385,14 +396,28 @@ class Recorder:
         counts = self.counts()
         if counts.lost or counts.dropped or counts.queued:
             _log.warning(
-                "telemetry: %d searches written, %d dropped, %d lost (%s)",
+                "telemetry: %d searches written, %d not yet, %d dropped, %d lost (%s)",
                 counts.written,
+                counts.queued,
                 counts.dropped,
-                counts.lost + counts.queued,
-                counts.last_error,
+                counts.lost,
+                counts.last_error or "the store is slow",
             )
         if self._store is not None and not thread.is_alive():
             self._store.close()
+
+    @property
+    def closed(self) -> bool:
+        return self._closing.is_set()
+
+    def hold(self) -> bool:
+        """Keep the writer from what a fork must not break in two: a module half loaded, a lock
+        taken by a thread that the child does not have. Not for long: its store may be away."""
+        loading = self._thread is not None and self._store is None and not self._last_error
+        return self._writing.acquire(timeout=LOADING if loading else WRITING)
+
+    def let_go(self) -> None:
+        self._writing.release()
 
     def counts(self) -> Counts:
         with self._lock:
@@ -427,35 +452,28 @@ def new_id() -> str:
 
 
 def _cut(record: SearchLog | Feedback) -> SearchLog | Feedback:
-    """A search is kept to a length that a person could have typed, however it came here."""
-    if isinstance(record, Feedback) or len(record.query) + len(record.error) <= MAX_QUERY:
+    """The writer redacts a search and keeps what a person could have typed; the queue holds no more
+    than it reads for that."""
+    if isinstance(record, Feedback) or max(len(record.query), len(record.error)) <= MAX_READ:
         return record
-    query, error = record.query[:MAX_QUERY], record.error[:MAX_QUERY]
+    query, error = record.query[:MAX_READ], record.error[:MAX_READ]
     return msgspec.structs.replace(record, query=query, error=error)
 
 
-def shown(results: Sequence[Any]) -> tuple[Shown, ...]:
-    """Results of any engine, in rank order. Only a list or tuple is read: an iterator would be used
-    up."""
-    if not isinstance(results, list | tuple):
-        raise TypeError(f"results are {type(results).__name__}, expected a list")
-    return tuple(_shown(item, rank) for rank, item in enumerate(results[:MAX_SHOWN], start=1))
+def _before_fork() -> None:
+    _held[:] = [recorder for recorder in list(_recorders) if recorder.hold()]
 
 
-def _shown(item: Any, rank: int) -> Shown:
-    if isinstance(item, str | UUID):
-        return Shown(str(item), rank)
-    if isinstance(item, tuple) and len(item) == 2:
-        return Shown(str(item[0]), rank, _number(item[1]))
-    if isinstance(item, Mapping):
-        for key in ("doc_id", "id", "_id", "case_law_id"):
-            if key in item:
-                return Shown(str(item[key]), rank, _number(item.get("score")))
-    elif hasattr(item, "doc_id"):
-        return Shown(str(item.doc_id), rank, _number(getattr(item, "score", None)))
-    raise TypeError(f"no document id in {type(item).__name__} at rank {rank}")
+def _after_in_parent() -> None:
+    for recorder in _held:
+        recorder.let_go()
 
 
-def _number(value: Any) -> float | None:
-    """Also of numpy's kinds, and of a database's decimals."""
-    return float(value) if isinstance(value, int | float | Real | Decimal) else None
+def _after_in_child() -> None:
+    for recorder in list(_recorders):
+        recorder.start_anew()
+
+
+os.register_at_fork(
+    before=_before_fork, after_in_parent=_after_in_parent, after_in_child=_after_in_child
+)

@@ -11,6 +11,10 @@ from assay.core.errors import InputError
 from assay.language.hebrew import LETTER, PREFIX_LETTERS
 from assay.store.records import SearchLog
 
+MAX_QUERY = 10_000  # characters of a query, or of an error, that are kept
+MARGIN = 1000  # longer than anything that a rule takes out
+MAX_READ = MAX_QUERY + MARGIN
+
 
 class Redaction(msgspec.Struct, frozen=True):
     """Text that matches `pattern` is stored as `replacement`. The pattern is a regular expression,
@@ -91,8 +95,17 @@ def names_rule(names: Iterable[str], name: str = "name") -> Redaction:
 
 def redacted(search: SearchLog, rules: Sequence[tuple[re.Pattern[str], str]]) -> SearchLog:
     """A search as it may be stored. An error message may quote the query."""
-    query, error = redact(search.query, rules), redact(search.error, rules)
+    if not rules and max(len(search.query), len(search.error)) <= MAX_QUERY:
+        return search
+    query, error = _kept(search.query, rules), _kept(search.error, rules)
     return msgspec.structs.replace(search, query=query, error=error)
+
+
+def _kept(text: str, rules: Sequence[tuple[re.Pattern[str], str]]) -> str:
+    """Redacted, then cut. Of a text that was cut before, the end goes too: half an address may
+    stand there, and half is not recognised."""
+    clean = redact(text[:MAX_READ], rules)
+    return (clean if len(text) < MAX_READ else clean[:-MARGIN])[:MAX_QUERY]
 
 
 def redact(text: str, rules: Sequence[tuple[re.Pattern[str], str]]) -> str:

@@ -13,8 +13,9 @@ import msgspec
 
 from assay.core.errors import InputError
 from assay.store.records import CLICK_SCORE, VOTE_SCORE, Decision, Feedback, SearchLog
+from assay.telemetry.entries import check_name, check_names, shown
 from assay.telemetry.feedback import decision_from, moment
-from assay.telemetry.recorder import new_id, shown
+from assay.telemetry.recorder import new_id
 
 
 class SentSearch(msgspec.Struct, kw_only=True):
@@ -64,7 +65,7 @@ def search_from(row: Any, where: str = "") -> SearchLog:
         for name in ("corpus", "practice_area", "engine", "case_id", "by", "error")
     }
     try:
-        return SearchLog(
+        search = SearchLog(
             id=sent.id or new_id(),
             at=moment(sent.at) if sent.at else datetime.now(UTC),
             query=sent.query,
@@ -72,6 +73,8 @@ def search_from(row: Any, where: str = "") -> SearchLog:
             results=shown(sent.results),
             **text,
         )
+        check_names(search)
+        return search
     except TypeError as error:
         raise InputError(str(error), where=where) from error
     except InputError as error:
@@ -96,24 +99,31 @@ def feedback_from(row: Any, where: str, now: datetime) -> Feedback:
     sent: SentFeedback = _read(row, SentFeedback, where)
     score = CLICK_SCORE if sent.kind == "click" else VOTE_SCORE if sent.relevant else 0
     try:
-        at = moment(sent.at) if sent.at else now
+        given = Feedback(
+            log_id=sent.log_id,
+            doc_id=sent.doc_id,
+            kind=sent.kind,
+            relevance_score=score,
+            rank=sent.rank,
+            by=sent.by,
+            at=moment(sent.at) if sent.at else now,
+        )
+        check_names(given)
+        return given
     except InputError as error:
         raise InputError(error.message, where=where, hint=error.hint) from error
-    return Feedback(
-        log_id=sent.log_id,
-        doc_id=sent.doc_id,
-        kind=sent.kind,
-        relevance_score=score,
-        rank=sent.rank,
-        by=sent.by,
-        at=at,
-    )
 
 
 def decision_row(row: Any, where: str, resolve: Callable[[str, str], list[str]] | None) -> Decision:
     """`resolve` finds what a text cites; it is told of which decision the text is."""
     sent: SentDecision = _read(row, SentDecision, where)
     try:
+        for name, value in (
+            ("id", sent.id),
+            ("case_id", sent.case_id),
+            *(("cites", cited) for cited in sent.cites),
+        ):
+            check_name(name, value)
         return decision_from(
             sent.id,
             sent.at,

@@ -62,6 +62,7 @@ TABLES: tuple[list[Guarded], ...] = (
 )
 
 SHORTEST = 16  # characters of a secret that is given from outside
+DIFFERENT = 8  # of them
 _log = logging.getLogger(__name__)
 
 LOCAL = ("localhost", "127.0.0.1", "[::1]", "testserver")
@@ -241,15 +242,21 @@ class Serving:
         return f"http://{host}:{self.port}"
 
 
+def _hard_to_guess(secret: str) -> bool:
+    simple = len(set(secret)) < DIFFERENT or any(letter.isspace() for letter in secret)
+    return len(secret) >= SHORTEST and not simple
+
+
 def prepare(service: Service, serving: Serving) -> tuple[Starlette, str]:
     """The application, and the link for the first admin where there is none yet. Other machines
     are let in with accounts only; once somebody has an account, everybody needs one."""
     accounts = serving.accounts or bool(serving.proxy_secret) or people.has_accounts(service)
     for name, secret in (("token", serving.token), ("proxy secret", serving.proxy_secret)):
-        if secret and len(secret) < SHORTEST:
+        if secret and not _hard_to_guess(secret):
             raise InputError(
-                f"the {name} is too short to keep anybody out",
-                hint=f"Give at least {SHORTEST} characters: openssl rand -hex 16",
+                f"the {name} is too short or too simple to keep anybody out",
+                hint=f"Give at least {SHORTEST} characters, {DIFFERENT} different ones and no "
+                "blanks: openssl rand -hex 16",
             )
     if not _is_loopback(serving.host) and not accounts:
         raise InputError(
