@@ -125,5 +125,10 @@ def write_table(path: Path, head: Sequence[str], rows: Sequence[Sequence[object]
     stream = io.StringIO(newline="")
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(head)
-    writer.writerows(map(guarded_row, rows))
+    for row in rows:
+        query, *cells = guarded_row(row)
+        # the space is Quepid's own guard, and it tells queries by their texts
+        writer.writerow(
+            [str(query).removeprefix("'") if str(row[0]).startswith(" ") else query, *cells]
+        )
     write_atomic(path, stream.getvalue())

@@ -80,7 +80,7 @@ def _read_table(path: Path) -> Ballots:
             Ballot(
                 where=where,
                 query_id="",
-                query=row[query],
+                query=unguarded(row[query]),
                 doc_id=unguarded(row[document]),
                 grade=grade_of(row[place], where, NOTHING),
                 judge=head[place],
