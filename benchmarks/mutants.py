@@ -7,7 +7,8 @@ time, and the tests of that part run against each.
 A fault is a comparison, an arithmetic sign, a constant, a condition, a returned value or a
 statement that is dropped, drawn at random. It lives in the memory of one process: no file changes,
 so a test that starts a process of its own does not see it. A fault is caught when a test fails, or
-when the tests take three times their time and twenty seconds at least. Faults that change nothing
+when the tests take three times their time and twenty seconds at least. Tests that reach its line
+run first, quick ones before slow ones, and the others after them. Faults that change nothing
 that anybody can see are listed with a reason in `equivalent_mutants.toml`. Exits with 1 when fewer
 than 92% of the others are caught."""
 
@@ -26,6 +27,8 @@ import resource
 import select
 import signal
 import sys
+import tempfile
+import threading
 import time
 import tomllib
 import types
@@ -33,6 +36,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import pytest
 
 os.environ |= {"OPENBLAS_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1", "NO_COLOR": "1"}
 os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
@@ -66,6 +71,7 @@ PARTS = {
     "statistics": Part(
         ("evaluation/statistics.py",),
         (
+            "evaluation/test_decisive_oracles.py",
             "evaluation/test_decisive_figures.py",
             "evaluation/test_decisive_edges.py",
             "evaluation/test_statistics.py",
@@ -74,6 +80,7 @@ PARTS = {
     "gates": Part(
         ("evaluation/gates.py", "evaluation/gate_values.py"),
         (
+            "evaluation/test_decisive_gates.py",
             "evaluation/test_decisive_figures.py",
             "evaluation/test_decisive_edges.py",
             "evaluation/test_gates.py",
@@ -99,12 +106,14 @@ PARTS = {
             "judging/test_adjudicate.py",
             "formats/test_votes_file.py",
             "judging/test_decisive_votes.py",
+            "judging/test_decisive_refusals.py",
             "faults/test_machines.py",
         ),
     ),
     "merge": Part(
         ("judging/merge.py",),
         (
+            "judging/test_decisive_refusals.py",
             "judging/test_decisive_votes.py",
             "judging/test_votes.py",
             "judging/test_merge.py",
@@ -161,6 +170,7 @@ PARTS = {
     "gold files": Part(
         ("formats/gold_jsonl.py",),
         (
+            "formats/test_decisive_lines.py",
             "formats/test_gold_jsonl.py",
             "formats/test_gold_formats.py",
             "formats/test_gold_lock.py",
@@ -368,15 +378,68 @@ def functions_of(names: Mapping[str, Any], module: str) -> Iterator[tuple[str, A
             yield from functions_of(vars(value), module)
 
 
+class Reached(NamedTuple):
+    seconds: float
+    lines: set[tuple[str, int]]
+
+
+class Reach:
+    """Which lines of the files with faults each test reaches. The run without a fault finds it and
+    leaves it in a file for the others."""
+
+    def __init__(self, files: Sequence[str], path: Path) -> None:
+        self._names, self._path = {str(PACKAGE / file): file for file in files}, path
+        self._now: set[tuple[str, int]] = set()
+        self._found: dict[str, Reached] = {}
+
+    def begin(self) -> None:
+        threading.settrace(self._trace)
+        sys.settrace(self._trace)
+
+    def _trace(self, frame: types.FrameType, event: str, arg: object) -> Any:
+        file = self._names.get(frame.f_code.co_filename)
+        if file is None:
+            return None
+        self._now.add((file, frame.f_lineno))
+        return self._trace
+
+    @contextlib.contextmanager
+    def of(self, test: str) -> Iterator[None]:
+        self._now, began = set(), time.process_time()
+        yield
+        self._found[test] = Reached(time.process_time() - began, self._now)
+
+    def keep(self) -> None:
+        rows = {test: [each.seconds, sorted(each.lines)] for test, each in self._found.items()}
+        self._path.write_text(json.dumps(rows), encoding="utf-8")
+
+    def sort(self, tests: list[Any], mutant: Mutant) -> None:
+        """The tests that are likely to notice first."""
+        rows = json.loads(self._path.read_text(encoding="utf-8"))
+        at = [mutant.file, mutant.line]
+
+        def rank(test: Any) -> tuple[int, float]:
+            seconds, lines = rows.get(test.nodeid, (0.0, ()))
+            near = 0 if at in lines else 1 if any(file == at[0] for file, _ in lines) else 2
+            return near, seconds
+
+        tests.sort(key=rank)
+
+
 class Watcher:
     """Loads and collects the tests once, then runs them in a fork for every fault."""
 
-    def __init__(self, chosen: Sequence[Mutant | None], tell: int, limit: float) -> None:
-        self._chosen, self._tell, self._limit = chosen, tell, limit
+    def __init__(
+        self, chosen: Sequence[Mutant | None], tell: int, limit: float, reach: Reach
+    ) -> None:
+        self._chosen, self._tell, self._limit, self._reach = chosen, tell, limit, reach
         self._own = -1  # where a fork says what it found
+        self._tracing = False
 
     def pytest_collection_finish(self, session: Any) -> None:
         limit = self._limit
+        if len(os.listdir("/proc/self/task")) > 1:  # a fork would wait for them for ever
+            self._say(f"{BROKEN}tests start threads when they are loaded")
         for mutant in self._chosen:
             read, write = os.pipe()
             child = os.fork()
@@ -389,6 +452,10 @@ class Watcher:
                         put_in(mutant)
                     except Exception as error:
                         self._say(f"{BROKEN}{mutant.name}: {error!r}")
+                    self._reach.sort(session.items, mutant)
+                else:
+                    self._tracing = True
+                    self._reach.begin()
                 return  # and pytest goes on to run the tests
             os.close(write)
             told = waited_for(child, read, limit)
@@ -407,7 +474,14 @@ class Watcher:
         if report.failed:
             self._say(report.nodeid or "import")
 
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: Any) -> Iterator[None]:
+        with self._reach.of(item.nodeid) if self._tracing else contextlib.nullcontext():
+            return (yield)
+
     def pytest_sessionfinish(self) -> None:
+        if self._tracing:
+            self._reach.keep()
         self._say("-")
 
     def _say(self, found: str) -> None:
@@ -431,7 +505,9 @@ def longest(base: Told) -> float:
     return max(20.0, LONGER * base.seconds)
 
 
-def tried(part: Part, chosen: Sequence[Mutant | None], limit: float = 0.0) -> Iterator[Told]:
+def tried(
+    part: Part, chosen: Sequence[Mutant | None], path: Path, limit: float = 0.0
+) -> Iterator[Told]:
     """The tests of a part against each fault, in a process of its own; a fault outside functions
     alone in one, with the limit that the others had."""
     read, write = os.pipe()
@@ -439,7 +515,7 @@ def tried(part: Part, chosen: Sequence[Mutant | None], limit: float = 0.0) -> It
     if child == 0:
         os.setpgid(0, 0)
         os.close(read)
-        _collect(part, Watcher(chosen, write, limit), chosen)
+        _collect(part, Watcher(chosen, write, limit, Reach(part.files, path)), chosen)
     os.close(write)
     with os.fdopen(read) as said:
         for line in said:
@@ -450,8 +526,6 @@ def tried(part: Part, chosen: Sequence[Mutant | None], limit: float = 0.0) -> It
 
 
 def _collect(part: Part, watcher: Watcher, chosen: Sequence[Mutant | None]) -> None:
-    import pytest
-
     sys.path.insert(0, str(ROOT / "src"))
     alone = [each for each in chosen if each and is_outside(each)]
     for mutant in alone[:1]:
@@ -506,15 +580,18 @@ def drawn(args: argparse.Namespace) -> list[Mutant]:
 def outcomes(part: Part, chosen: Sequence[Mutant], name: str) -> Iterator[tuple[Mutant, Told]]:
     """Of each fault; those outside functions one by one."""
     inside = [mutant for mutant in chosen if not is_outside(mutant)]
-    answers = tried(part, [None, *inside])
+    path = Path(tempfile.mkdtemp()) / "reached.json"
+    answers = tried(part, [None, *inside], path)
     base = next(answers)
+    if base.caught_by.startswith(BROKEN):
+        raise SystemExit(f"{name}: {base.caught_by}")
     if base.caught_by:
         raise SystemExit(f"the tests of {name} fail as they are: {base.caught_by}")
     say(f"-- {name}: {base.seconds:.1f} s without a fault")
     yield from zip(inside, answers, strict=True)
     for mutant in chosen:
         if is_outside(mutant):
-            yield mutant, next(tried(part, [mutant], longest(base)))
+            yield mutant, next(tried(part, [mutant], path, longest(base)))
 
 
 def told_of(mutant: Mutant, outcome: str, by: str) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 import scipy.stats
 
 from assay.core.errors import InputError
+from assay.core.results import GradedResults
 from assay.core.runs import run_from_results
 from assay.core.types import GoldSet, Hit, Query, QueryResult, Run, judgment_frame
 from assay.evaluation import gate_values, statistics
@@ -140,49 +142,51 @@ def test_a_suite_counts_from_the_grades_of_its_rubric() -> None:
 
 # ── what a gate is held against ───────────────────────────────────────────────────────────────────
 
-RESULTS = graded_results(
-    run_of(q="abc", r="xa", s="xya"), gold_of(q="keyword", r="keyword", s="fact"), ["RR", "P@5"]
-)
+
+@functools.cache  # not when loaded: faults are put in after that
+def measured() -> GradedResults:
+    gold = gold_of(q="keyword", r="keyword", s="fact")
+    return graded_results(run_of(q="abc", r="xa", s="xya"), gold, ["RR", "P@5"])
 
 
 @pytest.mark.parametrize("name", ["RR", "mrr", "RR(rel=1)"])
 def test_a_gate_names_its_measure_in_any_spelling(name: str) -> None:
-    assert gate_values.measure_line(Gate(measure=name, minimum=0.5), RESULTS).measure == "RR"
+    assert gate_values.measure_line(Gate(measure=name, minimum=0.5), measured()).measure == "RR"
 
 
 @pytest.mark.parametrize("name", ["nDCG@10", "no such measure"])
 def test_a_gate_on_what_was_not_measured_says_what_was(name: str) -> None:
     with pytest.raises(InputError, match=f"gate on {name}") as error:
-        gate_values.measure_line(Gate(measure=name, minimum=0.5), RESULTS)
+        gate_values.measure_line(Gate(measure=name, minimum=0.5), measured())
     assert "They have RR, precision@5" in (error.value.hint or "")
 
 
 def test_a_gate_on_a_slice_counts_its_queries_alone() -> None:
     gate = Gate(measure="RR", slice="type:keyword", minimum=0.5, min_queries=2)
-    assert gate_values.by_query(gate, RESULTS, None, "RR") == {"q": 1, "r": 0.5}
-    assert gate_values.values_of(gate, RESULTS, "RR") == [1, 0.5]
-    assert not gate_values.too_few(gate, RESULTS)
+    assert gate_values.by_query(gate, measured(), None, "RR") == {"q": 1, "r": 0.5}
+    assert gate_values.values_of(gate, measured(), "RR") == [1, 0.5]
+    assert not gate_values.too_few(gate, measured())
     more = Gate(measure="RR", slice="type:keyword", minimum=0.5, min_queries=3)
-    assert gate_values.too_few(more, RESULTS)
+    assert gate_values.too_few(more, measured())
 
 
 @pytest.mark.parametrize("slice", ["type:none", "type:", "nothing"])
 def test_a_gate_on_an_empty_slice_says_which_there_are(slice: str) -> None:
     with pytest.raises(InputError, match="no query is in it") as error:
-        gate_values.members(Gate(measure="RR", slice=slice, minimum=0.5), RESULTS)
+        gate_values.members(Gate(measure="RR", slice=slice, minimum=0.5), measured())
     assert "type:keyword, type:fact" in (error.value.hint or "")
 
 
 def test_a_change_is_over_the_queries_that_both_have() -> None:
     before = graded_results(run_of(q="xa", s="xya"), gold_of(q="keyword", s="fact"), ["RR"])
     gate = Gate(measure="RR", max_drop=0.1)
-    assert gate_values.moves_of(gate, RESULTS, before, "RR") == [0.5, 0]
-    assert gate_values.moves_of(gate, RESULTS, None, "RR") == []
+    assert gate_values.moves_of(gate, measured(), before, "RR") == [0.5, 0]
+    assert gate_values.moves_of(gate, measured(), None, "RR") == []
 
 
 @pytest.mark.parametrize(("cutoff", "share"), [(1, 0), (2, 0.5), (9, 0.5)])
 def test_how_much_of_the_top_is_judged(cutoff: int, share: float) -> None:
-    assert gate_values.judged_share(RESULTS.per_query[1], cutoff) == share
+    assert gate_values.judged_share(measured().per_query[1], cutoff) == share
 
 
 @pytest.mark.parametrize(
@@ -201,7 +205,7 @@ def test_a_gate_that_makes_no_sense_says_why(gate: dict[str, Any], problem: str)
 
 def test_a_gate_with_too_little_evidence_says_what_is_needed() -> None:
     def said(**given: Any) -> tuple[str, str]:
-        (check,) = decide(RESULTS, [Gate(measure="P@5", minimum=0.1, **given)]).checks
+        (check,) = decide(measured(), [Gate(measure="P@5", minimum=0.1, **given)]).checks
         return check.status, check.message
 
     status, message = said(min_queries=4)

@@ -1,0 +1,369 @@
+"""What is refused when votes come in: the whole sentence, with its row and what to do, and the case
+beside it that is taken (benchmarks/mutants.py)."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.core.errors import InputError
+from assay.core.types import GoldSet, Query, Vote, judgment_frame
+from assay.formats.ballots import Ballot, Ballots, Problem
+from assay.formats.votes_jsonl import RULING, SAMPLE, WITHDRAWN, append, appending, read_votes
+from assay.judging import merge
+from assay.judging.merge import NOTHING, SHOWN, Bounds, Cast, Said, bounds, cast
+from assay.judging.reasons import LONGEST
+from assay.judging.votes import IMPORTED, current, not_before
+
+NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
+AT = "2026-05-31T12:00:00+00:00"
+
+
+def vote(id: str, grade: int | None = 1, **more: Any) -> Vote:
+    fields = {"query_id": "q", "doc_id": "d", "judge": "ada", "kind": "human", "at": AT} | more
+    return Vote(id=id, grade=grade, **fields)
+
+
+def ballot(**fields: Any) -> Ballot:
+    given = {"where": "f:2", "query_id": "q", "doc_id": "d", "grade": 1, "judge": "ada"}
+    return Ballot(**(given | {"rationale": "so"} | fields))
+
+
+def limits(**more: Any) -> Bounds:
+    gold = GoldSet(
+        name="g", queries=(Query(id="q", text="x"),), judgments=judgment_frame([], [], [])
+    )
+    fields = {"gold": gold, "votes": [], "queries": frozenset({"q"}), "grades": {0, 1, 2}} | more
+    return Bounds(**fields)
+
+
+def taken(*rows: Ballot, partial: bool = False, said: Any = None, **more: Any) -> Cast:
+    given = Said(**({"at": NOW} | (said or {})))
+    file = Ballots(rows=list(rows), has_rationales=more.pop("has_rationales", True))
+    return cast([file], limits(**more), given, partial=partial)
+
+
+# ── one ballot ────────────────────────────────────────────────────────────────────────────────────
+
+REFUSED: list[tuple[dict[str, Any], dict[str, Any], str, str]] = [
+    ({"judge": ""}, {}, "nobody has signed this", "Give --judge NAME."),
+    ({"kind": "human"}, {"said": {"kind": "machine"}},
+     "the file says that ada is human, and --kind says machine", NOTHING),
+    ({"source": RULING}, {}, "the row is a ruling, and rulings are not merged",
+     f"Bring them in with `assay gold adjudicate SET --from FILE --by NAME`. {NOTHING}"),
+    ({"query_id": "z"}, {}, "no query 'z' in the gold set 'g'",
+     f"Is it the set that was judged? {NOTHING}"),
+    ({"grade": 3}, {}, "grade 3 of d on query q: the scale is 0 to 2", NOTHING),
+    ({"grade": 1}, {"grades": {0, 2, 5}}, "grade 1 of d on query q: the scale is 0, 2, 5", NOTHING),
+    ({}, {"asked": {("q", "e")}}, "nobody was asked for 'd' on query 'q'",
+     f"Take it all the same with --unasked. {NOTHING}"),
+    ({}, {"documents": {"e"}}, "no document 'd' in the corpus",
+     f"Is it the corpus that was judged? {NOTHING}"),
+    ({"rationale": ""}, {"said": {"source": RULING}}, "a ruling without a rationale",
+     f"Say why this grade is right. {NOTHING}"),
+    ({"rationale": ""}, {"needs_rationale": True},
+     "no rationale for d on query q, and the rubric asks for one",
+     f"The judge has to write it. {NOTHING}"),
+    ({"rationale": "x" * (LONGEST + 1)}, {},
+     f"the reason for d on query q has {LONGEST + 1:,} characters, and at most {LONGEST:,} are "
+     "kept", f"The judge has to say it shorter. {NOTHING}"),
+    ({"at": "soon"}, {}, "'soon' is no date or time",
+     f"Write it as 2026-01-31 or 2026-01-31T14:00:00Z. {NOTHING}"),
+    ({"at": "2026-06-02T12:00:01+00:00"}, {},
+     "the vote is dated 2026-06-02T12:00:01+00:00, which is still to come",
+     f"Is the judge's clock right? {NOTHING}"),
+    ({"kind": "machine"}, {"votes": [vote("a", doc_id="e")]},
+     "ada has voted as human before, and this vote is machine",
+     f"Say --kind human, or give the other judge another name. {NOTHING}"),
+    ({"id": "a", "grade": 2, "at": AT}, {"votes": [vote("a", rationale="so")]},
+     "the vote 'a' is known, of ada on 'd' for query 'q', and says something else",
+     f"Votes never change; a new one has an id of its own, or none. {NOTHING}"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("row", "more", "message", "hint"), REFUSED)
+def test_a_ballot_that_is_refused(
+    row: dict[str, Any], more: dict[str, Any], message: str, hint: str
+) -> None:
+    with pytest.raises(InputError) as error:
+        taken(ballot(**row), **more)
+    said = (error.value.message, error.value.where, error.value.hint)
+    assert said == (message, "f:2", hint)
+
+
+@pytest.mark.parametrize(
+    ("row", "more"),
+    [
+        ({"judge": ""}, {"said": {"judge": "ada"}}),
+        ({"kind": "machine"}, {"said": {"kind": "machine"}}),
+        ({"source": RULING, "id": "x"}, {}),
+        ({"source": RULING}, {"said": {"source": SAMPLE}}),
+        ({"grade": None}, {"needs_rationale": True}),
+        ({"grade": 7}, {"grades": None}),
+        ({}, {"asked": {("q", "d")}}),
+        ({}, {"asked": set(), "judged": {("q", "d")}}),
+        ({"id": "x"}, {"asked": set(), "documents": set()}),
+        ({}, {"documents": {"d"}}),
+        ({"rationale": ""}, {"needs_rationale": True, "has_rationales": False}),
+        ({"rationale": ""}, {}),
+        ({"rationale": "", "id": "x"}, {"needs_rationale": True}),
+        ({"rationale": "x" * LONGEST}, {}),
+        ({"rationale": "x" * (LONGEST + 1), "id": "x"}, {}),
+        ({"at": "2026-06-02T12:00:00+00:00"}, {}),  # a day ahead may be the judge's clock
+        ({"kind": "machine"}, {"votes": [vote("a", doc_id="e", judge="bea")]}),
+        ({"kind": "machine", "judge": IMPORTED},
+         {"votes": [vote("a", doc_id="e", judge=IMPORTED)]}),
+    ],
+)  # fmt: skip
+def test_the_ballot_beside_it_is_taken(row: dict[str, Any], more: dict[str, Any]) -> None:
+    found = taken(ballot(**row), **more)
+    assert (len(found.new), found.already, found.outdated, found.left_out) == (1, 0, 0, [])
+
+
+@pytest.mark.parametrize("bad", [1, 2, SHOWN, SHOWN + 1, SHOWN + 3])
+@pytest.mark.parametrize("good", [0, 1, 2])
+def test_what_cannot_be_taken_is_told_at_once(bad: int, good: int) -> None:
+    """Ten rows by name, how many more there are, and what --partial would take."""
+    wrong = [ballot(where=f"f:{n}", query_id=f"z{n}") for n in range(bad)]
+    right = [ballot(where=f"f:9{n}", doc_id=f"d{n}") for n in range(good)]
+    with pytest.raises(InputError) as error:
+        taken(*wrong, *right)
+    first, *lines = error.value.message.splitlines()
+    assert first == "no query 'z0' in the gold set 'g'"
+    named = [f"  f:{n}: no query 'z{n}' in the gold set 'g'" for n in range(1, min(bad, SHOWN))]
+    assert lines == named + ([f"  and {bad - SHOWN} more"] if bad > SHOWN else [])
+    rest = {0: "", 1: " --partial takes the other 1 row.", 2: " --partial takes the other 2 rows."}
+    assert error.value.hint == f"Is it the set that was judged? {NOTHING}{rest[good]}"
+    part = taken(*wrong, *right, partial=True)
+    assert (len(part.new), len(part.left_out)) == (good, bad)
+
+
+def test_of_two_rows_on_one_pair_neither_is_taken() -> None:
+    rows = [ballot(where="f:2"), ballot(where="f:7", grade=2), ballot(where="f:8", doc_id="e")]
+    with pytest.raises(InputError) as error:
+        taken(*rows)
+    assert error.value.message == "ada has voted on 'd' for query 'q' already, in line 2"
+    assert error.value.where == "f:7"
+    assert error.value.hint.startswith(f"Keep one of the two. {NOTHING}")
+    part = taken(*rows, partial=True)
+    assert [each.doc_id for each in part.new] == ["e"]
+    assert part.left_out[0].where == "f:7"
+    ids = [ballot(where="f:2", id="x"), ballot(where="f:7", id="y", at="2026-05-30")]
+    assert [each.id for each in taken(*ids).new] == ["x", "y"]
+
+
+def test_a_file_that_lacks_something_stops_everything() -> None:
+    missing = Problem(where="f", message="no grades", hint="")
+    file = Ballots(
+        rows=[ballot()], missing=missing, bad=[Problem(where="f:9", message="?", hint="")]
+    )
+    with pytest.raises(InputError, match="no grades"):
+        cast([file], limits(), Said(at=NOW))
+    part = cast([file], limits(), Said(at=NOW), partial=True)
+    assert ([each.where for each in part.left_out], len(part.new)) == (["f:9", "f"], 1)
+
+
+# ── what it becomes ───────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_ballot_becomes_a_vote_with_all_that_it_says() -> None:
+    row = ballot(document="fp", rubric="r@2", seconds=3.5, at="2026-05-30", judge=" ada ")
+    (new,) = taken(row, rubric="r@1").new
+    assert (new.query_id, new.doc_id, new.grade, new.judge, new.kind) == (
+        "q",
+        "d",
+        1,
+        "ada",
+        "human",
+    )
+    assert (new.at, new.rationale, new.rubric, new.document) == ("2026-05-30", "so", "r@2", "fp")
+    assert (new.seconds, new.supersedes, new.source) == (3.5, "", "")
+    assert re.fullmatch("[0-9a-f]{24}", new.id)
+    assert taken(row, rubric="r@1").new == [new]  # the same ballot gives the same vote
+    others = [
+        {"rationale": "x"}, {"grade": 2}, {"judge": "b"}, {"at": AT}, {"document": ""},
+        {"rubric": ""}, {"source": "s"}, {"kind": "machine"},
+    ]  # fmt: skip
+    ids = {taken(ballot(**{"document": "fp", "rubric": "r@2", "at": "2026-05-30"} | each)).new[0].id
+           for each in others}  # fmt: skip
+    assert len(ids | {new.id}) == len(others) + 1
+    (plain,) = taken(ballot(), rubric="r@1").new
+    assert (plain.rubric, plain.at) == ("r@1", "2026-06-01T12:00:00+00:00")
+    (kept,) = taken(ballot(id="x"), rubric="r@1").new
+    assert (kept.id, kept.rubric, kept.at) == ("x", "", "")
+    assert taken(ballot(), has_rationales=False).new[0].source == IMPORTED
+    assert taken(ballot(source="s"), has_rationales=False).new[0].source == "s"
+    assert taken(ballot(source="s"), said={"source": SAMPLE}).new[0].source == SAMPLE
+    assert taken(ballot(), said={"kind": "machine"}).new[0].kind == "machine"
+
+
+@pytest.mark.parametrize(
+    ("at", "moment"),
+    [
+        ("2026-05-30", "2026-05-30"),
+        ("2026-05-30T10:00:00", "2026-05-30T10:00:00+00:00"),
+        ("2026-05-30T10:00:00Z", "2026-05-30T10:00:00+00:00"),
+        ("2026-05-30T10:00:00.25-02:00", "2026-05-30T12:00:00.250000+00:00"),
+    ],
+)
+def test_moments_are_in_utc(at: str, moment: str) -> None:
+    assert taken(ballot(at=at)).new[0].at == moment
+
+
+@pytest.mark.parametrize(
+    ("row", "there", "new"),
+    [
+        ({}, {"rationale": "so"}, False),
+        ({"rationale": ""}, {"rationale": "so"}, False),  # never displaces one with a reason
+        ({"rationale": "so"}, {"rationale": " so "}, False),
+        ({"rationale": "other"}, {"rationale": "so"}, True),
+        ({"grade": 2}, {"rationale": "so"}, True),
+        ({"rationale": ""}, {}, False),
+        ({"rationale": "", "at": AT}, {}, False),
+        ({"rationale": "", "at": "2026-05-31T13:00:00+00:00"}, {}, True),
+        ({"rationale": "", "at": "2026-05-31T13:00:00+00:00", "echo": "a"}, {}, False),
+        ({"rationale": "", "document": "x"}, {"document": "x"}, False),
+        ({"rationale": "", "document": "x"}, {"document": "y"}, True),
+        ({"rationale": "", "document": "x"}, {}, False),
+        ({"rationale": "", "rubric": "r@1"}, {"rubric": "r@2"}, True),
+        ({"rationale": "", "rubric": "r@1"}, {"rubric": "r@1"}, False),
+        ({"rationale": "", "source": SAMPLE}, {}, True),  # another role
+    ],
+)
+def test_what_says_nothing_new(row: dict[str, Any], there: dict[str, Any], new: bool) -> None:
+    found = taken(ballot(**row), votes=[vote("a", **there)])
+    assert (len(found.new), found.already, found.outdated) == (int(new), int(not new), 0)
+    if new:
+        same_role = row.get("source", "") == ""
+        assert found.new[0].supersedes == ("a" if same_role else "")
+
+
+def test_a_later_vote_supersedes_and_an_earlier_one_does_not() -> None:
+    for at, supersedes in (("2026-05-31T12:00:00Z", "a"), ("2026-05-31T11:59:59Z", "")):
+        (new,) = taken(ballot(grade=2, at=at), votes=[vote("a")]).new
+        assert new.supersedes == supersedes
+    (kept,) = taken(ballot(grade=2, id="x", at="2026-06-01"), votes=[vote("a")]).new
+    assert kept.supersedes == ""
+    # of two files the second supersedes what the first brought
+    files = [Ballots(rows=[ballot(grade=g, at=f"2026-05-3{g}")]) for g in (0, 1)]
+    first, second = cast(files, limits(), Said(at=NOW)).new
+    assert (first.supersedes, second.supersedes) == ("", first.id)
+    older = [Ballots(rows=[ballot(grade=g, at=f"2026-05-3{1 - g}")]) for g in (0, 1)]
+    assert [each.supersedes for each in cast(older, limits(), Said(at=NOW)).new] == ["", ""]
+    third = Ballots(rows=[ballot(grade=2, at="2026-05-31T15:00:00Z")])
+    *_, last = cast([*older, third], limits(), Said(at=NOW)).new
+    assert last.supersedes == cast(older, limits(), Said(at=NOW)).new[0].id
+
+
+def test_what_its_judge_has_changed_since_is_outdated() -> None:
+    known = [vote("a"), vote("b", 2, at="2026-05-31T13:00:00+00:00", supersedes="a")]
+    found = taken(ballot(id="a", rationale="", at=AT), votes=known)
+    assert (found.new, found.already, found.outdated) == ([], 1, 1)
+    found = taken(ballot(id="b", grade=2, rationale="", at=known[1].at), votes=known)
+    assert (found.already, found.outdated) == (1, 0)
+    gone = vote("c", None, at="2026-05-31T14:00:00+00:00", supersedes="b", source=WITHDRAWN)
+    found = taken(ballot(id="b", grade=2, rationale="", at=known[1].at), votes=[*known, gone])
+    assert (found.already, found.outdated) == (1, 1)
+
+
+def test_bounds_are_what_the_set_and_its_votes_say() -> None:
+    gold = GoldSet(
+        name="g",
+        queries=(Query(id="q", text="x"), Query(id="r", text="y")),
+        judgments=judgment_frame(["q"], ["a"], [2]),
+    )
+    found = bounds(gold, [vote("v", query_id="r", doc_id="b")])
+    assert found.queries == {"q", "r"}
+    assert found.judged == {("q", "a"), ("r", "b")}
+    assert found.grades == (set(range(gold.top_grade + 1)) if gold.top_grade else None)
+    assert (found.asked, found.documents, found.needs_rationale) == (None, None, False)
+
+
+def test_the_refusals_are_asked_in_their_order() -> None:
+    names = [check.__name__ for check in merge.CHECKS]
+    assert names == ["_unknown_query", "_off_the_scale", "_not_asked", "_unknown_document",
+                     "_no_rationale", "_long_rationale"]  # fmt: skip
+
+
+# ── the file of votes ─────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_file_that_cannot_be_written_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "set.votes.jsonl"
+    append(path, [vote("a")])
+    before = path.read_bytes()
+
+    def full(*_: object) -> None:
+        with path.open("ab") as stream:
+            stream.write(b'{"half')
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("assay.formats.votes_jsonl._write", full)
+    with pytest.raises(InputError, match="cannot write: no space left on device") as error:
+        append(path, [vote("b")])
+    assert (error.value.where, error.value.hint) == (str(path), "Nothing was changed.")
+    assert path.read_bytes() == before
+
+
+def test_nothing_to_append_makes_no_file(tmp_path: Path) -> None:
+    path = tmp_path / "set.votes.jsonl"
+    append(path, [])
+    with appending(path) as write:
+        write([])
+    assert not path.exists()
+    assert read_votes(path) == []
+    path.touch()
+    assert read_votes(path) == []
+    append(path, [vote("a")])
+    assert [each.id for each in read_votes(path)] == ["a"]
+
+
+def test_what_a_system_left_of_a_line_is_no_vote(tmp_path: Path) -> None:
+    path = tmp_path / "set.votes.jsonl"
+    for tail in (b"\0\0\0", b'{"id": "b"\0\0'):
+        append(path, [vote("a")])
+        path.write_bytes(path.read_bytes() + tail)
+        assert [each.id for each in read_votes(path)] == ["a"]
+        append(path, [vote("c")])
+        assert [each.id for each in read_votes(path)] == ["a", "c"]
+        path.unlink()
+
+
+def test_a_vote_twice_says_where_it_was_first(tmp_path: Path) -> None:
+    path = tmp_path / "set.votes.jsonl"
+    append(path, [vote("a"), vote("b"), vote("a")])
+    with pytest.raises(InputError, match="the vote 'a' is on line 1 already") as error:
+        read_votes(path)
+    assert error.value.where == f"{path}:3"
+
+
+def test_a_new_word_comes_after_what_the_clock_has_not_seen() -> None:
+    at = datetime(2026, 6, 1, 11, tzinfo=UTC)
+    for given, moment in (
+        ([], at),
+        ([AT], at),
+        (["2026-06-01T12:00:00.000+00:00"], at),
+        (["2026-06-01T12:00:01+00:00", AT], datetime(2026, 6, 1, 12, 0, 2, tzinfo=UTC)),
+        (["2026-06-09"], at),  # a day says nothing of the moment
+    ):
+        assert not_before(at, [vote("v", at=each) for each in given], NOW) == moment, given
+
+
+def test_what_was_taken_back_is_as_if_not_given() -> None:
+    def holding(*votes: Vote) -> list[str]:
+        return [each.id for each in current(votes)]
+
+    later = (NOW + timedelta(hours=1)).isoformat()
+    gone = vote("x", None, at=later, judge="chair", supersedes="a", source=WITHDRAWN)
+    assert holding(vote("a"), gone) == []
+    assert holding(vote("a"), vote("b", judge="bea"), gone) == ["b"]
+    assert holding(vote("a"), gone, vote("c", at=later)) == ["c"]
+    assert holding(vote("a", at=later), vote("b")) == ["a"]
+    assert holding(vote("a"), vote("b", source=RULING), vote("c", source=SAMPLE)) == ["a", "b", "c"]
+    assert holding(vote("a"), vote("b", source=IMPORTED)) == ["b"]
