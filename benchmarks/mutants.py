@@ -93,6 +93,7 @@ PARTS = {
     "golden checks": Part(
         ("evaluation/golden_checks.py",),
         (
+            "evaluation/test_decisive_answers.py",
             "evaluation/test_golden_checks.py",
             "evaluation/test_golden_figures.py",
             "evaluation/test_decisive_figures.py",
@@ -125,6 +126,7 @@ PARTS = {
     "bootstrap": Part(
         ("review/bootstrap.py",),
         (
+            "review/test_decisive_rulings.py",
             "review/test_decisive_support.py",
             "review/test_bootstrap.py",
             "review/test_gold_identity.py",
@@ -134,6 +136,7 @@ PARTS = {
     "rulings": Part(
         ("review/rulings.py", "review/intents.py", "review/second_thoughts.py"),
         (
+            "review/test_decisive_rulings.py",
             "review/test_rulings.py",
             "review/test_intents.py",
             "review/test_second_thoughts.py",
@@ -161,6 +164,7 @@ PARTS = {
             "store/test_store_contract.py",
             "store/test_store_file.py",
             "store/test_boundaries.py",
+            "store/test_decisive_model.py",
             "review/test_waiting.py",
             "review/test_rulings.py",
             "faults/test_machines.py",

@@ -163,6 +163,9 @@ def test_a_set_that_is_read_and_written(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="document 'c' comes twice on query 'h1'") as error:
         gold_jsonl.read_gold(path)
     assert (error.value.where, error.value.hint) == (f"{path}:1", "Keep it once.")
+    path.write_bytes(CHAIR.replace(b'"r"', b'" "'))
+    with pytest.raises(InputError, match="query"):
+        gold_jsonl.read_gold(path)
     path.write_bytes(CHAIR + b"\n" + CHAIR)
     with pytest.raises(InputError, match="h1") as error:
         gold_jsonl.read_gold(path)
@@ -207,7 +210,10 @@ def test_a_diff_has_one_line_around_each_change() -> None:
     assert gold_jsonl.diff(Path("g"), old, old) == ""
 
 
-def test_a_lock_says_who_holds_it_and_goes(tmp_path: Path) -> None:
+def test_a_lock_says_who_holds_it_and_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[float] = []
+    sleep = time.sleep
+    monkeypatch.setattr(time, "sleep", lambda wait: (looks.append(wait), sleep(wait)))
     path = tmp_path / "deep" / "g.jsonl"
     lock = path.with_name(".g.jsonl.lock")
     with gold_jsonl.locked(path):
@@ -220,6 +226,7 @@ def test_a_lock_says_who_holds_it_and_goes(tmp_path: Path) -> None:
         ):
             raise AssertionError
         assert time.monotonic() - began >= 0.06
+        assert set(looks) == {0.05}
         assert error.value.where == str(path)
         assert error.value.hint == (
             f"It says: {lock.read_text()}. Wait for it to end, then try again."
@@ -228,17 +235,23 @@ def test_a_lock_says_who_holds_it_and_goes(tmp_path: Path) -> None:
     with pytest.raises(KeyError), gold_jsonl.locked(path):
         raise KeyError
     assert not lock.exists()
+    with gold_jsonl.locked(path):
+        lock.unlink()  # by somebody else
+    lock.write_text("x" * 200)  # of a holder that was killed
     with gold_jsonl.locked(path, wait=0):
-        assert lock.exists()
+        assert lock.read_text().startswith(f"process {os.getpid()} since 2")
+        assert lock.read_text().endswith(" UTC")
 
 
-def test_what_killed_writers_left_goes_when_it_is_old(tmp_path: Path) -> None:
-    path = tmp_path / "g.jsonl"
-    ages = {".g.jsonl.abcdefgh": 700, ".g.jsonl.abcdefgi": 500, ".g.jsonl.abc": 700, "other": 700}
+def test_what_killed_writers_left_goes_when_it_is_old(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time, "time", lambda: 10_000.0)
+    ages = {".g.jsonl.abcdefgh": 600.5, ".g.jsonl.abcdefgi": 600, ".g.jsonl.abc": 700, "x": 700}
     for name, age in ages.items():
         (tmp_path / name).touch()
-        os.utime(tmp_path / name, (time.time() - age,) * 2)
-    with gold_jsonl.locked(path):
+        os.utime(tmp_path / name, (10_000 - age,) * 2)
+    with gold_jsonl.locked(tmp_path / "g.jsonl"):
         pass
     assert {each.name for each in tmp_path.iterdir()} == set(ages) - {".g.jsonl.abcdefgh"}
 
