@@ -58,22 +58,24 @@ def test_axe_finds_nothing_serious(
     scheme: str,
     sizes: tuple[tuple[int, int], tuple[int, int]],
 ) -> None:
-    """Each page on both screens, each in a language and in both colours. Nothing is wider than a
-    screen, in either language."""
+    """Every other page in each of the two languages, and there in both colours; on both screens
+    nothing is wider than the screen, in either language."""
     phone = {"has_touch": True, "is_mobile": True} if sizes[0] == PHONE else {}
     people = Visitors(
         browser, served, sizes[0], locale=language, color_scheme=scheme, bypass_csp=True, **phone
     )
     other = "dark" if scheme == "light" else "light"
     found: list[str] = []
-    for shown in pages_of(served):
+    for place, shown in enumerate(pages_of(served)):
         page = people.open(shown.who, shown.address)
-        page.evaluate(axe)
-        found += serious(page)
         for size in reversed(sizes):  # ends as it began
             page.set_viewport_size({"width": size[0], "height": size[1]})
             wide = page.evaluate("document.documentElement.scrollWidth")
             found += [f"{page.url}: {wide} wide on a screen of {size[0]}"] if wide > size[0] else []
+        if (place % 2 == 0) != (language == "en"):
+            continue
+        page.evaluate(axe)
+        found += serious(page)
         page.emulate_media(color_scheme=other)
         found += serious(page, "color-contrast")
         page.emulate_media(color_scheme=scheme)

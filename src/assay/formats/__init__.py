@@ -18,16 +18,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from assay.core import plugins
 from assay.core.errors import InputError
-from assay.core.runs import Block
 from assay.core.types import GoldSet, Issue, Query, Run
 
 if TYPE_CHECKING:
+    from assay.core.runs import Block
     from assay.formats.exchange import Guide, Task
 
 T = TypeVar("T")
 
 # (path, work on a block) -> (the run's tag, what the work made) by block
-Scan = Callable[[Path, Callable[[Block], T]], Iterator[tuple[str, T]]]
+Scan = Callable[[Path, "Callable[[Block], T]"], Iterator[tuple[str, T]]]
 
 GOLD_FORMATS = {
     "json": "assay.formats.dataset_json",
