@@ -62,6 +62,7 @@ PARTS = {
     "measures": Part(
         ("evaluation/measures.py", "evaluation/graded.py"),
         (
+            "evaluation/test_decisive_results.py",
             "evaluation/test_measures.py",
             "evaluation/test_graded.py",
             "evaluation/test_decisive_figures.py",
@@ -122,7 +123,14 @@ PARTS = {
             "formats/test_exchange.py",
         ),
     ),
-    "next": Part(("judging/next.py",), ("judging/test_decisive_votes.py", "judging/test_next.py")),
+    "next": Part(
+        ("judging/next.py",),
+        (
+            "judging/test_decisive_plans.py",
+            "judging/test_decisive_votes.py",
+            "judging/test_next.py",
+        ),
+    ),
     "bootstrap": Part(
         ("review/bootstrap.py",),
         (
@@ -147,6 +155,7 @@ PARTS = {
     "matching": Part(
         ("law/matching.py",),
         (
+            "law/test_decisive_places.py",
             "law/test_near_misses.py",
             "law/test_places.py",
             "law/test_hebrew_labels.py",
