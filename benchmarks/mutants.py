@@ -593,18 +593,19 @@ def drawn(args: argparse.Namespace) -> list[Mutant]:
 def outcomes(part: Part, chosen: Sequence[Mutant], name: str) -> Iterator[tuple[Mutant, Told]]:
     """Of each fault; those outside functions one by one."""
     inside = [mutant for mutant in chosen if not is_outside(mutant)]
-    path = Path(tempfile.mkdtemp()) / "reached.json"
-    answers = tried(part, [None, *inside], path)
-    base = next(answers)
-    if base.caught_by.startswith(BROKEN):
-        raise SystemExit(f"{name}: {base.caught_by}")
-    if base.caught_by:
-        raise SystemExit(f"the tests of {name} fail as they are: {base.caught_by}")
-    say(f"-- {name}: {base.seconds:.1f} s without a fault")
-    yield from zip(inside, answers, strict=True)
-    for mutant in chosen:
-        if is_outside(mutant):
-            yield mutant, next(tried(part, [mutant], path, longest(base)))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "reached.json"
+        answers = tried(part, [None, *inside], path)
+        base = next(answers)
+        if base.caught_by.startswith(BROKEN):
+            raise SystemExit(f"{name}: {base.caught_by}")
+        if base.caught_by:
+            raise SystemExit(f"the tests of {name} fail as they are: {base.caught_by}")
+        say(f"-- {name}: {base.seconds:.1f} s without a fault")
+        yield from zip(inside, answers, strict=True)
+        for mutant in chosen:
+            if is_outside(mutant):
+                yield mutant, next(tried(part, [mutant], path, longest(base)))
 
 
 def told_of(mutant: Mutant, outcome: str, by: str) -> dict[str, Any]:

@@ -310,6 +310,21 @@ def test_evidence_at_any_look_is_enough_from_one_in_alpha_on() -> None:
                 )
 
 
+def test_evidence_of_exactly_one_in_alpha_is_enough() -> None:
+    """Where that is what it is: one more than alpha allows is not."""
+    found = 0
+    for value, evidence in ((0.7, evidence_above), (0.3, evidence_below)):
+        for n in range(10, 30):
+            values = np.full(n, value)
+            strength = float(evidence(values, 0.5, (0.0, 1.0)))
+            alpha = 1 / strength
+            if 1 / alpha == strength:
+                found += 1
+                gate = Gate(**P, minimum=0.5, always_valid=True, significance=alpha)
+                assert gate_values.shown(gate, values.tolist(), 0.5)
+    assert found > 4
+
+
 def test_levels_and_scales() -> None:
     for gate, level, scale in (
         ({"minimum": 0.5}, 0.95, (0, 1)),

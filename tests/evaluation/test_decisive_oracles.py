@@ -147,6 +147,17 @@ def test_means_are_resampled_as_numpy_draws() -> None:
     assert many == pytest.approx(statistics.bootstrap_means(values, seed=20_260))
 
 
+def test_resamples_of_many_queries_are_drawn_block_by_block() -> None:
+    """In one stream and in their order, while the last are still being counted."""
+    values = RNG.normal(size=(3_000, 2))
+    rng, blocks = np.random.default_rng(3), []
+    for size in (66, 66, 66, 66, 36):  # 200,000 cells each
+        drawn = rng.integers(0, 3_000, size=(size, 3_000), dtype=np.uint16)
+        blocks.append(np.stack([values[row].mean(axis=0) for row in drawn]))
+    found = statistics.bootstrap_means(values, samples=300, seed=3)
+    assert found == pytest.approx(np.concatenate(blocks))
+
+
 def test_how_many_resamples() -> None:
     sizes = (0, 1, 10_000, 20_000, 100_000, 10**9)
     assert [statistics.samples_of(n) for n in sizes] == [10_000] * 3 + [5_000, 1_000, 1_000]

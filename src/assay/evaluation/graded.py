@@ -268,7 +268,7 @@ def _entries(
     for row, query in enumerate(sheet.queries):
         reason = sheet.reasons[row]
         at = run.rows_by_query.get(query.id)
-        hits = slice(begins[at], begins[at + 1]) if at is not None else slice(0, 0)
+        hits = slice(begins[at], begins[at + 1]) if at is not None else slice(0)
         yield GradedEntry(
             query_id=query.id,
             query_text=query.text,
