@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import shutil
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -41,6 +42,9 @@ BLOCK_BYTES = 4 * 2**20
 TAIL_BYTES = 2**17  # where the end of a query is looked for first
 PIECE_BYTES = 2**17  # what is looked at byte by byte stays in the processor's cache
 WORKERS = min(4, os.cpu_count() or 1)
+BLANK = " \t\n\r\v\f"  # what lies between two fields, as for trec_eval
+FIELD = re.compile(f"[^{BLANK}]+")
+
 RUN_FIELDS = ("query", "Q0", "document", "rank", "score", "tag")
 QRELS_FIELDS = ("query", "iteration", "document", "grade")
 
@@ -342,16 +346,20 @@ def _parse_block(block: bytes, shape: _Shape) -> tuple[_Columns | None, int]:
 
 def _counted(block: bytes, separator: str, width: int) -> tuple[int, bool]:
     """How many lines there are, and whether all have as many separators as they should, on average,
-    and none is next to another or to the end: an empty field, which moves the rest."""
+    none is next to another or to the end (an empty field, which moves the rest), and nothing else
+    is blank: a field never holds a tab or a carriage return."""
     raw = np.frombuffer(block, np.uint8)
-    lines, separators, empty = int(not block.endswith(b"\n")), 0, False
+    lines, separators, controls, empty = int(not block.endswith(b"\n")), 0, 0, False
     for start in range(0, len(raw), PIECE_BYTES):
         piece = raw[start : start + PIECE_BYTES + 1]  # with the first byte of the next
         ends, gaps = piece == ord("\n"), piece == ord(separator)
         lines += int(np.count_nonzero(ends[:PIECE_BYTES]))
         separators += int(np.count_nonzero(gaps[:PIECE_BYTES]))
+        controls += int(np.count_nonzero(piece[:PIECE_BYTES] < ord(" ")))
         empty = empty or bool((gaps[:-1] & (gaps | ends)[1:]).any())
-    return lines, separators == (width - 1) * lines and not empty
+    known = block.count(b"\n") + (separators if separator == "\t" else 0)
+    is_blank = controls != known and controls != known + block.count(b"\r\n")
+    return lines, separators == (width - 1) * lines and not empty and not is_blank
 
 
 def _columns(queries: pl.Series, documents: pl.Series, values: pl.Series, tag: str) -> _Columns:
@@ -403,12 +411,12 @@ def _number(where: str, fields: list[str], shape: _Shape) -> float:
 
 def _split(line: str, names: tuple[str, ...]) -> list[str]:
     by_tab = line.strip("\r\n").split("\t")
-    return by_tab if len(by_tab) == len(names) else line.split()
+    return by_tab if len(by_tab) == len(names) else FIELD.findall(line)
 
 
 def _fields(path: Path, names: tuple[str, ...]) -> Iterator[tuple[int, list[str]]]:
     for number, line in iter_lines(path):
-        if not line.lstrip().startswith("#"):
+        if not line.lstrip(BLANK).startswith("#"):
             yield number, _split(line, names)
 
 
