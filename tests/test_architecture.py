@@ -300,3 +300,15 @@ def test_writing_a_report_loads_little(tmp_path: Path) -> None:
     command = [sys.executable, "-c", script, "report", results, "-o", tmp_path / "x.md"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert len(done.stdout.split()) <= 27, done.stdout
+
+
+def test_an_engine_of_a_table_is_found_without_our_own_search() -> None:
+    """Asking an HTTP engine needs neither corpora nor indexes, which take long to load."""
+    script = (
+        "import sys\n"
+        "import assay.engines.over_http, assay.workbench.engines, assay.workbench.fitting\n"
+        "print(*(n for n in sys.modules if n.startswith(('assay.search', 'assay.corpus'))))\n"
+    )
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []

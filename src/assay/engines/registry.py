@@ -3,7 +3,8 @@ engine that a table of the configuration describes, or one that another package 
 
 An engine that a package adds is a class, or a function that makes one. Where it has a parameter
 called `documents`, it gets those of `--corpus`; otherwise it is called without anything, as a class
-in `--search-module` is."""
+in `--search-module` is. Corpora and our own search take long to load, and are loaded where they are
+used: an engine over HTTP needs neither."""
 
 from __future__ import annotations
 
@@ -14,11 +15,8 @@ from typing import Any
 
 from assay.core import plugins
 from assay.core.errors import EngineError, UsageError
-from assay.corpus.disk import list_corpora
-from assay.corpus.named import documents, is_corpus
 from assay.engines.connecting import kind_of
 from assay.engines.described import EngineConfig, settings_of
-from assay.engines.indexed import Say, open_indexed
 from assay.engines.module import load_engine
 from assay.engines.retrievers import as_engine
 
@@ -26,6 +24,7 @@ BASELINES = {
     "random": "assay.engines.baselines:RandomEngine",
     "bm25": "assay.engines.baselines:Bm25Engine",
 }
+Say = Callable[[str], None]
 ENGINES = plugins.Kind(name="engine", group="assay.engines", built_in=BASELINES)
 
 
@@ -39,6 +38,8 @@ def searched(config: EngineConfig) -> Path | None:
 
 def is_indexed_name(name: str) -> bool:
     """Whether the name stands for Assay's own engine on a corpus. A baseline's name never does."""
+    from assay.corpus.named import is_corpus
+
     return name not in BASELINES and is_corpus(name)
 
 
@@ -51,8 +52,12 @@ def open_engine(config: EngineConfig, say: Say = lambda text: None) -> Any:
         return load_engine(config.search_module)
     name = config.engine or ""
     if is_indexed_name(name):
+        from assay.engines.indexed import open_indexed
+
         return open_indexed(name, say=say)
     if not plugins.is_known(ENGINES, name):
+        from assay.corpus.disk import list_corpora
+
         known = ", ".join([*plugins.names(ENGINES), *list_corpora()])
         raise UsageError(
             f"unknown engine {config.engine!r}",
@@ -70,6 +75,8 @@ def _make_engine(name: str, factory: Callable[..., Any], corpus: Path | None) ->
     if "documents" in _parameters(factory):
         if corpus is None:
             raise UsageError(f"engine {name!r} needs --corpus FILE.jsonl")
+        from assay.corpus.named import documents
+
         given = [documents(corpus)]
     try:
         made = factory(*given)

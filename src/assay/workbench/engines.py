@@ -9,7 +9,6 @@ from pathlib import Path
 import msgspec
 
 from assay.core.errors import InputError, UsageError
-from assay.corpus.disk import list_corpora
 from assay.engines.described import EngineConfig
 from assay.engines.http_table import HttpTable, Preset, presets
 from assay.engines.registry import BASELINES
@@ -56,6 +55,8 @@ def find_engine(
 
 def list_engines(config: Path | None = None) -> list[KnownEngine]:
     """The engines of the configuration, then our own on each corpus, then the baselines."""
+    from assay.corpus.disk import list_corpora
+
     path = config or Path(CONFIG_NAME)
     described = read_config(path).engines if config is not None or path.exists() else {}
     rows = [_row(engine, path) for engine in described.values()]
@@ -111,6 +112,8 @@ def try_named(
     known = known or {}
     engine = find_engine(name, config)
     if engine is None:
+        from assay.corpus.disk import list_corpora
+
         if name not in list_corpora():
             names = ", ".join(row.name for row in list_engines(config) if row.origin != "built in")
             raise UsageError(

@@ -5,18 +5,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from assay.core.errors import Declined, InputError
 from assay.core.results import GradedResults
 from assay.core.types import GoldSet
-from assay.corpus.disk import Corpus, list_corpora
-from assay.corpus.named import corpus_named, is_corpus
 from assay.engines.described import EngineConfig
 from assay.engines.registry import BASELINES
 from assay.evaluation.golden_checks import checks_of
 from assay.judging.pool import read_pool
 from assay.law.matching import NOWHERE, Place, known_document, matches
 from assay.workbench.config import CONFIG_NAME, Config
+
+if TYPE_CHECKING:  # corpora take long to load, and most engines search none of ours
+    from assay.corpus.disk import Corpus
 
 LOOKED_AT = 200  # documents of a set, when corpora are searched for it
 
@@ -95,6 +97,10 @@ def _searched(engine: EngineConfig, home: Path | None) -> list[Corpus]:
     found: dict[str, Corpus] = {}
     for part in engine.routes.values() or [engine]:
         name = (part.corpus if part.engine in BASELINES else part.engine) or ""
+        if not name:
+            return []
+        from assay.corpus.named import corpus_named, is_corpus
+
         if not is_corpus(name, home):
             return []
         found[name] = corpus_named(name, home)
@@ -103,6 +109,9 @@ def _searched(engine: EngineConfig, home: Path | None) -> list[Corpus]:
 
 def _holding(named: Collection[str], home: Path | None) -> list[Corpus]:
     """The corpora of the workspace that have documents of a set."""
+    from assay.corpus.disk import list_corpora
+    from assay.corpus.named import corpus_named
+
     some = sorted(named)[:LOOKED_AT]
     opened = (corpus_named(name, home) for name in list_corpora(home))
     return [corpus for corpus in opened if _any_in(some, [corpus])]
