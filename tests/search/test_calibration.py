@@ -29,4 +29,7 @@ def test_what_is_ahead_scores_higher_and_what_is_refused_lower(profile: Profile)
     assert calibration.scope(POOR | {"gap": 0.1}) < calibration.abstain
     assert score(POOR, 0.1) < 0.5
     assert calibration.scope(GOOD | {"worded": 0.2}) < calibration.scope(GOOD)
+    other = calibration.scope(GOOD | {"elsewhere": 0.4})
+    assert calibration.scope(GOOD | {"elsewhere": 0.4, "foreign": 0.4}) < other
+    assert other < calibration.scope(GOOD)
     assert UNASKED[profile.name].first is None

@@ -186,7 +186,8 @@ def test_a_question_whose_words_stand_in_a_section_or_its_questions_is_surer(
     made = index_files.load(tmp_path / "indexes" / "law")
 
     def worded(question: str, row: int) -> float:
-        return apart.worded(made, made.analyzer.words(question), row, row + 1)
+        shares = apart.shares_of(made, made.analyzer.words(question), row, row + 1)
+        return sum(shares.values()) / max(1, len(shares))
 
     row = made.row_of["3"]
     assert worded("kuka katsoo numerot läpi", row) == 1

@@ -4,6 +4,7 @@ are compared."""
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from assay.language.hebrew import PLAIN_QUOTES, number_of, without_points
@@ -102,6 +103,7 @@ def full_name(text: str) -> tuple[str, int]:
     return (SHORT_LAWS[match[1].replace('"', "")], match.end()) if match else ("", 0)
 
 
+@lru_cache(maxsize=4096)
 def key_of(name: str, year: str = "") -> LawKey:
     """Without vowel marks and the edition in square brackets, with either spelling of
     vowels and without articles; a law that people call by less than its name has its whole name."""

@@ -2,7 +2,8 @@
 
 Two sections may look alike to each signal by itself. The right one mostly says the question's words
 somewhere, in its text or in a question that was written for it, and several signals have it first.
-What each of these tells is in research/22.
+A question from outside says words of another subject instead (elsewhere.py). What each of these
+tells is in research/22 and 25.
 """
 
 from __future__ import annotations
@@ -11,19 +12,29 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from assay.search.arrays import Array
+from assay.search.arrays import TINY, Array
+from assay.search.elsewhere import Elsewhere
 from assay.search.index import Index
 from assay.search.lexical import Bm25
 from assay.search.signals import Signals
 from assay.search.views import SEPARATOR
 
+UNKNOWN = "\0"  # no question has it
+
 
 def stands_out(
-    index: Index, signals: Signals, words: Sequence[str], row: int, allowed: Array | None
+    index: Index,
+    signals: Signals,
+    words: Sequence[str],
+    row: int,
+    allowed: Array | None,
+    subjects: Elsewhere,
 ) -> dict[str, float]:
     """`worded`: how much of each word of the question stands in the section of a row or in a
-    question written for it; `ahead`: how far its cosine is above that of all others; `agree`: how
-    many of the encoder and the written questions have it first."""
+    question written for it, `held`: how much that is by words that tell something; `elsewhere`: how
+    much of the question another subject has, `foreign` the part of it that this section does not
+    have; `ahead`: how far its cosine is above that of all others; `agree`: how many of the encoder
+    and the written questions have it first."""
     first, end = _rows_of_section(index, row)
     aheads = []
     for name in ("dense", "asked"):
@@ -31,25 +42,38 @@ def stands_out(
         others = values if allowed is None else np.where(allowed, values, -1.0)
         rest = np.r_[others[:first], others[end:]]
         aheads.append(float(values[first:end].max() - rest.max()) if len(rest) else 0.0)
+    shares = shares_of(index, words, first, end)
+    weights = {word: _telling(index, word) for word in shares}
+    total = sum(weights.values()) + TINY
+    missing = {word: weights[word] * (1 - share) for word, share in shares.items()}
     return {
-        "worded": worded(index, words, first, end),
+        "worded": sum(shares.values()) / len(shares) if shares else 0.0,
+        "held": total - sum(missing.values()),
+        "elsewhere": subjects.best(weights) / total,
+        "foreign": subjects.best(missing) / total,
         "ahead": aheads[0],
         "agree": float(sum(ahead >= 0 for ahead in aheads)),
     }
 
 
-def worded(index: Index, words: Sequence[str], first: int, end: int) -> float:
-    """The mean, over words, of the share of a word's n-grams that these rows or their questions
-    have."""
+def shares_of(index: Index, words: Sequence[str], first: int, end: int) -> dict[str, float]:
+    """Of each word the share of its n-grams that these rows or their questions have."""
     fields = [(index.fields[f"{name}.grams"], first, end) for name in index.soft]
     if index.asked is not None:
         fields.append((index.asked.postings, *index.asked.places(first, end)))
-    shares = [
-        sum(any(_stands(gram, *field) for field in fields) for gram in grams) / len(grams)
+    return {
+        word: sum(any(_stands(gram, *field) for field in fields) for gram in grams) / len(grams)
         for word in dict.fromkeys(words)
         if (grams := index.analyzer.terms(word))
-    ]
-    return sum(shares) / len(shares) if shares else 0.0
+    }
+
+
+def _telling(index: Index, word: str) -> float:
+    """How rare a word is in what people ask, up to 1, by its rarest n-gram. In a statute "please"
+    is rare, too."""
+    assert index.asked is not None
+    reach = index.asked.postings.attainable
+    return max(reach([gram]) for gram in index.analyzer.terms(word)) / reach([UNKNOWN])
 
 
 def _stands(term: str, field: Bm25, start: int, end: int) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 
 import msgspec
 import numpy as np
@@ -27,6 +27,7 @@ from assay.search import cells, snippets
 from assay.search.apart import section_of, stands_out
 from assay.search.arrays import TINY, Array, best_rows
 from assay.search.asked_of_reports import towns_missing
+from assay.search.elsewhere import Elsewhere
 from assay.search.index import Index
 from assay.search.profile import ROWS, UNASKED, Calibration
 from assay.search.rows import row_signals
@@ -59,7 +60,7 @@ USUAL_GAP = 1.0  # between the first two sections, where there is only one
 # people ask, by whether the question names what the act is named after
 USUAL_ACT = 0.65
 OWN_ACT = 0.95
-OTHER_ACT = 0.6
+OTHER_ACT = 0.7
 WORDS_BESIDE = 2  # that a question says beside a section
 NOT_IN_FORCE = 0.5  # what is left of the fused score of a provision that does not hold
 BEHIND = 0.999  # and at most so much of that of the version that does
@@ -99,6 +100,10 @@ class Engine(SearchEngine):
         self._standings = standings if any(index.sections) else None
         self._lowered = lru_cache(maxsize=8)(self._not_in_force)
         self._asked_for = lru_cache(maxsize=8)(partial(snippets.asked_for, index))
+
+    @cached_property
+    def _elsewhere(self) -> Elsewhere:
+        return Elsewhere(self._index)
 
     def name(self) -> str:
         return self._name
@@ -326,7 +331,7 @@ class Engine(SearchEngine):
         calibration = self._calibration
         head = self._head(signals, top)
         if self._index.asked is not None and words and head:
-            head |= stands_out(self._index, signals, words, int(top[0]), allowed)
+            head |= stands_out(self._index, signals, words, int(top[0]), allowed, self._elsewhere)
         scope = calibration.scope(head)
         if head.get("named"):
             scope = max(scope, KNOWN_ITEM)

@@ -65,7 +65,7 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
         return score if scope >= self.abstain else score / 2
 
 
-SURE = 0.25  # the power of the probability that the collection answers, in a score
+SURE = 0.15  # the power of the probability that the collection answers, in a score
 LEAST = 0.7  # what is left of a score where the first hit is surely wrong
 ROWS = "rows"
 
@@ -143,17 +143,18 @@ FINNISH = msgspec.structs.replace(
     dense=3.0,
     calibration=Calibration(
         scope=Logistic(
-            bias=-8.3,
+            bias=-6.95,
             weights={
-                **{"dense": 10.0, "worded": 4.4, "one_act": 4.6, "asked": 1.85, "known": 1.1},
-                **{"one_section": 1.3, "attained": -1.8, "lead": -0.54},
+                **{"dense": 7.6, "worded": 3.9, "one_act": 4.0, "asked": 2.6, "known": 1.5},
+                **{"one_section": 1.25, "attained": -1.1, "lead": -0.39},
+                **{"elsewhere": -6.5, "foreign": -9.6},
             },
         ),
         first=Logistic(
-            bias=-4.9,
+            bias=-5.1,
             weights={
-                **{"gap": 2.0, "ahead": 1.9, "agree": 0.36, "worded": 3.1},
-                **{"dense": 2.2, "attained": 1.3, "one_act": 1.2},
+                **{"gap": 2.05, "ahead": 2.0, "agree": 0.32, "worded": 2.3, "held": 0.47},
+                **{"dense": 1.5, "attained": 2.4, "one_act": 1.1},
             },
         ),
         power=0.3,
@@ -169,15 +170,15 @@ HEBREW = msgspec.structs.replace(
     # `one_act`: the first hits on a question from outside are of all kinds of acts
     calibration=Calibration(
         scope=Logistic(
-            bias=-6.15,
+            bias=-3.9,
             weights={
-                **{"dense": 12.0, "worded": 2.8, "one_act": 4.2, "asked": 1.6, "known": 1.1},
-                **{"attained": -2.3, "lead": -1.0},
+                **{"dense": 6.3, "worded": 2.5, "one_act": 3.7, "asked": 2.45, "known": 1.9},
+                **{"attained": -0.7, "lead": -0.53, "elsewhere": -7.9, "foreign": -3.1},
             },
         ),
         first=Logistic(
-            bias=-3.0,
-            weights={"gap": 1.0, "ahead": 6.9, "worded": 2.7, "attained": 0.6, "one_act": 0.8},
+            bias=-4.2,
+            weights={"gap": 1.0, "ahead": 5.2, "held": 0.86, "attained": 3.7, "one_act": 0.4},
         ),
         power=0.3,
     ),

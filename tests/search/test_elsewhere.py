@@ -1,0 +1,83 @@
+"""Words of other subjects: what they are, and when a subject is here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from assay.core.types import Document
+from assay.search import elsewhere, index
+from assay.search.elsewhere import Elsewhere
+
+COUNCIL = ["Valtuusto kokoontuu neljä kertaa vuodessa.", "Lautakunta päättää asiasta."]
+WILLS = [
+    "Testamentti on tehtävä kirjallisesti.",
+    "Perillinen saa perinnön, ja leski pitää kodin.",
+    "Perintö jaetaan, kun perukirja on tehty; rintaperillinen saa lakiosan.",
+]
+
+
+def made(texts: Sequence[str], law: str, language: str = "fi") -> Elsewhere:
+    documents = [
+        Document(
+            id=f"{law}:{number}",
+            title=f"{law} {number} §",
+            text=text,
+            language=language,
+            metadata={"law": law},
+        )
+        for number, text in enumerate(texts, start=1)
+    ]
+    pairs = [(document, document.id) for document in documents]
+    return Elsewhere(index.build(pairs, dense=False))
+
+
+def share(subjects: Elsewhere, *words: str) -> float:
+    return subjects.best(dict.fromkeys(words, 1.0)) / len(words)
+
+
+def test_the_words_of_one_subject_add_up_and_those_of_several_do_not() -> None:
+    council = made(COUNCIL, "Kuntalaki")
+    assert share(council, "testamentin", "perillinen") > 0.6
+    assert share(council, "testamentti", "ajokortti") <= 0.6
+    assert share(council, "kokoontuu", "neljä") < 0.3
+    assert council.best({}) == 0
+
+
+def test_what_the_collection_is_about_is_not_elsewhere() -> None:
+    assert share(made(COUNCIL, "Kuntalaki"), "valtuusto", "lautakunta") < 0.3
+    assert share(made(COUNCIL, "Muu laki"), "valtuusto", "lautakunta") > 0.6  # by its name alone
+    assert share(made(WILLS, "Perintökaari"), "testamentti", "leski") < 0.3
+
+
+def test_a_subject_is_also_here_where_an_act_has_its_words_throughout(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    few = [(["Perintökaari"], ["testamentti", "perillinen", "leski", "perintö", "perukirja"])]
+    monkeypatch.setattr(elsewhere, "_subjects", lambda language: few)
+    elsewhere._words.cache_clear()
+    try:
+        assert share(made(WILLS, "Laki perinnöistä"), "testamentti", "leski") == 0
+        assert share(made(WILLS[:1], "Laki perinnöistä"), "testamentti", "leski") == 1
+    finally:
+        elsewhere._words.cache_clear()
+
+
+def test_hebrew_words_are_found_with_their_prefixes() -> None:
+    plans = made(["ועדה מקומית תדון בתכנית."], "חוק התכנון והבניה", "he")
+    assert share(plans, "הצוואה", "לירושה") > 0.6
+    assert share(plans, "תכנית", "ועדה") < 0.3
+
+
+@pytest.mark.parametrize("language", ["fi", "he"])
+def test_each_line_has_words_and_no_subject_stands_twice(language: str) -> None:
+    subjects = elsewhere._subjects(language)
+    names = [act for acts, _ in subjects for act in acts]
+    assert len(subjects) > 100
+    assert all(words for _, words in subjects)
+    assert len(names) == len(set(names))
+
+
+def test_a_language_without_a_list_has_nothing_elsewhere() -> None:
+    assert elsewhere._subjects("sv") == []
