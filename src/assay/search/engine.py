@@ -60,7 +60,7 @@ USUAL_GAP = 1.0  # between the first two sections, where there is only one
 # people ask, by whether the question names what the act is named after
 USUAL_ACT = 0.65
 OWN_ACT = 0.95
-OTHER_ACT = 0.7
+OTHER_ACT = 0.75
 WORDS_BESIDE = 2  # that a question says beside a section
 NOT_IN_FORCE = 0.5  # what is left of the fused score of a provision that does not hold
 BEHIND = 0.999  # and at most so much of that of the version that does
