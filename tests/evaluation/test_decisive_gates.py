@@ -53,7 +53,7 @@ def golden(n: int = 20, **figures: float | None) -> GoldenResults:
     return GoldenResults(
         timestamp="t",
         engine="e",
-        overall={"total": n, **figures},
+        overall={"total": n} | figures,
         slices={"category": {"x": {"total": 4, "pass_rate_must": 0.5, "mrr_at_k": 0.25}}},
         n=counts,
         per_query=[],
@@ -396,6 +396,13 @@ def test_how_much_must_be_judged(cutoff: int | None, wanted: float, needed: str)
 def test_a_figure_of_a_golden_set(gate: dict[str, Any], told_: tuple[str, str]) -> None:
     results = golden(pass_rate_must=0.75, pass_rate_total=0.9, avg_latency_ms=12.0)
     assert told(results, golden(pass_rate_must=0.8), **{**MUST, **gate}) == [told_]
+
+
+def test_a_golden_set_that_counts_nothing_has_no_questions() -> None:
+    results = golden(total=None, pass_rate_total=0.5)
+    assert told(results, measure="pass_rate_total", minimum=0.5, min_queries=1) == [
+        ("inconclusive", "pass_rate_total: 0 questions, 1 needed")
+    ]
 
 
 def test_limits_of_a_golden_set_are_told_apart_and_named() -> None:
