@@ -118,6 +118,9 @@ def test_the_usual_question_is_a_better_ndcg_with_95_percent() -> None:
     plain = next_to_judge(FIRST, SECOND)
     assert (plain.measure, plain.threshold, plain.level) == ("nDCG@10", 0.0, 0.95)
     assert plain == next_to_judge(FIRST, SECOND, measure="nDCG@10", threshold=0.0, level=0.95)
+    assert all(pair.change == round(pair.change, 12) for pair in plain.pairs)
+    assert any(pair.effect != round(pair.effect, 12) for pair in plain.pairs)
+    assert Standing(expected=0, deviation=0, confidence=1).first == 0
     alike = standing(FIRST, SECOND)
     assert alike == standing(FIRST, SECOND, measure="nDCG@10", threshold=0.0)
 

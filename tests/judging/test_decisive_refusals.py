@@ -128,6 +128,7 @@ def test_the_ballot_beside_it_is_taken(row: dict[str, Any], more: dict[str, Any]
 @pytest.mark.parametrize("good", [0, 1, 2])
 def test_what_cannot_be_taken_is_told_at_once(bad: int, good: int) -> None:
     """Ten rows by name, how many more there are, and what --partial would take."""
+    assert SHOWN == 10
     wrong = [ballot(where=f"f:{n}", query_id=f"z{n}") for n in range(bad)]
     right = [ballot(where=f"f:9{n}", doc_id=f"d{n}") for n in range(good)]
     with pytest.raises(InputError) as error:
