@@ -191,7 +191,8 @@ def test_no_answer_and_a_failed_call_are_told_apart() -> None:
     missing = check(asked, None)
     assert (missing.passed, missing.failure, missing.recall, missing.rr) == (False, "missing", 0, 0)
     assert missing.reason == "the run has no answer to this question"
-    assert not (missing.negative_violated or missing.near_miss or missing.abstained)
+    told = (missing.negative_violated, missing.near_miss, missing.abstained)
+    assert told == (False, False, False)
     failed = outcome(asked, error="down")
     assert (failed.passed, failed.failure, failed.recall, failed.rr) == (False, "error", None, None)
     assert failed.reason == "the engine failed: down"

@@ -4,6 +4,7 @@ bootstrap makes of signs and lines (benchmarks/mutants.py)."""
 from __future__ import annotations
 
 import json
+import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,12 @@ WORD = Word(by="Dafna", why="right", at=NOW)
 def row(id: str, query: str = "q", source: str = "bootstrap", **more: Any) -> GoldRow:
     fields = {"relevant_case_law_ids": ("a", "b"), "corpus": "c"} | more
     return GoldRow(id=id, query=query, source=source, **fields)
+
+
+@pytest.fixture
+def store_url(tmp_path: Path, migrated_file: Path) -> str:
+    """One database: what is looked at here is above the store."""
+    return str(shutil.copy(migrated_file, tmp_path / "assay.db"))
 
 
 @pytest.fixture
