@@ -106,7 +106,15 @@ BARS = (
     r"^<(/?h3|/?div|/?svg|/?p|rect|/rect|/?line)\b(?!.*id=)|^Change by query$"
     r"|^\d+ queries rose, \d+ stayed the same, \d+ fell\."
 )
+TOO_WIDE = "an interval too wide to be of use says so"
+WIDE_SAID = (
+    r"Too wide to be of use|^Liian leveä|^רחב מכדי|^recall@|^RR\(|^$|^</?p( class=.note.)?>$"
+)
 ALLOWED = [
+    Allowed("score-*", "terminal", TOO_WIDE, after=WIDE_SAID),
+    Allowed("run-*", "terminal", TOO_WIDE, after=WIDE_SAID),
+    Allowed("report-*", "*", TOO_WIDE, after=WIDE_SAID),
+    Allowed("score-*", "*.md", TOO_WIDE, after=WIDE_SAID),
     Allowed("corpus-*", "terminal", STATUS, before=r"^(fingerprint|data|versions) |^ +metadata\."),
     Allowed("corpus-*", "terminal", STATUS, after=r"^(fingerprint|data|versions) |^ +metadata\."),
     *(

@@ -66,10 +66,27 @@ def test_an_interval_is_about_as_wide_as_students(scale: statistics.Scale) -> No
 
 
 def test_the_smallest_difference_that_would_be_shown() -> None:
-    moved = np.array([[0.1], [0.2], [-0.1], [0.3], [0.0], [0.2]])
-    factor = scipy.stats.t.ppf(0.975, 5) + scipy.stats.t.ppf(0.8, 5)
-    expected = factor * moved.std(ddof=1) / math.sqrt(6)
+    moved = np.array([[0.1], [0.2], [-0.1], [0.3], [0.0], [0.2]] * 3)
+    factor = scipy.stats.t.ppf(0.975, 17) + scipy.stats.t.ppf(0.8, 17)
+    expected = factor * moved.std(ddof=1) / math.sqrt(18)
     assert statistics.detectable_difference(moved)[0] == pytest.approx(expected)
+    assert statistics.detectable_difference(moved[:5]).tolist() == [math.inf]
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.025, 0.05 / 7])
+def test_power_is_that_of_the_test_that_decides(alpha: float) -> None:
+    """Where the test can show nothing no difference is promised, and what is promised is shown by
+    some four in five pilots: counted, on normal differences."""
+    fewest = statistics.fewest_changes(alpha)
+    for n in (fewest - 1, fewest, fewest + 1):
+        smallest = statistics.randomization_test(np.ones((n, 1)))[0]
+        size = statistics.standard_difference(n, alpha=alpha)
+        assert (smallest <= alpha) == (n >= fewest) == (size < math.inf)
+        if n >= fewest:
+            drawn = np.random.default_rng(1).normal(size, 1, (n, 500))
+            assert (statistics.randomization_test(drawn) <= alpha).mean() == pytest.approx(
+                0.8, abs=0.07
+            )
 
 
 def test_the_policy_that_holds_where_none_is_given() -> None:

@@ -32,13 +32,13 @@ def test_so_many_queries_have_the_power_asked_for(difference: float) -> None:
         shift = difference / 0.2 * np.sqrt(size)
         powers.append(1 - scipy.stats.nct.cdf(critical, size - 1, shift))
     assert powers[0] < 0.81
-    assert powers[1] == pytest.approx(0.8, abs=0.02)
+    assert 0.78 < powers[1] < 0.86  # of ten queries one more is five points
     assert powers[2] > 0.79
 
 
 def test_a_difference_too_small_has_no_number() -> None:
     assert queries_for(goal(1e-5)) is None
-    assert queries_for(goal(0.5, spread=1e-6)) == 2
+    assert queries_for(goal(0.5, spread=1e-6)) == 6  # with fewer the test can show nothing
 
 
 def test_judges_who_agree_perfectly_cost_only_themselves() -> None:
@@ -53,12 +53,12 @@ def test_judges_who_agree_perfectly_cost_only_themselves() -> None:
         crowds_of(1.2, goal(0.05), None)
 
 
-def runs(folder: Path) -> None:
+def runs(folder: Path, queries: int = 12) -> None:
     """Engine one has the best document first on two queries of three; engine two on one of two."""
-    (folder / "x.qrels").write_text(QRELS)
+    (folder / "x.qrels").write_text("".join(QRELS.splitlines(True)[: 3 * queries]))
     for name, good in (("one", 3), ("two", 2)):
         lines = []
-        for n in range(12):
+        for n in range(queries):
             order = ("a", "b", "c") if n % good else ("c", "b", "a")
             lines += [f"q{n} Q0 {doc} {r} {9 - r} {name}\n" for r, doc in enumerate(order, 1)]
         (folder / f"{name}.run").write_text("".join(lines))
@@ -84,6 +84,28 @@ def test_from_two_results_to_a_plan(assay_cli: Assay, tmp_path: Path) -> None:
     shown = assay_cli("plan", "one.json", "two.json", "--agreement", "0.8").out
     assert "you need" in shown
     assert "With judges who agree to 0.8" in shown
+
+
+def test_a_pilot_of_five_is_worth_little_and_five_queries_show_nothing(
+    assay_cli: Assay, tmp_path: Path
+) -> None:
+    runs(tmp_path, queries=5)
+    for name in ("one", "two"):
+        given = ("--run", f"{name}.run", "--dataset", "x.qrels", "-o", f"{name}.json")
+        scored = assay_cli("score", *given)
+        assert "Too wide to be of use, and only more queries help: the interval of" in scored.out
+    plan = assay_cli("plan", "one.json", "two.json", "--difference", "0.9")
+    assert "you need 6 queries" in plan.out
+    assert "A pilot of 5 queries says little" in plan.out
+    assert "which is enough" not in plan.out
+    compared = assay_cli("compare", "one.json", "two.json").out
+    assert "5 queries cannot show a difference, however large: at least 6 have to" in compared
+    assert "The interval of the change is too wide to be of use." in compared
+    assert "power" not in compared
+    assay_cli("report", "two.json", "--against", "one.json", "-o", "r.html")
+    page = (tmp_path / "r.html").read_text()
+    for said in ("5 queries cannot show", "the change is too wide", "Too wide to be of use"):
+        assert said in page
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import msgspec
 Bounds = tuple[float, float]
 
 FEWEST = 10  # judged queries: with fewer there is no interval to be trusted
+WIDE = 0.4  # of the scale of a measure: an interval wider than this says little
 
 
 class MachineFigure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -21,6 +21,7 @@ import msgspec
 import numpy as np
 
 from assay.core.errors import InputError
+from assay.core.estimates import WIDE
 from assay.core.results import (
     BOUNDS,
     COUNT_AS_WRONG,
@@ -55,7 +56,7 @@ from assay.evaluation.gate_values import (
 )
 from assay.evaluation.golden_figures import FIGURES, RATES
 from assay.evaluation.measures import Integers
-from assay.evaluation.statistics import WIDE, Floats, mean_intervals
+from assay.evaluation.statistics import Floats, mean_intervals
 
 ROUNDING = 1e-9  # a mean of 0.6 can be a little less in floating point
 

@@ -1,9 +1,9 @@
 """How many queries and judgments a decision takes, from a pilot: two engines on some queries.
 
 **Queries.** What decides is how much the difference of the two engines varies from query to query.
-With that spread, so many queries show a difference of the size asked for with the power asked for
-(a paired t test, two-sided). The spread of a small pilot is itself uncertain; the range says by how
-much.
+With that spread, so many queries show a difference of the size asked for with the power asked for,
+by the test that decides: paired, two-sided, and unable to show anything on fewer than six queries.
+The spread of a small pilot is itself uncertain; the range says by how much.
 
 **Judges.** Two who agree imperfectly measure with noise. With the agreement K between two judges,
 one judge's labels correlate with what many would say as the root of K (Spearman 1904), so a true
@@ -28,7 +28,7 @@ from msgspec.structs import replace
 from assay.core.errors import InputError
 from assay.core.results import GradedEntry, GradedResults
 from assay.evaluation.graded import evaluate
-from assay.evaluation.statistics import t_quantile
+from assay.evaluation.statistics import fewest_changes, standard_difference
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 DEPTHS = (1, 2, 3, 5, 10, 20)
@@ -95,11 +95,13 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 def queries_for(goal: Goal) -> int | None:
     """The fewest queries that show it; None where a million do not."""
 
-    def shows(n: int) -> bool:
-        factor = t_quantile((1 + goal.level) / 2, n - 1) + t_quantile(goal.power, n - 1)
-        return factor * goal.spread / math.sqrt(n) <= goal.difference
+    alpha = 1 - goal.level
 
-    low, high = 1, 2
+    def shows(n: int) -> bool:
+        factor = standard_difference(n, alpha=alpha, power=goal.power)
+        return factor * goal.spread <= goal.difference
+
+    low, high = fewest_changes(alpha) - 1, fewest_changes(alpha)
     while not shows(high):
         low, high = high, high * 2
         if high > MOST:
@@ -111,10 +113,14 @@ def queries_for(goal: Goal) -> int | None:
 
 
 def needed(moves: Floats, goal: Goal) -> Need:
-    """From the differences by query of a pilot."""
+    """From the differences by query of a pilot. Its spread is drawn anew from what was seen, and
+    as that of normal values would be, which a few queries tell even less of; the range holds
+    both."""
     rng = np.random.default_rng(0)
-    drawn = rng.choice(moves, (DRAWS, len(moves))).std(axis=1, ddof=1)
-    low, high = np.percentile(drawn, LIKELY).tolist()
+    n = len(moves)
+    seen = np.percentile(rng.choice(moves, (DRAWS, n)).std(axis=1, ddof=1), LIKELY)
+    normal = np.percentile(goal.spread * np.sqrt((n - 1) / rng.chisquare(n - 1, DRAWS)), LIKELY)
+    low, high = float(min(seen[0], normal[0])), float(max(seen[1], normal[1]))
     return Need(
         difference=goal.difference,
         queries=queries_for(goal),

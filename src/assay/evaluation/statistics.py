@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from assay.core.estimates import WIDE
 from assay.evaluation import bounded
 from assay.evaluation.bounded import Scale
 
@@ -26,7 +27,6 @@ SAMPLES = 10_000
 SEED = 20_260
 EXACT = 13  # up to this many queries every assignment of signs is looked at
 SMALL = 10  # below this many queries an interval is shown with a warning
-WIDE = 0.4  # of the scale of a measure: an interval this wide says little
 SHARE, CHANGE = bounded.SHARE, bounded.CHANGE
 OPEN: Scale = (-math.inf, math.inf)  # latencies and scores: nothing bounds them
 BLOCK_CELLS = 200_000  # small blocks stay in cache
@@ -328,16 +328,36 @@ def effect_size(differences: Floats) -> Floats:
     return np.asarray(np.divide(means, deviations, out=still, where=deviations > 1e-12))
 
 
+def fewest_changes(alpha: float = 0.05) -> int:
+    """How many queries have to change before the randomization test can show anything: with n of
+    them all one way its p is 2 / 2**n."""
+    return math.ceil(1 - math.log2(alpha) - 1e-9)
+
+
+def standard_difference(n: int, *, alpha: float = 0.05, power: float = 0.8) -> float:
+    """The true difference, in units of the spread, that the randomization test shows on n queries
+    with this power; infinite where it can show none. It is the t test's at a level that this one
+    can reach. Where a tail has one assignment of signs alone, all queries have to go one way, and
+    with two or three it lies between (within 4% of what was counted on normal differences)."""
+    tail = int(alpha * 2.0 ** (min(n, 40) - 1) + 1e-9)
+    if tail < 1:
+        return math.inf
+    level = tail / 2.0 ** (n - 1) if n <= EXACT else alpha
+    students = (t_quantile(1 - level / 2, n - 1) + t_quantile(power, n - 1)) / math.sqrt(n)
+    one_way = NORMAL.inv_cdf(power ** (1 / n))
+    return students + max(one_way - students, 0.0) / tail**2 if n <= EXACT else students
+
+
 def detectable_difference(
     differences: Floats, *, alpha: float = 0.05, power: float = 0.8
 ) -> Floats:
     """The smallest true difference that this many queries would show with the given power, by the
     spread seen."""
     n = len(differences)
-    if n < 2:
+    factor = standard_difference(n, alpha=alpha, power=power) if n > 1 else math.inf
+    if factor == math.inf:
         return np.full(differences.shape[1], np.inf)
-    factor = t_quantile(1 - alpha / 2, n - 1) + t_quantile(power, n - 1)
-    return np.asarray(factor * differences.std(axis=0, ddof=1) / math.sqrt(n))
+    return np.asarray(factor * differences.std(axis=0, ddof=1))
 
 
 # ── Student's t ───────────────────────────────────────────────────────────────────────────────────

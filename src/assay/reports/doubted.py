@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from assay.core.estimates import WIDE
 from assay.core.results import Status
 from assay.reports.sentences import Sentences
 from assay.reports.shapes import Answer
@@ -59,8 +60,32 @@ def _notes(row: Difference, tell: Sentences) -> Iterator[str]:
     if row.doubt is not None:
         settle = tell.words("doubt_settle", command=COMMAND)
         yield _doubt(row.doubt, tell) + (f" {settle}" if row.verdict == "open" else "")
+    if row.low is not None and row.high is not None and row.high - row.low > WIDE:
+        yield tell.words("change_too_wide")
     if row.disagree:
         yield tell.words("test_alone" if row.p_holm <= ALPHA else "interval_alone")
+
+
+def powers(comparison: Comparison, tell: Sentences) -> list[str]:
+    """By system, the smallest change that the test that decides would show on so many queries, or
+    why it can show none."""
+    from assay.evaluation.statistics import fewest_changes
+
+    fewest = fewest_changes(ALPHA / max(len(comparison.systems), 1))
+    return [_power(row, fewest, tell) for row in headlines(comparison)]
+
+
+def _power(row: Difference, fewest: int, tell: Sentences) -> str:
+    say, changed = tell.words, row.wins + row.losses
+    if row.n < fewest:
+        return say("few_power", queries=say.counted(row.n, "query"), fewest=fewest)
+    if 0 < changed < fewest:
+        facts = {"changed": changed, "n": row.n, "measure": row.measure, "fewest": fewest}
+        return say("few_changed", **facts)
+    if row.detectable is None:
+        return say("no_power", measure=row.measure)
+    change = tell.numbers.decimal(row.detectable)
+    return say("power", n=row.n, change=change, measure=row.measure)
 
 
 def _doubt(doubt: Doubt, tell: Sentences) -> str:

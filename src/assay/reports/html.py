@@ -10,7 +10,7 @@ from markupsafe import Markup, escape
 
 from assay.core.results import RobustnessRow
 from assay.core.results_file import receipt_to_json
-from assay.reports.doubted import headlines
+from assay.reports.doubted import powers
 from assay.reports.drawings import (
     ScoreBand,
     change_mark,
@@ -22,6 +22,7 @@ from assay.reports.drawings import (
 from assay.reports.environment import template_environment
 from assay.reports.machine_figures import machine_block
 from assay.reports.numbers import Numbers
+from assay.reports.sentences import Sentences
 from assay.reports.shapes import Figure, QueryLine, ReportView
 from assay.reports.view import FEW, RATES, failed_questions, heading
 from assay.reports.words import Words
@@ -64,7 +65,7 @@ def render(report: ReportView) -> str:
         worst_families=_worst_families(report, words),
         axis=_axis(report, Numbers(words)),
         marks=_change_marks(report),
-        heads=headlines(report.comparison) if report.comparison else [],
+        powers=powers(report.comparison, Sentences(words)) if report.comparison else [],
         questions=_failed_first(report) if report.kind == "golden" else [],
         few=FEW,
         heading=heading,

@@ -71,8 +71,8 @@ class _Graded:
         if report.stale:
             yield from (say("stale_brief", why=report.stale), "")
         yield from self._figures()
-        if report.thresholds:
-            yield from ("", marked(report.thresholds))
+        for note in filter(None, (report.wide, report.thresholds)):
+            yield from ("", marked(note))
         yield from self._machine("####")
         yield from self._comparison()
 
@@ -159,8 +159,8 @@ class _Graded:
         for part in report.slices:
             yield from ("", f"## {part.title}", "")
             yield from self._by_measure([(row.name, row.n, row.figures) for row in part.rows])
-        if report.thresholds:
-            yield from ("", marked(report.thresholds))
+        for note in filter(None, (report.wide, report.thresholds)):
+            yield from ("", marked(note))
         if report.baseline:
             yield from ("", say("in_brackets"))
         yield from self._machine("##")
@@ -315,6 +315,8 @@ class _Golden:
         head = [self.say("measure"), self.say("value"), self.say("interval")]
         head += [self.say("delta")] if with_change else []
         yield from _section(self.say("measures"), _table([*head, "n"], rows))
+        if self.report.wide:
+            yield from ("", marked(self.report.wide))
 
     def _bounds(self, key: str, bounds: Bounds) -> str:
         if not bounds or bounds[0] is None or bounds[1] is None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar, overload
 
 import msgspec
 
-from assay.core.estimates import MachineEstimate
+from assay.core.estimates import WIDE, MachineEstimate
 from assay.core.results import (
     Baseline,
     Bounds,
@@ -41,6 +41,11 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     bounds: Bounds = NO_BOUNDS
     n: int | None = None
     change: float | None = None  # against the baseline
+
+    @property
+    def too_wide(self) -> bool:
+        low, high = self.bounds
+        return low is not None and high is not None and high - low > WIDE
 
 
 class SliceRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -221,6 +226,7 @@ class ReportView(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[FindingLine, ...]
     robustness: Robustness | None
     machine_estimate: MachineEstimate | None = None
+    wide: str = ""  # which intervals are too wide to be of use, as a sentence
     thresholds: str = ""  # the rubric's, as a sentence, where they are not the usual ones
     proviso: str = ""  # of the verdict, where it rests on labels by machines, or on one judge
     # by query the values of the results that these are compared with

@@ -113,6 +113,8 @@ def _footnotes(report: ReportView, say: Words, numbers: Numbers) -> Iterator[Tex
     if mrr is not None and mrr.measure != "RR":
         text = say("terminal.mrr", measure=mrr.measure, grade=mrr.params.get("rel"))
         yield Text(text, style="dim")
+    if report.wide:
+        yield Text(report.wide, style="yellow")
     if report.thresholds:
         yield Text(report.thresholds, style="dim")
     if report.baseline is not None and (since := Sentences(say).since(report.baseline).strip()):

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.evaluation.comparison import ALPHA, Comparison, Difference
-from assay.reports.doubted import answers
+from assay.reports.doubted import answers, powers
 from assay.reports.grids import headed
 from assay.reports.numbers import change_span, p_value, short, signed
 from assay.reports.sentences import Sentences
@@ -28,15 +28,16 @@ def comparison_table(comparison: Comparison) -> RenderableType:
         shown += [Text(f"Gold set {comparison.gold_status}.", style="yellow"), Text()]
     if comparison.leaderboard is not None:
         shown += board_lines(comparison.leaderboard)
-    told = answers(comparison, Sentences(Words("en")))
-    for system, answer in zip(comparison.systems, told, strict=True):
-        shown += _against_baseline(comparison, system, answer)
+    tell = Sentences(Words("en"))
+    told = zip(comparison.systems, answers(comparison, tell), powers(comparison, tell), strict=True)
+    for system, answer, power in told:
+        shown += _against_baseline(comparison, system, answer, power)
         shown += _moved(comparison, system)
     return Group(*shown)
 
 
 def _against_baseline(
-    comparison: Comparison, system: str, answer: Answer
+    comparison: Comparison, system: str, answer: Answer, power: str
 ) -> Iterator[RenderableType]:
     table = headed("measure", right=("n", "before", "now", "change", "95% interval"))
     for name in ("p Holm", "w/t/l"):
@@ -51,7 +52,7 @@ def _against_baseline(
     yield from (against, Text(), Text(f"{answer.text}.", style=STYLES[answer.status]))
     yield from (Text(note, style="yellow") for note in answer.notes)
     yield from (Text(), table, Text())
-    yield from _notes(comparison, rows)
+    yield from _notes(comparison, rows, power)
     if variants:
         note = "Variants are compared apart, each question by the mean of its variants."
         yield from (Text(note, style="dim"), Text())
@@ -72,7 +73,7 @@ def _add_difference(table: Table, row: Difference, measure: str) -> None:
     )
 
 
-def _notes(comparison: Comparison, rows: Sequence[Difference]) -> Iterator[Text]:
+def _notes(comparison: Comparison, rows: Sequence[Difference], power: str) -> Iterator[Text]:
     head = next(row for row in rows if row.measure == comparison.headline)
     tested = len(comparison.systems)
     over = f", corrected over {tested} systems" if tested > 1 else ""
@@ -95,7 +96,7 @@ def _notes(comparison: Comparison, rows: Sequence[Difference]) -> Iterator[Text]
     )
     beside = f"Beside it: {others}; those of every measure are in --json and in the report."
     yield Text(beside, style="dim")
-    yield Text(_power(head), style="dim")
+    yield Text(power, style="dim")
     for row in rows:
         if row.residuals:
             before, after = (f"{value:.3f}" for value in row.residuals)
@@ -119,22 +120,6 @@ def _margin(row: Difference, margin: float) -> str:
         "could turn it",
     }[row.equivalence or "not shown"]
     return f"{said} (two one-sided tests at 5%, 90% interval {change_span(*row.inner)})."
-
-
-def _power(row: Difference) -> str:
-    """The smallest change that so many queries would show."""
-    if row.n == 1:
-        return "One query cannot show whether a change is more than chance."
-    if row.detectable is None:
-        seen = "Every query changed by the same amount" if row.difference else "No query changed"
-        return (
-            f"{seen} in {row.measure}, so what change {row.n} queries could show cannot be "
-            "estimated."
-        )
-    return (
-        f"With {row.n} queries you can see a change of {row.detectable:.3f} in {row.measure} "
-        "with 80% power; smaller ones can pass unseen."
-    )
 
 
 def _moved(comparison: Comparison, system: str) -> Iterator[RenderableType]:

@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from assay.evaluation.planning import MOST, Need, Plan
+from assay.evaluation.statistics import SMALL
 from assay.reports.grids import headed
 
 
@@ -24,10 +25,13 @@ def _answer(plan: Plan) -> Iterator[RenderableType]:
         (_queries(asked.queries), "bold"),
         ".",
     )
-    if asked.queries is not None and asked.queries > plan.pilot:
-        yield Text(f"You have {plan.pilot:,}: {asked.queries - plan.pilot:,} more.")
-    elif asked.queries is not None:
-        yield Text(f"You have {plan.pilot:,}, which is enough.")
+    yield Text(_compared_with(plan, asked))
+    if plan.pilot < SMALL:
+        yield Text(
+            f"A pilot of {plan.pilot} queries says little about how much queries vary: "
+            f"{_range(asked)} is likely. Ten queries or more make a better pilot.",
+            style="yellow",
+        )
     yield Text(
         f"From the differences of {plan.system} and {plan.baseline} on {plan.pilot} queries, whose "
         f"standard deviation is {plan.spread:.3f}. The range says how uncertain that is.",
@@ -39,6 +43,19 @@ def _answer(plan: Plan) -> Iterator[RenderableType]:
         style = "bold" if need is asked else None
         table.add_row(f"{need.difference:g}", _count(need.queries), _range(need), style=style)
     yield from (table, Text())
+
+
+def _compared_with(plan: Plan, asked: Need) -> str:
+    have = f"You have {plan.pilot:,}"
+    if asked.queries is None:
+        return f"{have}."
+    if asked.queries > plan.pilot:
+        return f"{have}: {asked.queries - plan.pilot:,} more."
+    if asked.high is None or asked.high > plan.pilot:
+        return f"{have}, which is enough if queries vary as the pilot says, but up to " + (
+            f"{_queries(asked.high)} may be needed."
+        )
+    return f"{have}, which is enough."
 
 
 def _depths(plan: Plan) -> Iterator[RenderableType]:

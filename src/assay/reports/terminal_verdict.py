@@ -34,6 +34,8 @@ def golden_card(report: ReportView) -> RenderableType:
         status = Text(say(f"statuses.{check.status}"), style=STYLES[check.status])
         gates.add_row(status, check.message)
     shown: list[RenderableType] = [_title(report, say), Text(), rates]
+    if report.wide:
+        shown.append(Text(report.wide, style="yellow"))
     if report.standing:
         shown.append(Text(say("gold_set_is", standing=report.standing), style="yellow"))
     shown += [Text(), gates, *_robustness(report.robustness, say, numbers)]

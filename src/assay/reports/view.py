@@ -94,6 +94,7 @@ def view(
 def _graded(results: GradedResults, comparison: Comparison | None, tell: Sentences) -> ReportView:
     receipt = results.receipt
     lines = [_measure_line(line, tell.words) for line in receipt.measures]
+    figures = _graded_figures(results, lines)
     return ReportView(
         kind="graded",
         language=tell.words.language,
@@ -107,7 +108,7 @@ def _graded(results: GradedResults, comparison: Comparison | None, tell: Sentenc
         status=results.verdict.status if results.verdict else None,
         checks=_checks(results.verdict, tell),
         judge_next=_judge_next(results.verdict),
-        figures=_graded_figures(results, lines),
+        figures=figures,
         slices=tuple(_graded_slices(results, lines, tell.words)),
         queries=Later(lambda: [_query(entry, tell) for entry in results.per_query]),
         measures=tuple(lines),
@@ -123,6 +124,7 @@ def _graded(results: GradedResults, comparison: Comparison | None, tell: Sentenc
         robustness=None,
         machine_estimate=results.machine_estimate,
         thresholds=_thresholds(receipt, tell.words),
+        wide=_wide(figures, tell.words),
         proviso=_proviso(results, tell),
     )
 
@@ -256,6 +258,7 @@ def _golden(results: GoldenResults, changes: Changes | None, tell: Sentences) ->
         for finding in receipt.findings
     )
     variants = int(results.overall.get("n_variants") or 0)
+    figures = _golden_figures(results, tell.words)
     return ReportView(
         kind="golden",
         language=tell.words.language,
@@ -269,7 +272,7 @@ def _golden(results: GoldenResults, changes: Changes | None, tell: Sentences) ->
         status=_status(results.verdict),
         checks=_checks(results.verdict, tell),
         judge_next=_judge_next(results.verdict),
-        figures=_golden_figures(results, tell.words),
+        figures=figures,
         slices=tuple(_golden_slices(results, tell.words)),
         queries=tuple(_question(entry, known, tell) for entry in results.per_query),
         measures=tuple(receipt.measures),
@@ -283,6 +286,7 @@ def _golden(results: GoldenResults, changes: Changes | None, tell: Sentences) ->
         changes=_changes(changes, tell) if changes is not None else None,
         findings=tuple(findings),
         robustness=results.robustness,
+        wide=_wide([figure for figure in figures if figure.key == RATES[0]], tell.words),
     )
 
 
@@ -461,6 +465,11 @@ def _judge_next(verdict: Verdict | None) -> tuple[tuple[str, str], ...] | None:
     if verdict is None or verdict.judge_next is None:
         return None
     return tuple((pair.query_id, pair.doc_id) for pair in verdict.judge_next)
+
+
+def _wide(figures: Sequence[Figure], words: Words) -> str:
+    names = [figure.name for figure in figures if figure.too_wide]
+    return words("too_wide", names=", ".join(names)) if names else ""
 
 
 def _stale(baseline: Baseline | None, tell: Sentences) -> str:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from assay.core.errors import InputError, UsageError
 from assay.core.results import GradedResults, Results
+from assay.core.types import counted
 from assay.evaluation.comparison import ALPHA, compare
 from assay.evaluation.planning import Goal, Plan, crowds_of, depths_of, needed
 from assay.formats.results_json import read_results
@@ -37,8 +38,10 @@ def plan_from(
     values = [_values(each, row.key) for each in (base, other)]
     moves = np.array([values[1][key] - values[0][key] for key in values[0] if key in values[1]])
     if len(moves) < 3 or moves.std() < 1e-12:
+        alike = f"these results do not differ in {row.measure} from query to query"
+        few = f"{counted(len(moves), 'query')} cannot say how much queries vary"
         raise InputError(
-            f"these results do not differ in {row.measure} from query to query",
+            alike if len(moves) >= 3 else few,
             where=f"{paths[0]}, {paths[1]}",
             hint="A pilot is two engines that differ, on the same ten queries or more.",
         )
