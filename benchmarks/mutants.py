@@ -135,7 +135,7 @@ PARTS = {
     "bootstrap": Part(
         ("review/bootstrap.py",),
         (
-            "review/test_decisive_rulings.py",
+            "review/test_decisive_rows.py",
             "review/test_decisive_support.py",
             "review/test_bootstrap.py",
             "review/test_gold_identity.py",

@@ -157,6 +157,9 @@ def test_a_set_that_is_read_and_written(tmp_path: Path) -> None:
         ("g001", "a", 1), ("h1", "b", 1)]  # fmt: skip
     path.write_bytes(CHAIR)
     assert gold_jsonl.read_gold(path).status == "approved"
+    path.write_bytes(b"")
+    with pytest.raises(InputError, match="the file is empty"):
+        gold_jsonl.read_gold(path)
     path.write_bytes(b"# none yet")
     assert gold_jsonl.read_gold(path).status == "provisional"
     path.write_bytes(CHAIR.replace(b'["b"]', b'["c","b","c"]'))
