@@ -15,7 +15,7 @@ demo: $(VENV)/.base  ## Score four engines on the bundled samples
 	@$(BIN)/assay demo --output demo-results.json
 
 test: check  ## Format, lint, types, import rule and all tests
-	$(BIN)/pytest -n logical --dist worksteal
+	$(BIN)/pytest -n auto --dist worksteal
 
 check: $(VENV)/.dev  ## Format, lint and types
 	$(BIN)/ruff format --check .

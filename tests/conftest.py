@@ -21,6 +21,16 @@ __all__ = ["sample_home"]
 # Tests start many processes; with compiled modules at hand each starts in half the time.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+# No test takes the power away. Those of what is written and when put a function of their own here.
+os.fsync = lambda fd: None
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than processors: tests wait for disks, servers and processes."""
+    return (os.cpu_count() or 1) + 1
+
+
 settings.register_profile(
     "fast",
     max_examples=60,
