@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import io
 import json
 import re
 import shutil
@@ -112,7 +113,8 @@ def played(words: list[str]) -> None:
         if not rows or "grade" not in rows[0] or "--output" in words or "-o" in words:
             continue
         for row in rows:
-            row |= {"grade": row["grade"] or "1", "rationale": "The same rule, on other facts."}
+            row["grade"] = row["grade"] or "1"
+            row["rationale"] = row["rationale"] or "The same rule, on other facts."
         with path.open("w", encoding="utf-8", newline="") as stream:
             writer = csv.DictWriter(stream, rows[0])
             writer.writeheader()
@@ -163,7 +165,9 @@ def test_the_commands_of_a_page_run(
             Path(block.title).parent.mkdir(parents=True, exist_ok=True)
             Path(block.title).write_text(block.text, encoding="utf-8")
         elif block.language == "python" and set(Path(name).parts) & set(EMPTY):
-            exec(compile(block.text, name, "exec"), names)
+            with contextlib.redirect_stdout(io.StringIO()) as printed:
+                exec(compile(block.text, name, "exec"), names)
+            output = printed.getvalue()
         elif block.language == "text" and output:
             shown(block, output, name)
         elif block.runs and block.commands:

@@ -36,6 +36,7 @@ def judge(packet: Path, saved: Path, *, strict: bool) -> None:
 def rule(path: Path) -> int:
     with path.open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
+    assert all(row["title"] for row in rows)  # a ruling begins with reading the document
     for row in rows:
         row |= {"grade": "1", "rationale": "The same rule, on other facts."}
     with path.open("w", encoding="utf-8", newline="") as stream:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import assay
+from assay.evaluation.measures import MEASURES
 from assay.workbench import config
 
 ROOT = Path(__file__).parents[1]
@@ -71,6 +72,17 @@ def test_the_glossary_explains_it_in_three_languages(word: str) -> None:
 @pytest.mark.parametrize("name", ["formats", "measures", "mcp", "http"])
 def test_the_rest_of_the_reference_is_made(name: str) -> None:
     assert made(name).count("\n## ") >= (0 if name == "measures" else 3)
+
+
+def test_every_measure_has_its_formula_and_defaults_in_words() -> None:
+    for name, formula in MEASURES.items():
+        row = made("measures").split(f"| `{name}` |")[1].split("\n")[0]
+        assert formula.text in row
+        assert "None" not in row
+
+
+def test_calls_are_told_without_the_places_of_types_in_the_source() -> None:
+    assert re.findall(r"assay\.[\w.]+", made("http")) == []
 
 
 def test_guides_are_written_in_short_sentences() -> None:

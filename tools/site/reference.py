@@ -27,6 +27,7 @@ import typer
 ROOT = Path(__file__).parents[2]
 WORDS = ROOT / "src" / "assay" / "reports" / "words"
 LANGUAGES = {"en": "English", "fi": "Finnish", "he": "Hebrew"}
+UNSET = {"max": "highest in the set"}  # parameters of measures without a value of their own
 
 
 def page(title: str, intro: str, *parts: str) -> str:
@@ -306,13 +307,17 @@ def measures() -> str:
 
     rows = []
     for name, formula in MEASURES.items():
-        params = ", ".join(f"`{key}` ({value})" for key, value in formula.params.items())
+        params = ", ".join(
+            f"`{key}` ({UNSET.get(key, 'none') if value is None else value})"
+            for key, value in formula.params.items()
+        )
         rows.append((f"`{name}`", params, formula.cutoff, formula.text, formula.source))
     return page(
         "Measures",
-        "A measure is written as `nDCG@10`, `P(rel=2)@5` or `RR(rel=2)`. What you leave out has "
-        "its default. [The rules behind each number](../measures.md) says what happens with ties, "
-        "missing queries and unjudged documents, and where other tools differ.",
+        "A measure is written as in ir_measures: `nDCG@10`, `P(rel=2)@5`, `RR(rel=2)`, "
+        "`nDCG(gain=exp2)@10`, `RBP(p=0.9,rel=1)`. What you leave out has its default. [The rules "
+        "behind each number](../measures.md) says what happens with ties, missing queries and "
+        "unjudged documents, and where other tools differ.",
         table(("measure", "parameters (default)", "cutoff", "formula", "source"), rows),
     )
 

@@ -233,7 +233,7 @@ def adjudicate(
     spare_judgments(output)
     found = adjudicating.disputes(dataset, blind=blind, corpus=corpus)
     if output is not None:
-        adjudicating.write_disputes(dataset, found, output)
+        adjudicating.write_disputes(dataset, found, output, corpus=corpus)
         say(f"{counted(len(found), 'disagreement')} written to {output}; fill in, then --from it")
     emit(found, lambda: votes_pages.disputes_page(found), json=json)
     if found and not json:

@@ -14,7 +14,10 @@ from assay.core.errors import UsageError
 from assay.core.files import write_atomic
 from assay.formats.spreadsheet import guarded
 
-COLUMNS = ("query_id", "query", "doc_id", "said", "grade", "rationale", "unsure", "source")
+COLUMNS = (
+    *("query_id", "query", "doc_id", "title", "said"),
+    *("grade", "rationale", "unsure", "source"),
+)
 
 
 class BlankBallot(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,6 +27,7 @@ class BlankBallot(msgspec.Struct, frozen=True, kw_only=True):
     query: str
     doc_id: str
     source: str
+    title: str = ""  # of the document, where the corpus is here
     said: tuple[str, ...] = ()
     grade: int | None = None
     rationale: str = ""
@@ -60,6 +64,7 @@ def _table(rows: Sequence[BlankBallot]) -> str:
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(COLUMNS)
     for row in rows:
-        cells = (row.query_id, row.query, row.doc_id, "\n".join(row.said), "", "", "", row.source)
+        asked = (row.query_id, row.query, row.doc_id, row.title, "\n".join(row.said))
+        cells = (*asked, "", "", "", row.source)
         writer.writerow(map(guarded, cells))
     return stream.getvalue()

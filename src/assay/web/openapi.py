@@ -18,6 +18,9 @@ from assay.web.shell import json, page
 
 REFERENCE = "#/components/schemas/{name}"
 _PARAMETER = re.compile(r"{(\w+)(?::\w+)?}")  # of a path, without what may stand there
+_WHERE = re.compile(
+    rf'(?<=")({re.escape(REFERENCE.format(name=""))})?assay\.(?:\w+\.)*(\w+)\.(\w+)(?=")'
+)
 DOORS = {
     "session": {"type": "apiKey", "in": "cookie", "name": "assay_session"},
     "key": {"type": "http", "scheme": "bearer"},
@@ -87,8 +90,8 @@ def document(table: Iterable[Guarded], version: str) -> Document:
     """OpenAPI 3.1 of every call in a table; pages are left out."""
     calls = [row for row in table if row.is_api]
     used = [kind for row in calls for kind in (row.body, row.answer, row.query)]
-    shapes, components = msgspec.json.schema_components(
-        [*filter(_has_schema, used), Said], ref_template=REFERENCE
+    shapes, components = _named_apart(
+        msgspec.json.schema_components([*filter(_has_schema, used), Said], ref_template=REFERENCE)
     )
     told = iter(shapes)  # in the order of `used`
     refused = shapes[-1]  # by its own name: another type may be called so too
@@ -103,6 +106,16 @@ def document(table: Iterable[Guarded], version: str) -> Document:
     return Document(
         info=Info("Assay", version), paths=paths, components=Components({**components}, DOORS)
     )
+
+
+def _named_apart(schemas: Any) -> Any:
+    """Types that share a name come with their place in the source. Readers get it as one word:
+    ReviewItemGrade, and not assay.workbench.review_item.Grade."""
+
+    def word(found: re.Match[str]) -> str:
+        return (found[1] or "") + found[2].title().replace("_", "") + found[3]
+
+    return msgspec.json.decode(_WHERE.sub(word, msgspec.json.encode(schemas).decode()))
 
 
 def _has_schema(kind: Any) -> bool:

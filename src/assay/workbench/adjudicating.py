@@ -62,13 +62,20 @@ def disputes(dataset: Path, *, blind: bool = False, corpus: Path | None = None) 
     return find_disputes(voted.gold, voted.votes, voted.policy, stale=stale, blind=blind)
 
 
-def write_disputes(dataset: Path, found: Sequence[Dispute], output: Path) -> None:
-    """The disputes as a file to fill in with rulings, for `--from`."""
+def write_disputes(
+    dataset: Path, found: Sequence[Dispute], output: Path, *, corpus: Path | None = None
+) -> None:
+    """The disputes as a file to fill in with rulings, for `--from`; with the titles of the
+    documents, where their corpus is here."""
+    texts = known_texts(dataset, corpus)
+    wanted = {dispute.doc_id for dispute in found}
+    titles = {each.id: each.title for each in texts.some(wanted)} if texts is not None else {}
     rows = [
         BlankBallot(
             query_id=dispute.query_id,
             query=dispute.query,
             doc_id=dispute.doc_id,
+            title=titles.get(dispute.doc_id, ""),
             said=tuple(map(one_line, dispute.votes)),
             source=RULING,
         )
