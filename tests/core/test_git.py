@@ -47,3 +47,54 @@ def test_programs_of_a_repository_are_not_run(
     known_sets(store)
     store.close()
     assert not mark.exists()
+
+
+def test_a_partial_clone_and_filters_of_a_repository_run_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "own"))
+    (tmp_path / "own").write_text(
+        '[filter "own"]\n clean = "touch own-ran; cat"\n[user]\n name = n\n email = e\n'
+    )
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    program = f"touch {tmp_path / 'ran'}; cat"
+
+    def ask(*arguments: str | bytes) -> str:
+        done = subprocess.run(["git", *arguments], capture_output=True, text=True, check=False)
+        return done.stdout.strip()
+
+    ask("init", "-q")
+    for name in ("f", "g", "h"):
+        Path(name).write_text("same\n")
+    ask("add", ".")
+    ask("commit", "-q", "-m", "first")
+    for key in (b"filter.\xff.clean", b"filter.a=b.clean", b"filter.own.clean"):
+        ask("config", key, program)
+    ask("config", "filter.a=b.required", "true")
+    for name in ("f", "g", "h"):
+        Path(name).write_text("Same\n")
+    Path(".git/info/attributes").write_bytes(b"f filter=\xff\ng filter=a=b\nh filter=own\n")
+    state = git_state()
+    assert state is not None
+    assert state.dirty
+    assert not (tmp_path / "ran").exists()
+    assert Path("own-ran").exists()  # a filter of the user's own configuration
+    ask("status")
+    (tmp_path / "ran").unlink()  # it would
+
+    tree = ask("rev-parse", "HEAD^{tree}")
+    for key, value in {
+        "core.repositoryformatversion": "1",
+        "extensions.partialClone": "origin",
+        "remote.origin.url": str(tmp_path),
+        "remote.origin.promisor": "true",
+        "remote.origin.uploadpack": program,
+    }.items():
+        ask("config", key, value)
+    Path(".git/objects", tree[:2], tree[2:]).unlink()
+    Path(".git/index").unlink()
+    git_state()
+    assert not (tmp_path / "ran").exists()
+    ask("-c", "filter.own.clean=", "status")
+    assert (tmp_path / "ran").exists()  # it would

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from assay import __version__
-from assay.core.git import git
+from assay.core.git import git, git_changes
 from assay.core.results import GitState
 from assay.core.types import GoldSet
 
@@ -64,7 +64,7 @@ def versions() -> dict[str, str]:
 
 def git_state() -> GitState | None:
     """The commit of the folder the command runs in, and whether it has uncommitted changes."""
-    commit, changes = git("rev-parse", "HEAD"), git("status", "--porcelain")
+    commit, changes = git("rev-parse", "HEAD"), git_changes()
     if commit is None or changes is None:
         return None
     return GitState(commit=commit, dirty=bool(changes))

@@ -50,6 +50,10 @@ __all__ = [
 
 MAX_BODY = 4 * 2**20
 BODY_SECONDS = 60.0
+CHUNK_SECONDS = 10.0  # in which some of a body must come
+# of somebody who is not signed in
+STRANGERS_BODY = 2**18
+STRANGERS_SECONDS = 10.0
 MAX_FIELDS = 10_000
 CHANGES = ("POST", "PUT", "PATCH", "DELETE")
 
@@ -124,7 +128,7 @@ def _guarded(row: Guarded) -> Callable[[Request], Awaitable[Response]]:
         if user is not None and _lacks_name(user, row):
             raise Refusal(409, "name_first")
         if request.method in CHANGES:
-            request.state.body = await _limited(request)
+            request.state.body = await _limited(request, user)
             if not _is_meant(request, user):
                 raise Refusal(403, "form_too_old")
         if inspect.iscoroutinefunction(row.endpoint):
@@ -140,17 +144,20 @@ def _lacks_name(user: User, row: Guarded) -> bool:
     return not user.name and not row.key and row.role in ROLES[ROLES.index("judge") :]
 
 
-async def _limited(request: Request) -> bytes:
+async def _limited(request: Request, user: User | None) -> bytes:
     """The body, read no further than the limit, and waited for no longer."""
+    most, seconds = (MAX_BODY, BODY_SECONDS) if user else (STRANGERS_BODY, STRANGERS_SECONDS)
     body = bytearray()
+    now = asyncio.get_running_loop().time
+    end = now() + seconds
     try:
-        async with asyncio.timeout(BODY_SECONDS):
+        async with asyncio.timeout_at(min(end, now() + CHUNK_SECONDS)) as patience:
             async for chunk in request.stream():
+                patience.reschedule(min(end, now() + CHUNK_SECONDS))
                 body += chunk
-                if len(body) > MAX_BODY:
+                if len(body) > most:
                     raise InputError(
-                        f"the body is larger than {MAX_BODY // 2**20} MiB",
-                        hint="Send less at a time.",
+                        f"the body is larger than {most / 2**20:g} MiB", hint="Send less at a time."
                     )
     except TimeoutError as error:
         raise Refusal(408, "too_slow") from error
