@@ -166,7 +166,9 @@ PARTS = {
         "evidence",
     ),
     "resolve": Part(
-        ("corpus/resolve.py",), ("corpus/test_resolve.py", "corpus/test_corpus.py"), "real"
+        ("corpus/resolve.py",),
+        ("corpus/test_resolve.py", "corpus/test_in_force.py", "corpus/test_corpus.py"),
+        "real",
     ),
     "store": Part(
         ("store/reviews.py", "store/log_rows.py", "store/accounts.py"),

@@ -291,6 +291,8 @@ def test_what_is_near() -> None:
         ({"doc_id": "a", "printed_page": 4}, {"doc_id": "a", "printed_page": 3}, True),
         ({"doc_id": "a", "printed_page": 4}, {"doc_id": "a"}, False),
         ({"doc_id": "a"}, {"doc_id": "a", "page": 1}, False),
+        ({**act, "section": "x"}, {**act, "section": "5"}, False),
+        ({**act, "section": "5"}, {**act, "section": "x"}, False),
     ):  # fmt: skip
         assert near(wanted, got) == is_so, (wanted, got)
 
