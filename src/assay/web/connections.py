@@ -4,7 +4,11 @@ uvicorn waits for the rest of a request, and for somebody to read the answer, as
 side likes. Every connection that waits takes one of the few handles a process has: a thousand
 half-sent requests keep everybody out before any token is looked at. Here each kind of waiting has
 an end. Of more than `MOST` connections one that waits is let go: that of the address which has most
-of X
+of them, and of its connections the one that has waited longest. So whoever comes last comes in.
+Where none waits, the one goes that has asked most.
+
+Requests are answered one at a time: a connection that sends the next before it has the answer is
+closed after that answer, as HTTP lets a server do."""
 
 from __future__ import annotations
 
