@@ -17,7 +17,7 @@ from assay.search.elsewhere import Elsewhere
 from assay.search.index import Index
 from assay.search.lexical import Bm25
 from assay.search.signals import Signals
-from assay.search.views import SEPARATOR
+from assay.search.views import section_key
 
 UNKNOWN = "\0"  # no question has it
 
@@ -88,20 +88,10 @@ def _stands(term: str, field: Bm25, start: int, end: int) -> bool:
 
 def _rows_of_section(index: Index, row: int) -> tuple[int, int]:
     """Where the section of a document begins and ends."""
-    section = section_of(index, row)
-    first = row
-    while first and section_of(index, first - 1) == section:
-        first -= 1
-    end = row + 1
-    while end < len(index) and section_of(index, end) == section:
-        end += 1
-    return first, end
+    starts = index.section_starts
+    place = int(np.searchsorted(starts, row, side="right"))
+    return int(starts[place - 1]), int(starts[place]) if place < len(starts) else len(index)
 
 
 def section_of(index: Index, row: int) -> tuple[object, ...]:
-    """What tells the sections of a collection apart; a document that has none is one itself."""
-    place = index.sections[row] if index.sections else ""
-    if not place:
-        return (row,)
-    section, _, *chapter_and_schedule = place.split(SEPARATOR)
-    return (int(index.act_of[row]), section, *chapter_and_schedule)
+    return section_key(index.sections, index.act_of, row)

@@ -60,7 +60,7 @@ USUAL_GAP = 1.0  # between the first two sections, where there is only one
 # people ask, by whether the question names what the act is named after
 USUAL_ACT = 0.65
 OWN_ACT = 0.95
-OTHER_ACT = 0.75
+OTHER_ACT = 0.8
 WORDS_BESIDE = 2  # that a question says beside a section
 NOT_IN_FORCE = 0.5  # what is left of the fused score of a provision that does not hold
 BEHIND = 0.999  # and at most so much of that of the version that does
@@ -329,7 +329,9 @@ class Engine(SearchEngine):
         if not len(top):
             return Hits.none()
         calibration = self._calibration
-        head = self._head(signals, top)
+        # a section and an act that are favoured say nothing of whether the first hits agree
+        alone = best_rows(fused - signals["gathered"], FIRST_HITS) if "gathered" in signals else top
+        head = self._head(signals, top, alone)
         if self._index.asked is not None and words and head:
             head |= stands_out(self._index, signals, words, int(top[0]), allowed, self._elsewhere)
         scope = calibration.scope(head)
@@ -340,8 +342,7 @@ class Engine(SearchEngine):
         for row in top[:top_k]:
             explanation: dict[str, float] = {}
             if explain:
-                shown = {name: signal for name, signal in signals.items() if name != "known"}
-                values = {name: float(signal[row]) for name, signal in shown.items()}
+                values = {name: float(signals[name][row]) for name in signals if name != "known"}
                 explanation = {name: round(value, 4) for name, value in values.items()}
             ratio = float(fused[row]) / float(fused[top[0]])
             score = sure * self._share(head, ratio)
@@ -357,7 +358,7 @@ class Engine(SearchEngine):
             return profile.calibration
         return UNASKED[profile.name]
 
-    def _head(self, signals: Signals, top: Array) -> dict[str, float]:
+    def _head(self, signals: Signals, top: Array, alone: Array) -> dict[str, float]:
         """What the first hits show of the whole question: the same for all hits, so that scores
         fall with rank. Nothing, when there is no sign that the question is about what is here."""
         index = self._index
@@ -376,19 +377,19 @@ class Engine(SearchEngine):
                 head["close"] = float(close[first].max())
                 head["plain"] = float(signals.get("plain", close)[first].max())
             if index.profile.kind != ROWS:
-                head |= self._lead(signals, top)
+                head |= self._lead(signals, top, alone)
             if not head["coverage"] and not head["named"]:
                 return {}  # no word of the question is here: what the encoder hears is chance
         if "citation" in signals and index.sections and not signals["citation"].any():
             return {}  # the question names a section that is not here
         return head
 
-    def _lead(self, signals: Signals, top: Array) -> dict[str, float]:
-        """Whether the first hits agree on where the answer stands, and how far the best is ahead of
-        the next section."""
+    def _lead(self, signals: Signals, top: Array, alone: Array) -> dict[str, float]:
+        """Whether the first hits agree on where the answer stands, `alone` without what their act
+        gains, and how far the best is ahead of the next section."""
         index = self._index
         fused = signals["fused"]
-        acts = index.act_of[top[:FIRST_HITS]]
+        acts = index.act_of[alone[:FIRST_HITS]]
         one_act = float(np.bincount(acts).max()) / len(acts)
         if len(index.acts) == 1:
             one_act = USUAL_ACT

@@ -53,7 +53,14 @@ from assay.search.reported import Marked, is_row, marked, page_texts
 from assay.search.said import Said, said_in
 from assay.search.shown import Passages, joined, passages_of, taken
 from assay.search.soft import Lookalikes, SoftView, lookalikes
-from assay.search.views import Parts, View, body_length, section_texts, view_of
+from assay.search.views import (
+    Parts,
+    View,
+    body_length,
+    section_starts,
+    section_texts,
+    view_of,
+)
 from assay.search.written import Asked, Written, asked_of
 
 VIEWS = {"main": 1.0, "title": 0.3, "tags": 0.5, "section": 0.3}  # soft views and what each counts
@@ -92,6 +99,10 @@ class Index:
     @cached_property
     def row_of(self) -> dict[str, int]:
         return {doc_id: row for row, doc_id in enumerate(self.ids)}
+
+    @cached_property
+    def section_starts(self) -> Array:
+        return section_starts(self.sections, self.act_of, len(self))
 
     @cached_property
     def marked(self) -> Marked:

@@ -34,6 +34,7 @@ from assay.language.analysis import grams
 from assay.law.he import is_called
 from assay.search.arrays import TINY, Array, Doubles, Floats, best_rows, cosines
 from assay.search.dense import named_encoder
+from assay.search.gathered import gathered
 from assay.search.index import VIEWS, Index, is_citation, letters_of, question_terms
 from assay.search.learned import query_vector
 from assay.search.lexical import Bm25
@@ -254,6 +255,9 @@ def soft_signals(index: Index, question: SoftQuestion) -> Signals:
     if index.asked is not None:
         signals["asked"] = _asked(index, question.text)
         fused = fused + _by_questions(index, signals)
+    if len(index.acts) > 1:
+        signals["gathered"] = gathered(index, signals)
+        fused = fused + signals["gathered"]
     if index.transitional.any() and not ASKS_WHEN.search(question.text):
         fused = fused * np.where(index.transitional, 1 - LATER, 1.0)
     if question.excluded:

@@ -6,10 +6,12 @@ import re
 from collections.abc import Sequence
 
 import msgspec
+import numpy as np
 
 from assay.core.types import Document, Locator
 from assay.law.places import normal_chapter
 from assay.law.versions import said_of
+from assay.search.arrays import Array
 from assay.search.reported import Reported, reported
 from assay.search.shown import shown_texts
 
@@ -103,6 +105,22 @@ def _named_place(locator: Locator, chapter: object, schedule: object) -> str:
         locator.schedule or schedule,
     )
     return SEPARATOR.join(str(step or "").replace(SEPARATOR, " ") for step in steps)
+
+
+def section_key(sections: Sequence[str], act_of: Array, row: int) -> tuple[object, ...]:
+    """What tells the sections of a collection apart, from the places and acts of its documents; a
+    document that has no section is one itself."""
+    place = sections[row] if sections else ""
+    if not place:
+        return (row,)
+    section, _, *chapter_and_schedule = place.split(SEPARATOR)
+    return (int(act_of[row]), section, *chapter_and_schedule)
+
+
+def section_starts(sections: Sequence[str], act_of: Array, size: int) -> Array:
+    """The first row of each section: its documents stand together."""
+    keys = [section_key(sections, act_of, row) for row in range(size)]
+    return np.array([row for row in range(size) if not row or keys[row] != keys[row - 1]])
 
 
 def section_texts(views: Sequence[View]) -> list[str]:

@@ -1,0 +1,49 @@
+"""What a moment gains by its section, and a provision by its act."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from assay.core.types import Document, Locator
+from assay.search import index
+from assay.search.gathered import VOTING, best_of_section, voted_act
+
+PLACES = [("A", "1", "1"), ("A", "1", "2"), ("A", "2", "1"), ("B", "1", "1"), ("B", "1", "2")]
+
+
+def made() -> index.Index:
+    documents = [
+        Document(
+            id=f"{law}:{section}:{moment}",
+            title=f"{law}-laki {section} § {moment} mom.",
+            text=f"Valtuusto päättää asiasta {law} {section} {moment} kokouksessa.",
+            language="fi",
+            locator=Locator(doc_id=law, section=section, moment=moment),
+            metadata={"law": f"{law}-laki"},
+        )
+        for law, section, moment in PLACES
+    ]
+    return index.build([(document, document.id) for document in documents], dense=False)
+
+
+def test_a_moment_has_the_best_value_of_its_section_and_of_no_other() -> None:
+    built = made()
+    assert built.section_starts.tolist() == [0, 2, 3]  # 1 § of one act is not 1 § of another
+    values = np.array([0.1, 0.7, 0.2, 0.3, 0.05])
+    assert best_of_section(built, values).tolist() == [0.7, 0.7, 0.2, 0.3, 0.3]
+
+
+def test_the_best_few_questions_speak_for_an_act() -> None:
+    built = made()
+    asked = np.array([0.5, 0.5, 0.0, 0.9, 0.0], np.float32)
+    votes = voted_act(built, asked)
+    assert np.allclose(votes, [1.0 / VOTING] * 3 + [0.9 / VOTING] * 2)
+
+
+def test_documents_without_a_section_are_their_own() -> None:
+    documents = [
+        (Document(id=str(number), title="", text=f"Teksti {number}.", language="fi"), str(number))
+        for number in range(3)
+    ]
+    built = index.build(documents, dense=False)
+    assert built.section_starts.tolist() == [0, 1, 2]
