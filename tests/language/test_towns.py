@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.language.towns import former_in, towns_in
+from assay.language.towns import former_in, is_governed, towns_in
 
 
 @pytest.mark.parametrize(
@@ -41,3 +41,8 @@ def test_towns_of_the_past(text: str, former: dict[str, bool]) -> None:
 
 def test_a_town_that_only_the_collection_knows() -> None:
     assert towns_in("Sataman vuosikate", ("Satama",)) == ["Satama"]
+
+
+def test_the_town_itself_or_what_has_its_name() -> None:
+    assert is_governed("Saarijärvi", "Saarijärven kaupungin ruoppaus")
+    assert not is_governed("Saarijärvi", "Saarijärven ruoppaus, jonka kaupunki teetti")

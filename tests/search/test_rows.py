@@ -13,7 +13,7 @@ from assay.corpus import import_corpus, open_corpus
 from assay.engines.indexed import index_corpus, open_indexed
 from assay.language.analysis import analyzer
 from assay.language.finnish import may_be_form
-from assay.search.asked_of_reports import readings
+from assay.search.asked_of_reports import question_of, readings
 from assay.search.cells import Cell, sentence
 from assay.search.dense import named_encoder
 from assay.search.engine import Engine
@@ -71,7 +71,10 @@ def _report(city: str, year: int, factor: int) -> Any:
         (
             3,
             "Toimintakertomus",
-            ["Vuosi oli vaikea. Merkittävimmät riskit ovat henkilöstö ja korot."],
+            [
+                "Vuosi oli vaikea. Merkittävimmät riskit ovat henkilöstö ja korot.",
+                "Saarijärven ruoppaus valmistui syksyllä.",
+            ],
         ),
         (
             4,
@@ -169,10 +172,42 @@ def test_the_first_hit(engine: Engine, question: str, expected: str) -> None:
         "Mikä oli Kuopion vuosikate 2023?",  # compared here, but not by this
         "Mikä oli Lapuan tilikauden tulos talousarviossa 2023?",  # a sentence has the budget alone
         "Paljonko Pohjanmaan hyvinvointialueella oli velkaa?",  # here is Etelä-Pohjanmaa
+        "Milloin Saarijärven kaupunki nosti lainaa?",  # a town, not the lake of that name
+        "Miten otan lainaa Lapualla?",  # for oneself
+        "Miten haen lainaa Lapualta?",
     ],
 )
 def test_what_the_reports_do_not_answer(engine: Engine, question: str) -> None:
     assert engine.search(question, 5).abstained
+
+
+@pytest.mark.parametrize(
+    ("question", "asks", "budget", "has"),
+    [
+        # a budget is a column where a figure is asked for, and a word like others where none is
+        ("Mikä oli Lapuan kirjaston budjetti?", "figure", True, ""),
+        ("Miksi Lapuan kirjaston budjetti ylittyi?", "text", False, "budjetti"),
+        ("Montako asukasta tuli osallistuvaan budjetointiin?", "figure", False, "budjetointiin"),
+        ("Mistä Lapua hankki maata?", "text", False, "maata"),
+        ("Kenellä on Lapualla oikeus nostaa lainaa?", "text", False, "lainaa"),
+        ("Minkä kuntien kanssa Lapua toimii?", "text", False, "kuntien"),
+        ("Minkä suuruinen oli Lapuan vuosikate?", "figure", False, "vuosikate"),
+        # of two towns the one without a report is a word
+        ("Miksi Lapua osti palveluja Saarijärveltä?", "text", False, "saarijärveltä"),
+    ],
+)
+def test_what_a_question_asks_for(
+    engine: Engine, question: str, asks: str, budget: bool, has: str
+) -> None:
+    asked = question_of(engine._index, question)
+    assert (asked.asks, asked.budget) == (asks, budget)
+    assert not has or has in asked.words
+
+
+def test_a_lake_with_the_name_of_a_town(engine: Engine) -> None:
+    hits = engine.search("Milloin Saarijärven ruoppaus valmistui?", 5)
+    assert {hit.doc_id for hit in hits[:2]} == {"lapua:p3:s1", "kauhava:p3:s1"}
+    assert not hits.abstained
 
 
 def test_it_is_said_that_a_town_has_no_report(home: Path) -> None:

@@ -96,14 +96,26 @@ def former_in(text: str) -> dict[str, bool]:
     """The municipalities of the past that a text names, and of each whether the municipality
     itself is meant (*Nurmon kunta*) and not a place in another (*Nurmon koulu*)."""
     found: dict[str, bool] = {}
-    words = list(_NAME.finditer(text))
-    for number, word in enumerate(words):
-        name = next((n for n in _former(word[0]) if is_town(n, word[0].lower())), "")
-        after = words[number + 1][0] if name and number + 1 < len(words) else ""
+    for word, after in _pairs(text):
+        name = next((n for n in _former(word) if is_town(n, word.lower())), "")
         is_governed = bool(_GOVERNED.fullmatch(after))
-        if name and (word[0][0].isupper() or is_governed):
+        if name and (word[0].isupper() or is_governed):
             found[name] = found.get(name, False) or is_governed
     return found
+
+
+def is_governed(town: str, text: str) -> bool:
+    """Whether a text means the municipality itself (*Saarijärven kaupunki*), and not what has the
+    same name (*Saarijärven ruoppaus*)."""
+    return any(
+        _GOVERNED.fullmatch(after) and is_town(town, word.lower()) for word, after in _pairs(text)
+    )
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    """Each word with the one after it."""
+    words = _NAME.findall(text)
+    return list(zip(words, [*words[1:], ""], strict=True))
 
 
 def _former(word: str) -> list[str]:

@@ -10,7 +10,7 @@ from functools import cache
 from importlib import resources
 
 from assay.language.finnish import STOP, by_rule, is_form_of_name, may_be_form
-from assay.language.towns import former_in, is_town, towns_in
+from assay.language.towns import former_in, is_governed, is_town, towns_in
 from assay.search.columns import BUDGET, GROUP, OWN, YEAR, is_verb_of_kind, kinds_asked
 from assay.search.dense import named_encoder
 from assay.search.index import Index
@@ -43,7 +43,8 @@ FIGURE = re.compile(
     re.I,
 )
 TEXT = re.compile(
-    r"\b(?:miten|miksi|missä|kuka|ketkä|mitä|mitkä|millä|millai|milloin|mihin|onko|\w+ko|\w+kö"
+    r"\b(?:miten|miksi|missä|mistä|mihin|minne|mille|millä|milloin|millai\w+|minkälai\w+|mitä|mitkä"
+    r"|minkä(?!\s+(?:suur|verran|arvo))|kuka|ketkä|ketä|kene\w+|kuinka|\w+ko|\w+kö"
     r"|why|who|where|when)\b",
     re.I,
 )
@@ -53,6 +54,18 @@ _START = re.compile(
     r"(?:vuoden|kauden|tilikauden)\s+(?:\d{4}\s+)?alussa|(?<![\d.])1\.1\.(?!\s?[-–])", re.I
 )
 _NAME = re.compile(r"(?<=\w )[A-ZÅÄÖ][\w-]+")
+# whoever asks for himself, or for today, asks for a service: a report tells of a town and a year
+_MINE = (
+    "haen saan voin teen ilmoitan varaan maksan tarvitsen pääsen löydän muutan rekisteröin uusin "
+    "vaihdan ostan tilaan valitan perun lähetän täytän kirjaudun otan olen menen käyn rakennan "
+    "myyn vuokraan anon hankin liityn osallistun äänestän palautan pysäköin kysyn"
+).replace(" ", "|")
+_FOR_ONESELF = re.compile(
+    r"\b(?:miten|kuinka|mistä|missä|mihin|minne|milloin|mitä|mille|kene\w+|paljonko|kun|jos)"
+    rf"\s+(?:{_MINE})\b|\b(?:{_MINE})ko\b|\bmin(?:ä|un|ulla|ulle|ulta|ua)\b"
+    r"|\b(?:tänään|huomenna|eilen|viikonloppuna|tällä viikolla|ensi viikolla)\b",
+    re.I,
+)
 _OTHERS = re.compile(
     r"\b\w*(?:hyvinvointialue|seurakun[tn]|sairaanhoitopiiri|keskussairaala|yliopisto"
     r"|korkeakoulu|valtion?(?:\b|l)|maakun[tn]|eduskun[tn]|kuntayhtymä|lentoase?m|liiton?\b)"
@@ -83,17 +96,26 @@ class Question:
     owners: tuple[str, ...] = ()  # whose name and kind stand together: Etelä-Pohjanmaan liitto
     at_start: bool = False  # of a year, not at its end
     of_country: bool = False  # nobody's here
+    for_oneself: bool = False  # a service, or what is on today
 
 
 def question_of(index: Index, text: str) -> Question:
     former = former_in(text)
+    by_form = _asks(text)
     towns = (
         *towns_in(text, index.marked.towns),
-        *(name for name, is_governed in former.items() if is_governed),
+        *(name for name, is_meant in former.items() if is_meant),
     )
     # a town without a report that rows are called after is looked for by its name
     filters = [town for town in towns if town not in index.marked.compared]
-    kinds = kinds_asked(text)
+    places = [name for name, is_meant in former.items() if not is_meant]
+    if by_form == "text":  # what has the name of a town may be a lake
+        here = [town for town in towns if town in index.marked.towns]
+        filters = [town for town in filters if town in here or is_governed(town, text)]
+        if not here:
+            places += [town for town in towns if town not in filters]
+        towns = tuple(filters)
+    kinds = kinds_asked(text) if by_form != "text" else frozenset()
     years = tuple(sorted({int(year) for year in YEAR.findall(text)}))
     group = bool(GROUP.search(text))
     words: list[str] = []
@@ -102,7 +124,8 @@ def question_of(index: Index, text: str) -> Question:
         is_date = len(word) < 2 or (word.isdigit() and (int(word) in years or len(word) <= 2))
         if word in ASKING or is_date or any(is_town(town, word) for town in filters):
             continue
-        (less if _tells_column(word, group) else words).append(word)
+        is_figure = by_form != "text" and _tells_accounts(word, group)
+        (less if is_figure or is_verb_of_kind(word) else words).append(word)
     return Question(
         words=tuple((words or less or index.analyzer.words(text))[:MAX_WORDS]),
         towns=towns,
@@ -110,8 +133,8 @@ def question_of(index: Index, text: str) -> Question:
         group=group,
         own=not group and bool(OWN.search(text)),
         budget="budget" in kinds,
-        asks=_asks(index, text, words),
-        places=tuple(name for name, is_governed in former.items() if not is_governed),
+        asks=by_form or ("figure" if any(_is_measure(index, word) for word in words) else ""),
+        places=tuple(places),
         names=_required(index, text, words),
         owners=tuple(
             pair.lower()
@@ -121,16 +144,13 @@ def question_of(index: Index, text: str) -> Question:
         at_start=bool(_START.search(text)),
         of_country=not towns and any(is_form_of_name(_COUNTRY, word) for word in words),
         kinds=kinds_asked(" ".join(word for word in less if is_verb_of_kind(word))),
+        for_oneself=bool(_FOR_ONESELF.search(text)),
     )
 
 
-def _asks(index: Index, text: str, words: Sequence[str]) -> str:
-    """Keywords that name a row of accounts ask for its figure."""
-    if FIGURE.search(text):
-        return "figure"
-    if TEXT.search(text):
-        return "text"
-    return "figure" if any(_is_measure(index, word) for word in words) else ""
+def _asks(text: str) -> str:
+    """By how it is put. Keywords that name a row of accounts ask for its figure."""
+    return "figure" if FIGURE.search(text) else "text" if TEXT.search(text) else ""
 
 
 def _required(index: Index, text: str, words: Sequence[str]) -> tuple[str, ...]:
@@ -154,8 +174,9 @@ def _is_measure(index: Index, word: str) -> bool:
     return bool(((held > 0) & (labels.different == 1)).any())
 
 
-def _tells_column(word: str, group: bool) -> bool:
-    return bool((group and GROUP.search(word)) or BUDGET.match(word) or is_verb_of_kind(word))
+def _tells_accounts(word: str, group: bool) -> bool:
+    """Of the group, or of the budget: where no figure is asked for, these are words like others."""
+    return bool((group and GROUP.search(word)) or BUDGET.match(word))
 
 
 def towns_missing(index: Index, text: str) -> tuple[str, ...]:

@@ -118,15 +118,14 @@ def passages_of(document: Document, *, sentences_of_budget: bool = False) -> lis
         view = reported(document)
         return [f"{view.label} {view.context}"]
     heading = document.fields.get("section_title", "")
+    sentences = sentences_in(document.text)
     if sentences_of_budget:
-        sentences = _SENTENCE.split(document.text)
         return [f"{heading} {sentence}" for sentence in sentences if BUDGET.search(sentence)]
-    return passages_in(heading, document.text)
-
-
-def passages_in(heading: str, prose: str) -> list[str]:
-    sentences = _SENTENCE.split(prose)
     return [f"{heading} {' '.join(sentences[at : at + 2])}" for at in range(len(sentences))]
+
+
+def sentences_in(prose: str) -> list[str]:
+    return _SENTENCE.split(prose)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -104,8 +104,10 @@ def row_signals(index: Index, text: str, lookup: Lookup | None = None) -> Signal
         best = np.maximum(best, share * fit)
     signals: Signals = {"coverage": coverage, "attained": attained, "named": np.zeros(size)}
     fused = best
+    similar = [similar_words(index, word) for word in asked.words]
+    signals["least"] = np.full(size, _least_known(similar))
+    signals["oneself"] = np.full(size, float(asked.for_oneself))
     if index.vectors is not None:
-        similar = [similar_words(index, word) for word in asked.words]
         signals["dense"] = _cosines(index, asked, text, similar)
         is_prose = index.marked.kinds == PROSE
         dense = DENSE if index.said is None else DENSE_SAID
@@ -115,13 +117,9 @@ def row_signals(index: Index, text: str, lookup: Lookup | None = None) -> Signal
     signals["year"] = _years(index, asked)
     signals["holds"] = (signals["year"] > 0) & _holds(index, asked)
     fused = fused * signals["fit"] * np.where(signals["holds"], 1.0, NO_YEAR)
-    known = any(town in index.marked.towns for town in asked.towns)
-    known = known or (bool(asked.places) and not asked.towns and bool(here.any()))
-    only = ONLY_REPORT if len(index.marked.towns) == 1 else 0.0
-    if asked.of_country:
-        only = -1.0
-    # a town is named whose report is here; one is named that has none
-    signals["town"] = np.full(size, 1.0 if known else -1.0 if asked.towns else only)
+    town = _town(index, asked, here)
+    known = town == 1.0
+    signals["town"] = np.full(size, town)
     signals["fused"] = _spread(index, np.where(here, fused, 0.0))
     is_text = asked.asks == "text"
     if lookup is not None:
@@ -141,6 +139,22 @@ def row_signals(index: Index, text: str, lookup: Lookup | None = None) -> Signal
             if asked.names and names == 1.0 and not known and not (is_text and asked.towns):
                 signals["town"][row] = max(signals["town"][row], ONLY_REPORT)
     return signals
+
+
+def _town(index: Index, asked: Question, here: Array) -> float:
+    """Whether a town is named whose report is here; one is named that has none."""
+    if any(town in index.marked.towns for town in asked.towns):
+        return 1.0
+    if asked.towns or (asked.of_country and not asked.places):
+        return -1.0
+    if asked.places and here.any():
+        return 1.0
+    return ONLY_REPORT if len(index.marked.towns) == 1 else 0.0
+
+
+def _least_known(similar: Sequence[Similar]) -> float:
+    """How well that word of the question is known here which is known the least."""
+    return min((min(1.0, max(shares, default=0.0)) for _, shares in similar), default=0.0)
 
 
 def _cosines(index: Index, asked: Question, text: str, similar: list[Similar]) -> Doubles:

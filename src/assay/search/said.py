@@ -1,16 +1,18 @@
-"""What the prose of a report says, passage by passage: a page is about many things, two sentences
-of it about one."""
+"""What the prose of a report says, passage by passage: a page is about many things, a sentence or
+two of it about one. The heading above them is left out, for it would make all passages of a page
+alike."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from assay.search.arrays import Array, Floats
 from assay.search.dense import named_encoder
-from assay.search.reported import Reported, passages_in
+from assay.search.reported import Reported, sentences_in
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,13 @@ def said_in(reports: Iterable[Reported | None], encoder: str) -> Said:
         (passage, row)
         for row, report in enumerate(reports)
         if report and report.body
-        for passage in passages_in(report.context, report.body)
+        for passage in _passages(report.body)
     ]
     vectors = named_encoder(encoder).queries([text for text, _ in passages])
     return Said(vectors, np.array([row for _, row in passages], np.int32))
+
+
+def _passages(prose: str) -> list[str]:
+    """Each sentence with the next."""
+    sentences = sentences_in(prose)
+    return [f"{one} {other}" for one, other in pairwise([*sentences, ""])]
