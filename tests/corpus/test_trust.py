@@ -243,6 +243,35 @@ def test_what_unpacks_to_very_much_is_refused(tmp_path: Path, honest: Path) -> N
         open_frozen(crafted(honest, packed), home=tmp_path / "there")
 
 
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        (lambda frame: frame.with_columns(text=pl.lit("x" * 10**5))[[0] * 200], "far longer"),
+        (
+            lambda frame: frame.with_columns(citations=pl.lit(["x" * 10**5]))[[0] * 200],
+            "far longer",
+        ),
+        (lambda frame: frame.with_columns(odd=pl.lit([None])), "'odd' is of an odd kind"),
+    ],
+)
+def test_columns_that_are_small_in_a_file_alone_are_refused(
+    tmp_path: Path,
+    honest: Path,
+    change: Callable[[pl.DataFrame], pl.DataFrame],
+    match: str,
+) -> None:
+    """The rows of a column of texts may all be one text in the file."""
+
+    def swollen(files: Files, manifest: dict[str, Any]) -> None:
+        name = part_of(files)
+        (tmp_path / "p").write_bytes(files[name])
+        files[name] = arrow(change(pl.read_ipc(tmp_path / "p")), tmp_path)
+        assert len(files[name]) < 10**6
+
+    with pytest.raises(InputError, match=match):
+        open_frozen(crafted(honest, swollen), home=tmp_path / "there")
+
+
 def test_a_manifest_without_end_is_refused(tmp_path: Path, honest: Path) -> None:
     def change(files: Files, manifest: dict[str, Any]) -> None:
         manifest["source"] = "x" * (64 * 2**20 + 1)

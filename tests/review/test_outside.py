@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import socket
 import sqlite3
 import threading
 from collections.abc import Callable
@@ -123,6 +125,79 @@ def test_the_connection_itself_refuses_to_write(table: tuple[str, Run]) -> None:
     query = "SELECT clear() AS review_status, now() AS created_at"
     with pytest.raises(InputError, match="read-only transaction"):
         their_backlog("h", BacklogSource(url=address, query=query), NOW)
+
+
+@pytest.mark.parametrize("table", ["postgresql"], indirect=True)
+def test_what_passes_all_the_same_is_rolled_back(table: tuple[str, Run]) -> None:
+    """A session that only reads may still notify others, and before PostgreSQL 16 make large
+    objects."""
+    import psycopg
+
+    query = "SELECT pg_notify('news', 'x')::text AS review_status, now() AS created_at"
+    with psycopg.connect(table[0], autocommit=True) as listening:
+        listening.execute("LISTEN news")
+        assert their_backlog("h", BacklogSource(url=table[0], query=query), NOW).total == 1
+        table[1]("NOTIFY news, 'the last'")
+        heard = [one.payload for one in listening.notifies(timeout=10, stop_after=1)]
+    assert heard == ["the last"]
+
+
+@pytest.mark.parametrize(
+    "called",
+    [
+        "lo_export(1, '/x')",
+        "DBLINK('x')",
+        "pg_read_file('/x')",
+        "pg_ls_dir('/')",
+        'U&"l\\006f_x"()',
+    ],
+)
+def test_functions_that_reach_out_are_refused(called: str) -> None:
+    query = f"SELECT {called} AS review_status, now() AS created_at"
+    key, said = mistake(BacklogSource(url="postgresql://h/d", query=query))
+    assert key == "query"
+    assert "may do more than read" in said
+
+
+def silent_server(greeting: bytes) -> tuple[socket.socket, list[socket.socket]]:
+    """A PostgreSQL that lets one in and then says nothing."""
+    listening, lines = socket.create_server(("127.0.0.1", 0)), list[socket.socket]()
+
+    def serve() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                line, _ = listening.accept()
+                lines.append(line)
+                while line.recv(1000)[4:8] in (b"\x04\xd2\x16\x2f", b"\x04\xd2\x16\x30"):
+                    line.sendall(b"N")  # neither TLS nor GSS
+                line.sendall(greeting)
+
+    threading.Thread(target=serve, daemon=True).start()
+    return listening, lines
+
+
+def test_a_server_that_says_nothing_is_asked_once_and_hung_up_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("psycopg")
+    monkeypatch.setattr(outside, "ALL_SECONDS", 0.3)
+    monkeypatch.setattr(outside, "SECONDS", 0)
+    let_in = b"R\0\0\0\x08\0\0\0\0" + b"K\0\0\0\x0c\0\0\0\1\0\0\0\1" + b"Z\0\0\0\x05I"
+    listening, lines = silent_server(let_in)
+    address = f"postgresql://me@127.0.0.1:{listening.getsockname()[1]}/law"
+    source = {"h": BacklogSource(url=address, table="t")}
+    first, second = their_backlogs(source, NOW), their_backlogs(source, NOW)
+    assert "no answer within" in first["h"].error
+    assert "still no answer to an earlier count" in second["h"].error
+    for thread in threading.enumerate():
+        if thread.name == "backlog.h":
+            thread.join(10)
+            assert not thread.is_alive()
+    assert len(lines) == 1
+    assert first["h"] == second["h"]
+    assert "the server gave no answer within 1 s" in first["h"].error
+    for line in (*lines, listening):
+        line.close()
 
 
 @pytest.mark.parametrize(

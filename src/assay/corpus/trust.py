@@ -29,6 +29,8 @@ from assay.corpus.disk import (
 )
 
 _MAGIC = b"ARROW1"
+_KINDS = (pl.String, pl.Int64, pl.Int32, pl.Boolean)  # of columns, and of lists in them
+MOST = 4  # times its size that the texts of a file may have; those of ours have less than one
 
 
 # ── documents ─────────────────────────────────────────────────────────────────────────────────────
@@ -85,20 +87,34 @@ def refuse_bad_graph(corpus: Corpus, where: Path) -> None:
 
 
 def refuse_swollen(path: Path) -> None:
-    """An Arrow file that would take far more memory than it has bytes: packed columns, or columns
-    of a kind that needs none. We write neither."""
+    """An Arrow file that would take far more memory than it has bytes: packed columns, columns of
+    a kind that needs none, or texts of which many rows have the same. We write none of these."""
     try:
         with path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=1) as content:
             packed = any(_is_packed(content, at) for at in _batches(content))
         schema = pl.read_ipc_schema(path)
+        odd = [name for name, kind in schema.items() if not _is_plain(kind)]
+        swollen = not packed and not odd and _decoded(path, schema) > MOST * path.stat().st_size
     except (OSError, ValueError, struct.error, IndexError, pl.exceptions.PolarsError) as error:
         raise InputError(f"not an Arrow file: {error}", where=str(path)) from error
-    odd = [
-        name for name, kind in schema.items() if isinstance(kind, pl.Null) or kind == pl.Categorical
-    ]
-    if packed or odd:
-        what = "its columns are packed" if packed else f"the column {odd[0]!r} is of an odd kind"
+    if packed or odd or swollen:
+        what = "its columns are packed" if packed else "its texts are far longer than the file"
+        what = f"the column {odd[0]!r} is of an odd kind" if odd else what
         raise InputError(what, where=str(path), hint="This is no frozen corpus.")
+
+
+def _is_plain(kind: pl.DataType) -> bool:
+    return (kind.inner if isinstance(kind, pl.List) else kind) in _KINDS
+
+
+def _decoded(path: Path, schema: pl.Schema) -> int:
+    """Bytes of all its texts. Those of many rows may be one in the file, where they are small; they
+    are counted here without being copied."""
+    texts = [name for name, kind in schema.items() if kind == pl.String]
+    lists = [name for name, kind in schema.items() if kind == pl.List(pl.String)]
+    asked = [pl.col(name).str.len_bytes().sum() for name in texts]
+    asked += [pl.col(name).explode().str.len_bytes().sum() for name in lists]
+    return sum(pl.scan_ipc(path).select(asked).collect().row(0)) if asked else 0
 
 
 def refuse_odd_columns(path: Path) -> None:

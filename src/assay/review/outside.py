@@ -1,13 +1,15 @@
 """A backlog that is the user's own: a table of theirs, counted by state and never written.
 
 `[backlog.NAME]` in assay.toml says where the table is and what its states are called. The
-connection itself refuses to write: PostgreSQL by a session that only reads and takes one statement,
-SQLite by opening the file for reading alone."""
+connection itself refuses to write: PostgreSQL by a session that only reads, takes one statement and
+is rolled back, SQLite by opening the file for reading alone."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
+import socket
 import sqlite3
 import threading
 import time
@@ -35,7 +37,17 @@ MOST_STATES = 50  # different values that a column of states may have
 NO_STATE = "(none)"
 MILLISECONDS = 10**11  # a time above this is counted in them: as seconds it were the year 5138
 UNKNOWN = "neither postgresql://USER@HOST/DATABASE nor the file of an SQLite database"
-HINT = "See docs/configuration.md, “A backlog of your own”."
+HINT = "See docs/backlogs.md."
+
+# functions of PostgreSQL that reach files, other servers or other sessions, also where a session
+# only reads; and names that are written in another way
+_REACHES_OUT = re.compile(
+    r"""(?ix)\b(?: lo_\w+ | lo(?:read|write) | dblink\w* | pg_sleep\w* | set_config
+    | (?:query|table|cursor|schema|database)_to_xml\w*
+    | pg_(?:read|ls|stat_file|file|write|logical|replication|terminate|cancel|reload|rotate|promote
+           |switch|create|drop|backup|wal|advisory|try_advisory|current_logfile|log)\w* )\b
+    | \bU&["']"""
+)
 
 Word = str | int | bool  # what a state is called in the table
 
@@ -80,6 +92,8 @@ def mistake(source: BacklogSource) -> tuple[str, str]:
         return "url", UNKNOWN
     if bool(source.table.strip()) == bool(source.query.strip()):
         return "table", "give a table or a query, one of the two"
+    if said := _reaches_out(source):
+        return "query", said
     for key in ("status", "created"):
         if not getattr(source, key).strip():
             return key, "a column needs a name"
@@ -138,28 +152,56 @@ def _ours(source: BacklogSource) -> dict[str, str]:
 
 def their_backlogs(sources: Mapping[str, BacklogSource], now: datetime) -> dict[str, TheirBacklog]:
     """Every source by its name, all counted at once. One that cannot be read says why, and hides no
-    other; one that is late says so, and its counts come into the answer when they are there."""
+    other; one that is late says so, and its counts come into the answer when they are there. Until
+    then nobody asks it again."""
     late = f"no answer within {ALL_SECONDS} s"
     found = {
         name: TheirBacklog(status="failed", error=f"backlog.{name}: {late}") for name in sources
     }
-
-    def count(name: str, source: BacklogSource) -> None:
-        try:
-            found[name] = their_backlog(name, source, now)
-        except AssayError as error:
-            found[name] = TheirBacklog(status="failed", error=str(error))
-
-    counting = [
-        threading.Thread(target=count, args=each, name=f"backlog.{each[0]}", daemon=True)
-        for each in sources.items()
-    ]
+    counting = [_Counting.of(name, source, now, found) for name, source in sources.items()]
     end = time.monotonic() + ALL_SECONDS
-    for thread in counting:
-        thread.start()
     for thread in counting:
         thread.join(max(end - time.monotonic(), 0))
     return found
+
+
+class _Counting(threading.Thread):
+    """A source that is being counted, for all who ask meanwhile."""
+
+    under_way: dict[bytes, _Counting] = {}
+    lock = threading.Lock()
+
+    @classmethod
+    def of(
+        cls, name: str, source: BacklogSource, now: datetime, answer: dict[str, TheirBacklog]
+    ) -> _Counting:
+        key = msgspec.json.encode((name, source))
+        with cls.lock:
+            counting = cls.under_way.get(key)
+            if counting is not None:
+                error = f"backlog.{name}: still no answer to an earlier count"
+                answer[name] = TheirBacklog(status="failed", error=error)
+                counting._answers.append(answer)
+                return counting
+            counting = cls.under_way[key] = cls(name=f"backlog.{name}", daemon=True)
+            counting._key, counting._asked, counting._answers = key, (name, source, now), [answer]
+            counting.start()
+        return counting
+
+    _key: bytes
+    _asked: tuple[str, BacklogSource, datetime]
+    _answers: list[dict[str, TheirBacklog]]
+
+    def run(self) -> None:
+        try:
+            result = their_backlog(*self._asked)
+        except AssayError as error:
+            result = TheirBacklog(status="failed", error=str(error))
+        finally:
+            with self.lock:
+                del self.under_way[self._key]
+        for answer in self._answers:
+            answer[self._asked[0]] = result
 
 
 def their_backlog(name: str, source: BacklogSource, now: datetime) -> TheirBacklog:
@@ -215,6 +257,11 @@ def _statement(source: BacklogSource) -> str:
     )
 
 
+def _reaches_out(source: BacklogSource) -> str:
+    called = _REACHES_OUT.search(source.query)
+    return f"{called[0]} may do more than read the table" if called else ""
+
+
 def _name(table: str) -> str:
     return ".".join(map(_quoted, table.split(".")))
 
@@ -228,6 +275,8 @@ def _rows(source: BacklogSource, where: str) -> Sequence[tuple[Any, int, Any]]:
     url = filled(source.url, where)
     if not _is_known(url):
         raise InputError(UNKNOWN, where=where, hint=HINT)
+    if said := _reaches_out(source):
+        raise InputError(said, where=where, hint=HINT)
     try:
         read = _of_postgres if conninfo.is_postgres(url) else _of_sqlite
         return read(url, _statement(source), where)
@@ -241,8 +290,9 @@ class _Away(Exception):
 
 
 def _of_postgres(url: str, statement: str, where: str) -> list[tuple[Any, int, Any]]:
-    """Two locks, for the query is the user's: a named cursor takes one statement, which can only
-    read; and whatever transaction there is, the server refuses to change something in it."""
+    """Three locks, for the query is the user's: a named cursor takes one statement, which can only
+    read; whatever transaction there is, the server refuses to change something in it; and what it
+    lets pass nevertheless, as PostgreSQL 15 does with large objects, is rolled back."""
     psycopg = imported("psycopg", "PostgreSQL", "postgres", where=where)
     given = conninfo.parts(url, where)
     own = given.get("options") or os.environ.get("PGOPTIONS", "")
@@ -250,13 +300,42 @@ def _of_postgres(url: str, statement: str, where: str) -> list[tuple[Any, int, A
         f"{own} -c default_transaction_read_only=on -c statement_timeout={SECONDS * 1000}"
     )
     try:
-        with psycopg.connect(**given | {"connect_timeout": CONNECT_SECONDS}) as connection:
+        connection = psycopg.connect(**given | {"connect_timeout": CONNECT_SECONDS})
+        with contextlib.closing(connection), _hung_up_after(SECONDS + 1, connection.fileno()):
             connection.read_only = True
             with connection.cursor(name="assay_backlog") as cursor:
                 cursor.execute(statement)
-                return list(cursor.fetchall())
+                rows = list(cursor.fetchall())
+            connection.rollback()
+            return rows
     except psycopg.Error as error:
         raise _Away(str(error).strip() or type(error).__name__) from error
+
+
+@contextlib.contextmanager
+def _hung_up_after(seconds: float, handle: int) -> Iterator[None]:
+    """A server that is stopped, or lost, never says that time is up: then we hang up. The handle is
+    a copy, so that it is never somebody else's by then."""
+    with socket.socket(fileno=os.dup(handle)) as line:
+        late = threading.Event()
+
+        def hang_up() -> None:
+            late.set()
+            with contextlib.suppress(OSError):
+                line.shutdown(socket.SHUT_RDWR)
+
+        timer = threading.Timer(seconds, hang_up)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        except Exception as error:
+            if late.is_set():
+                raise _Away(f"the server gave no answer within {seconds} s") from error
+            raise
+        finally:
+            timer.cancel()
+            timer.join()
 
 
 def _of_sqlite(url: str, statement: str, where: str) -> list[tuple[Any, int, Any]]:
