@@ -55,7 +55,7 @@ def scores(empty: bool = True, ties: bool = True) -> st.SearchStrategy[Scores]:
         ranked = st.lists(
             st.sampled_from(DOC_IDS), unique=True, min_size=least, max_size=len(DOC_IDS)
         )
-        hits = ranked.map(lambda ids: {doc_id: -float(rank) for rank, doc_id in enumerate(ids)})
+        hits = ranked.map(lambda ids: {ids[-rank]: float(rank) for rank in range(len(ids), 0, -1)})
     return st.dictionaries(st.sampled_from(QUERY_IDS), hits, min_size=0, max_size=len(QUERY_IDS))
 
 

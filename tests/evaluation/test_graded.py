@@ -466,3 +466,21 @@ def test_what_was_judged_on_request_is_told_apart() -> None:
     gold = GoldSet(name="g", queries=(Query(id="q", text="q"),), judgments=judged)
     results = graded_results(engine_run(q=["a", "b", "c"]), gold, ["RR"])
     assert results.per_query[0].asked == ["a"]
+
+
+def test_a_practice_area_is_a_slice_where_rows_of_any_set_have_one() -> None:
+    queries = tuple(
+        Query(id=name, text=name, extra={"practice_area": area} if area else {})
+        for name, area in (("a", "tax"), ("b", "tax"), ("c", "labour"), ("d", ""))
+    )
+    frame = judgment_frame([*"abcd"], ["d1"] * 4, [1] * 4)
+    gold = GoldSet(name="g", queries=queries, judgments=frame)
+    run = as_run({"a": {"d1": 1.0}, "b": {"x": 1.0}, "c": {"x": 2.0, "d1": 1.0}, "d": {"d1": 1.0}})
+    results = graded_results(run, gold, ["RR"])
+    found = results.slices["practice_area"]
+    assert {name: [*means.values()] for name, means in found.items()} == {
+        "tax": [0.5],
+        "labour": [0.5],
+    }
+    areas = [each.query_practice_area for each in results.per_query]
+    assert areas == ["tax", "tax", "labour", None]

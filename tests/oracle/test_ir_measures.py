@@ -163,6 +163,17 @@ def test_measures_that_are_not_ours_are_its_own(judged: Qrels, scored: Scores) -
     check(HANDED, judged, scored)
 
 
+def test_a_relevant_document_that_was_not_returned_comes_after_those_that_were() -> None:
+    """Compat takes it for one of score 0: the scores that we hand over must be above that."""
+    judged, scored = {"q": {"z": 1, "b": 1, "c": 1}}, {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}
+    check(["Compat", "Compat(p=0.8)"], judged, scored)
+
+
+def test_a_measure_without_what_it_needs_says_what() -> None:
+    with pytest.raises(InputError, match="'BPM' needs cutoff and max_rel"):
+        parse_measure("BPM")
+
+
 def test_accuracy_is_its_own_and_its_failure_is_told() -> None:
     """It divides by zero where no hit below the last relevant one is not relevant."""
     judged = {"q": {"a": 1, "b": 0, "c": 2, "d": 0}}

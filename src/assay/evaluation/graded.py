@@ -57,7 +57,7 @@ from assay.evaluation.receipts import (
 )
 from assay.evaluation.unjudged import readings
 
-SLICE_KINDS = ("type", "topic", "category", "corpus", "language")
+SLICE_KINDS = ("type", "topic", "category", "corpus", "practice_area", "language")
 FAILED = "failed: "  # how the reason of a failed call begins
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -140,10 +140,16 @@ def slices_of(
     scored = ~np.isnan(values).all(axis=1) if values.size else np.zeros(len(queries), bool)
     slices = [_slice("overall", "", names, values[scored])]
     for kind in SLICE_KINDS:
-        labels = np.array([getattr(query, kind) for query in queries], dtype=object)
+        labels = np.array([_label(query, kind) for query in queries], dtype=object)
         for label in dict.fromkeys(label for label in labels if label):
             slices.append(_slice(kind, label, names, values[scored & (labels == label)]))
     return tuple(slices)
+
+
+def _label(query: Query, kind: str) -> str:
+    if kind == "practice_area":  # of a set from logs it is the topic
+        return str(query.extra.get(kind) or "")
+    return str(getattr(query, kind))
 
 
 def _slice(kind: str, name: str, measures: tuple[str, ...], values: Floats) -> Slice:
@@ -250,7 +256,7 @@ def intervals(sheet: ScoreSheet, keys: Mapping[str, str], gold: GoldSet) -> Inte
 def _rows_of(sheet: ScoreSheet, part: Slice) -> Any:
     if part.kind == "overall":
         return np.ones(len(sheet.queries), bool)
-    return np.array([getattr(query, part.kind) == part.name for query in sheet.queries], bool)
+    return np.array([_label(query, part.kind) == part.name for query in sheet.queries], bool)
 
 
 def _entries(
@@ -277,7 +283,9 @@ def _entries(
             query_category=query.category,
             query_corpus=query.corpus,
             query_language=query.language,
-            query_practice_area=query.topic if gold.from_logs else None,
+            query_practice_area=query.topic
+            if gold.from_logs
+            else _label(query, "practice_area") or None,
             num_results=int(prepared.returned[row]),
             results=results[hits],
             metrics={

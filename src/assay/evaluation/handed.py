@@ -37,6 +37,13 @@ def parse(text: str) -> tuple[str, int | None] | None:
     measure = _read(text)
     if measure is None:
         return None
+    known = measure.SUPPORTED_PARAMS
+    needed = [name for name in known if known[name].required and name not in measure.params]
+    if needed:
+        raise InputError(
+            f"measure {text!r} needs {' and '.join(needed)}",
+            hint=f"Write {measure.NAME}({', '.join(f'{name}=…' for name in needed)}).",
+        )
     try:
         measure.validate_params()
     except AssertionError as error:
@@ -97,7 +104,8 @@ def values(
 def _ranks(
     run: Run | Mapping[str, Mapping[str, float]], wanted: Iterable[str]
 ) -> dict[str, dict[str, float]]:
-    """Scores that say the ranking and nothing else."""
+    """Scores that say the ranking and nothing else. All are above 0, which is what Compat takes for
+    a document that was not returned."""
     ranked = {}
     for query_id in wanted:
         if isinstance(run, Run):
@@ -106,7 +114,8 @@ def _ranks(
             scored = run.get(query_id, {})
             doc_ids = sorted(scored, key=lambda doc_id: (scored[doc_id], doc_id), reverse=True)
         if doc_ids:
-            ranked[query_id] = {doc_id: float(-rank) for rank, doc_id in enumerate(doc_ids)}
+            last = len(doc_ids)
+            ranked[query_id] = {doc_id: float(last - at) for at, doc_id in enumerate(doc_ids)}
     return ranked
 
 
