@@ -62,7 +62,9 @@ def test_every_key_of_the_configuration_says_what_it_is() -> None:
     assert [key for key, said in rows if said.strip() == "–"] == []
 
 
-@pytest.mark.parametrize("word", ["Moment", "Chair", "Suite", "Pool", "judged@k", "Gold set"])
+@pytest.mark.parametrize(
+    "word", ["Moment", "Chair", "Suite", "Pool", "judged@k", "Gold set", "Gate", "MUST question"]
+)
 def test_the_glossary_explains_it_in_three_languages(word: str) -> None:
     entry = made("glossary").split(f"## {word}\n")[1].split("\n## ")[0]
     for language in ("en", "fi", "he"):

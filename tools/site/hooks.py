@@ -70,7 +70,9 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     if outside:
         page.meta["search"] = {"exclude": True}  # who searches wants the guides
     elif here.startswith("decisions/"):
-        page.meta["search"] = {"boost": 0.1}
+        page.meta["search"] = {"boost": 0.02}
+    elif here == "reference/glossary.md":
+        page.meta["search"] = {"boost": 4}  # who asks for a word wants to know what it means
     if outside and Path(here.removesuffix(".md")).suffix:
         return markdown  # a listing: what looks like a link in it is none
     origin = here.removeprefix(f"{SOURCE}/") if outside else join("docs", here)
