@@ -54,7 +54,7 @@ def join(page: Any, link: str, name: str = "") -> None:
     page.keyboard.press("Tab")
     page.keyboard.type(PASSWORD)
     page.keyboard.press("Enter")
-    page.wait_for_url("**/")
+    page.wait_for_url(lambda address: "/invite/" not in address)
 
 
 def invite(page: Any, base: str, name: str, role: str) -> str:

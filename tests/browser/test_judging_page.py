@@ -425,6 +425,32 @@ def test_skip_move_read_flag_and_help(browser: Any, url: str, dataset: Path) -> 
     assert said == []
 
 
+@pytest.mark.parametrize("size", [(1366, 650), (1280, 850), (390, 844)])
+def test_the_button_and_the_chosen_grade_are_in_sight(
+    browser: Any, url: str, size: tuple[int, int]
+) -> None:
+    """While one writes why; and the rubric does not stay over the grades."""
+    page = opened(browser, url, "Ada", [])
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    page.goto(f"{url}/judge/set/q1?doc=d1")
+    ready(page)
+    page.locator('.grade[data-grade="2"]').click()
+    page.keyboard.type("Two tickets.")
+    saves = page.locator("#save:visible, #thumbsave:visible")
+    expect(saves).to_have_count(1)
+    for part in (saves, page.locator('.grade[aria-pressed="true"]')):
+        expect(part).to_be_in_viewport(ratio=1)
+    if size[0] > 1050:
+        page.keyboard.press("Escape")
+        for closing in ("Escape", "j"):
+            page.keyboard.press("g")
+            assert page.locator("#guide").evaluate("one => one.open")
+            page.keyboard.press(closing)
+            assert not page.locator("#guide").evaluate("one => one.open")
+    width = "document.querySelector('header.top').getBoundingClientRect().width"
+    assert size[0] > 1050 or page.evaluate(f"{width} - document.documentElement.clientWidth") == 0
+
+
 def test_a_document_is_searched_for_and_added_by_keys(
     browser: Any, url: str, dataset: Path
 ) -> None:

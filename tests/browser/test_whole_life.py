@@ -161,7 +161,7 @@ class Person:
             self.type(PASSWORD)
             self.press("Tab")
         self.press("Enter")
-        self.page.wait_for_url("**/")
+        self.page.wait_for_url(lambda address: "/invite/" not in address)
 
     def invite(self, name: str, role: str) -> str:
         self.open("/people")

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from starlette.testclient import TestClient
 from assay.judging.votes import read_votes, votes_path
 from assay.reports.words import LANGUAGES, page_table
 from assay.store import Store
-from assay.web import access
+from assay.web import access, judge_pages
 from assay.web.access import Role, User
 from assay.web.agreement_pages import AGREEMENT_ROUTES
 from assay.web.app import create_app
@@ -262,6 +263,30 @@ def test_no_page_names_an_engine(client: TestClient, tmp_path: Path) -> None:
     path.write_text(json.dumps({**pool, "systems": ["secret-engine"]}))
     for page in (*PAGES, "/api/judge/query?set=set&query=q1"):
         assert "secret-engine" not in client.get(page).text
+
+
+def test_a_judge_is_thanked_and_the_chair_counts(client: TestClient) -> None:
+    def page(user: str, role: str) -> str:
+        return client.get("/judge/set", headers=as_user(user, role)).text
+
+    for doc, query in (("d1", "q1"), ("d2", "q1"), ("d2", "q3")):
+        assert "Done" not in page("Ada", "judge")
+        vote(client, "Ada", doc, 1, query_id=query, id=f"Ada-{query}-{doc}-vote")
+    assert "Done, thank you. 3 of 3 judged." in page("Ada", "judge")
+    assert "not in its labels yet" not in page("Ada", "judge")
+    assert "not in its labels yet" in page("Ada", "chair")
+
+
+def test_what_would_settle_it_names_no_engine_to_a_judge(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pairs = [SimpleNamespace(query_id="q1", doc_id="d1")]
+    for second in (False, True):
+        waits = SimpleNamespace(pairs=pairs, second=second, run=SimpleNamespace(engine="ours-v2"))
+        monkeypatch.setattr(judge_pages, "settling", lambda *_, waits=waits: waits)
+        for path in ("/judge", "/judge/set"):
+            assert "ours-v2" not in client.get(path, headers=as_user("Ada")).text
+            assert "ours-v2" in client.get(path, headers=as_user("Ada", "chair")).text
 
 
 def test_the_pill_says_what_waits_for_whom(client: TestClient) -> None:

@@ -23,6 +23,7 @@ from assay.web.visitors import Refusal, proxy_signature
 from assay.workbench import passwords, people
 from assay.workbench.opening import Service
 from assay.workbench.trail import note
+from judged_pages import both, judged_set
 from web_client import local_client, take_token
 
 NOW = datetime(2026, 5, 31, 12, tzinfo=UTC)
@@ -111,6 +112,24 @@ class TestJoining:
         assert "<h1>Not for your role</h1>" in refused.text
         assert "It needs the role chair, and yours is judge." in refused.text
         assert TestClient(app).get(link).status_code == 404, "it works once"
+
+    def test_a_judge_begins_where_documents_wait(
+        self, app: Any, admin: TestClient, service: Service, tmp_path: Path
+    ) -> None:
+        """And who invites one that nothing is dealt to is told so."""
+        service.gold_sets["set"] = judged_set(tmp_path, both(("q1", "d1")), judges=("ada", "Ben"))
+
+        def told(name: str, role: str) -> bool:
+            answer = admin.post("/people/invite", data={"name": name, "role": role})
+            return "They are dealt to: Ben, ada." in answer.text
+
+        assert told("Dana", "judge")
+        assert not told("Ben", "judge")
+        assert not told("Dana", "chair"), "a chair need not judge"
+        for role, begins in (("judge", "/judge"), ("reader", "/")):
+            path = invited(admin, f"a {role}", role).removeprefix("http://testserver")
+            form = {"password": SECRET, "again": SECRET}
+            assert visitor(app, path).post(path, data=form).headers["location"] == begins
 
     def test_the_first_link_is_one_until_there_is_an_admin(self, service: Service) -> None:
         first, second = people.first_link(service), people.first_link(service)
@@ -501,7 +520,7 @@ def test_a_name_that_is_too_long_is_refused_and_not_cut(store: Store, tmp_path: 
     client = local_client(Service(store=store, home=tmp_path, clock=lambda: NOW))
     refused = client.post("/me", data={"name": "a" * 81})
     assert refused.status_code == 400
-    assert "at most 80 letters" in refused.text
+    assert "at most 80 characters" in refused.text
     assert "maxlength" not in client.get("/me").text
 
 

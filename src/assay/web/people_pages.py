@@ -18,7 +18,7 @@ from assay.web.visitors import NAME_COOKIE, YEAR, keep, name_cookie, session_coo
 from assay.workbench import people
 from assay.workbench.people import KEY_KINDS, ROLES, KeyKind, Role
 from assay.workbench.trail import trail
-from assay.workbench.voters import voters
+from assay.workbench.voters import dealt_names, voters
 
 HISTORY = 200  # entries of a page of the audit trail
 SHARED = ("people",)  # the words of these pages are in one file
@@ -140,7 +140,8 @@ def accept_invitation(request: Request) -> Response:
     except InputError as error:
         return _invitation(request, name=name, complaint=said(request, error))
     agent = request.headers.get("user-agent", "")
-    return _let_in(request, people.start_session(service, account.name, agent=agent), "")
+    token = people.start_session(service, account.name, agent=agent)
+    return _let_in(request, token, "/judge" if account.role == "judge" else "")
 
 
 # ── one's own page ────────────────────────────────────────────────────────────────────────────────
@@ -231,8 +232,15 @@ def _people(
         complaint=complaint,
         link=link,
         address=link_to(request, link.token) if link else "",
+        dealt=_dealt_to_others(request, link) if link else (),
         key=key,
     )
+
+
+def _dealt_to_others(request: Request, link: people.Link) -> list[str]:
+    """For a judge who is invited under a name that no pool knows: the names that pools know."""
+    names = dealt_names(service_of(request)) if (link.kind, link.role) == ("join", "judge") else []
+    return [] if link.name in names else names
 
 
 def need_accounts(request: Request) -> None:

@@ -23,6 +23,18 @@ class Voter(msgspec.Struct, frozen=True, kw_only=True):
     last: str
 
 
+def dealt_names(service: Service) -> list[str]:
+    """The judges that pools are dealt to."""
+    names: set[str] = set()
+    for path in service.gold_sets.values():
+        try:
+            pool = desk_of(path).pool
+        except (AssayError, OSError):  # the set's own page says what is wrong with it
+            continue
+        names.update(pool.judges if pool is not None else ())
+    return sorted(names)
+
+
 def voters(service: Service) -> list[Voter]:
     """Those with most votes first."""
     known: dict[tuple[str, VoteKind], list[str]] = {}

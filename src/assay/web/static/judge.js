@@ -56,10 +56,10 @@ function showPanel() {
   byId("thumbsave").hidden = byId("save").hidden;
 }
 
-function line(done, text) {
+function line(done, text) {  // done is null for what is nobody's task
   const item = document.createElement("li");
   item.className = done ? "ok" : "open";
-  item.textContent = `${done ? "✓" : "○"} ${text}`;
+  item.textContent = `${done === null ? "·" : done ? "✓" : "○"} ${text}`;
   return item;
 }
 
@@ -79,7 +79,7 @@ function showProgress() {
     list.push(line(Boolean(p.high), fill(p.high ? words.highSome : none, { n: p.high, grade })));
   }
   if (p.judged) list.push(line(!p.without_reason, p.without_reason ? fill(words.reasonsMissing, { n: p.without_reason }) : words.reasonsAll));
-  if (p.again) list.push(line(true, p.again === 1 ? words.againOne : fill(words.againMany, { n: p.again })));
+  if (p.again) list.push(line(null, p.again === 1 ? words.againOne : fill(words.againMany, { n: p.again })));
   byId("checklist").replaceChildren(...list);
   byId("flag").setAttribute("aria-pressed", String(Boolean(p.flag)));
   byId("flag").querySelector("span").textContent = p.flag ? words.flagOff : byId("flag").dataset.word;
@@ -102,6 +102,7 @@ const arrivedText = (doc, wanted) => assay.arrived(() => textOf(doc), wanted, sa
 async function show(at, isBack = false) {
   if (!pairs[at]) return;
   if (place >= 0) keepDraft();
+  if (at !== place) closeGuide();
   votes.stay();
   const address = `${location.pathname}?doc=${encodeURIComponent(pairs[at].doc)}${tail}`;
   if (!isBack) history[place < 0 || place === at ? "replaceState" : "pushState"](null, "", address);
@@ -128,6 +129,13 @@ async function show(at, isBack = false) {
   }
   const after = pairs[at + 1];
   if (after) textOf(after.doc).catch(() => {});
+}
+
+function closeGuide() {
+  const was = byId("guide").open;
+  byId("guide").open = false;
+  if (was) document.querySelector(".panel").scrollTop = 0;
+  return was;
 }
 
 // ── judging ──────────────────────────────────────────────────────────────────────────────────────
@@ -266,10 +274,7 @@ const acts = {
     assay.say(said);
   },
   why() { why.focus(); },
-  guide() {
-    byId("guide").open = !byId("guide").open;
-    if (byId("guide").open) byId("guide").scrollIntoView({ block: "nearest" });
-  },
+  guide() { if (!closeGuide()) { byId("guide").open = true; byId("guide").scrollIntoView({ block: "nearest" }); } },
   help() { byId("help").showModal(); },
   add() { byId("add").showModal(); byId("look").focus(); byId("look").select(); },
 };
@@ -315,6 +320,7 @@ addEventListener("keydown", (event) => {
   const typing = event.target.matches("textarea, input");
   const asks = document.querySelector("dialog[open]");
   if (asks && !typing && event.key !== "Escape" && event.key !== "Enter" && event.key !== "Tab" && !event.key.startsWith("Arrow")) return event.stopImmediatePropagation();
+  if (event.key === "Escape" && !typing && !asks) closeGuide();
   if (typing || asks || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === "Enter" && event.target === document.body && chosen !== null && !byId("save").hidden) { event.preventDefault(); save(true); }
   else if (event.key === "Enter" && event.target === document.body && !byId("done").hidden) { event.preventDefault(); byId("onward").click(); }
