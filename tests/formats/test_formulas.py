@@ -89,7 +89,16 @@ def test_pairs_worth_judging_have_none(tmp_path: Path) -> None:
 
 
 BEHIND = ["x;=1+1", "x; \u200b@SUM(A1)", "a\t=1+1", "a\n=1+1", "a\r\n-cmd|' /C calc'!A0", "x;'=1"]
-HIDDEN = [" =1", "\u00a0=1", "\ufeff=1", "\u200b=1", "\x0b=1", "' =1", "\t=1", "\n\n=1"]
+BEHIND += [
+    'see also;"=HYPERLINK(A1);x',
+    'x;""=1',
+    'x; "\u061c"=1',
+    'x;"+cmd|x"',
+    "x;'\"=1",
+    'x\n"=1',
+]
+HIDDEN = ["\u061c=1", "\u180e=1", "\u2800=1", "\u3164=1", "\ufe0f=1", "\U000e0020=1", "﹦1"]
+HIDDEN += [" =1", "\u00a0=1", "\ufeff=1", "\u200b=1", "\x0b=1", "' =1", "\t=1", "\n\n=1"]
 
 
 @pytest.mark.parametrize("cell", BEHIND + HIDDEN)
@@ -100,7 +109,10 @@ def test_no_way_to_divide_a_line_shows_a_formula(cell: str) -> None:
     for separator in ",;\t":
         rows = csv.reader(io.StringIO(line.getvalue(), newline=""), delimiter=separator)
         for shown in [one for row in rows for one in row]:
-            assert not shown.strip("\u00a0\ufeff\u200b\x0b\t\r\n ").startswith(tuple("=+-@"))
+            seen = shown.strip(
+                "\u00a0\ufeff\u200b\u061c\u180e\u2800\u3164\ufe0f\U000e0020\x0b\t\r\n "
+            )
+            assert not seen.startswith(tuple("=+-@﹦"))
     assert unguarded(guarded(cell)) == cell
     assert unguarded(guarded(guarded(cell))) == guarded(cell)
 

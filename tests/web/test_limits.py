@@ -17,6 +17,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
+from starlette.testclient import TestClient
 
 from assay.core.errors import InputError
 from assay.store import Store
@@ -241,10 +242,31 @@ def test_decisions_that_wait_take_no_threads_from_others() -> None:
 
 @pytest.mark.parametrize("secret", ["token", "proxy_secret"])
 def test_a_secret_that_is_soon_guessed_is_refused(store: Store, secret: str) -> None:
-    for weak in ("0123456789abcde", "x" * 16, " " * 15 + "x", "abcdefg" * 3, "0123456789 abcdef"):
+    weak = "0123456789abcde", "x" * 16, " " * 15 + "x", "abcdefg" * 3, "0123456789 abcdef"
+    in_a_row = "1234567890123456", "abcdefghabcdefgh", "zyxwvutsrqponmlk", "qwertyuiopasdfgh"
+    repeated = "01234567" * 2, "k7Qx2mZp" * 3, "k7Qx2mZpk7Qx2mZp!"
+    for simple in (*weak, *in_a_row, *repeated):
         with pytest.raises(InputError, match="too short or too simple"):
-            prepare(Service(store=store), Serving(**{secret: weak}))
-    prepare(Service(store=store), Serving(**{secret: "01234567" * 2}))
+            prepare(Service(store=store), Serving(**{secret: simple}))
+    for good in ("k7Qx2mZp9vLw4TnB", "9f86d081884c7d659a2feaa0c55ad015", "8350217946180427"):
+        prepare(Service(store=store), Serving(**{secret: good}))
+
+
+def test_keys_are_guessed_no_faster_than_passwords(store: Store) -> None:
+    token = "k7Qx2mZp9vLw4TnB"
+    app, _ = prepare(Service(store=store), Serving(accounts=True, token=token))
+    client = TestClient(app)
+
+    def log(key: str) -> int:
+        said = {"Authorization": f"Bearer {key}"}
+        return client.post("/api/log", json={}, headers=said).status_code
+
+    assert log(token) == 400  # let in, and told that there is no query
+    got = [log(f"guess{number}") for number in range(40)]
+    assert (got[0], got[-1]) == (401, 429)
+    assert log(token) == 400  # one that was right is not held up by them
+    missed = client.get("/nowhere", headers={"Authorization": "Bearer guess"})
+    assert missed.status_code == 404
 
 
 def test_nobody_learns_which_files_there_are(store: Store, tmp_path: Path) -> None:

@@ -16,15 +16,18 @@ from collections.abc import Iterable
 from pathlib import Path
 
 # nothing to see: control characters, all kinds of spaces, marks without a width
-_BLANK = (
-    r"[ \x00-\x08\x0b\x0c\x0e-\x1f\x7f-\xa0\xad"
-    r"\u1680\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]"
+_BLANKS = (
+    r" \x00-\x08\x0b\x0c\x0e-\x1f\x7f-\xa0\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u08e2"
+    r"\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800"
+    r"\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff"
 )
-_BEGINS = rf"{_BLANK}*[=+\-@\t\r\n＝＋－＠]"  # the wide ones in East Asian editions
+_BLANK = f"[{_BLANKS}]"
+_BEGINS = rf"{_BLANK}*[=+\-@\t\r\n＝＋－＠﹦﹢﹣﹫]"  # the wide ones in East Asian editions
 _FORMULA = re.compile(rf"'*{_BEGINS}")
 _GUARDED = re.compile(rf"'+{_BEGINS}")
-_CALLS = r"[+\-＋－](?=[^;\t\r\n]*[(|!])"
-_WITHIN = rf"{_BLANK}*(?:[=@＝＠]|{_CALLS})"
+_CALLS = r"[+\-＋－﹢﹣](?=[^;\t\r\n]*[(|!])"
+# a quote behind a semicolon is written twice, and read as nothing where semicolons divide
+_WITHIN = rf'["{_BLANKS}]*(?:[=@＝＠﹦﹫]|{_CALLS})'
 _FORMULA_WITHIN = re.compile(rf"(?<=[;\t\r\n])(?='*{_WITHIN})")
 _GUARDED_WITHIN = re.compile(rf"(?<=[;\t\r\n])'(?='*{_WITHIN})")
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")

@@ -22,14 +22,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from assay.core.errors import InputError
-from assay.web.limits import Desks, at_desk, check_call
+from assay.web.limits import Desks, at_desk, check_call, identify_at_rate
 from assay.web.visitors import (
     Access,
     Refusal,
     User,
     access_of,
     csrf_token,
-    identify,
     visitor_of,
 )
 from assay.workbench.people import ROLES, KeyKind, Role
@@ -118,7 +117,7 @@ def _guarded(row: Guarded) -> Callable[[Request], Awaitable[Response]]:
     async def checked(request: Request) -> Response:
         desks: Desks = request.app.state.desks
         desk = desks.desk(request.method, watching=row.key == "watch")
-        request.state.user = user = await at_desk(desk, identify, request)
+        request.state.user = user = await at_desk(desk, identify_at_rate, request)
         if not may(user, row):
             if user is None:
                 raise Refusal(401, "sign_in_first")

@@ -9,10 +9,12 @@ from __future__ import annotations
 import contextlib
 import ipaddress
 import logging
+import re
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -35,7 +37,7 @@ from assay.web.decide_pages import DECIDE_ROUTES
 from assay.web.endpoints import API_ROUTES
 from assay.web.journal import Journal, LogFormat, Probes, write_json_lines
 from assay.web.judge_pages import JUDGE_ROUTES
-from assay.web.limits import Desks, Limiter
+from assay.web.limits import Desks, Limiter, identify_at_rate
 from assay.web.openapi import OPENAPI_ROUTES, describe
 from assay.web.people_api import PEOPLE_API
 from assay.web.people_pages import PEOPLE_ROUTES
@@ -43,7 +45,7 @@ from assay.web.review_api import REVIEW_API_ROUTES
 from assay.web.review_pages import REVIEW_ROUTES
 from assay.web.search_pages import SEARCH_ROUTES
 from assay.web.shell import HERE, error_page, is_api, json, language_for, said
-from assay.web.visitors import identify, visitor_of
+from assay.web.visitors import visitor_of
 from assay.workbench import logs, people, warming
 from assay.workbench.opening import Service
 
@@ -63,6 +65,9 @@ TABLES: tuple[list[Guarded], ...] = (
 
 SHORTEST = 16  # characters of a secret that is given from outside
 DIFFERENT = 8  # of them
+_ALPHABET = "abcdefghijklmnopqrstuvwxyz"
+_FORWARD = (_ALPHABET, "01234567890", "qwertyuiop", "asdfghjkl", "zxcvbnm")
+_ROWS = tuple(row[::way] for row in _FORWARD for way in (1, -1))
 _log = logging.getLogger(__name__)
 
 LOCAL = ("localhost", "127.0.0.1", "[::1]", "testserver")
@@ -178,7 +183,7 @@ def _missed(request: Request, error: Exception) -> Response:
             answer.headers["Allow"] = ", ".join(_methods_here(request))
         return answer
     with contextlib.suppress(Refusal, AssayError):
-        request.state.user = identify(request)
+        request.state.user = identify_at_rate(request)
     return error_page(request, message, error.status_code)
 
 
@@ -243,8 +248,17 @@ class Serving:
 
 
 def _hard_to_guess(secret: str) -> bool:
-    simple = len(set(secret)) < DIFFERENT or any(letter.isspace() for letter in secret)
-    return len(secret) >= SHORTEST and not simple
+    """Long, of many letters, and neither one piece again and again nor mostly a row of neighbours:
+    in the alphabet, among the digits or on the keyboard."""
+    if len(secret) < SHORTEST or len(set(secret)) < DIFFERENT or re.search(r"\s", secret):
+        return False
+    lower = secret.lower()
+    repeated = (lower + lower).find(lower, 1) < len(lower) or lower[: len(lower) // 2] in (
+        lower[len(lower) // 2 :]
+    )
+    pairs = [first + second for first, second in pairwise(lower)]
+    in_a_row = sum(pair in row for pair in pairs for row in _ROWS)
+    return not repeated and in_a_row <= len(pairs) / 2
 
 
 def prepare(service: Service, serving: Serving) -> tuple[Starlette, str]:
@@ -255,8 +269,8 @@ def prepare(service: Service, serving: Serving) -> tuple[Starlette, str]:
         if secret and not _hard_to_guess(secret):
             raise InputError(
                 f"the {name} is too short or too simple to keep anybody out",
-                hint=f"Give at least {SHORTEST} characters, {DIFFERENT} different ones and no "
-                "blanks: openssl rand -hex 16",
+                hint=f"Give at least {SHORTEST} characters, {DIFFERENT} different ones, no blanks, "
+                "and nothing in a row or repeated: openssl rand -hex 16",
             )
     if not _is_loopback(serving.host) and not accounts:
         raise InputError(
