@@ -164,6 +164,8 @@ class _Question:
         self._about = about
         self._depth = depth
         self._language = analyzer(about.profile.language)
+        self._known: dict[str, Values] = {}  # of each signal, as the store has it
+        self._looked: dict[str, set[int]] = {}  # for which rows it was asked
 
     def stems(self, text: str) -> Values:
         """The sum of stem_signals in signals.py, on the candidates."""
@@ -240,25 +242,22 @@ class _Question:
         vector: Floats | None,
         every: Sequence[int],
     ) -> dict[str, Values]:
-        """Every signal of every candidate; by words scaled to the question's best document."""
+        """Every signal of every candidate; by words scaled to the question's best document. No row
+        is asked for twice."""
         values: dict[str, Values] = {}
-        for name, known in found.items():
-            missing = [row for row in every if row not in known]
+        for name, best in found.items():
+            known = self._known.setdefault(name, dict(best))
+            looked = self._looked.setdefault(name, set(best))
+            missing = [row for row in every if row not in looked]
+            looked.update(missing)
             if name == DENSE and vector is not None:
-                rest = self._carrier.nearest(vector, len(missing), missing) if missing else {}
-                values[name] = known | rest
-            elif known:
-                # fewer than were asked for: the others have none of the words
-                whole = len(known) < self._depth
-                asked = counted[name]
-                rest = (
-                    self._carrier.best(name, asked, len(missing), missing)
-                    if missing and not whole
-                    else {}
-                )
-                values[name] = _to_best(known | rest)
+                known |= self._carrier.nearest(vector, len(missing), missing) if missing else {}
+                values[name] = dict(known)
             else:
-                values[name] = {}
+                # fewer than were asked for: the others have none of the words
+                if missing and len(best) == self._depth:
+                    known |= self._carrier.best(name, counted[name], len(missing), missing)
+                values[name] = _to_best(known)
         return values
 
     def _centre(self, by_words: Values, dense: Values) -> Floats:

@@ -1,10 +1,14 @@
-"""A corpus in Qdrant: one sparse vector of impacts and one dense vector a document; a second
-collection, COLLECTION__assay, says what was loaded."""
+"""A corpus in Qdrant: a sparse vector of impacts for each field and one dense vector a document; a
+second collection, COLLECTION__assay, says what was loaded.
+
+In a folder the client is the whole engine, and goes through every sparse vector in Python. There a
+field is asked once for all documents, and what is wanted is taken from that."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -15,11 +19,12 @@ from assay.core.extras import imported
 from assay.engines.carried import DENSE, About, Asked, LoadedRow, Values
 from assay.engines.qdrant import QdrantTable, open_client
 from assay.engines.secrets import filled, hidden, values_of
+from assay.engines.vector_store import is_address
 from assay.search.arrays import Floats
 
-WORDS = "words"
 SHOWN = 20_000  # characters of a text that are kept to be shown
 KEYS = 2**32 - 1  # of a sparse vector
+KEPT = 8  # answers for all documents: those of one question
 
 
 class QdrantCarrier:
@@ -30,10 +35,13 @@ class QdrantCarrier:
         self._kept = f"{table.collection}__assay"
         self._lock = threading.RLock()
         self._client: Any = None
+        self._is_local = False
+        self._scans: dict[tuple[str, frozenset[tuple[str, float]]], Values] = {}
 
     # ── loading ───────────────────────────────────────────────────────────────────────────────────
 
     def begin(self, about: About) -> None:
+        self._scans.clear()
         client, models = self._open()
         if client.collection_exists(self._collection) and self.about() is None:
             raise InputError(
@@ -50,15 +58,18 @@ class QdrantCarrier:
         client.create_collection(
             self._collection,
             vectors_config=dense if about.dimensions else {},
-            sparse_vectors_config={WORDS: models.SparseVectorParams()},
+            sparse_vectors_config={name: models.SparseVectorParams() for name in about.fields},
         )
 
     def add(self, rows: Sequence[LoadedRow]) -> None:
         client, models = self._open()
         points = []
         for row in rows:
-            keys, impacts = hashed(row.impacts)
-            vector: dict[str, Any] = {WORDS: models.SparseVector(indices=keys, values=impacts)}
+            vector: dict[str, Any] = {}
+            for name in row.terms:
+                own = {key: it for key, it in row.impacts.items() if key.startswith(f"{name}:")}
+                keys, impacts = hashed(own)
+                vector[name] = models.SparseVector(indices=keys, values=impacts)
             if row.vector is not None:
                 vector[DENSE] = row.vector.tolist()
             payload = {"doc_id": row.doc_id, "title": row.title, "text": row.text[:SHOWN]}
@@ -84,14 +95,47 @@ class QdrantCarrier:
         if not self._asked(lambda: client.collection_exists(self._kept)):
             return None
         found = self._asked(lambda: client.retrieve(self._kept, [0], with_payload=True))
-        return msgspec.json.decode(found[0].payload["about"], type=About) if found else None
+        if not found:
+            return None
+        about = msgspec.json.decode(found[0].payload["about"], type=About)
+        return about if self._has(about.fields) else msgspec.structs.replace(about, ready=False)
+
+    def _has(self, fields: Sequence[str]) -> bool:
+        """Whether each field has a vector of its own; once all had one together."""
+        client, _ = self._open()
+        if not self._asked(lambda: client.collection_exists(self._collection)):
+            return False
+        config = self._asked(lambda: client.get_collection(self._collection)).config
+        return {*fields} <= {*(config.params.sparse_vectors or {})}
 
     def best(
         self, field: str, asked: Asked, depth: int, among: Sequence[int] | None = None
     ) -> Values:
+        self._open()
+        if not self._is_local:
+            return self._by_words(field, asked, depth, among)
+        every = self._scan(field, asked)
+        if among is not None:
+            return {row: every[row] for row in among if row in every}
+        return dict(islice(every.items(), depth))
+
+    def _scan(self, field: str, asked: Asked) -> Values:
+        """All documents that have one of the words, best first."""
+        key = field, frozenset(asked.items())
+        with self._lock:
+            if key not in self._scans:
+                if len(self._scans) == KEPT:
+                    self._scans.clear()
+                count = self._open()[0].count(self._collection).count
+                self._scans[key] = self._by_words(field, asked, max(count, 1), None)
+            return self._scans[key]
+
+    def _by_words(
+        self, field: str, asked: Asked, depth: int, among: Sequence[int] | None
+    ) -> Values:
         _, models = self._open()
         keys, times = hashed(asked)
-        found = self._found(models.SparseVector(indices=keys, values=times), WORDS, depth, among)
+        found = self._found(models.SparseVector(indices=keys, values=times), field, depth, among)
         return {row: value for row, value in found.items() if value > 0}
 
     def nearest(self, vector: Floats, depth: int, among: Sequence[int] | None = None) -> Values:
@@ -139,6 +183,7 @@ class QdrantCarrier:
             if self._client is None:
                 where = f"engines.{self._name}"
                 place, key = filled(self._table.qdrant, where), filled(self._table.key, where)
+                self._is_local = not is_address(place)
                 self._client = self._asked(lambda: open_client(place, key))
         return self._client, models
 
