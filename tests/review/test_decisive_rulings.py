@@ -136,9 +136,12 @@ def test_what_a_correction_leaves(
 
 
 def test_rows_that_are_so_already_are_named_and_left(store: Store, gold: Path) -> None:
+    spaced = b'{ "id" : "g003",'
+    gold.write_bytes(gold.read_bytes().replace(b'{"id":"g003",', spaced))
     done = rulings.promote(store, gold, ["g003", "g001", "g003"], WORD)
     assert (done.ids, done.already, done.state) == (("g001",), ("g003",), "approved")
     assert [entry.subject for entry in store.audit()] == ["gold-set/g001"]
+    assert spaced in gold.read_bytes()
     done = rulings.reject(store, gold, ["g001", "g002"], WORD)
     assert (done.ids, done.state, list(by_id(gold))) == (("g001", "g002"), "rejected", ["g003"])
     assert (done.approval.approved, done.approval.total, done.approval.share) == (1, 1, 1.0)
