@@ -58,6 +58,48 @@ def test_a_password_is_not_shown(given: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "said",
+    [
+        "https://h/x?q=levy&access_token=hunter2",
+        "https://h/x?q=levy&key=hunter2",
+        "https://h/x?q=levy&auth=hunter2",
+        "https://h/x?q=levy&sig=hunter2",
+        "https://h/x?q=levy&X-Amz-Signature=hunter2",
+        "https://h/x?q=levy&subscription-key=hunter2",
+        "https://hunter2@h/x?q=levy",
+        "//me:hunter2@h/levy",
+        "levy: Authorization: Bearer hunter2",
+        "{'q': 'levy', 'authorization': 'Basic hunter2'}",
+    ],
+)
+def test_a_key_is_not_shown_wherever_it_stands(said: str) -> None:
+    shown = without_password(said)
+    assert "hunter2" not in shown
+    assert "levy" in shown
+    assert "***" in shown
+    assert without_password(shown) == shown
+
+
+def test_a_sentence_is_left_as_it_is() -> None:
+    said = "The key to the case: an author signed it; see https://h/x?q=key&keyword=author#key"
+    assert without_password(said) == said
+
+
+def test_keys_in_addresses_of_engines_are_not_listed(
+    assay_cli: Assay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "assay.toml").write_text(
+        '[engines.a]\nhttp = "http://127.0.0.1:9/x?access_token=hunter2&q={{query}}"\n'
+        'hits = "hits"\nid = "id"\n'
+    )
+    for asked in (["engines", "list"], ["engines", "test", "a", "levy"]):
+        done = assay_cli(*asked)
+        assert "127.0.0.1" in done.out + done.err, done.err
+        assert "hunter2" not in done.out + done.err
+
+
+@pytest.mark.parametrize(
     ("given", "shown"),
     [
         ("host=db user=a password=Xy&hunter2", "postgresql://a:***@db/"),
@@ -71,6 +113,11 @@ def test_a_password_is_not_shown(given: str) -> None:
         ("postgresql://u:a@hunter2@h/db", "postgresql://…"),
         ("postgresql://u:hunter2/x@h/db", "postgresql://…"),
         ("host=db password=my hunter2", "postgresql://…"),
+        ("postgresql://h/db?host=u:hunter2", "postgresql://…"),
+        ("host=h dbname='password=hunter2'", "postgresql://…"),
+        ("host=h user='u:hunter2@x'", "postgresql://…"),
+        ("postgresql://u@[2001:db8::1]:5432/db", "postgresql://u@[2001:db8::1]:5432/db"),
+        ("postgresql://u%40server@h/db?password=hunter2", "postgresql://u%40server:***@h/db"),
         ("host=db dbname=law", "host=db dbname=law"),
         ("postgresql://me@db:5432/law?sslmode=require", "postgresql://me@db:5432/law?sslmode=req"),
     ],

@@ -6,11 +6,18 @@ from __future__ import annotations
 import re
 
 MASK = "***"
-_SECRET = r"(?:ssl)?password|passwd|pwd|passphrase|secret|token|api_?key"
+_SECRET = (
+    r"(?:ssl)?password|passwd|pwd|passphrase|passfile|secret|"
+    r"[\w.-]*token|[\w.-]*secret|[\w.-]*api[_-]?key|[\w.-]*credentials?"
+)
+# in an address also words that mean something else in a sentence
+_IN_LINKS = rf"{_SECRET}|[\w.-]*(?:pass|key|auth|authorization|sig|signature|sas|jwt)"
 # postgresql://user:password@host: a password may have anything in it but a space, also an @
-_IN_ADDRESS = re.compile(r"(://[^\s:/@?#]*):[^\s@]*@(?:[^\s/?#@]*@)*")
+_IN_ADDRESS = re.compile(r"((?:://|^//|(?<=\s)//)[^\s:/@?#]*):[^\s@]*@(?:[^\s/?#@]*@)*")
+_KEY_ALONE = re.compile(r"(?i)(\bhttps?://)[^\s:/@?#]+@")  # https://KEY@host
 # a key with a percent sign in it may be any key
-_IN_QUERY = re.compile(rf"(?i)([?&;](?:{_SECRET}|[\w%]*%[\w%]*)=)[^&\s]*")
+_IN_QUERY = re.compile(rf"(?i)([?&;](?:{_IN_LINKS}|[\w%]*%[\w%]*)=)[^&\s]*")
+_IN_HEADER = re.compile(r"(?i)(\bauthorization[\"']?\s*[:=]\s*[\"']?(?:[a-z]+\s+)?)[^\s\"',]+")
 # host=db password='two words' (libpq): a quoted value ends at a quote without a backslash before it
 _IN_KEYWORDS = re.compile(
     rf"(?i)(\b(?:{_SECRET})\s*=\s*)('(?:[^'\\]|\\.)*'?|(?:[^\s'\\]|\\.)(?:[^\s\\]|\\.)*)"
@@ -23,6 +30,8 @@ _KEYWORDS = re.compile(
 def without_password(text: str) -> str:
     """A message that may repeat an address, as it may be shown and kept."""
     text = _IN_ADDRESS.sub(rf"\1:{MASK}@", text)
+    text = _KEY_ALONE.sub(rf"\1{MASK}@", text)
+    text = _IN_HEADER.sub(rf"\1{MASK}", text)
     text = _IN_QUERY.sub(rf"\1{MASK}", text)
     return _IN_KEYWORDS.sub(rf"\1{MASK}", text)
 

@@ -20,6 +20,8 @@ SHOWN = frozenset(
     "connect_timeout target_session_attrs".split()
 )
 _PORTS = re.compile(r"[0-9,]*")
+_HOST = re.compile(r"[\w.-]*|[/@].*|[0-9a-fA-F:.]*(?:%\w+)?")  # a name, a folder, an address
+_NO_NAME = re.compile(r"(?i)://|:.*@|\b(?:password|passwd|pwd)\s*=")
 # mysql:…, jdbc:…, Driver={…};Pwd=…, user:password@host; a drive (C:\) has one letter
 _NO_PATH = re.compile(
     r"(?is)^[a-z][a-z0-9+.-]+:|:[^/\\]*@|;.*=|=.*;|\b(?:password|passwd|pwd|passphrase)\s*="
@@ -47,8 +49,12 @@ def parts(address: str, where: str = "") -> dict[str, str]:
         found = {key: str(value) for key, value in read(given).items()}
     except (driver.Error, UnicodeError, ValueError):
         found = {"port": "?"}
-    hosts = found.get("host", "") + found.get("hostaddr", "") + found.get("dbname", "")
-    if "@" in hosts or not _PORTS.fullmatch(found.get("port", "")):
+    hosts = found.get("host", "") + "," + found.get("hostaddr", "")
+    moved = "@" in hosts + found.get("dbname", "") or any(
+        not _HOST.fullmatch(host) for host in hosts.split(",")
+    )
+    named = found.get("user", "") + found.get("dbname", "") + found.get("service", "")
+    if moved or _NO_NAME.search(named) or not _PORTS.fullmatch(found.get("port", "")):
         raise InputError("not an address of PostgreSQL", where=where, hint=HINT)
     return found
 

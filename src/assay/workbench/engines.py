@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from assay.core import conninfo
 from assay.core.errors import InputError, UsageError
 from assay.engines.described import EngineConfig
 from assay.engines.http_table import HttpTable, Preset, presets
@@ -161,7 +162,7 @@ def _what(engine: EngineConfig) -> str:
     if engine.routes:
         return ", ".join(f"{corpus}: {part.name}" for corpus, part in engine.routes.items())
     if engine.kind:
-        return str(engine.own.get("http") or engine.own.get(engine.kind, ""))
+        return conninfo.shown(str(engine.own.get("http") or engine.own.get(engine.kind, "")))
     return engine.search_module or engine.run or engine.engine or ""
 
 
