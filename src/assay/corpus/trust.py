@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import mmap
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -107,7 +107,7 @@ def _is_plain(kind: pl.DataType) -> bool:
     return (kind.inner if isinstance(kind, pl.List) else kind) in _KINDS
 
 
-def _decoded(path: Path, schema: pl.Schema) -> int:
+def _decoded(path: Path, schema: Mapping[str, pl.DataType]) -> int:
     """Bytes of all its texts. Those of many rows may be one in the file, where they are small; they
     are counted here without being copied."""
     texts = [name for name, kind in schema.items() if kind == pl.String]
