@@ -3,20 +3,26 @@ not heal."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from assay.core.errors import InputError
 from assay.formats import gold_jsonl
 from assay.formats.votes_jsonl import read_votes, votes_path
+from assay.judging.votes import current as votes_of
 from assay.review import rulings
 from assay.review.bootstrap import Options, bootstrap
 from assay.review.intents import intent_path, interrupted
 from assay.review.rulings import Word
 from assay.store import Store, open_store
-from assay.store.records import Decision, SearchLog, Shown
+from assay.store.records import Decision, Ruling, SearchLog, Shown
+from assay.workbench import review, review_word
 from assay.workbench.doctor import examine
 from assay.workbench.opening import open_service
 
@@ -119,3 +125,84 @@ def test_a_file_that_was_edited_since_is_left_alone(gold: Path) -> None:
         pass
     assert gold.read_bytes().startswith(b"# mine\n")
     assert any("edited since" in said for said in heard)
+
+
+@pytest.fixture
+def suggested(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, str]:
+    """A set whose labels change with a merge, and a suggestion that waits for it."""
+    monkeypatch.chdir(tmp_path)
+    qrels = tmp_path / "p" / "s.qrels"
+    qrels.parent.mkdir()
+    qrels.write_text("q1 0 d1 1\n")
+    with open_service("p/assay.db", gold=[qrels]) as service:
+        pair = ("q1", "d2")
+        item = review.suggest(service, "s", pair, 1, rationale="r", by="a", allow_unknown=True)
+    return qrels, item.id
+
+
+def outcome(qrels: Path) -> tuple[str, list[str]]:
+    """The state of the suggestion, and the documents that somebody has a vote on."""
+    with open_service("p/assay.db", gold=[qrels]) as service:
+        (item,) = service.store.review_items()
+        votes = votes_of(read_votes(votes_path(qrels)))
+        return item.state, sorted(vote.doc_id for vote in votes)
+
+
+@pytest.mark.parametrize("committed", [False, True])
+@pytest.mark.parametrize("back", [False, True])
+def test_a_vote_and_its_record_are_one_step(
+    suggested: tuple[Path, str], committed: bool, back: bool
+) -> None:
+    qrels, id = suggested
+    before, after = ("pending_review", ["d1"]), ("approved", ["d1", "d2"])
+    if back:
+        with open_service("p/assay.db", gold=[qrels]) as service:
+            review.rule_suggestion(service, id, accept=True, by="dana")
+        before, after = after, before
+    with (
+        contextlib.suppress(Killed),
+        open_service("p/assay.db", gold=[qrels]) as service,
+    ):
+        _copy_in(service.store, committed)
+        if back:
+            review_word.take_back(service, [id], by="dana")
+        else:
+            review.rule_suggestion(service, id, accept=True, by="dana")
+    shutil.rmtree("p")
+    Path("then").rename("p")
+    assert interrupted(qrels)
+    assert outcome(qrels) == (after if committed else before)
+    assert not interrupted(qrels)
+
+
+class Killed(BaseException):
+    """All is as it was when the copy was made."""
+
+
+def _copy_in(store: Store, committed: bool) -> None:
+    """The files as a kill would leave them there."""
+    real = store.rule
+
+    def rule(given: Sequence[Ruling], then: Callable[[], None]) -> None:
+        def saved() -> None:
+            then()
+            if not committed:
+                shutil.copytree("p", "then")
+                raise Killed
+
+        real(given, then=saved)
+        shutil.copytree("p", "then")
+        raise Killed
+
+    store.rule = rule  # type: ignore[assignment, method-assign]
+
+
+def test_without_the_vote_there_is_no_decision(suggested: tuple[Path, str]) -> None:
+    qrels, id = suggested
+    votes_path(qrels).write_text("no vote\n")
+    with open_service("p/assay.db", gold=[qrels]) as service:
+        with pytest.raises(InputError):
+            review.rule_suggestion(service, id, accept=True, by="dana")
+        assert review.item_of(service, id).state == "pending_review"  # type: ignore[union-attr]
+    votes_path(qrels).unlink()
+    assert not interrupted(qrels)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -14,6 +15,7 @@ import pytest
 
 from assay import telemetry
 from assay.store import StoreError, open_store
+from assay.telemetry import recorder as recording
 
 
 def work(path: str, name: str) -> None:
@@ -35,6 +37,63 @@ def test_what_workers_log_arrives(tmp_path: Path, method: str) -> None:
     store = open_store(path)
     assert store.health().rows["search_logs"] == 200
     store.close()
+
+
+def log_some(job: tuple[str, int]) -> None:
+    work(job[0], str(job[1]))
+
+
+def test_what_a_pool_logs_arrives_although_it_is_terminated(tmp_path: Path) -> None:
+    """The pool sends SIGTERM as soon as the last answer is there."""
+    path = str(tmp_path / "assay.db")
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        pool.map(log_some, [(path, 1), (path, 2)], chunksize=1)
+    store = open_store(path)
+    assert store.health().rows["search_logs"] == 100
+    store.close()
+
+
+def test_a_worker_ends_by_the_signal_it_was_sent(tmp_path: Path) -> None:
+    """Also where its store is away, and the lock of the counts is held by what it interrupts."""
+    (tmp_path / "a file").touch()
+    begun = multiprocessing.get_context("fork").Event()
+
+    def work() -> None:
+        options = telemetry.Recording(close_timeout=0.1)
+        recorder = telemetry.Recorder(lambda: open_store(tmp_path / "a file" / "x.db"), options)
+        recorder.log_search("q")
+        recorder.drain(0.5)
+        with recorder._lock:
+            begun.set()
+            time.sleep(60)
+
+    worker = multiprocessing.get_context("fork").Process(target=work)
+    worker.start()
+    assert begun.wait(30)
+    worker.terminate()
+    worker.join(30)
+    assert worker.exitcode == -signal.SIGTERM
+
+
+def test_threads_that_fork_at_once_let_go_of_what_they_hold(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(recording, "WRITING", 0.01)
+    recorder = telemetry.Recorder(lambda: open_store("unused.db"))
+    recording._before_fork()
+    assert not recorder.hold()
+
+    def fork() -> None:  # it goes on without: the first took too long
+        recording._before_fork()
+        recording._after_in_parent()
+
+    other = threading.Thread(target=fork)
+    other.start()
+    other.join()
+    assert not recorder.hold(), "the first still holds it"
+    recording._after_in_parent()
+    assert recorder.hold()
+    recorder.let_go()
 
 
 def test_flush_says_what_it_could_not_write(

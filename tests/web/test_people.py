@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from assay.core.errors import InputError
+from assay.core.errors import Declined, InputError
 from assay.store import Store
 from assay.telemetry.recorder import Recorder, Recording
 from assay.web.access import Access
@@ -291,6 +291,28 @@ class TestLeaving:
         assert "has left" in admin.get("/people").text
         back = join(app, invited(admin, "j", "reader"))
         assert back.get("/api/me").json() == {"name": "J", "role": "reader", "accounts": True}
+
+    @pytest.mark.parametrize("how", ["removed", "demoted"])
+    def test_links_go_with_who_made_them(
+        self, app: Any, service: Service, admin: TestClient, how: str
+    ) -> None:
+        second = join(app, invited(admin, "Second", "admin"))
+        boss, judge = invited(second, "Ghost", "admin"), invited(second, "J", "judge")
+        if how == "removed":
+            people.remove(service, "Second", by=people.Actor("Ada", "admin"))
+        else:
+            people.change_role(service, "Second", "chair", by=people.Actor("Ada", "admin"))
+        stands = [bool(people.opened_link(service, link[-43:])) for link in (boss, judge)]
+        assert stands == [False, how == "demoted"]
+        left = [] if how == "removed" else ["J"]
+        assert [one.name for one in service.store.invitations(service.clock())] == left
+
+    def test_a_link_is_as_good_as_who_made_it(self, service: Service, admin: TestClient) -> None:
+        """Also where the store still has it, as in the moment in which somebody is removed."""
+        link = people.invite(service, "Ghost", "admin", by=people.Actor("Nobody", "admin"))
+        assert people.opened_link(service, link.token) is None
+        with pytest.raises(Declined):
+            people.accept(service, link.token, name="Ghost", password=SECRET)
 
     def test_the_trail_is_paged_through(self, service: Service, admin: TestClient) -> None:
         for number in range(450):

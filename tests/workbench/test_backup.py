@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import random
 import sqlite3
 import threading
 import zipfile
@@ -189,6 +191,102 @@ def test_a_damaged_backup_leaves_nothing_behind(
     assert not [path for path in (tmp_path / "there").rglob("*") if path.is_file()]
 
 
+def damaged(source: Path, target: Path, change: Callable[[bytearray], None]) -> Path:
+    raw = bytearray(source.read_bytes())
+    change(raw)
+    target.write_bytes(raw)
+    return target
+
+
+def encrypt(raw: bytearray) -> None:
+    raw[raw.find(b"PK\x03\x04") + 6] |= 1
+    raw[raw.find(b"PK\x01\x02") + 8] |= 1
+
+
+def garble(raw: bytearray) -> None:
+    """Within what is packed: no block of deflate begins with these bits."""
+    start = raw.find(b"PK\x03\x04") + 100
+    raw[start : start + 20] = b"\xff" * 20
+
+
+def test_a_damaged_file_is_refused_in_a_sentence(tmp_path: Path, monkeypatch: Patch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f'{{"id":"g{n}","query":"q{n}","source":"chair"}}\n' for n in range(50))
+    Path("gold.jsonl").write_text(rows)
+    good = tmp_path / "b.zip"
+    verbs.make_backup(good, gold=[Path("gold.jsonl")])
+    deep = b'{"format":1,"parts":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+    bad = [damaged(good, tmp_path / "encrypted.zip", encrypt)]
+    bad.append(damaged(good, tmp_path / "garbled.zip", garble))
+    bad.append(rewritten(good, tmp_path / "d.zip", lambda n, raw: deep if "backup" in n else raw))
+    size = good.stat().st_size
+    dice = random.Random(3)
+    for number in range(60):
+        place, bits = dice.randrange(size), dice.randrange(1, 256)
+        flip = functools.partial(_flip, place=place, bits=bits)
+        bad.append(damaged(good, tmp_path / f"{number}.zip", flip))
+    for path in bad:
+        there = tmp_path / f"of-{path.stem}"
+        try:
+            verbs.restore_backup(path, there)
+        except InputError:
+            assert not there.exists()
+        else:  # a date in the archive, or the like: what comes back is what it was
+            assert (there / "gold.jsonl").read_text() == rows
+            assert path.stem not in ("encrypted", "garbled", "d")
+
+
+def _flip(raw: bytearray, *, place: int, bits: int) -> None:
+    raw[place] ^= bits
+
+
+@SQLITE
+def test_a_store_that_is_none_is_not_put_in_place(
+    project: tuple[Path, str], tmp_path: Path
+) -> None:
+    verbs.make_backup(tmp_path / "b.zip")
+    for name, content in (("store/assay.db", b"garbage" * 1000), ("store/assay.db", b"")):
+        with zipfile.ZipFile(tmp_path / "b.zip") as old:
+            whole = msgspec.json.decode(old.read("backup.json"))
+        digest = hashlib.sha256(content).hexdigest()
+        whole["parts"][name] = {"size": len(content), "sha256": digest}
+        new = {name: content, "backup.json": msgspec.json.encode(whole)}
+        bad = rewritten(tmp_path / "b.zip", tmp_path / "bad.zip", new.get)
+        with pytest.raises(InputError, match="database in it is damaged"):
+            verbs.restore_backup(bad, tmp_path / "there")
+        assert not (tmp_path / "there").exists()
+
+
+def test_all_that_the_configuration_names_is_in_it(tmp_path: Path, monkeypatch: Patch) -> None:
+    """Also where nobody has made a store."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("ASSAY_HOME", raising=False)
+    Path("assay.toml").write_text(
+        '[gold.a]\npath = "eval/a.qrels"\nbaseline = "kept/then.json"\n'
+        '[gold.b]\npath = "eval/b"\n[gold.c]\npath = "eval/c.json"\n'
+        '[engines.then]\nrun = "runs/x.trec"\n'
+        '[engines.mine]\nsearch_module = "mine.py"\n'
+        '[engines.bm25]\nengine = "bm25"\ncorpus = "docs.jsonl"\n'
+    )
+    held = (
+        "eval/a.qrels eval/a.topics.tsv eval/a.votes.jsonl eval/a.pool.json eval/a.policy.json "
+        "eval/a.receipts.jsonl kept/then.json eval/b/queries.jsonl eval/b/qrels/test.tsv "
+        "eval/b.votes.jsonl eval/rubrics/own.toml runs/x.trec docs.jsonl"
+    ).split()
+    for name in (*held, "mine.py"):
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_text(f"what {name} says")
+    whole = verbs.make_backup(tmp_path / "b.zip")
+    assert whole.gold == ["a", "b"]
+    gone = str(tmp_path / "eval/c.json")
+    assert whole.left_out == [f"{gone} (not there)", str(tmp_path / "mine.py")]
+    verbs.restore_backup(tmp_path / "b.zip", tmp_path / "there")
+    back = tmp_path / "there"
+    found = {str(file.relative_to(back)) for file in back.rglob("*") if file.is_file()}
+    assert found == {"assay.toml", *held}
+    assert all((back / name).read_text() == f"what {name} says" for name in held)
+
+
 def with_more(source: Path, target: Path, name: str, content: bytes) -> Path:
     """The backup with one more file, and a manifest that says so."""
     with zipfile.ZipFile(source) as old:
@@ -273,7 +371,7 @@ def test_a_failure_half_way_takes_back_what_was_placed(
     with pytest.raises(InputError, match="no space left"):
         verbs.restore_backup(tmp_path / "b.zip", tmp_path / "there")
     assert len(placed) == 2
-    assert not list((tmp_path / "there").iterdir())
+    assert not (tmp_path / "there").exists()
 
 
 @SQLITE

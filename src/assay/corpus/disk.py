@@ -445,4 +445,4 @@ def year_of(document: Document) -> int | None:
     if isinstance(year, int) and not isinstance(year, bool) and abs(year) < 2**31:
         return year
     begins = document.valid_from[:4]
-    return int(begins) if begins.isdigit() else None
+    return int(begins) if begins.isdecimal() else None

@@ -131,7 +131,7 @@ class Laws:
             reason = f"{names} has no such section" if len(laws) < 4 else "no law here has it"
             return Resolution("missing", (), reason)
         several_laws = len({place.law for place in places}) > 1
-        if cited.moment.isdigit() and several_laws:  # only a law that has the moment can be meant
+        if cited.moment.isdecimal() and several_laws:  # only a law that has the moment can be meant
             places = [place for place in places if place.moment == cited.moment] or places
         if len({place.law for place in places}) > 1:
             titles = sorted({self.titles[place.law] for place in places})

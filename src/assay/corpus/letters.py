@@ -143,7 +143,7 @@ class Letters:
     def _is_later(self, source: int | None, year: str) -> bool:
         """Whether a letter would cite one of the years after it."""
         own = self.year_of.get(source) if source is not None else None
-        if not own or not year.isdigit():
+        if not own or not year.isdecimal():
             return False
         century = 1900 if int(year) >= FIRST_YEAR else 2000
         return century + int(year) > own + 1

@@ -249,7 +249,7 @@ SELECT {id}::text AS id, word_similarity(%(query)s, {trigram}) AS score, {title}
 
 
 def _version(text: str) -> tuple[int, ...]:
-    return tuple(int(word) for word in text.split(".") if word.isdigit())
+    return tuple(int(word) for word in text.split(".") if word.isdecimal())
 
 
 def _quoted(statement: str, settings: Settings) -> str:

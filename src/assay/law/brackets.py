@@ -30,7 +30,7 @@ def end_of(first: str, last: str) -> str:
 
 
 def _kind(bracket: str) -> str:
-    if bracket.isdigit():
+    if bracket.isdecimal():
         return "number"
     if "א" <= bracket[0] <= "ת":
         return "Hebrew"

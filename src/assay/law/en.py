@@ -396,7 +396,7 @@ def _letter(match: re.Match[str], head: re.Match[str], scheme: Scheme) -> Iterat
 def _file_parts(match: re.Match[str]) -> dict[str, str] | None:
     series = {"1": "I", "l": "I"}.get(match["series"] or "", match["series"] or "")
     year, number = match["yy"].translate(_SCANNER)[-2:], match["nn"].translate(_SCANNER)
-    if not (year.isdigit() and number.isdigit()):
+    if not (year.isdecimal() and number.isdecimal()):
         return None
     extension = (match["ext"] or "").strip("()").lower() + ("-1090" if match["law"] else "")
     parts = {"series": series, "year": year, "number": number.zfill(3), "ext": extension}

@@ -239,7 +239,7 @@ def parse_node_id(node_id: str) -> dict[str, str]:
     if len(parts) < 2 or not SECTION.fullmatch(normal_section(parts[-1])):
         return {}
     stated = {"version": next((part for part in parts if "@" in part), "")}
-    if len(parts) > 2 and parts[-1].isdigit() and SECTION.fullmatch(normal_section(parts[-2])):
+    if len(parts) > 2 and parts[-1].isdecimal() and SECTION.fullmatch(normal_section(parts[-2])):
         stated["moment"] = parts.pop()
     stated["section"] = parts.pop()
     if len(parts) > 1 and CHAPTER.fullmatch(parts[-1]):

@@ -85,7 +85,7 @@ class Cited(NamedTuple):
     def has_moment(self, moment: str) -> bool:
         """Whether a moment is the one named, or lies in the range; any where none is."""
         low, _, high = self.moment.partition("–")
-        if low.isdigit() and high.isdigit() and moment.isdigit():
+        if low.isdecimal() and high.isdecimal() and moment.isdecimal():
             return int(low) <= int(moment) <= int(high)
         if high and len(low) == len(high) == len(moment) == 1:
             return low <= moment <= high

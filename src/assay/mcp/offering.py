@@ -64,7 +64,7 @@ def _prompts(server: MCPServer[Any], service: Service) -> None:
     @server.prompt(title="Judge these")
     def judge_these(gold: str, how_many: str = "3") -> str:
         """Judge the next documents of a gold set by its rubric, for an expert to decide on."""
-        count = min(int(how_many), MOST) if how_many.isdigit() else 3
+        count = min(int(how_many), MOST) if how_many.isdecimal() else 3
         return (
             f"Judge the next {count} documents of the gold set {gold!r}.\n"
             f"1. Call get_rubric with gold={gold!r} and read it.\n"

@@ -288,18 +288,42 @@ def record(store: Store, path: Path, rulings: Sequence[Ruling], lines: Sequence[
     if other is not None:
         raise InputError(f"this row belongs to the set {other.gold}, not {gold}", where=other.ref)
     before = path.read_bytes()
+    change = before, gold_jsonl.assemble(lines)
+    _in_one_step(store, path, rulings, change, lambda: _save(path, lines))
+
+
+def record_votes(
+    store: Store, path: Path, ruling: Ruling, first: Callable[[], Sequence[Vote]]
+) -> None:
+    """A ruling on a set whose labels change with the next merge: its votes beside the set and the
+    record in one step as well. `first` are the labels that the set has, as votes."""
+    with gold_jsonl.locked(path):
+        heal(store, path)
+        append(votes_path(path), first())
+        _in_one_step(store, path, [ruling], (b"", b""), lambda: None)
+
+
+def _in_one_step(
+    store: Store,
+    path: Path,
+    rulings: Sequence[Ruling],
+    change: tuple[bytes, bytes],
+    save: Callable[[], None],
+) -> None:
+    """Under the lock of the set; `change` is what its file was and what `save` makes of it."""
+    before, after = change
     votes = [vote for ruling in rulings for vote in ruling.votes]
 
-    def save() -> None:
+    def save_all() -> None:
         append(votes_path(path), votes)
-        _save(path, lines)
+        save()
 
-    with intended(path, rulings, before, gold_jsonl.assemble(lines)):
+    with intended(path, rulings, before, after):
         try:
-            store.rule(rulings, then=save)
+            store.rule(rulings, then=save_all)
         except BaseException:
             take_back(votes_path(path), votes)
-            if path.read_bytes() != before:
+            if before != after and path.read_bytes() != before:
                 write_atomic(path.resolve(), before)
             intent_path(path).unlink(missing_ok=True)
             raise

@@ -121,7 +121,7 @@ def question_of(index: Index, text: str) -> Question:
     words: list[str] = []
     less: list[str] = []  # that tell the column, and count where there is nothing else
     for word in dict.fromkeys(index.analyzer.words(text)):
-        is_date = len(word) < 2 or (word.isdigit() and (int(word) in years or len(word) <= 2))
+        is_date = len(word) < 2 or (word.isdecimal() and (int(word) in years or len(word) <= 2))
         if word in ASKING or is_date or any(is_town(town, word) for town in filters):
             continue
         is_figure = by_form != "text" and _tells_accounts(word, group)

@@ -15,7 +15,6 @@ import logging
 import math
 import os
 import random
-import sys
 import threading
 import time
 from collections import deque
@@ -27,6 +26,7 @@ import msgspec
 
 from assay.store import Store, StoreUnavailable
 from assay.store.records import CLICK_SCORE, VOTE_SCORE, AuditEntry, Feedback, SearchLog
+from assay.telemetry.ending import at_end_of_worker
 from assay.telemetry.entries import check_names, number, shown
 from assay.telemetry.feedback import days_before
 from assay.telemetry.redact import MAX_READ, Redaction, redacted, redactor
@@ -40,7 +40,7 @@ _log = logging.getLogger("assay.telemetry")
 _dice = random.Random()
 os.register_at_fork(after_in_child=_dice.seed)
 _recorders: list[Recorder] = []
-_held: list[Recorder] = []
+_held = threading.local()  # which recorders this thread holds for its fork
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True):
@@ -207,7 +207,7 @@ class Recorder:
     def _start(self) -> None:
         with self._lock:
             if self._thread is None:
-                _at_exit_of_a_worker(self.close)
+                at_end_of_worker(self)
                 self._thread = threading.Thread(
                     target=self._run, name="assay-telemetry", daemon=True
                 )
@@ -387,12 +387,16 @@ class Recorder:
         """Write what is queued, for as long as `close_timeout`; called at exit. What is left then
         is lost where the process ends, and said."""
         thread = self._thread
-        if thread is None or self._closing.is_set():
+        if thread is None:
+            return
+        if self._closing.is_set():  # as when the signal to end comes in the middle of the end
+            left = self._deadline - self._close_timeout - time.monotonic() + self.patience()
+            thread.join(max(left, 0.0))
             return
         self._deadline = time.monotonic() + self._close_timeout
         self._closing.set()
         self._wake.set()
-        thread.join(self._close_timeout + 1.0)
+        thread.join(self.patience())
         counts = self.counts()
         if counts.lost or counts.dropped or counts.queued:
             _log.warning(
@@ -413,8 +417,14 @@ class Recorder:
     def hold(self) -> bool:
         """Keep the writer from what a fork must not break in two: a module half loaded, a lock
         taken by a thread that the child does not have. Not for long: its store may be away."""
-        loading = self._thread is not None and self._store is None and not self._last_error
-        return self._writing.acquire(timeout=LOADING if loading else WRITING)
+        return self._writing.acquire(timeout=LOADING if self._loads() else WRITING)
+
+    def patience(self) -> float:
+        """How long the end waits for the writer (seconds); longer while it loads the modules."""
+        return self._close_timeout + (LOADING if self._loads() else WRITING)
+
+    def _loads(self) -> bool:
+        return self._thread is not None and self._store is None and not self._last_error
 
     def let_go(self) -> None:
         self._writing.release()
@@ -434,16 +444,6 @@ class Recorder:
             )
 
 
-def _at_exit_of_a_worker(close: Callable[[], None]) -> None:
-    """A child of `multiprocessing` ends without the handlers of `atexit`; it has a list of its own,
-    which is run while its threads still do."""
-    context = sys.modules.get("multiprocessing.process")
-    if context is not None and context.parent_process() is not None:
-        from multiprocessing.util import Finalize
-
-        Finalize(None, close, exitpriority=100)
-
-
 def new_id() -> str:
     """Sorts by time, so that a database appends; 48 random bits beside the millisecond, so that no
     two are the same. Not from the system: asking it lets go of the interpreter, and the caller
@@ -461,15 +461,18 @@ def _cut(record: SearchLog | Feedback) -> SearchLog | Feedback:
 
 
 def _before_fork() -> None:
-    _held[:] = [recorder for recorder in list(_recorders) if recorder.hold()]
+    """Several threads may fork at once: each lets go of what it holds itself."""
+    _held.mine = [recorder for recorder in list(_recorders) if recorder.hold()]
 
 
 def _after_in_parent() -> None:
-    for recorder in _held:
+    held, _held.mine = _held.mine, []
+    for recorder in held:
         recorder.let_go()
 
 
 def _after_in_child() -> None:
+    _held.mine = []
     for recorder in list(_recorders):
         recorder.start_anew()
 

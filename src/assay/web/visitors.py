@@ -104,7 +104,7 @@ def _proxy_name(request: Request, access: Access) -> str:
     name, at = request.headers[PROXY_USER], request.headers.get(PROXY_TIME, "")
     told = proxy_signature(access.proxy_secret, name, at, request.method, request.url.path)
     offered = request.headers.get(PROXY_SIGNATURE, "")
-    fresh = at.isascii() and at.isdigit() and abs(time.time() - int(at[:12])) <= PROXY_SECONDS
+    fresh = at.isascii() and at.isdecimal() and abs(time.time() - int(at[:12])) <= PROXY_SECONDS
     if not fresh or not hmac.compare_digest(offered.encode(), told.encode()):
         return ""
     return name.encode("latin-1", "replace").decode("utf-8", "replace")

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import lzma
 import os
-import re
 import shutil
+import sqlite3
+import struct
 import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -25,18 +28,25 @@ from assay import __version__
 from assay.core.errors import InputError
 from assay.core.files import os_message, scratch_beside, sync_folder
 from assay.core.workspace import DATABASE, HOME, STORE, default_store, workspace
+from assay.formats import is_irds
 from assay.formats.gold_jsonl import locked
 from assay.store import open_store
 from assay.store.copying import StoreCopy, copy_in, copy_out, refuse_newer
+from assay.workbench.backup_files import Named, not_ours, project_files, workspace_files
 from assay.workbench.backup_names import is_carried
-from assay.workbench.config import CONFIG_NAME
-from assay.workbench.opening import NoStore, open_service
+from assay.workbench.config import CONFIG_NAME, read_config
+from assay.workbench.opening import NoStore, open_service, sets_of
 
 FORMAT = 1
 MANIFEST = "backup.json"
 LARGEST_MANIFEST = 256 * 2**20
 BLOCK = 2**20
-INDEXES = "indexes"
+# what zipfile raises on a file that is no archive, or a damaged one: RuntimeError also where it is
+# encrypted, packed in another way, or nested without end
+DAMAGED = (
+    *(OSError, EOFError, RuntimeError, ValueError, LookupError, OverflowError, MemoryError),
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
+)
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,44 +113,47 @@ def make_backup(
     `indexes`, search indexes are left out: they are built again when they are missed."""
     if target.exists():
         raise InputError("there is a file already", where=str(target), hint="Give a new name.")
-    sets = _sets(store, gold, config)
+    named = _named(store, gold, config)
     home = workspace().absolute()
     with scratch_beside(target) as scratch:
         made = scratch / target.name
         with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-            whole = _write(archive, scratch, store, sets, config, home, indexes)
+            whole = _write(archive, scratch, store, named, home, indexes)
         made.chmod(0o600)  # it has the store in it, which is nobody else's
         _place(made, target)
     return whole
 
 
-def _sets(store: str, gold: Sequence[Path], config: Path | None) -> dict[str, Path]:
+def _named(store: str, gold: Sequence[Path], config: Path | None) -> Named:
+    """What the configuration, the caller and the store name; no store is needed for the others."""
+    path = config or Path(CONFIG_NAME)
+    settings = read_config(path) if config is not None or path.exists() else None
     try:
         with open_service(store, gold=gold, config=config, create=False) as service:
-            return dict(service.gold_sets)
+            sets = dict(service.gold_sets)
     except NoStore:
         if store:
             raise
-        return {path.stem: path for path in gold}
+        sets = sets_of(None, settings, gold)
+    return Named(path, sets, settings)
 
 
 def _write(
     archive: zipfile.ZipFile,
     scratch: Path,
     store: str,
-    sets: dict[str, Path],
-    config: Path | None,
+    named: Named,
     home: Path,
     indexes: bool,
 ) -> Backup:
     parts: dict[str, Part] = {}
-    left_out: list[str] = []
-    project = (config or Path(CONFIG_NAME)).resolve().parent
-    files = dict(_project_files(project, sets.values(), config))
+    left_out = not_ours(named)
+    files = project_files(named)
+    sets = named.sets
     _refuse_odd_sets(files, sets.values())
     with contextlib.ExitStack() as locks:
         for path in sets.values():
-            if path.is_file() and path.suffix == ".jsonl":
+            if path.exists() and os.access(path.resolve().parent, os.W_OK):
                 locks.enter_context(locked(path, wait=30.0))
         copied = _store_out(store, scratch)
         for name, path in files.items():
@@ -152,7 +165,7 @@ def _write(
         for path in sorted((scratch / "store").iterdir()):
             parts[f"store/{path.name}"] = _add(archive, f"store/{path.name}", path)
     database = Path(default_store()).absolute()
-    for name, path in _workspace_files(home, database, indexes):
+    for name, path in workspace_files(home, database, indexes):
         if is_carried(name):
             parts[name] = _add(archive, name, path)
         else:
@@ -161,7 +174,7 @@ def _write(
         assay=__version__,
         at=datetime.now(UTC).isoformat(timespec="seconds"),
         store=copied,
-        gold=sorted(sets),
+        gold=sorted(name for name, path in sets.items() if path.exists() or is_irds(path)),
         parts=parts,
         left_out=left_out,
     )
@@ -179,34 +192,6 @@ def _store_out(store: str, scratch: Path) -> StoreCopy | None:
         return None
 
 
-def _project_files(
-    project: Path, sets: Iterable[Path], config: Path | None
-) -> Iterator[tuple[str, Path]]:
-    """The configuration, the rubrics, and every set with all that lies beside it under its name:
-    votes, pools, packets, baselines."""
-    chosen = [config or project / CONFIG_NAME, *sorted((project / "rubrics").glob("*.toml"))]
-    for path in sets:
-        place = path.resolve()
-        if place.is_dir():
-            chosen += sorted(file for file in place.rglob("*") if file.is_file())
-        elif place.parent.is_dir():
-            chosen += sorted(place.parent.glob(f"{_escaped(place.stem)}.*"))
-        chosen += [place.with_name("baseline.json")]
-    for path in dict.fromkeys(one.resolve() for one in chosen):
-        if path.is_file():
-            yield _name_of(path, project), path
-
-
-def _name_of(path: Path, project: Path) -> str:
-    """A file in a hidden folder is outside too, and comes back in one that is not hidden."""
-    if path.is_relative_to(project):
-        inside = path.relative_to(project)
-        if not any(step.startswith(".") for step in inside.parts[:-1]):
-            return f"project/{inside.as_posix()}"
-    *folders, file = path.relative_to(path.anchor).parts
-    return "/".join(["outside", *(folder.lstrip(".") for folder in folders), file])
-
-
 def _refuse_odd_sets(files: dict[str, Path], sets: Iterable[Path]) -> None:
     """A gold set is in the backup, or there is none."""
     places = {path.resolve() for path in sets}
@@ -216,31 +201,6 @@ def _refuse_odd_sets(files: dict[str, Path], sets: Iterable[Path]) -> None:
             where=str(odd),
             hint="Give it a usual ending, as in .jsonl or .qrels, and a name without \\ and ':'.",
         )
-
-
-def _escaped(name: str) -> str:
-    return re.sub(r"([*?\[])", r"[\1]", name)
-
-
-def _workspace_files(home: Path, database: Path, indexes: bool) -> Iterator[tuple[str, Path]]:
-    """All but the database, which is copied by itself, and what is half-written."""
-    own = {database, *(database.with_name(f"{database.name}{end}") for end in ("-wal", "-shm"))}
-    seen: set[Path] = set()
-    for folder, folders, names in os.walk(home, followlinks=True):
-        place = Path(folder)
-        if place.resolve() in seen:  # a link that leads back
-            folders[:] = []
-            continue
-        seen.add(place.resolve())
-        folders[:] = sorted(
-            name
-            for name in folders
-            if not name.startswith(".") and (indexes or place != home or name != INDEXES)
-        )
-        for name in sorted(names):
-            path = place / name
-            if not name.startswith(".") and path not in own and path.is_file():
-                yield f"workspace/{path.relative_to(home).as_posix()}", path
 
 
 def _add(archive: zipfile.ZipFile, name: str, path: Path) -> Part:
@@ -268,9 +228,10 @@ def restore_backup(archive: Path, folder: Path, *, store: str = "") -> Restored:
         address = store or os.environ.get(STORE, "") or str(home / DATABASE)
         targets = {name: target for name in whole.parts if (target := _target(name, folder, home))}
         _refuse_existing(whole, targets, home, address)
-        with scratch_beside(folder / "restore") as scratch:
+        with _made_or_gone(folder), scratch_beside(folder / "restore") as scratch:
             for name, part in whole.parts.items():
                 _unpack(inside, name, part, scratch / name, archive)
+            _check_store(whole, scratch, archive)
             _put_all(whole, scratch, targets, address)
     if whole.store is not None:
         opened = open_store(address, create=False)  # brings an older schema up to date
@@ -286,14 +247,28 @@ def restore_backup(archive: Path, folder: Path, *, store: str = "") -> Restored:
     )
 
 
-@contextlib.contextmanager
-def _opened(archive: Path) -> Iterator[zipfile.ZipFile]:
+def _opened(archive: Path) -> zipfile.ZipFile:
     try:
-        with zipfile.ZipFile(archive) as inside:
-            yield inside
-    except (OSError, zipfile.BadZipFile, NotImplementedError) as error:
-        said = os_message(error) if isinstance(error, OSError) else str(error)
-        raise InputError(f"not a backup: {said}", where=str(archive)) from error
+        return zipfile.ZipFile(archive)
+    except DAMAGED as error:
+        raise InputError(f"not a backup: {_said(error)}", where=str(archive)) from error
+
+
+def _said(error: BaseException) -> str:
+    if isinstance(error, OSError):
+        return os_message(error)
+    return f"it has no {error}" if isinstance(error, KeyError) else str(error) or "it is damaged"
+
+
+@contextlib.contextmanager
+def _made_or_gone(folder: Path) -> Iterator[None]:
+    """A folder that was not there is not there again where nothing came of it."""
+    undo = _made_folders(folder)
+    try:
+        yield
+    except BaseException:
+        _undone(undo)
+        raise
 
 
 def _manifest(inside: zipfile.ZipFile, archive: Path) -> Backup:
@@ -309,19 +284,46 @@ def _manifest(inside: zipfile.ZipFile, archive: Path) -> Backup:
                 hint="Upgrade Assay first.",
             )
         whole = msgspec.convert(raw, Backup)
-    except (KeyError, msgspec.MsgspecError) as error:
-        raise InputError(f"not a backup: {error}", where=str(archive), hint=hint) from error
-    if whole.store is not None:
-        refuse_newer(whole.store)
+    except (msgspec.MsgspecError, *DAMAGED) as error:
+        raise InputError(f"not a backup: {_said(error)}", where=str(archive), hint=hint) from error
     if bad := next((name for name in whole.parts if not is_carried(name)), ""):
         raise InputError(
             f"not a backup: it names {bad!r}, which no backup holds",
             where=str(archive),
             hint="A backup holds data alone, in no hidden folder. Do not use this file.",
         )
-    if whole.store is not None and any(not name.isidentifier() for name in whole.store.tables):
-        raise InputError("not a backup: it names strange tables", where=str(archive), hint=hint)
+    if whole.store is not None:
+        refuse_newer(whole.store)
+        if odd := _odd_store(whole, whole.store):
+            raise InputError(f"not a backup: {odd}", where=str(archive), hint=hint)
     return whole
+
+
+def _odd_store(whole: Backup, copied: StoreCopy) -> str:
+    """Why the store that a manifest names cannot come from us; empty where it can."""
+    if any(not name.isidentifier() for name in copied.tables):
+        return "it names strange tables"
+    if copied.backend not in ("sqlite", "postgresql"):
+        return f"it names a store on {copied.backend!r}"
+    files = [DATABASE] if copied.backend == "sqlite" else [f"{name}.copy" for name in copied.tables]
+    gone = next((name for name in files if f"store/{name}" not in whole.parts), "")
+    return f"it names a store without {gone}" if gone else ""
+
+
+def _check_store(whole: Backup, scratch: Path, archive: Path) -> None:
+    """A database that can be opened, before it is put anywhere."""
+    if whole.store is None or whole.store.backend != "sqlite":
+        return
+    try:
+        with contextlib.closing(sqlite3.connect(scratch / "store" / DATABASE)) as connection:
+            said = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+            schema = connection.execute("SELECT version_num FROM alembic_version").fetchone()
+    except sqlite3.Error as error:
+        said, schema = str(error), None
+    if said != "ok" or schema != (whole.store.schema,):
+        raise InputError(
+            f"not a backup: the database in it is damaged ({said})", where=str(archive)
+        )
 
 
 def _target(name: str, folder: Path, home: Path) -> Path | None:
@@ -332,7 +334,7 @@ def _target(name: str, folder: Path, home: Path) -> Path | None:
 
 def _refuse_existing(whole: Backup, targets: dict[str, Path], home: Path, address: str) -> None:
     hint = "Restore into an empty folder with --to. Nothing was written."
-    there = [path for path in targets.values() if path.exists() or path.is_symlink()]
+    there = [path for path in targets.values() if os.path.lexists(path)]
     if home.exists() and any(home.iterdir()):
         there.insert(0, home)
     if whole.store is not None and "://" not in address and Path(address).exists():
@@ -343,17 +345,21 @@ def _refuse_existing(whole: Backup, targets: dict[str, Path], home: Path, addres
 
 def _unpack(inside: zipfile.ZipFile, name: str, part: Part, target: Path, archive: Path) -> None:
     """Read no further than it says, and be what it says."""
-    target.parent.mkdir(parents=True, exist_ok=True)
     digest, size = hashlib.sha256(), 0
     try:
+        target.parent.mkdir(parents=True, exist_ok=True)
         with inside.open(name) as source, target.open("wb") as file:
             while (block := source.read(BLOCK)) and size <= part.size:
                 digest.update(block)
                 size += len(block)
                 file.write(block)
             _to_disk(file)
-    except (KeyError, zipfile.BadZipFile, EOFError, OSError) as error:
-        raise InputError(f"{name} cannot be read: {error}", where=str(archive)) from error
+    except DAMAGED as error:
+        raise InputError(
+            f"{name} cannot be read: {_said(error)}",
+            where=str(archive),
+            hint="The file is damaged: take another backup. Nothing was written.",
+        ) from error
     if (size, digest.hexdigest()) != (part.size, part.sha256):
         raise InputError(
             f"{name} is not what was backed up",
@@ -385,10 +391,14 @@ def _put_all(whole: Backup, scratch: Path, targets: dict[str, Path], address: st
         elif whole.store is not None:
             copy_in(scratch / "store", whole.store, address)
     except BaseException:
-        for step in reversed(undo):
-            with contextlib.suppress(OSError):
-                step()
+        _undone(undo)
         raise
+
+
+def _undone(steps: Sequence[Callable[[], None]]) -> None:
+    for step in reversed(steps):
+        with contextlib.suppress(OSError):
+            step()
 
 
 def _made_folders(folder: Path) -> list[Callable[[], None]]:

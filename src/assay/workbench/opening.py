@@ -96,14 +96,15 @@ def _heal(store: Store, paths: Iterable[Path], say: Callable[[str], None]) -> No
                 say(said)
 
 
-def sets_of(store: Store, config: Config | None, given: Sequence[Path] = ()) -> dict[str, Path]:
+def sets_of(
+    store: Store | None, config: Config | None, given: Sequence[Path] = ()
+) -> dict[str, Path]:
     """The gold sets of the configuration, those given, and those that the store knows, each once.
     Two files of one name are told apart by their folders, and no file goes by the name that
     another has in the store, unless the configuration says so."""
     sets = configured_sets(config)
-    known = {
-        name.replace("/", SEPARATOR): path.resolve() for name, path in known_sets(store).items()
-    }
+    stored = known_sets(store) if store is not None else {}
+    known = {name.replace("/", SEPARATOR): path.resolve() for name, path in stored.items()}
     for path in given:
         _add(sets, path, taken=known)
     for name, path in known.items():

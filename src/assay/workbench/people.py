@@ -147,7 +147,7 @@ def everybody(service: Service) -> People:
                 by=one.by,
                 expires_at=one.expires_at,
             )
-            for one in service.store.invitations(now)
+            for one in _links(service)
         ],
         keys=[
             KnownKey(name=one.name, kind=one.kind, by=one.by, since=one.created_at)
@@ -218,7 +218,17 @@ def _new_link(
 def opened_link(service: Service, token: str) -> Invitation | None:
     """What a link is for; nothing where it was used or its time is over."""
     id = digest(token)
-    return next((one for one in service.store.invitations(service.clock()) if one.id == id), None)
+    return next((one for one in _links(service) if one.id == id), None)
+
+
+def _links(service: Service) -> list[Invitation]:
+    """Those that can be used: in time, and of somebody who may still give what they give."""
+    active = {folded(one.name): one.role for one in service.store.accounts() if one.active}
+    return [
+        one
+        for one in service.store.invitations(service.clock())
+        if one.by == TERMINAL or _gives(active.get(folded(one.by)), one.role)
+    ]
 
 
 def accept(service: Service, token: str, *, name: str, password: str) -> Account:
@@ -255,11 +265,15 @@ def take_back(service: Service, id: str, *, by: Actor) -> None:
     if id not in links:
         raise Declined("link_over", LINK_OVER)
     _may_give(by, links[id].role)
-    entry = _entry(service, by.name, "people.link_taken_back", links[id].name or "the first admin")
     try:
-        service.store.end_invitation(id, entry)
+        _end_link(service, links[id], by=by)
     except StoreConflict as error:
         raise Declined("link_over", LINK_OVER) from error
+
+
+def _end_link(service: Service, link: Invitation, *, by: Actor) -> None:
+    entry = _entry(service, by.name, "people.link_taken_back", link.name or "the first admin")
+    service.store.end_invitation(link.id, entry)
 
 
 # ── what admins do ────────────────────────────────────────────────────────────────────────────────
@@ -271,15 +285,11 @@ def change_role(service: Service, name: str, role: Role, *, by: Actor) -> None:
     if account.role == role:
         return
     _keep_an_admin(service, account)
-    entry = _entry(
-        service,
-        by.name,
-        "people.role",
-        account.name,
-        before={"role": account.role},
-        after={"role": role},
-    )
+    before: dict[str, str] = {"role": account.role}
+    after: dict[str, str] = {"role": role}
+    entry = _entry(service, by.name, "people.role", account.name, before=before, after=after)
     service.store.put_account(msgspec.structs.replace(account, role=role), entry)
+    _end_links(service, account, role, by=by)
 
 
 def remove(service: Service, name: str, *, by: Actor, why: str = "") -> None:
@@ -298,9 +308,17 @@ def remove(service: Service, name: str, *, by: Actor, why: str = "") -> None:
     )
     service.store.put_account(gone, entry)
     service.store.end_sessions(name=account.name)
+    _end_links(service, account, None, by=by)
+
+
+def _end_links(service: Service, account: Account, role: Role | None, *, by: Actor) -> None:
+    """The links that somebody has made go with the right to make them; without a role, those for
+    that person go too."""
+    own = folded(account.name)
     for one in service.store.invitations(service.clock()):
-        if folded(one.name) == folded(account.name):
-            take_back(service, one.id, by=by)
+        made = folded(one.by) == own and not _gives(role, one.role)
+        if made or (role is None and folded(one.name) == own):
+            _end_link(service, one, by=by)
 
 
 def _keep_an_admin(service: Service, account: Account) -> None:
@@ -318,9 +336,13 @@ def _keep_an_admin(service: Service, account: Account) -> None:
         )
 
 
-def _may_give(by: Actor, role: Role) -> None:
+def _gives(own: Role | None, role: Role) -> bool:
     """An admin deals with everybody, a chair with judges and readers."""
-    if by.role == "admin" or (by.role == "chair" and ROLES.index(role) < ROLES.index("chair")):
+    return own == "admin" or (own == "chair" and ROLES.index(role) < ROLES.index("chair"))
+
+
+def _may_give(by: Actor, role: Role) -> None:
+    if _gives(by.role, role):
         return
     raise Declined("not_yours", f"a {by.role} cannot do this for a {role}", hint="Ask an admin.")
 

@@ -37,7 +37,7 @@ from assay.workbench.history import kept_run, runs
 from assay.workbench.known_ids import refuse_unknown
 from assay.workbench.opening import NotOpen, Service, gold_path, kept_path, read_gold, stored_name
 from assay.workbench.paging import MAX_PAGE, Page, page_of, page_size
-from assay.workbench.voting import give, rubric_version
+from assay.workbench.voting import give_with_record, rubric_version
 
 __all__ = [
     "LONGEST",
@@ -211,10 +211,10 @@ def rule_suggestion(
     ruling = Ruling(item=item, state=state, by=by, at=word.at, reason=word.why, votes=votes)
     if path is not None and final is not None and path.suffix == ".jsonl":
         settle_pair(service.store, path, ruling, final)
+    elif path is not None:
+        give_with_record(service.store, path, ruling)
     else:
         service.store.rule([ruling])
-        if path is not None:
-            give(path, votes)
     return service.store.review_items(ids=[item_id])[0]
 
 

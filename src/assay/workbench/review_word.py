@@ -28,7 +28,7 @@ from assay.workbench.opening import NotOpen, Service, kept_path
 from assay.workbench.paging import MAX_PAGE
 from assay.workbench.review_item import candidates, find_document, known_item
 from assay.workbench.review_queue import Asked, filter_of
-from assay.workbench.voting import give
+from assay.workbench.voting import give_with_record
 
 __all__ = [
     "Bulk",
@@ -426,7 +426,7 @@ def _undo_one(service: Service, item: ReviewItem, by: str, at: datetime) -> None
     if path is not None and path.suffix == ".jsonl":
         before, _ = second_thoughts.approval_of(service.store, item)
         unsettle_pair(service.store, path, ruling, before)
+    elif path is not None:
+        give_with_record(service.store, path, ruling)
     else:
         service.store.rule([ruling])
-        if path is not None:
-            give(path, votes)

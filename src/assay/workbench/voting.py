@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -42,6 +43,9 @@ from assay.judging.votes import (
     votes_path,
 )
 from assay.review.identity import name_of
+from assay.review.rulings import record_votes
+from assay.store import Store
+from assay.store.records import Ruling
 from assay.workbench.opening import Service
 from assay.workbench.texts import Texts, known_texts, stale_votes
 
@@ -51,6 +55,7 @@ __all__ = [
     "PolicyView",
     "Voted",
     "give",
+    "give_with_record",
     "label_again",
     "merge_files",
     "merge_store",
@@ -312,10 +317,18 @@ def give(dataset: Path, votes: Sequence[Vote]) -> None:
     """Votes given one by one, as on the review page: on disk when this returns. Labels that the
     set has on these pairs become votes first; the set itself changes with the next merge."""
     with locked(dataset):
-        gold = formats.read_gold(dataset)
-        known = read_votes(votes_path(dataset))
-        first = [] if gold.from_logs else votes_of_labels(gold, known)
-        append(votes_path(dataset), [*first, *votes])
+        append(votes_path(dataset), [*_labels_as_votes(dataset), *votes])
+
+
+def give_with_record(store: Store, dataset: Path, ruling: Ruling) -> None:
+    """As `give`, for a ruling that the store records: both, or neither."""
+    record_votes(store, dataset, ruling, partial(_labels_as_votes, dataset))
+
+
+def _labels_as_votes(dataset: Path) -> list[Vote]:
+    gold = formats.read_gold(dataset)
+    known = read_votes(votes_path(dataset))
+    return [] if gold.from_logs else votes_of_labels(gold, known)
 
 
 def rubric_version(dataset: Path) -> str:

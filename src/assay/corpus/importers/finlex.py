@@ -118,7 +118,7 @@ def _metadata(moment: Moment, names: tuple[str, ...]) -> dict[str, str | int | l
         "law": moment.law,
         "law_id": moment.law_id,
         "law_names": [name for name in names if name and name != moment.law.lower()],
-        "year": int(year) if year.isdigit() else None,
+        "year": int(year) if year.isdecimal() else None,
         "part": moment.part,
         "part_title": moment.part_title,
         "chapter": moment.chapter,

@@ -195,7 +195,7 @@ def _odd(opinion: Opinion, unit: Unit) -> Iterator[tuple[str, str]]:
         yield "no-id", f"the record has no id; it is called {unit.id}, as its file is"
     elif _ODD_ID.search(opinion.id) or len(opinion.id) > 60:
         yield "odd-id", f"the id is {opinion.id!r}"
-    year = int(str(opinion.year)) if str(opinion.year or "").isdigit() else None
+    year = int(str(opinion.year)) if str(opinion.year or "").isdecimal() else None
     if opinion.year is not None and year is None:
         yield "bad-date", f"the year is {opinion.year!r}"
     folder = next(

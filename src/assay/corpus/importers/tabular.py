@@ -148,7 +148,7 @@ def _wrong(text: object, page: str | None) -> str:
     """Why these cannot be the text and the page of a document; empty where they can."""
     if isinstance(text, (dict, list)):
         return f"the text is {'an object' if isinstance(text, dict) else 'a list'}, not a string"
-    if page is not None and not page.isdigit():
+    if page is not None and not page.isdecimal():
         return f"the page {page!r} is not a number"
     return ""
 
