@@ -299,27 +299,27 @@ def _seekable(stream: IO[bytes]) -> Iterator[IO[bytes]]:
 
 def _last_query(read: bytes, end: int) -> int:
     """Where the lines of the last query begin among the whole lines before `end`; 0 where they may
-    have begun before."""
+    have begun before. Where it has lines further up too, it is cut above those."""
     start = read.rfind(b"\n", 0, max(end - 1, 0)) + 1
     query = next(iter(read[start:end].split(None, 1)), b"")
-    lines = (query + b" ", query + b"\t")
-    while start:
-        previous = read.rfind(b"\n", 0, start - 1) + 1
-        if not previous:
-            return 0
-        if not query or not read.startswith(lines, previous):
-            break
-        start = previous
-    return start
+    if not start or not query:
+        return start
+    seen = [read.find(b"\n" + query + blank, 0, start) for blank in (b" ", b"\t")]
+    first = min((place + 1 for place in seen if place >= 0), default=start)
+    # the line before it may be cut in two: then it may be the query's too
+    return first if read.rfind(b"\n", 0, first - 1) >= 0 else 0
 
 
 def _parse_block(block: bytes, shape: _Shape) -> tuple[_Columns | None, int]:
     """The block by the fast reader, or None when a line does not have exactly its fields with one
     separator each; and how many lines it has."""
     width, value = len(shape.names), shape.value
+    if b"\r" in block:
+        block = block.replace(b"\r\n", b"\n")
     head = block[: block.find(b"\n")]
     separator = "\t" if b"\t" in head else " "
-    lines, is_regular = _counted(block, separator, width)
+    lines, is_regular = _counted(block, width)
+    is_regular = is_regular and (separator == "\t" or b"\t" not in block)
     if not is_regular or (b"#" in block and (block.startswith(b"#") or b"\n#" in block)):
         return None, lines
     types: list[type[pl.DataType]] = [pl.String] * width
@@ -339,27 +339,25 @@ def _parse_block(block: bytes, shape: _Shape) -> tuple[_Columns | None, int]:
         return None, lines
     if frame.height != lines or any(column.null_count() for column in frame):
         return None, lines
-    tag = head.decode("utf-8", "replace").rstrip("\r").rpartition(separator)[2]
+    tag = head.decode("utf-8", "replace").rpartition(separator)[2]
     queries, documents, values = frame.get_columns()
     return _columns(queries, documents, values, tag), lines
 
 
-def _counted(block: bytes, separator: str, width: int) -> tuple[int, bool]:
-    """How many lines there are, and whether all have as many separators as they should, on average,
-    none is next to another or to the end (an empty field, which moves the rest), and nothing else
-    is blank: a field never holds a tab or a carriage return."""
+def _counted(block: bytes, width: int) -> tuple[int, bool]:
+    """How many lines there are, and whether all have as many blanks as they should, on average, and
+    none is next to another: an empty field, which moves the rest. What is not seen here, such as a
+    tab among spaces, leaves another field of that line without its number."""
     raw = np.frombuffer(block, np.uint8)
-    lines, separators, controls, empty = int(not block.endswith(b"\n")), 0, 0, False
+    ends, blanks, empty = 0, 0, False
     for start in range(0, len(raw), PIECE_BYTES):
         piece = raw[start : start + PIECE_BYTES + 1]  # with the first byte of the next
-        ends, gaps = piece == ord("\n"), piece == ord(separator)
-        lines += int(np.count_nonzero(ends[:PIECE_BYTES]))
-        separators += int(np.count_nonzero(gaps[:PIECE_BYTES]))
-        controls += int(np.count_nonzero(piece[:PIECE_BYTES] < ord(" ")))
-        empty = empty or bool((gaps[:-1] & (gaps | ends)[1:]).any())
-    known = block.count(b"\n") + (separators if separator == "\t" else 0)
-    is_blank = controls != known and controls != known + block.count(b"\r\n")
-    return lines, separators == (width - 1) * lines and not empty and not is_blank
+        blank = piece <= ord(" ")
+        ends += int(np.count_nonzero(piece[:PIECE_BYTES] == ord("\n")))
+        blanks += int(np.count_nonzero(blank[:PIECE_BYTES]))
+        empty = empty or bool((blank[:-1] & blank[1:]).any())
+    lines = ends + (not block.endswith(b"\n"))
+    return lines, blanks - ends == (width - 1) * lines and not empty
 
 
 def _columns(queries: pl.Series, documents: pl.Series, values: pl.Series, tag: str) -> _Columns:
