@@ -208,6 +208,18 @@ def test_feedback_is_what_the_contract_says(store: Store, seed: int) -> None:
         assert store.of_other_cases(doc, logs[:9]) == of_others & set(logs[:9])
 
 
+def test_a_decision_of_the_moment_of_the_search_is_not_after_it(store: Store) -> None:
+    search = SearchLog(id="s", at=NOW, query="q", case_id="k1", results=(Shown("a", 1),))
+    store.add_searches([search])
+    others = Decision(id="D1", at=minute(1), case_id="k2", cites=("a",))
+    store.add_decisions([others, Decision(id="D2", at=NOW, case_id="k1", cites=("a",))])
+    assert store.case_counts(["D1", "D2"]) == CaseCounts(own=0, other=1, unknown=0)
+    assert store.of_other_cases("a", ["s"]) == {"s"}
+    store.add_decisions([Decision(id="D3", at=minute(2), case_id="k1", cites=("a",))])
+    assert store.case_counts(["D1", "D2"]) == CaseCounts(own=1, other=0, unknown=0)
+    assert store.of_other_cases("a", ["s"]) == set()
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_searches_are_counted_and_come_back_in_order(store: Store, seed: int) -> None:
     world = World(random.Random(seed))
