@@ -111,10 +111,10 @@ def question_of(index: Index, text: str) -> Question:
     places = [name for name, is_meant in former.items() if not is_meant]
     if by_form == "text":  # what has the name of a town may be a lake
         here = [town for town in towns if town in index.marked.towns]
-        filters = [town for town in filters if town in here or is_governed(town, text)]
-        if not here:
-            places += [town for town in towns if town not in filters]
-        towns = tuple(filters)
+        meant = [town for town in towns if town in here or is_governed(town, text)]
+        places += [town for town in towns if town not in meant and not here]
+        filters = [town for town in filters if town in meant]
+        towns = tuple(meant)
     kinds = kinds_asked(text) if by_form != "text" else frozenset()
     years = tuple(sorted({int(year) for year in YEAR.findall(text)}))
     group = bool(GROUP.search(text))
