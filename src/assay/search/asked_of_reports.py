@@ -31,6 +31,8 @@ ASKING = frozenset(
     "kaupunkimme kuntamme meidän raportti raportin raportissa tilinpäätöksessä tilinpäätöksen "
     "mukaan sai saanut sivu sivulla tieto tiedot luku lukuna kohti kohden eikä vain pelkkä pelkän "
     "monessa vuodessa muihin muiden muista muita verrattuna verrattaessa "
+    "millä mille millaista millaisia millaisen millaisesta millaisella millaiseen minkälaista ketä "
+    "kenellä kenessä kumman kummassa kummalla moneksi monenneksi oliko olivatko ovatko olisiko "
     "miksi ketkä keitä kenelle keneltä kumpi kumpaa minkälainen minkälaiset minkälaisia minne eli "
     "suuren suurta suuria ison isoa isoja pieni pienet paljoko paljonks paljoks moneltako "
     "stä sta ssa ssä lla llä lle ltä lta hun ään n "  # Oy:stä

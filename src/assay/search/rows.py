@@ -32,7 +32,7 @@ import numpy as np
 from assay.core.types import Document
 from assay.language.analysis import grams
 from assay.language.finnish import without_dots
-from assay.language.towns import is_town
+from assay.language.towns import FORMER, is_town
 from assay.search.arrays import TINY, Array, Doubles, best_rows, cosines
 from assay.search.asked_of_reports import Question, question_of, readings, similar_words
 from assay.search.index import Index
@@ -135,6 +135,8 @@ def row_signals(index: Index, text: str, lookup: Lookup | None = None) -> Signal
             signals["close"][row] = close
             signals["plain"][row] = plain
             signals["attained"][row] *= names
+            if asked.owners and "dense" in signals:  # likeness says nothing of whose it is
+                signals["dense"][row] *= names
             # a name that only they have
             if asked.names and names == 1.0 and not known and not (is_text and asked.towns):
                 signals["town"][row] = max(signals["town"][row], ONLY_REPORT)
@@ -147,8 +149,10 @@ def _town(index: Index, asked: Question, here: Array) -> float:
         return 1.0
     if asked.towns or (asked.of_country and not asked.places):
         return -1.0
-    if asked.places and here.any():
+    if any(place in FORMER for place in asked.places) and here.any():
         return 1.0
+    if asked.places:
+        return 0.0  # what has the name of another town
     return ONLY_REPORT if len(index.marked.towns) == 1 else 0.0
 
 
