@@ -345,3 +345,30 @@ def test_resources_and_prompts(talk: Any) -> None:
 )
 def test_errors_are_in_the_agents_terms(error: InputError, said: str) -> None:
     assert in_agents_words(error) == said
+
+
+def test_arguments_have_an_end_and_are_text(talk: Any) -> None:
+    """What is refused is repeated in a line, however long it was."""
+    long = "levy " * 30_000
+
+    async def session(client: Client) -> None:
+        said = [
+            await refused(client, "search", corpus="letters", query=long),
+            await refused(client, "search", corpus="letters", query="x" * 10_001),
+            await refused(client, "search", corpus=long[:90_000], query="x"),
+            await refused(client, "get_document", corpus="letters", doc_id=long[:90_000]),
+            await refused(client, "search", **{long: "x"}),
+            await refused(client, "search", corpus="letters", query="x", filters={long: "x"}),
+            await refused(client, "cite", text="Section 1 " * 2_001),
+            await refused(client, long),
+        ]
+        assert max(map(len, said)) <= 2_000
+
+    talk(session)
+
+
+def test_half_a_character_is_no_text() -> None:
+    from assay.mcp.server import _unreadable
+
+    assert "half a character" in _unreadable({"filters": {"a": ["x", "\ud800"]}})
+    assert _unreadable({"query": "שלום 𝔸", "limit": 3, "filters": None}) == ""

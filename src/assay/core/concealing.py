@@ -8,15 +8,15 @@ import re
 MASK = "***"
 _SECRET = (
     r"(?:ssl)?password|passwd|pwd|passphrase|passfile|secret|"
-    r"[\w.-]*token|[\w.-]*secret|[\w.-]*api[_-]?key|[\w.-]*credentials?"
+    r"[\w.-]{0,64}token|[\w.-]{0,64}secret|[\w.-]{0,64}api[_-]?key|[\w.-]{0,64}credentials?"
 )
 # in an address also words that mean something else in a sentence
-_IN_LINKS = rf"{_SECRET}|[\w.-]*(?:pass|key|auth|authorization|sig|signature|sas|jwt)"
+_IN_LINKS = rf"{_SECRET}|[\w.-]{{0,64}}(?:pass|key|auth|authorization|sig|signature|sas|jwt)"
 # postgresql://user:password@host: a password may have anything in it but a space, also an @
-_IN_ADDRESS = re.compile(r"((?:://|^//|(?<=\s)//)[^\s:/@?#]*):[^\s@]*@(?:[^\s/?#@]*@)*")
+_IN_ADDRESS = re.compile(r"((?:://|^//|(?<=\s)//)[^\s:/@?#]*):[^\s@]{0,1024}+@(?:[^\s/?#@]*@)*")
 _KEY_ALONE = re.compile(r"(?i)(\bhttps?://)[^\s:/@?#]+@")  # https://KEY@host
 # a key with a percent sign in it may be any key
-_IN_QUERY = re.compile(rf"(?i)([?&;](?:{_IN_LINKS}|[\w%]*%[\w%]*)=)[^&\s]*")
+_IN_QUERY = re.compile(rf"(?i)([?&;](?:{_IN_LINKS}|[\w%]{{0,64}}%[\w%]{{0,64}})=)[^&\s]*")
 _IN_HEADER = re.compile(r"(?i)(\bauthorization[\"']?\s*[:=]\s*[\"']?(?:[a-z]+\s+)?)[^\s\"',]+")
 # host=db password='two words' (libpq): a quoted value ends at a quote without a backslash before it
 _IN_KEYWORDS = re.compile(

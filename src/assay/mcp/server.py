@@ -35,6 +35,10 @@ INSTRUCTIONS = (
 F = TypeVar("F", bound=Callable[..., Any])
 Transport = Literal["stdio", "streamable-http"]
 
+MOST_TEXT = 100_000  # characters of an argument
+LONGEST = 80  # of what is repeated
+MOST_TOLD = 2_000  # of an error
+SURROGATES = re.compile("[\ud800-\udfff]")
 COMMANDS = re.compile(r"`|\bassay [a-z]|--[a-z]|assay\.toml|pip install")
 FOLDERS = re.compile(r"(?:\b[A-Za-z]:)?(?<![\w:/.])(?:[~.]{0,2}/[^\s/:'\"]+)*/(?=[^\s/:'\"]+)")
 
@@ -47,11 +51,13 @@ class Server(MCPServer[Any]):
             tool.name: list(tool.input_schema["properties"]) for tool in await self.list_tools()
         }
         if name not in tools:
-            raise ToolError(f"there is no tool {name!r}. Known: {', '.join(tools)}.")
+            raise ToolError(f"there is no tool {name[:LONGEST]!r}. Known: {', '.join(tools)}.")
         takes = f"{name} takes {', '.join(tools[name])}."
         unknown = [key for key in arguments if key not in tools[name]]
         if unknown:
-            raise ToolError(f"unknown argument {unknown[0]!r}. {takes}")
+            raise ToolError(f"unknown argument {unknown[0][:LONGEST]!r}. {takes}")
+        if wrong := _unreadable(arguments):
+            raise ToolError(f"{wrong}. {takes}")
         try:
             return await super().call_tool(name, arguments, context)
         except UnexpectedToolError:
@@ -62,6 +68,19 @@ class Server(MCPServer[Any]):
                     f"{'; '.join(map(_said, error.__cause__.errors()))}. {takes}"
                 ) from None
             raise ToolError(str(error).removeprefix(f"Error executing tool {name}: ")) from error
+
+
+def _unreadable(value: Any) -> str:
+    """What no tool takes, wherever it stands in the arguments; empty where all can be read."""
+    if isinstance(value, str):
+        if len(value) > MOST_TEXT:
+            return f"a text of more than {MOST_TEXT:,} characters"
+        whole = value.isascii() or not SURROGATES.search(value)
+        return "" if whole else "a text with half a character in it"
+    parts = [*value, *value.values()] if isinstance(value, dict) else value
+    if not isinstance(parts, list):
+        return ""
+    return next(filter(None, map(_unreadable, parts)), "")
 
 
 def _said(error: Any) -> str:
@@ -132,7 +151,7 @@ def _with_clear_errors(tool: F) -> F:
         try:
             return tool(*args, **kwargs)
         except AssayError as error:
-            raise ToolError(in_agents_words(error)) from error
+            raise ToolError(in_agents_words(error)[:MOST_TOLD]) from error
 
     call.__signature__ = inspect.signature(tool, eval_str=True)  # type: ignore[attr-defined]
     return cast(F, call)

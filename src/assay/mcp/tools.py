@@ -77,7 +77,11 @@ def search_tools(service: Service) -> tuple[Tool, ...]:
     def search(
         corpus: CorpusName,
         query: Annotated[
-            str, Field(description="A question, keywords, facts, or the number of a document.")
+            str,
+            Field(
+                max_length=10_000,
+                description="A question, keywords, facts, or the number of a document.",
+            ),
         ],
         limit: Limit = 10,
         offset: Offset = 0,
@@ -114,7 +118,7 @@ def reading_tools(service: Service) -> tuple[Tool, ...]:
 
     def cite(
         text: Annotated[
-            str, Field(max_length=100_000, description="A citation, or a text that has some.")
+            str, Field(max_length=20_000, description="A citation, or a text that has some.")
         ],
         corpus: Annotated[
             str, Field(description="Where the documents are looked up; empty: only read them.")
