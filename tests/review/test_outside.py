@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from assay.core.errors import InputError
@@ -206,7 +207,6 @@ def test_a_server_that_says_nothing_is_asked_once_and_hung_up_on(
         ({"table": "nothing"}, "nothing"),
         ({"status": "nothing"}, "nothing"),
         ({"created": "nothing"}, "nothing"),
-        ({"created": "review_status"}, "which is no time"),
     ],
 )
 def test_what_is_not_there_is_said(
@@ -245,6 +245,36 @@ def test_times_of_every_kind(tmp_path: Path) -> None:
         source = BacklogSource(url=str(path), table="t", status="s", created="c")
         found = their_backlog("h", source, NOW)
         assert found.oldest_pending_at == datetime(2026, 5, 1, 12, tzinfo=UTC), value
+
+
+def test_a_cell_that_is_no_time_hides_nothing(table: tuple[str, Run]) -> None:
+    """On both databases; where no cell is a time, the counts still stand."""
+    source = BacklogSource(url=table[0], table="halachot", states=STATES)
+    before = their_backlog("h", source, NOW)
+    odd = "infinity" if "://" in table[0] else ""
+    waits = f"INSERT INTO halachot SELECT 90, review_status, '{odd}' FROM halachot WHERE id = 1"
+    table[1](waits)
+    table[1](waits.replace("infinity", "-infinity"))
+    after = their_backlog("h", source, NOW)
+    assert after.oldest_pending_at == before.oldest_pending_at
+    assert (before.times_unread, after.times_unread) == (0, 2)
+    assert (after.pending_review or 0) - (before.pending_review or 0) == 2
+    wrong = msgspec.structs.replace(source, created="review_status")
+    found = their_backlog("h", wrong, NOW)
+    assert (found.pending_review, found.oldest_pending_at) == (after.pending_review, None)
+    assert found.times_unread == after.pending_review
+
+
+def test_cells_that_only_sqlite_has(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "t.db") as connection:
+        connection.execute("CREATE TABLE t (review_status, created_at)")
+        for cell in ("'2024-05-01'", "''", "9e999", "-9e999", "'2023-13-45'", "x'ff00'", "NULL"):
+            connection.execute(f"INSERT INTO t VALUES ('pending_review', {cell})")
+        connection.execute("INSERT INTO t VALUES (CAST(x'6fff' AS TEXT), '2020-01-01')")
+    found = their_backlog("h", BacklogSource(url=str(tmp_path / "t.db"), table="t"), NOW)
+    assert (found.pending_review, found.times_unread, found.total) == (7, 5, 8)
+    assert found.oldest_pending_at == datetime(2024, 5, 1, tzinfo=UTC)
+    assert found.other == {"o\ufffd": 1}
 
 
 def test_one_that_is_away_hides_no_other_and_no_password(

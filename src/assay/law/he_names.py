@@ -4,6 +4,7 @@ are compared."""
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -31,6 +32,21 @@ SHORT_LAWS = {
     "הגא": "חוק ההתגוננות האזרחית",
     "צבח": "חוק צער בעלי חיים (הגנה על בעלי חיים)",
     **dict.fromkeys(("ותמל", "וותמל"), "חוק לקידום הבנייה במתחמים מועדפים לדיור (הוראת שעה)"),
+    "פקנז": "פקודת הנזיקין",
+    "תקסדא": "תקנות סדר הדין האזרחי",
+    **dict.fromkeys(("חוע", "חוהע"), "חוק העונשין"),
+}
+# Those that mean something else alone: a tax, an office, a kind of case.
+SHORT_AFTER = {
+    "סדא": "תקנות סדר הדין האזרחי",
+    "מסש": "חוק מיסוי מקרקעין (שבח ורכישה)",
+    "בטלא": "חוק הביטוח הלאומי",
+    "פשר": "פקודת פשיטת הרגל",
+    **dict.fromkeys(("לשכת עוהד", "עוהד"), "חוק לשכת עורכי הדין"),
+}
+SHORT_BASIC = {
+    "כבוהא": "חוק-יסוד: כבוד האדם וחירותו",
+    "חוהע": "חוק-יסוד: חופש העיסוק",
 }
 # Laws whose name has a bracket that people leave out: any other law is not met without its bracket,
 # since "the Sale Law" and "the Sale Law (Apartments)" are two.
@@ -56,7 +72,7 @@ WITHOUT_BRACKET = {
 }
 # Names that grammar alone would cut short.
 NAMES = (
-    *SHORT_LAWS.values(),
+    *(*SHORT_LAWS.values(), *SHORT_AFTER.values(), *SHORT_BASIC.values()),
     *WITHOUT_BRACKET.values(),
     *("חוק מס ערך מוסף", "חוק מיסוי מקרקעין", "חוק יסודות התקציב", "חוק רשויות מקומיות"),
     *("פקודת מס הכנסה", "חוק בתי משפט לעניינים מינהליים", "חוק תובענות ייצוגיות"),
@@ -83,8 +99,19 @@ BRACKETS = re.compile(
     r"|\[[^\][]{2,40}\])"
 )
 _IN_BRACKETS = re.compile(r"\(([^()]*)\)")
-_SHORT = "|".join(rf"{name[:-1]}\"{name[-1]}" for name in sorted(SHORT_LAWS, key=len, reverse=True))
-SHORT_FORM = re.compile(rf"(?:(?:חוק|פקודת)\s+)?ה?({_SHORT})(?![א-ת\"])")
+
+
+def _any_of(names: Iterable[str]) -> str:
+    ordered = sorted(names, key=len, reverse=True)
+    return "|".join(rf"{name[:-1]}\"{name[-1]}" for name in ordered)
+
+
+_SHORT = _any_of(SHORT_LAWS)
+_FORMS = (
+    (re.compile(rf"(?:(?:חוק|פקודת|תקנות)\s+)?ה?({_SHORT})(?![א-ת\"])"), SHORT_LAWS),
+    (re.compile(rf"(?:חוק|פקודת|תקנות)\s+ה?({_any_of(SHORT_AFTER)})(?![א-ת\"])"), SHORT_AFTER),
+    (re.compile(rf"ה?חוק[-\s]\s*יסוד\s*:?\s*ה?({_any_of(SHORT_BASIC)})(?![א-ת\"])"), SHORT_BASIC),
+)
 SHORT_ALONE = rf"(?:{_SHORT})(?![א-ת\"])"
 QUOTES = PLAIN_QUOTES | str.maketrans(dict.fromkeys("־‐‑‒–—―−", "-"))
 
@@ -99,8 +126,10 @@ class LawKey(NamedTuple):
 
 def full_name(text: str) -> tuple[str, int]:
     """The law that a short form at the start of a text means, and how long that form is."""
-    match = SHORT_FORM.match(text)
-    return (SHORT_LAWS[match[1].replace('"', "")], match.end()) if match else ("", 0)
+    for form, laws in _FORMS:
+        if match := form.match(text):
+            return laws[match[1].replace('"', "")], match.end()
+    return "", 0
 
 
 @lru_cache(maxsize=4096)

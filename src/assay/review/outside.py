@@ -67,7 +67,9 @@ class BacklogSource(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 @dataclass(frozen=True, kw_only=True)
 class TheirBacklog:
     """A table of the user's, by state. The counts, with those of `other` states under their own
-    names, sum to total. Where it cannot be read there are no counts, and `error` says why."""
+    names, sum to total. `times_unread` are pending rows whose time cannot be read: they count, and
+    the oldest is one of the others. Where the table cannot be read there are no counts, and
+    `error` says why."""
 
     status: str = "ok"
     pending_review: int | None = None
@@ -78,6 +80,7 @@ class TheirBacklog:
     total: int | None = None
     oldest_pending_at: datetime | None = None
     oldest_pending_days: float | None = None
+    times_unread: int = 0
     error: str = ""
 
 
@@ -213,7 +216,7 @@ def their_backlog(name: str, source: BacklogSource, now: datetime) -> TheirBackl
             where=where,
             hint="Give the column that holds the state, as status.",
         )
-    if any(len(_word(value)) > LONGEST_STATE for value, _, _ in rows):
+    if any(len(_word(value)) > LONGEST_STATE for value, *_ in rows):
         raise InputError(
             f"the column {source.status} has a value of more than {LONGEST_STATE} characters",
             where=where,
@@ -222,16 +225,20 @@ def their_backlog(name: str, source: BacklogSource, now: datetime) -> TheirBackl
     ours, other = _ours(source), dict[str, int]()
     counts: dict[str, int] = dict.fromkeys(map(str, REVIEW_STATES), 0)
     oldest: list[datetime] = []
-    for value, count, created in rows:
+    times_unread = 0
+    for value, count, created, unread in rows:
         state = ours.get(_word(value))
         if state is None:
             other[_word(value)] = other.get(_word(value), 0) + count
             continue
         counts[state] += count
-        if state == "pending_review" and created is not None:
-            oldest.append(_moment(created, source.created, where))
+        if state == "pending_review":
+            first = _moment(created) if created is not None else None
+            oldest += [first] if first is not None else []
+            times_unread += (unread or 0) + (created is not None and first is None)
     first = min(oldest, default=None)
     return TheirBacklog(
+        times_unread=times_unread,
         pending_review=counts["pending_review"],
         approved=counts["approved"],
         rejected=counts["rejected"],
@@ -243,18 +250,34 @@ def their_backlog(name: str, source: BacklogSource, now: datetime) -> TheirBackl
     )
 
 
-def _statement(source: BacklogSource) -> str:
-    """The states with how many rows each has and its oldest. Columns are named with their table:
-    SQLite takes an unknown name alone for a text."""
+def _statement(source: BacklogSource, readable: str) -> str:
+    """The states with how many rows each has, its oldest, and how many times are not `readable`.
+    Columns are named with their table: SQLite takes an unknown name alone for a text."""
     rows = (
         f"({source.query.strip().rstrip(';')}\n)" if source.query.strip() else _name(source.table)
     )
     status, created = (f"counted.{_quoted(column)}" for column in (source.status, source.created))
     shown = f"substr(CAST({status} AS TEXT), 1, {LONGEST_STATE + 1})"
+    is_time = readable.format(created)
     return (
-        f"SELECT {shown}, count(*), min({created}) FROM {rows} AS counted "
+        f"SELECT {shown}, count(*), min(CASE WHEN {is_time} THEN {created} END), "
+        f"count(CASE WHEN NOT {is_time} THEN {created} END) FROM {rows} AS counted "
         f"GROUP BY {status} LIMIT {MOST_STATES + 1}"
     )
+
+
+# what `_moment` can read, said in SQL, for one cell that is no time must not hide the others: an
+# empty text, infinity, a year before Christ. Nothing where there is no time at all.
+_TIME_IN_SQLITE = (
+    "(CASE WHEN typeof({0}) IN ('integer', 'real') THEN {0} >= 0 AND {0} < 1e14 "
+    "ELSE trim({0}) GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*' "
+    "AND julianday(substr(trim({0}), 1, 10)) IS NOT NULL END)"
+)
+_TIME_IN_POSTGRES = (
+    "(CAST({0} AS TEXT) ~ "
+    r"'^\s*(\d{{4}}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])|\d{{1,13}}(\.\d+)?\s*$)' "
+    "AND CAST({0} AS TEXT) NOT LIKE '% BC')"
+)
 
 
 def _reaches_out(source: BacklogSource) -> str:
@@ -271,15 +294,16 @@ def _quoted(name: str) -> str:
     return f'"{inner}"'
 
 
-def _rows(source: BacklogSource, where: str) -> Sequence[tuple[Any, int, Any]]:
+def _rows(source: BacklogSource, where: str) -> Sequence[tuple[Any, int, Any, int]]:
     url = filled(source.url, where)
     if not _is_known(url):
         raise InputError(UNKNOWN, where=where, hint=HINT)
     if said := _reaches_out(source):
         raise InputError(said, where=where, hint=HINT)
     try:
-        read = _of_postgres if conninfo.is_postgres(url) else _of_sqlite
-        return read(url, _statement(source), where)
+        if conninfo.is_postgres(url):
+            return _of_postgres(url, _statement(source, _TIME_IN_POSTGRES), where)
+        return _of_sqlite(url, _statement(source, _TIME_IN_SQLITE), where)
     except _Away as error:
         said = hidden(str(error).strip().splitlines()[0], values_of([source.url]))
         raise InputError(f"cannot be counted: {said}", where=where, hint=HINT) from error
@@ -289,7 +313,7 @@ class _Away(Exception):
     """What a database said."""
 
 
-def _of_postgres(url: str, statement: str, where: str) -> list[tuple[Any, int, Any]]:
+def _of_postgres(url: str, statement: str, where: str) -> list[tuple[Any, int, Any, int]]:
     """Three locks, for the query is the user's: a named cursor takes one statement, which can only
     read; whatever transaction there is, the server refuses to change something in it; and what it
     lets pass nevertheless, as PostgreSQL 15 does with large objects, is rolled back."""
@@ -297,7 +321,8 @@ def _of_postgres(url: str, statement: str, where: str) -> list[tuple[Any, int, A
     given = conninfo.parts(url, where)
     own = given.get("options") or os.environ.get("PGOPTIONS", "")
     given["options"] = (
-        f"{own} -c default_transaction_read_only=on -c statement_timeout={SECONDS * 1000}"
+        f"{own} -c default_transaction_read_only=on -c statement_timeout={SECONDS * 1000} "
+        "-c datestyle=ISO"
     )
     try:
         connection = psycopg.connect(**given | {"connect_timeout": CONNECT_SECONDS})
@@ -338,7 +363,7 @@ def _hung_up_after(seconds: float, handle: int) -> Iterator[None]:
             timer.join()
 
 
-def _of_sqlite(url: str, statement: str, where: str) -> list[tuple[Any, int, Any]]:
+def _of_sqlite(url: str, statement: str, where: str) -> list[tuple[Any, int, Any, int]]:
     path = Path(url.removeprefix("sqlite:///")).expanduser()
     if not path.is_file():
         raise InputError(f"there is no database {path}", where=where, hint=HINT)
@@ -356,6 +381,7 @@ def _opened_for_reading(path: Path) -> Iterator[sqlite3.Connection]:
     )
     end = time.monotonic() + SECONDS
     try:
+        connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
         connection.execute("PRAGMA query_only = ON")
         connection.set_progress_handler(lambda: time.monotonic() > end, 100_000)
         yield connection
@@ -363,9 +389,9 @@ def _opened_for_reading(path: Path) -> Iterator[sqlite3.Connection]:
         connection.close()
 
 
-def _moment(value: object, column: str, where: str) -> datetime:
+def _moment(value: object) -> datetime | None:
     """When a row was made: a time of the database, a text in ISO 8601, or seconds or milliseconds
-    since 1970. Without a zone it is UTC."""
+    since 1970. Without a zone it is UTC; nothing where it is no time."""
     try:
         if isinstance(value, int | float | Decimal):
             number = float(value)
@@ -375,9 +401,5 @@ def _moment(value: object, column: str, where: str) -> datetime:
             value = datetime(value.year, value.month, value.day, tzinfo=UTC)
         at = value if isinstance(value, datetime) else datetime.fromisoformat(str(value).strip())
         return at.astimezone(UTC) if at.tzinfo is not None else at.replace(tzinfo=UTC)
-    except (ValueError, OverflowError, OSError) as error:
-        raise InputError(
-            f"the column {column} holds {str(value)[:40]!r}, which is no time",
-            where=where,
-            hint="Give the column that says when a row was made, as created.",
-        ) from error
+    except (ValueError, OverflowError, OSError):
+        return None
