@@ -110,7 +110,31 @@ TOO_WIDE = "an interval too wide to be of use says so"
 WIDE_SAID = (
     r"Too wide to be of use|^Liian leveä|^רחב מכדי|^recall@|^RR\(|^$|^</?p( class=.note.)?>$"
 )
+TOPICS = (
+    r"^(keywords?|natural_language|question|fact_pattern|facts|(?i:lobbying|other|[a-z]+_of_interest"
+    r"|conflicts of interest|gifts(_| and )honoraria|campaign[_ ]finance|betterment[_ ]levy"
+    r"|compensation_197|procedure|planning[_ ]appeals))$|^\.scroll|overflow-x"
+)
+GATE_KEYS = r"\b(pass_rate_\w+|avg_latency_ms|recall_at_k|Recall@k)\b"
+LINKS = r"no-document|outside"
 ALLOWED = [
+    *(
+        Allowed(commands, place, IN_WORDS, **{way: pattern})
+        for way in ("before", "after")
+        for commands, place, pattern in (
+            ("score-fi-*", "terminal", rf"{GATE_KEYS}|PASS rate \(|Latency, average"),
+            ("run-*", "terminal", rf"{GATE_KEYS}|PASS rate \(|Latency, average"),
+            ("report-fi*", "*.html", rf"{GATE_KEYS}|PASS rate \(|Latency, average"),
+            ("report-fi*", "*.xml", rf"{GATE_KEYS}|PASS rate \(|Latency, average"),
+            ("run-*", "terminal", r"^PASS$"),
+            ("explain-fi-*", "terminal", r"the engine abstained"),
+            ("corpus-*", "terminal", LINKS),
+            ("report-*", "*.html", r"^it lies in |^between [\d.]+ and |^\d{4}-\d\d-\d\d[T ]"),
+            ("report-*", "*.html", TOPICS),
+            ("report-*", "*.md", r"^- Time: |systems tested together|^\*\*.*→"),
+            ("score-*", "*.md", r"^- Time: |^Baseline "),
+        )
+    ),
     Allowed("score-*", "terminal", TOO_WIDE, after=WIDE_SAID),
     Allowed("run-*", "terminal", TOO_WIDE, after=WIDE_SAID),
     Allowed("report-*", "*", TOO_WIDE, after=WIDE_SAID),

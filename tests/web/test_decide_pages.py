@@ -467,6 +467,11 @@ def test_a_golden_gate_says_the_name_people_read_with_its_interval(
         (head,) = re.findall("<h1>(.*?)</h1>", client.get(f"{address}?lang=en").text, re.S)
         assert told in re.sub("[\u2066-\u2069]|<[^>]+>", "", head)
         assert "but fails a question that must pass" in head
+    other = kept(service, path, "b", ["d2"], ids=["k1", "k2", "k3"])
+    page = client.get(f"/compare?a={other.id}&b={run.id}&lang=en").text
+    assert "Not yet: every gate passes, but a question that must pass fails: " in page
+    assert "Yes: every gate passes" not in page
+    assert "1 set, 2 engines" in client.get("/?lang=en").text, "b ran, though nothing names it"
 
 
 def test_a_gate_says_how_much_is_judged_in_every_language_and_three_digits() -> None:
@@ -741,7 +746,7 @@ def test_judging_more_changes_no_level_and_a_worse_ranking_does(
     kept(service, path, "ours", best, days=3, ids=ids)
     path.write_text(whole)
     kept(service, path, "ours", best, days=2, ids=ids)
-    assert "No run changed the level" in client.get("/runs").text
+    assert "No engine got better or worse" in client.get("/runs").text
     first, second = client.get("/api/runs").json()["trends"][0]["events"]
     assert first["value"] != second["value"]
     assert first["today"] == second["today"]

@@ -48,7 +48,7 @@ def packet(
         limit=limit,
         language=language,
     )
-    emit(packed, lambda: listing.key_values(packed, notes=len(packed.notes)), json=json)
+    emit(packed, lambda: listing.what_happened(packed, notes=""), json=json)
     for note in packed.notes:
         say(note, style="yellow")
     if not packed.pairs:

@@ -74,7 +74,9 @@ def merge(
             if is_named(store):
                 raise
             merged = voting.label_again(dataset, corpus=corpus)
-    counts = {"changed": len(merged.changed), "left_out": len(merged.left_out)}
+    counts = {"labels": 0, "labels_in_all": merged.labels}
+    counts |= {"changed": 0, "labels_changed": len(merged.changed)}
+    counts |= {"left_out": len(merged.left_out)}
     emit(merged, lambda: listing.what_happened(merged, **counts), json=json)
     _say_merged(merged)
     if files and merged.left_out:

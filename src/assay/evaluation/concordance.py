@@ -164,7 +164,7 @@ def _bca(value: float, resampled: Floats, without_one: Floats, n: int) -> Estima
     if len(resampled) < MIN_DEFINED * SAMPLES:
         return _estimate(value, None, OFTEN_UNDEFINED)
     if resampled[-1] - resampled[0] < 1e-12:
-        return _estimate(value, (float(value), float(value)), ALWAYS_SAME)
+        return _estimate(value, None, ALWAYS_SAME)  # one of no width would be a promise
     below = (resampled < value - 1e-12).mean() + (np.abs(resampled - value) <= 1e-12).mean() / 2
     bias = NORMAL.inv_cdf(min(max(float(below), 1e-6), 1 - 1e-6))
     acceleration = _acceleration(without_one)

@@ -49,7 +49,7 @@ def _change_found(row: Difference, tests: int, tell: Sentences) -> str:
         change=numbers.signed(row.difference),
         between=numbers.change_span(row.low, row.high),
         p=numbers.p_value(row.p_holm),
-        tests=tests,
+        together=tell.words("tested_together", tests=tests) if tests > 1 else "",
         wins=tell.words.counted(row.wins, "query"),
         ties=row.ties,
         losses=row.losses,

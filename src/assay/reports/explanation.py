@@ -109,6 +109,7 @@ def _golden(entry: GoldenEntry) -> RenderableType:
     stated = {
         "expected": tell.expected(entry),
         "looked at": f"the top {entry.k}, with a score of at least {entry.min_score:g}",
+        "answered": "nothing: the engine abstained" if entry.abstained else "",
         "evidence": ", ".join(map(str, evidence)) if isinstance(evidence, list) else evidence,
         "as of": entry.as_of,
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -25,7 +25,7 @@ from assay.reports.numbers import Numbers
 from assay.reports.sentences import Sentences
 from assay.reports.shapes import Figure, QueryLine, ReportView
 from assay.reports.view import FEW, RATES, failed_questions, heading
-from assay.reports.words import Words
+from assay.reports.words import Words, page_table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +69,7 @@ def render(report: ReportView) -> str:
         questions=_failed_first(report) if report.kind == "golden" else [],
         few=FEW,
         heading=heading,
+        plainly=_plainly(report.language),
         grade_class=_grade_class,
         receipt_json=_receipt_text(report),
     )
@@ -209,6 +210,17 @@ def _failed_first(report: ReportView) -> Sequence[QueryLine]:
 
 def _grade_class(grade: int | None) -> str:
     return "" if grade is None else f"g{min(max(grade, 0), 2)}"
+
+
+def _plainly(language: str) -> Callable[[str, str], str]:
+    """A kind of query or a topic as the pages call it; other names stay as they are."""
+    known = page_table("topics", language) | page_table("judge", language)
+
+    def named(name: str, kind: str) -> str:
+        plain = name.replace("_", " ") if kind in ("type", "topic") else name
+        return str(known.get(f"{kind} {name}", plain)) if name else ""
+
+    return named
 
 
 def _receipt_text(report: ReportView) -> str:

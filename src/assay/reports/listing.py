@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,8 @@ from rich.text import Text
 from assay.core.types import Finding, counted
 from assay.law.versions import mark_of
 from assay.reports.grids import headed, plain
+from assay.reports.numbers import Numbers
+from assay.reports.words import Words
 
 if TYPE_CHECKING:
     from assay.corpus.build import ImportReport
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 SHOWN_LINKS = 12  # of the documents that one cites, or that cite it
 SHOWN_TEXT = 4_000
 SHOWN_TARGETS = 5
+MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S*")
 SHOWN_NAMES = 60  # of a table inside a value
 
 
@@ -45,14 +49,20 @@ def plain_table(rows: Sequence[msgspec.Struct], columns: Sequence[str]) -> Rende
 
 # keys that are no English once their underscores are gone; all others are
 SAID = {
+    "age_days": "age in days",
     "bytes": "size in bytes",
     "by_machine": "by machines alone",
     "doc_id": "document",
+    "edges": "links",
+    "forecast_empty_at": "empty by, at this pace",
     "halacha_backlog": "backlog",
     "left": "still left",
     "mtime_ns": "changed",
+    "no-document": "outside",
     "oldest_pending_at": "oldest pending since",
+    "p50": "median",
     "query_id": "query",
+    "self": "to itself",
     "unknown_ids": "ids that are not here",
     "without_grade": "without a grade",
     "without_text": "without a text",
@@ -82,6 +92,8 @@ def what_happened(page: msgspec.Struct, **instead: int | str) -> RenderableType:
 def _named(values: Mapping[str, object]) -> RenderableType:
     table = plain()
     for name, value in values.items():
+        if isinstance(value, dict) and value and all(one is None for one in value.values()):
+            continue
         if isinstance(value, dict):
             shown = list(value.items())[:SHOWN_NAMES]
             inner = ", ".join(f"{said(key)} {_figure(figure)}" for key, figure in shown)
@@ -119,6 +131,8 @@ def _figure(value: object) -> str:
         return f"({inner})"
     if isinstance(value, float):
         return f"{value:,.3f}"
+    if isinstance(value, str) and MOMENT.fullmatch(value):
+        return Numbers(Words("en")).moment(value)
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
@@ -131,12 +145,16 @@ def spending(spent: Spent) -> str:
 
 
 def checkup(page: msgspec.Struct) -> RenderableType:
-    """Every part in a line or two; corpora and engines in a line each."""
+    """Every part in a line or two; extras, corpora and engines in a line each."""
     table = plain()
     for name, health in msgspec.to_builtins(page).items():
         if not isinstance(health, dict):
             continue
         status = health.get("status", "ok")
+        if name == "extras":
+            health = {
+                "tables": {one: {"": said} for one, said in health.items() if one != "status"}
+            }
         engines = health.get("engines") if name == "engines" else None
         members = health.get("corpora") or health.get("tables") or engines or {}
         figures = {
@@ -144,7 +162,8 @@ def checkup(page: msgspec.Struct) -> RenderableType:
         }
         style = "red" if status == "failed" else "green"
         title = Text(said(name), style="bold")
-        table.add_row(title, Text(status, style=style), _in_words(figures))
+        told = "" if name == "extras" else _in_words(figures)
+        table.add_row(title, Text(status, style=style), told)
         for member, member_figures in members.items():
             table.add_row("", "", Text.assemble((member, "bold"), ": ", _in_words(member_figures)))
     return table
@@ -154,7 +173,11 @@ def _in_words(figures: Mapping[str, object]) -> str:
     flat: dict[str, object] = {}
     for key, value in figures.items():
         flat |= value if isinstance(value, dict) else {key: value}
-    shown = (f"{said(key)} {_figure(value)}" for key, value in flat.items() if key != "fingerprint")
+    shown = (
+        f"{said(key)} {_figure(value)}".strip()
+        for key, value in flat.items()
+        if key != "fingerprint"
+    )
     return ", ".join(shown) or "–"
 
 

@@ -66,10 +66,10 @@ class Numbers:
             at = datetime.fromisoformat(timestamp)
         except ValueError:
             return timestamp
-        if self._words.is_english:
-            return timestamp
-        shape = str(self._words.entry("language.moment"))
         zone = " UTC" if at.utcoffset() == timedelta(0) else ""
+        if self._words.is_english:
+            return f"{at:%Y-%m-%d %H:%M}{zone}"
+        shape = str(self._words.entry("language.moment"))
         said = {"day": at.day, "month": at.month, "year": at.year, "hour": at.hour}
         return self._words.isolated(shape.format(minute=f"{at.minute:02}", **said) + zone)
 

@@ -123,7 +123,7 @@ class Sentences:
         """The same of a baseline, inside a sentence."""
         return self.words("differ") if why and not self.words.is_english else why
 
-    def since(self, baseline: Baseline) -> str:
+    def since(self, baseline: Baseline, names: Mapping[str, str]) -> str:
         """The change of the first measure that decides, with its interval and test, and over how
         many queries where not all are in both."""
         text = ""
@@ -131,7 +131,7 @@ class Sentences:
         if key:
             text += self.words(
                 "since_baseline",
-                measure=self.words.named("figures", key),
+                measure=names.get(key) or self.words.named("figures", key),
                 change=self.numbers.signed(baseline.delta[key]),
                 between=self.numbers.change_span(*baseline.intervals[key]),
                 p=self.numbers.p_value(baseline.p[key]),
@@ -282,7 +282,11 @@ class Sentences:
 
     def check(self, check: Check) -> str:
         """What a gate found. The English sentence holds more than the facts beside it."""
-        return check.message if self.words.is_english else self._check(check)
+        if not self.words.is_english:
+            return self._check(check)
+        key = check.gate.measure
+        name = self.words.figure(key) if self.words.has("figures", key) else key
+        return check.message.replace(key, name, 1)
 
     def golden_check(self, check: Check, bounds: Bounds = None) -> str:
         """The same of a golden set: the facts hold all of it, but the interval of its figure."""

@@ -117,7 +117,9 @@ def _footnotes(report: ReportView, say: Words, numbers: Numbers) -> Iterator[Tex
         yield Text(report.wide, style="yellow")
     if report.thresholds:
         yield Text(report.thresholds, style="dim")
-    if report.baseline is not None and (since := Sentences(say).since(report.baseline).strip()):
+    names = {figure.key: figure.title for figure in report.figures}
+    baseline = report.baseline
+    if baseline is not None and (since := Sentences(say).since(baseline, names).strip()):
         yield Text(f"{say('vs_baseline')}: {since}", style="dim")
     yield from (Text(line, style="dim") for line in _unjudged_notes(report, say, numbers))
     if report.standing:

@@ -15,6 +15,7 @@ from assay.reports.numbers import change_span, p_value, short, signed
 from assay.reports.sentences import Sentences
 from assay.reports.shapes import Answer
 from assay.reports.terminal_board import board_lines
+from assay.reports.view import heading
 from assay.reports.words import Words
 
 SHOWN_DOCUMENTS = 4  # that entered or left the top of a query
@@ -45,9 +46,9 @@ def _against_baseline(
     rows = [row for row in comparison.differences if row.system == system]
     variants = [row for row in comparison.variants if row.system == system]
     for row in rows:
-        _add_difference(table, row, row.measure)
+        _add_difference(table, row, heading(row.key, row.measure))
     for row in variants:
-        _add_difference(table, row, f"{row.measure} of variants")
+        _add_difference(table, row, f"{heading(row.key, row.measure)} of variants")
     against = Text.assemble((system, "bold"), " against ", (comparison.baseline, "bold"))
     yield from (against, Text(), Text(f"{answer.text}.", style=STYLES[answer.status]))
     yield from (Text(note, style="yellow") for note in answer.notes)

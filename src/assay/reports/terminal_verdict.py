@@ -109,13 +109,16 @@ def verdict_lines(verdict: Verdict) -> RenderableType:
     """The verdict on top, then every gate with what it found."""
     table = plain()
     for check in sorted(verdict.checks, key=_worst_first):
-        table.add_row(Text(check.status.upper(), style=STYLES[check.status]), check.message)
-    status = Text(verdict.status.upper(), style=STYLES[verdict.status])
+        message = Sentences(Words("en")).check(check)
+        table.add_row(Text(check.status.upper(), style=STYLES[check.status]), message)
+    # of one gate alone its own line says it
+    together = [Text(verdict.status.upper(), style=STYLES[verdict.status])]
+    shown = together if len(verdict.checks) != 1 else []
     settling = (Text(line, style="yellow") for line in _settling(verdict))
     provisos = [f"The gold set is {verdict.note}." if verdict.note else ""]
     provisos.append(Sentences(Words("en")).one_judge(verdict.one_judge))
     told = (Text(proviso, style="yellow") for proviso in provisos if proviso)
-    return Group(status, table, *told, *settling)
+    return Group(*shown, table, *told, *settling)
 
 
 def _worst_first(check: Check) -> int:

@@ -468,7 +468,7 @@ def _judge_next(verdict: Verdict | None) -> tuple[tuple[str, str], ...] | None:
 
 
 def _wide(figures: Sequence[Figure], words: Words) -> str:
-    names = [figure.name for figure in figures if figure.too_wide]
+    names = [figure.title for figure in figures if figure.too_wide]
     return words("too_wide", names=", ".join(names)) if names else ""
 
 

@@ -117,7 +117,7 @@ def runs(request: Request) -> Response:
         alone={
             line.id: found.on.judge
             for board in shown
-            for line in board.leaders
+            for line in (*board.leaders, *board.older)
             if (found := rests_of(service, line))
         },
         trends=trends_by_set(service, gold=asked.gold),

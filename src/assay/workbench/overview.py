@@ -78,10 +78,11 @@ class SetLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EngineLine(msgspec.Struct, frozen=True, kw_only=True):
-    """An engine that is configured, or a corpus that is indexed; and its latest run."""
+    """An engine that is configured, a corpus that is indexed, or one that ran here all the same;
+    and its latest run."""
 
     name: str
-    kind: Literal["configured", "corpus"]
+    kind: Literal["configured", "corpus", "ran"]
     documents: int | None = None
     indexed: bool = True
     run: RunLine | None = None
@@ -251,7 +252,7 @@ def _engines(service: Service, records: Sequence[RunRecord]) -> list[EngineLine]
 
     configured = service.config.engines if service.config else {}
     lines = [EngineLine(name=name, kind="configured", run=last(name)) for name in configured]
-    return lines + [
+    lines += [
         EngineLine(
             name=row.name,
             kind="corpus",
@@ -262,6 +263,9 @@ def _engines(service: Service, records: Sequence[RunRecord]) -> list[EngineLine]
         for row in known_corpora(service)
         if row.name not in configured
     ]
+    named = {line.name for line in lines}
+    tried = [name for name in latest if name not in named]
+    return lines + [EngineLine(name=name, kind="ran", run=last(name)) for name in tried]
 
 
 def known_corpora(service: Service) -> list[corpora.CorpusRow]:
