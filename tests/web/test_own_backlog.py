@@ -90,7 +90,7 @@ def test_on_the_command_line(assay_cli: Assay, folder: Path) -> None:
         _counted.clear()
         done = assay_cli(command)
         assert done.code == 4
-        assert "there is no database" in done.out + done.err
+        assert "there is no database" in " ".join((done.out + done.err).split())
     (folder / "assay.toml").write_text("[backlog.halacha]\nurl = 'law.db'\n")
     assert assay_cli("backlog").code == 2
 

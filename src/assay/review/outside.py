@@ -80,7 +80,7 @@ class TheirBacklog:
     total: int | None = None
     oldest_pending_at: datetime | None = None
     oldest_pending_days: float | None = None
-    times_unread: int = 0
+    times_unread: int | None = None
     error: str = ""
 
 
