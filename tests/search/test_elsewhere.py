@@ -18,11 +18,13 @@ WILLS = [
 ]
 
 
-def made(texts: Sequence[str], law: str, language: str = "fi") -> Elsewhere:
+def made(
+    texts: Sequence[str], law: str, language: str = "fi", headings: Sequence[str] = ("", "", "")
+) -> Elsewhere:
     documents = [
         Document(
             id=f"{law}:{number}",
-            title=f"{law} {number} §",
+            title=f"{law} {number} § {headings[number - 1]}",
             text=text,
             language=language,
             metadata={"law": law},
@@ -49,17 +51,21 @@ def test_what_the_collection_is_about_is_not_elsewhere() -> None:
     assert share(made(COUNCIL, "Kuntalaki"), "valtuusto", "lautakunta") < 0.3
     assert share(made(COUNCIL, "Muu laki"), "valtuusto", "lautakunta") > 0.6  # by its name alone
     assert share(made(WILLS, "Perintökaari"), "testamentti", "leski") < 0.3
+    assert share(made(COUNCIL, "Osakeyhtiölaki"), "taloyhtiö", "yhtiövastike") > 0.6
 
 
-def test_a_subject_is_also_here_where_an_act_has_its_words_throughout(
+def test_a_subject_is_also_here_where_an_act_has_its_words_in_headings(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     few = [(["Perintökaari"], ["testamentti", "perillinen", "leski", "perintö", "perukirja"])]
     monkeypatch.setattr(elsewhere, "_subjects", lambda language: few)
     elsewhere._words.cache_clear()
+    headings = ["Testamentti", "Perillinen ja leski", "Perukirja"]
     try:
-        assert share(made(WILLS, "Laki perinnöistä"), "testamentti", "leski") == 0
-        assert share(made(WILLS[:1], "Laki perinnöistä"), "testamentti", "leski") == 1
+        assert share(made(WILLS, "Muu laki"), "testamentti", "leski") == 1  # in the text alone
+        assert share(made(WILLS, "Muu laki", headings=headings), "testamentti", "leski") == 0
+        few[0] = (few[0][0], few[0][1][:4])  # too few words to tell
+        assert share(made(WILLS, "Muu laki", headings=headings), "testamentti", "leski") == 1
     finally:
         elsewhere._words.cache_clear()
 

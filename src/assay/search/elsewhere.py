@@ -4,7 +4,7 @@
 of a question that no provision has say little: people ask in their own words. What says more is
 that these are the words of *another* subject. So subjects are listed with the words that people use
 for them, acts by their names. A subject is here where an act of that name is in the collection, or
-where one of its acts has these words throughout.
+where most of these words stand in the headings of one act.
 
 The lists were written from the areas of law and life, before anybody looked at how questions from
 outside were answered (research/25).
@@ -19,13 +19,12 @@ from importlib import resources
 import numpy as np
 
 from assay.language.analysis import analyzer
+from assay.law.he import is_called
 from assay.search.index import Index
-from assay.search.signals import acts_called
 from assay.search.soft import Lookalikes, lookalikes, unseen
 
 MANY_WORDS = 5  # of a subject that is known by its words
-HAVING = 0.8  # of them that its act has,
-OFTEN = 0.1  # each in this share of the provisions, on average
+HEADED = 0.7  # of them stand in the headings of an act that is about it
 Subject = tuple[list[str], list[str]]  # the names of its acts, and its words
 
 
@@ -38,7 +37,7 @@ class Elsewhere:
         self._subjects_of: list[list[int]] = [[] for _ in self._words.words]
         numbers = {word: number for number, word in enumerate(self._words.words)}
         for subject, (acts, words) in enumerate(_subjects(language)):
-            is_named = any(acts_called(index, act).any() for act in acts)
+            is_named = any(_is_named(index, act) for act in acts)
             if not is_named and not _is_spoken_of(index, words):
                 for word in words:
                     self._subjects_of[numbers[word]].append(subject)
@@ -56,24 +55,28 @@ class Elsewhere:
         return max(totals.values(), default=0.0)
 
 
+def _is_named(index: Index, act: str) -> bool:
+    """Whether an act of the index has this name, with or without more behind it in Finnish: a law
+    on housing companies is none on companies."""
+    if index.profile.language == "he":
+        return any(is_called(each, act) for each in index.acts)
+    return any(each.casefold().startswith(act.casefold()) for each in index.acts)
+
+
 def _is_spoken_of(index: Index, words: list[str]) -> bool:
-    """Whether an act of the index has nearly all of these words, and has them often."""
-    assert index.words is not None
-    forms = [index.words.same(word) for word in words]
-    held = sum(len(numbers) > 0 for numbers, _ in forms)
-    if len(words) < MANY_WORDS or held < HAVING * len(words):
+    """Whether most of these words stand in the headings of one act."""
+    title = index.soft.get("title")
+    if title is None or index.words is None or len(words) < MANY_WORDS:
+        return False
+    forms = [pair for pair in map(index.words.same, words) if len(pair[0])]
+    if len(forms) < HEADED * len(words):
         return False
     count = max(1, len(index.acts))
-    sizes = np.maximum(np.bincount(index.act_of, minlength=count), 1)
-    main = index.soft["main"]
-    shares = np.array(
-        [
-            np.bincount(index.act_of, weights=main.frequency(pair) > 0, minlength=count) / sizes
-            for pair in forms
-        ]
-    )
-    has_most = (shares > 0).mean(axis=0) >= HAVING
-    return bool((has_most & (shares.mean(axis=0) >= OFTEN)).any())
+    held = [
+        np.bincount(index.act_of, weights=title.frequency(pair) > 0, minlength=count) > 0
+        for pair in forms
+    ]
+    return bool(np.sum(held, axis=0).max() >= HEADED * len(words))
 
 
 @cache
