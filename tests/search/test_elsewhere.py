@@ -47,6 +47,14 @@ def test_the_words_of_one_subject_add_up_and_those_of_several_do_not() -> None:
     assert council.best({}) == 0
 
 
+def test_the_acts_of_a_clear_subject_are_named() -> None:
+    council = made(COUNCIL, "Kuntalaki")
+    assert council.acts({"testamentti": 1.0, "tehdään": 1.0}) == ("Perintökaari",)
+    assert council.acts({"testamentti": 0.1, "kokoontuu": 1.0, "neljä": 1.0}) == ()
+    assert council.acts({"kakku": 1.0}) == ()  # no act is about it
+    assert council.acts({}) == ()
+
+
 def test_what_the_collection_is_about_is_not_elsewhere() -> None:
     assert share(made(COUNCIL, "Kuntalaki"), "valtuusto", "lautakunta") < 0.3
     assert share(made(COUNCIL, "Muu laki"), "valtuusto", "lautakunta") > 0.6  # by its name alone

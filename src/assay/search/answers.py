@@ -36,7 +36,7 @@ class FoundDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
 class SearchAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """`abstained` when nothing here answers the question; the hits are then only the nearest.
-    `note` says why nothing can: the town asked for has no report here."""
+    `note` says why nothing can: the town asked for has no report here, or another law is meant."""
 
     query: str
     corpus: str
@@ -46,6 +46,9 @@ class SearchAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 def note_of(hits: Hits) -> str:
+    if hits.elsewhere:
+        laws = " or ".join(hits.elsewhere)
+        return f"Nothing here seems to answer this. Another law may, such as {laws}."
     if not hits.missing:
         return ""
     here = f"; here are {', '.join(hits.here)}" if hits.here else ""

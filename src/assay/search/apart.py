@@ -56,6 +56,14 @@ def stands_out(
     }
 
 
+def acts_elsewhere(index: Index, words: Sequence[str], subjects: Elsewhere) -> tuple[str, ...]:
+    """The acts, not here, that a question seems to be about."""
+    if index.asked is None:
+        return ()
+    telling = {word: _telling(index, word) for word in words if index.analyzer.terms(word)}
+    return subjects.acts(telling)
+
+
 def shares_of(index: Index, words: Sequence[str], first: int, end: int) -> dict[str, float]:
     """Of each word the share of its n-grams that these rows or their questions have."""
     fields = [(index.fields[f"{name}.grams"], first, end) for name in index.soft]

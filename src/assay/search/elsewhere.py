@@ -25,6 +25,8 @@ from assay.search.soft import Lookalikes, lookalikes, unseen
 
 MANY_WORDS = 5  # of a subject that is known by its words
 HEADED = 0.7  # of them stand in the headings of an act that is about it
+CLEARLY = 0.3  # of a question that a subject has, from which on its acts are named
+NAMED_ACTS = 2
 Subject = tuple[list[str], list[str]]  # the names of its acts, and its words
 
 
@@ -35,6 +37,7 @@ class Elsewhere:
         language = index.profile.language
         self._words = _words(language)
         self._subjects_of: list[list[int]] = [[] for _ in self._words.words]
+        self._acts = [acts for acts, _ in _subjects(language)]
         numbers = {word: number for number, word in enumerate(self._words.words)}
         for subject, (acts, words) in enumerate(_subjects(language)):
             is_named = any(_is_named(index, act) for act in acts)
@@ -44,6 +47,17 @@ class Elsewhere:
 
     def best(self, weights: Mapping[str, float]) -> float:
         """How much of these words, each by its weight, the subject has that has most of them."""
+        return max(self._totals(weights).values(), default=0.0)
+
+    def acts(self, weights: Mapping[str, float]) -> tuple[str, ...]:
+        """The acts on the subject that has most of these words, where it has enough of them."""
+        totals = self._totals(weights)
+        subject = max(totals, key=totals.__getitem__, default=None)
+        if subject is None or totals[subject] < CLEARLY * sum(weights.values()):
+            return ()
+        return tuple(self._acts[subject][:NAMED_ACTS])
+
+    def _totals(self, weights: Mapping[str, float]) -> dict[int, float]:
         totals: dict[int, float] = {}
         for word, weight in weights.items():
             alike: dict[int, float] = {}
@@ -52,7 +66,7 @@ class Elsewhere:
                     alike[subject] = max(alike.get(subject, 0.0), float(share))
             for subject, share in alike.items():
                 totals[subject] = totals.get(subject, 0.0) + weight * share
-        return max(totals.values(), default=0.0)
+        return totals
 
 
 def _is_named(index: Index, act: str) -> bool:

@@ -24,7 +24,7 @@ from assay.language.exclusion import without_excluded
 from assay.law.parse import laws_named
 from assay.law.places import Cited, citations_of_sections, sections_named, without_sections
 from assay.search import cells, snippets
-from assay.search.apart import section_of, stands_out
+from assay.search.apart import acts_elsewhere, section_of, stands_out
 from assay.search.arrays import TINY, Array, best_rows
 from assay.search.asked_of_reports import towns_missing
 from assay.search.elsewhere import Elsewhere
@@ -69,9 +69,11 @@ KNOWN_ITEM = 0.6  # what it means at least that the title, word or section asked
 
 class Hits(list[Hit]):
     """Hits, best first; `abstained` when nothing here answers the question. Of reports: the towns
-    that are asked for and have none, and those that have one."""
+    that are asked for and have none, and those that have one. `elsewhere` are acts, not here, that
+    a question which is not answered seems to be about."""
 
     abstained: bool = False
+    elsewhere: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     here: tuple[str, ...] = ()
 
@@ -148,6 +150,8 @@ class Engine(SearchEngine):
         if self._standings is not None:
             self._in_force_first(signals, text, as_of or today())
         hits = self._ranked(signals, top_k, allowed, explain, texts, words)
+        if hits.abstained and words:
+            hits.elsewhere = acts_elsewhere(self._index, words, self._elsewhere)
         if hits.abstained and self._index.profile.kind == "stems":
             hits = self._titled(hits, text)
         if self._index.profile.kind == ROWS:
