@@ -8,7 +8,9 @@ import pytest
 
 from assay.core.types import Document
 from assay.search import elsewhere, index
+from assay.search.answers import note_of
 from assay.search.elsewhere import Elsewhere
+from assay.search.engine import Hits
 
 COUNCIL = ["Valtuusto kokoontuu neljä kertaa vuodessa.", "Lautakunta päättää asiasta."]
 WILLS = [
@@ -95,3 +97,10 @@ def test_each_line_has_words_and_no_subject_stands_twice(language: str) -> None:
 
 def test_a_language_without_a_list_has_nothing_elsewhere() -> None:
     assert elsewhere._subjects("sv") == []
+
+
+def test_a_refusal_names_the_law_that_may_answer() -> None:
+    hits = Hits.none()
+    assert note_of(hits) == ""
+    hits.elsewhere = ("Perintökaari", "Holhoustoimilaki")
+    assert "such as Perintökaari or Holhoustoimilaki" in note_of(hits)
