@@ -23,6 +23,8 @@ STARTS = [
         "The same kind of decision about a lease",
         "Another area of the law entirely",
         "Another area of the law: gifts",
+        "Another area of the law: lobbying",
+        "Another area of the law: tax",
     ],
 )
 def test_a_few_words_are_a_reason(text: str) -> None:

@@ -25,7 +25,7 @@ from assay.workbench.agreed import (
     open_disputes,
     strength_of,
 )
-from assay.workbench.flags import FlagGiven, flag_query
+from assay.workbench.flags import Flag, FlagGiven, flag_query
 from assay.workbench.grading import (
     query_desk,
     read_pair,
@@ -298,14 +298,29 @@ def test_every_judge_has_an_order_of_their_own(store: Store, tmp_path: Path) -> 
 
 def test_a_flag_is_kept_and_taken_off(service: Service) -> None:
     flag_query(service, FlagGiven(set="set", query_id="q1", reason="too broad"), "Ada")
-    progress = query_desk(service, "set", "q1", "Ben").progress
-    assert progress.flag is not None
-    assert progress.flag.reason == "too broad"
+    progress = query_desk(service, "set", "q1", "Ada").progress
+    assert progress.flag == Flag(by="Ada", reason="too broad")
     assert [row.id for row in set_desk(service, "set", "Ada").queries if row.flag] == ["q1"]
-    flag_query(service, FlagGiven(set="set", query_id="q1", flagged=False), "Ben")
-    assert query_desk(service, "set", "q1", "Ben").progress.flag is None
+    flag_query(service, FlagGiven(set="set", query_id="q1", flagged=False), "Ada")
+    assert query_desk(service, "set", "q1", "Ada").progress.flag is None
     with pytest.raises(InputError):
         flag_query(service, FlagGiven(set="set", query_id="nothing"), "Ada")
+
+
+def test_a_flag_is_its_judge_s_own_and_a_chair_sees_all(service: Service) -> None:
+    off = FlagGiven(set="set", query_id="q1", flagged=False)
+    flag_query(service, FlagGiven(set="set", query_id="q1", reason="too broad"), "Ada")
+    assert query_desk(service, "set", "q1", "Ben").progress.flag is None
+    assert not any(row.flag for row in set_desk(service, "set", "Ben").queries)
+    with pytest.raises(InputError, match="you have not flagged"):
+        flag_query(service, off, "Ben")
+    flag_query(service, FlagGiven(set="set", query_id="q1", reason="two in one"), "Ben")
+    seen = query_desk(service, "set", "q1", "Dora", chair=True).query.flag
+    assert seen == Flag(by="Ada, Ben", reason="Ada: too broad; Ben: two in one")
+    flag_query(service, off, "Ben")
+    assert query_desk(service, "set", "q1", "Ada").query.flag == Flag(by="Ada", reason="too broad")
+    assert flag_query(service, off, "Dora", chair=True) is None
+    assert query_desk(service, "set", "q1", "Ada").query.flag is None
 
 
 def test_a_document_is_found_and_added(service: Service) -> None:

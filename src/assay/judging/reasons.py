@@ -11,7 +11,8 @@ from assay.core.errors import Declined
 LONGEST = 4_000  # characters of a reason
 FEWEST, LETTERS = 3, 10  # words of a reason, and letters in them
 LONG = 20  # letters of two words that say as much, in languages that write words together
-ADDED = 5  # letters that follow a sentence of the rubric's: "Another area of the law: gifts"
+ADDED = 3  # letters that follow a start that the rubric offers: "Another area of the law: tax"
+GONE_ON = 5  # or, where its colon is gone: "Another area of the law entirely"
 EXPECTED = (
     f"at least {FEWEST} words that name the rule or the fact; after a sentence that the rubric "
     "offers, what it means here"
@@ -40,7 +41,8 @@ def says_why(text: str, starts: Iterable[str] = ()) -> bool:
     for start in starts:
         bare = start.strip().rstrip(":")
         if bare and told.startswith(bare):
-            return _counted(told[len(bare) :])[1] >= ADDED
+            added = told[len(bare) :]
+            return _counted(added)[1] >= (ADDED if added.startswith(":") else GONE_ON)
     words, letters = _counted(told)
     return letters >= (LETTERS if words >= FEWEST else LONG) and words > 1
 

@@ -92,8 +92,8 @@ def sets_page(request: Request) -> Response:
 
 def set_page(request: Request) -> Response:
     name, judge, service = request.path_params["set"], user_of(request).name, service_of(request)
-    shown = grading.set_desk(service, name, judge)
     chair = is_chair(request)
+    shown = grading.set_desk(service, name, judge, chair)
     return page(
         request,
         "judge_set.html",
@@ -119,7 +119,7 @@ def query_page(request: Request) -> Response:
     """`?doc=ID` opens at that document, else at the first that waits."""
     name, query_id = request.path_params["set"], request.path_params["query"]
     judge, service = user_of(request).name, service_of(request)
-    shown = grading.query_desk(service, name, query_id, judge)
+    shown = grading.query_desk(service, name, query_id, judge, is_chair(request))
     rubric, starts = grading.rubric_in_use(service, name, language_for(request))
     asked = request.query_params.get("doc", "")
     return page(
@@ -159,14 +159,14 @@ def list_sets(request: Request) -> Response:
 
 
 def show_set(request: Request) -> Response:
-    asked = query(request, OfSet)
-    return json(grading.set_desk(service_of(request), asked.set, user_of(request).name))
+    name, judge = query(request, OfSet).set, user_of(request).name
+    return json(grading.set_desk(service_of(request), name, judge, is_chair(request)))
 
 
 def show_query(request: Request) -> Response:
     asked = query(request, OfQuery)
-    judge = user_of(request).name
-    return json(grading.query_desk(service_of(request), asked.set, asked.query, judge))
+    judge, chair = user_of(request).name, is_chair(request)
+    return json(grading.query_desk(service_of(request), asked.set, asked.query, judge, chair))
 
 
 def show_document(request: Request) -> Response:
@@ -187,7 +187,8 @@ def vote(request: Request) -> Response:
 
 def flag(request: Request) -> Response:
     given = body(request, FlagGiven)
-    return json(flags.flag_query(service_of(request), given, user_of(request).name))
+    judge, chair = user_of(request).name, is_chair(request)
+    return json(flags.flag_query(service_of(request), given, judge, chair))
 
 
 def look(request: Request) -> Response:
@@ -278,7 +279,7 @@ JUDGE_ROUTES = [
         flag,
         ("POST",),
         "judge",
-        "Flag a query, or take the flag off",
+        "Flag a query, or take your flag off; a chair takes off all",
         body=FlagGiven,
         answer=Flag,
     ),

@@ -97,9 +97,9 @@ def _set_row(service: Service, name: str, judge: str) -> SetRow:
     )
 
 
-def set_desk(service: Service, name: str, judge: str) -> SetDesk:
+def set_desk(service: Service, name: str, judge: str, chair: bool = False) -> SetDesk:
     desk = desk_of(gold_path(service, name))
-    flags = flags_of(service, desk.dataset)
+    flags = flags_of(service, desk.dataset, judge, chair)
     counts = desk.counts(judge, desk.gold.query_ids)
     rows = [_query_row(query, counts[query.id], flags) for query in desk.gold.queries]
     places = {query_id: place for place, query_id in enumerate(desk.asked)}
@@ -132,11 +132,13 @@ def _query_row(query: Query, count: Count, flags: dict[str, Flag]) -> QueryRow:
     )
 
 
-def query_desk(service: Service, name: str, query_id: str, judge: str) -> QueryDesk:
+def query_desk(
+    service: Service, name: str, query_id: str, judge: str, chair: bool = False
+) -> QueryDesk:
     """The documents of a query that are asked of a judge, in an order of the judge's own."""
     desk = desk_of(gold_path(service, name))
     query = desk.query(query_id)
-    flags = flags_of(service, desk.dataset)
+    flags = flags_of(service, desk.dataset, judge, chair)
     with desk.votes.reading:
         mine = _drawn(desk.mine(query_id, judge), judge)
         pairs = [_judged(desk, pair, judge) for pair in mine]

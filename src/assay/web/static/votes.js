@@ -189,8 +189,8 @@ function saysWhy(text, starts = []) {
   const counted = (said) => { const words = said.match(/[\p{L}\p{N}][\p{L}\p{N}\p{M}_'’׳״-]*/gu) || []; return [words.length, words.join("").length]; };
   if (told.endsWith(":")) return false;
   const start = starts.map(each => each.trim().replace(/:$/, "")).find(each => each && told.startsWith(each));
-  const [words, letters] = counted(start ? told.slice(start.length) : told);
-  return start ? words >= 2 && letters >= 5 : words > 1 && letters >= (words >= 3 ? 10 : 20);
+  const added = start ? told.slice(start.length) : "", [words, letters] = counted(start ? added : told);
+  return start ? letters >= (added.startsWith(":") ? 3 : 5) : words > 1 && letters >= (words >= 3 ? 10 : 20);
 }
 
 // Said of a reason that is too long to be kept: it is never cut (judging/reasons.py).
