@@ -61,6 +61,14 @@ def test_two_judges_by_keyboard_alone_and_the_chair_rules(
         assert now(dataset, name) == grades
         assert page.locator("#done").is_visible()
         assert "3 of the 3" in page.locator("#count").inner_text()
+    page.keyboard.press("Enter")  # to what waits still, and from the last one to the thanks
+    page.wait_for_url("**/judge/set/q2*")
+    ready(page)
+    page.keyboard.press("u")
+    expect(page.locator("#donetext")).to_contain_text("That was the last one. Done, thank you.")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/judge/set")
+    expect(page.locator("main")).to_contain_text("Done, thank you. 4 of 4 judged")
     assert all(vote.seconds is not None and vote.document for vote in given(dataset))
     chair = opened(browser, url, "Dora", said)
     chair.goto(f"{url}/agreement/set")
@@ -434,7 +442,12 @@ def test_the_button_and_the_chosen_grade_are_in_sight(
     page.set_viewport_size({"width": size[0], "height": size[1]})
     page.goto(f"{url}/judge/set/q1?doc=d1")
     ready(page)
-    page.locator('.grade[data-grade="2"]').click()
+    page.locator('.grade[data-grade="1"]').click()
+    for grade in page.locator(".grade").all():  # all of them stay in sight
+        expect(grade).to_be_in_viewport(ratio=1)
+        expect(grade.locator("small")).to_be_visible(
+            visible=size[0] < 1050 or size[1] > 800 or grade.get_attribute("data-grade") == "1"
+        )
     page.keyboard.type("Two tickets.")
     saves = page.locator("#save:visible, #thumbsave:visible")
     expect(saves).to_have_count(1)
@@ -442,11 +455,27 @@ def test_the_button_and_the_chosen_grade_are_in_sight(
         expect(part).to_be_in_viewport(ratio=1)
     if size[0] > 1050:
         page.keyboard.press("Escape")
+        page.keyboard.press("x")
+        page.keyboard.type("too broad")
+        page.keyboard.press("Enter")
+        expect(page.locator("#state")).to_contain_text("A chair sees it")
+        expect(page.locator(".grade").last).to_be_in_viewport(ratio=1)
+        expect(page.locator(".grade").first).to_be_in_viewport(ratio=1)
+        page.keyboard.press("?")
+        expect(page.locator("#helptitle")).to_be_in_viewport(ratio=1)
+        page.keyboard.press("Escape")
         for closing in ("Escape", "j"):
             page.keyboard.press("g")
             assert page.locator("#guide").evaluate("one => one.open")
             page.keyboard.press(closing)
             assert not page.locator("#guide").evaluate("one => one.open")
+    else:  # under the thumb, before one has read to the end
+        page.keyboard.press("Escape")
+        for act in ("unsure", "undo", "guide"):
+            expect(page.locator(f'.acts [data-act="{act}"]')).to_be_in_viewport(ratio=1)
+        page.click('.acts [data-act="guide"]')
+        page.click("#guide .shut")
+        assert not page.locator("#guide").evaluate("one => one.open")
     width = "document.querySelector('header.top').getBoundingClientRect().width"
     assert size[0] > 1050 or page.evaluate(f"{width} - document.documentElement.clientWidth") == 0
 

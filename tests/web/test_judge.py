@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 from assay.judging.votes import read_votes, votes_path
 from assay.reports.words import LANGUAGES, page_table
 from assay.store import Store
-from assay.web import access, judge_pages
+from assay.web import access, judge_pages, limits
 from assay.web.access import Role, User
 from assay.web.agreement_pages import AGREEMENT_ROUTES
 from assay.web.app import create_app
@@ -37,7 +37,7 @@ def dataset(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def client(store: Store, dataset: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
-    monkeypatch.setattr(access, "identify", lambda request: _user(request.headers))
+    monkeypatch.setattr(limits, "identify", lambda request: _user(request.headers))
     service = Service(store=store, gold_sets={"set": dataset}, home=dataset.parent)
     with TestClient(create_app(service), follow_redirects=False) as opened:
         yield opened
@@ -312,7 +312,7 @@ def test_sets_without_a_pool_say_what_to_do_to_whom_it_concerns(
     store: Store, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No command for a judge; rows of searches lead to the review; a golden set asks nothing."""
-    monkeypatch.setattr(access, "identify", lambda request: _user(request.headers))
+    monkeypatch.setattr(limits, "identify", lambda request: _user(request.headers))
     plain, rows = graded_set(tmp_path, name="plain"), tmp_path / "rows.jsonl"
     row = {"id": "g1", "query": "levy", "relevant_doc_ids": ["a"], "source": "bootstrap"}
     rows.write_text(json.dumps(row) + "\n")

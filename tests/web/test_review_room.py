@@ -21,7 +21,7 @@ from assay.formats.votes_jsonl import read_votes, votes_path
 from assay.judging.votes import current
 from assay.store import Store, StoreUnavailable
 from assay.store.records import Decision, Feedback, SearchLog, Shown
-from assay.web import access
+from assay.web import limits
 from assay.web.access import User
 from assay.web.app import create_app
 from assay.web.review_api import REVIEW_API_ROUTES
@@ -691,7 +691,7 @@ class TestRoles:
             ("judge", 200, 403),
             ("chair", 200, 303),
         ):
-            monkeypatch.setattr(access, "identify", lambda request, r=role: User("Noa", r))
+            monkeypatch.setattr(limits, "identify", lambda request, r=role: User("Noa", r))
             page = client.get(f"/review/{item}")
             assert page.status_code == reads
             assert ('name="action"' in page.text) == (decides == 303)

@@ -145,6 +145,7 @@ def query_desk(
         counts = desk.counts(judge, desk.gold.query_ids)
     queries = [each for each in desk.asked if counts[each].asked]
     at = queries.index(query_id) if query_id in queries else -1
+    others = [*queries[at + 1 :], *queries[: max(at, 0)]]
     near = queries[max(at - BEFORE, 0) : at + 1 + AFTER]
     by_id = {each.id: each for each in desk.gold.queries}
     topic = desk.gold.taxonomy.get(query.topic)
@@ -165,7 +166,7 @@ def query_desk(
         pairs=pairs,
         progress=progress_of(desk, query_id, judge, flags),
         before=queries[at - 1] if at > 0 else "",
-        after=queries[at + 1] if at + 1 < len(queries) and queries else "",
+        after=next((each for each in others if counts[each].judged < counts[each].asked), ""),
     )
 
 

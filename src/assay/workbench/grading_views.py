@@ -97,8 +97,8 @@ class QueryDesk(msgspec.Struct, frozen=True, kw_only=True):
     issue: str
     pairs: list[JudgedPair]
     progress: Progress
-    before: str  # ids of the queries beside it, for the keys
-    after: str
+    before: str  # the id of the query before it, for the keys
+    after: str  # and of the next one that waits for this judge; empty where none does
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):

@@ -39,7 +39,8 @@ function showStrip() {
   });
   byId("done").hidden = !pairs.length || !pairs.every(isJudged);
   const unsure = pairs.filter(pair => pair.vote && pair.grade === null).length;
-  byId("donetext").textContent = unsure ? fill(words.allDoneUnsure, { n: unsure }) : words.allDone;
+  const all = unsure ? fill(words.allDoneUnsure, { n: unsure }) : desk.after ? words.allDone : "";
+  byId("donetext").textContent = `${all} ${desk.after ? "" : words.lastOne}`.trim();
 }
 
 function showPanel() {
@@ -68,8 +69,9 @@ function showProgress() {
   byId("count").textContent = fill(words.judgedOfYours, { judged: p.judged, asked: p.asked }) + (p.unsure ? ` · ${words.unsure}: ${p.unsure}` : "");
   const some = p.judged_by_anybody, left = p.min_judged - some;
   if (p.min_judged) {
-    const said = fill(left <= 0 ? words.enoughJudged : some ? words.moreTo : words.wanted, { n: some, some, of: p.min_judged });
-    list.push(line(left <= 0, p.pooled < p.min_judged && left > 0 ? `${said}; ${fill(words.shortOf, { n: p.pooled })}` : said));
+    const mine = left <= 0 && p.judged < p.asked;  // enough of others', and yet this judge is asked
+    const said = fill(mine ? words.yoursToo : left <= 0 ? words.enoughJudged : some ? words.moreTo : words.wanted, { n: some, some, of: p.min_judged });
+    list.push(line(left <= 0 && !mine, p.pooled < p.min_judged && left > 0 ? `${said}; ${fill(words.shortOf, { n: p.pooled })}` : said));
   }
   if (p.min_high) {
     const top = Math.max(...[...document.querySelectorAll(".grade")].map(button => Number(button.dataset.grade)));
@@ -103,6 +105,8 @@ async function show(at, isBack = false) {
   if (!pairs[at]) return;
   if (place >= 0) keepDraft();
   if (at !== place) closeGuide();
+  atGrades();
+  if (!votes.waiting().length) byId("state").textContent = "";
   votes.stay();
   const address = `${location.pathname}?doc=${encodeURIComponent(pairs[at].doc)}${tail}`;
   if (!isBack) history[place < 0 || place === at ? "replaceState" : "pushState"](null, "", address);
@@ -131,11 +135,13 @@ async function show(at, isBack = false) {
   if (after) textOf(after.doc).catch(() => {});
 }
 
+const atGrades = () => { document.querySelector(".panel").scrollTop = 0; };  // all grades are in sight
+
 function closeGuide() {
-  const was = byId("guide").open;
+  if (!byId("guide").open) return false;
   byId("guide").open = false;
-  if (was) document.querySelector(".panel").scrollTop = 0;
-  return was;
+  atGrades();
+  return true;
 }
 
 // ── judging ──────────────────────────────────────────────────────────────────────────────────────
@@ -231,7 +237,7 @@ function onward() {
   if (next !== undefined) return show(next);
   chosen = pairs[place].vote ? pairs[place].grade : null;
   showPanel();
-  if (pairs.every(isJudged)) { assay.say(words.allDone); byId("done").scrollIntoView({ block: "nearest" }); }
+  if (pairs.every(isJudged)) { assay.say(byId("donetext").textContent); byId("done").scrollIntoView({ block: "nearest" }); }
 }
 
 // Among the documents that would settle a comparison where one reads those, else among the query's.
@@ -275,7 +281,7 @@ const acts = {
   },
   why() { why.focus(); },
   guide() { if (!closeGuide()) { byId("guide").open = true; byId("guide").scrollIntoView({ block: "nearest" }); } },
-  help() { byId("help").showModal(); },
+  help() { byId("help").showModal(); byId("help").scrollTop = 0; },
   add() { byId("add").showModal(); byId("look").focus(); byId("look").select(); },
 };
 for (const button of document.querySelectorAll("[data-act]")) button.addEventListener("click", (event) => {
@@ -405,8 +411,10 @@ async function flag(flagged, reason) {
   try {
     const stands = await assay.post("/api/flags", { set: desk.set, query_id: desk.query, flagged, reason });
     progress = { ...progress, flag: stands };
-    byId("state").textContent = words.saved;
+    byId("state").textContent = flagged ? words.flagSaid : words.flagOffSaid;
+    assay.say(byId("state").textContent);
     showProgress();
+    atGrades();
     return true;
   } catch (error) {
     byId("state").textContent = error.message;
@@ -417,6 +425,7 @@ byId("flag").addEventListener("click", () => {
   if (progress.flag) return flag(false, "");
   byId("flagform").hidden = !byId("flagform").hidden;
   byId("flag").setAttribute("aria-expanded", String(!byId("flagform").hidden));
+  byId("state").textContent = "";
   if (!byId("flagform").hidden) byId("flagwhy").focus();
 });
 byId("flagform").addEventListener("submit", async (event) => {
