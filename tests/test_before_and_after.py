@@ -91,7 +91,8 @@ BELIEF = "one calibrated belief about unjudged documents decides what they could
 CLOSED = "a set that lists relevant documents alone is closed: nothing is unjudged there"
 ON_TOP = "the answer stands on top with its doubt, and the table fits in 80 columns"
 SETTLED = (
-    r"^Judgments that would settle|[0-9a-f]{8}-[0-9a-f]{4}-.*, g\d|and \d+ more$|would hold with"
+    r"^Judgments that would settle|judgments? (is|are) expected to settle|"
+    r"[0-9a-f]{8}-[0-9a-f]{4}-.*, g\d|and \d+ more$|would hold with"
 )
 TURN = (
     "; cannot tell: 64 of 111 hits that count are unjudged; with all of them judged 0.000332 "

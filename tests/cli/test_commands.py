@@ -84,7 +84,7 @@ def test_an_inconclusive_gate_names_the_judgments_that_would_settle_it(
     )
     outcome = assay_cli("run", "--config", "assay.toml")
     assert outcome.code == 3, outcome.err
-    assert "would settle it" in outcome.out
+    assert "expected to settle it" in outcome.out
 
 
 GATES = {

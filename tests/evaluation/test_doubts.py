@@ -3,9 +3,12 @@ next`, no guess where nothing is known, and nothing unjudged in a closed set."""
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
+from assay.api.showing import printed
 from assay.core.errors import InputError
 from assay.core.results import Gate, GoldCard, GradedEntry, GradedReceipt, GradedResults
 from assay.evaluation.belief import COLUMNS, chances, learn
@@ -17,16 +20,18 @@ from assay.evaluation.guessed import guessed, tabled
 from assay.evaluation.judged import prepare
 from assay.evaluation.measures import parse_measures
 from assay.evaluation.receipts import measure_lines
+from assay.evaluation.unjudged import readings
 from assay.judging.next import next_to_judge
+from assay.judging.settle import with_judgments
+from assay.reports.listing import decision_page
+from assay.reports.terminal_verdict import verdict_lines
 
 Grades = dict[str, dict[str, int]]
 GATE = Gate(measure="P@5", minimum=0.5)
 
 
 def scored(lists: dict[str, list[str]], grades: Grades, *, rubric: str = "") -> GradedResults:
-    run = {
-        query: {doc: -float(rank) for rank, doc in enumerate(docs)} for query, docs in lists.items()
-    }
+    run = {query: _as_run(docs) for query, docs in lists.items()}
     sheet = score_sheet(prepare(run, grades), parse_measures(["P@5", "nDCG@5"]))
     lines = measure_lines(sheet.measures)
     entries = [
@@ -89,6 +94,66 @@ def test_where_nothing_is_known_any_grading_counts_as_possible() -> None:
     assert check.status == "inconclusive"
     assert "nothing is known of them" in check.message
     assert decide(few, [Gate(measure="P@5", minimum=0.3)]).status == "pass"  # whatever they are
+
+
+def _bare(rng: np.random.Generator, grades: Grades) -> GradedResults:
+    """Lists of four in any order, of which some documents are judged."""
+    return scored({query: rng.permutation(list("abcdef"))[:4].tolist() for query in grades}, grades)
+
+
+def _judged(rng: np.random.Generator) -> Grades:
+    pick = rng.permutation(list("abcdef")).tolist()
+    return {"q0": {pick[0]: 2, pick[1]: 0}, "q1": {pick[2]: 1, pick[3]: 2, pick[4]: 0}}
+
+
+def _outermost(before: GradedResults, after: GradedResults, grades: Grades) -> list[float]:
+    """The least and the most that any grading makes of nDCG@5, and of its change."""
+    found = []
+    for entries in zip(before.per_query, after.per_query, strict=True):
+        query, lists = entries[0].query_id, [entry.results for entry in entries]
+        unknown = sorted({doc for docs in lists for doc in docs} - set(grades[query]))
+        values = []
+        for drawn in product((0, 1, 2), repeat=len(unknown)):
+            full = {query: grades[query] | dict(zip(unknown, drawn, strict=True))}
+            then, now = (
+                score_sheet(prepare({query: _as_run(docs)}, full), parse_measures(["nDCG@5"]))
+                for docs in lists
+            )
+            value, change = now.values[0][0], now.values[0][0] - then.values[0][0]
+            values.append([value, change])
+        found.append(np.concatenate([np.min(values, axis=0), np.max(values, axis=0)]))
+    return np.mean(found, axis=0).tolist()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_below_twenty_judged_hits_no_grading_turns_what_a_gate_says(seed: int) -> None:
+    """Every kind of gate, against every grading there is; and a minimum above the least value that
+    the scorecard prints never passes."""
+    rng = np.random.default_rng(seed)
+    grades = _judged(rng)
+    before, after = _bare(rng, grades), _bare(rng, grades)
+    least, lowest, most, highest = _outermost(before, after, grades)
+    run = {entry.query_id: _as_run(entry.results) for entry in after.per_query}
+    (printed,) = readings(prepare(run, grades), ["nDCG@5"]).values()
+    assert printed.worst is not None
+    for bound in np.linspace(0.05, 1, 20).tolist():
+        gates = [
+            Gate(measure="nDCG@5", minimum=bound),
+            Gate(measure="nDCG@5", maximum=bound),
+            Gate(measure="nDCG@5", max_drop=bound),
+        ]
+        floor, ceiling, drop = (each.status for each in decide(after, gates, before).checks)
+        assert floor != "pass" or least >= bound - 1e-6
+        assert floor != "fail" or most < bound
+        assert floor != "pass" or printed.worst >= bound - 1e-6
+        assert ceiling != "pass" or most <= bound + 1e-6
+        assert ceiling != "fail" or least > bound
+        assert drop != "pass" or lowest >= -bound - 1e-6
+        assert drop != "fail" or highest < -bound
+
+
+def _as_run(docs: list[str]) -> dict[str, float]:
+    return {doc: -float(rank) for rank, doc in enumerate(docs)}
 
 
 def test_a_drop_is_doubted_too() -> None:
@@ -189,3 +254,19 @@ def test_who_ranks_the_relevant_higher_says_something_of_the_rest() -> None:
         for (row, column), value in zip(guess.spots.tolist(), chance.tolist(), strict=True)
     }
     assert by_document["q9", "d5"] > 0.6 > 0.4 > by_document["q9", "d0"]
+
+
+def test_below_twenty_judged_hits_nothing_is_forecast() -> None:
+    """Gates and `gold next` ask for the same judgments first, and neither says that they are
+    enough."""
+    few = engine(2, queries=5)  # ten judged hits
+    told = next_to_judge(few.per_query, measure="P@5", threshold=0.5)
+    assert (told.first, told.needed) == (10, 10)
+    verdict = with_judgments(decide(few, [GATE]), few, None)
+    assert verdict.judge_first
+    assert verdict.judge_next == told.pairs[:10]
+    assert "expected to settle" not in printed(verdict_lines(verdict))
+    assert "At least 10 judgments first" in printed(verdict_lines(verdict))
+    assert "At least 10 judgments first" in printed(decision_page(told, 20))
+    enough = engine(2)  # 24 of them
+    assert not with_judgments(decide(enough, [GATE]), enough, None).judge_first

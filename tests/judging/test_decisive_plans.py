@@ -110,7 +110,7 @@ def test_where_a_decision_stands_is_told_by_the_draws(second: Any, threshold: fl
     assert (decision.expected, decision.deviation, decision.confidence, decision.first) == (
         stand.expected, stand.deviation, stand.confidence, stand.first)  # fmt: skip
     needed = _needed(stand, [pair.narrowing for pair in decision.pairs], 0.9)
-    assert decision.needed == min(max(needed, stand.first), len(decision.pairs))
+    assert decision.needed == min(stand.first or needed, len(decision.pairs))
     assert (decision.threshold, decision.level) == (threshold, 0.9)
 
 

@@ -72,9 +72,8 @@ def test_markdown_says_that_a_baseline_is_stale_and_what_would_settle_a_verdict(
     scored["verdict"] = undecided(*[("q1", "d")] * 7)
     text = export(scored, ".md")
     assert "**The baseline is stale:** scored on different gold sets." in text
-    assert (
-        "7 judgments would settle it, these first: q1 d, q1 d, q1 d, q1 d, q1 d and 2 more." in text
-    )
+    pairs = "q1 d, q1 d, q1 d, q1 d, q1 d and 2 more."
+    assert f"7 judgments are expected to settle it, these first: {pairs}" in text
     scored["verdict"]["judge_next"] = []
     assert "More queries would settle it, not more judgments." in export(scored, ".md")
 

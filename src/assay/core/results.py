@@ -117,8 +117,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Pair(msgspec.Struct, frozen=True, kw_only=True):
-    """An unjudged pair: what its being relevant would change, and how much of the doubt its
-    judgment removes."""
+    """An unjudged pair: what its being relevant would change, and the doubt its grade removes."""
 
     query_id: str
     query_text: str
@@ -132,13 +131,14 @@ class Pair(msgspec.Struct, frozen=True, kw_only=True):
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the gates say together. `judge_next` is the shortest list of judgments expected to
-    settle what is open: None where judging cannot help, empty where only more queries can. `note`
-    says that the gold set is provisional, where machines made labels."""
+    settle what is open: None where judging cannot help, empty where only more queries can; those to
+    `judge_first` where nothing can be expected yet. `note`: provisional, machines made labels."""
 
     status: Status
     checks: list[Check]
     fingerprints: dict[str, str | None]
     judge_next: list[Pair] | None = None
+    judge_first: bool = False
     note: str = ""
     one_judge: OneJudge | None = None
 

@@ -10,7 +10,7 @@ Nothing is unjudged in a closed set: a golden set, or one that lists relevant do
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -18,7 +18,7 @@ import numpy as np
 
 from assay.core.results import Entry, GoldenResults, Results
 from assay.evaluation.guessed import (
-    FEWEST,
+    ABSENT,
     UNJUDGED,
     Table,
     as_judged,
@@ -29,14 +29,16 @@ from assay.evaluation.guessed import (
     tabled,
 )
 from assay.evaluation.measures import (
+    NO_GRADE,
     NO_RANK,
     Floats,
     Integers,
+    JudgedHits,
     Measure,
     is_handed,
     parse_measure,
 )
-from assay.evaluation.unjudged import BLIND
+from assay.evaluation.unjudged import BLIND, TwoLists, largest_fall, outermost
 
 SURE = 0.95  # a verdict stands where the unjudged turn it with no more than one chance in twenty
 
@@ -91,9 +93,7 @@ def doubt_about(
         return None
     first, second = entries[0], entries[1] if len(entries) > 1 else None
     table = tabled(first, second, wanted)
-    counts = table.counts == 1
-    unjudged = int((counts & (table.grades == UNJUDGED)).sum())
-    judged = int((counts & (table.grades >= 0)).sum())
+    unjudged, judged = table.unjudged_hits, table.judged_hits
     if not unjudged:
         return None
     if is_handed(wanted):
@@ -101,7 +101,7 @@ def doubt_about(
     rows = [row for row, entry in enumerate(table.entries) if entry.query_id in values]
     settled = [value for key, value in values.items() if key not in _ids(table)]
     start = np.array([values[table.entries[row].query_id] for row in rows])
-    known = judged >= FEWEST
+    known = not table.first
     moved = _guesses(table, wanted) if known else _extremes(table, wanted)
     if not np.abs(moved[rows]).max(initial=0.0) > 1e-12:
         return None  # both return them alike
@@ -142,13 +142,51 @@ def _guesses(table: Table, measure: Measure, *, with_unseen: bool = False) -> Fl
 
 
 def _extremes(table: Table, measure: Measure) -> Floats:
-    """The same where every grading is possible: hits of the first alone, of the second alone and of
-    both are all of the top grade or none."""
+    """The same where every grading is possible: as it is, and the least and the most that grades
+    make of each query. Of one list these are the bounds that the scorecard prints. Of two they are
+    searched for, and beside them hits of the first alone, of the second alone and of both are all
+    of the top grade or none: a test may ask for changes that are alike, not for large ones."""
+    if len(table.ranks) == 1:
+        lowest, highest = outermost(_known(table), measure, table.depth)
+        start = as_judged(table, measure)[0]
+        return np.column_stack([np.zeros(len(start)), lowest - start, highest - start])
+    falls = [[largest_fall(measure, two) for two in _pairs(table, way)] for way in ((1, 0), (0, 1))]
+    lowest, highest = -np.array(falls[0]), np.array(falls[1])
+    return np.column_stack([_corners(table, measure), lowest, highest])
+
+
+def _known(table: Table) -> JudgedHits:
+    """The judged hits of the one list, in rank order."""
+    ranks = np.where(table.grades >= 0, table.ranks[0], NO_RANK)
+    order = np.argsort(ranks, axis=1, kind="stable")
+    ranks, grades = (np.take_along_axis(each, order, axis=1) for each in (ranks, table.grades))
+    return JudgedHits(
+        ranks=ranks,
+        grades=np.where(ranks < NO_RANK, grades, NO_GRADE),
+        ideal=-np.sort(-table.judged, axis=1),
+        returned=table.returned[0],
+        max_grade=table.top,
+    )
+
+
+def _pairs(table: Table, way: tuple[int, int]) -> Iterator[TwoLists]:
+    """Each query's two lists, the one whose lead is asked about first."""
+    for row in range(len(table.entries)):
+        here = table.grades[row] != ABSENT
+        grades = table.grades[row][here]
+        yield TwoLists(
+            places=np.column_stack([table.ranks[system][row][here] for system in way]),
+            grades=np.where(grades == UNJUDGED, NO_GRADE, grades),
+            is_open=grades == UNJUDGED,
+            judged=table.judged[row],
+            returned=(int(table.returned[way[0]][row]), int(table.returned[way[1]][row])),
+            top=table.top,
+        )
+
+
+def _corners(table: Table, measure: Measure) -> Floats:
     inside = [ranks < NO_RANK for ranks in table.ranks]
-    if len(inside) == 1:
-        parts = [inside[0]]
-    else:
-        parts = [inside[0] & ~inside[1], inside[1] & ~inside[0], inside[0] & inside[1]]
+    parts = [inside[0] & ~inside[1], inside[1] & ~inside[0], inside[0] & inside[1]]
     rows = np.arange(len(table.entries))
     start, columns = as_judged(table, measure), []
     for chosen in product((0, table.top), repeat=len(parts)):

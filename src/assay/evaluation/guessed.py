@@ -63,6 +63,20 @@ class Table:
         inside = [ranks <= self.depth for ranks in self.ranks]
         return np.asarray(np.logical_or.reduce(inside), np.int64)
 
+    @property
+    def judged_hits(self) -> int:
+        """Of those that count."""
+        return int(((self.counts == 1) & (self.grades >= 0)).sum())
+
+    @property
+    def unjudged_hits(self) -> int:
+        return int(((self.counts == 1) & (self.grades == UNJUDGED)).sum())
+
+    @property
+    def first(self) -> int:
+        """The judgments that it takes before anything can be said of the other hits."""
+        return min(max(FEWEST - self.judged_hits, 0), self.unjudged_hits)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Guess:

@@ -17,7 +17,7 @@ grading on small cases.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -110,9 +110,20 @@ def _variants(hits: JudgedHits, measure: Measure, depth: int) -> list[np.ndarray
     if measure.name in BLIND:
         value = formula.compute(hits, measure)
         return [judged, value, value, value, np.full_like(value, np.nan)]
-    optimistic = _assume_relevant(hits, depth)
-    # Bounds that hold whatever the grades: a larger ideal can only lower nDCG and AP, while every
-    # newly relevant hit enters both sides of recall, which it can only raise.
+    worst, best = outermost(hits, measure, depth)
+    condensed = formula.compute(_condense(hits), measure)
+    is_rbp = measure.name == "RBP"
+    residual = rbp_residual(hits, measure) if is_rbp else np.full_like(worst, np.nan)
+    return [judged, condensed, worst, best, residual]
+
+
+def outermost(hits: JudgedHits, measure: Measure, depth: int) -> tuple[Floats, Floats]:
+    """By query the least and the most that grades of the unjudged hits down to `depth` make of it:
+    what a scorecard prints, and what a gate has to stand where nothing is known of them.
+
+    They hold whatever the grades: a larger ideal can only lower nDCG and AP, while every newly
+    relevant hit enters both sides of recall, which it can only raise."""
+    formula, optimistic = MEASURES[measure.name], _assume_relevant(hits, depth)
     best_ideal, worst_ideal = (
         (optimistic.ideal, hits.ideal)
         if formula.ideal_in_bounds == "numerator"
@@ -120,10 +131,7 @@ def _variants(hits: JudgedHits, measure: Measure, depth: int) -> list[np.ndarray
     )
     best = formula.compute(replace(optimistic, ideal=best_ideal), measure)
     worst = formula.compute(replace(hits, ideal=worst_ideal), measure)
-    condensed = formula.compute(_condense(hits), measure)
-    is_rbp = measure.name == "RBP"
-    residual = rbp_residual(hits, measure) if is_rbp else np.full_like(worst, np.nan)
-    return [judged, condensed, worst, np.minimum(best, 1.0), residual]
+    return worst, np.minimum(best, 1.0)
 
 
 def _condense(hits: JudgedHits) -> JudgedHits:
@@ -181,35 +189,58 @@ def could_overturn(
 
 
 def _fall(measure: Measure, ahead: GradedEntry, behind: GradedEntry, top: int) -> float:
-    """How far the lead on one query can fall.
-
-    The open hits are put in the order in which they help `behind`, by the discount of their ranks
-    in the two lists, for `_lowest`."""
+    """How far the lead on one query can fall."""
     places, grades = _placed(measure, ahead, behind)
-    known = np.array([NO_GRADE if grade is None else grade for grade in grades], np.int64)
-    weights = 1 / np.log2(places + 1.0)
-    open_hits = np.flatnonzero([grade is None for grade in grades])
+    two = TwoLists(
+        places=places,
+        grades=np.array([NO_GRADE if grade is None else grade for grade in grades], np.int64),
+        is_open=np.array([grade is None for grade in grades], np.bool_),
+        judged=np.array(max(ahead.judged, behind.judged, key=len), np.int64),
+        returned=(ahead.returned, behind.returned),
+        top=top,
+    )
+    return largest_fall(measure, two)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoLists:
+    """The documents of two lists for one query: the rank of each in the first and in the second,
+    its grade, whether that is open, and all judged grades of the query."""
+
+    places: Integers  # [documents, 2]
+    grades: Integers
+    is_open: np.ndarray[Any, np.dtype[np.bool_]]
+    judged: Integers
+    returned: tuple[int, int]
+    top: int
+
+
+def largest_fall(measure: Measure, two: TwoLists) -> float:
+    """How far the first's lead over the second can fall by grades of the open hits.
+
+    These are put in the order in which they help the second, by the discount of their ranks in the
+    two lists, for `_lowest`."""
+    weights = 1 / np.log2(two.places + 1.0)
+    open_hits = np.flatnonzero(two.is_open)
     open_hits = open_hits[np.argsort((weights[:, 0] - weights[:, 1])[open_hits], kind="stable")]
     if not len(open_hits):
         return 0.0
-    judged = np.array(max(ahead.judged, behind.judged, key=len), np.int64)
-    returned = (ahead.returned, behind.returned)
 
     def lead(assumed: Integers) -> Floats:
-        every = np.repeat(known[None], len(assumed), axis=0)
+        every = np.repeat(two.grades[None], len(assumed), axis=0)
         every[:, open_hits] = assumed
-        pool = np.concatenate([np.repeat(judged[None], len(assumed), axis=0), assumed], axis=1)
+        pool = np.concatenate([np.repeat(two.judged[None], len(assumed), axis=0), assumed], axis=1)
         ideal = -np.sort(-pool, axis=1)
         first, second = (
             _value(
                 measure,
-                places[:, system],
+                two.places[:, system],
                 JudgedHits(
-                    ranks=places[:, system],
+                    ranks=two.places[:, system],
                     grades=every,
                     ideal=ideal,
-                    returned=np.full(len(assumed), returned[system], np.int64),
-                    max_grade=top,
+                    returned=np.full(len(assumed), two.returned[system], np.int64),
+                    max_grade=two.top,
                 ),
             )
             for system in (0, 1)
@@ -217,7 +248,7 @@ def _fall(measure: Measure, ahead: GradedEntry, behind: GradedEntry, top: int) -
         return first - second
 
     start = float(lead(np.zeros((1, len(open_hits)), np.int64))[0])
-    return start - _lowest(lead, len(open_hits), top)
+    return start - _lowest(lead, len(open_hits), two.top)
 
 
 def _lowest(lead: Callable[[Integers], Floats], count: int, top: int) -> float:

@@ -25,9 +25,7 @@ from assay.core.results import Pair
 from assay.evaluation.belief import chances, plan
 from assay.evaluation.guessed import (
     BLOCK_CELLS,
-    FEWEST,
     NORMAL,
-    UNJUDGED,
     Entries,
     Guess,
     Table,
@@ -59,7 +57,7 @@ class Decision(Standing, frozen=True, kw_only=True):
     measure: str
     threshold: float
     pairs: list[Pair]
-    needed: int  # how many of the pairs are expected to bring the confidence to the level
+    needed: int  # how many of the pairs are expected to bring the confidence to the level; `first`
     level: float
     systems: int  # 2 where two are compared
 
@@ -92,7 +90,7 @@ def next_to_judge(
         confidence=stand.confidence,
         first=stand.first,
         pairs=pairs,
-        needed=min(max(needed, stand.first), len(pairs)),
+        needed=min(stand.first or needed, len(pairs)),
         level=level,
         systems=len(table.ranks),
     )
@@ -117,14 +115,11 @@ def _standing(table: Table, measure: Measure, guess: Guess, threshold: float) ->
     totals = totals / max(len(table.entries), 1) - threshold
     expected, deviation = float(totals.mean()), float(totals.std()) if len(guess.spots) else 0.0
     above = chance_above(totals) if deviation else 1.0
-    counts = table.counts == 1
-    judged = int((counts & (table.grades >= 0)).sum())
-    unjudged = int((counts & (table.grades == UNJUDGED)).sum())
     return Standing(
         expected=expected,
         deviation=deviation,
         confidence=max(above, 1 - above),
-        first=min(max(FEWEST - judged, 0), unjudged),
+        first=table.first,
     )
 
 

@@ -6,6 +6,9 @@ wrong side only for lack of judgments, or too near to the bound for its interval
 then more pairs are added, the most helpful first, until they are expected to bring it over. Where
 all of them are not expected to, only more queries can settle it, and the list says no more than
 that.
+
+Below 20 judged hits nothing is forecast: the list is what it takes to get there, and the verdict
+says so (`judge_first`). `gold next` says the same, from the same `Decision`.
 """
 
 from __future__ import annotations
@@ -41,19 +44,25 @@ def with_judgments(verdict: Verdict, results: Results, baseline: Results | None)
     if verdict.status != "inconclusive" or not waiting:
         return verdict
     pairs: dict[Key, Pair] = {}
+    first = False
     if isinstance(results, GradedResults):  # a golden question passes or not, whatever is judged
         for check in waiting:
-            for pair in _settling(check, results, baseline):
+            wanted, unknown = _settling(check, results, baseline)
+            first = first or unknown
+            for pair in wanted:
                 pairs.setdefault((pair.query_id, pair.doc_id), pair)
-    return msgspec.structs.replace(verdict, judge_next=list(pairs.values()))
+    return msgspec.structs.replace(verdict, judge_next=list(pairs.values()), judge_first=first)
 
 
-def _settling(check: Check, results: GradedResults, baseline: Results | None) -> list[Pair]:
+def _settling(
+    check: Check, results: GradedResults, baseline: Results | None
+) -> tuple[list[Pair], bool]:
     """The judgments expected to settle one gate: first those that make the sign sure, then, where a
-    share of judged hits is demanded, as many as it takes."""
+    share of judged hits is demanded, as many as it takes. And whether they are only those that it
+    takes before anything can be expected."""
     gate = check.gate
     if gate.measure in LATENCY or too_few(gate, results):
-        return []  # no judgment makes more queries
+        return [], False  # no judgment makes more queries
     line = measure_line(gate, results)
     entries = members(gate, results)
     decisions: list[Decision] = []
@@ -74,14 +83,17 @@ def _settling(check: Check, results: GradedResults, baseline: Results | None) ->
         wanted = _JudgedShare(cutoff=line.cutoff or 10, share=gate.min_judged)
         for pair in _to_judged_share(entries, wanted, ranked, chosen):
             chosen.setdefault((pair.query_id, pair.doc_id), pair)
-    return list(chosen.values())
+    return list(chosen.values()), any(decision.first for decision in decisions)
 
 
 def _until_told(
     decision: Decision, value: float, clear: tuple[float, float] = (0.0, 0.0)
 ) -> list[Pair]:
     """The pairs that make the sign sure; and where the value stands on the other side, those that
-    are expected to bring it over, with the interval too where that must be `clear` of the bound."""
+    are expected to bring it over, with the interval too where that must be `clear` of the bound.
+    Where nothing is known of the unjudged, those that come first."""
+    if decision.first:
+        return decision.pairs[: decision.first]
     chosen, distance = decision.pairs[: decision.needed], value - decision.threshold
     way = 1 if decision.expected > 0 else -1
     distance += sum(pair.change for pair in chosen)

@@ -112,7 +112,10 @@ def _details(pair: Scored, texts: bool) -> Iterator[str]:
     if report.judge_next:
         asked = "; ".join(f"`{_code(q)}` `{_code(d)}`" for q, d in report.judge_next[:PAIRS])
         more = len(report.judge_next) - PAIRS
-        yield f"- Judge next: {asked}" + (f"; {more} more" if more > 0 else "")
+        first = (
+            "Too few hits are judged to say. Judge first" if report.judge_first else "Judge next"
+        )
+        yield f"- {first}: {asked}" + (f"; {more} more" if more > 0 else "")
 
 
 def _broken(comparison: Comparison, texts: bool) -> Iterator[str]:

@@ -375,9 +375,8 @@ def decision_page(decision: Decision, limit: int) -> RenderableType:
         return Group(head, Text("Nothing unjudged could change it.", style="green"))
     need = f"That is enough: {decision.level:.0%} was asked for. These would narrow it most."
     if decision.first:
-        few = "Too few of these hits are judged to say what the others are worth."
-        head = Text(f"{few} At least {counted(decision.first, 'judgment')} first:")
-        need = "the decision is forecast once they are made."
+        head = Text(f"{Words('en').plural('judge_first', decision.needed)}.")
+        need = "The decision is forecast once they are made."
     elif decision.needed:
         count = counted(decision.needed, "judgment")
         need = f"About {count}, in this order, would make it {decision.level:.0%} sure."

@@ -101,8 +101,8 @@ class _Graded:
         shown = ", ".join(marked(f"{query} {doc}") for query, doc in pairs[:SHOWN_PAIRS])
         if len(pairs) > SHOWN_PAIRS:
             shown += f" {self.say('and_more', n=len(pairs) - SHOWN_PAIRS)}"
-        judgments = self.say.plural("would_settle", len(pairs))
-        yield from (f"{self.say('these_first', judgments=judgments, pairs=shown)}.", "")
+        first = self.report.judge_first
+        yield from (f"{Sentences(self.say).to_judge(len(pairs), shown, first=first)}.", "")
 
     def _figures(self) -> Lines:
         say, with_change = self.say, self.report.has_change

@@ -254,6 +254,14 @@ class Sentences:
             "verdict_one_judge", judge=rests.judge, n=rests.documents, status=status.lower()
         )
 
+    def to_judge(self, count: int, pairs: str, *, first: bool) -> str:
+        """The judgments expected to settle it; or, where too few are made to expect anything, those
+        that come `first`. Gates and `gold next` say it alike."""
+        if first:
+            return f"{self.words.plural('judge_first', count)}: {pairs}"
+        judgments = self.words.plural("would_settle", count)
+        return self.words("these_first", judgments=judgments, pairs=pairs)
+
     def gate_name(self, check: Check) -> str:
         """The name that a gate was given; one without is called by its measure."""
         gate = check.gate

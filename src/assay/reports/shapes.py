@@ -211,6 +211,7 @@ class ReportView(msgspec.Struct, frozen=True, kw_only=True):
     status: Status | None  # None where no gate decides
     checks: tuple[CheckLine, ...]
     judge_next: tuple[tuple[str, str], ...] | None  # pairs of query and document
+    judge_first: bool  # before these nothing can be expected of more
     figures: tuple[Figure, ...]
     slices: tuple[SliceTable, ...]
     queries: Sequence[QueryLine]

@@ -135,7 +135,8 @@ def _settling(verdict: Verdict) -> Iterator[str]:
         return
     shown = ", ".join(f"{pair.query_id} {pair.doc_id}" for pair in pairs[:SHOWN_PAIRS])
     more = f" and {len(pairs) - SHOWN_PAIRS} more" if len(pairs) > SHOWN_PAIRS else ""
-    yield f"Judgments that would settle it ({len(pairs)}), these first: {shown}{more}"
+    say = Sentences(Words("en"))
+    yield say.to_judge(len(pairs), f"{shown}{more}", first=verdict.judge_first)
     open_gate = next(check.gate for check in verdict.checks if check.status == "inconclusive")
     yield f"A list to fill in: {_next_command(open_gate)}"
 

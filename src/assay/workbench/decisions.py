@@ -62,6 +62,7 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     status: Status | None = None
     open_gates: int = 0  # gates that fail or cannot tell
     to_judge: int = 0  # judgments expected to settle them
+    judge_first: bool = False  # or those that it takes before anything can be expected
     failed: int = 0  # calls
     musts: tuple[str, ...] = ()  # golden questions that must pass and did not
     fingerprint: str = ""
@@ -144,6 +145,7 @@ def line_of(run: KeptRun, corpus: str = "", *, verdict: Verdict | None = None) -
         status=verdict.status if verdict and verdict.checks else None,
         open_gates=_open_gates(verdict),
         to_judge=len(verdict.judge_next or ()) if verdict else 0,
+        judge_first=verdict is not None and verdict.judge_first,
         failed=receipt.counts.get("n_failed", 0),
         musts=_failed_musts(results),
         fingerprint=receipt.gold.fingerprint,

@@ -406,4 +406,6 @@ def _doubt(
         found = next_to_judge(before.per_query, after.per_query, measure=comparison.headline)
     except InputError:  # a measure that no guess is made for
         return [], None, None
+    if found.first:  # nothing is known of the others
+        return found.pairs[: found.first], None, None
     return found.pairs[: found.needed], found.confidence, found.expected

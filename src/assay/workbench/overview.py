@@ -140,9 +140,9 @@ def overview(service: Service, *, whole_trail: bool = False) -> Overview:
     headline, subject = _headline(sets, engines, _of_listed(service, verdicts), latest)
     to_judge: list[Pair] = []
     if headline == "inconclusive" and subject is not None:
-        asked = _settling(service, subject)
+        asked, first = _settling(service, subject)
         to_judge = left_to_judge(service, subject.gold, asked)
-        subject = msgspec.structs.replace(subject, to_judge=len(to_judge))
+        subject = msgspec.structs.replace(subject, to_judge=len(to_judge), judge_first=first)
         if asked:
             headline = "needs_judging" if to_judge else "judged"
         if any(line.changed and line.kept == subject.gold for line in sets):
@@ -306,10 +306,10 @@ def _of_listed(service: Service, verdicts: Sequence[RunLine]) -> list[RunLine]:
     return [line for line in verdicts if line.engine in (listed(line) or (line.engine,))]
 
 
-def _settling(service: Service, line: RunLine) -> list[Pair]:
-    """The judgments that are expected to settle its gates."""
+def _settling(service: Service, line: RunLine) -> tuple[list[Pair], bool]:
+    """The judgments that are expected to settle its gates, or that come first."""
     verdict = decided(service, run_at_hand(service, line.id))
-    return list(verdict.judge_next or ()) if verdict else []
+    return (list(verdict.judge_next or ()), verdict.judge_first) if verdict else ([], False)
 
 
 def rests_of(service: Service, line: RunLine | None) -> Rests | None:
