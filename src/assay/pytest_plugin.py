@@ -37,11 +37,13 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 class AssayFile(pytest.File):
     def collect(self) -> Iterator[pytest.Item]:
         from assay.core.errors import AssayError
+        from assay.core.workspace import beside
         from assay.workbench import run
         from assay.workbench.config import read_config
 
         try:
-            outcomes = run.run_all(read_config(self.path), self.path)
+            with beside(self.path):
+                outcomes = run.run_all(read_config(self.path), self.path)
         except AssayError as error:
             raise self.CollectError(str(error)) from error
         for outcome in outcomes:

@@ -18,9 +18,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from assay.cli.output import say
+from assay.core.workspace import beside
 
 GOLD = ("--dataset", "--gold")
 NAMES = {
@@ -45,6 +47,8 @@ def unify(command: Any, path: str) -> None:
             unify(inner, f"{path} {name}")
         return
     for param in command.params:
+        if param.name == "config":
+            param.callback = _beside
         names = NAMES.get(param.name, ())
         if not names:
             continue
@@ -54,6 +58,13 @@ def unify(command: Any, path: str) -> None:
         elif not _taken(command, param, names):
             param.opts.extend(name for name in names if name not in param.opts)
     command.parse_args = partial(_parsed, command, path, command.parse_args)
+
+
+def _beside(ctx: Any, param: Any, value: Any) -> Any:
+    """The workspace is beside the configuration that a command names."""
+    if value is not None and not ctx.resilient_parsing:
+        ctx.with_resource(beside(Path(value)))
+    return value
 
 
 def is_argument(param: Any) -> bool:

@@ -4,6 +4,8 @@ everybody."""
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 HOME = "ASSAY_HOME"
@@ -13,10 +15,29 @@ DATABASE = "assay.db"
 
 
 def workspace(home: Path | str | None = None) -> Path:
-    """The folder given, else `$ASSAY_HOME`, else `.assay` in the current folder. A variable that is
-    set to nothing is not set: otherwise the workspace would be scattered over the current
-    folder."""
+    """The folder given, else `$ASSAY_HOME`, else `.assay` in the folder of the configuration that a
+    command names (`beside`), else in the current one. A variable that is set to nothing is not set:
+    otherwise the workspace would be scattered over the current folder."""
     return Path(home or os.environ.get(HOME) or DEFAULT)
+
+
+@contextmanager
+def beside(config: Path) -> Iterator[None]:
+    """The workspace of a configuration that is named is the `.assay` in its folder, from wherever a
+    command is given, unless `$ASSAY_HOME` names another. Processes that are started meanwhile see
+    the same."""
+    folder = config.absolute().parent.resolve()
+    if os.environ.get(HOME) or folder == Path.cwd().resolve():
+        yield
+        return
+    before = os.environ.get(HOME)
+    os.environ[HOME] = str(folder / DEFAULT)
+    try:
+        yield
+    finally:
+        os.environ.pop(HOME)
+        if before is not None:
+            os.environ[HOME] = before
 
 
 def default_store(home: Path | str | None = None) -> str:

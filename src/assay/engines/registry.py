@@ -60,7 +60,8 @@ def open_engine(config: EngineConfig, say: Say = lambda text: None) -> Any:
 
         known = ", ".join([*plugins.names(ENGINES), *list_corpora()])
         raise UsageError(
-            f"unknown engine {config.engine!r}",
+            f"unknown engine {config.engine!r}: no corpus of the workspace, and nothing built in, "
+            "is called so",
             hint=f"Known: {known}. `assay corpus import` adds one, and so does a table "
             "[engines.NAME] of assay.toml.",
         )

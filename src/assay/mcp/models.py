@@ -153,10 +153,14 @@ class CorpusLine(Answer):
 
 class Corpora(Answer):
     corpora: list[CorpusLine]
+    message: str = ""
 
     @classmethod
     def of(cls, rows: list[tuple[CorpusRow, str]]) -> Corpora:
         return cls(
+            message=""
+            if rows
+            else "No corpus is in the workspace of this server; a person adds one.",
             corpora=[
                 CorpusLine(
                     name=row.name,
@@ -166,7 +170,7 @@ class Corpora(Answer):
                     indexed=row.indexed,
                 )
                 for row, example in rows
-            ]
+            ],
         )
 
 

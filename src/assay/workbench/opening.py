@@ -144,7 +144,7 @@ def gold_path(service: Service, name: str) -> Path:
         if name == name_of(service.store, path, claim=False):
             return path
     known_names = ", ".join(service.gold_sets)
-    hint = f"Known: {known_names or 'none; name one in assay.toml or with --gold'}."
+    hint = f"Known: {known_names or 'none yet. Name one in assay.toml or with --gold'}."
     raise NotHere(f"no gold set {name!r}", hint=hint)
 
 
