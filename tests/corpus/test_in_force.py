@@ -13,9 +13,9 @@ from assay.corpus.build import import_corpus
 from assay.corpus.disk import Corpus, open_corpus
 from assay.corpus.in_force import standings
 from assay.engines.indexed import index_corpus, open_indexed
+from assay.law.citing import citation_of
 from assay.law.versions import marked, said_of
 from assay.search.answers import found_documents
-from assay.workbench.citing import citation_of
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,10 @@ from assay.workbench.opening import open_service
 
 pytest.importorskip("mcp", reason="needs the package mcp")
 from assay.core.errors import InputError
+from assay.core.types import Document
+from assay.mcp.models import SearchResults
+from assay.search.answers import FoundDocument
+from assay.workbench.searching import FoundPage
 from mcp import Client
 
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -372,3 +376,77 @@ def test_half_a_character_is_no_text() -> None:
 
     assert "half a character" in _unreadable({"filters": {"a": ["x", "\ud800"]}})
     assert _unreadable({"query": "שלום 𝔸", "limit": 3, "filters": None}) == ""
+
+
+def test_a_corpus_says_its_language_and_a_question_in_another_is_told(talk: Any) -> None:
+    async def session(client: Client) -> None:
+        listed = (await call(client, "list_corpora"))["corpora"]
+        assert {each["name"]: each["language"] for each in listed} == {"letters": "en", "act": "fi"}
+        english = "Within what time must the municipality cover its accumulated deficit?"
+        found = await call(client, "search", corpus="act", query=english)
+        assert (found["answered"], found["language"]) == (False, "fi")
+        assert found["message"].startswith("This corpus is in Finnish; ask in Finnish.")
+        nonsense = "Miten leivotaan mustikkapiirakka uunissa?"
+        found = await call(client, "search", corpus="act", query=nonsense)
+        assert not found["answered"]
+        assert "ask in Finnish" not in found["message"]
+        past = await call(client, "search", corpus="act", query=nonsense, offset=190)
+        assert past["message"] == "There are no more hits." or past["hits"]
+
+    talk(session)
+
+
+def test_what_begins_in_2032_is_not_in_force_today(talk: Any) -> None:
+    async def session(client: Client) -> None:
+        asked = "Missä ajassa alijäämä pitää kattaa?"
+        hit = (await call(client, "search", corpus="act", query=asked))["hits"][0]
+        assert hit["status"] == "not yet in force"
+        assert hit["date"] == "2032-01-01"
+        assert hit["citation"].endswith("mom. (ei vielä voimassa)")
+        later = {"as_of": "2034-01-01"}
+        hit = (await call(client, "search", corpus="act", query=asked, filters=later))["hits"][0]
+        assert hit["status"] == "in force"
+
+    talk(session)
+
+
+def hits_at(score: float, **about: Any) -> FoundPage:
+    hit = FoundDocument(
+        rank=1, doc_id="d", score=score, title="T", snippet="", words=[], signals={}
+    )
+    about = {"abstained": False, "next_offset": None} | about
+    return FoundPage(items=[hit], documents=[Document(id="d", text="t")], **about)
+
+
+@pytest.mark.parametrize(
+    ("page", "said"),
+    [
+        (hits_at(0.55), "The match is weak: the best hit has 0.55"),
+        (hits_at(0.61), ""),
+        (hits_at(0.1, abstained=True), "Nothing in this corpus answers"),
+        (hits_at(0.1, abstained=True, note="No report of Oulu is here."), "No report of Oulu"),
+    ],
+)
+def test_a_weak_match_is_called_weak(page: FoundPage, said: str) -> None:
+    message = SearchResults.of("c", "q", page).message
+    assert message.startswith(said)
+    assert bool(message) == bool(said)
+
+
+def test_a_changed_suggestion_is_not_dropped_unsaid(talk: Any) -> None:
+    async def session(client: Client) -> None:
+        item = (await call(client, "next_to_judge", gold="opinions", limit=1))["items"][0]
+        pair = {
+            "gold": "opinions",
+            "query_id": item["query_id"],
+            "doc_id": item["doc_ids"][0],
+            "rationale": "because",
+            "by": "an agent of two minds",
+        }
+        first = await call(client, "suggest_judgment", grade=0, **pair)
+        again = await call(client, "suggest_judgment", grade=0, **pair)
+        assert first["item_id"] == again["item_id"]
+        said = await refused(client, "suggest_judgment", grade=1, **pair)
+        assert "waits for the expert, with grade 0; the new grade was not taken" in said
+
+    talk(session)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assay.core.types import Document, Locator
-from assay.workbench.citing import citation_of
+from assay.law.citing import citation_of, title_of
 
 ACT = {"law": "Saaristokuntalaki", "law_id": "9001/2031"}
 
@@ -51,3 +51,15 @@ def test_each_kind_has_its_form(document: Document, cited: str) -> None:
 def test_the_place_found_is_more_exact() -> None:
     report = Document(id="x", title="Report", locator=Locator(page=1))
     assert citation_of(report, Locator(page=7, table="Table 3")) == "Report, p. 7, Table 3"
+
+
+def test_a_provision_without_a_title_is_told_by_its_place() -> None:
+    moment = Document(
+        id="21:1",
+        text="…",
+        language="fi",
+        locator=Locator(section="21", moment="1"),
+        metadata={"law": "Lauttalaki", "law_id": "7/2001", "section_title": "Alijäämä"},
+    )
+    assert title_of(moment) == "Lauttalaki 21 § 1 mom. – Alijäämä"
+    assert title_of(Document(id="x-1", text="…")) == "x-1"

@@ -11,8 +11,7 @@ from assay.api.values import small_table
 from assay.core.errors import InputError
 from assay.core.types import Document, counted
 from assay.workbench import corpora, given
-from assay.workbench.citing import citation_of
-from assay.workbench.corpora import FoundDocument, Indexed, SearchAnswer
+from assay.workbench.corpora import FoundDocument, Indexed, SearchAnswer, citation_of
 from assay.workbench.filtering import read_filters
 from assay.workbench.kept_sources import keep_documents, kind_of_source
 

@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 from assay.cli.output import say
-from assay.core.workspace import beside
 
 GOLD = ("--dataset", "--gold")
 NAMES = {
@@ -62,6 +61,8 @@ def unify(command: Any, path: str) -> None:
 
 def _beside(ctx: Any, param: Any, value: Any) -> Any:
     """The workspace is beside the configuration that a command names."""
+    from assay.core.workspace import beside
+
     if value is not None and not ctx.resilient_parsing:
         ctx.with_resource(beside(Path(value)))
     return value

@@ -24,10 +24,11 @@ def workspace(home: Path | str | None = None) -> Path:
 @contextmanager
 def beside(config: Path) -> Iterator[None]:
     """The workspace of a configuration that is named is the `.assay` in its folder, from wherever a
-    command is given, unless `$ASSAY_HOME` names another. Processes that are started meanwhile see
-    the same."""
+    command is given, unless `$ASSAY_HOME` names another; where only the current folder has one, it
+    is that. Processes that are started meanwhile see the same."""
     folder = config.absolute().parent.resolve()
-    if os.environ.get(HOME) or folder == Path.cwd().resolve():
+    only_here = Path(DEFAULT).exists() and not (folder / DEFAULT).exists()
+    if os.environ.get(HOME) or only_here or folder == Path.cwd().resolve():
         yield
         return
     before = os.environ.get(HOME)

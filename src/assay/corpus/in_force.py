@@ -2,8 +2,9 @@
 
 A text may say itself that it is repealed or has no words here, and a record that it is not in
 force. Of several versions of one place, each ends when the next one begins. What does not say when
-it began or ended is taken to hold, and so is the first version of a place before it begins: there
-is no other. Documents that are no provisions have no status.
+it began or ended is taken to hold. The first version of a place is not in force before it begins,
+and yet is not put behind others: there is none in its place. Documents that are no provisions have
+no status.
 """
 
 from __future__ import annotations
@@ -57,17 +58,24 @@ class Standings:
         if not self.provisions[row]:
             return ""
         begins, ends = self.periods[row]
-        is_early = normal_date(day)[: len(begins)] < begins
-        if holds_on(normal_date(day), begins, ends) or (is_early and self.firsts[row]):
+        on = normal_date(day)
+        if holds_on(on, begins, ends):
             return self.said[row] or IN_FORCE
-        return NOT_YET if is_early else SUPERSEDED
+        return NOT_YET if on[: len(begins)] < begins else SUPERSEDED
+
+    def _counts(self, row: int, day: str) -> bool:
+        """In force, or what comes to be in a place where nothing was before."""
+        status = self.status(row, day)
+        return status in ("", IN_FORCE) or (
+            status == NOT_YET and bool(self.firsts[row]) and not self.said[row]
+        )
 
     def lowered(self, day: str) -> tuple[Mask, Rows]:
         """What is not in force on a day, and of each row the one that is in its place: itself, or
         the version that holds."""
         current = np.arange(len(self.places))
         every = range(len(self.places))
-        here = np.array([self.status(row, day) in ("", IN_FORCE) for row in every], np.bool_)
+        here = np.array([self._counts(row, day) for row in every], np.bool_)
         of_place = {
             self.places[row]: int(row)
             for row in np.flatnonzero(here)

@@ -15,6 +15,7 @@ from typing import Any
 
 from assay.core import plugins
 from assay.core.errors import EngineError, UsageError
+from assay.core.workspace import workspace
 from assay.engines.connecting import kind_of
 from assay.engines.described import EngineConfig, settings_of
 from assay.engines.module import load_engine
@@ -60,8 +61,8 @@ def open_engine(config: EngineConfig, say: Say = lambda text: None) -> Any:
 
         known = ", ".join([*plugins.names(ENGINES), *list_corpora()])
         raise UsageError(
-            f"unknown engine {config.engine!r}: no corpus of the workspace, and nothing built in, "
-            "is called so",
+            f"unknown engine {config.engine!r}: no corpus of the workspace "
+            f"{workspace().resolve()}, and nothing built in, is called so",
             hint=f"Known: {known}. `assay corpus import` adds one, and so does a table "
             "[engines.NAME] of assay.toml.",
         )

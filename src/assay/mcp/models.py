@@ -19,8 +19,7 @@ from pydantic import (
 
 from assay.core.types import Document, Locator, counted
 from assay.workbench.backlog import Backlog, BacklogFigures, HalachaBacklog, TheirBacklog
-from assay.workbench.citing import citation_of
-from assay.workbench.corpora import CorpusRow
+from assay.workbench.corpora import CorpusRow, citation_of
 from assay.workbench.for_agents import CitedDocument, Elsewhere, ReviewItem, Scale
 from assay.workbench.gold import GoldSummary
 from assay.workbench.paging import Page
@@ -101,6 +100,7 @@ class SearchResults(Answer):
     )
     message: str = Field(default="", description="What to know before the hits are used.")
     corpus: str
+    language: str = Field(default="", description="Of the corpus: en, fi or he.")
     query: str
     hits: list[Found]
     next_offset: int | None = Field(
@@ -112,7 +112,7 @@ class SearchResults(Answer):
         hits = [
             Found(
                 doc_id=hit.doc_id,
-                citation=citation_of(document, hit.locator),
+                citation=citation_of(document, hit.locator, hit.status),
                 score=None if hit.score is None else round(hit.score, 4),
                 title=hit.title,
                 snippet=hit.snippet[:SNIPPET],
@@ -127,25 +127,49 @@ class SearchResults(Answer):
             )
             for hit, document in zip(page.items, page.documents, strict=True)
         ]
-        message = "" if hits or offset else "Nothing was found; try other words or fewer filters."
-        if page.abstained and hits:
-            message = (
-                "Nothing in this corpus answers the question. These are only the nearest "
-                "documents: say that there is no answer, or ask in other words."
-            )
         return cls(
             answered=bool(hits) and not page.abstained,
-            message=message,
+            message=_told(page, offset),
             corpus=corpus,
+            language=page.language,
             query=query,
             hits=hits,
             next_offset=page.next_offset,
         )
 
 
+def _told(page: FoundPage, offset: int) -> str:
+    """What to know before the hits are used."""
+    if not page.items and offset:
+        return "There are no more hits."
+    if page.abstained or not page.items:
+        if page.asked_in:
+            language = LANGUAGES.get(page.language, page.language)
+            return f"This corpus is in {language}; ask in {language}. {UNSURE}"
+        if not page.items:
+            return page.note or "Nothing was found; try other words or fewer filters."
+        return f"{page.note or 'Nothing in this corpus answers the question.'} {NEAREST}"
+    best = page.items[0].score
+    if not offset and best is not None and best < WEAK:
+        return (
+            f"The match is weak: the best hit has {best:.2f}, and golden sets usually ask for "
+            f"{WEAK:g}. Possibly nothing here answers; read before you cite."
+        )
+    return ""
+
+
+WEAK = 0.6  # what golden sets usually ask of a score
+LANGUAGES = {"en": "English", "fi": "Finnish", "he": "Hebrew"}
+NEAREST = (
+    "These are only the nearest documents: say that there is no answer, or ask in other words."
+)
+UNSURE = "Whether anything here answers cannot be told from the question as it was asked."
+
+
 class CorpusLine(Answer):
     name: str
     documents: int
+    language: str = Field(default="", description="en, fi or he: ask in this language.")
     example: str = Field(default="", description="How one of its documents is cited.")
     kind: str
     indexed: bool = Field(description="Whether it can be searched at once; else search indexes it.")
@@ -156,7 +180,7 @@ class Corpora(Answer):
     message: str = ""
 
     @classmethod
-    def of(cls, rows: list[tuple[CorpusRow, str]]) -> Corpora:
+    def of(cls, rows: list[tuple[CorpusRow, str, str]]) -> Corpora:
         return cls(
             message=""
             if rows
@@ -165,11 +189,12 @@ class Corpora(Answer):
                 CorpusLine(
                     name=row.name,
                     documents=row.documents,
+                    language=language,
                     example=example,
                     kind=row.kind,
                     indexed=row.indexed,
                 )
-                for row, example in rows
+                for row, example, language in rows
             ],
         )
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from assay.core.types import Document, Hit, Locator
+from assay.law.citing import title_of
 from assay.law.parse import parse
 from assay.law.versions import marked
 from assay.search.cells import Cell, cell_of, located
@@ -71,7 +72,7 @@ def found_documents(
             rank=rank,
             doc_id=hit.doc_id,
             score=hit.score,
-            title=marked(document.title, status, document.language),
+            title=marked(title_of(document), status, document.language),
             snippet=snippet,
             words=words,
             signals=hit.explanation,

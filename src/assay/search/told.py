@@ -42,7 +42,7 @@ def told(index: Index, asked: Asked, document: Document, cited: set[str]) -> Tol
         answer=best_of_field(index, asked, document, answer) if answer else "",
         question=_cut(question),
         statutes=_statutes(document, cited, f"{fields.get(answer, '')} {question}"),
-        date=str(metadata.get("date") or "")[:10],
+        date=str(metadata.get("date") or document.valid_from)[:10],
         by=written_by(document),
     )
 

@@ -25,6 +25,7 @@ from assay.engines.indexed import (
     open_indexed,
     silent,
 )
+from assay.law.citing import citation_of
 from assay.search.answers import FoundDocument, SearchAnswer, found_documents, note_of
 from assay.search.index import Tick
 from assay.workbench.filtering import NO_FILTERS, Filters
@@ -42,6 +43,7 @@ __all__ = [
     "LinkedDocument",
     "SearchAnswer",
     "check_corpus",
+    "citation_of",
     "citations_in",
     "corpus_manifest",
     "corpus_named",

@@ -18,11 +18,11 @@ from assay.judging import rubrics
 from assay.judging.passages import passages
 from assay.judging.pool import read_pool
 from assay.judging.rubrics import Rubric
+from assay.law.citing import citation_of
 from assay.reports.doubted import COMMAND, answers
 from assay.reports.sentences import Sentences
 from assay.reports.words import Words
 from assay.review.identity import name_of
-from assay.workbench.citing import citation_of
 from assay.workbench.corpora import CorpusRow, citations_in, corpus_named, corpus_rows
 from assay.workbench.history import Comparison
 from assay.workbench.in_memory import is_golden
@@ -30,6 +30,7 @@ from assay.workbench.opening import Service, gold_path, read_gold, stored_name
 from assay.workbench.paging import Page, page_of, page_size
 from assay.workbench.pooling import judged_now
 from assay.workbench.review import TOP_GRADE, ReviewItem, ToJudge, worth_looking_at
+from assay.workbench.searching import language_of
 from assay.workbench.set_standing import set_standing
 from assay.workbench.shelves import reader_named
 from assay.workbench.suite import rubric_of
@@ -119,12 +120,13 @@ def _corpora(service: Service, corpus: str, gold: str) -> Iterator[tuple[str, st
         yield (where if where in known else Path(where).stem), where
 
 
-def corpora_here(service: Service) -> list[tuple[CorpusRow, str]]:
-    """Every corpus, with how one of its documents is cited."""
+def corpora_here(service: Service) -> list[tuple[CorpusRow, str, str]]:
+    """Every corpus, with how one of its documents is cited, and its language."""
     rows = []
     for row in corpus_rows(service.home):
         first = next(iter(corpus_named(row.name, service.home).iter()), None)
-        rows.append((row, citation_of(first) if first is not None else ""))
+        cited = citation_of(first) if first is not None else ""
+        rows.append((row, cited, language_of(service, row.name)))
     return rows
 
 

@@ -176,7 +176,20 @@ def suggest(
     item = judgment_item(name, query, doc_id, by=by, at=at, grade=grade, rationale=rationale)
     service.store.add_review_items([item])
     queued = service.store.review_items(gold=name, kind="judgment", limit=EVERYTHING)
-    return next(known for known in queued if known.key == item.key)
+    kept = next(known for known in queued if known.key == item.key)
+    if kept.grade != grade:
+        raise _suggested_before(kept)
+    return kept
+
+
+def _suggested_before(item: ReviewItem) -> InputError:
+    """What an expert reads does not change while it is read: the first word stays."""
+    told = "waits for the expert" if item.state == "pending_review" else "was decided on already"
+    return InputError(
+        f"a suggestion of {item.suggested_by!r} for this document and query {told}, with grade "
+        f"{item.grade}; the new grade was not taken",
+        hint="Tell the expert that you think otherwise now, and why.",
+    )
 
 
 # ── deciding ──────────────────────────────────────────────────────────────────────────────────────

@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Iterable, Sequence
 from functools import partial
+from itertools import islice
 from typing import Literal
 
 import msgspec
@@ -17,7 +18,7 @@ from assay.core.types import Document, Hit
 from assay.corpus.disk import list_corpora
 from assay.language.detect import detect
 from assay.law.versions import marked
-from assay.search.answers import FoundDocument, found_documents
+from assay.search.answers import FoundDocument, found_documents, note_of
 from assay.workbench.corpora import CorpusRow, corpus_named, corpus_rows
 from assay.workbench.filtering import (
     NO_FILTERS,
@@ -46,6 +47,7 @@ __all__ = [
     "find",
     "found_page",
     "known_corpora",
+    "language_of",
     "shelf_of",
     "similar",
     "warm",
@@ -55,6 +57,7 @@ PAGE = 10  # results
 DEEPEST = 200  # of a search, which the choices are counted over
 LIKELY = 0.5  # from this score on, a document probably answers
 MOST_STATUTES = 6  # chips of a result
+SAMPLE = 20  # documents that the language is told from, where they do not state it
 LONGEST = 320  # characters of a question or an answer
 MOST_QUERY = 4_000  # characters of a question that an address carries
 
@@ -197,16 +200,17 @@ def _chosen(
     language = asked.filters.language or detect(asked.query) or reader
     indexed = [row for row in rows if row.indexed]
     if len(indexed) > 1 and language:
-        spoken = [row for row in indexed if _speaks(service, row.name) == language]
+        spoken = [row for row in indexed if language_of(service, row.name) == language]
         indexed = spoken or indexed
     return max(indexed or rows, key=lambda row: row.documents, default=None)
 
 
-def _speaks(service: Service, corpus: str) -> str:
-    """The language of most of its documents."""
-    languages = columns_of(corpus_named(corpus, service.home)).languages
+def language_of(service: Service, corpus: str) -> str:
+    """The language of most of its documents: as they state it, else as the first ones read."""
+    opened = corpus_named(corpus, service.home)
+    languages = columns_of(opened).languages
     counts = languages.counts(np.arange(len(languages.numbers)))
-    return counts[0][0] if counts else ""
+    return counts[0][0] if counts else detect(each.text for each in islice(opened.iter(), SAMPLE))
 
 
 def _searched(shelf: Shelf, asked: Asked) -> ResultPage:
@@ -391,12 +395,17 @@ def reasons(found: FoundDocument) -> tuple[Reason, ...]:
 
 
 class FoundPage(msgspec.Struct, frozen=True, kw_only=True):
-    """A page of hits. `abstained` where nothing answers, and these are only the nearest."""
+    """A page of hits. `abstained` where nothing answers, and these are only the nearest; `note`
+    says why, where that is known. `language` is that of the corpus, and `asked_in` that of the
+    question where no document of the corpus is in it."""
 
     items: list[FoundDocument]
     documents: list[Document]
     next_offset: int | None
     abstained: bool
+    note: str = ""
+    language: str = ""
+    asked_in: str = ""
 
 
 def found_page(
@@ -423,11 +432,15 @@ def found_page(
     shown = hits[offset : offset + size]
     found = found_documents(shown, shelf.engine, query, shelf.get, first=offset + 1, as_of=day)
     page = page_of(hits[offset:], offset, size)
+    spoken, asked_in = language_of(service, corpus), detect(query)
     return FoundPage(
         items=found,
         documents=[shelf.get(hit.doc_id) for hit in shown],
         next_offset=page.next_offset,
         abstained=hits.abstained,
+        note=note_of(hits),
+        language=spoken,
+        asked_in="" if asked_in in (spoken, *shelf.columns.languages.names) else asked_in,
     )
 
 

@@ -12,14 +12,30 @@ HEBREW = re.compile("[\u0590-\u05ff]")
 YEAR = re.compile(r"\d{4}")
 
 
-def citation_of(document: Document, place: Locator | None = None) -> str:
+def title_of(document: Document) -> str:
+    """Its title. A provision that was imported without one is told by its act, place and heading,
+    and anything else by how it is cited."""
+    if document.title.strip():
+        return document.title
+    law, place = _said(document, "law_title", "law"), document.locator
+    if not law or place is None or not place.section:
+        return citation_of(document)
+    told = _place(document, law, place)
+    return " – ".join(filter(None, (told, _said(document, "section_title"))))
+
+
+def citation_of(document: Document, place: Locator | None = None, status: str = "") -> str:
     """A letter by its name, number and year; a section by its act, number and moment; a case by its
     number, name and day; a page of a report by its title and number. `place` is the place found,
-    where it is more exact than the document's own."""
+    where it is more exact than the document's own, and `status` whether it holds on the day that
+    is asked about, where that is known better than by the record."""
     place = place or document.locator
     law = _said(document, "law_title", "law")
     if law and place is not None and place.section:
-        return _of_law(document, law, place)
+        number = _said(document, "law_id")
+        act = f"{law} ({number})" if number and number not in law else law
+        cited = _place(document, act if _is_latin(document, law) else law, place)
+        return marked(cited, status or _said(document, "status"), document.language)
     name = document.title.strip() or document.id
     case = _said(document, "case_number", "docket")
     if case and case not in name:
@@ -32,19 +48,19 @@ def citation_of(document: Document, place: Locator | None = None) -> str:
     return f"{name}{page}{table}" + (f" ({year})" if year and year not in name else "")
 
 
-def _of_law(document: Document, law: str, place: Locator) -> str:
-    number = _said(document, "law_id")
-    act = f"{law} ({number})" if number and number not in law else law
+def _place(document: Document, act: str, place: Locator) -> str:
     section = str(place.section).removesuffix("§").strip()
     moment = re.sub(r"\s*mom\w*\.?\s*", "", place.moment or "")
     chapter = place.chapter or "" if document.metadata.get("by_chapter") else ""
-    if document.language == "he" or HEBREW.search(law):
+    if not _is_latin(document, act):
         told = he.place_name(section, moment, schedule=place.schedule or "", chapter=chapter)
-        cited = f"{told} ל{law}"
-    else:
-        told = fi.place_name(section, moment, schedule=place.schedule or "", chapter=chapter)
-        cited = f"{act} {told}"
-    return marked(cited, str(document.metadata.get("status") or ""), document.language)
+        return f"{told} ל{act}"
+    told = fi.place_name(section, moment, schedule=place.schedule or "", chapter=chapter)
+    return f"{act} {told}"
+
+
+def _is_latin(document: Document, law: str) -> bool:
+    return document.language != "he" and not HEBREW.search(law)
 
 
 def _year(document: Document) -> str:
