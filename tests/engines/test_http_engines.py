@@ -510,3 +510,25 @@ def test_a_mistake_in_a_table_is_refused(
         assert outcome.code == 2
         assert f"engines.{key}" in outcome.err or f"engines.prod.{key}" in outcome.err
         assert words in outcome.err
+
+
+def test_scores_that_are_not_read_are_pointed_out(
+    assay_cli: Assay, tmp_path: Path, server: SearchServer
+) -> None:
+    server.behave = lambda number, asked: Reply({"hits": [{"id": "a", "score": 2}]})
+    write(tmp_path, f"[engines.prod]\nhttp = '{server.url}?q={{{{query}}}}'\nhits = 'hits'")
+    shown = assay_cli("engines", "test", "prod", "levy", "--json").json
+    assert 'the hits have no scores: write score = "score" to read theirs' in shown["notes"]
+
+
+def test_a_bad_table_does_not_keep_another_from_being_tried(
+    assay_cli: Assay, tmp_path: Path, server: SearchServer
+) -> None:
+    server.behave = lambda number, asked: Reply([{"id": "a"}])
+    good = f"[engines.prod]\nhttp = '{server.url}?q={{{{query}}}}'\n"
+    bad = "[engines.other]\nhttp = 'x'\nhitz = 'y'\n"
+    write(tmp_path, good + bad)
+    assert assay_cli("engines", "test", "prod", "levy").code == 0
+    refused = assay_cli("engines", "test", "other", "levy")
+    assert refused.code == 2
+    assert "engines.other: there is no key hitz" in refused.err

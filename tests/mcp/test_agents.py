@@ -21,8 +21,11 @@ from assay.workbench.opening import open_service
 pytest.importorskip("mcp", reason="needs the package mcp")
 from assay.core.errors import InputError
 from assay.core.types import Document
-from assay.mcp.models import SearchResults
+from assay.mcp.models import Metrics, SearchResults
+from assay.review.waiting import Ages
 from assay.search.answers import FoundDocument
+from assay.workbench.backlog import Backlog, BacklogFigures
+from assay.workbench.for_agents import NO_GRADES, Elsewhere
 from assay.workbench.searching import FoundPage
 from mcp import Client
 
@@ -130,7 +133,9 @@ def test_search_takes_the_filters_of_the_command(talk: Any) -> None:
         said = await refused(client, "search", **asked, filters={"year": "1850"})
         assert "passes the filters year '1850'" in said
         assert "2010-2020" in await refused(client, "search", **asked, filters={"year": "soon"})
-        assert "filters.topics" in await refused(client, "search", **asked, filters={"topics": "x"})
+        assert "no filter 'topics'" in await refused(
+            client, "search", **asked, filters={"topics": "x"}
+        )
         assert "not a day" in await refused(
             client, "search", **asked, filters={"as_of": "yesterday"}
         )
@@ -450,3 +455,80 @@ def test_a_changed_suggestion_is_not_dropped_unsaid(talk: Any) -> None:
         assert "waits for the expert, with grade 0; the new grade was not taken" in said
 
     talk(session)
+
+
+def test_a_golden_set_takes_no_grades_and_says_so(talk: Any) -> None:
+    async def session(client: Client) -> None:
+        rubric = await call(client, "get_rubric", gold="questions")
+        assert (rubric["grades"], rubric["text"]) == ([], NO_GRADES)
+        assert (await call(client, "next_to_judge", gold="questions"))["message"] == NO_GRADES
+        past = await call(client, "next_to_judge", gold="opinions", offset=10_000)
+        assert past["message"] == "There is nothing from offset 10000 on."
+
+    talk(session)
+
+
+def test_a_report_has_slices_and_queries_and_what_nobody_judged(talk: Any) -> None:
+    async def session(client: Client) -> None:
+        run = await call(client, "run_evaluation", gold="opinions", engine="bm25")
+        report = (await client.read_resource(f"report://{run['run_id']}")).contents[0].text
+        assert report.startswith(run["summary"])
+        assert "lobbying" in report
+        assert report.count("\n| q0") == run["queries"]
+
+    talk(session)
+
+
+def test_a_miss_says_where_the_expected_place_is(talk: Any) -> None:
+    async def session(client: Client) -> None:
+        run = await call(client, "run_evaluation", gold="questions", engine="act")
+        told = [
+            (await call(client, "explain_score", run_id=run["run_id"], query_id=each))["outcome"]
+            for each in run["failed"]
+        ]
+        missed = [each for each in told if "expected place" in each]
+        assert missed
+        for outcome in missed:
+            assert re.search(r"is not among the \d+ results?\.|stands at rank \d+\.", outcome)
+            assert ("close:" in outcome) == ("Close means" in outcome)
+
+    talk(session)
+
+
+def test_errors_say_what_there_is(talk: Any) -> None:
+    async def session(client: Client) -> None:
+        said = await refused(
+            client, "search", corpus="act", query="alijäämä", filters={"section": "21"}
+        )
+        assert "there is no filter 'section'; filters has topic, statute, law" in said
+        run = await call(client, "run_evaluation", gold="opinions", engine="random")
+        said = await refused(client, "explain_score", run_id="random", query_id="q001")
+        assert f"{run['run_id']} (random on " in said
+        said = await refused(client, "get_document", corpus="act", doc_id="21 § 1 mom.")
+        assert "call cite" in said
+        letter = await call(client, "get_document", corpus="letters", doc_id="81-027")
+        assert "addressed_to" not in letter["metadata"]
+
+    talk(session)
+
+
+def test_ages_are_rounded() -> None:
+    ages = Ages(p50=6.96e-6, p90=1.23456, p99=None, max=2.0)
+    backlog = Backlog(
+        pending_review=1,
+        approved=0,
+        rejected=0,
+        published=0,
+        total=1,
+        oldest_pending_at=None,
+        age_days=ages,
+        weeks=4,
+        throughput_per_week=0.3333,
+        arrivals_per_week=0.25,
+        forecast_empty_at=None,
+        forecast="open",
+    )
+    figures = BacklogFigures(backlog=backlog, halacha_backlog=None)
+    told = Metrics.of(figures, Elsewhere(disagreements=0, to_judge=0)).backlog
+    assert told.age_days == Ages(p50=0.0, p90=1.23, p99=None, max=2.0)
+    assert told.throughput_per_week == 0.33

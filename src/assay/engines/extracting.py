@@ -161,6 +161,9 @@ def _lists_in(answer: Any, path: str = "", depth: int = 0) -> list[str]:
     return [place for _, place in sorted(here, key=lambda pair: pair[0])] + below
 
 
+SCORES = ("score", "_score", "relevance", "similarity", "rank_score")  # what others call it
+
+
 def _notes(hits: list[Hit], pattern: Pattern, found: list[Any], top_k: int) -> list[str]:
     notes = []
     if not found:
@@ -176,6 +179,9 @@ def _notes(hits: list[Hit], pattern: Pattern, found: list[Any], top_k: int) -> l
         )
     if pattern.score is not None and hits and all(hit.score is None for hit in hits):
         notes.append(f"score = {_text(pattern.score)} finds nothing: the hits have no scores")
+    if pattern.score is None and hits and isinstance(found[0], dict):
+        key = next((key for key in SCORES if _is_number(found[0].get(key))), "")
+        notes += [f'the hits have no scores: write score = "{key}" to read theirs'] if key else []
     scores = [hit.score for hit in hits if hit.score is not None]
     if any(later > earlier for earlier, later in pairwise(scores)):
         notes.append("scores rise further down: the order of the answer counts, not the scores")

@@ -64,7 +64,7 @@ def compare(
     warnings = _incomparable(results, names)
     if warnings and not force:
         raise InputError(
-            warnings[0], hint="Score both on the same gold set, or give --force to compare anyway."
+            warnings[0], hint="Score both on the same gold set. To compare anyway, give --force."
         )
     measures = _shared_measures(results)
     headline = _primary(primary or _named_primary(results), measures)

@@ -5,6 +5,7 @@ their docstrings as descriptions."""
 
 from __future__ import annotations
 
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import msgspec
@@ -20,7 +21,7 @@ from pydantic import (
 from assay.core.types import Document, Locator, counted
 from assay.workbench.backlog import Backlog, BacklogFigures, HalachaBacklog, TheirBacklog
 from assay.workbench.corpora import CorpusRow, citation_of
-from assay.workbench.for_agents import CitedDocument, Elsewhere, ReviewItem, Scale
+from assay.workbench.for_agents import NO_GRADES, CitedDocument, Elsewhere, ReviewItem, Scale
 from assay.workbench.gold import GoldSummary
 from assay.workbench.paging import Page
 from assay.workbench.review import ToJudge
@@ -212,6 +213,9 @@ class Citations(Answer):
     citations: list[CitationLine]
 
 
+INTERNAL = ("addressed_to",)  # words that a citation may call a letter by, for looking it up
+
+
 class DocumentText(Answer):
     doc_id: str
     citation: str = Field(default="", description="How to cite it, ready to be written down.")
@@ -236,7 +240,7 @@ class DocumentText(Answer):
             next_offset=end if end < len(document.text) else None,
             language=document.language,
             citations=list(document.citations),
-            metadata=document.metadata,
+            metadata={key: said for key, said in document.metadata.items() if key not in INTERNAL},
             locator=place_of(document.locator),
         )
 
@@ -312,7 +316,7 @@ class Metrics(Answer):
 
     @classmethod
     def of(cls, figures: BacklogFigures, elsewhere: Elsewhere) -> Metrics:
-        own = figures.backlog
+        own = _rounded(figures.backlog)
         since = (
             f", the oldest since {own.oldest_pending_at:%Y-%m-%d}" if own.oldest_pending_at else ""
         )
@@ -321,9 +325,20 @@ class Metrics(Answer):
             summary=f"{waits}; {own.approved} approved, {own.rejected} turned down, "
             f"{own.published} published. Forecast: {own.forecast}.{elsewhere.told}",
             halacha_backlog=figures.halacha_backlog,
-            backlog=figures.backlog,
+            backlog=own,
             backlogs=figures.backlogs,
         )
+
+
+def _rounded(backlog: Backlog) -> Backlog:
+    """Days and weeks with two decimals: nobody waits a millionth of a day."""
+    ages = {name: age and round(age, 2) for name, age in asdict(backlog.age_days).items()}
+    return replace(
+        backlog,
+        age_days=replace(backlog.age_days, **ages),
+        throughput_per_week=round(backlog.throughput_per_week, 2),
+        arrivals_per_week=round(backlog.arrivals_per_week, 2),
+    )
 
 
 class GoldSetLine(Answer):
@@ -445,7 +460,13 @@ class NextToJudge(Answer):
             )
             for item, documents in page.items
         ]
-        message = "" if items else "Nothing waits, and no run of this set has unjudged documents."
+        message = ""
+        if not scale.grades:
+            message = NO_GRADES
+        elif not items and page.offset:
+            message = f"There is nothing from offset {page.offset} on."
+        elif not items:
+            message = "Nothing waits, and no run of this set has unjudged documents."
         return cls(
             gold=gold,
             scale=scale.text,

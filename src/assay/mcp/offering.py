@@ -11,8 +11,7 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError
 
 from assay.core.errors import AssayError
-from assay.reports import render, view
-from assay.workbench import corpora, for_agents, gold, history
+from assay.workbench import corpora, for_agents, gold
 from assay.workbench.opening import Service
 
 Words = Callable[[AssayError], str]
@@ -57,7 +56,7 @@ def _resources(server: MCPServer[Any], service: Service, words: Words) -> None:
     @server.resource("report://{run_id}", name="report of a run", mime_type=MARKDOWN)
     def report(run_id: str) -> str:
         """The report of a run: every measure with its interval, slices, queries."""
-        return told(lambda: render(view(history.kept_run(service, run_id).results), ".md"))
+        return told(lambda: for_agents.report_of(service, run_id))
 
 
 def _prompts(server: MCPServer[Any], service: Service) -> None:

@@ -18,6 +18,7 @@ from pydantic import ValidationError
 
 from assay import __version__
 from assay.core.errors import AssayError, InputError
+from assay.mcp.models import SearchFilters
 from assay.mcp.offering import offer
 from assay.mcp.tools import TOOLS, WRITING
 from assay.workbench.opening import Service
@@ -38,6 +39,7 @@ Transport = Literal["stdio", "streamable-http"]
 MOST_TEXT = 100_000  # characters of an argument
 LONGEST = 80  # of what is repeated
 MOST_TOLD = 2_000  # of an error
+FILTERS = tuple(SearchFilters.model_fields)
 SURROGATES = re.compile("[\ud800-\udfff]")
 COMMANDS = re.compile(r"`|\bassay [a-z]|--[a-z]|assay\.toml|pip install")
 FOLDERS = re.compile(r"(?:\b[A-Za-z]:)?(?<![\w:/.])(?:[~.]{0,2}/[^\s/:'\"]+)*/(?=[^\s/:'\"]+)")
@@ -88,6 +90,8 @@ def _said(error: Any) -> str:
     place = ".".join(map(str, error["loc"]))
     if error["type"] == "missing":
         return f"{place} is missing"
+    if error["type"] == "extra_forbidden" and error["loc"][0] == "filters":
+        return f"there is no filter {error['loc'][-1]!r}; filters has {', '.join(FILTERS)}"
     wrong = error["msg"].replace("Input should be", "should be").replace("String should", "should")
     given = repr(error["input"])
     wrong = wrong.replace("List should", "should")

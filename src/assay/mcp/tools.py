@@ -114,7 +114,13 @@ def reading_tools(service: Service) -> tuple[Tool, ...]:
         ] = 20_000,
     ) -> DocumentText:
         """Read a document, a part at a time."""
-        return DocumentText.of(corpora.document(service, corpus, doc_id), offset, characters)
+        try:
+            document = corpora.document(service, corpus, doc_id)
+        except InputError as error:
+            raise InputError(
+                error.message, hint=error.hint or "To look a citation up, call cite with its text."
+            ) from error
+        return DocumentText.of(document, offset, characters)
 
     def cite(
         text: Annotated[

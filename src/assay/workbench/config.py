@@ -66,11 +66,8 @@ class _File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 def read_config(path: Path) -> Config:
     """The configuration, with every path made absolute."""
-    text = decode(read_bytes(path), path)
     try:
-        file = msgspec.convert(tomllib.loads(text), _File)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"not valid TOML: {error}", where=str(path)) from error
+        file = msgspec.convert(_toml(path), _File)
     except msgspec.ValidationError as error:
         message, hint = _in_words(str(error))
         raise InputError(message, where=str(path), hint=hint) from error
@@ -88,6 +85,23 @@ def read_config(path: Path) -> Config:
     _check_judges(config, path)
     _check_backlogs(file.backlog, path)
     return config
+
+
+def read_engine(path: Path, name: str) -> EngineConfig | None:
+    """One engine of the file, whatever is wrong with the others; None where it has no such."""
+    tables = _toml(path).get("engines")
+    if not isinstance(tables, dict) or not isinstance(table := tables.get(name), dict):
+        return None
+    routes = table.get("corpora")
+    others = set(routes.values()) if isinstance(routes, dict) else set()
+    return read_tables({key: tables[key] for key in tables if key in {name, *others}}, path)[name]
+
+
+def _toml(path: Path) -> dict[str, object]:
+    try:
+        return tomllib.loads(decode(read_bytes(path), path))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"not valid TOML: {error}", where=str(path)) from error
 
 
 def _in_words(error: str) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from assay.engines.http_table import HttpTable, Preset, presets
 from assay.engines.registry import BASELINES
 from assay.engines.secrets import names_in
 from assay.engines.trying import Trial, kind_word, try_engine
-from assay.workbench.config import CONFIG_NAME, Config, read_config
+from assay.workbench.config import CONFIG_NAME, Config, read_config, read_engine
 
 __all__ = [
     "KnownEngine",
@@ -111,7 +111,8 @@ def try_named(
 ) -> Trial:
     """Ask one query of an engine that has a name, and show every step."""
     known = known or {}
-    engine = find_engine(name, config)
+    path = config or Path(CONFIG_NAME)
+    engine = read_engine(path, name) if config is not None or path.exists() else None
     if engine is None:
         from assay.corpus.disk import list_corpora
 

@@ -10,7 +10,14 @@ from pathlib import Path
 import msgspec
 
 from assay.core.errors import InputError, NotHere
-from assay.core.results import GoldenEntry, GoldenHit, GoldenResults, GradedEntry, Results
+from assay.core.results import (
+    GoldenEntry,
+    GoldenHit,
+    GoldenResults,
+    GradedEntry,
+    GradedResults,
+    Results,
+)
 from assay.core.types import Document, GoldSet, Query, counted
 from assay.corpus.disk import list_corpora
 from assay.corpus.resolve import Resolved
@@ -19,12 +26,13 @@ from assay.judging.passages import passages
 from assay.judging.pool import read_pool
 from assay.judging.rubrics import Rubric
 from assay.law.citing import citation_of
+from assay.reports import evaluation_report, view
 from assay.reports.doubted import COMMAND, answers
-from assay.reports.sentences import Sentences
+from assay.reports.sentences import Sentences, inline
 from assay.reports.words import Words
 from assay.review.identity import name_of
 from assay.workbench.corpora import CorpusRow, citations_in, corpus_named, corpus_rows
-from assay.workbench.history import Comparison
+from assay.workbench.history import Comparison, kept_run
 from assay.workbench.in_memory import is_golden
 from assay.workbench.opening import Service, gold_path, read_gold, stored_name
 from assay.workbench.paging import Page, page_of, page_size
@@ -47,6 +55,7 @@ __all__ = [
     "hits_in_words",
     "names_in_use",
     "queries",
+    "report_of",
     "rubric_text",
     "scale_of",
     "story_of",
@@ -56,6 +65,7 @@ __all__ = [
     "waits_elsewhere",
 ]
 
+NO_GRADES = "This is a golden set: its questions pass or fail, and take no grades."
 PASSAGE = 900  # characters of a document that is to be judged
 
 
@@ -162,6 +172,8 @@ def queries(
 def scale_of(service: Service, gold: str) -> Scale:
     """By the rubric of the set, else by its format."""
     gold_set = read_gold(service, gold)
+    if is_golden(gold_set):
+        return Scale(grades=(), names=())
     rubric = rubric_of(gold_set, gold_path(service, gold))
     if rubric is not None:
         return _by_rubric(rubric)
@@ -181,6 +193,8 @@ def rubric_text(service: Service, gold: str = "", name: str = "") -> tuple[str, 
     """(version, page, scale) of the rubric of a set, or of one by its name."""
     if gold:
         scale = scale_of(service, gold)
+        if not scale.grades:
+            return "", NO_GRADES, scale
         if scale.rubric is None:
             said = f"This set names no rubric. Grades: {scale.text}."
             return "", said, scale
@@ -318,7 +332,8 @@ def story_of(entry: GradedEntry | GoldenEntry) -> tuple[str, str]:
         if entry.min_score:
             expected += f" with a score of at least {entry.min_score:g}"
         state = "Passed" if entry.passed else "Failed"
-        return expected, f"{state}: {entry.reason}"
+        stood = _stood(entry) if entry.expected_any and not entry.passed else ""
+        return expected, f"{state}: {entry.reason}{stood}"
     relevant = sum(grade > 0 for grade in entry.judged)
     expected = f"{relevant} of the {len(entry.judged)} judged documents are relevant"
     if entry.reason:
@@ -330,10 +345,51 @@ def story_of(entry: GradedEntry | GoldenEntry) -> tuple[str, str]:
     return expected, f"{found}; {unknown} of the first {len(entry.grades[:10])} are not judged"
 
 
+def _stood(entry: GoldenEntry) -> str:
+    """Where the expected place was, and why a miss is called close."""
+    close = f" {CLOSE}" if entry.failure == "near_miss" else ""
+    if entry.expected_rank is None:
+        among = counted(len(entry.hits), "result")
+        return f".{close} An expected place is not among the {among}."
+    return f".{close} The first expected place stands at rank {entry.expected_rank}."
+
+
+CLOSE = (
+    "Close means a neighbour of the expected place: another moment of its section, or the section, "
+    "page or column beside it."
+)
+
+
 def hits_in_words(entry: GoldenEntry, most: int = 10) -> list[tuple[GoldenHit, str]]:
     """The first hits of a golden question, each with its place and score."""
     tell = Sentences(Words("en"))
     return [(hit, tell.hit(hit)) for hit in entry.hits[: max(entry.k, most)]]
+
+
+def report_of(service: Service, run_id: str) -> str:
+    """The whole report of a run: what nobody has judged, every measure overall and by slice, and of
+    a graded set every query."""
+    results = kept_run(service, run_id).results
+    parts = [evaluation_report(view(results))]
+    if isinstance(results, GradedResults) and results.receipt.measures:
+        lines = results.receipt.measures[:3]
+        head = ["query", "judged of the first 10", *(line.measure for line in lines)]
+        rows = [
+            [
+                f"{entry.query_id} {inline(entry.query_text)}".replace("|", "/"),
+                f"{sum(grade is not None for grade in entry.grades[:10])}",
+                *(_shown(entry.metrics.get(line.key)) for line in lines),
+            ]
+            for entry in results.per_query
+        ]
+        table = [head, ["---"] * len(head), *rows]
+        queries = "\n".join(f"| {' | '.join(row)} |" for row in table)
+        parts = [summary_of(results), *parts, f"## Queries\n\n{queries}\n"]
+    return "\n\n".join(part.rstrip() for part in parts) + "\n"
+
+
+def _shown(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
 
 
 def summary_of(results: Results) -> str:

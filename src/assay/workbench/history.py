@@ -96,8 +96,9 @@ def kept_run(service: Service, run_id: str) -> KeptRun:
         raise InputError("say which run")
     record = service.store.run(run_id)
     if record is None:
-        known = ", ".join(run.id for run in service.store.runs(limit=5)) or "none yet"
-        raise NotHere(f"no run {run_id!r}", hint=f"The newest: {known}.")
+        newest = service.store.runs(limit=5)
+        known = ", ".join(f"{run.id} ({run.engine} on {run.gold})" for run in newest)
+        raise NotHere(f"no run {run_id!r}", hint=f"The newest: {known or 'none yet'}.")
     return _kept(record, _read(service.store.address, record))
 
 
