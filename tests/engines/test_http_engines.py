@@ -526,8 +526,9 @@ def test_a_bad_table_does_not_keep_another_from_being_tried(
 ) -> None:
     server.behave = lambda number, asked: Reply([{"id": "a"}])
     good = f"[engines.prod]\nhttp = '{server.url}?q={{{{query}}}}'\n"
-    bad = "[engines.other]\nhttp = 'x'\nhitz = 'y'\n"
+    bad = "[engines.other]\nhttp = 'x'\nhitz = 'y'\n[engines.third]\nhtpp = 'x'\n"
     write(tmp_path, good + bad)
+    assert "For htpp, did you mean http?" in assay_cli("engines", "test", "third", "levy").err
     assert assay_cli("engines", "test", "prod", "levy").code == 0
     refused = assay_cli("engines", "test", "other", "levy")
     assert refused.code == 2

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -144,11 +144,12 @@ def _read_table(name: str, table: Mapping[str, object], where: str, folder: Path
     kinds = {key: kind_of(key) for key in kind_names() if key in table}
     given = [key for key in PLAIN if key in table]
     if len(given) + len({id(kind) for kind in kinds.values()}) != 1:
-        others = ", ".join(("corpora", *kind_names()))
+        others = ("corpora", *kind_names())
         raise InputError(
             "give exactly one of search_module, engine or run, or of what connects another engine",
             where=where,
-            hint=f"One key says what the engine is. Others: {others}.",
+            hint=f"{_meant(table, others)}One key says what the engine is. "
+            f"Others: {', '.join(others)}.",
         )
     kind = next(iter(kinds.values()), None)
     common_keys = Common.__struct_fields__
@@ -167,6 +168,16 @@ def _read_table(name: str, table: Mapping[str, object], where: str, folder: Path
         where,
         folder,
     )
+
+
+def _meant(table: Mapping[str, object], others: Sequence[str]) -> str:
+    """The key that was probably meant by one that is not known."""
+    kinds = (*PLAIN, *others)
+    for key in table:
+        near = difflib.get_close_matches(key, kinds, n=1, cutoff=0.7)
+        if near and key not in (*kinds, *Common.__struct_fields__):
+            return f"For {key}, did you mean {near[0]}? "
+    return ""
 
 
 def _is_path(value: object) -> bool:
