@@ -117,6 +117,7 @@ TOPICS = (
     r"|compensation_197|procedure|planning[_ ]appeals))$|^\.scroll|overflow-x"
 )
 GATE_KEYS = r"\b(pass_rate_\w+|avg_latency_ms|recall_at_k|Recall@k)\b"
+BY_DATE = "what begins in 2032 is not in force before"
 LINKS = r"no-document|outside"
 ALLOWED = [
     *(
@@ -148,6 +149,10 @@ ALLOWED = [
     ),
     Allowed("search-*", "terminal", ANSWER, before=HIT),
     Allowed("search-*", "terminal", ANSWER, after=HIT),
+    Allowed("search-fi*", "terminal", BY_DATE, r"( mom\. – .+)$", r"\1 (ei vielä voimassa)"),
+    Allowed("search-fi*", "*.json", BY_DATE, r'( mom\. – .+)"$', r'\1 (ei vielä voimassa)"'),
+    Allowed("cite-fi", "terminal", BY_DATE, before=r"fin@20330042:21|^ +momentti$"),
+    Allowed("cite-fi", "terminal", BY_DATE, after=r"fin@20330042:21\S+ \(ei|vielä voimassa\)"),
     Allowed("report-en-against-html", "*.html", BY_QUERY, after=BARS),
     Allowed("corpus-*", "terminal", IN_WORDS, before=r"_|\bTrue\b|\(\)|\{|'"),
     Allowed(
