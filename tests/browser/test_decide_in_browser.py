@@ -111,10 +111,13 @@ def test_from_a_run_to_a_verdict(page: Any, url: str, tmp_path: Path) -> None:
     page.wait_for_url(re.compile("query=q0"))
 
 
-@pytest.mark.parametrize("width", [360, 1280])
+@pytest.mark.parametrize("width", [360, 768, 1280])
 @pytest.mark.parametrize("lang", ["en", "fi", "he"])
 def test_nothing_is_wider_than_the_screen(page: Any, url: str, lang: str, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 800})
     for path in ("/", "/runs", "/compare"):
         page.goto(f"{url}{path}?lang={lang}")
         assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+        cut = "box => box.scrollWidth > box.clientWidth + 1"
+        for box in page.locator(".scroll:has(> .spread), header.top nav").all():
+            assert not box.evaluate(cut), path

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from assay.workbench import people
 from assay.workbench.opening import open_service
 from assay.workbench.trail import trail
 from command_line import Assay
+from judged_pages import judged_set
 
 PASSWORD = "correct horse battery"
 
@@ -21,6 +24,17 @@ def no_store(monkeypatch: pytest.MonkeyPatch) -> None:
 def joined(link: str, name: str = "") -> None:
     with open_service() as service:
         people.accept(service, link.strip().rsplit("/", 1)[1], name=name, password=PASSWORD)
+
+
+def test_who_gets_no_documents_is_named(assay_cli: Assay, tmp_path: Path) -> None:
+    judged_set(tmp_path, {("q1", "d1"): ("Ada Berg",)}, judges=("Ada Berg",))
+    (tmp_path / "assay.toml").write_text(
+        '[gold.set]\npath = "set.json"\n[engines.words]\nengine = "bm25"\ncorpus = "corpus.jsonl"\n'
+    )
+    told = " ".join(assay_cli("people", "invite", "Ada", "judge").err.split())
+    assert "No documents are dealt to Ada, so nothing will wait there." in told
+    assert "They are dealt to: Ada Berg." in told
+    assert "dealt" not in assay_cli("people", "invite", "Ada Berg", "judge").err
 
 
 def test_a_life_at_the_terminal(assay_cli: Assay) -> None:
@@ -69,7 +83,7 @@ def test_what_cannot_be_done(assay_cli: Assay, words: tuple[str, ...], message: 
 
 
 def test_serving_others_needs_accounts(assay_cli: Assay) -> None:
-    done = assay_cli("serve", "--host", "0.0.0.0", "--port", "18357", "--token", "0123456789abcdef")
+    done = assay_cli("serve", "--host", "0.0.0.0", "--port", "18357", "--token", "q7zp2mxv9lkt4wbn")
     assert done.code == 2
     assert "lets other machines in" in done.err
     assert "--accounts" in done.err

@@ -467,6 +467,14 @@ def test_a_golden_gate_says_the_name_people_read_with_its_interval(
         (head,) = re.findall("<h1>(.*?)</h1>", client.get(f"{address}?lang=en").text, re.S)
         assert told in re.sub("[\u2066-\u2069]|<[^>]+>", "", head)
         assert "but fails a question that must pass" in head
+        assert head.startswith("Not yet: ")
+        page = client.get(f"{address}?lang=en").text
+        assert '<span class="chip g2">pass</span>' not in re.sub(
+            r'<ul class="gates">.*?</ul>', "", page
+        )
+    assert "ship? Not yet: every gate passes, but" in re.sub(
+        "[\u2066-\u2069]", "", client.get(f"/runs/{run.id}?lang=en").text
+    )
     other = kept(service, path, "b", ["d2"], ids=["k1", "k2", "k3"])
     page = client.get(f"/compare?a={other.id}&b={run.id}&lang=en").text
     assert "Not yet: every gate passes, but a question that must pass fails: " in page
@@ -587,6 +595,18 @@ class TestStarting:
         assert client.get(watched).headers["location"] == f"/compare?a={old[1].id}&b={done.run}"
         assert client.post("/api/runs/again", json={"gold": "set"}).json() == []
         assert client.post("/runs/again", data={"set": "none"}).status_code == 404
+
+    def test_what_runs_again_is_not_offered_again(self, client: TestClient) -> None:
+        service = client.app.state.service  # type: ignore[attr-defined]
+        path = service.gold_sets["set"]
+        kept(service, path, "hangs", DOCS, days=1)
+        give(path, [votes_of("Sam", range(11, 12))[0]])
+        assert 'action="/runs/again"' in client.get("/?lang=en").text
+        job = client.post("/api/runs/jobs", json={"gold": "set", "engine": "hangs"}).json()["id"]
+        page = client.get("/?lang=en").text
+        assert "being run on" in page
+        assert 'action="/runs/again"' not in page
+        client.post(f"/api/runs/jobs/{job}/cancel")
 
     def test_failures_are_shown(self, client: TestClient) -> None:
         answer = client.post("/api/runs/jobs", json={"gold": "set", "engine": "broken"})

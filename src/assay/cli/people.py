@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.options import StoreUrl, Why, is_named, opened
-from assay.cli.output import Json, emit, put, tell
+from assay.cli.output import Json, emit, put, say, tell
 
 app = typer.Typer(
     help="Accounts of the workbench: list, invite, remove, reset a password, keys of services.",
@@ -59,13 +59,19 @@ def invite(
 ) -> None:
     """Print a link with which somebody joins; it works once, for a week."""
     from assay.core.errors import UsageError
+    from assay.reports.words import page_words
     from assay.workbench import people
+    from assay.workbench.voters import dealt_to_others
 
     known = next((one for one in people.ROLES if one == role), None)
     if known is None:
         raise UsageError(f"no role {role!r}", hint=f"Known: {', '.join(people.ROLES)}.")
     with opened(store, create=not is_named(store)) as service:
         link = people.invite(service, name, known, by=people.AT_THE_TERMINAL)
+        others = dealt_to_others(service, link.name, known)
+    if others:
+        told = page_words("en", "people")["not_dealt"]
+        say(told.format(name=link.name, names=", ".join(others)), style="yellow")
     _print_link(name, address, link.token, json=json)
 
 

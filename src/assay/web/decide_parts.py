@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
-from functools import partial
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 import msgspec
@@ -25,7 +24,7 @@ from assay.web.access import user_of
 from assay.web.shell import language_for, page, service_of
 from assay.workbench.decisions import Board, board_of, run_at_hand, run_lines
 from assay.workbench.opening import Service, stored_name
-from assay.workbench.run_queue import engines_again
+from assay.workbench.run_queue import RunQueue, engines_again
 from assay.workbench.set_standing import set_standing
 from assay.workbench.side_by_side import TwoRankings
 
@@ -221,6 +220,15 @@ def decided_page(request: Request, template: str, status: int = 200, **values: o
     words = Words(language_for(request))
     service = service_of(request)
     now = service.clock()
+    queue: RunQueue | None = getattr(request.app.state, "run_queue", None)
+    going = [job for job in queue.jobs() if not job.is_over] if queue is not None else []
+
+    def runs_now(name: str) -> list[str]:
+        return [job.engine for job in going if job.gold == name]
+
+    def runs_again(name: str) -> list[str]:
+        now = runs_now(name)
+        return [engine for engine in engines_again(service, name) if engine not in now]
 
     def ago(at: datetime) -> tuple[str, int]:
         return since(at, now)
@@ -241,7 +249,8 @@ def decided_page(request: Request, template: str, status: int = 200, **values: o
         lines=LINES,
         is_rows=lambda name: set_standing(name, service.gold_sets[name]).approved is not None,
         standing_of=lambda name: set_standing(name, service.gold_sets[name]),
-        runs_again=partial(engines_again, service),
+        runs_now=runs_now,
+        runs_again=runs_again,
         here=f"{request.url.path}?{request.url.query}".rstrip("?"),
         can_start=may_start(request),
         names={stored_name(service, name): name for name in service.gold_sets},

@@ -18,7 +18,7 @@ from assay.web.visitors import NAME_COOKIE, YEAR, keep, name_cookie, session_coo
 from assay.workbench import people
 from assay.workbench.people import KEY_KINDS, ROLES, KeyKind, Role
 from assay.workbench.trail import trail
-from assay.workbench.voters import dealt_names, voters
+from assay.workbench.voters import dealt_to_others, voters
 
 HISTORY = 200  # entries of a page of the audit trail
 SHARED = ("people",)  # the words of these pages are in one file
@@ -238,9 +238,8 @@ def _people(
 
 
 def _dealt_to_others(request: Request, link: people.Link) -> list[str]:
-    """For a judge who is invited under a name that no pool knows: the names that pools know."""
-    names = dealt_names(service_of(request)) if (link.kind, link.role) == ("join", "judge") else []
-    return [] if link.name in names else names
+    joins = link.kind == "join"
+    return dealt_to_others(service_of(request), link.name, link.role) if joins else []
 
 
 def need_accounts(request: Request) -> None:

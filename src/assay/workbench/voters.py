@@ -10,7 +10,7 @@ from assay.judging.votes import UNNAMED, WITHDRAWN, votes_path
 from assay.workbench.desk import desk_of
 from assay.workbench.opening import Service
 
-__all__ = ["Voter", "voters"]
+__all__ = ["Voter", "dealt_names", "dealt_to_others", "voters"]
 
 
 class Voter(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,6 +33,12 @@ def dealt_names(service: Service) -> list[str]:
             continue
         names.update(pool.judges if pool is not None else ())
     return sorted(names)
+
+
+def dealt_to_others(service: Service, name: str, role: str) -> list[str]:
+    """For a judge who is invited under a name that no pool knows: the names that pools know."""
+    names = dealt_names(service) if role == "judge" else []
+    return [] if name in names else names
 
 
 def voters(service: Service) -> list[Voter]:

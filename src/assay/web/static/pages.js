@@ -74,7 +74,3 @@ document.addEventListener("keydown", (event) => {
 document.addEventListener("mousedown", (event) => {
   if (event.detail > 1 && event.target.closest("button")) event.preventDefault();
 });
-
-// on a phone the header scrolls: the room one is in is in sight
-const here = document.querySelector("header.top nav a[aria-current]");
-if (here) here.parentElement.scrollLeft += here.getBoundingClientRect().left - here.parentElement.getBoundingClientRect().left - 40;
